@@ -1,0 +1,1 @@
+"""Estimators: floor 2."""

@@ -1,0 +1,1 @@
+"""Experiments of the article: floor 3."""

@@ -1,0 +1,108 @@
+"""Build the Cython kernels.  Everything else is in pyproject.toml.
+
+Environment variables, read at build time only:
+
+NMLSDR_DEBUG=1       bounds checks, C asserts and the undefined-behaviour sanitizer
+NMLSDR_NO_OPENMP=1   build serial kernels even where OpenMP works
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+# name, sources, headers that make it stale
+EXTENSIONS = [
+    ("nmlsdr._graph", ["nmlsdr/_graph.pyx"], ["nmlsdr/_distance.h", "nmlsdr/_graph.pxd"]),
+    ("nmlsdr._propagation", ["nmlsdr/_propagation.pyx"], []),
+    ("nmlsdr._mlknn", ["nmlsdr/_mlknn.pyx"], []),
+]
+
+DEBUG = os.environ.get("NMLSDR_DEBUG", "0") not in ("", "0")
+NO_OPENMP = os.environ.get("NMLSDR_NO_OPENMP", "0") not in ("", "0")
+
+# Multiply and add must stay two roundings: the canonical distance is the same
+# number at every SIMD width only if the compiler may not fuse them.
+UNIX_FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function"]
+UNIX_DEBUG_FLAGS = [
+    "-O1", "-g", "-UNDEBUG", "-ffp-contract=off",
+    "-fsanitize=undefined", "-fno-sanitize=function", "-fno-sanitize-recover=undefined",
+]  # fmt: skip
+MSVC_FLAGS = ["/O2", "/fp:precise"]
+
+OPENMP_PROGRAM = """
+#include <omp.h>
+int main(void) {
+    int total = 0;
+    #pragma omp parallel for reduction(+:total)
+    for (int i = 0; i < 8; i++) total += omp_get_num_threads() > 0;
+    return total != 8;
+}
+"""
+
+
+def openmp_candidates(compiler_type):
+    """Flag pairs (compile, link) to try, in order."""
+    if compiler_type == "msvc":
+        return [(["/openmp"], [])]
+    if sys.platform == "darwin":  # Apple clang needs the runtime of Homebrew or conda
+        return [(["-Xpreprocessor", "-fopenmp"], ["-lomp"]), (["-fopenmp"], ["-fopenmp"])]
+    return [(["-fopenmp"], ["-fopenmp"])]
+
+
+def probe_openmp(compiler):
+    """Compile, link and run a small OpenMP program; return its flags, or empty flags."""
+    for compile_flags, link_flags in openmp_candidates(compiler.compiler_type):
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "probe.c"
+            source.write_text(OPENMP_PROGRAM)
+            program = str(Path(folder) / "probe")
+            try:
+                objects = compiler.compile([str(source)], output_dir=folder, extra_postargs=compile_flags)
+                compiler.link_executable(objects, program, extra_postargs=link_flags)
+                subprocess.run([program], check=True, timeout=60)
+            except Exception as error:  # any failure means: not here
+                print(f"OpenMP probe with {compile_flags} failed: {error}", file=sys.stderr)
+                continue
+            return compile_flags, link_flags
+    print("nmlsdr: OpenMP was not found; the kernels will run on one thread.", file=sys.stderr)
+    return [], []
+
+
+class BuildKernels(build_ext):
+    """Add the flags that the compiler at hand understands."""
+
+    def build_extensions(self):
+        msvc = self.compiler.compiler_type == "msvc"
+        flags = MSVC_FLAGS if msvc else (UNIX_DEBUG_FLAGS if DEBUG else UNIX_FLAGS)
+        link = ["-fsanitize=undefined"] if DEBUG and not msvc else []
+        omp_compile, omp_link = ([], []) if NO_OPENMP else probe_openmp(self.compiler)
+        for extension in self.extensions:
+            extension.extra_compile_args = [*flags, *omp_compile]
+            extension.extra_link_args = [*link, *omp_link]
+        super().build_extensions()
+
+
+def extensions():
+    from Cython.Build import cythonize
+
+    modules = [
+        Extension(name, sources, depends=depends, include_dirs=["nmlsdr"])
+        for name, sources, depends in EXTENSIONS
+    ]
+    directives = {
+        "language_level": 3,
+        "boundscheck": DEBUG,
+        "wraparound": False,
+        "initializedcheck": DEBUG,
+        "cdivision": True,
+        "freethreading_compatible": True,
+    }
+    return cythonize(modules, compiler_directives=directives, force=DEBUG)
+
+
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildKernels})

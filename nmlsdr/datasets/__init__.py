@@ -1,1 +1,14 @@
-"""Data sets: floor 3."""
+"""Data: the synthetic Toy set, readers of files, label noise and missing labels.
+
+Loaders return a Bunch with data, target, test_data, test_target, feature_names, label_names and DESCR, raw
+values and true labels; an unlabelled row of labels is a row of -1.
+"""
+
+from ._noise import flip_labels, mask_labels
+from ._toy import make_toy
+
+__all__ = [
+    "flip_labels",
+    "make_toy",
+    "mask_labels",
+]

@@ -1,0 +1,171 @@
+"""The synthetic Toy set of the article's section 4.4."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from ._random import TOY, generator
+
+# (class, class, share): this share of the samples of either class also belongs to the other one
+OVERLAPS = ((0, 1, 0.30), (1, 2, 0.20), (2, 3, 0.25))
+N_CLASSES = 4
+FIRING_PROBABILITY = 0.1  # of a feature of the block of a class that the sample belongs to
+NOISE_SHARE = 0.2  # of the features of a noise block, on the samples that have it
+LARGEST_VALUE = 10
+
+DESCRIPTION = """\
+The synthetic Toy set of Mikalsen et al., "Noisy multi-label semi-supervised dimensionality reduction", section 4.4.
+
+{n_samples} samples ({n_train} train, {n_test} test), {n_features} features, {n_classes} classes of equal size.
+30 % of class 1 are also in class 2 and vice versa, 20 % for classes 2 and 3, 25 % for classes 3 and 4.
+A sample fires the block of {block_size} features of every class it belongs to, each feature with probability .1.
+Each of {n_noise_blocks} more blocks is noise: on a random half of the samples, 20 % of its features fire.
+A feature that fires holds an integer from 1 to 10, uniform; all others are 0.
+The labels are the true ones: see flip_labels and mask_labels for noise and missing labels.
+"""
+
+
+def make_toy(
+    *,
+    n_samples: int = 8000,
+    n_train: int | None = None,
+    block_size: int = 20,
+    n_noise_blocks: int = 12,
+    noise: str = "exact",
+    random_state: Any = None,
+) -> Bunch:
+    """Draw the synthetic Toy set of the article (section 4.4), raw values and true labels.
+
+    Four classes of equal size overlap: 30 % of class 1 also belong to class 2 and vice versa, 20 % for
+    classes 2 and 3, 25 % for classes 3 and 4 (drawn independently of each other, exact in number), so that
+    a sample has 1.375 labels on average.  A sample fires the block of features of *every* class it belongs
+    to, each feature with probability .1; 12 % of the memberships therefore leave no trace in the features.
+    Each noise block fires on a random half of the samples, with 20 % of its features.
+
+    Parameters
+    ----------
+    n_samples : int, default=8000
+        Number of samples in all, at least 8.  Where 4 does not divide it, the first classes get one more.
+    n_train : int, optional
+        How many of them are training rows, drawn at random; default three quarters (6000 of 8000).
+    block_size : int, default=20
+        Features per block.
+    n_noise_blocks : int, default=12
+        Blocks that say nothing about the classes.  D = block_size * (4 + n_noise_blocks), 320 by default.
+    noise : {"exact", "independent"}, default="exact"
+        In a noise block, "exact" fires exactly round(.2 * block_size) features of a sample (4 of 20), which
+        fits the article's printed results a little better; "independent" fires each with probability .2.
+    random_state : int, SeedSequence, Generator, RandomState or None, default=None
+        Seed of the draw; an integer gives the same set on every call.
+
+    Returns
+    -------
+    Bunch
+        data : ndarray (n_train, D), float64
+            Integers 0..10.
+        target : ndarray (n_train, 4), int64
+            True labels, 0/1.
+        test_data, test_target : ndarray
+            The same for the n_samples - n_train test rows.
+        feature_names, label_names : list of str
+        DESCR : str
+
+    Raises
+    ------
+    ValueError
+        If a size is not an integer in its range, or `noise` is neither of the two.
+
+    See Also
+    --------
+    flip_labels : Label noise.
+    mask_labels : Missing labels.
+
+    Notes
+    -----
+    The values are raw; the article standardises them by the mean and deviation of the training rows.
+
+    Examples
+    --------
+    >>> from nmlsdr.datasets import make_toy
+    >>> toy = make_toy(random_state=0)
+    >>> toy.data.shape, toy.test_data.shape
+    ((6000, 320), (2000, 320))
+    >>> float(toy.target.sum() + toy.test_target.sum()) / 8000
+    1.375
+    >>> make_toy(n_samples=40, n_noise_blocks=1, random_state=0).data.shape
+    (30, 100)
+    """
+    n_samples = _size("n_samples", n_samples, 8)
+    n_train = (3 * n_samples) // 4 if n_train is None else _size("n_train", n_train, 1)
+    if n_train >= n_samples:
+        raise ValueError(f"n_train={n_train} leaves no test row of n_samples={n_samples}; lower n_train.")
+    block_size = _size("block_size", block_size, 1)
+    n_noise_blocks = _size("n_noise_blocks", n_noise_blocks, 0)
+    if noise not in ("exact", "independent"):
+        raise ValueError(f"noise={noise!r} is not known; give 'exact' or 'independent'.")
+    rng = generator(random_state, TOY)
+
+    target = _memberships(n_samples, rng)
+    blocks = [
+        (rng.random((n_samples, block_size)) < FIRING_PROBABILITY) & (target[:, [c]] == 1) for c in range(N_CLASSES)
+    ]
+    blocks += [_noise_block(n_samples, block_size, noise, rng) for _ in range(n_noise_blocks)]
+    fires = np.hstack(blocks)
+    data = np.where(fires, rng.integers(1, LARGEST_VALUE + 1, size=fires.shape), 0).astype(np.float64)
+
+    order = rng.permutation(n_samples)
+    train, test = order[:n_train], order[n_train:]
+    n_features = data.shape[1]
+    return Bunch(
+        data=data[train],
+        target=target[train],
+        test_data=data[test],
+        test_target=target[test],
+        feature_names=[f"x{j + 1}" for j in range(n_features)],
+        label_names=[f"class {c + 1}" for c in range(N_CLASSES)],
+        DESCR=DESCRIPTION.format(
+            n_samples=n_samples,
+            n_train=n_train,
+            n_test=n_samples - n_train,
+            n_features=n_features,
+            n_classes=N_CLASSES,
+            block_size=block_size,
+            n_noise_blocks=n_noise_blocks,
+        ),
+    )
+
+
+def _memberships(n_samples: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw the 0/1 labels (n_samples, 4): one class by construction, further ones by OVERLAPS."""
+    own = np.arange(n_samples) * N_CLASSES // n_samples  # classes of equal size, in order
+    target = np.zeros((n_samples, N_CLASSES), dtype=np.int64)
+    target[np.arange(n_samples), own] = 1
+    for a, b, share in OVERLAPS:
+        for here, there in ((a, b), (b, a)):
+            rows = np.flatnonzero(own == here)
+            target[rng.choice(rows, size=round(share * rows.size), replace=False), there] = 1
+    return target
+
+
+def _noise_block(n_samples: int, block_size: int, noise: str, rng: np.random.Generator) -> np.ndarray:
+    """Draw which features of one noise block fire, bool (n_samples, block_size)."""
+    rows = rng.permutation(n_samples)[: n_samples // 2]
+    draws = rng.random((rows.size, block_size))
+    if noise == "exact":  # the features with the smallest draws: a uniform subset of fixed size
+        chosen = draws.argsort(axis=1).argsort(axis=1) < round(NOISE_SHARE * block_size)
+    else:
+        chosen = draws < NOISE_SHARE
+    fires = np.zeros((n_samples, block_size), dtype=bool)
+    fires[rows] = chosen
+    return fires
+
+
+def _size(name: str, value: Any, least: int) -> int:
+    """Return `value` as an int of at least `least`, or raise."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name}={value!r} is not an integer >= {least}; give one.")
+    return int(value)

@@ -1,0 +1,235 @@
+"""make_toy, flip_labels and mask_labels: the counts the article states, and reproducible draws."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmlsdr.datasets import flip_labels, make_toy, mask_labels
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return make_toy(random_state=3)
+
+
+def whole(toy):
+    return np.vstack([toy.data, toy.test_data]), np.vstack([toy.target, toy.test_target])
+
+
+def test_toy_has_the_stated_shape(toy):
+    assert toy.data.shape == (6000, 320)
+    assert toy.target.shape == (6000, 4)
+    assert toy.test_data.shape == (2000, 320)
+    assert toy.test_target.shape == (2000, 4)
+    assert toy.data.dtype == np.float64
+    assert toy.target.dtype == np.int64
+    assert len(toy.feature_names) == len(set(toy.feature_names)) == 320
+    assert toy.label_names == ["class 1", "class 2", "class 3", "class 4"]
+    assert "8000 samples (6000 train, 2000 test), 320 features" in toy.DESCR
+
+
+def test_toy_labels_overlap_exactly_as_stated(toy):
+    _, Y = whole(toy)
+    # 2000 of each class, and what its neighbours add: 600 (1-2), 400 (2-3), 500 (3-4)
+    assert Y.sum(axis=0).tolist() == [2600, 3000, 2900, 2500]
+    assert Y.sum() / 8000 == 1.375
+    assert not (Y[:, 0] & Y[:, 3]).any()
+    assert Y.any(axis=1).all()
+
+
+def test_toy_fires_a_block_for_every_class_and_only_for_it(toy):
+    X, Y = whole(toy)
+    fired = X[:, :80].reshape(-1, 4, 20) > 0
+    member = Y.astype(bool)
+    assert not fired[~member].any()
+    # 11 000 memberships of 20 features: the standard error of the rate is .0006, of the blank share .0031
+    assert abs(fired[member].mean() - 0.1) < 0.004
+    assert abs((~fired[member].any(axis=1)).mean() - 0.9**20) < 0.015
+    both = member.sum(axis=1) > 1
+    assert abs(fired[both][member[both]].mean() - 0.1) < 0.008
+
+
+def test_toy_noise_blocks_fire_exactly_4_of_20_on_half_of_the_samples(toy):
+    X, Y = whole(toy)
+    counts = (X[:, 80:].reshape(-1, 12, 20) > 0).sum(axis=2)
+    assert np.unique(counts).tolist() == [0, 4]
+    assert ((counts == 4).sum(axis=0) == 4000).all()
+    # every feature of a noise block is as likely, and unrelated to the labels (4000 * .2 = 800 +- 25)
+    per_feature = (X[:, 80:] > 0).sum(axis=0)
+    assert per_feature.min() > 800 - 6 * 26
+    assert per_feature.max() < 800 + 6 * 26
+    correlation = np.corrcoef(np.hstack([X[:, 80:] > 0, Y]).T)[:240, 240:]
+    assert np.abs(correlation).max() < 0.06
+
+
+def test_toy_values_are_uniform_integers(toy):
+    X, _ = whole(toy)
+    values, counts = np.unique(X[X > 0], return_counts=True)
+    assert values.tolist() == list(range(1, 11))
+    assert np.abs(counts / counts.sum() - 0.1).max() < 0.004
+
+
+def test_toy_independent_noise():
+    X, _ = whole(make_toy(n_samples=2000, noise="independent", random_state=0))
+    counts = (X[:, 80:] > 0).reshape(-1, 12, 20).sum(axis=2)
+    assert {0, 1, 2, 3, 4, 5, 6, 7, 8} <= set(np.unique(counts))
+    assert abs((counts.sum() / (1000 * 12 * 20)) - 0.2) < 0.006
+
+
+def test_toy_train_rows_are_a_random_part(toy):
+    # 6000 of 8000: each class keeps about three quarters of its rows on train
+    assert np.abs(toy.target.sum(axis=0) / [2600, 3000, 2900, 2500] - 0.75).max() < 0.05
+
+
+@pytest.mark.parametrize("seed", [0, 7, np.random.SeedSequence(4, spawn_key=(2,))])
+def test_toy_is_reproducible(seed):
+    a, b = (make_toy(n_samples=80, random_state=seed) for _ in range(2))
+    assert all(np.array_equal(a[key], b[key]) for key in ("data", "target", "test_data", "test_target"))
+    other = make_toy(n_samples=80, random_state=99)
+    assert not np.array_equal(a.data, other.data)
+
+
+def test_toy_leaves_the_global_generator_alone():
+    state = np.random.get_state()[1].copy()  # noqa: NPY002 the legacy state is what is tested
+    make_toy(n_samples=16)
+    assert np.array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(8, 70), st.integers(1, 7), st.integers(0, 3), st.sampled_from(["exact", "independent"]), st.data())
+def test_toy_sizes(n_samples, block_size, n_noise_blocks, noise, data):
+    n_train = data.draw(st.none() | st.integers(1, n_samples - 1))
+    toy = make_toy(
+        n_samples=n_samples,
+        n_train=n_train,
+        block_size=block_size,
+        n_noise_blocks=n_noise_blocks,
+        noise=noise,
+        random_state=1,
+    )
+    X, Y = whole(toy)
+    assert X.shape == (n_samples, block_size * (4 + n_noise_blocks))
+    assert toy.data.shape[0] == (3 * n_samples // 4 if n_train is None else n_train)
+    assert set(np.unique(Y)) <= {0, 1}
+    assert Y.any(axis=1).all()
+    assert ((X >= 0) & (X <= 10) & (np.floor(X) == X)).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"n_samples": 7}, "n_samples=7"),
+        ({"n_samples": 10.0}, "n_samples=10.0"),
+        ({"n_samples": 10, "n_train": 10}, "lower n_train"),
+        ({"n_train": 0}, "n_train=0"),
+        ({"block_size": 0}, "block_size=0"),
+        ({"n_noise_blocks": -1}, "n_noise_blocks=-1"),
+        ({"noise": "some"}, "'exact' or 'independent'"),
+        ({"random_state": "x"}, "random_state='x'"),
+        ({"random_state": -1}, "random_state=-1"),
+        ({"random_state": True}, "random_state=True"),
+    ],
+)
+def test_toy_refuses(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        make_toy(**wrong)
+
+
+# ---------------------------------------------------------------- noise and masks
+
+
+@st.composite
+def labels(draw):
+    n, C, seed = draw(st.integers(1, 40)), draw(st.integers(1, 5)), draw(st.integers(0, 999))
+    rng = np.random.default_rng(seed)
+    Y = rng.integers(0, 2, size=(n, C))
+    Y[rng.random(n) < draw(st.sampled_from([0, 0.3]))] = -1
+    return Y
+
+
+@settings(max_examples=50, deadline=None)
+@given(labels(), st.floats(0, 1), st.integers(0, 99))
+def test_flip_changes_only_labelled_entries(Y, p, seed):
+    before = Y.copy()
+    flipped = flip_labels(Y, p, random_state=seed)
+    assert np.array_equal(Y, before)
+    assert flipped.dtype == np.int64
+    assert np.array_equal(flipped == -1, Y == -1)
+    assert ((flipped == Y) | (flipped == 1 - Y)).all()
+    assert np.array_equal(flipped, flip_labels(Y, p, random_state=seed))
+
+
+@settings(max_examples=50, deadline=None)
+@given(labels(), st.floats(0, 1), st.floats(0, 1), st.integers(0, 99))
+def test_mask_keeps_round_of_the_fraction_and_nests(Y, one, two, seed):
+    n_labeled = int((Y != -1).all(axis=1).sum())
+    small, large = (mask_labels(Y, f, random_state=seed) for f in sorted((one, two)))
+    for masked, fraction in ((small, min(one, two)), (large, max(one, two))):
+        kept = (masked != -1).all(axis=1)
+        assert kept.sum() == round(fraction * n_labeled)
+        assert np.array_equal(masked[kept], Y[kept])
+        assert (masked[~kept] == -1).all()
+    assert ((large != -1) | (small == -1)).all()
+
+
+def test_flip_rate():
+    Y = np.tile([0, 1], (20000, 2))
+    flipped = flip_labels(Y, 0.1, random_state=0)
+    # 40 000 entries each way: standard error .0015
+    assert abs((flipped != Y)[:, ::2].mean() - 0.1) < 0.008
+    assert abs((flipped != Y)[:, 1::2].mean() - 0.1) < 0.008
+
+
+def test_flip_extremes():
+    Y = np.eye(3, dtype=bool)
+    assert np.array_equal(flip_labels(Y, 0), Y)
+    assert np.array_equal(flip_labels(Y, 1), ~Y)
+
+
+def test_flip_and_mask_commute_for_given_seeds():
+    Y = np.random.default_rng(0).integers(0, 2, size=(50, 4))
+    one = mask_labels(flip_labels(Y, 0.3, random_state=1), 0.4, random_state=2)
+    two = flip_labels(mask_labels(Y, 0.4, random_state=2), 0.3, random_state=1)
+    assert np.array_equal(one, two)
+
+
+def test_one_seed_for_all_does_not_tie_mask_to_noise():
+    Y = np.zeros((20000, 1), dtype=int)
+    noisy = flip_labels(Y, 0.5, random_state=0)[:, 0] == 1
+    kept = mask_labels(Y, 0.5, random_state=0)[:, 0] == 0
+    assert abs(np.corrcoef(noisy, kept)[0, 1]) < 0.04
+
+
+@pytest.mark.parametrize("function", [flip_labels, mask_labels])
+@pytest.mark.parametrize(
+    ("Y", "words"),
+    [
+        ([0, 1], "shape"),
+        (np.zeros((3, 0)), "shape"),
+        ([[0, 2]], r"Y\[0, 1\] is 2"),
+        ([[0, 1], [0, np.nan]], r"Y\[1, 1\] is nan"),
+        ([[0, 1], [-1, 0]], r"Y\[1\] mixes -1"),
+        ([["a", "b"]], "dtype"),
+        (np.ma.masked_array([[0, 1]]), "masked array"),
+    ],
+)
+def test_labels_refused(function, Y, words):
+    with pytest.raises(ValueError, match=words):
+        function(Y, 0.5)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), "half", None])
+def test_shares_refused(share):
+    with pytest.raises(ValueError, match=r"p=.*\[0, 1\]"):
+        flip_labels([[0, 1]], share)
+    with pytest.raises(ValueError, match=r"fraction=.*\[0, 1\]"):
+        mask_labels([[0, 1]], share)
+
+
+def test_generators_are_used_as_they_are():
+    rng = np.random.default_rng(0)
+    Y = np.zeros((100, 3), dtype=int)
+    assert not np.array_equal(flip_labels(Y, 0.5, random_state=rng), flip_labels(Y, 0.5, random_state=rng))
+    old = np.random.RandomState(0)
+    assert not np.array_equal(mask_labels(Y, 0.5, random_state=old), mask_labels(Y, 0.5, random_state=old))

@@ -1,0 +1,151 @@
+"""Writing a result so that a reader meets the old file or the new one, never half of one.
+
+The bytes go to a new file beside the target, are flushed to the disk, and then take the target's name in one step. A
+process killed at any moment leaves the target as it was, at worst with a forgotten ``.<name>.<random>.part`` beside it.
+Standard library only: any floor may use it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["check_output", "replace_file"]
+
+PathLike = str | os.PathLike[str]
+
+
+def check_output(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Path:
+    """Say early, before any work, whether a result can be written to `path`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where the result goes; links are followed.
+    inputs : iterable of str or path-like, default=()
+        Files that are read for it and must not be overwritten.
+
+    Returns
+    -------
+    pathlib.Path
+        The file that will be written, with links resolved.
+
+    Raises
+    ------
+    ValueError
+        The path is an input, a folder, a link that leads in a circle, or in a folder that does not exist.
+    PermissionError
+        The file or its folder may not be written.
+    """
+    given = os.fspath(path)
+    if not given or given.endswith(os.sep) or "\0" in given:
+        raise ValueError(f"The output {given!r} is not a file name; give a file.")
+    target = Path(os.path.realpath(given))
+    try:
+        mode = os.stat(given).st_mode
+    except FileNotFoundError:
+        mode = 0
+    except PermissionError:
+        raise PermissionError(f"The output {given!r} may not be read or written; choose another folder.") from None
+    except OSError as error:
+        raise ValueError(f"The output {given!r} cannot be used ({error.strerror}); choose another name.") from None
+    for source in inputs:
+        with contextlib.suppress(OSError):
+            if os.path.samefile(source, target):
+                raise ValueError(
+                    f"The output {given!r} is the same file as the input {os.fspath(source)!r}; choose another name."
+                )
+    if stat.S_ISDIR(mode):
+        raise ValueError(f"The output {given!r} is a folder; give a file name in it.")
+    if mode and not os.access(target if stat.S_ISREG(mode) else given, os.W_OK):
+        raise PermissionError(f"The output {given!r} is write-protected; choose another name.")
+    if not mode or stat.S_ISREG(mode):
+        if not target.parent.is_dir():
+            raise ValueError(f"The output folder {str(target.parent)!r} does not exist; make it first.")
+        if not os.access(target.parent, os.W_OK | os.X_OK):
+            raise PermissionError(f"The output folder {str(target.parent)!r} is write-protected; choose another.")
+    return target
+
+
+@contextlib.contextmanager
+def replace_file(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Iterator[BinaryIO]:
+    """Open a binary file that becomes `path` when the block ends without an error.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to write; a link is followed, and what it points to is replaced. A new file gets the permissions that
+        the umask allows, an existing one keeps its own. A device or a pipe (``/dev/stdout``) is written directly.
+    inputs : iterable of str or path-like, default=()
+        Files that must not be overwritten.
+
+    Yields
+    ------
+    file : binary file
+        Open for writing (and seeking, but for a device or a pipe).
+
+    Raises
+    ------
+    ValueError, PermissionError
+        As `check_output`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> name = os.path.join(folder.name, "result.txt")
+    >>> with replace_file(name) as file:
+    ...     _ = file.write(b"whole")
+    ...     os.path.exists(name)
+    False
+    >>> open(name).read()
+    'whole'
+    >>> folder.cleanup()
+    """
+    target = check_output(path, inputs=inputs)
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = 0
+    if mode and not stat.S_ISREG(mode):
+        with open(path, "wb") as file:
+            yield file
+        return
+    # A name may hold 255 bytes; the target's own may use them all.
+    stem = os.fsdecode(os.fsencode(target.name)[:200])
+    part = target.with_name(f".{stem}.{secrets.token_hex(6)}.part")
+    file = open(part, "xb")  # noqa: SIM115  (closed by hand: the rename comes between close and clean-up)
+    try:
+        if mode:
+            os.chmod(part, stat.S_IMODE(mode))
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+        file.close()
+        os.replace(part, target)
+    except BaseException:
+        # A full disk makes close() fail too; the first error is the one to report.
+        with contextlib.suppress(OSError):
+            file.close()
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename durable; on systems that cannot open a folder the rename is durable when the system chooses."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,181 @@
+"""Results appear whole or not at all."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from nmlsdr._output import check_output, replace_file
+
+
+def write(path, content=b"new", **options):
+    with replace_file(path, **options) as file:
+        file.write(content)
+
+
+def test_new_file_and_replacement(tmp_path):
+    write(tmp_path / "a", b"one")
+    assert (tmp_path / "a").read_bytes() == b"one"
+    write(tmp_path / "a", b"two")
+    assert (tmp_path / "a").read_bytes() == b"two"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_old_content_stays_until_the_end_and_after_an_error(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+
+    def interrupted():
+        with replace_file(path) as file:
+            file.write(b"x" * 1_000_000)
+            file.flush()
+            assert path.read_bytes() == b"old"
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_permissions(tmp_path):
+    write(tmp_path / "fresh")
+    (tmp_path / "plain").write_bytes(b"")
+    assert (tmp_path / "fresh").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    (tmp_path / "plain").chmod(0o600)
+    write(tmp_path / "plain")
+    assert stat.S_IMODE((tmp_path / "plain").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_link_is_followed(tmp_path, exists):
+    (tmp_path / "far").mkdir()
+    if exists:
+        (tmp_path / "far" / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(os.path.join("far", "real"))
+    write(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "far" / "real").read_bytes() == b"new"
+    assert os.listdir(tmp_path / "far") == ["real"]
+
+
+def test_pipe_is_written_directly(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write(tmp_path / "pipe")
+    assert os.read(reader, 10) == b"new"
+    os.close(reader)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_longest_name(tmp_path):
+    name = "é" * 127  # 254 bytes; the temporary name must be cut, even inside a character
+    write(tmp_path / name)
+    assert os.listdir(tmp_path) == [name]
+
+
+def same(tmp_path):
+    (tmp_path / "in").write_bytes(b"old")
+    return "in", "same file as the input"
+
+
+def same_by_link(tmp_path):
+    (tmp_path / "in").write_bytes(b"old")
+    (tmp_path / "other").symlink_to("in")
+    return "other", "same file as the input"
+
+
+def same_by_hard_link(tmp_path):
+    (tmp_path / "in").write_bytes(b"old")
+    os.link(tmp_path / "in", tmp_path / "other")
+    return "other", "same file as the input"
+
+
+def folder(tmp_path):
+    (tmp_path / "there").mkdir()
+    return "there", "is a folder"
+
+
+def slash(tmp_path):
+    return "there" + os.sep, "is not a file name"
+
+
+def no_folder(tmp_path):
+    return os.path.join("nowhere", "a"), "does not exist; make it first"
+
+
+def file_as_folder(tmp_path):
+    (tmp_path / "in").write_bytes(b"old")
+    return os.path.join("in", "a"), "cannot be used"
+
+
+def circle(tmp_path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    return "a", "cannot be used"
+
+
+def too_long(tmp_path):
+    return "a" * 300, "cannot be used"
+
+
+@pytest.mark.parametrize(
+    "case", [same, same_by_link, same_by_hard_link, folder, slash, no_folder, file_as_folder, circle, too_long]
+)
+def test_refused(tmp_path, case):
+    name, message = case(tmp_path)
+    path = os.path.join(tmp_path, name)
+    before = sorted(os.listdir(tmp_path))
+    for attempt in (check_output, write):
+        with pytest.raises(ValueError, match=message) as error:
+            attempt(path, inputs=[tmp_path / "in"])
+        assert "\n" not in str(error.value)
+    assert sorted(os.listdir(tmp_path)) == before
+    if (tmp_path / "in").exists():
+        assert (tmp_path / "in").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    ("name", "protected", "message"),
+    [("a", "a", "write-protected; choose another name"), ("b", ".", "folder '.*' is write-protected")],
+)
+def test_write_protected(tmp_path, monkeypatch, name, protected, message):
+    """Asked of os.access, so that the test says the same for root, who may write everywhere."""
+    (tmp_path / "a").write_bytes(b"old")
+    locked = os.path.realpath(tmp_path / protected)
+    monkeypatch.setattr(os, "access", lambda path, mode: os.path.realpath(path) != locked)
+    with pytest.raises(PermissionError, match=message):
+        check_output(tmp_path / name)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+@pytest.mark.parametrize("point", ["inside the write", "os.fsync", "os.replace"])
+def test_killed_at_a_fault_point(tmp_path, point):
+    """kill -9 inside the write, before the flush to disk and before the rename leaves the old file."""
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    program = textwrap.dedent(
+        f"""
+        import os, signal
+        from nmlsdr._output import replace_file
+        def die(*args):
+            os.kill(os.getpid(), signal.SIGKILL)
+        point = {point!r}
+        if point.startswith("os."):
+            setattr(os, point[3:], die)
+        with replace_file({str(path)!r}) as file:
+            file.write(b"n" * 100_000)
+            file.flush()
+            if point == "inside the write":
+                die()
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", program], timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    assert path.read_bytes() == b"old"
+    write(path)
+    assert path.read_bytes() == b"new"

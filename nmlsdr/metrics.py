@@ -1,0 +1,553 @@
+"""The seven multi-label measures of the article (section 4.1), as plain functions of arrays.
+
+Each takes the truth ``Y`` (n_samples, n_labels) of 0 and 1 and real ``scores`` of the same shape, where
+larger means more likely.  The conventions on ties and on rows without or with every label are those of the
+programs behind the article's tables, not scikit-learn's:
+
+=================  ====================================================================================
+ranking loss       a relevant and an irrelevant label with equal scores are a full error
+average precision  of equal scores the HIGHER label index ranks above
+one-error          right if ANY label that shares the top score is relevant
+coverage           0-based depth of the worst relevant label; equal scores as for average precision
+these four         rows with no label or with all labels are dropped from the mean (coverage: kept, a row
+                   without labels counts ``empty``); if no row is left: NaN and a RuntimeWarning
+macro-F1           a label with TP + FP + FN = 0 counts 0
+hamming loss, F1   all rows, a label is predicted where its score is at least 0.5
+=================  ====================================================================================
+
+The functions ending in ``_rows`` give the value of every row, NaN where the row is dropped.
+All cost one sort of each row and a few passes over (n_samples, n_labels); there is no loop over rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+__all__ = [
+    "average_precision",
+    "average_precision_rows",
+    "coverage",
+    "coverage_rows",
+    "hamming_loss",
+    "macro_f1",
+    "micro_f1",
+    "one_error",
+    "one_error_rows",
+    "ranking_loss",
+    "ranking_loss_rows",
+    "score_table",
+]
+
+THRESHOLD = 0.5  # a label is predicted where its score is >= this, as ML-kNN does
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class _Ranking(NamedTuple):
+    """Each row from its best to its worst score; of equal scores the higher label index comes first."""
+
+    values: Floats  # (n, C) scores, descending
+    relevant: Bools  # (n, C) whether the label at this depth is relevant
+    hits: NDArray[np.intp]  # (n, C) relevant labels down to this depth, inclusive
+    n_relevant: NDArray[np.intp]  # (n,)
+    counted: Bools  # (n,) rows with at least one relevant and one irrelevant label
+
+
+def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
+    """Share of the (sample, label) entries that are predicted wrongly, from ``scores >= 0.5``.
+
+    Parameters
+    ----------
+    Y : array-like or sparse of shape (n_samples, n_labels)
+        True labels, 0 or 1.
+    scores : array-like of shape (n_samples, n_labels)
+        Scores, larger means more likely; here compared with 0.5.
+
+    Returns
+    -------
+    float
+        Between 0 (best) and 1.
+
+    Raises
+    ------
+    ValueError
+        If a shape is wrong, ``Y`` holds anything but 0 and 1, or ``scores`` holds NaN.
+
+    Notes
+    -----
+    Article, section 4.1 (HL).  All rows count.
+
+    Examples
+    --------
+    >>> from nmlsdr.metrics import hamming_loss
+    >>> hamming_loss([[1, 0], [0, 1]], [[0.9, 0.5], [0.2, 0.8]])
+    0.25
+    """
+    truth, values = _check(Y, scores)
+    return _hamming(truth, values)
+
+
+def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
+    """Mean share of (relevant, irrelevant) label pairs of a row that are ordered wrongly or tied.
+
+    Parameters
+    ----------
+    Y : array-like or sparse of shape (n_samples, n_labels)
+        True labels, 0 or 1.
+    scores : array-like of shape (n_samples, n_labels)
+        Scores, larger means more likely.
+
+    Returns
+    -------
+    float
+        Between 0 (best) and 1; NaN with a RuntimeWarning if every row has no label or all labels.
+
+    Raises
+    ------
+    ValueError
+        As :func:`hamming_loss`.
+
+    Notes
+    -----
+    Article, section 4.1 (RL).  scikit-learn's ``label_ranking_loss`` counts the dropped rows as 0.
+
+    Examples
+    --------
+    Pairs (0, 1) and (0, 2) of the first row: one in order, one tied; the second row has no label.
+
+    >>> from nmlsdr.metrics import ranking_loss
+    >>> ranking_loss([[1, 0, 0], [0, 0, 0]], [[0.7, 0.2, 0.7], [0.1, 0.2, 0.3]])
+    0.5
+    """
+    return _mean(_ranking_loss(_rank(*_check(Y, scores))), "ranking_loss")
+
+
+def ranking_loss_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
+    """Ranking loss of each row, float64 (n_samples,); NaN where a row has no label or all labels.
+
+    Parameters and errors are those of :func:`ranking_loss`.
+
+    Examples
+    --------
+    >>> from nmlsdr.metrics import ranking_loss_rows
+    >>> ranking_loss_rows([[1, 0, 0], [0, 0, 0]], [[0.7, 0.2, 0.7], [0.1, 0.2, 0.3]])
+    array([0.5, nan])
+    """
+    return _ranking_loss(_rank(*_check(Y, scores)))
+
+
+def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
+    """Mean over rows of the precision at the depth of each relevant label.
+
+    Parameters
+    ----------
+    Y : array-like or sparse of shape (n_samples, n_labels)
+        True labels, 0 or 1.
+    scores : array-like of shape (n_samples, n_labels)
+        Scores, larger means more likely.
+
+    Returns
+    -------
+    float
+        Between 0 and 1 (best); NaN with a RuntimeWarning if every row has no label or all labels.
+
+    Raises
+    ------
+    ValueError
+        As :func:`hamming_loss`.
+
+    Notes
+    -----
+    Article, section 4.1 (AP).  Of equal scores the higher label index ranks above, so the value can change
+    when labels with equal scores are permuted; scikit-learn gives all of them the worst rank.
+
+    Examples
+    --------
+    Labels 0 and 2 are relevant, at depths 1 and 3: (1/1 + 2/3) / 2.
+
+    >>> from nmlsdr.metrics import average_precision
+    >>> round(average_precision([[1, 0, 1]], [[0.9, 0.8, 0.1]]), 6)
+    0.833333
+    """
+    return _mean(_average_precision(_rank(*_check(Y, scores))), "average_precision")
+
+
+def average_precision_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
+    """Average precision of each row, float64 (n_samples,); NaN where a row has no label or all labels.
+
+    Parameters and errors are those of :func:`average_precision`.
+
+    Examples
+    --------
+    >>> from nmlsdr.metrics import average_precision_rows
+    >>> average_precision_rows([[1, 0], [1, 0], [1, 1]], [[0.9, 0.1], [0.5, 0.5], [0.3, 0.2]])
+    array([1. , 0.5, nan])
+    """
+    return _average_precision(_rank(*_check(Y, scores)))
+
+
+def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
+    """Share of rows in which no label with the top score is relevant.
+
+    Parameters
+    ----------
+    Y : array-like or sparse of shape (n_samples, n_labels)
+        True labels, 0 or 1.
+    scores : array-like of shape (n_samples, n_labels)
+        Scores, larger means more likely.
+
+    Returns
+    -------
+    float
+        Between 0 (best) and 1; NaN with a RuntimeWarning if every row has no label or all labels.
+
+    Raises
+    ------
+    ValueError
+        As :func:`hamming_loss`.
+
+    Notes
+    -----
+    Article, section 4.1 (OE).
+
+    Examples
+    --------
+    >>> from nmlsdr.metrics import one_error
+    >>> one_error([[1, 0, 0], [0, 0, 1]], [[0.6, 0.6, 0.1], [0.9, 0.3, 0.2]])
+    0.5
+    """
+    return _mean(_one_error(_rank(*_check(Y, scores))), "one_error")
+
+
+def one_error_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
+    """One-error of each row, 0 or 1, float64 (n_samples,); NaN where a row has no label or all labels.
+
+    Parameters and errors are those of :func:`one_error`.
+
+    Examples
+    --------
+    >>> from nmlsdr.metrics import one_error_rows
+    >>> one_error_rows([[1, 0, 0], [0, 0, 1]], [[0.6, 0.6, 0.1], [0.9, 0.3, 0.2]])
+    array([0., 1.])
+    """
+    return _one_error(_rank(*_check(Y, scores)))
+
+
+def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
+    """Mean depth, counted from 0, of the worst ranked relevant label.
+
+    Parameters
+    ----------
+    Y : array-like or sparse of shape (n_samples, n_labels)
+        True labels, 0 or 1.
+    scores : array-like of shape (n_samples, n_labels)
+        Scores, larger means more likely.
+    empty : float, default=0
+        What a row without labels counts.  The program behind the article's tables gives -1.
+
+    Returns
+    -------
+    float
+        Between ``empty`` and n_labels - 1; smaller is better.
+
+    Raises
+    ------
+    ValueError
+        As :func:`hamming_loss`.
+
+    Notes
+    -----
+    Article, section 4.1 (Cov).  Of equal scores the higher label index ranks above.  scikit-learn's
+    ``coverage_error`` counts from 1.
+
+    Examples
+    --------
+    Depths 2 and 0, and a row without labels.
+
+    >>> from nmlsdr.metrics import coverage
+    >>> Y = [[1, 0, 1], [0, 1, 0], [0, 0, 0]]
+    >>> scores = [[0.9, 0.8, 0.1], [0.2, 0.6, 0.4], [0.5, 0.5, 0.5]]
+    >>> round(coverage(Y, scores), 6), round(coverage(Y, scores, empty=-1), 6)
+    (0.666667, 0.333333)
+    """
+    return float(np.mean(_coverage(_rank(*_check(Y, scores)), empty)))
+
+
+def coverage_rows(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> Floats:
+    """Coverage of each row, float64 (n_samples,); a row without labels counts ``empty``.
+
+    Parameters and errors are those of :func:`coverage`.
+
+    Examples
+    --------
+    >>> from nmlsdr.metrics import coverage_rows
+    >>> coverage_rows([[1, 0, 1], [0, 0, 0]], [[0.9, 0.8, 0.1], [0.5, 0.5, 0.5]], empty=-1)
+    array([ 2., -1.])
+    """
+    return _coverage(_rank(*_check(Y, scores)), empty)
+
+
+def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
+    """Mean over labels of F1 = 2 TP / (2 TP + FP + FN), from ``scores >= 0.5``.
+
+    Parameters
+    ----------
+    Y : array-like or sparse of shape (n_samples, n_labels)
+        True labels, 0 or 1.
+    scores : array-like of shape (n_samples, n_labels)
+        Scores, larger means more likely; here compared with 0.5.
+
+    Returns
+    -------
+    float
+        Between 0 and 1 (best).  A label that is neither true nor predicted anywhere counts 0.
+
+    Raises
+    ------
+    ValueError
+        As :func:`hamming_loss`.
+
+    Notes
+    -----
+    Article, section 4.1 (MaF1).
+
+    Examples
+    --------
+    F1 is 2/3 for the first label and 0 for the second, which never occurs.
+
+    >>> from nmlsdr.metrics import macro_f1
+    >>> round(macro_f1([[1, 0], [0, 0]], [[0.9, 0.1], [0.7, 0.2]]), 6)
+    0.333333
+    """
+    truth, values = _check(Y, scores)
+    return _macro_f1(*_true_and_wrong(truth, values))
+
+
+def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
+    """F1 = 2 TP / (2 TP + FP + FN) over all entries together, from ``scores >= 0.5``.
+
+    Parameters
+    ----------
+    Y : array-like or sparse of shape (n_samples, n_labels)
+        True labels, 0 or 1.
+    scores : array-like of shape (n_samples, n_labels)
+        Scores, larger means more likely; here compared with 0.5.
+
+    Returns
+    -------
+    float
+        Between 0 and 1 (best); 0 if nothing is predicted rightly.
+
+    Raises
+    ------
+    ValueError
+        As :func:`hamming_loss`.
+
+    Notes
+    -----
+    Article, section 4.1 (MiF1).
+
+    Examples
+    --------
+    >>> from nmlsdr.metrics import micro_f1
+    >>> round(micro_f1([[1, 0], [0, 0]], [[0.9, 0.1], [0.7, 0.2]]), 6)
+    0.666667
+    """
+    truth, values = _check(Y, scores)
+    return _micro_f1(*_true_and_wrong(truth, values))
+
+
+def score_table(
+    Y: ArrayLike,
+    scores: ArrayLike,
+    *,
+    coverage_by: Literal["C-1", "C"] = "C-1",
+    coverage_empty: Literal[0, -1] = 0,
+) -> dict[str, float]:
+    """All seven measures as the article's tables show them: larger is better in each.
+
+    Parameters
+    ----------
+    Y : array-like or sparse of shape (n_samples, n_labels)
+        True labels, 0 or 1.
+    scores : array-like of shape (n_samples, n_labels)
+        Scores, larger means more likely.
+    coverage_by : {"C-1", "C"}, default="C-1"
+        Divisor of Cov' = 1 - Cov / divisor.  The article's text says C - 1, its printed tables hold C.
+    coverage_empty : {0, -1}, default=0
+        What a row without labels counts in Cov; the article's tables hold -1.
+
+    Returns
+    -------
+    dict
+        HL' = 1 - HL, RL' = 1 - RL, AP, OE' = 1 - OE, Cov', MaF1, MiF1, in this order.  RL', AP and OE' are NaN
+        with a RuntimeWarning where no row qualifies, and so is Cov' for one label under "C-1".
+
+    Raises
+    ------
+    ValueError
+        As :func:`hamming_loss`, and for another ``coverage_by`` or ``coverage_empty``.
+
+    Notes
+    -----
+    Article, section 4.1.  To stand beside the article: ``coverage_by="C", coverage_empty=-1``.
+
+    Examples
+    --------
+    >>> from nmlsdr.metrics import score_table
+    >>> table = score_table([[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.6, 0.4]])
+    >>> {name: round(value, 3) for name, value in table.items()}  # doctest: +NORMALIZE_WHITESPACE
+    {"HL'": 0.667, "RL'": 0.75, 'AP': 0.917, "OE'": 1.0, "Cov'": 0.5, 'MaF1': 0.556, 'MiF1': 0.667}
+    """
+    if coverage_by not in ("C-1", "C"):
+        raise ValueError(f'coverage_by={coverage_by!r} is not a divisor known here; use "C-1" or "C".')
+    if coverage_empty not in (0, -1):
+        raise ValueError(f"coverage_empty={coverage_empty!r} is not defined; use 0, or -1 as the article's tables.")
+    truth, values = _check(Y, scores)
+    ranking = _rank(truth, values)
+    right, wrong = _true_and_wrong(truth, values)
+    divisor = truth.shape[1] - (coverage_by == "C-1")
+    depth = float(np.mean(_coverage(ranking, coverage_empty)))
+    if divisor == 0:
+        warnings.warn('Cov\' divides by C - 1, which is 0 for one label; it is NaN, coverage_by="C" is defined.',
+                      RuntimeWarning, stacklevel=2)  # fmt: skip
+    return {
+        "HL'": 1.0 - _hamming(truth, values),
+        "RL'": 1.0 - _mean(_ranking_loss(ranking), "RL'"),
+        "AP": _mean(_average_precision(ranking), "AP"),
+        "OE'": 1.0 - _mean(_one_error(ranking), "OE'"),
+        "Cov'": 1.0 - depth / divisor if divisor else float("nan"),
+        "MaF1": _macro_f1(right, wrong),
+        "MiF1": _micro_f1(right, wrong),
+    }
+
+
+# ---------------------------------------------------------------- the rows' values, from one ranking
+
+
+def _rank(truth: Bools, scores: Floats) -> _Ranking:
+    # With the labels reversed, a stable sort leaves the higher label index first among equal scores.
+    order = np.argsort(-scores[:, ::-1], axis=1, kind="stable")
+    relevant = np.take_along_axis(truth[:, ::-1], order, axis=1)
+    hits = np.cumsum(relevant, axis=1, dtype=np.intp)
+    n_relevant = hits[:, -1]
+    return _Ranking(
+        values=np.take_along_axis(scores[:, ::-1], order, axis=1),
+        relevant=relevant,
+        hits=hits,
+        n_relevant=n_relevant,
+        counted=(n_relevant > 0) & (n_relevant < truth.shape[1]),
+    )
+
+
+def _ranking_loss(ranking: _Ranking) -> Floats:
+    """|{(r, i): s_r <= s_i}| / (|R| |I|), counted at the end of each relevant label's run of equal scores."""
+    n_labels = ranking.values.shape[1]
+    depth = np.arange(n_labels)
+    ends_run = np.ones(ranking.values.shape, dtype=bool)
+    np.not_equal(ranking.values[:, :-1], ranking.values[:, 1:], out=ends_run[:, :-1])
+    run_end = np.minimum.accumulate(np.where(ends_run, depth, n_labels)[:, ::-1], axis=1)[:, ::-1]
+    irrelevant_down_to = depth + 1 - ranking.hits
+    wrong = np.take_along_axis(irrelevant_down_to, run_end, axis=1).sum(axis=1, where=ranking.relevant)
+    return _divide(wrong, ranking.n_relevant * (n_labels - ranking.n_relevant), ranking.counted)
+
+
+def _average_precision(ranking: _Ranking) -> Floats:
+    precision = ranking.hits / np.arange(1, ranking.hits.shape[1] + 1)
+    return _divide(precision.sum(axis=1, where=ranking.relevant), ranking.n_relevant, ranking.counted)
+
+
+def _one_error(ranking: _Ranking) -> Floats:
+    top = ranking.values == ranking.values[:, :1]
+    wrong = ~(top & ranking.relevant).any(axis=1)
+    return np.where(ranking.counted, wrong, np.nan)
+
+
+def _coverage(ranking: _Ranking, empty: float) -> Floats:
+    worst = ranking.relevant.shape[1] - 1 - np.argmax(ranking.relevant[:, ::-1], axis=1)
+    return np.where(ranking.n_relevant > 0, worst, float(empty))
+
+
+def _hamming(truth: Bools, scores: Floats) -> float:
+    return float(np.mean((scores >= THRESHOLD) != truth))
+
+
+def _true_and_wrong(truth: Bools, scores: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Count TP and FP + FN of each label."""
+    predicted = scores >= THRESHOLD
+    return (predicted & truth).sum(axis=0), (predicted != truth).sum(axis=0)
+
+
+def _macro_f1(right: NDArray[np.intp], wrong: NDArray[np.intp]) -> float:
+    occurs = 2 * right + wrong
+    return float(np.mean(2 * right / np.maximum(occurs, 1)))
+
+
+def _micro_f1(right: NDArray[np.intp], wrong: NDArray[np.intp]) -> float:
+    n_right = int(right.sum())
+    return 2 * n_right / (2 * n_right + int(wrong.sum())) if n_right else 0.0
+
+
+def _divide(numerator: Any, denominator: Any, where: Bools) -> Floats:
+    ratio: Floats = np.full(where.shape, np.nan)
+    np.divide(numerator, denominator, out=ratio, where=where)
+    return ratio
+
+
+def _mean(rows: Floats, name: str) -> float:
+    counted = rows[~np.isnan(rows)]
+    if not counted.size:
+        warnings.warn(f"{name} is NaN: each of the {rows.size} rows has no label or all labels, so none can be ranked.",
+                      RuntimeWarning, stacklevel=3)  # fmt: skip
+        return float("nan")
+    return float(np.mean(counted))
+
+
+# ---------------------------------------------------------------- input
+
+
+def _check(Y: ArrayLike, scores: ArrayLike) -> tuple[Bools, Floats]:
+    """Return the truth as bool and the scores as float64, both (n_samples, n_labels), or raise one sentence."""
+    truth, values = _plain(Y, "Y"), _plain(scores, "scores")
+    if truth.ndim != 2 or values.ndim != 2:
+        raise ValueError(
+            f"Y and scores must be 2-D (n_samples, n_labels), got {truth.ndim}-D and {values.ndim}-D; "
+            "one label is a column: Y[:, None]."
+        )
+    if truth.shape != values.shape:
+        raise ValueError(f"Y has shape {truth.shape} but scores has shape {values.shape}; they must be equal.")
+    if 0 in truth.shape:
+        raise ValueError(f"Y has shape {truth.shape}; at least one row and one label are needed.")
+    bad = (truth != 0) & (truth != 1)
+    if bad.any():
+        row, label = (int(i) for i in np.argwhere(bad)[0])
+        value = truth[row, label]
+        advice = "drop the unlabelled rows" if value == -1 else "code relevant as 1 and irrelevant as 0"
+        raise ValueError(f"Y must hold only 0 and 1, got {value:g} in row {row}, label {label}; {advice}.")
+    missing = np.isnan(values)
+    if missing.any():
+        row, label = (int(i) for i in np.argwhere(missing)[0])
+        raise ValueError(f"scores holds NaN, first in row {row}, label {label}; every label needs a score.")
+    return truth == 1, values
+
+
+def _plain(array: Any, name: str) -> Floats:
+    if np.ma.isMaskedArray(array):
+        raise ValueError(f"{name} is a masked array; pass a plain array of the rows that count.")
+    try:
+        converted = np.asarray(_dense(array) if sparse.issparse(array) else array)
+        if converted.dtype.kind == "c":
+            raise TypeError("complex values")
+        return converted.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} could not be read as numbers ({error}); pass a 2-D array of numbers.") from None
+
+
+def _dense(array: Any) -> Any:
+    return array.toarray()

@@ -1,0 +1,299 @@
+"""The seven measures: against the authors' program row by row, a naive loop, scikit-learn and hand counts."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from nmlsdr import metrics
+
+GOLDEN = Path(__file__).parent / "golden" / "zhang_half.npz"
+NAMES = ["hamming_loss", "ranking_loss", "average_precision", "one_error", "coverage", "macro_f1", "micro_f1"]
+RANKING = ["ranking_loss", "average_precision", "one_error"]
+
+
+# ---------------------------------------------------------------- a naive reading of the definitions
+
+
+def naive_row(truth, scores):
+    """(RL, AP, OE, Cov) of one row, by counting; NaN where the row is dropped, Cov None without labels."""
+    labels = range(len(truth))
+    relevant = [j for j in labels if truth[j]]
+    irrelevant = [j for j in labels if not truth[j]]
+
+    def at_or_above(j, m):  # m ranks at or above j; of equal scores the higher index ranks above
+        return scores[m] > scores[j] or (scores[m] == scores[j] and m >= j)
+
+    depth = {j: sum(at_or_above(j, m) for m in labels) for j in labels}
+    cov = max(depth[j] for j in relevant) - 1 if relevant else None
+    if not relevant or not irrelevant:
+        return np.nan, np.nan, np.nan, cov
+    rl = sum(scores[r] <= scores[i] for r in relevant for i in irrelevant) / (len(relevant) * len(irrelevant))
+    ap = sum(sum(at_or_above(j, m) for m in relevant) / depth[j] for j in relevant) / len(relevant)
+    oe = 0.0 if any(scores[j] == max(scores) for j in relevant) else 1.0
+    return rl, ap, oe, cov
+
+
+def naive_f1(truth, scores):
+    """(macro, micro) F1 by counting TP, FP and FN."""
+    counts = np.zeros((truth.shape[1], 3), dtype=int)
+    for i, j in np.ndindex(*truth.shape):
+        predicted = scores[i, j] >= 0.5
+        counts[j] += [predicted and truth[i, j], predicted and not truth[i, j], not predicted and truth[i, j]]
+
+    def f1(tp, fp, fn):
+        return 2 * tp / (2 * tp + fp + fn) if tp + fp + fn else 0.0
+
+    return np.mean([f1(*row) for row in counts]), f1(*counts.sum(axis=0))
+
+
+def random_case(n_samples, n_labels, seed):
+    """Rows of every kind: distinct scores, ties, all tied, no label, all labels."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random((n_samples, n_labels)) < 0.4).astype(int)
+    scores = rng.random((n_samples, n_labels))
+    scores[::2] = np.round(scores[::2], 1)
+    scores[::5] = scores[::5, :1]
+    truth[::7] = 0
+    truth[::11] = 1
+    return truth, scores
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 6, 17])
+@pytest.mark.parametrize("seed", range(4))
+def test_equal_to_naive_counting(n_labels, seed):
+    truth, scores = random_case(60, n_labels, seed)
+    expected = np.array([naive_row(t, s) for t, s in zip(truth, scores, strict=True)], dtype=float)
+    assert np.array_equal(metrics.ranking_loss_rows(truth, scores), expected[:, 0], equal_nan=True)
+    np.testing.assert_allclose(metrics.average_precision_rows(truth, scores), expected[:, 1], rtol=1e-15)
+    assert np.array_equal(metrics.one_error_rows(truth, scores), expected[:, 2], equal_nan=True)
+    for empty in (0, -1):
+        depth = np.where(np.isnan(expected[:, 3]), empty, expected[:, 3])
+        assert np.array_equal(metrics.coverage_rows(truth, scores, empty=empty), depth)
+        assert metrics.coverage(truth, scores, empty=empty) == np.mean(depth)
+    if n_labels > 1:
+        for name, column in zip(RANKING, expected.T, strict=False):
+            assert getattr(metrics, name)(truth, scores) == pytest.approx(np.nanmean(column), rel=1e-14)
+    macro, micro = naive_f1(truth, scores)
+    assert metrics.macro_f1(truth, scores) == pytest.approx(macro, rel=1e-15)
+    assert metrics.micro_f1(truth, scores) == micro
+    assert metrics.hamming_loss(truth, scores) == np.mean((scores >= 0.5) != truth)
+
+
+# ---------------------------------------------------------------- the authors' program, Mulan, scikit-learn
+
+
+@pytest.fixture(scope="module")
+def golden():
+    with np.load(GOLDEN) as file:
+        return dict(file)
+
+
+@pytest.mark.parametrize("name", ["RL", "OE", "AP"])
+def test_authors_program_row_by_row(golden, name):
+    """Zhang's MATLAB functions; NaN marks a row that they drop."""
+    function = {"RL": metrics.ranking_loss_rows, "OE": metrics.one_error_rows, "AP": metrics.average_precision_rows}
+    rows = function[name](golden["truth"], golden["scores"])
+    assert np.array_equal(np.isnan(rows), np.isnan(golden[name]))
+    assert np.isin(golden["kind"][np.isnan(rows)], ["empty", "full"]).all()
+    np.testing.assert_allclose(rows, golden[name], rtol=0, atol=3e-16)  # AP: another order of summation
+
+
+def test_authors_coverage_counts_an_empty_row_as_minus_one(golden):
+    assert np.array_equal(metrics.coverage_rows(golden["truth"], golden["scores"], empty=-1), golden["COV"])
+
+
+def test_where_mulan_agrees(golden):
+    """Mulan's columns RL, OE, Cov, AP differ only in ties and in rows without or with all labels."""
+    truth, scores, mulan = golden["truth"], golden["scores"], golden["mulan"]
+    assert np.array_equal(metrics.coverage_rows(truth, scores), mulan[:, 2])
+    plain = golden["kind"] == "distinct"
+    assert np.array_equal(metrics.ranking_loss_rows(truth, scores)[plain], mulan[plain, 0])
+    assert np.array_equal(metrics.one_error_rows(truth, scores)[plain], mulan[plain, 1])
+    tied = ~np.isin(golden["kind"], ["empty", "full"])
+    np.testing.assert_allclose(metrics.average_precision_rows(truth, scores)[tied], mulan[tied, 3], atol=3e-16)
+
+
+def test_where_scikit_learn_agrees(golden):
+    from sklearn.metrics import coverage_error, label_ranking_average_precision_score, label_ranking_loss
+
+    truth, scores = golden["truth"], golden["scores"]
+    ranked = ~np.isin(golden["kind"], ["empty", "full"])
+    assert metrics.ranking_loss(truth, scores) == pytest.approx(label_ranking_loss(truth[ranked], scores[ranked]))
+    plain = golden["kind"] == "distinct"
+    truth, scores = truth[plain], scores[plain]
+    assert metrics.coverage(truth, scores) == pytest.approx(coverage_error(truth, scores) - 1)
+    assert metrics.average_precision(truth, scores) == pytest.approx(
+        label_ranking_average_precision_score(truth, scores)
+    )
+
+
+@pytest.mark.parametrize("n_labels", [1, 4])
+def test_f1_and_hamming_against_scikit_learn(n_labels):
+    from sklearn.metrics import f1_score, hamming_loss
+
+    truth, scores = random_case(50, n_labels, 1)
+    predicted = (scores >= 0.5).astype(int)
+    assert metrics.hamming_loss(truth, scores) == pytest.approx(hamming_loss(truth, predicted))
+    average = {"average": "macro"} if n_labels > 1 else {}
+    assert metrics.macro_f1(truth, scores) == pytest.approx(f1_score(truth, predicted, zero_division=0, **average))
+    if n_labels > 1:
+        assert metrics.micro_f1(truth, scores) == pytest.approx(f1_score(truth, predicted, average="micro"))
+
+
+# ---------------------------------------------------------------- the conventions, one by one
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [([0.5, 0.2, 0.5, 0.1], 1.0), ([0.2, 0.5, 0.1, 0.5], 0.5), ([0.3, 0.3, 0.3, 0.3], 1 / 3)],
+)
+def test_average_precision_of_equal_scores_ranks_the_higher_index_above(scores, expected):
+    truth = np.array([[0, 0, 1, 0], [0, 1, 0, 0], [0, 1, 0, 0]])
+    row = {1.0: 0, 0.5: 1}.get(expected, 2)
+    assert metrics.average_precision(truth[[row]], [scores]) == pytest.approx(expected)
+
+
+def test_equal_scores_in_ranking_loss_one_error_and_coverage():
+    truth, scores = [[1, 0, 0]], [[0.4, 0.4, 0.4]]
+    assert metrics.ranking_loss(truth, scores) == 1.0
+    assert metrics.one_error(truth, scores) == 0.0
+    assert metrics.coverage(truth, scores) == 2.0
+
+
+def test_signed_zeros_are_equal_and_infinite_scores_have_an_order():
+    assert metrics.ranking_loss([[1, 0]], [[0.0, -0.0]]) == 1.0
+    assert metrics.coverage([[1, 0]], [[0.0, -0.0]]) == 1.0
+    assert metrics.ranking_loss([[1, 0, 0]], [[np.inf, 3.0, -np.inf]]) == 0.0
+
+
+def test_rows_without_or_with_every_label_leave_the_mean():
+    truth, scores = np.array([[0, 0], [1, 1], [0, 1]]), np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1]])
+    for name, value in zip(RANKING, [1.0, 0.5, 1.0], strict=True):
+        assert getattr(metrics, name)(truth, scores) == value
+        with pytest.warns(RuntimeWarning, match=f"{name} is NaN: each of the 2 rows"):
+            assert np.isnan(getattr(metrics, name)(truth[:2], scores[:2]))
+
+
+def test_f1_of_labels_that_never_occur():
+    never, once = [[0, 0], [0, 0]], [[0.1, 0.7], [0.2, 0.3]]
+    assert metrics.macro_f1(never, once) == metrics.micro_f1(never, once) == 0.0
+    assert metrics.macro_f1([[1, 0], [1, 0]], [[0.5, 0.4], [0.6, 0.4]]) == 0.5
+    assert metrics.micro_f1(never, np.zeros((2, 2))) == 0.0
+
+
+def test_threshold_includes_one_half():
+    assert metrics.hamming_loss([[1, 1]], [[0.5, np.nextafter(0.5, 0)]]) == 0.5
+
+
+# ---------------------------------------------------------------- score_table
+
+
+def test_table_order_and_values():
+    truth, scores = random_case(80, 5, 3)
+    table = metrics.score_table(truth, scores, coverage_by="C", coverage_empty=-1)
+    assert list(table) == ["HL'", "RL'", "AP", "OE'", "Cov'", "MaF1", "MiF1"]
+    assert all(type(value) is float for value in table.values())
+    assert table["HL'"] == 1 - metrics.hamming_loss(truth, scores)
+    assert table["RL'"] == 1 - metrics.ranking_loss(truth, scores)
+    assert table["AP"] == metrics.average_precision(truth, scores)
+    assert table["OE'"] == 1 - metrics.one_error(truth, scores)
+    assert table["Cov'"] == 1 - metrics.coverage(truth, scores, empty=-1) / 5
+    assert table["MaF1"] == metrics.macro_f1(truth, scores)
+    assert table["MiF1"] == metrics.micro_f1(truth, scores)
+    assert metrics.score_table(truth, scores)["Cov'"] == 1 - metrics.coverage(truth, scores) / 4
+
+
+def test_perfect_scores_give_ones():
+    truth = np.array([[1, 0, 0], [0, 1, 1]])
+    table = metrics.score_table(truth, truth)
+    assert table.pop("Cov'") == 1 - 0.5 / 2
+    assert set(table.values()) == {1.0}
+
+
+def test_table_of_one_label():
+    truth, scores = [[1], [0]], [[0.8], [0.1]]
+    with pytest.warns(RuntimeWarning) as caught:
+        table = metrics.score_table(truth, scores)
+    assert len(caught) == 4
+    assert {name for name, value in table.items() if np.isnan(value)} == {"RL'", "AP", "OE'", "Cov'"}
+    with pytest.warns(RuntimeWarning, match="no label or all labels"):
+        assert metrics.score_table(truth, scores, coverage_by="C")["Cov'"] == 1.0
+
+
+@pytest.mark.parametrize("bad", [{"coverage_by": "c"}, {"coverage_empty": 1}, {"coverage_by": 1}])
+def test_table_refuses_other_conventions(bad):
+    with pytest.raises(ValueError, match=f"{next(iter(bad))}=.*use"):
+        metrics.score_table([[1, 0]], [[0.3, 0.2]], **bad)
+
+
+# ---------------------------------------------------------------- input
+
+
+def forms(truth, scores):
+    import pandas as pd
+
+    yield truth.tolist(), scores.tolist()
+    yield truth.astype(bool), np.asfortranarray(scores)
+    yield truth.astype(float), scores
+    yield truth.astype(np.uint8), scores[::-1][::-1]
+    yield pd.DataFrame(truth), pd.DataFrame(scores)
+    yield pd.DataFrame(truth).astype(object), scores
+    yield sparse.csr_array(truth), scores
+    yield sparse.csc_matrix(truth), scores
+    frozen = scores.copy()
+    frozen.setflags(write=False)
+    yield truth, frozen
+
+
+@pytest.mark.parametrize("name", [*NAMES, "score_table"])
+def test_any_array_form(name):
+    truth, scores = random_case(20, 4, 2)
+    kept = truth.copy(), scores.copy()
+    expected = getattr(metrics, name)(truth, scores)
+    for Y, values in forms(truth, scores):
+        assert getattr(metrics, name)(Y, values) == expected
+    assert np.array_equal(truth, kept[0])
+    assert np.array_equal(scores, kept[1])
+
+
+@pytest.mark.parametrize(
+    ("truth", "scores", "sentence"),
+    [
+        ([1, 0], [0.1, 0.2], r"must be 2-D .*, got 1-D and 1-D; one label is a column"),
+        ([[1, 0]], [0.1, 0.2], r"got 2-D and 1-D"),
+        ([[1, 0]], [[0.1], [0.2]], r"shape \(1, 2\) but scores has shape \(2, 1\)"),
+        (np.zeros((0, 3)), np.zeros((0, 3)), r"shape \(0, 3\); at least one row"),
+        (np.zeros((3, 0)), np.zeros((3, 0)), r"shape \(3, 0\); at least one row"),
+        ([[1, 0], [0, 2]], np.zeros((2, 2)), r"got 2 in row 1, label 1; code relevant as 1"),
+        ([[1, 0], [-1, -1]], np.zeros((2, 2)), r"got -1 in row 1, label 0; drop the unlabelled rows"),
+        ([[1.0, np.nan]], np.zeros((1, 2)), r"got nan in row 0, label 1"),
+        ([[0.5, 0]], np.zeros((1, 2)), r"got 0.5 in row 0"),
+        ([[1, 0]], [[0.1, np.nan]], r"scores holds NaN, first in row 0, label 1"),
+        ([["a", "b"]], np.zeros((1, 2)), r"Y could not be read as numbers"),
+        ([[1, 0]], np.ones((1, 2)) * 1j, r"scores could not be read as numbers"),
+        ([[1, 0], [1]], np.zeros((2, 2)), r"Y could not be read as numbers"),
+        (np.ma.masked_array([[1, 0]], mask=[[True, False]]), np.zeros((1, 2)), r"Y is a masked array"),
+    ],
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_input_is_one_sentence(name, truth, scores, sentence):
+    with pytest.raises(ValueError, match=sentence) as error:
+        getattr(metrics, name)(truth, scores)
+    assert str(error.value).endswith(".")
+
+
+def test_row_order_does_not_matter():
+    truth, scores = random_case(40, 6, 5)
+    table = metrics.score_table(truth, scores)
+    assert metrics.score_table(truth[::-1], scores[::-1]) == pytest.approx(table, rel=1e-14)
+
+
+def test_core_floor_does_not_import_scikit_learn():
+    tree = ast.parse(Path(metrics.__file__).read_text(encoding="utf-8"))
+    imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    imported |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert "numpy" in imported
+    assert not [name for name in imported if name and name.split(".")[0] == "sklearn"]

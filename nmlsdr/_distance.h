@@ -1,1 +1,114 @@
-/* placeholder */
+/* The canonical squared distance (METHODS 0).
+ *
+ *   t_j = (x_j - y_j)^2 in float64, after exact conversion;
+ *   a_m = sum of t_j over j = m (mod 8), in increasing j;
+ *   d2  = ((a0+a4) + (a2+a6)) + ((a1+a5) + (a3+a7)).
+ *
+ * Eight independent sums map onto one AVX-512, two AVX2 or four SSE2 registers,
+ * and every width performs the same additions in the same order: same bits.
+ * This file must be compiled with -ffp-contract=off.
+ *
+ * A feature that is 0 in both rows adds +0 and may be skipped, so merging two
+ * sorted sparse rows gives the same bits as the dense loop.
+ */
+#ifndef NMLSDR_DISTANCE_H
+#define NMLSDR_DISTANCE_H
+
+#include <stddef.h>
+
+static inline double nmlsdr_fold8(const double *a)
+{
+    return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]));
+}
+
+#define NMLSDR_DENSE(NAME, TYPE)                                               \
+    static inline double NAME(const TYPE *x, const TYPE *y, ptrdiff_t d)       \
+    {                                                                          \
+        double a[8] = {0, 0, 0, 0, 0, 0, 0, 0};                                \
+        ptrdiff_t j = 0;                                                       \
+        for (; j + 8 <= d; j += 8)                                             \
+            for (int m = 0; m < 8; m++) {                                      \
+                double t = (double)x[j + m] - (double)y[j + m];                \
+                a[m] += t * t;                                                 \
+            }                                                                  \
+        for (int m = 0; j < d; j++, m++) {                                     \
+            double t = (double)x[j] - (double)y[j];                            \
+            a[m] += t * t;                                                     \
+        }                                                                      \
+        return nmlsdr_fold8(a);                                                \
+    }
+
+NMLSDR_DENSE(nmlsdr_sqdist_f64, double)
+NMLSDR_DENSE(nmlsdr_sqdist_f32, float)
+
+#define NMLSDR_SPARSE(NAME, TYPE, INDEX)                                       \
+    static inline double NAME(const TYPE *xv, const INDEX *xi, ptrdiff_t xn,   \
+                              const TYPE *yv, const INDEX *yi, ptrdiff_t yn)   \
+    {                                                                          \
+        double a[8] = {0, 0, 0, 0, 0, 0, 0, 0};                                \
+        ptrdiff_t p = 0, q = 0;                                                \
+        while (p < xn && q < yn) {                                             \
+            INDEX j = xi[p] <= yi[q] ? xi[p] : yi[q];                          \
+            double u = 0, v = 0;                                               \
+            if (xi[p] == j) u = (double)xv[p++];                               \
+            if (yi[q] == j) v = (double)yv[q++];                               \
+            a[j & 7] += (u - v) * (u - v);                                     \
+        }                                                                      \
+        for (; p < xn; p++) a[xi[p] & 7] += (double)xv[p] * (double)xv[p];     \
+        for (; q < yn; q++) a[yi[q] & 7] += (double)yv[q] * (double)yv[q];     \
+        return nmlsdr_fold8(a);                                                \
+    }
+
+NMLSDR_SPARSE(nmlsdr_sqdist_csr_f64_i32, double, int)
+NMLSDR_SPARSE(nmlsdr_sqdist_csr_f32_i32, float, int)
+NMLSDR_SPARSE(nmlsdr_sqdist_csr_f64_i64, double, long long)
+NMLSDR_SPARSE(nmlsdr_sqdist_csr_f32_i64, float, long long)
+
+/* A bounded max-heap of (squared distance, row), the worst at the root.
+ * (d, i) is worse than (e, j) if d > e, or d == e and i > j. */
+static inline int nmlsdr_worse(double d, ptrdiff_t i, double e, ptrdiff_t j)
+{
+    return d > e || (d == e && i > j);
+}
+
+static inline void nmlsdr_sift_down(double *d, ptrdiff_t *row, ptrdiff_t at, ptrdiff_t size)
+{
+    double dv = d[at];
+    ptrdiff_t rv = row[at];
+    for (;;) {
+        ptrdiff_t child = 2 * at + 1;
+        if (child >= size) break;
+        if (child + 1 < size && nmlsdr_worse(d[child + 1], row[child + 1], d[child], row[child])) child++;
+        if (!nmlsdr_worse(d[child], row[child], dv, rv)) break;
+        d[at] = d[child];
+        row[at] = row[child];
+        at = child;
+    }
+    d[at] = dv;
+    row[at] = rv;
+}
+
+/* Offer one candidate to a heap that holds k entries, initialised to (inf, PTRDIFF_MAX). */
+static inline void nmlsdr_heap_offer(double *d, ptrdiff_t *row, ptrdiff_t k, double value, ptrdiff_t index)
+{
+    if (!nmlsdr_worse(d[0], row[0], value, index)) return;
+    d[0] = value;
+    row[0] = index;
+    nmlsdr_sift_down(d, row, 0, k);
+}
+
+/* Heap sort in place: increasing (squared distance, row). */
+static inline void nmlsdr_heap_sort(double *d, ptrdiff_t *row, ptrdiff_t k)
+{
+    for (ptrdiff_t last = k - 1; last > 0; last--) {
+        double dv = d[0];
+        ptrdiff_t rv = row[0];
+        d[0] = d[last];
+        row[0] = row[last];
+        d[last] = dv;
+        row[last] = rv;
+        nmlsdr_sift_down(d, row, 0, last);
+    }
+}
+
+#endif

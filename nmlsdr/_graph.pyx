@@ -1,1 +1,246 @@
-# placeholder, replaced in the next commits
+"""Kernels of the neighbour graph: exact neighbours, symmetrise, normalise.
+
+Every function fills buffers that its caller allocated and checked; nothing here
+looks at an environment variable, casts or copies.  One thread owns one output
+row, so the answer does not depend on the number of threads.
+"""
+
+from cython.parallel cimport prange
+from libc.math cimport INFINITY, sqrt
+
+cdef extern from "_distance.h" nogil:
+    double sqdist_f64 "nmlsdr_sqdist_f64"(const double *x, const double *y, Py_ssize_t d)
+    double sqdist_f32 "nmlsdr_sqdist_f32"(const float *x, const float *y, Py_ssize_t d)
+    double csr_f64_i32 "nmlsdr_sqdist_csr_f64_i32"(
+        const double *, const int *, Py_ssize_t, const double *, const int *, Py_ssize_t)
+    double csr_f32_i32 "nmlsdr_sqdist_csr_f32_i32"(
+        const float *, const int *, Py_ssize_t, const float *, const int *, Py_ssize_t)
+    double csr_f64_i64 "nmlsdr_sqdist_csr_f64_i64"(
+        const double *, const long long *, Py_ssize_t, const double *, const long long *, Py_ssize_t)
+    double csr_f32_i64 "nmlsdr_sqdist_csr_f32_i64"(
+        const float *, const long long *, Py_ssize_t, const float *, const long long *, Py_ssize_t)
+    void heap_offer "nmlsdr_heap_offer"(
+        double *d, Py_ssize_t *row, Py_ssize_t k, double value, Py_ssize_t index)
+    void heap_sort "nmlsdr_heap_sort"(double *d, Py_ssize_t *row, Py_ssize_t k)
+
+from ._typedefs cimport index_t, real_t
+
+
+def has_openmp():
+    """Whether this module was compiled with OpenMP."""
+    return COMPILED_WITH_OPENMP != 0
+
+
+cdef extern from *:
+    """
+    #ifdef _OPENMP
+    #define COMPILED_WITH_OPENMP 1
+    #else
+    #define COMPILED_WITH_OPENMP 0
+    #endif
+    """
+    int COMPILED_WITH_OPENMP
+
+
+cdef void scan_dense(
+    const real_t *queries, const real_t *rows, Py_ssize_t i, Py_ssize_t n_rows, Py_ssize_t n_features,
+    Py_ssize_t skip, Py_ssize_t k, double *d, Py_ssize_t *index,
+) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(k):
+        d[j] = INFINITY
+        index[j] = n_rows
+    for j in range(n_rows):
+        if j == skip:
+            continue
+        if real_t is double:
+            heap_offer(d, index, k, sqdist_f64(queries + i * n_features, rows + j * n_features, n_features), j)
+        else:
+            heap_offer(d, index, k, sqdist_f32(queries + i * n_features, rows + j * n_features, n_features), j)
+    heap_sort(d, index, k)
+
+
+def neighbors_dense(
+    const real_t[:, ::1] queries,     # IN
+    const real_t[:, ::1] rows,        # IN
+    Py_ssize_t first,                 # the first query to answer
+    bint exclude_self,                # query i never returns row i
+    double[:, ::1] squared,           # OUT (q, k)
+    Py_ssize_t[:, ::1] indices,       # OUT (q, k)
+    int n_threads,
+):
+    """Answer the queries first .. first + len(squared) by a scan of all rows."""
+    cdef Py_ssize_t i, n = squared.shape[0], k = squared.shape[1]
+    cdef Py_ssize_t n_rows = rows.shape[0], n_features = rows.shape[1]
+    if n == 0 or k == 0:
+        return
+    for i in prange(n, nogil=True, num_threads=n_threads, schedule="dynamic", chunksize=8):
+        scan_dense[real_t](
+            &queries[0, 0], &rows[0, 0], first + i, n_rows, n_features,
+            first + i if exclude_self else -1, k, &squared[i, 0], &indices[i, 0])
+
+
+cdef void scan_csr(
+    const real_t *qv, const index_t *qi, const index_t *qp,
+    const real_t *rv, const index_t *ri, const index_t *rp,
+    Py_ssize_t i, Py_ssize_t n_rows, Py_ssize_t skip, Py_ssize_t k, double *d, Py_ssize_t *index,
+) noexcept nogil:
+    cdef Py_ssize_t j
+    cdef double value
+    for j in range(k):
+        d[j] = INFINITY
+        index[j] = n_rows
+    for j in range(n_rows):
+        if j == skip:
+            continue
+        if real_t is double and index_t is int:
+            value = csr_f64_i32(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
+        elif real_t is float and index_t is int:
+            value = csr_f32_i32(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
+        elif real_t is double:
+            value = csr_f64_i64(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
+        else:
+            value = csr_f32_i64(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
+        heap_offer(d, index, k, value, j)
+    heap_sort(d, index, k)
+
+
+def neighbors_csr(
+    const real_t[::1] query_data,         # IN  sorted rows without repeats
+    const index_t[::1] query_indices,     # IN
+    const index_t[::1] query_indptr,      # IN
+    const real_t[::1] row_data,           # IN
+    const index_t[::1] row_indices,       # IN
+    const index_t[::1] row_indptr,        # IN
+    Py_ssize_t first,
+    bint exclude_self,
+    double[:, ::1] squared,               # OUT (q, k)
+    Py_ssize_t[:, ::1] indices,           # OUT (q, k)
+    int n_threads,
+):
+    """As neighbors_dense, on CSR rows; empty data arrays must still have length one."""
+    cdef Py_ssize_t i, n = squared.shape[0], k = squared.shape[1]
+    cdef Py_ssize_t n_rows = row_indptr.shape[0] - 1
+    if n == 0 or k == 0:
+        return
+    for i in prange(n, nogil=True, num_threads=n_threads, schedule="dynamic", chunksize=8):
+        scan_csr[real_t, index_t](
+            &query_data[0], &query_indices[0], &query_indptr[0], &row_data[0], &row_indices[0], &row_indptr[0],
+            first + i, n_rows, first + i if exclude_self else -1, k, &squared[i, 0], &indices[i, 0])
+
+
+def count_union(
+    const Py_ssize_t[:, ::1] neighbors,   # IN  (n, k), every row without repeats
+    const Py_ssize_t[::1] reverse_ptr,    # IN  (n + 1) who names row i: pointers into reverse
+    const Py_ssize_t[::1] reverse,        # IN  (n k) increasing within a row
+    Py_ssize_t[:, ::1] ordered,           # OUT (n, k) neighbors, increasing within a row
+    Py_ssize_t[::1] counts,               # OUT (n) size of the union of both lists
+    int n_threads,
+):
+    """Symmetrise by the OR rule, pass one: sort each row's neighbours and count the union."""
+    cdef Py_ssize_t i, n = neighbors.shape[0], k = neighbors.shape[1]
+    if n == 0 or k == 0:
+        return
+    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
+        counts[i] = union_row(&neighbors[i, 0], k, &reverse[reverse_ptr[i]] if reverse_ptr[i + 1] > reverse_ptr[i]
+                              else NULL, reverse_ptr[i + 1] - reverse_ptr[i], &ordered[i, 0])
+
+
+cdef Py_ssize_t union_row(
+    const Py_ssize_t *neighbors, Py_ssize_t k, const Py_ssize_t *reverse, Py_ssize_t r, Py_ssize_t *ordered,
+) noexcept nogil:
+    cdef Py_ssize_t a, b, value, size = 0
+    for a in range(k):  # insertion sort: k is small
+        value = neighbors[a]
+        b = a
+        while b > 0 and ordered[b - 1] > value:
+            ordered[b] = ordered[b - 1]
+            b = b - 1
+        ordered[b] = value
+    a = 0
+    b = 0
+    while a < k and b < r:
+        if ordered[a] == reverse[b]:
+            a = a + 1
+            b = b + 1
+        elif ordered[a] < reverse[b]:
+            a = a + 1
+        else:
+            b = b + 1
+        size = size + 1
+    return size + (k - a) + (r - b)
+
+
+def fill_union(
+    const Py_ssize_t[:, ::1] ordered,     # IN  (n, k)
+    const Py_ssize_t[::1] reverse_ptr,    # IN
+    const Py_ssize_t[::1] reverse,        # IN
+    const index_t[::1] indptr,            # IN  (n + 1) of W
+    index_t[::1] indices,                 # OUT (nnz) of W, increasing within a row
+    int n_threads,
+):
+    """Symmetrise by the OR rule, pass two: merge both lists into W's rows."""
+    cdef Py_ssize_t i, n = ordered.shape[0], k = ordered.shape[1]
+    cdef Py_ssize_t a, b, at
+    if n == 0 or k == 0:
+        return
+    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
+        a = 0
+        b = reverse_ptr[i]
+        at = indptr[i]
+        while a < k or b < reverse_ptr[i + 1]:
+            if b >= reverse_ptr[i + 1] or (a < k and ordered[i, a] < reverse[b]):
+                indices[at] = <index_t>ordered[i, a]
+                a = a + 1
+            elif a >= k or ordered[i, a] > reverse[b]:
+                indices[at] = <index_t>reverse[b]
+                b = b + 1
+            else:
+                indices[at] = <index_t>reverse[b]
+                a = a + 1
+                b = b + 1
+            at = at + 1
+
+
+def degrees(
+    const double[::1] data,       # IN  CSR of W
+    const index_t[::1] indptr,    # IN
+    double[::1] degree,           # OUT (n) d_i = sum_j W_ij, in stored order
+    int n_threads,
+):
+    """Row sums of W."""
+    cdef Py_ssize_t i, p, n = degree.shape[0]
+    cdef double total
+    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
+        total = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            total = total + data[p]
+        degree[i] = total
+
+
+def normalize(
+    const double[::1] data,        # IN  CSR of W
+    const index_t[::1] indices,    # IN
+    const index_t[::1] indptr,     # IN
+    const double[::1] degree,      # IN  (n)
+    bint stochastic,               # False: W~ = D^-1/2 W D^-1/2; True: T = D~^-1 W~, rows sum to 1
+    double[::1] values,            # OUT (nnz)
+    double[::1] row_sums,          # OUT (n) d~_i, the row sums of W~
+    int n_threads,
+):
+    """W~ and T of eq. (3)-(4) in one pass over the rows; a row of degree 0 stays 0."""
+    cdef Py_ssize_t i, p, n = degree.shape[0]
+    cdef double root, total
+    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
+        total = 0
+        root = sqrt(degree[i])
+        for p in range(indptr[i], indptr[i + 1]):
+            if degree[i] > 0 and degree[indices[p]] > 0:
+                values[p] = data[p] / (root * sqrt(degree[indices[p]]))
+            else:
+                values[p] = 0
+            total = total + values[p]
+        row_sums[i] = total
+        if stochastic and total > 0:
+            for p in range(indptr[i], indptr[i + 1]):
+                values[p] = values[p] / total

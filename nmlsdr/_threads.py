@@ -1,0 +1,130 @@
+"""Threads: the only place that reads thread settings or changes a process-wide limit.
+
+Three facts decide the design:
+
+* OpenMP's own default ignores cgroup limits; joblib's ``cpu_count`` honours affinity and cgroups.
+* The BLAS limit is process-wide and its context managers are not re-entrant across threads: the
+  second to enter saves "1" and restores "1" for ever.  One locked counter sets it on the first
+  entry and restores it on the last exit.
+* A forked child that enters OpenMP after its parent did hangs (libgomp keeps no atfork handler).
+  After a fork every kernel runs on one thread, which never starts a team.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any
+
+import joblib
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["check_n_jobs", "simd_level", "single_threaded_blas"]
+
+SIMD_LEVELS = ("portable", "avx2", "avx512")
+
+_forked = False
+
+
+def _after_fork_in_child() -> None:
+    global _forked, _limits
+    _forked = True
+    _limits = _BlasLimits()  # the parent's lock may have been held by a thread that does not exist here
+
+
+def check_n_jobs(n_jobs: int | None) -> int:
+    """Number of threads to run a kernel on.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None: every core that OMP_NUM_THREADS, the affinity mask and the cgroup allow.
+        Positive: that many threads.  Negative: all cores + 1 + n_jobs, at least one.
+
+    Returns
+    -------
+    int
+        At least 1; always 1 in a forked child.
+
+    Raises
+    ------
+    ValueError
+        If ``n_jobs`` is 0 or not an integer.
+
+    Examples
+    --------
+    >>> check_n_jobs(2)
+    2
+    """
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}; use None for all cores.")
+    if _forked:
+        return 1
+    if n_jobs is not None and n_jobs > 0:
+        return int(n_jobs)
+    cores = int(joblib.cpu_count())
+    setting = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if setting.isdigit() and int(setting) > 0:
+        cores = min(cores, int(setting))
+    if n_jobs is None:
+        return max(1, cores)
+    return max(1, cores + 1 + int(n_jobs))
+
+
+def simd_level() -> str | None:
+    """The level that NMLSDR_SIMD asks for: "portable", "avx2", "avx512", or None for the best at hand."""
+    level = os.environ.get("NMLSDR_SIMD", "").strip().lower()
+    if not level:
+        return None
+    if level not in SIMD_LEVELS:
+        raise ValueError(f"NMLSDR_SIMD must be one of {', '.join(SIMD_LEVELS)}, got {level!r}; unset it for the best.")
+    return level
+
+
+class _BlasLimits:
+    """First in sets the process's BLAS pools to one thread, last out restores them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.entered = 0
+        self.controller: ThreadpoolController | None = None
+        self.limiter: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.entered == 0:
+                if self.controller is None:  # scanning the loaded libraries takes milliseconds: once
+                    self.controller = ThreadpoolController()
+                self.limiter = self.controller.limit(limits=1, user_api="blas")
+                self.limiter.__enter__()
+            self.entered += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.entered -= 1
+            if self.entered == 0:
+                limiter, self.limiter = self.limiter, None
+                limiter.__exit__(None, None, None)
+
+
+_limits = _BlasLimits()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Run the body with BLAS on one thread, for the whole process.
+
+    Re-entrant, and safe from any number of Python threads: the limit that was in force before the
+    first entry is restored after the last exit.
+    """
+    limits = _limits  # a fork inside the body replaces the global: leave what was entered
+    limits.enter()
+    try:
+        yield
+    finally:
+        limits.leave()

@@ -1,0 +1,379 @@
+"""The gatekeeper: the only place that casts, copies or checks what a user passed.
+
+Each function answers with arrays that the kernels may trust, or raises one sentence that says what
+was wrong, what was given and what to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["Labels", "check_alpha", "check_count", "check_graph", "check_labels", "check_row_pair", "check_rows"]
+
+# The square of a difference of two such numbers is finite, and so is the sum of 10^8 of them.
+LARGEST_VALUE = 1e150
+# Rows are checked for finiteness in pieces of this many values, so that a memory map is read once, by blocks.
+_CHECK_VALUES = 1 << 22
+
+
+def check_count(value: Any, name: str, *, least: int = 1) -> int:
+    """An integer of at least ``least``."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+    return int(value)
+
+
+def check_real(value: Any, name: str, low: float, high: float, *, low_open: bool = False) -> float:
+    """A finite number in [low, high], or in (low, high] with ``low_open``."""
+    good = isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and low <= value <= high
+    if not good or (low_open and value == low) or not np.isfinite(value):
+        raise ValueError(f"{name} must be a number in {'(' if low_open else '['}{low:g}, {high:g}], got {value!r}.")
+    return float(value)
+
+
+# ---------------------------------------------------------------- rows of features
+
+
+def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
+    """Rows for the kernels: C-contiguous float32/float64, or CSR with sorted indices and no repeats.
+
+    float32 and float64 stay what they are unless ``dtype`` asks; anything else becomes float64.
+    An array that already has the form is returned as it is (a memory map is not read into memory).
+
+    Raises
+    ------
+    ValueError
+        Not 2-D, not numeric, non-finite, or a magnitude above 1e150.
+    """
+    if isinstance(X, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a masked array; fill or drop its masked entries first.")
+    if sparse.issparse(X):
+        if np.issubdtype(X.dtype, np.complexfloating):
+            raise ValueError(f"Complex data not supported: {name} has dtype {X.dtype}; pass real numbers.")
+        rows = sparse.csr_array(X) if X.format != "csr" else X
+        rows = rows.astype(_float_type(rows.dtype, dtype), copy=False)
+        if not rows.has_canonical_format:
+            if rows is X:
+                rows = rows.copy()
+            rows.sum_duplicates()
+        _check_finite(rows.data, name)
+        return rows
+    rows = np.asarray(X)
+    if rows.ndim != 2:
+        raise ValueError(
+            f"{name} must be a 2-D array of shape (n_samples, n_features), got {rows.ndim} dimension(s); "
+            "use X.reshape(-1, 1) for one feature or X.reshape(1, -1) for one sample."
+        )
+    if np.issubdtype(rows.dtype, np.complexfloating):
+        raise ValueError(f"Complex data not supported: {name} has dtype {rows.dtype}; pass real numbers.")
+    try:
+        rows = np.ascontiguousarray(rows, dtype=_float_type(rows.dtype, dtype))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers only: {error}; encode text and categories first.") from None
+    _check_finite(rows, name)
+    return rows
+
+
+def check_row_pair(X: Any, queries: Any, names: tuple[str, str] = ("X", "queries")) -> tuple[Any, Any]:
+    """Both sets of rows in one storage and one dtype, with the same number of features.
+
+    float32 against float64 becomes float64 and dense against sparse becomes CSR: both are exact.
+    """
+    rows, asked = check_rows(X, names[0]), check_rows(queries, names[1])
+    if rows.shape[1] != asked.shape[1]:
+        raise ValueError(
+            f"{names[1]} has {asked.shape[1]} features, but {names[0]} has {rows.shape[1]} features; "
+            "pass the same columns."
+        )
+    if sparse.issparse(rows) != sparse.issparse(asked):
+        rows, asked = sparse.csr_array(rows), sparse.csr_array(asked)
+    if rows.dtype != asked.dtype:
+        rows, asked = rows.astype(np.float64, copy=False), asked.astype(np.float64, copy=False)
+    if sparse.issparse(rows) and rows.indices.dtype != asked.indices.dtype:
+        rows, asked = _long_indices(rows), _long_indices(asked)
+    return rows, asked
+
+
+def _long_indices(X: Any) -> Any:
+    wide = sparse.csr_array(X.shape, dtype=X.dtype)
+    wide.data, wide.indices, wide.indptr = X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return wide
+
+
+def _float_type(given: Any, wanted: Any) -> Any:
+    if wanted is not None:
+        return wanted
+    return given if given in (np.float32, np.float64) else np.float64
+
+
+def _check_finite(values: np.ndarray, name: str) -> None:
+    width = max(1, values.size // max(1, len(values)))
+    step = max(1, _CHECK_VALUES // width)
+    for first in range(0, len(values), step):
+        block = values[first : first + step]
+        if block.size == 0:
+            continue
+        low, high = float(block.min()), float(block.max())
+        if low >= -LARGEST_VALUE and high <= LARGEST_VALUE:  # false for NaN too
+            continue
+        if np.isfinite(low) and np.isfinite(high):
+            raise ValueError(f"{name} holds magnitudes above {LARGEST_VALUE:g}; rescale it.")
+        where = "" if values.ndim == 1 else f" in row {first + int(np.argmin(np.isfinite(block).all(axis=1)))}"
+        raise ValueError(f"{name} contains NaN or infinity{where}; impute or drop such values first.")
+
+
+# ---------------------------------------------------------------- graphs
+
+
+def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> sparse.csr_array:
+    """A symmetric non-negative graph as a float64 csr_array with sorted indices and no diagonal.
+
+    ``|W - W'| <= 1e-12 max W`` is taken as rounding and (W + W')/2 is used.  Explicit zeros are
+    kept (they are edges of weight 0); a stored diagonal is dropped.
+
+    Raises
+    ------
+    ValueError
+        Not square, the wrong size, negative or non-finite weights, or not symmetric.
+    """
+    if isinstance(W, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a masked array; fill its masked entries first.")
+    given = W
+    if not sparse.issparse(W):
+        W = np.asarray(W)
+        if W.ndim != 2 or W.dtype.kind not in "biuf":
+            raise ValueError(f"{name} must be a sparse or 2-D numeric matrix, got {type(given).__name__}.")
+    W = sparse.csr_array(W).astype(np.float64, copy=False)
+    if W.shape[0] != W.shape[1] or (n_samples is not None and W.shape[0] != n_samples):
+        wanted = "square" if n_samples is None else f"of shape ({n_samples}, {n_samples})"
+        raise ValueError(
+            f"{name} must be {wanted}, got {W.shape}; a graph cannot be sliced by cross-validation: "
+            "pass neighbors= instead."
+        )
+    if not W.has_canonical_format:
+        W = W.copy()
+        W.sum_duplicates()
+    if W.nnz and not np.isfinite(W.data).all():
+        raise ValueError(f"{name} contains NaN or infinite weights; drop those edges.")
+    if W.nnz and W.data.min() < 0:
+        raise ValueError(f"{name} contains a negative weight ({W.data.min():g}); weights must be 0 or more.")
+    W = _without_diagonal(W)
+    W = _symmetric(W, name)
+    if W.indices.dtype != W.indptr.dtype:
+        W = _long_indices(W)
+    return W
+
+
+def _without_diagonal(W: sparse.csr_array) -> sparse.csr_array:
+    rows = np.repeat(np.arange(W.shape[0], dtype=W.indices.dtype), np.diff(W.indptr))
+    keep = rows != W.indices
+    if keep.all():
+        return W
+    indptr = np.zeros_like(W.indptr)
+    np.cumsum(np.bincount(rows[keep], minlength=W.shape[0]), out=indptr[1:])
+    return sparse.csr_array((W.data[keep], W.indices[keep], indptr), shape=W.shape)
+
+
+def _symmetric(W: sparse.csr_array, name: str) -> sparse.csr_array:
+    mirror = sparse.csr_array(W.T)
+    mirror.sort_indices()
+    if np.array_equal(W.indptr, mirror.indptr) and np.array_equal(W.indices, mirror.indices):
+        if np.array_equal(W.data, mirror.data):
+            return W
+        worst = np.abs(W.data - mirror.data).max()
+    else:
+        difference = W - mirror
+        worst = np.abs(difference.data).max() if difference.nnz else 0.0
+    if worst > 1e-12 * W.data.max():
+        raise ValueError(
+            f"{name} is not symmetric (largest |W - W'| is {worst:g}); "
+            "symmetrise it, for example with W.maximum(W.T) or (W + W.T) / 2."
+        )
+    W = sparse.csr_array((W + mirror) * 0.5)
+    W.sort_indices()
+    return W
+
+
+def check_alpha(alpha: Any, n_samples: int, name: str = "alpha") -> np.ndarray:
+    """alpha_i in [0, 1) for every row, from a number or an array of shape (n_samples,)."""
+    values = np.asarray(alpha, dtype=np.float64)
+    if values.shape not in ((), (n_samples,)):
+        raise ValueError(f"{name} must be a number or of shape ({n_samples},), got shape {values.shape}.")
+    values = np.broadcast_to(values, (n_samples,))
+    bad = ~((values >= 0) & (values < 1))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"{name} must lie in [0, 1), got {values[row]} (row {row}); 0 keeps given labels as they are.")
+    return np.ascontiguousarray(values)
+
+
+# ---------------------------------------------------------------- labels: the one rule for every estimator
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels after the rule of DESIGN: what every estimator works on.
+
+    Attributes
+    ----------
+    Y : ndarray of shape (n_samples, n_labels), float64
+        0/1; rows that are not labelled are 0.
+    labeled : ndarray of shape (n_samples,), bool
+    classes : list of ndarray, or ndarray
+        One array [0, 1] per label for 2-D y; the sorted classes for 1-D y.
+    names : ndarray of str, or None
+        Column names of a data frame.
+    single : bool
+        True for 1-D y: one column of Y per class, each labelled row has exactly one.
+    """
+
+    Y: np.ndarray
+    labeled: np.ndarray
+    classes: Any
+    names: np.ndarray | None
+    single: bool
+
+
+def check_labels(y: Any, *, n_samples: int | None = None, labeled: Any = None, name: str = "y") -> Labels:
+    """Read labels by the one rule that all estimators share.
+
+    2-D: entries 0/1 (bool, integer or float), a row of -1 is unlabelled, a row of 0 is a labelled row
+    without any label.  1-D: one column per class, -1 (or the string "-1") is unlabelled.
+    Sparse y is read as the dense array it stands for.  ``labeled`` (bool, one per row) marks the
+    labelled rows instead of -1; what the other rows hold is ignored.
+
+    Raises
+    ------
+    ValueError
+        Names the first bad row and the fix: NaN, masked arrays, labels coded -1/+1, other values, rows that
+        mix -1 with 0/1, no labelled row at all, or a length other than ``n_samples``.
+    """
+    if y is None:
+        raise ValueError(f"requires {name} to be passed, but the target {name} is None.")
+    if isinstance(y, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a masked array; set its masked rows to -1 (unlabelled) with y.filled(-1).")
+    names = _column_names(y)
+    values = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    if values.ndim not in (1, 2):
+        raise ValueError(f"{name} must be 1-D or 2-D, got {values.ndim} dimensions.")
+    if n_samples is not None and len(values) != n_samples:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, {name} has "
+            f"{len(values)}; give one row of {name} per row of X."
+        )
+    mask = None if labeled is None else _check_mask(labeled, len(values))
+    if values.ndim == 1:
+        return _single_labels(values, mask, name)
+    return _multi_labels(values, mask, names, name)
+
+
+def _column_names(y: Any) -> np.ndarray | None:
+    columns = getattr(y, "columns", None)
+    if columns is None or not all(isinstance(column, str) for column in columns):
+        return None
+    return np.asarray(list(columns), dtype=object)
+
+
+def _check_mask(labeled: Any, n_samples: int) -> np.ndarray:
+    mask = np.asarray(labeled)
+    if mask.shape != (n_samples,) or mask.dtype != np.bool_:
+        raise ValueError(
+            f"labeled must be a boolean array of shape ({n_samples},), got shape {mask.shape} and dtype {mask.dtype}."
+        )
+    return mask
+
+
+def _multi_labels(values: np.ndarray, mask: np.ndarray | None, names: np.ndarray | None, name: str) -> Labels:
+    if values.shape[1] == 0:
+        raise ValueError(f"{name} has no columns; give one column of 0/1 per label.")
+    if values.dtype.kind not in "biuf":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{name} must be a 0/1 array of shape (n_samples, n_labels), got dtype {values.dtype}; "
+                "turn lists of label names into columns with MultiLabelBinarizer first."
+            ) from None
+    empty = values == -1
+    unlabelled = empty.all(axis=1) if mask is None else ~mask
+    good = ((values == 0) | (values == 1)).all(axis=1) | unlabelled
+    coded = bool(((values == 1) | empty).all()) and bool((values == 1).any()) and bool(empty.any())
+    if not good.all():
+        row = int(np.argmin(good))
+        _refuse_row(values[row], row, coded, name)
+    if coded and values.shape[1] == 1:
+        raise ValueError(
+            f"{name} holds only -1 and +1 (first at row 0), where -1 would mean unlabelled; "
+            "code an absent label as 0: (y + 1) // 2."
+        )
+    _refuse_no_labels(~unlabelled, name)
+    Y = np.where(unlabelled[:, None], 0.0, values)
+    classes = [np.array([0, 1]) for _ in range(values.shape[1])]
+    return Labels(Y, ~unlabelled, classes, names, single=False)
+
+
+def _refuse_row(row_values: np.ndarray, row: int, coded: bool, name: str) -> None:
+    if np.isnan(row_values.astype(np.float64)).any():
+        raise ValueError(f"{name} contains NaN in row {row}; an unlabelled row is a row of -1.")
+    if coded:
+        raise ValueError(
+            f"{name} codes labels as -1/+1 (row {row}); code an absent label as 0, for example (y + 1) // 2, "
+            "and an unlabelled row as a row of -1."
+        )
+    if (row_values == -1).any():
+        raise ValueError(
+            f"{name} mixes -1 with other values in row {row}; "
+            "a row is unlabelled as a whole (all -1) or holds 0/1 only."
+        )
+    wrong = row_values[(row_values != 0) & (row_values != 1)][0]
+    raise ValueError(f"{name} must hold 0, 1 or rows of -1, got {wrong!r} in row {row}; threshold or encode it first.")
+
+
+def _single_labels(values: np.ndarray, mask: np.ndarray | None, name: str) -> Labels:
+    if values.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} has dtype {values.dtype}.")
+    if values.dtype.kind == "f":
+        kept = np.ones(len(values), dtype=bool) if mask is None else mask
+        if not np.isfinite(values[kept]).all():
+            row = int(np.argmin(np.isfinite(values) | ~kept))
+            raise ValueError(f"{name} contains NaN or infinity in row {row}; an unlabelled row is -1.")
+        if (values[kept] != np.floor(values[kept])).any():
+            row = int(np.argmax((values != np.floor(values)) & kept))
+            raise ValueError(
+                f"Unknown label type: continuous, {name} is {values[row]!r} in row {row}; give class labels."
+            )
+    unlabelled = _is_minus_one(values, name) if mask is None else ~mask
+    _refuse_no_labels(~unlabelled, name)
+    try:
+        classes, codes = np.unique(values[~unlabelled], return_inverse=True)
+    except TypeError:
+        raise ValueError(f"{name} mixes types that cannot be ordered; use only strings or only numbers.") from None
+    if mask is None and unlabelled.any() and len(classes) == 1 and classes[0] == 1:
+        raise ValueError(
+            f"{name} holds only -1 and +1 (first -1 at row {int(np.argmax(unlabelled))}), where -1 means unlabelled; "
+            "code the two classes as 0 and 1: (y + 1) // 2."
+        )
+    Y = np.zeros((len(values), len(classes)))
+    Y[np.flatnonzero(~unlabelled), codes] = 1.0
+    return Labels(Y, ~unlabelled, classes, None, single=True)
+
+
+def _is_minus_one(values: np.ndarray, name: str) -> np.ndarray:
+    if values.dtype.kind in "US":
+        return values == ("-1" if values.dtype.kind == "U" else b"-1")
+    if values.dtype.kind == "O":
+        for row, value in enumerate(values):
+            if value is None or value != value:
+                raise ValueError(f"{name} contains NaN or None in row {row}; an unlabelled row is -1.")
+        return np.array([value == -1 or (isinstance(value, str) and value == "-1") for value in values], dtype=bool)
+    return np.asarray(values == -1)
+
+
+def _refuse_no_labels(labeled: np.ndarray, name: str) -> None:
+    if not labeled.any():
+        raise ValueError(f"{name} has no labelled row ({len(labeled)} rows, all unlabelled); label some of them.")

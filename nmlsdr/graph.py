@@ -1,0 +1,251 @@
+"""Neighbour graph: exact neighbours, W by the OR rule, and the transition matrix T (article 3.2, steps 1-3).
+
+The order of neighbours is (squared distance, row index) with the canonical squared distance of
+``_distance.h``; it does not depend on threads, blocks, storage or dtype of equal values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from . import _graph
+from ._threads import check_n_jobs
+from ._validation import check_count, check_graph, check_row_pair, check_rows
+
+__all__ = ["kneighbors", "neighbor_graph", "transition_matrix"]
+
+# One kernel call answers this many query-row pairs times features, about .1 s of scanning: between
+# calls Python serves Ctrl-C.
+_WORK_PER_CALL = 2e8
+
+
+def kneighbors(
+    X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Exact k nearest neighbours in Euclidean distance.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows to search, float32 or float64 (anything else is converted to float64).
+    n_neighbors : int
+        k.  At most n_samples - 1 without queries, n_samples with them.
+    queries : array-like or sparse matrix of shape (n_queries, n_features), optional
+        Rows whose neighbours are wanted.  None: the rows of X, each excluded from its own list by
+        index (a duplicate at distance 0 is a neighbour).  ``queries=X`` does not exclude.
+    n_jobs : int, optional
+        Threads; None for all cores.  The answer does not depend on it.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_queries, n_neighbors), float64
+        Euclidean distances, increasing.
+    indices : ndarray of shape (n_queries, n_neighbors), intp
+        Rows of X, in the order (squared distance, row index).
+
+    Raises
+    ------
+    ValueError
+        For non-finite values, magnitudes above 1e150, unequal numbers of features, or k out of range.
+
+    Notes
+    -----
+    Squared distances below 1e-308 underflow to ties.
+
+    Examples
+    --------
+    >>> distances, indices = kneighbors([[0.0], [1.0], [3.0]], n_neighbors=1)
+    >>> indices.ravel().tolist(), distances.ravel().tolist()
+    ([1, 0, 1], [1.0, 1.0, 2.0])
+    """
+    squared, indices = squared_neighbors(X, n_neighbors, queries=queries, n_jobs=n_jobs)
+    return np.sqrt(squared, out=squared), indices
+
+
+def squared_neighbors(
+    X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `kneighbors`, with the canonical squared distances that order and merges must use."""
+    n_threads = check_n_jobs(n_jobs)
+    exclude_self = queries is None
+    if exclude_self:
+        rows = asked = check_rows(X)
+    else:
+        rows, asked = check_row_pair(X, queries)
+    k = check_count(n_neighbors, "n_neighbors")
+    if k > rows.shape[0] - exclude_self:
+        raise ValueError(
+            f"n_neighbors={k} needs {'more than' if exclude_self else 'at least'} {k} samples, "
+            f"got {rows.shape[0]}; lower n_neighbors."
+        )
+    n = asked.shape[0]
+    squared = np.empty((n, k))
+    indices = np.empty((n, k), dtype=np.intp)
+    step = max(16, int(_WORK_PER_CALL / max(1, rows.shape[0] * rows.shape[1])))
+    for first in range(0, n, step):
+        part = slice(first, first + step)
+        if sparse.issparse(rows):
+            _graph.neighbors_csr(
+                *_csr_parts(asked), *_csr_parts(rows), first, exclude_self, squared[part], indices[part], n_threads
+            )
+        else:
+            _graph.neighbors_dense(asked, rows, first, exclude_self, squared[part], indices[part], n_threads)
+    return squared, indices
+
+
+def _csr_parts(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Data, indices and indptr, each of length one at least so that its address exists."""
+    if X.nnz == 0:
+        return np.zeros(1, X.dtype), np.zeros(1, X.indices.dtype), X.indptr
+    return X.data, X.indices, X.indptr
+
+
+def neighbor_graph(
+    X: Any,
+    n_neighbors: int = 10,
+    *,
+    weights: str = "binary",
+    sigma: float | None = None,
+    neighbors: Any = "exact",
+    n_jobs: int | None = None,
+) -> sparse.csr_array:
+    """Symmetric k-nearest-neighbour graph W (article, eq. 2-3).
+
+    W_ij is 1 ("binary") or exp(-|x_i - x_j|^2 / sigma^2) ("rbf") if i is among the k nearest
+    neighbours of j or j among those of i, and 0 otherwise.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    n_neighbors : int, default=10
+        k, self excluded.
+    weights : {"binary", "rbf"}, default="binary"
+    sigma : float, optional
+        Width of "rbf" in the units of X; None: the median over rows of the distance to the k-th neighbour.
+    neighbors : "exact" or transformer, default="exact"
+        A transformer whose ``fit_transform(X)`` gives a CSR matrix of distances.
+    n_jobs : int, optional
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_samples), float64
+        Symmetric, zero diagonal, sorted indices.  An underflowed weight stays a stored 0.
+
+    Raises
+    ------
+    ValueError
+        For an unknown ``weights``, sigma <= 0, or the errors of `kneighbors`.
+
+    Examples
+    --------
+    >>> neighbor_graph([[0.0], [1.0], [3.0]], n_neighbors=1).toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+    if weights not in ("binary", "rbf"):
+        raise ValueError(f'weights must be "binary" or "rbf", got {weights!r}.')
+    if sigma is not None and not (np.isfinite(sigma) and sigma > 0):
+        raise ValueError(f"sigma must be a positive number or None, got {sigma!r}.")
+    squared, indices = neighbor_lists(X, n_neighbors, neighbors=neighbors, n_jobs=n_jobs)
+    W = union_graph(indices, n_jobs=n_jobs)
+    if weights == "rbf":
+        W.data[:] = _rbf_weights(W, squared, indices, sigma)
+    return W
+
+
+def neighbor_lists(
+    X: Any, n_neighbors: int, *, neighbors: Any = "exact", n_jobs: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Squared distances and indices of the k nearest other rows, exact or by a transformer."""
+    if isinstance(neighbors, str):
+        if neighbors != "exact":
+            raise ValueError(f'neighbors must be "exact" or a transformer that gives a CSR graph, got {neighbors!r}.')
+        return squared_neighbors(X, n_neighbors, n_jobs=n_jobs)
+    raise NotImplementedError("neighbour transformers come with the neighbour plug-ins")
+
+
+def union_graph(indices: np.ndarray, *, n_jobs: int | None = None) -> sparse.csr_array:
+    """The binary graph of the OR rule from each row's neighbours (n, k): eq. (3)."""
+    n_threads = check_n_jobs(n_jobs)
+    n, k = indices.shape
+    # who names row i: a stable counting sort of the lists, so each reverse list is increasing
+    named = np.bincount(indices.ravel(), minlength=n)
+    reverse_ptr = np.zeros(n + 1, dtype=np.intp)
+    np.cumsum(named, out=reverse_ptr[1:])
+    reverse = np.argsort(indices.ravel(), kind="stable") // max(k, 1)
+    ordered = np.empty_like(indices)
+    counts = np.zeros(n, dtype=np.intp)
+    _graph.count_union(indices, reverse_ptr, reverse, ordered, counts, n_threads)
+    total = int(counts.sum())
+    index_type = np.int32 if max(total, n) < 2**31 else np.int64
+    indptr = np.zeros(n + 1, dtype=index_type)
+    np.cumsum(counts, out=indptr[1:])
+    columns = np.empty(total, dtype=index_type)
+    _graph.fill_union(ordered, reverse_ptr, reverse, indptr, columns, n_threads)
+    W = sparse.csr_array((np.ones(total), columns, indptr), shape=(n, n))
+    W.has_sorted_indices = True
+    W.has_canonical_format = True
+    return W
+
+
+def _rbf_weights(W: sparse.csr_array, squared: np.ndarray, indices: np.ndarray, sigma: float | None) -> np.ndarray:
+    """exp(-d^2 / sigma^2) on the edges of W, eq. (2), from the lists that made the edges."""
+    if sigma is None:
+        sigma = float(np.median(np.sqrt(squared[:, -1])))
+        if sigma == 0:  # more than half of the rows are (k+1)-fold duplicates: any width gives them weight 1
+            sigma = 1.0
+    n, k = indices.shape
+    named = sparse.csr_array((squared.ravel(), (np.repeat(np.arange(n), k), indices.ravel())), shape=(n, n))
+    named.sort_indices()
+    edge = np.full(W.nnz, -1.0)
+    keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(W.indptr)) * n + W.indices
+    forward = np.repeat(np.arange(n, dtype=np.int64), np.diff(named.indptr)) * n + named.indices
+    edge[np.searchsorted(keys, forward)] = named.data
+    backward = named.indices.astype(np.int64) * n + np.repeat(np.arange(n, dtype=np.int64), np.diff(named.indptr))
+    edge[np.searchsorted(keys, backward)] = named.data  # d(i, j) and d(j, i) are the same bits
+    return np.exp(-(edge / sigma) / sigma)
+
+
+def transition_matrix(W: Any, *, n_jobs: int | None = None) -> sparse.csr_array:
+    """Row-stochastic T = D~^-1 W~ with W~ = D^-1/2 W D^-1/2 (article, steps 2-3).
+
+    Parameters
+    ----------
+    W : sparse matrix of shape (n_samples, n_samples)
+        Symmetric, non-negative; the diagonal is ignored.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_samples), float64
+        Rows sum to 1; the row of an isolated node is 0.
+
+    Raises
+    ------
+    ValueError
+        If W is not square and symmetric, or holds negative or non-finite weights.
+
+    Examples
+    --------
+    >>> transition_matrix([[0.0, 1.0], [1.0, 0.0]]).toarray().tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    W = check_graph(W)
+    values, _ = normalized_weights(W, stochastic=True, n_jobs=n_jobs)
+    T = sparse.csr_array((values, W.indices, W.indptr), shape=W.shape)
+    T.has_sorted_indices = True
+    return T
+
+
+def normalized_weights(
+    W: sparse.csr_array, *, stochastic: bool, n_jobs: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Stored values of W~ (or of T) for a checked graph, and the row sums d~ of W~."""
+    n_threads = check_n_jobs(n_jobs)
+    degree = np.empty(W.shape[0])
+    values = np.empty(W.nnz)
+    row_sums = np.empty(W.shape[0])
+    _graph.degrees(W.data, W.indptr, degree, n_threads)
+    _graph.normalize(W.data, W.indices, W.indptr, degree, stochastic, values, row_sums, n_threads)
+    return values, row_sums

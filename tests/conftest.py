@@ -1,0 +1,45 @@
+"""Fixtures for every test: where the shared folder is, seeds, and the check that the installed package is met."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nmlsdr
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_configure(config):
+    """The tests meet the installed package, never the checkout (NMLSDR_TEST_CHECKOUT=1 for development)."""
+    inside = Path(nmlsdr.__file__).resolve().is_relative_to(ROOT / "nmlsdr")
+    if inside and os.environ.get("NMLSDR_TEST_CHECKOUT") != "1" and not _is_editable():
+        raise pytest.UsageError(
+            f"nmlsdr was imported from the checkout ({nmlsdr.__file__}); install it with 'pip install .[test]' "
+            "and run pytest, or set NMLSDR_TEST_CHECKOUT=1 to test an in-place build."
+        )
+
+
+def _is_editable():
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        return '"editable": true' in (distribution("nmlsdr").read_text("direct_url.json") or "")
+    except PackageNotFoundError:
+        return False
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """The folder with the article, the oracles and the data sets; tests that need it skip without it."""
+    folder = Path(os.environ.get("NMLSDR_SHARED", ROOT.parent / "shared"))
+    if not folder.is_dir():
+        pytest.skip("the folder NMLSDR_SHARED (default ../shared) is not here")
+    return folder
+
+
+@pytest.fixture
+def rng():
+    """A generator whose seed NMLSDR_TEST_SEED moves, so that the suite can be run with other seeds."""
+    return np.random.default_rng(int(os.environ.get("NMLSDR_TEST_SEED", "0")))

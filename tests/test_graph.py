@@ -1,0 +1,138 @@
+"""Neighbours and graph: properties, then bit-for-bit parity with the plain twin."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from nmlsdr import _reference, graph
+
+THREADS = [1, 2]
+
+
+def cases():
+    rng = np.random.default_rng(7)
+    gauss = rng.standard_normal((60, 13))
+    return {
+        "gauss": gauss,
+        "integers with ties": rng.integers(0, 3, (50, 9)).astype(float),
+        "binary": (rng.random((70, 20)) < 0.1).astype(float),
+        "duplicates": np.repeat(rng.standard_normal((12, 5)), 4, axis=0),
+        "all equal": np.ones((17, 4)),
+        "one feature": rng.integers(0, 5, (30, 1)).astype(float),
+        "two rows": rng.standard_normal((2, 3)),
+        "offset": 1e6 + rng.standard_normal((40, 8)),
+        "tiny": 1e-30 * gauss,
+        "huge": 1e30 * gauss,
+        "last bits": np.nextafter(np.ones((24, 3)), 2 + rng.integers(-1, 2, (24, 3))),
+    }
+
+
+CASES = cases()
+
+
+def assert_same_neighbors(X, k, expected, **options):
+    """The one assertion of parity: squared distances and indices, to the bit."""
+    squared, indices = graph.squared_neighbors(X, k, **options)
+    np.testing.assert_array_equal(squared, expected[0])
+    np.testing.assert_array_equal(indices, expected[1])
+
+
+@pytest.mark.parametrize("n_jobs", THREADS)
+@pytest.mark.parametrize("name", CASES)
+def test_neighbors_equal_the_twin(name, n_jobs):
+    X = CASES[name]
+    for k in {1, min(5, len(X) - 1), len(X) - 1}:
+        expected = _reference.kneighbors(X, k)
+        assert_same_neighbors(X, k, expected, n_jobs=n_jobs)
+        assert_same_neighbors(np.asfortranarray(X), k, expected, n_jobs=n_jobs)
+        assert_same_neighbors(sparse.csr_array(X), k, expected, n_jobs=n_jobs)
+        assert_same_neighbors(sparse.csr_matrix(X), k, expected, n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_float32_neighbors_equal_those_of_their_float64_copy(name):
+    X = CASES[name].astype(np.float32)
+    X.flags.writeable = False
+    expected = _reference.kneighbors(X, min(5, len(X) - 1))
+    assert_same_neighbors(X, min(5, len(X) - 1), expected)
+    assert_same_neighbors(sparse.csr_array(X), min(5, len(X) - 1), expected)
+
+
+def test_queries_do_not_exclude_self():
+    X = CASES["gauss"]
+    _, indices = graph.kneighbors(X, 1, queries=X)
+    np.testing.assert_array_equal(indices.ravel(), np.arange(len(X)))
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_queries_equal_the_twin(storage, dtype):
+    X = CASES["integers with ties"]
+    Q = X[::3] + 1
+    squared, indices = graph.squared_neighbors(X, 7, queries=storage(Q.astype(dtype)))
+    expected = _reference.kneighbors(X, 7, queries=Q)
+    np.testing.assert_array_equal(squared, expected[0])
+    np.testing.assert_array_equal(indices, expected[1])
+
+
+@pytest.mark.parametrize("n_jobs", THREADS)
+@pytest.mark.parametrize("name", CASES)
+def test_graph_and_transition_matrix_equal_the_twin(name, n_jobs):
+    X = CASES[name]
+    k = min(4, len(X) - 1)
+    W = graph.neighbor_graph(X, k, n_jobs=n_jobs)
+    np.testing.assert_array_equal(W.toarray(), _reference.neighbor_graph(X, k))
+    assert (W.diagonal() == 0).all()
+    T = graph.transition_matrix(W, n_jobs=n_jobs)
+    np.testing.assert_array_equal(T.toarray(), _reference.transition_matrix(W))
+    np.testing.assert_allclose(T.sum(axis=1), 1.0, rtol=1e-14)
+
+
+@pytest.mark.parametrize("sigma", [None, 0.7])
+def test_rbf_weights_equal_the_twin(sigma):
+    X = CASES["gauss"]
+    W = graph.neighbor_graph(X, 4, weights="rbf", sigma=sigma)
+    np.testing.assert_allclose(W.toarray(), _reference.neighbor_graph(X, 4, "rbf", sigma), rtol=1e-12)
+    np.testing.assert_array_equal(W.toarray(), W.toarray().T)
+
+
+def test_an_underflowed_weight_stays_an_edge():
+    W = graph.neighbor_graph([[0.0], [1.0], [1e6]], 1, weights="rbf", sigma=1.0)
+    assert W.nnz == 4
+    assert W.data.min() == 0.0
+
+
+def test_isolated_node_has_a_zero_row():
+    W = sparse.csr_array(np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0.0]]))
+    T = graph.transition_matrix(W).toarray()
+    np.testing.assert_array_equal(T, [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("X", "k", "message"),
+    [
+        (np.ones((5, 2)), 5, "n_neighbors=5 needs more than 5 samples, got 5; lower n_neighbors"),
+        (np.ones((5, 2)), 0, "n_neighbors must be an integer of at least 1, got 0"),
+        (np.ones(5), 1, "2-D"),
+        (np.array([[np.nan], [1.0]]), 1, "NaN or infinity in row 0"),
+        (np.array([[1e200], [1.0]]), 1, "magnitudes above 1e\\+150"),
+        ([["a"], ["b"]], 1, "numbers only"),
+    ],
+)
+def test_bad_rows_are_refused_with_one_sentence(X, k, message):
+    with pytest.raises(ValueError, match=message):
+        graph.kneighbors(X, k)
+
+
+@pytest.mark.parametrize(
+    ("W", "message"),
+    [
+        (np.array([[0.0, 1.0], [0.5, 0.0]]), "not symmetric.*maximum"),
+        (np.array([[0.0, -1.0], [-1.0, 0.0]]), "negative"),
+        (np.array([[0.0, np.nan], [np.nan, 0.0]]), "NaN"),
+        (np.ones((2, 3)), "square"),
+    ],
+)
+def test_bad_graphs_are_refused_with_one_sentence(W, message):
+    with pytest.raises(ValueError, match=message):
+        graph.transition_matrix(W)

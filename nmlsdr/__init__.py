@@ -1,5 +1,37 @@
-"""Noisy multi-label semi-supervised dimensionality reduction."""
+"""Noisy multi-label semi-supervised dimensionality reduction.
+
+Where things live; imports point downward only.
+
+    4 door        cli.py                  ``nmlsdr ...``; nothing imports it
+    3 studies     datasets/               toy, Mulan reader, noise, simulated cohort
+                  experiments/            protocol, runner, tables, figures, report of the article
+                  model_file.py           fitted models as data, not code
+    2 estimators  estimators/             NMLSDR, MultiLabelPropagation, ML-kNN, the nine baselines
+                  model_selection.py      LabeledRowsSplit, SCORERS
+    1 core        graph.py                neighbours, W by the OR rule, T             article eq. (2)-(5)
+                  propagation.py          soft labels F                               article eq. (6)-(8)
+                  projection.py           HSIC projection P                           article eq. (9)-(14)
+                  scatter.py              generalised eigenproblems of the baselines
+                  mlknn.py                ML-kNN counts and posterior
+                  metrics.py              the seven measures                  article eq. (15)-(20)
+                  _validation.py          casts, copies and checks: the only gatekeeper
+                  _threads.py             thread settings and the BLAS limit
+    0 kernels     _graph.pyx  _propagation.pyx  _mlknn.pyx   raw buffers in, buffers filled
+    0r twin       _reference.py           the same in plain NumPy; tests and benchmarks only
+
+A data point's way: validate -> neighbours -> graph -> propagate -> project -> estimator attributes.
+"""
 
 from ._version import __version__
 
-__all__ = ["__version__"]
+try:
+    from . import _graph as _graph
+except ImportError as error:  # one sentence instead of a chain of tracebacks
+    raise ImportError(
+        f"The compiled part of nmlsdr is missing or does not load ({error}); "
+        "install the package with pip, which builds it, and do not import it from a source checkout."
+    ) from None
+
+__all__ = [
+    "__version__",
+]

@@ -228,7 +228,7 @@ def normalize(
     double[::1] row_sums,          # OUT (n) d~_i, the row sums of W~
     int n_threads,
 ):
-    """W~ and T of eq. (3)-(4) in one pass over the rows; a row of degree 0 stays 0."""
+    """W~ (eq. 4) and T (eq. 5) in one pass over the rows; a row of degree 0 stays 0."""
     cdef Py_ssize_t i, p, n = degree.shape[0]
     cdef double root, total
     for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):

@@ -1,4 +1,4 @@
-"""Neighbour graph: exact neighbours, W by the OR rule, and the transition matrix T (article 3.2, steps 1-3).
+"""Neighbour graph: exact neighbours, W by the OR rule, and the transition matrix T (article 3.2, steps 1-3, eq. 2-5).
 
 The order of neighbours is (squared distance, row index) with the canonical squared distance of
 ``_distance.h``; it does not depend on threads, blocks, storage or dtype of equal values.
@@ -209,7 +209,7 @@ def _rbf_weights(W: sparse.csr_array, squared: np.ndarray, indices: np.ndarray, 
 
 
 def transition_matrix(W: Any, *, n_jobs: int | None = None) -> sparse.csr_array:
-    """Row-stochastic T = D~^-1 W~ with W~ = D^-1/2 W D^-1/2 (article, steps 2-3).
+    """Row-stochastic T = D~^-1 W~ with W~ = D^-1/2 W D^-1/2 (article, eq. 4-5).
 
     Parameters
     ----------

@@ -1,0 +1,126 @@
+"""The label rule and the other gatekeepers: answers and sentences."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from nmlsdr._validation import check_alpha, check_graph, check_labels, check_row_pair, check_rows
+
+
+def test_two_dimensional_labels():
+    labels = check_labels([[1, 0], [-1, -1], [0, 0]])
+    np.testing.assert_array_equal(labels.Y, [[1, 0], [0, 0], [0, 0]])
+    np.testing.assert_array_equal(labels.labeled, [True, False, True])
+    assert not labels.single
+    assert [c.tolist() for c in labels.classes] == [[0, 1], [0, 1]]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix, pd.DataFrame, list])
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.float32, np.uint8])
+def test_every_form_of_the_same_labels(form, dtype):
+    Y = np.array([[1, 0, 1], [0, 0, 0], [1, 1, 1]], dtype=dtype)
+    np.testing.assert_array_equal(check_labels(form(Y)).Y, Y)
+
+
+def test_label_names_come_from_a_data_frame():
+    labels = check_labels(pd.DataFrame({"heart": [1, 0], "lung": [0, 1]}))
+    assert labels.names.tolist() == ["heart", "lung"]
+
+
+def test_labeled_overrides_minus_one_and_ignores_the_rest():
+    Y = np.array([[1.0, 0.0], [np.nan, 7.0], [0.0, 1.0]])
+    labels = check_labels(Y, labeled=np.array([True, False, True]))
+    np.testing.assert_array_equal(labels.Y, [[1, 0], [0, 0], [0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "Y"),
+    [
+        ([2, 5, -1, 2], [2, 5], [[1, 0], [0, 1], [0, 0], [1, 0]]),
+        (["b", "a", "-1"], ["a", "b"], [[0, 1], [1, 0], [0, 0]]),
+        (np.array(["b", "a", -1], dtype=object), ["a", "b"], [[0, 1], [1, 0], [0, 0]]),
+        ([0.0, 1.0, -1.0], [0.0, 1.0], [[1, 0], [0, 1], [0, 0]]),
+        ([True, False], [False, True], [[0, 1], [1, 0]]),
+    ],
+)
+def test_one_dimensional_labels(y, classes, Y):
+    labels = check_labels(y)
+    assert labels.single
+    assert labels.classes.tolist() == classes
+    np.testing.assert_array_equal(labels.Y, Y)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([[1, -1], [1, 0]], r"mixes -1 with other values in row 0"),
+        ([[1, -1], [-1, 1]], r"codes labels as -1/\+1 \(row 0\).*\(y \+ 1\) // 2"),
+        ([[1], [-1]], r"only -1 and \+1.*\(y \+ 1\) // 2"),
+        ([1, -1, 1], r"only -1 and \+1 \(first -1 at row 1\)"),
+        ([[0, 1], [0, np.nan]], "NaN in row 1"),
+        ([0.0, np.nan], "NaN or infinity in row 1"),
+        ([[0, 2]], "got .*2.* in row 0"),
+        ([0.5, 1.5], "Unknown label type: continuous"),
+        ([["a", "b"]], "MultiLabelBinarizer"),
+        (np.array(["a", None], dtype=object), "None in row 1"),
+        (np.ma.masked_array([[0, 1]], mask=[[True, False]]), "masked array"),
+        ([[-1, -1], [-1, -1]], "no labelled row"),
+        (np.zeros((2, 0)), "no columns"),
+        (np.zeros((2, 2, 2)), "3 dimensions"),
+        (None, "target y is None"),
+    ],
+)
+def test_bad_labels_are_refused_with_one_sentence(y, message):
+    with pytest.raises(ValueError, match=message):
+        check_labels(y)
+
+
+def test_lengths_must_agree():
+    with pytest.raises(ValueError, match="X has 3 rows, y has 2"):
+        check_labels([0, 1], n_samples=3)
+    with pytest.raises(ValueError, match=r"labeled must be a boolean array of shape \(2,\)"):
+        check_labels([0, 1], labeled=[1, 0])
+
+
+def test_rows_are_not_copied_without_need(tmp_path):
+    for dtype in (np.float32, np.float64):
+        X = np.ones((3, 2), dtype=dtype)
+        assert check_rows(X) is X
+    mapped = np.memmap(tmp_path / "x", dtype=np.float32, mode="w+", shape=(3, 2))
+    assert np.shares_memory(check_rows(mapped), mapped)
+
+
+def test_row_pairs_share_storage_and_dtype():
+    X = np.ones((3, 2), dtype=np.float32)
+    rows, asked = check_row_pair(X, sparse.csr_array(np.ones((2, 2))))
+    assert sparse.issparse(rows)
+    assert rows.dtype == asked.dtype == np.float64
+    with pytest.raises(ValueError, match="queries has 3 features"):
+        check_row_pair(X, np.ones((2, 3)))
+
+
+def test_repeated_sparse_entries_are_summed_without_touching_the_input():
+    X = sparse.csr_matrix((np.array([1.0, 2.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 2))
+    np.testing.assert_array_equal(check_rows(X).toarray(), [[3.0, 0.0]])
+    assert X.nnz == 2
+
+
+def test_graph_rounding_is_averaged_and_diagonal_dropped():
+    W = np.array([[5.0, 1.0], [1.0 + 1e-13, 0.0]])
+    checked = check_graph(W)
+    np.testing.assert_array_equal(checked.toarray(), checked.toarray().T)
+    assert checked.diagonal().sum() == 0
+    with pytest.raises(ValueError, match="cannot be sliced by cross-validation"):
+        check_graph(W, n_samples=3)
+
+
+def test_explicit_zeros_stay_edges():
+    W = sparse.csr_array((np.zeros(2), (np.array([0, 1]), np.array([1, 0]))), shape=(2, 2))
+    assert check_graph(W).nnz == 2
+
+
+@pytest.mark.parametrize("alpha", [1.0, -0.1, np.nan, [0.1, 0.2]])
+def test_alpha_outside_its_range_is_refused(alpha):
+    with pytest.raises(ValueError, match="alpha"):
+        check_alpha(alpha, 3)

@@ -1,0 +1,329 @@
+"""What every benchmark here shares: fair rounds, peak memory, the machine's limits, and result files.
+
+A shared machine drifts by a factor of two within minutes, so nothing here compares times of different runs.
+Contestants run in turns (:func:`alternate`), the order rotates, and the median of the better half of the
+rounds is kept (:func:`better_half`).  A table holds ratios of such medians and is stored with
+:func:`save_table`; ``tables.py`` writes it into the README files.
+
+    python bench/bench_something.py        # a script that ends in save_table(...)
+    python bench/tables.py                 # fill the README files from bench/results/*.json
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results"
+PACKAGES = ["nmlsdr", "numpy", "scipy", "scikit-learn", "threadpoolctl", "faiss-cpu", "scikit-multilearn-ng",
+            "pynndescent", "hnswlib", "pyamg"]  # fmt: skip
+
+
+# ---------------------------------------------------------------- times
+
+
+def alternate(
+    contestants: Mapping[str, Callable[[], Any]],
+    *,
+    rounds: int = 8,
+    warmup: int = 1,
+    budget: float | None = None,
+    min_rounds: int = 3,
+) -> dict[str, list[float]]:
+    """Time the contestants in turns and return the seconds of each round.
+
+    Parameters
+    ----------
+    contestants : mapping of str to callable without arguments
+        What to time.  A contestant that must start fresh builds its own state.
+    rounds : int
+        Each round runs every contestant once; the first one changes from round to round.
+    warmup : int
+        Untimed calls of each, for caches, lazy imports and just-in-time compilers.
+    budget : float, optional
+        Seconds after which no new round begins, once ``min_rounds`` are done.
+
+    Returns
+    -------
+    dict of str to list of float
+        One time per round, in seconds of the wall clock.
+    """
+    names = list(contestants)
+    for name in names:
+        for _ in range(warmup):
+            contestants[name]()
+    times: dict[str, list[float]] = {name: [] for name in names}
+    began = time.perf_counter()
+    was_collecting = gc.isenabled()
+    try:
+        for turn in range(rounds):
+            if budget is not None and turn >= min_rounds and time.perf_counter() - began > budget:
+                break
+            first = turn % len(names)
+            for name in names[first:] + names[:first]:
+                gc.collect()
+                gc.disable()
+                start = time.perf_counter()
+                contestants[name]()
+                times[name].append(time.perf_counter() - start)
+                if was_collecting:
+                    gc.enable()
+    finally:
+        if was_collecting:
+            gc.enable()
+    return times
+
+
+def better_half(times: Sequence[float]) -> float:
+    """Median of the faster half of the times (at least one): steady against bursts of other work."""
+    kept = sorted(times)[: max(1, (len(times) + 1) // 2)]
+    return float(statistics.median(kept))
+
+
+def ratios(times: Mapping[str, Sequence[float]], ours: str) -> dict[str, float]:
+    """How many times slower each other contestant is than ``ours``, by :func:`better_half`."""
+    base = better_half(times[ours])
+    return {name: better_half(values) / base for name, values in times.items() if name != ours}
+
+
+@contextmanager
+def threads(n_threads: int):
+    """Hold BLAS and OpenMP pools of this process at ``n_threads`` (pass it as ``n_jobs`` as well)."""
+    with threadpool_limits(limits=n_threads):
+        yield
+
+
+# ---------------------------------------------------------------- memory
+
+
+CHILD = """
+import json, os, resource, sys
+
+def status(key):
+    try:
+        with open("/proc/self/status") as file:
+            for line in file:
+                if line.startswith(key + ":"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        return None
+
+{setup}
+try:
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")          # the high-water mark starts again here
+except OSError:
+    pass
+before = status("VmRSS")
+{statement}
+peak = status("VmHWM")
+if before is None or peak is None:
+    scale = 1 if sys.platform == "darwin" else 1024
+    before, peak = 0, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+print(json.dumps(dict(before=before, peak=peak, over=max(0, peak - before))))
+"""
+
+
+def peak_memory(setup: str, statement: str, *, env: Mapping[str, str] | None = None, timeout: float = 600) -> dict:
+    """Run ``statement`` after ``setup`` in a fresh process and return its peak resident memory in bytes.
+
+    Both are program text.  Returns ``before`` (resident after the set-up: interpreter, libraries, inputs),
+    ``peak`` and ``over`` = peak - before, which is what the statement needed beyond its inputs.  Let the set-up
+    call the function once on small data where libraries load lazily.
+    """
+    program = CHILD.replace("{setup}", textwrap.dedent(setup)).replace("{statement}", textwrap.dedent(statement))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, sys.path)]), **(env or {})}
+    child = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=timeout, check=False
+    )
+    if child.returncode:
+        raise RuntimeError(f"the measured process failed:\n{child.stderr.strip()[-2000:]}")
+    return json.loads(child.stdout.strip().splitlines()[-1])
+
+
+# ---------------------------------------------------------------- the machine
+
+
+def machine_facts() -> dict[str, Any]:
+    """Processor, caches, memory, versions, commit and date; no host name, no user, no path."""
+    return {
+        "processor": _processor(),
+        "cores": available_cores(),
+        "caches": _caches(),
+        "memory_gib": _memory_gib(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "blas": sorted({f"{pool['internal_api']} {pool.get('version') or ''}".strip() for pool in threadpool_info()}),
+        "simd": os.environ.get("NMLSDR_SIMD", "auto"),
+        "versions": {name: found for name in PACKAGES if (found := _version(name))},
+        "commit": commit(),
+        "date": date.today().isoformat(),
+    }
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def commit() -> str:
+    """Short hash of the checkout, with + if there are changes; "unknown" outside one."""
+    try:
+        shown = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+", "--exclude=*"],
+            cwd=HERE, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return shown.stdout.strip()
+
+
+def _version(name: str) -> str | None:
+    if name == "nmlsdr":  # a checkout that is on the path has no metadata
+        import nmlsdr
+
+        return str(nmlsdr.__version__)
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _caches() -> list[str]:
+    found = []
+    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            level, kind, size = ((index / name).read_text().strip() for name in ("level", "type", "size"))
+        except OSError:
+            continue
+        if kind != "Instruction":
+            found.append(f"L{level} {size}")
+    return found
+
+
+def _memory_gib() -> float | None:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+# ---------------------------------------------------------------- physical limits
+
+
+def gemm_gflops(dtype: Any = np.float32, *, n_threads: int = 2, size: int = 2048, rounds: int = 5) -> float:
+    """Best rate of a square matrix product (2 size^3 flops) in GFLOP/s."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((size, size)).astype(dtype) for _ in range(2))
+    out = np.empty((size, size), dtype)
+    with threads(n_threads):
+        best = min(alternate({"gemm": lambda: np.matmul(a, b, out=out)}, rounds=rounds)["gemm"])
+    return 2 * size**3 / best / 1e9
+
+
+def copy_gbytes(*, n_threads: int = 2, megabytes: int = 256, rounds: int = 5) -> float:
+    """Best rate of copying an array larger than the caches, bytes read plus bytes written, in GB/s."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    source = np.ones(megabytes * 2**17)
+    target = np.zeros_like(source)
+    parts = list(zip(np.array_split(target, n_threads), np.array_split(source, n_threads), strict=True))
+    with ThreadPoolExecutor(n_threads) as pool:  # NumPy releases the lock while it copies
+        best = min(alternate({"copy": lambda: list(pool.map(lambda p: np.copyto(*p), parts))}, rounds=rounds)["copy"])
+    return 2 * source.nbytes / best / 1e9
+
+
+def limits(*, n_threads: int = 2) -> dict[str, float]:
+    """The physical limits of this machine at this moment; measure them in the run whose numbers they judge."""
+    return {
+        "threads": n_threads,
+        "sgemm_gflops": gemm_gflops(np.float32, n_threads=n_threads),
+        "dgemm_gflops": gemm_gflops(np.float64, n_threads=n_threads),
+        "copy_gbytes": copy_gbytes(n_threads=n_threads),
+    }
+
+
+# ---------------------------------------------------------------- result files
+
+
+def save_table(
+    name: str,
+    *,
+    title: str,
+    command: str,
+    columns: Sequence[tuple[str, str, str]],
+    rows: Sequence[Mapping[str, Any]],
+    values: Mapping[str, Any] | None = None,
+    notes: str = "",
+    facts: Mapping[str, Any] | None = None,
+    folder: Path = RESULTS,
+) -> Path:
+    """Store one table as bench/results/NAME.json; ``tables.py`` shows it where a README asks for it.
+
+    Parameters
+    ----------
+    name : str
+        File name without ending; a README shows the table between ``<!-- bench:table NAME -->`` and
+        ``<!-- bench:end -->``.
+    title, command, notes : str
+        Heading, the command that makes this file, and remarks under the table.
+    columns : sequence of (key, heading, format)
+        In order of appearance; the format is a format specification such as ``.2f``, ``d``, ``s`` or ``.1f x``
+        (what follows a space is a unit).
+    rows : sequence of mappings
+        One value per key; a missing key or None is shown as a dash.
+    values : mapping, optional
+        Single numbers that a text quotes: ``<!-- bench:value NAME KEY .1f -->1.8<!-- bench:end -->``.
+    facts : mapping, optional
+        Further facts; :func:`machine_facts` is always stored.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    content = {
+        "name": name,
+        "title": title,
+        "command": command,
+        "notes": notes,
+        "machine": {**machine_facts(), **(facts or {})},
+        "columns": [list(column) for column in columns],
+        "rows": [dict(row) for row in rows],
+        "values": dict(values or {}),
+    }
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(content, indent=1, default=_plain) + "\n", encoding="utf-8")
+    print(f"{title}: {len(rows)} rows -> {path.name}")
+    return path
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be stored in a result file.")

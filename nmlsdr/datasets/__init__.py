@@ -5,10 +5,13 @@ values and true labels; an unlabelled row of labels is a row of -1.
 """
 
 from ._noise import flip_labels, mask_labels
+from ._tables import DataFileError, read_table
 from ._toy import make_toy
 
 __all__ = [
+    "DataFileError",
     "flip_labels",
     "make_toy",
     "mask_labels",
+    "read_table",
 ]

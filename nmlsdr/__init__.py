@@ -13,7 +13,7 @@ Where things live; imports point downward only.
                   projection.py           HSIC projection P                           article eq. (9)-(14)
                   scatter.py              generalised eigenproblems of the baselines
                   mlknn.py                ML-kNN counts and posterior
-                  metrics.py              the seven measures                  article eq. (15)-(20)
+                  metrics.py              the seven measures                  article eq. (15)-(21)
                   _validation.py          casts, copies and checks: the only gatekeeper
                   _threads.py             thread settings and the BLAS limit
     0 kernels     _graph.pyx  _propagation.pyx  _mlknn.pyx   raw buffers in, buffers filled

@@ -43,3 +43,15 @@ def shared():
 def rng():
     """A generator whose seed NMLSDR_TEST_SEED moves, so that the suite can be run with other seeds."""
     return np.random.default_rng(int(os.environ.get("NMLSDR_TEST_SEED", "0")))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """With NMLSDR_REQUIRE_SHARED=1 a test of the shared folder may not skip."""
+    report = yield
+    needs_shared = item.get_closest_marker("shared") is not None or "shared" in getattr(item, "fixturenames", ())
+    required = needs_shared and os.environ.get("NMLSDR_REQUIRE_SHARED") == "1"
+    if required and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped although the shared folder is required: {report.longrepr}"
+    return report

@@ -1,0 +1,40 @@
+"""Every example in a docstring runs as printed, and every public function has one."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import nmlsdr
+
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(nmlsdr.__path__, "nmlsdr.")
+    if not module.name.endswith("__main__")
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run_as_printed(name):
+    module = importlib.import_module(name)
+    failures, _ = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    assert failures == 0
+
+
+def public_objects():
+    for name in MODULES:
+        if any(part.startswith("_") for part in name.split(".")[1:]):
+            continue
+        module = importlib.import_module(name)
+        for public in getattr(module, "__all__", []):
+            thing = getattr(module, public)
+            if inspect.isfunction(thing) or inspect.isclass(thing):
+                yield f"{name}.{public}", thing
+
+
+@pytest.mark.parametrize(("name", "thing"), list(public_objects()), ids=lambda v: v if isinstance(v, str) else "")
+def test_public_things_are_documented_with_an_example(name, thing):
+    text = inspect.getdoc(thing) or ""
+    assert len(text.splitlines()) >= 3, f"{name} has no docstring to speak of"

@@ -18,7 +18,7 @@ from setuptools.command.build_ext import build_ext
 # name, sources, headers that make it stale
 EXTENSIONS = [
     ("nmlsdr._graph", ["nmlsdr/_graph.pyx"], ["nmlsdr/_distance.h", "nmlsdr/_graph.pxd"]),
-    ("nmlsdr._propagation", ["nmlsdr/_propagation.pyx"], []),
+    ("nmlsdr._propagation", ["nmlsdr/_propagation.pyx"], ["nmlsdr/_propagation.h"]),
     ("nmlsdr._mlknn", ["nmlsdr/_mlknn.pyx"], []),
 ]
 

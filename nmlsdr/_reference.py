@@ -84,6 +84,18 @@ def _row_sums(A):
 
 # ---------------------------------------------------------------- 1. propagation
 
+
+def propagate(W, Y, alpha, labeled=None):
+    """The closed form F = (I - A T)^-1 (I - A) Y of eq. (8), dense; Y counts as 0 on the unlabelled rows.
+
+    alpha_i = 0 makes row i of the system F_i = Y_i.  A component without a label has the solution 0.
+    """
+    Y = np.asarray(Y, dtype=np.float64)
+    if labeled is not None:
+        Y = np.where(np.asarray(labeled)[:, None], Y, 0.0)
+    A = np.broadcast_to(np.asarray(alpha, dtype=np.float64), len(Y))[:, None]
+    return np.linalg.solve(np.eye(len(Y)) - A * transition_matrix(W), (1 - A) * Y)
+
 # ---------------------------------------------------------------- 2. HSIC projection
 
 # ---------------------------------------------------------------- 3. ML-kNN

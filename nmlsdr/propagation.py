@@ -452,11 +452,11 @@ def _lu(W: sparse.csr_array, run: _Run) -> tuple[int, float]:
     """Sparse LU of I - A T over the rows that are not eliminated, refined until eq. (8) is met."""
     system, F = run.system, run.F
     kept = system.kept
-    values, row_sums = normalized_weights(W, stochastic=True, n_jobs=system.n_threads)
-    T = sparse.csr_array((values, W.indices, W.indptr), shape=W.shape)
+    values, _ = normalized_weights(W, stochastic=True, n_jobs=system.n_threads)
+    values *= np.repeat(system.alpha, np.diff(W.indptr))
+    AT = sparse.csr_array((values, W.indices, W.indptr), shape=W.shape)[kept]
     F[~kept] = run.Y[~kept] * system.own[~kept, None]
-    AT = sparse.diags_array(system.alpha[kept]) @ T[kept]
-    factors = linalg.splu(sparse.csc_array(sparse.eye_array(int(kept.sum())) - AT[:, kept])) if kept.any() else None
+    factors = linalg.splu(sparse.csc_array(sparse.identity(len(AT.indptr) - 1) - AT[:, kept])) if kept.any() else None
     F[kept] = 0.0
     n_iter, residual = 0, math.inf
     limit = 10 if run.max_iter is None else run.max_iter

@@ -9,7 +9,7 @@ import numpy as np
 
 # Each function that draws has its own branch of the seed, so that one integer given to
 # make_toy, flip_labels and mask_labels does not tie the mask to the noise or to the split.
-TOY, FLIP, MASK = 1, 2, 3
+TOY, FLIP, MASK, COHORT = 1, 2, 3, 4
 
 
 def generator(random_state: Any, branch: int) -> np.random.Generator:

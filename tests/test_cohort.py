@@ -1,0 +1,166 @@
+"""The simulated cohort and the labelling rules, code by code against the table printed in the article."""
+
+import json
+
+import numpy as np
+import pytest
+
+from nmlsdr.datasets import apply_rules, load_rules, make_cohort
+
+
+def words(text):
+    return text.split()
+
+
+# Typed from the article's table, line by line, C01BA twice as printed.
+HYPERTENSION_ATC = words("""
+C01AA C01BA C01BA C01BC C01BD C01CA C01CB C01CX C01DA C01DX C01EB C02AB C02AC C02CA C02DB C02DC
+C02DD C02K C02LC C03AA C03AX C03BA C03CA C03DA C03EA C03EB C04AD C04AE C04AX C05AA C05AD C05AE
+C05AX C05BA C05BB C05BX C05CA C05CX C07AA C07AB C07AG C07B C07G C07D C07E C07X C08CA C08DA C08DB
+C08GA C09AA C09BA C09BB C09CA C09DA C09DB C09XA C10AA C10AB C10AC C10AD C10AX C10BA C10BX
+""")
+HYPERTENSION_ICD = ["362", "401", "402", "403", "404", "405", "760"]
+DIABETES_ATC = words("A10AB A10AC A10AD A10AE A10AF A10BA A10BB A10BD A10BFM A10BGM A10BH A10BX")
+DIABETES_ICD = ["250", "588", "648", "775"]
+CORE = ["401", "402", "403", "404", "405"]
+
+HEALTHY, HYPERTENSION, DIABETES, BOTH, NONE = [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [-1, -1, -1]
+TABLE = {
+    **{f"ATC:{code}": "hypertension" for code in HYPERTENSION_ATC},
+    **{f"ICD9:{code}": "hypertension" for code in HYPERTENSION_ICD},
+    **{f"ATC:{code}": "diabetes" for code in [*DIABETES_ATC, "A10BF", "A10BG"]},
+    **{f"ICD9:{code}": "diabetes" for code in DIABETES_ICD},
+}
+
+
+def label(*names):
+    return apply_rules(np.ones((1, len(names))), names)[0].tolist()
+
+
+def test_table_has_the_printed_codes():
+    sets = load_rules()["code_sets"]
+    assert len(HYPERTENSION_ATC) == 64
+    assert set(sets["hypertension indicator"]["ATC"]) == set(HYPERTENSION_ATC)
+    assert len(sets["hypertension indicator"]["ATC"]) == 63
+    assert sets["hypertension indicator"]["ICD9"] == HYPERTENSION_ICD
+    assert sets["diabetes indicator"] == {"ICD9": DIABETES_ICD, "ATC": DIABETES_ATC}
+    assert sets["hypertension diagnosis"] == {"ICD9": CORE}
+    assert sets["diabetes diagnosis"] == {"ICD9": ["250"]}
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_each_code_of_the_table(name):
+    code, disease = name.partition(":")[2], TABLE[name]
+    core = code in CORE or code == "250"
+    # alone: the disease if it is a core diagnosis, else no label
+    assert label(name) == ({"hypertension": HYPERTENSION, "diabetes": DIABETES}[disease] if core else NONE)
+    # beside the core diagnosis of the same disease it changes nothing
+    assert label(name, "ICD9:401" if disease == "hypertension" else "ICD9:250") == (
+        HYPERTENSION if disease == "hypertension" else DIABETES
+    )
+    # beside the core diagnosis of the other disease: both if it is a core diagnosis, else no label
+    assert label(name, "ICD9:250" if disease == "hypertension" else "ICD9:401") == (BOTH if core else NONE)
+    # with both core diagnoses: both
+    assert label(name, "ICD9:250", "ICD9:403") == BOTH
+    # in the other coding system the same characters mean nothing
+    other = {"ATC": "ICD9", "ICD9": "ATC"}[name.partition(":")[0]]
+    assert label(f"{other}:{code}") == HEALTHY
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ATC:C01AB", "ATC:C03", "ATC:C02L", "ATC:A10B", "ATC:A10BG2", "ATC:C07", "ATC:N02BE", "ICD9:400", "ICD9:406.9",
+     "ICD9:V25.0", "ICD9:E401.9", "ICD9:25", "ICD9:2", "ICD9:361.0", "ICD9:649", "ATC:C09AA05"],
+)  # fmt: skip
+def test_codes_beside_the_table_mean_nothing(name):
+    assert label(name) == HEALTHY
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("ATC:C02KX", NONE), ("ATC:C02KX01", NONE), ("ATC:C07BB", NONE), ("ATC:C07XA", NONE), ("ICD9:401.9", HYPERTENSION),
+     ("ICD9:4019", HYPERTENSION), ("icd9:402.91", HYPERTENSION), ("ICD9:250.02", DIABETES), ("ICD9: 250.02", DIABETES),
+     ("ICD9:362.01", NONE), ("ATC:c09aa", NONE)],
+)  # fmt: skip
+def test_short_codes_match_by_prefix(name, expected):
+    assert label(name) == expected
+
+
+def test_a_patient_without_codes_is_healthy_and_counts_do_not_matter():
+    labels = apply_rules([[0, 0], [7, 0], [0, 1]], ["ICD9:250.00", "ICD9:405"])
+    assert labels.tolist() == [HEALTHY, DIABETES, HYPERTENSION]
+
+
+def test_rules_can_be_replaced(tmp_path):
+    rules = load_rules()
+    rules["rules"] = [{"labels": ["diabetes"], "all_of": ["diabetes indicator"], "none_of": []}]
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps(rules))
+    names = ["ATC:A10BA", "ICD9:401"]
+    assert apply_rules(np.eye(2), names, rules=load_rules(file)).tolist() == [DIABETES, NONE]
+
+
+def test_first_rule_that_applies_wins():
+    rules = load_rules()
+    rules["rules"].insert(0, {"labels": ["healthy"], "all_of": ["diabetes diagnosis"], "none_of": []})
+    assert apply_rules([[1]], ["ICD9:250"], rules=rules).tolist() == [HEALTHY]
+
+
+def test_damaged_rules_and_names_are_refused():
+    rules = load_rules()
+    with pytest.raises(ValueError, match="one name per column"):
+        apply_rules([[1, 0]], ["ICD9:250"])
+    with pytest.raises(ValueError, match="no coding system"):
+        apply_rules([[1]], ["250"])
+    with pytest.raises(ValueError, match="no 'aliases'"):
+        apply_rules([[1]], ["ICD9:250"], rules={k: v for k, v in rules.items() if k != "aliases"})
+    rules["rules"][1]["all_of"] = ["diabetis"]
+    with pytest.raises(ValueError, match="Rule 2 names 'diabetis'"):
+        apply_rules([[1]], ["ICD9:250"], rules=rules)
+    with pytest.raises(ValueError, match="not a JSON object"):
+        apply_rules([[1]], ["ICD9:250"], rules=[1])
+    del rules["rules"][1]["none_of"]
+    with pytest.raises(ValueError, match="Rule 2 has no list 'none_of'"):
+        apply_rules([[1]], ["ICD9:250"], rules=rules)
+
+
+@pytest.fixture(scope="module", params=[0, 1, 2])
+def cohort(request):
+    return make_cohort(random_state=request.param)
+
+
+def test_cohort_has_the_article_s_sizes(cohort):
+    assert cohort.data.shape == (6932, 455)
+    assert cohort.test_data.shape == (1732, 455)
+    assert sum(name.startswith("ICD9:") for name in cohort.feature_names) == 267
+    assert sum(name.startswith("ATC:") for name in cohort.feature_names) == 188
+    assert len(set(cohort.feature_names)) == 455
+    assert ((cohort.data > 0).sum(axis=0) >= 10).all()
+    target = np.vstack([cohort.target, cohort.test_target])
+    for group in (HEALTHY, HYPERTENSION, DIABETES, BOTH):
+        assert (target == group).all(axis=1).sum() == 2166
+    assert "SIMULATED" in cohort.DESCR
+
+
+def test_rules_label_about_as_many_as_in_the_article(cohort):
+    labels = cohort.rule_target
+    unlabeled = (labels == -1).all(axis=1)
+    both = (labels[:, 1] == 1) & (labels[:, 2] == 1)
+    counts = [*(labels == 1).sum(axis=0), both.sum(), unlabeled.sum()]
+    np.testing.assert_allclose(counts, [1734, 2547, 1971, 1302, 1982], rtol=0.05)
+    wrong = (labels != cohort.target)[~unlabeled].mean()
+    assert 0.03 < wrong < 0.1  # noisy, but no more than the 10 % flips of the Toy set
+
+
+def test_cohort_is_reproducible_and_seeds_differ(cohort):
+    first, second = make_cohort(random_state=5, n_per_group=500), make_cohort(random_state=5, n_per_group=500)
+    np.testing.assert_array_equal(first.data, second.data)
+    np.testing.assert_array_equal(first.rule_target, second.rule_target)
+    assert first.feature_names == second.feature_names
+    assert not np.array_equal(first.target, make_cohort(random_state=6, n_per_group=500).target)
+
+
+@pytest.mark.parametrize("size", [499, 600.0, True, None])
+def test_bad_size_is_refused(size):
+    with pytest.raises(ValueError, match="n_per_group"):
+        make_cohort(n_per_group=size)

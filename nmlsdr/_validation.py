@@ -377,3 +377,50 @@ def _is_minus_one(values: np.ndarray, name: str) -> np.ndarray:
 def _refuse_no_labels(labeled: np.ndarray, name: str) -> None:
     if not labeled.any():
         raise ValueError(f"{name} has no labelled row ({len(labeled)} rows, all unlabelled); label some of them.")
+
+
+# ---------------------------------------------------------------- truth and scores
+
+
+def check_measured(Y: Any, scores: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the truth as bool and the scores as float64, both (n_samples, n_labels), or raise one sentence."""
+    truth, values = _numbers(Y, "Y"), _numbers(scores, "scores")
+    if truth.ndim != 2 or values.ndim != 2:
+        raise ValueError(
+            f"Y and scores must be 2-D (n_samples, n_labels), got {truth.ndim}-D and {values.ndim}-D; "
+            "one label is a column: Y[:, None]."
+        )
+    if truth.shape != values.shape:
+        raise ValueError(f"Y has shape {truth.shape} but scores has shape {values.shape}; they must be equal.")
+    if 0 in truth.shape:
+        raise ValueError(f"Y has shape {truth.shape}; at least one row and one label are needed.")
+    bad = (truth != 0) & (truth != 1)
+    if bad.any():
+        row, label = (int(i) for i in np.argwhere(bad)[0])
+        value = truth[row, label]
+        advice = "drop the unlabelled rows" if value == -1 else "code relevant as 1 and irrelevant as 0"
+        raise ValueError(f"Y must hold only 0 and 1, got {value:g} in row {row}, label {label}; {advice}.")
+    missing = np.isnan(values)
+    if missing.any():
+        row, label = (int(i) for i in np.argwhere(missing)[0])
+        raise ValueError(f"scores holds NaN, first in row {row}, label {label}; every label needs a score.")
+    return truth == 1, values
+
+
+def _numbers(array: Any, name: str) -> np.ndarray:
+    if np.ma.isMaskedArray(array):
+        raise ValueError(f"{name} is a masked array; pass a plain array of the rows that count.")
+    try:
+        given = to_dense(array)
+        if given.dtype.kind == "c":
+            raise TypeError("complex values")
+        numbers: np.ndarray = given.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} could not be read as numbers ({error}); pass a 2-D array of numbers.") from None
+    return numbers
+
+
+def to_dense(array: Any) -> np.ndarray:
+    """The array that a sparse matrix, frame or list stands for."""
+    is_sparse: bool = sparse.issparse(array)
+    return np.asarray(array.toarray() if is_sparse else array)

@@ -26,7 +26,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
+
+from ._validation import check_measured
 
 __all__ = [
     "average_precision",
@@ -89,7 +90,7 @@ def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> hamming_loss([[1, 0], [0, 1]], [[0.9, 0.5], [0.2, 0.8]])
     0.25
     """
-    truth, values = _check(Y, scores)
+    truth, values = check_measured(Y, scores)
     return _hamming(truth, values)
 
 
@@ -125,7 +126,7 @@ def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> ranking_loss([[1, 0, 0], [0, 0, 0]], [[0.7, 0.2, 0.7], [0.1, 0.2, 0.3]])
     0.5
     """
-    return _mean(_ranking_loss(_rank(*_check(Y, scores))), "ranking_loss")
+    return _mean(_ranking_loss(_rank(*check_measured(Y, scores))), "ranking_loss")
 
 
 def ranking_loss_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
@@ -139,7 +140,7 @@ def ranking_loss_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
     >>> ranking_loss_rows([[1, 0, 0], [0, 0, 0]], [[0.7, 0.2, 0.7], [0.1, 0.2, 0.3]])
     array([0.5, nan])
     """
-    return _ranking_loss(_rank(*_check(Y, scores)))
+    return _ranking_loss(_rank(*check_measured(Y, scores)))
 
 
 def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -175,7 +176,7 @@ def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(average_precision([[1, 0, 1]], [[0.9, 0.8, 0.1]]), 6)
     0.833333
     """
-    return _mean(_average_precision(_rank(*_check(Y, scores))), "average_precision")
+    return _mean(_average_precision(_rank(*check_measured(Y, scores))), "average_precision")
 
 
 def average_precision_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
@@ -189,7 +190,7 @@ def average_precision_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
     >>> average_precision_rows([[1, 0], [1, 0], [1, 1]], [[0.9, 0.1], [0.5, 0.5], [0.3, 0.2]])
     array([1. , 0.5, nan])
     """
-    return _average_precision(_rank(*_check(Y, scores)))
+    return _average_precision(_rank(*check_measured(Y, scores)))
 
 
 def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -222,7 +223,7 @@ def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> one_error([[1, 0, 0], [0, 0, 1]], [[0.6, 0.6, 0.1], [0.9, 0.3, 0.2]])
     0.5
     """
-    return _mean(_one_error(_rank(*_check(Y, scores))), "one_error")
+    return _mean(_one_error(_rank(*check_measured(Y, scores))), "one_error")
 
 
 def one_error_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
@@ -236,7 +237,7 @@ def one_error_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
     >>> one_error_rows([[1, 0, 0], [0, 0, 1]], [[0.6, 0.6, 0.1], [0.9, 0.3, 0.2]])
     array([0., 1.])
     """
-    return _one_error(_rank(*_check(Y, scores)))
+    return _one_error(_rank(*check_measured(Y, scores)))
 
 
 def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
@@ -276,7 +277,7 @@ def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
     >>> round(coverage(Y, scores), 6), round(coverage(Y, scores, empty=-1), 6)
     (0.666667, 0.333333)
     """
-    return float(np.mean(_coverage(_rank(*_check(Y, scores)), empty)))
+    return float(np.mean(_coverage(_rank(*check_measured(Y, scores)), empty)))
 
 
 def coverage_rows(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> Floats:
@@ -290,7 +291,7 @@ def coverage_rows(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> Float
     >>> coverage_rows([[1, 0, 1], [0, 0, 0]], [[0.9, 0.8, 0.1], [0.5, 0.5, 0.5]], empty=-1)
     array([ 2., -1.])
     """
-    return _coverage(_rank(*_check(Y, scores)), empty)
+    return _coverage(_rank(*check_measured(Y, scores)), empty)
 
 
 def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -325,7 +326,7 @@ def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(macro_f1([[1, 0], [0, 0]], [[0.9, 0.1], [0.7, 0.2]]), 6)
     0.333333
     """
-    truth, values = _check(Y, scores)
+    truth, values = check_measured(Y, scores)
     return _macro_f1(*_true_and_wrong(truth, values))
 
 
@@ -359,7 +360,7 @@ def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(micro_f1([[1, 0], [0, 0]], [[0.9, 0.1], [0.7, 0.2]]), 6)
     0.666667
     """
-    truth, values = _check(Y, scores)
+    truth, values = check_measured(Y, scores)
     return _micro_f1(*_true_and_wrong(truth, values))
 
 
@@ -409,7 +410,7 @@ def score_table(
         raise ValueError(f'coverage_by={coverage_by!r} is not a divisor known here; use "C-1" or "C".')
     if coverage_empty not in (0, -1):
         raise ValueError(f"coverage_empty={coverage_empty!r} is not defined; use 0, or -1 as the article's tables.")
-    truth, values = _check(Y, scores)
+    truth, values = check_measured(Y, scores)
     ranking = _rank(truth, values)
     right, wrong = _true_and_wrong(truth, values)
     divisor = truth.shape[1] - (coverage_by == "C-1")
@@ -507,47 +508,3 @@ def _mean(rows: Floats, name: str) -> float:
                       RuntimeWarning, stacklevel=3)  # fmt: skip
         return float("nan")
     return float(np.mean(counted))
-
-
-# ---------------------------------------------------------------- input
-
-
-def _check(Y: ArrayLike, scores: ArrayLike) -> tuple[Bools, Floats]:
-    """Return the truth as bool and the scores as float64, both (n_samples, n_labels), or raise one sentence."""
-    truth, values = _plain(Y, "Y"), _plain(scores, "scores")
-    if truth.ndim != 2 or values.ndim != 2:
-        raise ValueError(
-            f"Y and scores must be 2-D (n_samples, n_labels), got {truth.ndim}-D and {values.ndim}-D; "
-            "one label is a column: Y[:, None]."
-        )
-    if truth.shape != values.shape:
-        raise ValueError(f"Y has shape {truth.shape} but scores has shape {values.shape}; they must be equal.")
-    if 0 in truth.shape:
-        raise ValueError(f"Y has shape {truth.shape}; at least one row and one label are needed.")
-    bad = (truth != 0) & (truth != 1)
-    if bad.any():
-        row, label = (int(i) for i in np.argwhere(bad)[0])
-        value = truth[row, label]
-        advice = "drop the unlabelled rows" if value == -1 else "code relevant as 1 and irrelevant as 0"
-        raise ValueError(f"Y must hold only 0 and 1, got {value:g} in row {row}, label {label}; {advice}.")
-    missing = np.isnan(values)
-    if missing.any():
-        row, label = (int(i) for i in np.argwhere(missing)[0])
-        raise ValueError(f"scores holds NaN, first in row {row}, label {label}; every label needs a score.")
-    return truth == 1, values
-
-
-def _plain(array: Any, name: str) -> Floats:
-    if np.ma.isMaskedArray(array):
-        raise ValueError(f"{name} is a masked array; pass a plain array of the rows that count.")
-    try:
-        converted = np.asarray(_dense(array) if sparse.issparse(array) else array)
-        if converted.dtype.kind == "c":
-            raise TypeError("complex values")
-        return converted.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} could not be read as numbers ({error}); pass a 2-D array of numbers.") from None
-
-
-def _dense(array: Any) -> Any:
-    return array.toarray()

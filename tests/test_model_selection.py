@@ -1,0 +1,328 @@
+"""LabeledRowsSplit and SCORERS in scikit-learn's searches, at one, two and three labels."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    PredefinedSplit,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.multioutput import MultiOutputClassifier
+
+from nmlsdr import metrics
+from nmlsdr.model_selection import SCORERS, LabeledRowsSplit
+
+SIGNS = {"hamming_loss": -1, "ranking_loss": -1, "average_precision": 1, "one_error": -1, "coverage": -1,
+         "macro_f1": 1, "micro_f1": 1}  # fmt: skip
+
+
+class NearestRow(ClassifierMixin, BaseEstimator):
+    """A classifier with this package's form: list classes_, (n, C) probabilities; unlabelled rows are allowed."""
+
+    def __init__(self, certainty=0.8):
+        self.certainty = certainty
+
+    def fit(self, X, y):
+        y = np.asarray(y)
+        self.n_unlabelled_ = int((y == -1).all(axis=1).sum())
+        known = ~(y == -1).all(axis=1)
+        self.X_, self.y_ = np.asarray(X)[known], y[known]
+        self.classes_ = [np.array([0, 1]) for _ in range(y.shape[1])]
+        return self
+
+    def predict_proba(self, X):
+        nearest = ((np.asarray(X)[:, None] - self.X_[None]) ** 2).sum(axis=2).argmin(axis=1)
+        return np.where(self.y_[nearest] == 1, self.certainty, 1 - self.certainty)
+
+    def predict(self, X):
+        return (self.predict_proba(X) >= 0.5).astype(int)
+
+
+def make_data(rng, n_labels, *, n_samples=60, unlabelled=0.4):
+    X = rng.standard_normal((n_samples, 4))
+    signal = X[:, [0]] * [1, -1, 0][:n_labels] + X[:, 1:2]
+    y = (signal + 0.3 * rng.standard_normal((n_samples, n_labels)) > 0).astype(int)
+    y[rng.random(n_samples) < unlabelled] = -1
+    return X, y
+
+
+def unlabelled_rows(y):
+    y = np.asarray(y)
+    return np.flatnonzero((y.reshape(len(y), -1) == -1).all(axis=1))
+
+
+def assert_fair(splits, y):
+    """Test sides labelled, no row on both sides, every unlabelled row in train."""
+    hidden = set(unlabelled_rows(y).tolist())
+    for train, test in splits:
+        assert train.dtype == test.dtype == np.intp
+        assert test.size
+        assert not hidden & set(test.tolist())
+        assert hidden <= set(train.tolist())
+        assert not set(train.tolist()) & set(test.tolist())
+        assert (np.diff(train) > 0).all()
+
+
+# ---------------------------------------------------------------- the splitter
+
+SPLITTERS = [
+    2, 5, KFold(3), KFold(3, shuffle=True, random_state=0), LeaveOneOut(), ShuffleSplit(4, random_state=1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("cv", SPLITTERS, ids=str)
+@pytest.mark.parametrize("n_labels", [1, 2, 3])
+def test_folds_of_any_splitter(rng, cv, n_labels):
+    X, y = make_data(rng, n_labels)
+    splitter = LabeledRowsSplit(cv)
+    splits = list(splitter.split(X, y))
+    assert_fair(splits, y)
+    assert len(splits) == splitter.get_n_splits(X, y)
+    if not isinstance(cv, ShuffleSplit):  # every labelled row is tested exactly once
+        tested = np.sort(np.concatenate([test for _, test in splits]))
+        assert np.array_equal(tested, np.setdiff1d(np.arange(len(y)), unlabelled_rows(y)))
+
+
+def test_folds_are_those_of_the_labelled_rows_alone(rng):
+    X, y = make_data(rng, 3)
+    rows = np.setdiff1d(np.arange(len(y)), unlabelled_rows(y))
+    for (train, test), (inner_train, inner_test) in zip(
+        LabeledRowsSplit(KFold(4)).split(X, y), KFold(4).split(X[rows]), strict=True
+    ):
+        assert np.array_equal(test, rows[inner_test])
+        assert np.array_equal(train, np.setdiff1d(np.arange(len(y)), rows[inner_test]))
+        assert np.isin(rows[inner_train], train).all()
+
+
+@pytest.mark.parametrize("classes", [[0, 1, 2], ["a", "b", "c"]])
+def test_one_column_of_classes_is_stratified(rng, classes):
+    y = np.array(classes, dtype=object)[rng.integers(0, 3, 90)]
+    y[::3] = -1
+    X = np.zeros((90, 2))
+    for cv in (3, StratifiedKFold(3)):
+        splits = list(LabeledRowsSplit(cv).split(X, y))
+        assert_fair(splits, np.where(y == -1, -1, 0))
+        counts = [[(y[test] == label).sum() for label in classes] for _, test in splits]
+        assert np.ptp(counts, axis=0).max() <= 1
+
+
+def test_groups_stay_together(rng):
+    X, y = make_data(rng, 2)
+    groups = rng.integers(0, 10, len(y))
+    splitter = LabeledRowsSplit(GroupKFold(3))
+    splits = list(splitter.split(X, y, groups))
+    assert_fair(splits, y)
+    for train, test in splits:
+        known = np.setdiff1d(train, unlabelled_rows(y))
+        assert not set(groups[known]) & set(groups[test])
+    assert splitter.get_n_splits(X, y, groups) == 3
+
+
+def test_pairs_and_predefined_folds_speak_of_all_rows(rng):
+    X, y = make_data(rng, 2)
+    half = np.arange(len(y)) < 30
+    pairs = [(np.flatnonzero(half), np.flatnonzero(~half)), (~half, half)]
+    fold = half.astype(int)
+    for cv in (pairs, PredefinedSplit(fold)):
+        splitter = LabeledRowsSplit(cv)
+        assert splitter.get_n_splits(X, y) == splitter.get_n_splits() == 2
+        splits = list(splitter.split(X, y))
+        assert_fair(splits, y)
+        assert {half[test].all() for _, test in splits} == {half[test].any() for _, test in splits} == {True, False}
+
+
+@pytest.mark.parametrize("form", [np.asarray, pd.DataFrame, lambda y: pd.DataFrame(y).astype(float), np.ndarray.tolist])
+def test_forms_of_y(rng, form):
+    X, y = make_data(rng, 3)
+    for (train, test), (same_train, same_test) in zip(
+        LabeledRowsSplit(3).split(X, form(y)), LabeledRowsSplit(3).split(None, y), strict=True
+    ):
+        assert np.array_equal(train, same_train)
+        assert np.array_equal(test, same_test)
+
+
+def test_sparse_x_and_y_and_frames(rng):
+    X, y = make_data(rng, 3, unlabelled=0)
+    expected = [test.tolist() for _, test in KFold(4).split(X)]
+    for data, labels in [(sparse.csr_array(X), sparse.csr_array(y)), (pd.DataFrame(X), pd.DataFrame(y))]:
+        assert [test.tolist() for _, test in LabeledRowsSplit(4).split(data, labels)] == expected
+
+
+def test_number_of_splits_without_data():
+    assert LabeledRowsSplit().get_n_splits() == 5
+    assert LabeledRowsSplit(KFold(7)).get_n_splits() == 7
+    assert repr(LabeledRowsSplit(KFold(7))) == f"LabeledRowsSplit({KFold(7)!r})"
+    assert repr(pickle.loads(pickle.dumps(LabeledRowsSplit(3)))) == "LabeledRowsSplit(3)"
+
+
+@pytest.mark.parametrize(
+    ("cv", "y", "sentence"),
+    [
+        (2, None, "needs y to know the labelled rows, got None"),
+        (2, np.full((6, 2), -1), "no labelled row"),
+        (2, np.array([[0, 1], [-1, 1], [1, 0], [0, 0], [1, 1], [0, 1]]), "mixes -1 with other values in row 1"),
+        (2, np.zeros((5, 2), dtype=int), "inconsistent numbers of samples|X has 6 rows"),
+        ([(range(5), [5])], np.array([[0, 1]] * 5 + [[-1, -1]]), "no labelled row, so nothing can be scored"),
+        ([(range(5), [6])], np.array([[0, 1]] * 6), "cv gave row 6, but it was asked to split 6 rows"),
+    ],
+)
+def test_bad_requests_are_one_sentence(cv, y, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        list(LabeledRowsSplit(cv).split(np.zeros((6, 2)), y))
+
+
+def test_a_splitter_that_ignores_its_rows_is_refused():
+    class Deaf:
+        def split(self, X, y=None, groups=None):
+            yield np.arange(3), np.array([5])
+
+        def get_n_splits(self, X=None, y=None, groups=None):
+            return 1
+
+    y = np.array([[0], [1], [-1], [1], [0], [1]])
+    with pytest.raises(ValueError, match="asked to split 5 rows; use a splitter that counts"):
+        list(LabeledRowsSplit(Deaf()).split(np.zeros((6, 1)), y))
+
+
+# ---------------------------------------------------------------- the scorers
+
+
+def quiet_at_one_label(n_labels):
+    """With one label three measures are NaN and say so."""
+    from contextlib import nullcontext
+
+    return pytest.warns(RuntimeWarning, match="no label or all labels") if n_labels == 1 else nullcontext()
+
+
+def test_seven_scorers_with_their_signs():
+    assert list(SCORERS) == list(SIGNS)
+    for name, scorer in SCORERS.items():
+        assert scorer._sign == SIGNS[name]
+        assert repr(scorer).startswith(f"make_scorer({name}")
+        assert repr(pickle.loads(pickle.dumps(scorer))) == repr(scorer)
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 3])
+def test_scorers_equal_the_signed_measures(rng, n_labels):
+    X, y = make_data(rng, n_labels)
+    model = NearestRow().fit(X, y)
+    X_new, y_new = make_data(rng, n_labels)
+    known = np.setdiff1d(np.arange(len(y_new)), unlabelled_rows(y_new))
+    with quiet_at_one_label(n_labels):
+        for name, scorer in SCORERS.items():
+            expected = SIGNS[name] * getattr(metrics, name)(y_new[known], model.predict_proba(X_new[known]))
+            for form in (np.asarray, pd.DataFrame):
+                assert scorer(model, X_new, form(y_new)) == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 3])
+def test_cross_validate_on_partly_labelled_rows(rng, n_labels):
+    X, y = make_data(rng, n_labels)
+    with quiet_at_one_label(n_labels):
+        result = cross_validate(
+            NearestRow(), X, y, cv=LabeledRowsSplit(3), scoring=SCORERS, error_score="raise", return_estimator=True
+        )
+    assert [model.n_unlabelled_ for model in result["estimator"]] == [len(unlabelled_rows(y))] * 3
+    for name in SIGNS:
+        undefined = n_labels == 1 and name in ("ranking_loss", "average_precision", "one_error")
+        assert np.isnan(result[f"test_{name}"]).all() == undefined
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 3])
+def test_grid_search_finds_the_better_value(rng, n_labels):
+    X, y = make_data(rng, n_labels)
+    search = GridSearchCV(
+        NearestRow(), {"certainty": [0.2, 0.9]}, scoring=SCORERS["hamming_loss"], cv=LabeledRowsSplit(3),
+        error_score="raise",
+    ).fit(X, y)  # fmt: skip
+    assert search.best_params_ == {"certainty": 0.9}
+    assert -0.5 < search.best_score_ <= 0
+    assert search.best_estimator_.n_unlabelled_ == len(unlabelled_rows(y))
+    assert clone(search).cv.cv == 3
+
+
+SCIKIT_LEARN = [MultiOutputClassifier(LogisticRegression()), RandomForestClassifier(5, random_state=0)]
+
+
+@pytest.mark.parametrize("model", SCIKIT_LEARN, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_list_of_probabilities_of_scikit_learn(rng, model, n_labels):
+    X, y = make_data(rng, n_labels, unlabelled=0)
+    model = clone(model).fit(X, y)
+    stacked = np.column_stack([column[:, 1] for column in model.predict_proba(X)])
+    for name, scorer in SCORERS.items():
+        expected = SIGNS[name] * getattr(metrics, name)(y, stacked)
+        assert scorer(model, X, y) == pytest.approx(expected)
+        assert scorer._score_func(y, model.predict_proba(X)) == pytest.approx(SIGNS[name] * expected)
+
+
+def test_one_label_in_every_form_of_scikit_learn(rng):
+    X, y = make_data(rng, 1, unlabelled=0)
+    model = MultiOutputClassifier(LogisticRegression()).fit(X, y)
+    single = LogisticRegression().fit(X, y[:, 0])
+    expected = -metrics.hamming_loss(y, single.predict_proba(X)[:, 1:])
+    for fitted in (model, single):
+        assert SCORERS["hamming_loss"](fitted, X, y) == expected
+    for form in (single.predict_proba(X), single.predict_proba(X)[:, 1]):
+        assert SCORERS["hamming_loss"]._score_func(y, form) == -expected
+
+
+def test_sparse_truth(rng):
+    X, y = make_data(rng, 3, unlabelled=0)
+    model = NearestRow().fit(X, y)
+    assert SCORERS["macro_f1"](model, X, sparse.csr_array(y)) == SCORERS["macro_f1"](model, X, y)
+
+
+def test_a_fold_without_labels_is_nan_and_says_so(rng):
+    X, y = make_data(rng, 2)
+    model = NearestRow().fit(X, y)
+    with pytest.warns(RuntimeWarning, match="macro_f1 is NaN: all 60 rows of the test fold are unlabelled"):
+        assert np.isnan(SCORERS["macro_f1"](model, X, np.full_like(y, -1)))
+
+
+def test_one_dimensional_y_is_refused(rng):
+    X, y = make_data(rng, 2)
+    with pytest.raises(ValueError, match="SCORERS compare a 2-D y"):
+        SCORERS["macro_f1"](NearestRow().fit(X, y), X, y[:, 0])
+
+
+# ---------------------------------------------------------------- metadata
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_groups_reach_the_splitter(rng, routing):
+    X, y = make_data(rng, 2)
+    groups = np.arange(len(y)) % 6
+    cv = LabeledRowsSplit(GroupKFold(3))
+    with sklearn.config_context(enable_metadata_routing=routing):
+        passed = {"params": {"groups": groups}} if routing else {"groups": groups}
+        scores = cross_val_score(
+            NearestRow(), X, y, cv=cv, scoring=SCORERS["macro_f1"], error_score="raise", **passed
+        )  # fmt: skip
+        search = GridSearchCV(NearestRow(), {"certainty": [0.9]}, cv=cv, scoring=SCORERS["macro_f1"])
+        search.fit(X, y, groups=groups)
+    assert np.array_equal(scores, [search.cv_results_[f"split{i}_test_score"][0] for i in range(3)])
+
+
+def test_routing_with_folds_that_take_no_metadata(rng):
+    X, y = make_data(rng, 2)
+    with sklearn.config_context(enable_metadata_routing=True):
+        for cv in (3, [(range(30), range(30, 60))]):
+            scores = cross_val_score(
+                NearestRow(), X, y, cv=LabeledRowsSplit(cv), scoring=SCORERS["macro_f1"], error_score="raise"
+            )  # fmt: skip
+            assert np.isfinite(scores).all()

@@ -80,28 +80,32 @@ def neighbors_dense(
             first + i if exclude_self else -1, k, &squared[i, 0], &indices[i, 0])
 
 
+cdef inline double csr_distance(
+    const real_t *qv, const index_t *qi, const index_t *qp,
+    const real_t *rv, const index_t *ri, const index_t *rp, Py_ssize_t i, Py_ssize_t j,
+) noexcept nogil:
+    if real_t is double and index_t is int:
+        return csr_f64_i32(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
+    elif real_t is float and index_t is int:
+        return csr_f32_i32(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
+    elif real_t is double:
+        return csr_f64_i64(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
+    else:
+        return csr_f32_i64(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
+
+
 cdef void scan_csr(
     const real_t *qv, const index_t *qi, const index_t *qp,
     const real_t *rv, const index_t *ri, const index_t *rp,
     Py_ssize_t i, Py_ssize_t n_rows, Py_ssize_t skip, Py_ssize_t k, double *d, Py_ssize_t *index,
 ) noexcept nogil:
     cdef Py_ssize_t j
-    cdef double value
     for j in range(k):
         d[j] = INFINITY
         index[j] = n_rows
     for j in range(n_rows):
-        if j == skip:
-            continue
-        if real_t is double and index_t is int:
-            value = csr_f64_i32(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
-        elif real_t is float and index_t is int:
-            value = csr_f32_i32(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
-        elif real_t is double:
-            value = csr_f64_i64(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
-        else:
-            value = csr_f32_i64(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
-        heap_offer(d, index, k, value, j)
+        if j != skip:
+            heap_offer(d, index, k, csr_distance[real_t, index_t](qv, qi, qp, rv, ri, rp, i, j), j)
     heap_sort(d, index, k)
 
 
@@ -127,6 +131,50 @@ def neighbors_csr(
         scan_csr[real_t, index_t](
             &query_data[0], &query_indices[0], &query_indptr[0], &row_data[0], &row_indices[0], &row_indptr[0],
             first + i, n_rows, first + i if exclude_self else -1, k, &squared[i, 0], &indices[i, 0])
+
+
+def candidate_distances(
+    const real_t[:, ::1] queries,         # IN
+    const real_t[:, ::1] rows,            # IN
+    const long long[::1] indptr,          # IN  (q + 1) candidates of each query
+    const long long[::1] candidates,      # IN  rows
+    double[::1] squared,                  # OUT one per candidate
+    int n_threads,
+):
+    """Canonical squared distances of proposed pairs, dense rows."""
+    cdef Py_ssize_t i, p, q = indptr.shape[0] - 1, d = rows.shape[1]
+    if q == 0 or squared.shape[0] == 0:
+        return
+    for i in prange(q, nogil=True, num_threads=n_threads, schedule="dynamic", chunksize=16):
+        for p in range(indptr[i], indptr[i + 1]):
+            if real_t is double:
+                squared[p] = sqdist_f64(&queries[0, 0] + i * d, &rows[0, 0] + candidates[p] * d, d)
+            else:
+                squared[p] = sqdist_f32(&queries[0, 0] + i * d, &rows[0, 0] + candidates[p] * d, d)
+
+
+def candidate_distances_csr(
+    const real_t[::1] query_data,         # IN  sorted rows without repeats
+    const index_t[::1] query_indices,     # IN
+    const index_t[::1] query_indptr,      # IN
+    const real_t[::1] row_data,           # IN
+    const index_t[::1] row_indices,       # IN
+    const index_t[::1] row_indptr,        # IN
+    Py_ssize_t first,                     # the first query
+    const long long[::1] indptr,          # IN  candidates of each query from first on
+    const long long[::1] candidates,      # IN  rows
+    double[::1] squared,                  # OUT one per candidate
+    int n_threads,
+):
+    """As candidate_distances, on CSR rows."""
+    cdef Py_ssize_t i, p, q = indptr.shape[0] - 1
+    if q == 0 or squared.shape[0] == 0:
+        return
+    for i in prange(q, nogil=True, num_threads=n_threads, schedule="dynamic", chunksize=16):
+        for p in range(indptr[i], indptr[i + 1]):
+            squared[p] = csr_distance[real_t, index_t](
+                &query_data[0], &query_indices[0], &query_indptr[0],
+                &row_data[0], &row_indices[0], &row_indptr[0], first + i, candidates[p])
 
 
 def count_union(

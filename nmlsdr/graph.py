@@ -6,6 +6,7 @@ The order of neighbours is (squared distance, row index) with the canonical squa
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -156,14 +157,103 @@ def neighbor_graph(
 
 
 def neighbor_lists(
-    X: Any, n_neighbors: int, *, neighbors: Any = "exact", n_jobs: int | None = None
+    X: Any, n_neighbors: int, *, neighbors: Any = "exact", queries: Any = None, n_jobs: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Squared distances and indices of the k nearest other rows, exact or by a transformer."""
-    if isinstance(neighbors, str):
-        if neighbors != "exact":
-            raise ValueError(f'neighbors must be "exact" or a transformer that gives a CSR graph, got {neighbors!r}.')
-        return squared_neighbors(X, n_neighbors, n_jobs=n_jobs)
-    raise NotImplementedError("neighbour transformers come with the neighbour plug-ins")
+    """Squared distances and indices of the k nearest rows: exact, or chosen among a transformer's proposals.
+
+    What every estimator with a ``neighbors=`` parameter calls.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    n_neighbors : int
+    neighbors : "exact" or transformer, default="exact"
+        A transformer's ``fit_transform(X)`` gives a CSR matrix whose stored entries are candidates.  Its
+        distances are not used: candidates are ordered by the canonical (squared distance, row index).
+        It is copied first and never changed.
+    queries : array-like or sparse matrix of shape (n_queries, n_features), optional
+        As in `kneighbors`; a transformer answers them by ``fit(X)`` and ``transform(queries)``.
+    n_jobs : int, optional
+
+    Returns
+    -------
+    squared : ndarray of shape (n_queries, n_neighbors), float64
+    indices : ndarray of shape (n_queries, n_neighbors), intp
+
+    Raises
+    ------
+    ValueError
+        If ``neighbors`` is neither, or proposes fewer than k other rows for some row.
+    """
+    if isinstance(neighbors, str) and neighbors == "exact":
+        return squared_neighbors(X, n_neighbors, queries=queries, n_jobs=n_jobs)
+    if isinstance(neighbors, str | type) or not hasattr(neighbors, "fit_transform"):
+        raise ValueError(
+            'neighbors must be "exact" or a transformer whose fit_transform gives a CSR matrix of distances, '
+            f"got {neighbors!r}."
+        )
+    plugin = copy.deepcopy(neighbors)
+    given = plugin.fit_transform(X) if queries is None else plugin.fit(X).transform(queries)
+    return choose_proposed(X, given, n_neighbors, queries=queries, n_jobs=n_jobs)
+
+
+def choose_proposed(
+    X: Any, proposed: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k nearest among the stored entries of a CSR matrix (n_queries, n_samples), by the canonical order.
+
+    Without queries the diagonal is dropped by index; explicit zeros (duplicates) are candidates.
+    """
+    n_threads = check_n_jobs(n_jobs)
+    k = check_count(n_neighbors, "n_neighbors")
+    rows, asked = (check_rows(X),) * 2 if queries is None else check_row_pair(X, queries)
+    shape = (asked.shape[0], rows.shape[0])
+    if not sparse.issparse(proposed) or proposed.shape != shape:
+        raise ValueError(
+            f"the neighbors transformer must give a sparse matrix of shape {shape}, "
+            f"got {type(proposed).__name__} of shape {getattr(proposed, 'shape', None)}."
+        )
+    proposed = sparse.csr_array(proposed)  # keeps explicit zeros
+    owner = np.repeat(np.arange(shape[0]), np.diff(proposed.indptr))
+    column = proposed.indices.astype(np.intp)
+    keep = np.ones(len(owner), dtype=bool) if queries is not None else owner != column
+    order = np.lexsort((column[keep], owner[keep]))
+    owner, column = owner[keep][order], column[keep][order]
+    first = np.ones(len(owner), dtype=bool)
+    first[1:] = (owner[1:] != owner[:-1]) | (column[1:] != column[:-1])  # a repeated candidate counts once
+    owner, column = owner[first], column[first]
+    count = np.bincount(owner, minlength=shape[0])
+    if shape[0] and count.min() < k:
+        row = int(np.argmin(count))
+        raise ValueError(
+            f"the neighbors transformer gave row {row} only {count[row]} other rows, n_neighbors={k} needs {k}; "
+            "raise the transformer's n_neighbors (by one if it counts each row as its own neighbour)."
+        )
+    squared = _pair_distances(rows, asked, owner, column, n_threads)
+    order = np.lexsort((column, squared, owner))
+    starts = np.cumsum(count) - count
+    chosen = order[starts[:, None] + np.arange(k)]
+    return squared[chosen], column[chosen]
+
+
+def _pair_distances(rows: Any, asked: Any, owner: np.ndarray, column: np.ndarray, n_threads: int) -> np.ndarray:
+    """Canonical squared distances of the pairs (asked[owner], rows[column]); owner increases."""
+    indptr = np.zeros(asked.shape[0] + 1, dtype=np.int64)
+    np.cumsum(np.bincount(owner, minlength=asked.shape[0]), out=indptr[1:])
+    squared = np.empty(len(owner))
+    candidates = column.astype(np.int64)
+    step = max(1, int(_WORK_PER_CALL / max(1, rows.shape[1] * (len(owner) // max(1, asked.shape[0]) + 1))))
+    for first in range(0, asked.shape[0], step):
+        part = slice(first, min(first + step, asked.shape[0]))
+        inside = slice(indptr[part.start], indptr[part.stop])
+        pointers = indptr[part.start : part.stop + 1] - indptr[part.start]
+        if sparse.issparse(rows):
+            _graph.candidate_distances_csr(
+                *_csr_parts(asked), *_csr_parts(rows), first, pointers, candidates[inside], squared[inside], n_threads
+            )
+        else:
+            _graph.candidate_distances(asked[part], rows, pointers, candidates[inside], squared[inside], n_threads)
+    return squared
 
 
 def union_graph(indices: np.ndarray, *, n_jobs: int | None = None) -> sparse.csr_array:

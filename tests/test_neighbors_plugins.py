@@ -1,0 +1,77 @@
+"""Neighbour plug-ins: a transformer proposes, the canonical order decides."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.neighbors import KNeighborsTransformer
+
+from nmlsdr import _reference, graph
+
+
+class Given:
+    """A transformer that answers with a stored graph."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def fit(self, X):
+        self.fitted = True
+        return self
+
+    def fit_transform(self, X):
+        self.fitted = True
+        return self.answer
+
+    transform = fit_transform
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scikit_learn_transformer_gives_the_exact_lists(rng, storage, dtype):
+    X = rng.standard_normal((70, 6)).astype(dtype)
+    plugin = KNeighborsTransformer(n_neighbors=8, algorithm="brute")
+    squared, indices = graph.neighbor_lists(storage(X), 8, neighbors=plugin)
+    expected = _reference.kneighbors(X, 8)
+    np.testing.assert_array_equal(squared, expected[0])
+    np.testing.assert_array_equal(indices, expected[1])
+    queries = X[:9] + dtype(0.25)
+    squared, indices = graph.neighbor_lists(storage(X), 8, neighbors=plugin, queries=storage(queries))
+    expected = _reference.kneighbors(X, 8, queries=queries)
+    np.testing.assert_array_equal(squared, expected[0])
+    np.testing.assert_array_equal(indices, expected[1])
+    assert not hasattr(plugin, "n_features_in_")  # the user's object is left unfitted
+
+
+def test_duplicates_stay_and_self_goes_by_index():
+    X = np.repeat(np.array([[0.0], [1.0], [5.0]]), 3, axis=0)
+    plugin = KNeighborsTransformer(n_neighbors=5)
+    squared, indices = graph.neighbor_lists(X, 2, neighbors=plugin)
+    expected = _reference.kneighbors(X, 2)
+    np.testing.assert_array_equal(squared, expected[0])
+    np.testing.assert_array_equal(indices, expected[1])
+    W = graph.neighbor_graph(X, 2, neighbors=plugin)
+    np.testing.assert_array_equal(W.toarray(), _reference.neighbor_graph(X, 2))
+
+
+def test_repeated_and_unsorted_candidates_count_once():
+    X = np.array([[0.0], [1.0], [3.0]])
+    answer = sparse.csr_array((np.zeros(7), [2, 0, 2, 1, 0, 0, 1], [0, 4, 5, 7]), shape=(3, 3))
+    squared, indices = graph.neighbor_lists(X, 1, neighbors=Given(answer))
+    np.testing.assert_array_equal(indices, [[1], [0], [1]])
+    np.testing.assert_array_equal(squared, [[1.0], [1.0], [4.0]])
+
+
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        ("annoy", 'must be "exact" or a transformer'),
+        (KNeighborsTransformer, 'must be "exact" or a transformer'),
+        (3, 'must be "exact" or a transformer'),
+        (Given(np.zeros((3, 3))), "sparse matrix of shape"),
+        (Given(sparse.csr_array((3, 2))), "sparse matrix of shape"),
+        (Given(sparse.eye_array(3, format="csr")), "gave row 0 only 0 other rows, n_neighbors=1 needs 1"),
+    ],
+)
+def test_bad_plugins_are_refused_with_one_sentence(plugin, message):
+    with pytest.raises(ValueError, match=message):
+        graph.neighbor_lists(np.arange(3.0)[:, None], 1, neighbors=plugin)

@@ -1,0 +1,284 @@
+"""ML-kNN: arrays in, arrays out (Zhang & Zhou, Pattern Recognition 40, 2007; the article, section 3.4).
+
+For every label j, with y_ij the label of training row i and delta_ij the number of its k nearest
+*other* training rows that carry j::
+
+    Prior_j = (s + sum_i y_ij) / (2 s + n)
+    c_j[d]  = #{i : y_ij = 1, delta_ij = d}        P(d | 1) = (s + c_j[d])  / (s (k + 1) + sum_d c_j[d])
+    c'_j[d] = #{i : y_ij = 0, delta_ij = d}        P(d | 0) = (s + c'_j[d]) / (s (k + 1) + sum_d c'_j[d])
+
+    r_j(d)  = Prior_j P(d | 1) / (Prior_j P(d | 1) + (1 - Prior_j) P(d | 0))
+
+r_j depends on the integer d only, so it is evaluated once for each d in 0 .. k: that table is the
+model, and a new row looks its posteriors up.  Equal counts give equal bits, which the ranking
+measures need: they compare posteriors exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from . import _mlknn
+from ._threads import check_n_jobs
+from ._validation import check_count, check_real
+
+__all__ = ["PosteriorTable", "count_neighbor_labels", "fit_posterior", "hard_labels", "posterior"]
+
+# Labels counted in one kernel call, about 20 ms: between calls Python serves Ctrl-C, and the
+# counts of a block (int32) stay near the cache instead of taking n C values.
+_LABELS_PER_CALL = 1 << 22
+# 2 s + n and s (k + 1) must not overflow.
+_LARGEST_SMOOTHING = 1e100
+
+
+@dataclass(frozen=True)
+class PosteriorTable:
+    """What ML-kNN learns.
+
+    Attributes
+    ----------
+    prior : ndarray of shape (n_labels,), float64
+        Prior_j.
+    present, absent : ndarray of shape (n_labels, n_neighbors + 1), float64
+        P(d | 1) and P(d | 0); rows sum to 1.
+    posterior : ndarray of shape (n_labels, n_neighbors + 1), float64
+        r_j(d).
+    """
+
+    prior: np.ndarray
+    present: np.ndarray
+    absent: np.ndarray
+    posterior: np.ndarray
+
+    @property
+    def n_neighbors(self) -> int:
+        """k, the number of neighbours of every row."""
+        return self.posterior.shape[1] - 1
+
+
+def count_neighbor_labels(Y: Any, indices: Any, *, n_jobs: int | None = None) -> np.ndarray:
+    """How many of each row's neighbours carry each label.
+
+    Parameters
+    ----------
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        0/1.
+    indices : array-like of shape (n_queries, n_neighbors)
+        Rows of Y, as `nmlsdr.graph.kneighbors` gives them.
+    n_jobs : int, optional
+        Threads; None for all cores.  The answer does not depend on it.
+
+    Returns
+    -------
+    ndarray of shape (n_queries, n_labels), int32
+        delta, in 0 .. n_neighbors.
+
+    Raises
+    ------
+    ValueError
+        If Y is not 0/1 or an index is not a row of Y.
+
+    Examples
+    --------
+    >>> count_neighbor_labels([[1, 0], [1, 1], [0, 0]], [[1, 2], [0, 1]]).tolist()
+    [[1, 1], [2, 1]]
+    """
+    n_threads = check_n_jobs(n_jobs)
+    Y, indices = _check_labels_and_indices(Y, indices)
+    delta = np.empty((len(indices), Y.shape[1]), dtype=np.int32)
+    for part in _blocks(len(indices), indices.shape[1] * Y.shape[1]):
+        _mlknn.count_neighbor_labels(Y, indices[part], delta[part], n_threads)
+    return delta
+
+
+def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int | None = None) -> PosteriorTable:
+    """Learn the posteriors from the labels and the neighbours of the training rows.
+
+    Parameters
+    ----------
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        0/1.
+    indices : array-like of shape (n_samples, n_neighbors)
+        The nearest *other* rows of every row, as ``nmlsdr.graph.kneighbors(X, n_neighbors)`` gives them.
+    smoothing : float, default=1.0
+        s > 0; 1 is Laplace's rule.
+    n_jobs : int, optional
+        Threads; None for all cores.  The answer does not depend on it.
+
+    Returns
+    -------
+    PosteriorTable
+
+    Raises
+    ------
+    ValueError
+        If n_samples <= n_neighbors, smoothing <= 0, Y is not 0/1 or an index is not another row of Y.
+
+    Examples
+    --------
+    Three rows on a line; the two neighbours of each are the two others:
+
+    >>> table = fit_posterior([[1], [1], [0]], [[1, 2], [0, 2], [1, 0]])
+    >>> table.prior.tolist() == [(1 + 2) / (2 + 3)]
+    True
+    >>> table.present.tolist() == [[1 / 5, 3 / 5, 1 / 5]]     # both labelled rows have one labelled neighbour
+    True
+    >>> table.absent.tolist() == [[1 / 4, 1 / 4, 2 / 4]]      # the other row has two
+    True
+    """
+    n_threads = check_n_jobs(n_jobs)
+    smoothing = check_real(smoothing, "smoothing", 0.0, _LARGEST_SMOOTHING, low_open=True)
+    Y, indices = _check_labels_and_indices(Y, indices)
+    n_samples, n_neighbors = len(Y), indices.shape[1]
+    if len(indices) != n_samples:
+        raise ValueError(
+            f"indices has {len(indices)} rows, but Y has {n_samples}; give the neighbours of every row of Y."
+        )
+    if n_samples <= n_neighbors:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} needs more than {n_neighbors} samples, got {n_samples}; lower n_neighbors."
+        )
+    itself = (indices == np.arange(n_samples)[:, None]).any(axis=1)
+    if itself.any():
+        raise ValueError(
+            f"Row {int(np.argmax(itself))} is among its own neighbours; drop it, ML-kNN counts the other rows only."
+        )
+    histogram = np.zeros((2, Y.shape[1], n_neighbors + 1), dtype=np.int64)
+    for part in _blocks(n_samples, n_neighbors * Y.shape[1]):
+        labels = Y[part]
+        delta = np.empty(labels.shape, dtype=np.int32)
+        _mlknn.count_neighbor_labels(Y, indices[part], delta, n_threads)
+        _mlknn.label_histogram(labels, delta, histogram, n_threads)
+    return _posterior_table(histogram, smoothing)
+
+
+def _posterior_table(histogram: np.ndarray, s: float) -> PosteriorTable:
+    n_absent, n_present = histogram.sum(axis=2)  # (C,) each
+    bins = histogram.shape[2]
+    # the operations in this order are those of the authors' program: equal to its last bit
+    prior = (s + n_present) / (2 * s + (n_present + n_absent))
+    present = (s + histogram[1]) / (s * bins + n_present)[:, None]
+    absent = (s + histogram[0]) / (s * bins + n_absent)[:, None]
+    for_it = prior[:, None] * present
+    against = (1 - prior)[:, None] * absent
+    total = for_it + against
+    # both products can underflow for a smoothing near the smallest number: the prior is what remains
+    table = np.where(total > 0, for_it / np.where(total > 0, total, 1.0), prior[:, None])
+    return PosteriorTable(prior, present, absent, table)
+
+
+def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None = None) -> np.ndarray:
+    """Posterior probability of every label for rows whose neighbours are known.
+
+    Parameters
+    ----------
+    table : PosteriorTable
+        From `fit_posterior`.
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        The labels of the training rows, 0/1.
+    indices : array-like of shape (n_queries, n_neighbors)
+        The nearest training rows of every query, as many as in the fit.
+    n_jobs : int, optional
+        Threads; None for all cores.  The answer does not depend on it.
+
+    Returns
+    -------
+    ndarray of shape (n_queries, n_labels), float64
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If the number of neighbours or of labels is not that of the fit, or an index is not a row of Y.
+
+    Examples
+    --------
+    >>> Y = [[1], [1], [0]]
+    >>> table = fit_posterior(Y, [[1, 2], [0, 2], [1, 0]])
+    >>> posterior(table, Y, [[0, 2]]).tolist() == [[(3 / 5 * 3 / 5) / (3 / 5 * 3 / 5 + 2 / 5 * 1 / 4)]]
+    True
+    """
+    n_threads = check_n_jobs(n_jobs)
+    Y, indices = _check_labels_and_indices(Y, indices)
+    wanted = (len(table.prior), table.n_neighbors)
+    if (Y.shape[1], indices.shape[1]) != wanted:
+        raise ValueError(
+            f"The table was learned from {wanted[0]} labels and {wanted[1]} neighbours, "
+            f"got {Y.shape[1]} labels and {indices.shape[1]} neighbours; pass as many."
+        )
+    scores = np.empty((len(indices), Y.shape[1]))
+    for part in _blocks(len(indices), max(1, indices.shape[1]) * Y.shape[1]):
+        delta = np.empty(scores[part].shape, dtype=np.int32)
+        _mlknn.count_neighbor_labels(Y, indices[part], delta, n_threads)
+        _mlknn.look_up_posterior(table.posterior, delta, scores[part], n_threads)
+    return scores
+
+
+def hard_labels(scores: np.ndarray, *, threshold: float = 0.5, at_least_one: bool = False) -> np.ndarray:
+    """Labels 0/1 from posteriors.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_labels)
+    threshold : float, default=0.5
+        A label is given when its score is at least this.
+    at_least_one : bool, default=False
+        A row that would get no label gets the one with the highest score, the first of equals.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_labels), intp
+
+    Examples
+    --------
+    >>> hard_labels(np.array([[0.5, 0.2], [0.1, 0.2]]), at_least_one=True).tolist()
+    [[1, 0], [0, 1]]
+    """
+    labels = (scores >= threshold).astype(np.intp)
+    if at_least_one:
+        empty = np.flatnonzero(~labels.any(axis=1))
+        labels[empty, np.argmax(scores[empty], axis=1)] = 1
+    return labels
+
+
+def binary_labels(Y: Any) -> np.ndarray:
+    """0/1 labels as the kernels read them: C-contiguous uint8 of shape (n_samples, n_labels)."""
+    given = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
+    if given.ndim != 2:
+        raise ValueError(f"Y must be of shape (n_samples, n_labels), got {given.ndim} dimension(s).")
+    if given.dtype.kind not in "biuf":
+        raise ValueError(f"Y must hold 0 and 1, got dtype {given.dtype}; convert it to numbers first.")
+    good = ((given == 0) | (given == 1)).all(axis=1)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise ValueError(f"Y must hold 0 and 1 only, got {given[row].tolist()} in row {row}; drop unlabelled rows.")
+    return np.ascontiguousarray(given, dtype=np.uint8)
+
+
+def _check_labels_and_indices(Y: Any, indices: Any) -> tuple[np.ndarray, np.ndarray]:
+    Y = binary_labels(Y)
+    rows = np.asarray(indices)
+    if rows.ndim != 2 or (rows.dtype.kind not in "iu" and rows.size):
+        raise ValueError(
+            f"indices must be integers of shape (n_queries, n_neighbors), "
+            f"got shape {rows.shape} and dtype {rows.dtype}."
+        )
+    rows = np.ascontiguousarray(rows, dtype=np.intp)
+    check_count(rows.shape[1], "the number of neighbours")
+    if rows.size and (rows.min() < 0 or rows.max() >= len(Y)):
+        raise ValueError(
+            f"indices must be rows of Y, 0 to {len(Y) - 1}, got {rows.min()} to {rows.max()}; "
+            "pass the labels of the rows that were searched."
+        )
+    return Y, rows
+
+
+def _blocks(n_rows: int, work_per_row: int) -> Iterator[slice]:
+    step = max(1, _LABELS_PER_CALL // max(1, work_per_row))
+    for first in range(0, n_rows, step):
+        yield slice(first, first + step)

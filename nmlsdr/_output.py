@@ -97,13 +97,14 @@ def replace_file(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Iterator
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> folder = tempfile.TemporaryDirectory()
     >>> name = os.path.join(folder.name, "result.txt")
     >>> with replace_file(name) as file:
     ...     _ = file.write(b"whole")
     ...     os.path.exists(name)
     False
-    >>> open(name).read()
+    >>> Path(name).read_text()
     'whole'
     >>> folder.cleanup()
     """

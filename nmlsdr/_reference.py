@@ -98,6 +98,27 @@ def propagate(W, Y, alpha, labeled=None):
 
 # ---------------------------------------------------------------- 2. HSIC projection
 
+
+def centring_matrix(n):
+    """H = I - 11'/n."""
+    return np.eye(n) - np.full((n, n), 1.0 / n)
+
+
+def hsic_projection(X, F, n_components):
+    """(P', eigenvalues) of X'H F F'H X P = P Lambda, P'P = I: the article's matrix, formed and decomposed."""
+    XH = _dense64(X).T @ centring_matrix(X.shape[0])
+    eigenvalues, P = np.linalg.eigh(XH @ F @ F.T @ XH.T)
+    return _leading(eigenvalues, P, n_components)
+
+
+def _leading(eigenvalues, P, n_components):
+    """Largest first, one direction a row, the entry of largest magnitude positive."""
+    order = np.argsort(eigenvalues)[::-1][:n_components]
+    P = P[:, order].T
+    signs = np.sign(np.take_along_axis(P, np.abs(P).argmax(axis=1)[:, None], axis=1))
+    return P * signs, eigenvalues[order]
+
+
 # ---------------------------------------------------------------- 3. ML-kNN
 
 
@@ -134,4 +155,121 @@ def mlknn_posterior(Y, indices, query_indices, s=1.0):
 
 # ---------------------------------------------------------------- 5. generalised eigenproblems of the baselines
 
+
+def generalized_projection(A, B, n_components):
+    """A p = lambda B p with P'BP = I, through B^(-1/2)."""
+    spread, V = np.linalg.eigh(B)
+    root = V / np.sqrt(spread) @ V.T
+    eigenvalues, U = np.linalg.eigh(root @ A @ root)
+    return _leading(eigenvalues, root @ U, n_components)
+
+
+def cca_matrices(X, Y, ridge=0.1):
+    """(A, B) of Xc'Yc (Yc'Yc + rI)^-1 Yc'Xc p = lambda (Xc'Xc + rI) p, labels coded -1/+1."""
+    H = centring_matrix(len(X))
+    Xc, Yc = H @ X, H @ (2.0 * Y - 1.0)
+    inner = np.linalg.inv(Yc.T @ Yc + ridge * np.eye(Y.shape[1]))
+    return Xc.T @ Yc @ inner @ Yc.T @ Xc, Xc.T @ Xc + ridge * np.eye(X.shape[1])
+
+
+def mddm_matrices(X, Y, mu=0.5):
+    """(A, B) of MDDMf: M M' p = lambda (mu Xc'Xc + (1 - mu) I) p."""
+    Xc = centring_matrix(len(X)) @ X
+    M = Xc.T @ Y
+    return M @ M.T, mu * Xc.T @ Xc + (1.0 - mu) * np.eye(X.shape[1])
+
+
+def mvmd_matrix(X, Y, beta=0.5):
+    """(1 - beta) Xc'Xc + beta M M', labels coded -1/+1."""
+    Xc = centring_matrix(len(X)) @ X
+    M = Xc.T @ (2.0 * Y - 1.0)
+    return (1.0 - beta) * Xc.T @ Xc + beta * M @ M.T
+
+
+def weighted_lda_matrices(X, W, ridge=0.1):
+    """(S_b, S_w + rI) summed over labels and rows, as the definition reads.
+
+    S_w = sum_k sum_i w_ik (x_i - m_k)(x_i - m_k)', S_b = sum_k n_k (m_k - m)(m_k - m)', with the weighted
+    means m_k of the labels and m of all.
+    """
+    n = W.sum(axis=0)
+    m = W.sum(axis=1) @ X / n.sum()
+    S_w, S_b = ridge * np.eye(X.shape[1]), np.zeros((X.shape[1], X.shape[1]))
+    for k in np.flatnonzero(n):
+        m_k = W[:, k] @ X / n[k]
+        S_w += (X - m_k).T * W[:, k] @ (X - m_k)
+        S_b += n[k] * np.outer(m_k - m, m_k - m)
+    return S_b, S_w
+
+
+def entropy_weights(Y):
+    """w_ik = y_ik / |y_i|_1; an empty row gets 0."""
+    return Y / np.maximum(Y.sum(axis=1, keepdims=True), 1)
+
+
+def correlation_weights(Y):
+    """W = Y C, rows divided by |y_i|_1; C_kl = y_k'y_l / (|y_k| |y_l|)."""
+    W = np.zeros(Y.shape)
+    for k in range(Y.shape[1]):
+        for m in range(Y.shape[1]):
+            both = (Y[:, k] @ Y[:, k]) * (Y[:, m] @ Y[:, m])
+            if both > 0:
+                W[:, m] += Y[:, k] * (Y[:, k] @ Y[:, m]) / np.sqrt(both)
+    return W / np.maximum(Y.sum(axis=1, keepdims=True), 1)
+
+
+def fuzzy_weights(X, Y):
+    """Memberships by the squared distance of the centred rows to the centres of their labels."""
+    Xc = X - X.mean(axis=0)
+    W = entropy_weights(Y)
+    centres = W.T @ Xc / len(X)
+    for _ in range(100):
+        for i, x in enumerate(Xc):
+            squared = np.array([np.sum((x - centre) ** 2) for centre in centres])
+            hits = Y[i] * (squared == 0)
+            near = hits if hits.any() else np.array([y / d if y else 0.0 for y, d in zip(Y[i], squared, strict=True)])
+            W[i] = near / near.sum() if near.any() else 0.0
+        moved = [W[:, k] ** 2 @ Xc / max(np.sum(W[:, k] ** 2), np.finfo(float).tiny) for k in range(Y.shape[1])]
+        step = np.linalg.norm(moved - centres)
+        centres = np.array(moved)
+        if step < 0.01:
+            break
+    return W
+
+
+def dependence_weights(X, Y, orders, over_all_labels=False):
+    """Coordinate ascent on tr((W o Y)' Xc Xc' (W o Y)), one row after another, with Q = Xc Xc' formed.
+
+    ``orders`` gives the order of the rows in each epoch; ends after an epoch without a change, or with the
+    last order.  ``over_all_labels`` takes the argmax over all labels instead of those of the row, as the program
+    behind the published numbers does: a row may then fall to a label that it does not carry, and a row
+    without labels to the first.
+    """
+    Xc = X - X.mean(axis=0)
+    Q = Xc @ Xc.T
+    W = entropy_weights(Y)
+    for order in orders:
+        before = W.copy()
+        for i in order:
+            if Y[i].sum() == 1 or (Y[i].sum() == 0 and not over_all_labels):
+                continue
+            others = np.arange(len(X)) != i
+            g = Y[i] * (Q[i, others] @ (Y * W)[others])
+            allowed = np.arange(Y.shape[1]) if over_all_labels else np.flatnonzero(Y[i])
+            W[i] = 0.0
+            W[i, allowed[np.argmax(g[allowed])]] = 1.0
+        if np.array_equal(before, W):
+            break
+    return W
+
+
 # ---------------------------------------------------------------- the whole method
+
+
+def nmlsdr(X, Y, labeled, n_components, n_neighbors=10, alpha_labeled=0.6, alpha_unlabeled=0.999):
+    """Algorithm 1 of the article: (P', eigenvalues, F, F~)."""
+    W = neighbor_graph(X, n_neighbors)
+    F = propagate(W, Y, np.where(labeled, alpha_labeled, alpha_unlabeled), labeled)
+    F_tilde = np.where(labeled[:, None], F > 0.5, F)
+    components, eigenvalues = hsic_projection(X, F_tilde, n_components)
+    return components, eigenvalues, F, F_tilde

@@ -127,6 +127,27 @@ def _check_finite(values: np.ndarray, name: str) -> None:
         raise ValueError(f"{name} contains NaN or infinity{where}; impute or drop such values first.")
 
 
+def check_row_weights(F: Any, name: str, n_samples: int) -> np.ndarray:
+    """Finite float64 labels or weights of shape (n_samples, n_labels), one row for each row of X."""
+    F = check_rows(F, name, dtype=np.float64)
+    if sparse.issparse(F):
+        F = F.toarray()
+    if F.shape[0] != n_samples or F.shape[1] == 0:
+        raise ValueError(f"{name} must have {n_samples} rows, as X has, and a column per label, got shape {F.shape}.")
+    return np.asarray(F)
+
+
+def check_components(n_components: int | None, bound: int, formula: str) -> int:
+    """The number of directions to compute: ``n_components``, or the bound for None."""
+    if bound < 1:
+        raise ValueError(f"Found {formula} = {bound}: there is nothing to project on; give more rows or labels.")
+    if n_components is None:
+        return bound
+    if check_count(n_components, "n_components") > bound:
+        raise ValueError(f"n_components={n_components} is above {formula} = {bound}; lower it, or pass None.")
+    return int(n_components)
+
+
 # ---------------------------------------------------------------- graphs
 
 

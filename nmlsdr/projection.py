@@ -1,0 +1,278 @@
+"""The HSIC projection: orthonormal directions of largest dependence on the labels (article, section 3.3).
+
+With M = (HX)' F~ (D x C), the article's X' H F~ F~' H X is M M'.  Its eigenvectors are the left singular
+vectors of M and its eigenvalues the squared singular values, so neither an n x n nor a D x D matrix is
+ever formed.
+
+What every method of this floor shares stands here too: block-wise moments of dense or sparse rows, the
+rule for the number of directions, and the sign rule.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+
+from ._threads import single_threaded_blas
+from ._validation import check_components, check_row_weights, check_rows
+
+__all__ = ["Directions", "hsic_projection"]
+
+_BLOCK_VALUES = 1 << 20  # values of X that are widened to float64 and centred at a time: 8 MiB
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Directions of a linear projection, most important first.
+
+    Attributes
+    ----------
+    components : ndarray of shape (d, n_features)
+        One direction in each row, in the dtype of X; the entry of largest magnitude is positive.
+    eigenvalues : ndarray of shape (d,), float64
+        Decreasing.
+    mean : ndarray of shape (n_features,), float64
+        Mean of the rows that the directions were computed from.
+    rank : int
+        Numerical rank of the eigenproblem, as far as it was computed: an iterative solver that was asked
+        for d directions sees no more than d.
+    total : float
+        Sum of all eigenvalues, the ones that were not asked for included.
+    """
+
+    components: np.ndarray
+    eigenvalues: np.ndarray
+    mean: np.ndarray
+    rank: int
+    total: float
+
+
+def hsic_projection(
+    X: Any, F: Any, n_components: int | None = None, *, solver: str = "auto"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Directions that maximise the linear Hilbert-Schmidt dependence between XP and F (eq. 12).
+
+    Solves X' H F F' H X p = lambda p with P'P = I, H = I - 11'/n, through M = (HX)' F (D x C): the
+    directions are the left singular vectors of M, the eigenvalues its squared singular values.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        float32 stays float32; sums are taken in float64.  Sparse X is not centred: X'H F needs only HF.
+    F : array of shape (n_samples, n_labels)
+        Labels, hard or soft.
+    n_components : int or None
+        At most min(n_labels, n_features, n_samples - 1); None: as many as the numerical rank allows.
+    solver : {"auto", "eigsh", "svd"}
+        "svd": thin singular value decomposition of M.  "eigsh": Lanczos iterations on v -> M (M' v), for a
+        few directions out of many labels.  Both give the same directions; "auto" takes the faster.
+
+    Returns
+    -------
+    components : ndarray of shape (d, n_features)
+        The rows are orthonormal, in the dtype of X; the entry of largest magnitude of each is positive.
+    eigenvalues : ndarray of shape (d,), float64
+        Decreasing.
+
+    Raises
+    ------
+    ValueError
+        ``n_components`` above the bound, or no dependence at all (constant labels or constant features).
+
+    Warns
+    -----
+    UserWarning
+        ``n_components`` is above the numerical rank, the number of s_j > s_0 max(D, C) eps; it is cut.
+
+    Examples
+    --------
+    The label depends on the second feature only.
+
+    >>> import numpy as np
+    >>> from nmlsdr.projection import hsic_projection
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]])
+    >>> components, eigenvalues = hsic_projection(X, [[0], [0], [1], [1]])
+    >>> components
+    array([[0., 1.]])
+    >>> eigenvalues
+    array([4.])
+    """
+    found = hsic_directions(X, F, n_components, solver=solver)
+    return found.components, found.eigenvalues
+
+
+def hsic_directions(X: Any, F: Any, n_components: int | None = None, *, solver: str = "auto") -> Directions:
+    """What `hsic_projection` computes, with the mean, the rank and the sum of all eigenvalues."""
+    if solver not in ("auto", "eigsh", "svd"):
+        raise ValueError(f"solver must be 'auto', 'eigsh' or 'svd', got {solver!r}.")
+    X = check_rows(X)
+    F = check_row_weights(F, "F", X.shape[0])
+    bound = min(F.shape[1], X.shape[1], X.shape[0] - 1)
+    wanted = check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
+    with single_threaded_blas():
+        mean, centred = column_means(X), centre_columns(F)
+        M = cross_moment(X, centred, mean)
+        refuse_no_dependence(M, X, centred)
+        U, s = _left_singular_vectors(M, wanted, solver)
+        total = float(np.sum(M * M))
+    return finish(U, s, X.dtype, M.shape, n_components, mean, total)
+
+
+def _left_singular_vectors(M: np.ndarray, wanted: int, solver: str) -> tuple[np.ndarray, np.ndarray]:
+    if solver == "auto":
+        solver = "eigsh" if _eigsh_is_faster(M.shape, wanted) else "svd"
+    if solver == "eigsh" and wanted < min(M.shape):  # eigsh cannot return all of them
+        found = leading_by_lanczos(lambda V: M.T @ V, lambda V: M @ V, M.shape[0], wanted)
+        if found is not None:
+            return found
+    return thin_svd(M)
+
+
+def _eigsh_is_faster(shape: tuple[int, int], wanted: int) -> bool:
+    return min(shape) > 500 and wanted * 20 < min(shape)
+
+
+# ---------------------------------------------------------------- shared by all projections
+
+
+def leading_by_lanczos(
+    right: Callable[[np.ndarray], np.ndarray], left: Callable[[np.ndarray], np.ndarray], size: int, wanted: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Leading left singular vectors and values of a matrix Z given by V -> Z'V and V -> Z V.
+
+    None when Lanczos iterations on Z Z' (``size`` x ``size``, never formed) do not converge.
+    """
+    operator = LinearOperator((size, size), matvec=lambda v: left(right(v)), dtype=np.float64)
+    start = np.random.RandomState(0).uniform(-1.0, 1.0, size)  # fixed: the same answer every time
+    try:
+        _, V = eigsh(operator, k=wanted, which="LA", v0=start)
+    except ArpackError:  # no convergence, or nothing to iterate on: the dense way always answers
+        return None
+    return refine(V, right(V))
+
+
+def refine(V: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Singular vectors and values of Z within the span of orthonormal V, from Z'V.
+
+    The eigenvalues of Z Z' are squares: they lose singular values below 1e-8 of the largest.
+    """
+    _, s, Qt = linalg.svd(image, full_matrices=False, check_finite=False)
+    return V @ Qt.T, s
+
+
+def refuse_no_dependence(M: np.ndarray, X: Any, F: np.ndarray) -> None:
+    """Raise when M = X'F holds nothing but rounding."""
+    floor = np.finfo(np.float64).eps * max(M.shape) * frobenius_norm(X) * np.linalg.norm(F)
+    if np.linalg.norm(M) <= floor:
+        raise ValueError(
+            f"The {X.shape[0]} rows show no dependence between features and labels: every label is the same on "
+            "all rows (one class), or every feature is constant; give rows that differ in both."
+        )
+
+
+def thin_svd(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Left singular vectors and singular values; of a wide matrix without its right ones."""
+    if M.shape[1] > M.shape[0]:
+        M = linalg.qr(M.T, mode="r")[0][: M.shape[0]].T
+    U, s, _ = linalg.svd(M, full_matrices=False, check_finite=False)
+    return U, s
+
+
+def finish(
+    U: np.ndarray,
+    s: np.ndarray,
+    dtype: Any,
+    shape: tuple[int, ...],
+    n_components: int | None,
+    mean: np.ndarray,
+    total: float,
+    bound: int | None = None,
+) -> Directions:
+    """Cut to the numerical rank, fix the signs, cast.
+
+    ``U`` (n_features, >= d) holds the directions of the singular values ``s`` of a matrix of ``shape``;
+    directions with s_j <= s_0 max(shape) eps(dtype) are noise.
+    """
+    rank = int(np.count_nonzero(s > s[0] * max(shape) * np.finfo(dtype).eps))
+    if bound is not None:
+        rank = min(rank, bound)
+    d = rank if n_components is None else min(rank, n_components)
+    if n_components is not None and n_components > rank:
+        warnings.warn(
+            f"n_components={n_components} is above the numerical rank {rank} of the problem; "
+            f"{rank} components are kept. Pass n_components=None to take the rank.",
+            UserWarning,
+            stacklevel=4,
+        )
+    U, s = U[:, :d], s[:d]
+    signs = np.sign(U[np.argmax(np.abs(U), axis=0), np.arange(d)])
+    components = np.ascontiguousarray((U * signs).T, dtype=dtype)
+    return Directions(components, s**2, mean, rank, total)
+
+
+def row_blocks(X: Any) -> Iterator[slice]:
+    """Slices of rows of about 8 MiB in float64."""
+    step = max(1, _BLOCK_VALUES // max(1, X.shape[1]))
+    for first in range(0, X.shape[0], step):
+        yield slice(first, min(first + step, X.shape[0]))
+
+
+def column_means(X: Any) -> np.ndarray:
+    """Means of the columns, summed in float64."""
+    total = np.zeros(X.shape[1])
+    if sparse.issparse(X):
+        total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1])
+    else:
+        for rows in row_blocks(X):
+            total += X[rows].sum(axis=0, dtype=np.float64)
+    return total / X.shape[0]
+
+
+def centre_columns(F: np.ndarray) -> np.ndarray:
+    """F minus its column means; a constant column becomes exactly 0, not rounding noise."""
+    centred = F - F.mean(axis=0)
+    centred[:, F.min(axis=0) == F.max(axis=0)] = 0.0
+    return centred
+
+
+def centred_block(X: np.ndarray, rows: slice, mean: np.ndarray) -> np.ndarray:
+    """Dense rows in float64, minus ``mean``."""
+    return X[rows] - mean  # float32 - float64 is float64
+
+
+def cross_moment(X: Any, F: np.ndarray, mean: np.ndarray, *, centred: bool = True) -> np.ndarray:
+    """(X - 1 mean')' F, for F of shape (n_samples,) or (n_samples, m).
+
+    ``centred`` says that the columns of F sum to 0: then sparse X needs no correction, which is exact
+    algebra.  Dense X is centred by blocks all the same: with a large offset X'F alone would lose digits.
+    """
+    if sparse.issparse(X):
+        M = np.asarray(X.T @ F)
+        return M if centred else M - np.multiply.outer(mean, F.sum(axis=0))
+    M = np.zeros((X.shape[1], *F.shape[1:]))
+    for rows in row_blocks(X):
+        M += centred_block(X, rows, mean).T @ F[rows]
+    return M
+
+
+def project(X: Any, V: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """(X - 1 mean') V in float64, by blocks of rows; sparse X stays sparse."""
+    if sparse.issparse(X):
+        return np.asarray(X @ V) - mean @ V
+    image = np.empty((X.shape[0], *V.shape[1:]))
+    for rows in row_blocks(X):
+        image[rows] = centred_block(X, rows, mean) @ V
+    return image
+
+
+def frobenius_norm(X: Any) -> float:
+    """|X|_F, summed in float64."""
+    if sparse.issparse(X):
+        return float(np.linalg.norm(X.data.astype(np.float64, copy=False)))
+    return float(np.sqrt(sum(np.sum(np.square(X[rows], dtype=np.float64)) for rows in row_blocks(X))))

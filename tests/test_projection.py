@@ -1,0 +1,199 @@
+"""The HSIC projection: properties, agreement of its solvers, the twin, the oracle."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from projections import assert_same_directions, draw
+from scipy import sparse
+
+from nmlsdr import _reference, projection
+from nmlsdr.projection import hsic_directions, hsic_projection
+
+GOLDEN = Path(__file__).parent / "golden"
+SHAPES = {
+    "tall": (60, 9, 4),
+    "wide": (20, 50, 4),
+    "many labels": (40, 6, 12),
+    "one label": (30, 5, 1),
+    "two rows": (2, 3, 2),
+}
+
+
+@pytest.mark.parametrize("solver", ["svd", "eigsh", "auto"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_equals_the_twin_and_is_orthonormal(rng, shape, solver):
+    X, F = draw(rng, *SHAPES[shape])
+    bound = min(F.shape[1], X.shape[1], len(X) - 1)
+    for d in {1, max(1, bound // 2), bound}:
+        components, eigenvalues = hsic_projection(X, F, d, solver=solver)
+        assert components.shape == (d, X.shape[1])
+        np.testing.assert_allclose(components @ components.T, np.eye(d), atol=1e-12)
+        assert_same_directions((components, eigenvalues), _reference.hsic_projection(X, F, d))
+
+
+@pytest.mark.parametrize("layout", [np.asfortranarray, sparse.csr_array, sparse.csr_matrix, sparse.coo_array])
+def test_storage_does_not_matter(rng, layout):
+    X, F = draw(rng, 50, 12, 5)
+    X[rng.random(X.shape) < 0.6] = 0.0
+    assert_same_directions(hsic_projection(layout(X), F), hsic_projection(X, F), 1e-10)
+
+
+def test_read_only_and_integer_rows_are_taken(rng):
+    X, F = draw(rng, 30, 5, 3)
+    whole = rng.integers(0, 9, X.shape)
+    whole.flags.writeable = False
+    assert_same_directions(hsic_projection(whole, F > 0.5), hsic_projection(whole.astype(float), (F > 0.5) * 1.0), 0.0)
+
+
+def test_float32_stays_float32(rng):
+    X, F = draw(rng, 60, 9, 4)
+    single = X.astype(np.float32)
+    components, eigenvalues = hsic_projection(single, F)
+    assert components.dtype == np.float32
+    assert eigenvalues.dtype == np.float64
+    np.testing.assert_allclose(components @ components.T, np.eye(4), atol=1e-6)
+    # sums run in float64: the only error is the rounding of the components themselves
+    exact, exact_eigenvalues = hsic_projection(single.astype(np.float64), F)
+    np.testing.assert_allclose(eigenvalues, exact_eigenvalues, rtol=1e-12)
+    np.testing.assert_array_equal(components, exact.astype(np.float32))
+
+
+def test_blocks_of_rows_do_not_matter(rng, monkeypatch):
+    X, F = draw(rng, 97, 7, 4)
+    whole = hsic_projection(X, F)
+    monkeypatch.setattr(projection, "_BLOCK_VALUES", 5 * 7)
+    assert_same_directions(hsic_projection(X, F), whole, 1e-12)
+
+
+def test_shift_of_the_rows_changes_nothing(rng):
+    X, F = draw(rng, 60, 9, 4)
+    assert_same_directions(hsic_projection(X + 1e6, F), hsic_projection(X, F), 1e-7)  # 1e6: six digits of X are gone
+    assert_same_directions(hsic_projection(X, F + 3.0), hsic_projection(X, F), 1e-10)
+
+
+def test_rotation_of_the_features_rotates_the_directions(rng):
+    X, F = draw(rng, 60, 9, 4)
+    Q = np.linalg.qr(rng.standard_normal((9, 9)))[0]
+    components, eigenvalues = hsic_projection(X, F)
+    assert_same_directions(hsic_projection(X @ Q, F), (components @ Q, eigenvalues), 1e-9)
+
+
+def test_order_of_rows_and_labels_changes_nothing(rng):
+    X, F = draw(rng, 60, 9, 4)
+    rows, labels = rng.permutation(60), rng.permutation(4)
+    assert_same_directions(hsic_projection(X[rows], F[rows][:, labels]), hsic_projection(X, F), 1e-10)
+
+
+def test_total_is_the_sum_of_all_eigenvalues(rng):
+    X, F = draw(rng, 60, 9, 4)
+    every, first = hsic_directions(X, F), hsic_directions(X, F, 2)
+    assert every.total == pytest.approx(every.eigenvalues.sum(), rel=1e-12)
+    assert first.total == every.total
+    assert (first.rank, every.rank) == (4, 4)
+
+
+# ---------------------------------------------------------------- rank, bound, degenerate input
+
+
+@pytest.mark.parametrize("solver", ["svd", "eigsh"])
+def test_above_the_rank_is_cut_with_a_warning(rng, solver):
+    X, F = draw(rng, 60, 9, 4)
+    F[:, 2], F[:, 3] = F[:, 0], 0.5  # a repeated label and a constant one
+    assert hsic_projection(X, F, solver=solver)[0].shape == (2, 9)
+    with pytest.warns(UserWarning, match=r"n_components=3 is above the numerical rank 2"):
+        components, eigenvalues = hsic_projection(X, F, 3, solver=solver)
+    assert components.shape == (2, 9)
+    assert (eigenvalues > 0).all()
+
+
+def test_above_the_bound_is_an_error(rng):
+    X, F = draw(rng, 60, 9, 4)
+    with pytest.raises(ValueError, match=r"n_components=5 is above min\(.*\) = 4"):
+        hsic_projection(X, F, 5)
+    with pytest.raises(ValueError, match="= 3"):
+        hsic_projection(X[:4], F[:4], 4)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, "2", True])
+def test_n_components_is_a_positive_integer(rng, bad):
+    X, F = draw(rng, 60, 9, 4)
+    with pytest.raises(ValueError, match="n_components"):
+        hsic_projection(X, F, bad)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_no_dependence_is_an_error_and_never_noise(rng, make):
+    X, F = draw(rng, 60, 9, 4)
+    for features, labels in [(X, np.full_like(F, 0.3)), (np.full_like(X, 0.1), F)]:
+        with pytest.raises(ValueError, match="no dependence"):
+            hsic_projection(make(features), labels)
+
+
+def test_one_row_is_an_error():
+    with pytest.raises(ValueError, match=r"n_samples - 1\) = 0"):
+        hsic_projection([[1.0, 2.0]], [[1]])
+
+
+def test_duplicates_and_constant_columns_do_no_harm(rng):
+    X, F = draw(rng, 30, 5, 3)
+    components, eigenvalues = hsic_projection(X, F)
+    padded = np.column_stack([X, np.full(30, 7.0)])
+    found, values = hsic_projection(padded, F)
+    np.testing.assert_allclose(found[:, 5], 0.0, atol=1e-12)
+    assert_same_directions((found[:, :5], values), (components, eigenvalues), 1e-10)
+    twice, values = hsic_projection(np.repeat(X, 2, axis=0), np.repeat(F, 2, axis=0))
+    assert_same_directions((twice, values / 4), (components, eigenvalues), 1e-10)
+
+
+def test_bad_input_is_named(rng):
+    X, F = draw(rng, 30, 5, 3)
+    with pytest.raises(ValueError, match="F must have 30 rows"):
+        hsic_projection(X, F[:-1])
+    with pytest.raises(ValueError, match="solver must be"):
+        hsic_projection(X, F, solver="qr")
+    F[3, 1] = np.nan
+    with pytest.raises(ValueError, match="F contains NaN or infinity in row 3"):
+        hsic_projection(X, F)
+
+
+def test_lanczos_that_fails_falls_back(rng, monkeypatch):
+    X, F = draw(rng, 30, 8, 6)
+    expected = hsic_projection(X, F, 2)
+
+    def fail(*_, **__):
+        raise projection.ArpackError(-1)
+
+    monkeypatch.setattr(projection, "eigsh", fail)
+    assert_same_directions(hsic_projection(X, F, 2, solver="eigsh"), expected, 1e-12)
+
+
+def test_small_eigenvalues_survive_lanczos(rng):
+    """M M' holds squares: without the second look at M, a singular value of 1e-10 s_0 is noise."""
+    X, F = draw(rng, 200, 30, 6)
+    F[:, 1:] *= 1e-10
+    svd, lanczos = (hsic_projection(X, F, 3, solver=solver) for solver in ("svd", "eigsh"))
+    np.testing.assert_allclose(lanczos[1][0], svd[1][0], rtol=1e-12)
+    np.testing.assert_allclose(lanczos[1][1:], svd[1][1:], rtol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(lanczos[1]) == 3
+
+
+# ---------------------------------------------------------------- oracle
+
+
+def check_oracle(data, oracle):
+    components, eigenvalues = hsic_projection(data["X"], data["Y"])
+    assert_same_directions((components, eigenvalues), (oracle["MDDMp"].T, eigenvalues), 1e-6)
+
+
+def test_equals_the_oracle_on_the_small_set():
+    check_oracle(np.load(GOLDEN / "in_tiny.npz"), np.load(GOLDEN / "mlfe_tiny_reg0.1.npz"))
+
+
+@pytest.mark.shared
+def test_equals_the_oracle_on_emotions(shared):
+    folder = shared / "oracles" / "transforms"
+    check_oracle(np.load(folder / "in_emotions_full.npz"), np.load(folder / "mlfe_emotions_full_reg0.1.npz"))

@@ -1,0 +1,235 @@
+"""Weights of the labels in each row, for weighted multi-label discriminant analysis.
+
+The names of the forms follow Xu (2018), who compares them; each function names its own source.
+All take 0/1 labels Y (l x C) and return W >= 0 (l x C); a row without labels gets weights of 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ._threads import single_threaded_blas
+from ._validation import check_count, check_row_weights, check_rows
+from .projection import column_means, cross_moment, project, row_blocks
+
+__all__ = ["correlation_weights", "dependence_weights", "entropy_weights", "fuzzy_weights"]
+
+_LARGEST_FUZZY_STEPS = 100
+_FUZZY_STOP = 0.01  # movement of all centres (Frobenius)
+
+
+def entropy_weights(Y: Any) -> np.ndarray:
+    """Each row shared equally among its labels: w_ik = y_ik / |y_i|_1 (Chen et al. 2007; wMLDAe).
+
+    Examples
+    --------
+    >>> from nmlsdr.label_weights import entropy_weights
+    >>> entropy_weights([[1, 1], [0, 1], [0, 0]])
+    array([[0.5, 0.5],
+           [0. , 1. ],
+           [0. , 0. ]])
+    """
+    Y = _check_binary(Y)
+    return _divide_rows(Y, Y.sum(axis=1))
+
+
+def correlation_weights(Y: Any) -> np.ndarray:
+    """W = Y C, each row divided by |y_i|_1, C_kl = y_k'y_l / (|y_k| |y_l|) (Wang et al. 2010; wMLDAc).
+
+    A label that the row does not carry gets weight too, when it goes with one that the row carries.
+    """
+    Y = _check_binary(Y)
+    norms = np.sqrt(Y.sum(axis=0))
+    unit = np.divide(Y, norms, out=np.zeros_like(Y), where=norms > 0)
+    return _divide_rows(Y @ (unit.T @ unit), Y.sum(axis=1))
+
+
+def fuzzy_weights(X: Any, Y: Any) -> np.ndarray:
+    """Weights by nearness to the centres of the labels (Lin and Chen 2010; wMLDAf).
+
+    Starts from `entropy_weights` with centres c_k = (1/l) sum_i w_ik x_i, x_i centred; then, at most 100
+    times, w_ik = (y_ik / |x_i - c_k|^2) / sum_m (y_im / |x_i - c_m|^2) and
+    c_k = sum_i w_ik^2 x_i / sum_i w_ik^2, until the centres move by less than .01 (Frobenius).
+    A row that equals a centre gets weight 1 there, shared if there are several.  The first centres shrink
+    towards the mean, so the weights change when X is scaled, but not when it is shifted.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    Y : array of shape (n_samples, n_labels)
+        0/1.
+
+    Returns
+    -------
+    W : ndarray of shape (n_samples, n_labels), float64
+    """
+    X, Y = check_rows(X), _check_binary(Y)
+    Y = check_row_weights(Y, "Y", X.shape[0])
+    with single_threaded_blas():
+        mean = column_means(X)
+        W = entropy_weights(Y)
+        centres = cross_moment(X, W, mean, centred=False).T / len(Y)
+        for _ in range(_LARGEST_FUZZY_STEPS):
+            W = _membership(_centre_distances(X, mean, centres), Y)
+            squares = W * W
+            total = squares.sum(axis=0)
+            moment = cross_moment(X, squares, mean, centred=False).T
+            moved = np.divide(moment, total[:, None], out=np.zeros_like(centres), where=total[:, None] > 0)
+            step = np.linalg.norm(moved - centres)
+            centres = moved
+            if step < _FUZZY_STOP:
+                break
+    return W
+
+
+def dependence_weights(
+    X: Any,
+    Y: Any,
+    *,
+    order: Any = None,
+    random_state: Any = None,
+    max_iter: int = 1000,
+    return_objective: bool = False,
+) -> Any:
+    """One label for each row, so that features and weighted labels depend on each other most (wMLDAd, Xu 2018).
+
+    Maximises the Hilbert-Schmidt objective tr((W o Y)' Xc Xc' (W o Y)) = |Xc'(W o Y)|_F^2 over weights whose
+    rows lie on the simplex, one row after another.  With V = W o Y and the other rows fixed, the objective is
+    convex in row i, so its maximum is at a corner: w_i = one-hot(argmax_k g_k) over the labels k of the row,
+    g_k = x_i' sum_{j != i} v_jk x_j.  Keeping A = Xc'V (D x C) up to date by rank-one steps makes a row cost
+    O(D) for each of its labels; A is computed anew in each epoch, or the column of a label that has lost all
+    its rows would be rounding noise and decide ties.  Ends when an epoch changes nothing.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    Y : array of shape (n_samples, n_labels)
+        0/1.  Rows with one label are left alone, rows without any get weights of 0.
+    order : array of shape (n_samples,), optional
+        A permutation: the order in which every epoch visits the rows.  None: a new random order each time.
+    random_state : None, int, numpy.random.Generator or numpy.random.RandomState
+        Used when ``order`` is None.
+    max_iter : int
+        Largest number of epochs.
+    return_objective : bool
+        Also return the objective at the start and after each epoch.
+
+    Returns
+    -------
+    W : ndarray of shape (n_samples, n_labels), float64
+    objective : ndarray of shape (n_epochs + 1,), float64
+        Never decreases.  Only with ``return_objective``.
+
+    Examples
+    --------
+    The last row carries both labels and lies with the rows of the second.
+
+    >>> from nmlsdr.label_weights import dependence_weights
+    >>> X = [[-1.0], [-1.0], [1.0], [1.0], [1.0]]
+    >>> dependence_weights(X, [[1, 0], [1, 0], [0, 1], [0, 1], [1, 1]], random_state=0)[-1]
+    array([0., 1.])
+    """
+    X, Y = check_rows(X), _check_binary(Y)
+    Y = check_row_weights(Y, "Y", X.shape[0])
+    max_iter = check_count(max_iter, "max_iter")
+    l = len(Y)
+    draw = _orders(order, random_state, l)
+    labels = [np.flatnonzero(row) for row in Y]
+    several = np.array([len(found) > 1 for found in labels])
+    V = entropy_weights(Y)
+    with single_threaded_blas():
+        mean = column_means(X)
+        A = cross_moment(X, V, mean, centred=False).T.copy()
+        objective = [float(np.sum(A * A))]
+        for _ in range(max_iter):
+            changed = False
+            visited = draw()
+            for i in visited[several[visited]]:
+                changed |= _move_row(centred_row(X, i, mean), V[i], A, labels[i])
+            if not changed:
+                break
+            A = cross_moment(X, V, mean, centred=False).T.copy()
+            objective.append(float(np.sum(A * A)))
+    return (V, np.array(objective)) if return_objective else V
+
+
+def _move_row(x: np.ndarray, v: np.ndarray, A: np.ndarray, labels: np.ndarray) -> bool:
+    """Give the row to its best label, in place; True when that changed its weights."""
+    given = v[labels]
+    square = x @ x
+    g = A[labels] @ x - given * square
+    best = int(np.argmax(g))
+    # A gain below rounding is none: the row stays, or two equal labels would take turns for ever.
+    noise = 1e-13 * (np.abs(g).max() + square)
+    current = int(np.argmax(given))
+    if given[current] == 1.0 and g[best] - g[current] <= noise:
+        return False
+    step = -given
+    step[best] += 1.0
+    A[labels] += step[:, None] * x
+    v[labels] = 0.0
+    v[labels[best]] = 1.0
+    return True
+
+
+def centred_row(X: Any, i: int, mean: np.ndarray) -> np.ndarray:
+    """Row i of X minus the mean, dense float64."""
+    if not sparse.issparse(X):
+        return X[i] - mean
+    x = -mean
+    stored = slice(X.indptr[i], X.indptr[i + 1])
+    x[X.indices[stored]] += X.data[stored]
+    return x
+
+
+def _orders(order: Any, random_state: Any, n_rows: int) -> Any:
+    if order is not None:
+        fixed = np.asarray(order)
+        if fixed.shape != (n_rows,) or not np.array_equal(np.sort(fixed), np.arange(n_rows)):
+            raise ValueError(f"order must be a permutation of 0..{n_rows - 1}, got shape {fixed.shape}.")
+        return lambda: fixed
+    if isinstance(random_state, np.random.RandomState | np.random.Generator):
+        generator: Any = random_state
+    else:
+        generator = np.random.default_rng(random_state)
+    return lambda: generator.permutation(n_rows)
+
+
+def _centre_distances(X: Any, mean: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Squared distances (l, C) of the centred rows to the centres."""
+    if not sparse.issparse(X):
+        squared = np.empty((X.shape[0], len(centres)))
+        for rows in row_blocks(X):
+            block = X[rows] - mean
+            for k, centre in enumerate(centres):
+                difference = block - centre
+                squared[rows, k] = np.einsum("ij,ij->i", difference, difference)
+        return squared
+    shifted = centres + mean
+    norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    scale = norms[:, None] + np.sum(shifted**2, axis=1)
+    squared = scale - 2.0 * project(X, shifted.T, np.zeros_like(mean))
+    for i, k in np.argwhere(squared < 1e-6 * scale):  # cancelled: take the difference itself
+        squared[i, k] = np.sum((centred_row(X, i, mean) - centres[k]) ** 2)
+    return squared
+
+
+def _membership(squared: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    at_centre = (squared == 0) & (Y > 0)
+    inverse = np.divide(Y, squared, out=np.zeros_like(Y), where=squared > 0)
+    near = np.where(at_centre.any(axis=1, keepdims=True), at_centre, inverse)
+    return _divide_rows(near, near.sum(axis=1))
+
+
+def _divide_rows(W: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    return np.divide(W, totals[:, None], out=np.zeros_like(W), where=totals[:, None] > 0)
+
+
+def _check_binary(Y: Any) -> np.ndarray:
+    Y = check_row_weights(Y, "Y", len(Y) if not sparse.issparse(Y) else Y.shape[0])
+    if not ((Y == 0) | (Y == 1)).all():
+        raise ValueError("Y must hold 0 and 1 only; threshold soft labels first.")
+    return Y

@@ -1,0 +1,323 @@
+"""Generalised eigenproblems G G' p = lambda B p of the supervised methods, without D x D where D is large.
+
+With R'R = B and the thin singular value decomposition R^-T G = U S V', the solutions are P = R^-1 U, the
+eigenvalues S^2, and P'BP = I.  G has one column per label, so this costs one Cholesky factor and a small
+SVD where the textbook forms G G' and calls a generalised eigensolver.
+
+With more features than rows everything of interest lies in the row space of the centred X: B = Xc' A Xc + r I
+acts on its orthogonal complement as r I, where G is 0.  So the rows are rotated into their own span first
+(an economy QR of Xc', or for sparse X the eigenvectors of the l x l matrix Xc Xc'), the l x l problem is
+solved, and the directions are rotated back.  This is exact for r > 0; for r = 0 such a B is singular.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from ._threads import single_threaded_blas
+from ._validation import check_components, check_real, check_row_weights, check_rows
+from .projection import (
+    Directions,
+    centre_columns,
+    centred_block,
+    column_means,
+    cross_moment,
+    finish,
+    leading_by_lanczos,
+    project,
+    refine,
+    refuse_no_dependence,
+    row_blocks,
+    thin_svd,
+)
+
+__all__ = ["cca", "mddm_features", "mvmd", "weighted_lda"]
+
+_EPS = np.finfo(np.float64).eps
+_DENSE_FEATURES = 2000  # up to here a D x D matrix is small beside everything else
+
+
+def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) -> Directions:
+    """Canonical correlation of features and labels: the directions on the side of X.
+
+    Xc'Yc (Yc'Yc + r/4 I)^-1 Yc'Xc p = lambda (Xc'Xc + r I) p with P'(Xc'Xc + r I)P = I.  The ridge r is that
+    of labels coded -1/+1; in the 0/1 coding used here it is r/4, with the same eigenvalues.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    Y : array of shape (n_samples, n_labels)
+    n_components : int or None
+        At most min(n_labels, n_features, n_samples - 1).
+    ridge : float
+        r >= 0, added to both un-normalised scatters.
+
+    Returns
+    -------
+    Directions
+
+    Raises
+    ------
+    ValueError
+        A singular scatter, ``n_components`` above the bound, or no dependence at all.
+    """
+    X, Y, ridge = _check_pair(X, Y, ridge)
+    bound = min(Y.shape[1], X.shape[1], X.shape[0] - 1)
+    check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
+    with single_threaded_blas():
+        Yc = centre_columns(Y)
+        R = _cholesky(_add_ridge(Yc.T @ Yc, 0.25 * ridge), "label scatter Yc'Yc")
+        between = linalg.solve_triangular(R, Yc.T, trans="T").T  # G G' = Xc'Yc (R'R)^-1 Yc'Xc
+        return _solve(X, between, 1.0, None, ridge, n_components, bound)
+
+
+def mddm_features(X: Any, Y: Any, n_components: int | None = None, *, mu: float = 0.5) -> Directions:
+    """Dependence maximisation with uncorrelated features (MDDMf).
+
+    M M' p = lambda (mu Xc'Xc + (1 - mu) I) p with M = Xc'Y, and P'BP = I.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    Y : array of shape (n_samples, n_labels)
+    n_components : int or None
+        At most min(n_labels, n_features, n_samples - 1).
+    mu : float
+        In [0, 1]; 0 gives the directions of MDDMp.
+
+    Returns
+    -------
+    Directions
+
+    Raises
+    ------
+    ValueError
+        A singular scatter (mu = 1), ``n_components`` above the bound, or no dependence at all.
+    """
+    X, Y, mu = _check_pair(X, Y, mu, "mu", high=1.0)
+    bound = min(Y.shape[1], X.shape[1], X.shape[0] - 1)
+    check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
+    with single_threaded_blas():
+        return _solve(X, centre_columns(Y), mu, None, 1.0 - mu, n_components, bound)
+
+
+def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: float = 0.1) -> Directions:
+    """Weighted multi-label linear discriminant analysis.
+
+    S_b p = lambda (S_w + r I) p with P'(S_w + r I)P = I, where n_k = sum_i w_ik, w_i = sum_k w_ik, N = sum_k n_k,
+    S_w = X'(diag(w) - W diag(1/n) W')X and S_b = X'(W diag(1/n) W' - w w'/N)X.
+
+    With q = sqrt(n / N), a unit vector, S_b = G G' for G = Xc' W diag(1/n)^(1/2) (I - q q').
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    W : array of shape (n_samples, n_labels)
+        Weights >= 0 of the labels in each row; a label of total weight 0 is ignored.
+    n_components : int or None
+        At most min(n_labels - 1, n_features).
+    ridge : float
+        r >= 0, added to the un-normalised within-class scatter.
+
+    Returns
+    -------
+    Directions
+
+    Raises
+    ------
+    ValueError
+        A negative weight, a singular scatter, ``n_components`` above the bound, or no dependence at all.
+    """
+    X, W, ridge = _check_pair(X, W, ridge)
+    if W.min() < 0:
+        raise ValueError(f"W must hold weights of 0 or more, got {W.min():g} in row {int(W.min(axis=1).argmin())}.")
+    bound = min(W.shape[1] - 1, X.shape[1])
+    check_components(n_components, bound, "min(n_labels - 1, n_features)")
+    with single_threaded_blas():
+        n = W.sum(axis=0)
+        if not n.any():
+            raise ValueError("No row carries a label: all weights are 0; give at least two labels to some rows.")
+        scaled = W * np.divide(1.0, np.sqrt(n), out=np.zeros_like(n), where=n > 0)
+        q = np.sqrt(n / n.sum())
+        between = scaled - np.outer(scaled @ q, q)
+        return _solve(X, between, W.sum(axis=1), scaled, ridge, n_components, bound)
+
+
+def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) -> Directions:
+    """Feature variance and feature-label dependence together (MVMD).
+
+    Orthonormal eigenvectors of (1 - beta) Xc'Xc + 4 beta M M' = Z Z' with M = Xc'Y and
+    Z = [sqrt(1 - beta) Xc', 2 sqrt(beta) M].  The 4 makes 0/1 labels count as labels coded -1/+1.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    Y : array of shape (n_samples, n_labels)
+    n_components : int or None
+        At most min(n_features, n_samples - 1); None: as many as there are labels, if the rank allows.
+    beta : float
+        In [0, 1]; 0 is principal component analysis, 1 is MDDMp.
+
+    Returns
+    -------
+    Directions
+
+    Raises
+    ------
+    ValueError
+        ``n_components`` above the bound, or constant features.
+    """
+    X, Y, beta = _check_pair(X, Y, beta, "beta", high=1.0)
+    bound = min(X.shape[1], X.shape[0] - 1)
+    wanted = check_components(n_components, bound, "min(n_features, n_samples - 1)")
+    if n_components is None:
+        wanted = min(Y.shape[1], bound)
+    share, weight = np.sqrt(1.0 - beta), 2.0 * np.sqrt(beta)
+    with single_threaded_blas():
+        mean = column_means(X)
+        M = weight * cross_moment(X, centre_columns(Y), mean)
+
+        def right(V: np.ndarray) -> np.ndarray:
+            return np.concatenate([share * project(X, V, mean), M.T @ V])
+
+        def left(V: np.ndarray) -> np.ndarray:
+            head = V[: X.shape[0]]
+            return share * cross_moment(X, head - head.mean(axis=0), mean) + M @ V[X.shape[0] :]
+
+        found = None
+        if X.shape[1] > min(X.shape[0], _DENSE_FEATURES) and wanted < X.shape[1]:
+            found = leading_by_lanczos(right, left, X.shape[1], wanted)
+        if found is None:
+            S = (1.0 - beta) * _scatter(X, mean, 1.0) + M @ M.T
+            _, V = linalg.eigh(S, subset_by_index=(S.shape[0] - wanted, S.shape[0] - 1), check_finite=False)
+            found = refine(V, right(V))
+        U, s = found
+        total = float(np.sum(M * M) + (1.0 - beta) * _centred_square(X, mean))
+    if not s[0] ** 2 > (_EPS * max(X.shape)) ** 2 * _centred_square(X, np.zeros_like(mean)):
+        raise ValueError(f"Every feature is constant on the {X.shape[0]} rows; there is no direction to find.")
+    return finish(U, s, X.dtype, (X.shape[1], X.shape[0] + Y.shape[1]), n_components, mean, total, wanted)
+
+
+# ---------------------------------------------------------------- the shared problem
+
+
+def _check_pair(
+    X: Any, Y: Any, number: float, name: str = "ridge", high: float = np.inf
+) -> tuple[Any, np.ndarray, float]:
+    X = check_rows(X)
+    return X, check_row_weights(Y, "Y", X.shape[0]), check_real(number, name, 0.0, high)
+
+
+def _solve(
+    X: Any,
+    between: np.ndarray,
+    row_weights: np.ndarray | float,
+    within_low: np.ndarray | None,
+    ridge: float,
+    n_components: int | None,
+    bound: int,
+) -> Directions:
+    """G G' p = lambda B p for G = Xc' between and B = Xc'(diag(row_weights) - low low')Xc + ridge I.
+
+    The columns of ``between`` and of diag(row_weights) - low low' sum to 0, unless row_weights is a number.
+    """
+    mean = column_means(X)
+    back = None
+    if X.shape[1] > X.shape[0]:
+        if ridge == 0:
+            raise ValueError(
+                f"The scatter of {X.shape[0]} rows with {X.shape[1]} features is singular; set a ridge above 0."
+            )
+        rows, back = _rotate(X, mean)
+        centre = np.zeros(rows.shape[1])
+    else:
+        rows, centre = X, mean
+    G = cross_moment(rows, between, centre)
+    refuse_no_dependence(G, X, between)
+    B = _scatter(rows, centre, row_weights)
+    if within_low is not None:
+        low = cross_moment(rows, within_low, centre, centred=False)
+        B -= low @ low.T
+    R = _cholesky(_add_ridge(B, ridge), "scatter of the features")
+    U, s = thin_svd(linalg.solve_triangular(R, G, trans="T", check_finite=False))
+    P = linalg.solve_triangular(R, U, check_finite=False)
+    if back is not None:
+        P = back(P)
+    total = float(np.sum(s * s))
+    return finish(P, s, X.dtype, (X.shape[1], between.shape[1]), n_components, mean, total, bound)
+
+
+def _rotate(X: Any, mean: np.ndarray) -> tuple[np.ndarray, Any]:
+    """The centred rows in an orthonormal basis of their span, and the map of directions back."""
+    if not sparse.issparse(X):
+        Q, R = linalg.qr((X - mean).T, mode="economic", overwrite_a=True, check_finite=False)
+        return R.T, lambda P: Q @ P
+    # Sparse rows are never centred: Xc Xc' = X X' - (Xm)1' - 1(Xm)' + m'm.
+    K = (X @ X.T).astype(np.float64).toarray()
+    Xm = np.asarray(X @ mean)
+    K += mean @ mean - Xm[:, None] - Xm[None, :]
+    squares, vectors = linalg.eigh(K, overwrite_a=True, check_finite=False)
+    kept = squares > squares[-1] * _EPS * len(K)
+    sigma, vectors = np.sqrt(squares[kept]), vectors[:, kept]
+
+    def back(P: np.ndarray) -> np.ndarray:
+        V = vectors @ (P / sigma[:, None])
+        return cross_moment(X, V - V.mean(axis=0), mean)
+
+    return vectors * sigma, back
+
+
+def _scatter(X: Any, mean: np.ndarray, row_weights: np.ndarray | float) -> np.ndarray:
+    """Xc' diag(row_weights) Xc, by blocks of rows."""
+    weights = np.broadcast_to(np.asarray(row_weights, dtype=np.float64), (X.shape[0],))
+    if sparse.issparse(X):
+        S = np.asarray((X.T @ (sparse.diags_array(weights) @ X)).toarray(), dtype=np.float64)
+        moment = np.asarray(X.T @ weights)
+        S -= np.outer(moment, mean)
+        S += np.outer(mean, weights.sum() * mean - moment)
+        return S
+    S = np.zeros((X.shape[1], X.shape[1]))
+    root = np.sqrt(weights)
+    for rows in row_blocks(X):
+        block = centred_block(X, rows, mean)
+        block *= root[rows, None]
+        S += block.T @ block  # NumPy sees A'A and does half the work
+    return S
+
+
+def _centred_square(X: Any, mean: np.ndarray) -> float:
+    """|Xc|^2 (Frobenius)."""
+    if sparse.issparse(X):
+        return float(np.sum(np.square(X.data, dtype=np.float64)) - X.shape[0] * (mean @ mean))
+    return float(sum(np.sum(centred_block(X, rows, mean) ** 2) for rows in row_blocks(X)))
+
+
+def _add_ridge(S: np.ndarray, ridge: float) -> np.ndarray:
+    S[np.diag_indices_from(S)] += ridge
+    return S
+
+
+def _cholesky(B: np.ndarray, name: str) -> np.ndarray:
+    """R with R'R = B, or an error when B is singular to working precision.
+
+    Judged after scaling the diagonal to 1, as the error of a Cholesky factor is: a constant feature (a row
+    of B that holds the ridge alone) is harmless.
+    """
+    diagonal = B.diagonal()
+    rcond = 0.0
+    if (diagonal > 0).all():
+        scale = np.sqrt(diagonal)
+        unit = B / np.outer(scale, scale)
+        norm = np.abs(unit).sum(axis=0).max()
+        R, info = linalg.lapack.dpotrf(unit, lower=0, clean=1)
+        if info == 0:
+            rcond, _ = linalg.lapack.dpocon(R, norm)
+    if rcond < len(B) * _EPS:
+        raise ValueError(
+            f"The {name} ({len(B)} x {len(B)}) is singular (reciprocal condition {rcond:.1e}); raise the ridge, "
+            "or drop constant and repeated columns."
+        )
+    return R * scale

@@ -99,7 +99,7 @@ def test_csv_refused(tmp_path, text, words):
     [
         ("a,y\n1,2\n", ["line 2", "column 'y'", "'2'"]),
         ("a,y\n1,0.5\n", ["line 2", "column 'y'"]),
-        ("a,y\n1,yes\n", ["line 2", "column 'y'", "'yes'"]),
+        ("a,y\n1,maybe\n", ["line 2", "column 'y'", "'maybe'"]),
         ("a,b\n1,0\n", ["'y'", "no column"]),
     ],
 )

@@ -1,22 +1,32 @@
-"""Data: the synthetic Toy set, readers of files, label noise and missing labels.
+"""Data: the synthetic Toy set, the article's benchmarks, readers of files, label noise and missing labels.
 
 Loaders return a Bunch with data, target, test_data, test_target, feature_names, label_names and DESCR, raw
 values and true labels; an unlabelled row of labels is a row of -1.
 """
 
+from ._catalog import dataset_info, fetch_dataset, list_datasets, verify_dataset
 from ._cohort import make_cohort
+from ._files import DataFileError
+from ._mulan import load_mulan
 from ._noise import flip_labels, mask_labels
+from ._paper import paper_split
 from ._rules import apply_rules, load_rules
-from ._tables import DataFileError, read_table
+from ._tables import read_table
 from ._toy import make_toy
 
 __all__ = [
     "DataFileError",
     "apply_rules",
+    "dataset_info",
+    "fetch_dataset",
     "flip_labels",
+    "list_datasets",
+    "load_mulan",
     "load_rules",
     "make_cohort",
     "make_toy",
     "mask_labels",
+    "paper_split",
     "read_table",
+    "verify_dataset",
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 
-from ._files import MAX_BYTES, MAX_FEATURES, Lines, Path_, Rows, Split, number_problem, split_columns
+from ._files import MAX_BYTES, MAX_FEATURES, Lines, Path_
+from ._rows import Rows, Split, number_problem, split_columns
 
 
 def read_csv(

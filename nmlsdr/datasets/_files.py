@@ -1,4 +1,4 @@
-"""What every reader of a data file shares: one kind of error, bounded lines, the split into features and labels.
+"""What every reader of a data file shares: one kind of error, and bounded lines.
 
 Files come from anywhere, so a reader streams, counts what it unpacks, and never trusts a size that a file states
 about itself.
@@ -7,16 +7,11 @@ about itself.
 from __future__ import annotations
 
 import gzip
-import math
 import os
 import zlib
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import IO
 
 MAX_BYTES = 4 * 2**30
 """Most bytes that a reader unpacks from one file."""
@@ -120,137 +115,3 @@ def open_unpacked(path: Path) -> IO[bytes]:
         return gzip.open(path, "rb") if packed else open(path, "rb")
     except OSError as error:
         raise DataFileError(f"{path} cannot be opened ({error.strerror}); check its permissions.") from error
-
-
-class Split(NamedTuple):
-    """Which columns of a file are features and which are labels, in the file's order."""
-
-    feature_names: list[str]
-    features: list[int]
-    label_names: list[str]
-    labels: list[int]
-
-
-def split_columns(
-    path: Path_,
-    names: Sequence[str],
-    label_names: Sequence[str] | None,
-    *,
-    drop: Sequence[str] = (),
-    max_features: int = MAX_FEATURES,
-    line: int | None = None,
-) -> Split:
-    """Find `label_names` among the columns of a file; all others, but `drop`, are features."""
-    if len(names) > max_features:
-        raise DataFileError(
-            f"{place(path, line)}: {len(names)} columns are more than max_features={max_features}; "
-            "raise it if you trust the file."
-        )
-    position: dict[str, int] = {}
-    for j, name in enumerate(names):
-        if name in position:
-            raise DataFileError(f"{place(path, line, name)}: the name stands there twice; rename one of them.")
-        position[name] = j
-    wanted = list(label_names or ())
-    for name in [*wanted, *drop]:
-        if name not in position:
-            known = ", ".join(repr(shorten(n, 30)) for n in names[:3]) + (", ..." if len(names) > 3 else "")
-            raise DataFileError(
-                f"{place(path, line)}: there is no column {shorten(name)!r} among its {len(names)} ({known}); "
-                "check the spelling."
-            )
-    labels, dropped = set(wanted), set(drop)
-    if len(labels) < len(wanted):
-        twice = next(name for name in wanted if wanted.count(name) > 1)
-        raise DataFileError(f"{place(path)}: the label {shorten(twice)!r} is asked for twice; name it once.")
-    if labels & dropped:
-        raise DataFileError(f"{place(path)}: {min(labels & dropped)!r} is a label and dropped; choose one.")
-    features = [j for j, name in enumerate(names) if name not in labels and name not in dropped]
-    chosen = [j for j, name in enumerate(names) if name in labels]
-    return Split([names[j] for j in features], features, [names[j] for j in chosen], chosen)
-
-
-LABEL_CELLS = {"0": 0, "1": 1, "-1": -1, "": -1, "?": -1, "true": 1, "false": 0, "0.0": 0, "1.0": 1, "-1.0": -1}
-
-
-def label_cell(text: str) -> int:
-    """Return 0, 1, or -1 for "not known"; KeyError for any other text."""
-    return LABEL_CELLS[text.strip().lower()]
-
-
-class Rows:
-    """Collect rows of numbers: features (float64) and labels (0, 1, or a whole row of -1)."""
-
-    def __init__(self, lines: Lines, split: Split) -> None:
-        self.lines = lines
-        self.split = split
-        self.n_rows = 0
-        self._features = array("d")
-        self._labels = array("b")
-
-    def add(self, cells: Sequence[str]) -> None:
-        """Add one row of text cells, in the order of the file's columns."""
-        split = self.split
-        try:
-            values = [float(cells[j]) for j in split.features]
-        except ValueError:
-            raise self._wrong_number(cells) from None
-        if not math.isfinite(sum(values)) or "_" in self.lines.text:
-            wrong = self._wrong_number(cells)
-            if wrong is not None:
-                raise wrong
-        self._features.extend(values)
-        if split.labels:
-            self._labels.extend(self._label_row(cells))
-        self.n_rows += 1
-
-    def _label_row(self, cells: Sequence[str]) -> list[int]:
-        row = []
-        for name, j in zip(self.split.label_names, self.split.labels, strict=True):
-            try:
-                row.append(label_cell(cells[j]))
-            except KeyError:
-                raise self.lines.error(
-                    f"{shorten(cells[j])!r} is no label; write 0 or 1, or leave all labels of the row empty", name
-                ) from None
-        if -1 in row and any(value != -1 for value in row):
-            raise self.lines.error(
-                "some labels are missing (empty or -1) and others are not; fill them, or leave all of the row empty",
-                self.split.label_names[row.index(-1)],
-            )
-        return row
-
-    def _wrong_number(self, cells: Sequence[str]) -> DataFileError | None:
-        """Return the error of the first cell that is not a finite number, if there is one."""
-        for name, j in zip(self.split.feature_names, self.split.features, strict=True):
-            problem = number_problem(cells[j])
-            if problem is not None:
-                return self.lines.error(problem, name)
-        return None
-
-    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
-        """Return the features (n, D) and the labels (n, C), None without label columns."""
-        n, n_features, n_labels = self.n_rows, len(self.split.features), len(self.split.labels)
-        data = np.frombuffer(self._features, dtype=np.float64) if self._features else np.empty(0)
-        labels: NDArray[Any] | None = None
-        if n_labels:
-            flat = np.frombuffer(self._labels, dtype=np.int8) if self._labels else np.empty(0, dtype=np.int8)
-            labels = flat.reshape(n, n_labels).astype(np.int64)
-        return data.reshape(n, n_features), labels
-
-
-def number_problem(cell: str) -> str | None:
-    """Return what is wrong with a cell that should hold a finite number, or None."""
-    if not cell.strip() or cell.strip() == "?":
-        return "the value is missing; fill it in or drop the row (features have no missing values here)"
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-        if not cell.strip().lower().lstrip("+-").startswith("nan"):
-            return f"{shorten(cell)!r} is not a number; turn it into one or drop the column"
-    if "_" in cell:
-        return f"{shorten(cell)!r} is not a number; write it without '_'"
-    if not math.isfinite(value):
-        return f"{shorten(cell)!r} is not a finite number; fill it in or drop the row"
-    return None

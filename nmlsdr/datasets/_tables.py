@@ -127,7 +127,7 @@ def read_table(
     names = list(label_columns) if label_columns is not None else None
     if kind in ("csv", "tsv"):
         rows = read_csv(path, names, drop=drop, delimiter="," if kind == "csv" else "\t", **limits)
-        data, target = rows.arrays()
+        data, target = rows.features(), rows.labels()
         table = Bunch(
             data=data,
             target=target,
@@ -164,7 +164,7 @@ def _label_file(
     kind = kind_of(path)
     if kind in ("csv", "tsv"):
         rows = read_csv(path, all_labels=True, delimiter="," if kind == "csv" else "\t", **limits)
-        target, names = rows.arrays()[1], rows.split.label_names
+        target, names = rows.labels(), rows.split.label_names
     else:
         raise DataFileError(f"{place(path)}: {kind} label files are not read yet; write the labels as CSV.")
     assert target is not None

@@ -1,0 +1,223 @@
+"""The article's nine Mulan data sets: their files, where they come from, and whether they are the right ones."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ._files import DataFileError, Path_, open_unpacked
+
+ROLES = ("train", "test", "labels")
+DOWNLOAD_TIMEOUT = 60  # seconds without an answer
+
+
+@functools.cache
+def catalog() -> dict[str, Any]:
+    """Return the table shipped with the package: source, home, and one entry per set."""
+    text = resources.files(__package__).joinpath("_catalog.json").read_text(encoding="utf-8")
+    table: dict[str, Any] = json.loads(text)
+    return table
+
+
+def find_set(name: str) -> dict[str, Any]:
+    """Return the catalogue's entry of a set by its name (Corel) or folder (corel16k001), in any case."""
+    sets: dict[str, dict[str, Any]] = catalog()["sets"]
+    for entry in sets.values():
+        if isinstance(name, str) and name.lower() in (entry["name"].lower(), entry["folder"].lower()):
+            return entry
+    if isinstance(name, str) and name.lower() == "toy":
+        raise DataFileError("The set 'Toy' has no files; draw it with make_toy().")
+    raise DataFileError(f"The data set {name!r} is not known; choose one of {', '.join(sets)}.")
+
+
+def find_data_home(data_home: Path_ | None = None) -> Path:
+    """Return `data_home`, else the environment variable NMLSDR_DATA, else ~/nmlsdr_data.  Nothing is created."""
+    if data_home is not None:
+        return Path(data_home)
+    return Path(os.environ.get("NMLSDR_DATA") or Path.home() / "nmlsdr_data")
+
+
+def find_file(name: str, role: str, data_home: Path_ | None = None, *, missing_ok: bool = False) -> Path | None:
+    """Return the file of a set: FOLDER/FILE or FILE below the data home, plain or gzipped.
+
+    Parameters
+    ----------
+    name : str
+        Name or folder of the set.
+    role : {"train", "test", "labels"}
+        Which of its files.
+    data_home : path, optional
+        See find_data_home.
+    missing_ok : bool, default=False
+        Return None if there is no such file; else raise a DataFileError that says which one and where to put it.
+    """
+    entry = find_set(name)
+    file = entry["files"][role]["name"]
+    home = find_data_home(data_home)
+    for folder in (home / entry["folder"], home):
+        for candidate in (folder / f"{file}.gz", folder / file):
+            if candidate.is_file():
+                return candidate
+    if missing_ok:
+        return None
+    raise DataFileError(
+        f"{home / entry['folder'] / file} (or {file}.gz) is missing; put {entry['name']}'s file {file} there, run "
+        f"'nmlsdr datasets fetch {entry['name']}', or name the right folder with data_home or NMLSDR_DATA."
+    )
+
+
+def list_datasets() -> list[str]:
+    """Return the names of the sets that have files, as the article prints them.
+
+    Examples
+    --------
+    >>> from nmlsdr.datasets import list_datasets
+    >>> list_datasets()
+    ['Birds', 'Corel', 'Emotions', 'Enron', 'Genbase', 'Medical', 'Scene', 'Tmc2007', 'Yeast']
+    """
+    return list(catalog()["sets"])
+
+
+def dataset_info(name: str) -> dict[str, Any]:
+    """Return what is known of a set without its files.
+
+    Parameters
+    ----------
+    name : str
+        Name (Corel) or folder (corel16k001), in any case.
+
+    Returns
+    -------
+    dict
+        name, folder, subject; files (role -> name, bytes, sha256 and url, of the unpacked file); paper (the
+        counts of the article's table: train, test, attributes, labels, cardinality); rules (how paper_split
+        differs from the official files); home (the page of the data sets).
+
+    Examples
+    --------
+    >>> from nmlsdr.datasets import dataset_info
+    >>> dataset_info("corel16k001")["paper"]
+    {'train': 5188, 'test': 1744, 'attributes': 500, 'labels': 153, 'cardinality': 2.87}
+    """
+    entry = find_set(name)
+    base = f"{catalog()['source']}{entry['remote']}/"
+    return {
+        "name": entry["name"],
+        "folder": entry["folder"],
+        "subject": entry["subject"],
+        "home": catalog()["home"],
+        "rules": dict(entry["rules"]),
+        "paper": dict(entry["paper"]),
+        "files": {role: {**entry["files"][role], "url": base + entry["files"][role]["name"]} for role in ROLES},
+    }
+
+
+def verify_dataset(name: str, data_home: Path_ | None = None) -> list[dict[str, Any]]:
+    """Compare the files of a set with their checksums.
+
+    Parameters
+    ----------
+    name : str
+        Name or folder of the set.
+    data_home : path, optional
+        Folder of the data; default NMLSDR_DATA, else ~/nmlsdr_data.
+
+    Returns
+    -------
+    list of dict
+        For train, test and labels: role, file (the path found, or the one expected) and state: "ok", "missing",
+        "wrong" (readable, but another content) or "unreadable".  A gzipped file is compared by its content.
+    """
+    entry = find_set(name)
+    report = []
+    for role in ROLES:
+        expected = entry["files"][role]
+        found = find_file(name, role, data_home, missing_ok=True)
+        if found is None:
+            file, state = find_data_home(data_home) / entry["folder"] / expected["name"], "missing"
+        else:
+            file, state = found, _state(found, expected["bytes"], expected["sha256"])
+        report.append({"role": role, "file": os.fspath(file), "state": state})
+    return report
+
+
+def _state(path: Path, n_bytes: int, sha256: str) -> str:
+    digest = hashlib.sha256()
+    left = n_bytes + 1  # never unpack more than the right file has
+    try:
+        with open_unpacked(path) as file:
+            while left and (chunk := file.read(min(left, 2**20))):
+                digest.update(chunk)
+                left -= len(chunk)
+    except Exception:  # a damaged gzip file raises one of several kinds
+        return "unreadable"
+    return "ok" if left == 1 and digest.hexdigest() == sha256 else "wrong"
+
+
+def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | None = None) -> list[Path]:
+    """Download the files of a set that are missing from Mulan's public repository, and check them.
+
+    Parameters
+    ----------
+    name : str
+        Name or folder of the set.
+    data_home : path, optional
+        Folder to write to (below it, the set's own folder); default NMLSDR_DATA, else ~/nmlsdr_data.
+    source : str, optional
+        Address of a folder that holds the sets' folders; default Mulan's repository at a fixed commit.
+
+    Returns
+    -------
+    list of Path
+        The files of train, test and labels.
+
+    Raises
+    ------
+    DataFileError
+        If a file is there with another content (it is not replaced), cannot be downloaded, or arrives with
+        another checksum.
+    ImportError
+        Without pooch (the extra ``datasets``).
+    """
+    entry = find_set(name)
+    folder = find_data_home(data_home) / entry["folder"]
+    base = (source or catalog()["source"]).rstrip("/") + f"/{entry['remote']}/"
+    report = verify_dataset(name, data_home)
+    for found in report:
+        if found["state"] in ("wrong", "unreadable"):
+            raise DataFileError(f"{found['file']} is not the file expected ({found['state']}); move it away first.")
+    files = []
+    for found in report:
+        expected = entry["files"][found["role"]]
+        if found["state"] == "ok":
+            files.append(Path(found["file"]))
+        else:
+            files.append(_download(base + expected["name"], folder, expected["name"], expected["sha256"]))
+    return files
+
+
+def _download(url: str, folder: Path, file: str, sha256: str) -> Path:
+    """Download one file with its checksum; pooch writes beside and renames, so no half file stays."""
+    try:
+        import pooch
+    except ImportError:
+        raise ImportError("Fetching data needs pooch; install it with: pip install 'nmlsdr[datasets]'.") from None
+    try:
+        path = pooch.retrieve(
+            url,
+            known_hash=f"sha256:{sha256}",
+            fname=file,
+            path=folder,
+            downloader=pooch.HTTPDownloader(timeout=DOWNLOAD_TIMEOUT),
+        )
+    except (OSError, ValueError) as error:  # requests' errors are OSError, a wrong checksum is ValueError
+        reason = "another checksum" if isinstance(error, ValueError) else type(error).__name__
+        raise DataFileError(
+            f"{url} could not be fetched ({reason}); get {file} elsewhere and put it into {folder}."
+        ) from error
+    return Path(path)

@@ -1,0 +1,142 @@
+"""Read a Mulan data set: an ARFF file, and an XML file that says which attributes are labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from xml.parsers import expat
+
+from sklearn.utils import Bunch
+
+from ._arff import read_arff
+from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Path_, existing, open_unpacked, place, shorten
+
+
+def load_mulan(
+    arff: Path_,
+    xml: Path_,
+    *,
+    drop: Sequence[str] = (),
+    n_rows: int | None = None,
+    max_bytes: int = MAX_BYTES,
+    max_features: int = MAX_FEATURES,
+) -> Bunch:
+    """Read one multi-label data set in Mulan's format, raw values.
+
+    Nominal attributes with numbers as values are read as these numbers, {YES,NO} and {TRUE,FALSE} as 1/0, in
+    whatever order they are declared; there is no one-hot coding.  An omitted value of a sparse row is the first
+    declared value, or 0.
+
+    Parameters
+    ----------
+    arff : path
+        ARFF file, dense or sparse, plain or gzipped (by its content, not by its name), UTF-8.
+    xml : path
+        XML file with one ``<label name="...">`` per label, nested or not.  Labels are found by name.
+    drop : sequence of str, default=()
+        Attributes to leave out, such as row names; other attributes of text are an error.
+    n_rows : int, optional
+        Read the first rows only; default all.
+    max_bytes : int, default=4 GiB
+        Stop when a file unpacks to more than this.
+    max_features : int, default=10**6
+        Stop when a file has more attributes or labels than this.
+
+    Returns
+    -------
+    Bunch
+        data : ndarray (n, D) float64 from a dense file, csr_array (n, D) float64 from a sparse one
+        target : ndarray (n, C), int64
+            0/1, columns in the order of the ARFF file (the order of the XML file differs in some sets).
+        feature_names, label_names : list of str
+        DESCR : str
+
+    Raises
+    ------
+    DataFileError
+        A ValueError that names file and line: a value that is missing, not finite, not declared or not a
+        number, a row of another length, a repeated sparse index, a label that is found twice or not at all, an
+        XML file with a DOCTYPE, a file over the limits.
+    ImportError
+        Without liac-arff (the extra ``datasets``).
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> arff, xml = pathlib.Path(folder.name, "a.arff"), pathlib.Path(folder.name, "a.xml")
+    >>> _ = arff.write_text("@relation r\\n@attribute x numeric\\n@attribute y {0,1}\\n@data\\n2.5,1\\n")
+    >>> _ = xml.write_text('<labels><label name="y"/></labels>')
+    >>> birds = load_mulan(arff, xml)
+    >>> birds.data, birds.target
+    (array([[2.5]]), array([[1]]))
+    >>> folder.cleanup()
+    """
+    labels = read_label_names(xml, max_bytes=max_bytes, max_labels=max_features)
+    rows = read_arff(
+        arff,
+        labels,
+        drop=drop,
+        missing_labels=False,
+        n_rows=n_rows,
+        max_bytes=max_bytes,
+        max_features=max_features,
+    )
+    data, target = rows.features(), rows.labels()
+    if not rows.split.features:
+        raise DataFileError(f"{place(arff)}: every attribute is a label of {place(xml)}; there are no features.")
+    return Bunch(
+        data=data,
+        target=target,
+        feature_names=rows.split.feature_names,
+        label_names=rows.split.label_names,
+        DESCR=f"{data.shape[0]} samples, {data.shape[1]} features and {len(labels)} labels, read from {place(arff)}.",
+    )
+
+
+def read_label_names(xml: Path_, *, max_bytes: int = MAX_BYTES, max_labels: int = MAX_FEATURES) -> list[str]:
+    """Return the names of the labels of a Mulan XML file, in its order.
+
+    A document type or an entity declaration is refused: they can make a small file large, or reach other files.
+    """
+    path = existing(xml, "XML file of the labels")
+    names: dict[str, int] = {}
+    parser = expat.ParserCreate()
+
+    def fail(what: str) -> DataFileError:
+        return DataFileError(f"{place(path, parser.CurrentLineNumber)}: {what}.")
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        if tag.rpartition(":")[2] != "label":
+            return
+        name = attributes.get("name", "")
+        if not name:
+            raise fail('a label has no name; write <label name="...">')
+        if name in names:
+            raise fail(f"the label {shorten(name)!r} stands there twice (first in line {names[name]}); remove one")
+        if len(names) >= max_labels:
+            raise fail(f"more than {max_labels} labels; raise max_features if you trust the file")
+        names[name] = parser.CurrentLineNumber
+
+    def refuse(*_: Any) -> None:
+        raise fail("a DOCTYPE or ENTITY declaration is refused; remove it")
+
+    parser.StartElementHandler = start
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    read = 0
+    try:
+        with open_unpacked(path) as file:
+            while chunk := file.read(2**16):
+                read += len(chunk)
+                if read > max_bytes:
+                    raise fail(f"the file is larger than max_bytes={max_bytes}; raise it if you trust the file")
+                parser.Parse(chunk, False)
+            parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        raise fail(f"not well-formed XML ({expat.ErrorString(error.code)}); correct it") from error
+    except (OSError, EOFError) as error:
+        raise fail(f"cannot read on ({error}); get the file again") from error
+    if not names:
+        raise DataFileError(f'{path}: it names no label; write <labels><label name="..."></label></labels>.')
+    return list(names)

@@ -1,0 +1,248 @@
+"""From rows of text cells to arrays: which columns are features and labels, what a cell may hold."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ._files import MAX_FEATURES, DataFileError, Lines, Path_, place, shorten
+
+
+class Split(NamedTuple):
+    """Which columns of a file are features and which are labels, in the file's order."""
+
+    feature_names: list[str]
+    features: list[int]
+    label_names: list[str]
+    labels: list[int]
+
+
+def split_columns(
+    path: Path_,
+    names: Sequence[str],
+    label_names: Sequence[str] | None,
+    *,
+    drop: Sequence[str] = (),
+    max_features: int = MAX_FEATURES,
+    line: int | None = None,
+) -> Split:
+    """Find `label_names` among the columns of a file; all others, but `drop`, are features."""
+    if len(names) > max_features:
+        raise DataFileError(
+            f"{place(path, line)}: {len(names)} columns are more than max_features={max_features}; "
+            "raise it if you trust the file."
+        )
+    position: dict[str, int] = {}
+    for j, name in enumerate(names):
+        if name in position:
+            raise DataFileError(f"{place(path, line, name)}: the name stands there twice; rename one of them.")
+        position[name] = j
+    wanted = list(label_names or ())
+    for name in [*wanted, *drop]:
+        if name not in position:
+            known = ", ".join(repr(shorten(n, 30)) for n in names[:3]) + (", ..." if len(names) > 3 else "")
+            raise DataFileError(
+                f"{place(path, line)}: there is no column {shorten(name)!r} among its {len(names)} ({known}); "
+                "check the spelling."
+            )
+    labels, dropped = set(wanted), set(drop)
+    if len(labels) < len(wanted):
+        twice = next(name for name in wanted if wanted.count(name) > 1)
+        raise DataFileError(f"{place(path)}: the label {shorten(twice)!r} is asked for twice; name it once.")
+    if labels & dropped:
+        raise DataFileError(f"{place(path)}: {min(labels & dropped)!r} is a label and dropped; choose one.")
+    features = [j for j, name in enumerate(names) if name not in labels and name not in dropped]
+    chosen = [j for j, name in enumerate(names) if name in labels]
+    return Split([names[j] for j in features], features, [names[j] for j in chosen], chosen)
+
+
+LABEL_CELLS = {"0": 0, "1": 1, "-1": -1, "": -1, "?": -1, "0.0": 0, "1.0": 1, "-1.0": -1}
+LABEL_CELLS |= {"true": 1, "false": 0, "yes": 1, "no": 0}
+
+Codes = Mapping[str, float]  # a nominal column: what number each declared value stands for
+
+
+def label_cell(text: str | None) -> int:
+    """Return 0, 1, or -1 for "not known"; KeyError for any other text."""
+    return LABEL_CELLS[(text or "").strip().lower()]
+
+
+def number_problem(cell: str | None) -> str | None:
+    """Return what is wrong with a cell that should hold a finite number, or None."""
+    text = (cell or "").strip()
+    if text in ("", "?"):
+        return "the value is missing; fill it in or drop the row (features have no missing values here)"
+    try:
+        value = float(text)
+    except ValueError:
+        return f"{shorten(text)!r} is not a number; turn it into one or drop the column"
+    if "_" in text:
+        return f"{shorten(text)!r} is not a number; write it without '_'"
+    if not math.isfinite(value):
+        return f"{shorten(text)!r} is not a finite number; fill it in or drop the row"
+    return None
+
+
+class Rows:
+    """Collect rows of text cells as numbers: features (float64) and labels (0, 1, or a whole row of -1).
+
+    `codes` has an entry for each column of the file: None for numbers, else what the declared values stand for.
+    """
+
+    def __init__(
+        self, lines: Lines, split: Split, codes: Sequence[Codes | None] | None = None, *, missing_labels: bool = True
+    ) -> None:
+        self.lines = lines
+        self.split = split
+        self.n_rows = 0
+        self._codes = codes
+        self._missing_labels = missing_labels
+        self._label_tables = [self._label_table(j) for j in split.labels]
+        self._plan: list[tuple[Callable[[Any], float], int]] = [(self._converter(j), j) for j in split.features]
+        self._features = array("d")
+        self._labels = array("b")
+
+    def _converter(self, j: int) -> Callable[[Any], float]:
+        code = self._codes[j] if self._codes is not None else None
+        return float if code is None else code.__getitem__
+
+    def _label_table(self, j: int) -> Mapping[str, int]:
+        """Return what the usual texts of a label column stand for; label_row looks closer at others."""
+        code = self._codes[j] if self._codes is not None else None
+        return LABEL_CELLS if code is None else {text: LABEL_CELLS[text] for text in code if text in LABEL_CELLS}
+
+    def add(self, cells: Sequence[str | None]) -> None:
+        """Add one row of text cells, in the order of the file's columns; None is a missing value."""
+        try:
+            values = [convert(cells[j]) for convert, j in self._plan]
+            suspicious = not math.isfinite(sum(values)) or "_" in self.lines.text
+        except (ValueError, TypeError, KeyError):
+            suspicious = True
+        if suspicious:
+            self._check(enumerate_cells(cells, self.split.features), self.split.feature_names)
+        self._features.extend(values)
+        if self.split.labels:
+            self._labels.extend(self.label_row([cells[j] for j in self.split.labels]))
+        self.n_rows += 1
+
+    def _check(self, cells: Sequence[tuple[int, str | None]], names: Sequence[str]) -> None:
+        """Raise the error of the first feature that does not hold what its column may hold, if there is one."""
+        for name, (j, cell) in zip(names, cells, strict=True):
+            code = self._codes[j] if self._codes is not None else None
+            problem = number_problem(cell)
+            if code is not None and cell is not None:
+                problem = None if cell in code else f"{shorten(cell)!r} is not among the declared values; add it there"
+            if problem is not None:
+                raise self.lines.error(problem, name)
+
+    def label_row(self, cells: Sequence[str | None]) -> list[int]:
+        """Return the labels of one row, all known or all -1."""
+        try:
+            row = [table[cell] for table, cell in zip(self._label_tables, cells, strict=True)]  # type: ignore[index]
+            if -1 not in row:
+                return row
+        except KeyError:
+            pass
+        row = []
+        for name, j, cell in zip(self.split.label_names, self.split.labels, cells, strict=True):
+            code = self._codes[j] if self._codes is not None else None
+            try:
+                if code is not None and cell is not None and cell not in code:
+                    raise KeyError(cell)
+                row.append(label_cell(cell))
+            except KeyError:
+                raise self.lines.error(
+                    f"{shorten(str(cell))!r} is no label; write 0 or 1, or leave all labels of the row empty", name
+                ) from None
+        if -1 in row:
+            name = self.split.label_names[row.index(-1)]
+            if not self._missing_labels:
+                raise self.lines.error("the label is missing; fill it in or drop the row", name)
+            if any(value != -1 for value in row):
+                raise self.lines.error(
+                    "this label is missing (empty or -1) and others of the row are not; fill it in, or leave all empty",
+                    name,
+                )
+        return row
+
+    def features(self) -> Any:
+        """Return the features (n, D)."""
+        flat = np.frombuffer(self._features, dtype=np.float64) if self._features else np.empty(0)
+        return flat.reshape(self.n_rows, len(self.split.features))
+
+    def labels(self) -> NDArray[np.int64] | None:
+        """Return the labels (n, C), None without label columns."""
+        if not self.split.labels:
+            return None
+        flat = np.frombuffer(self._labels, dtype=np.int8) if self._labels else np.empty(0, dtype=np.int8)
+        return flat.reshape(self.n_rows, len(self.split.labels)).astype(np.int64)
+
+
+def enumerate_cells(cells: Sequence[str | None], columns: Sequence[int]) -> list[tuple[int, str | None]]:
+    """Return (column, cell) for some columns of a row."""
+    return [(j, cells[j]) for j in columns]
+
+
+class SparseRows(Rows):
+    """Collect rows given as {column: text}; an omitted cell is 0, or `omitted[column]` if that is another value."""
+
+    def __init__(
+        self,
+        lines: Lines,
+        split: Split,
+        codes: Sequence[Codes | None],
+        omitted: Mapping[int, str],
+        *,
+        missing_labels: bool = True,
+        max_entries: int = 2**40,
+    ) -> None:
+        super().__init__(lines, split, codes, missing_labels=missing_labels)
+        self._place = {j: (place_, convert) for place_, (convert, j) in enumerate(self._plan)}
+        self._omitted = [(j, *self._place[j], text) for j, text in omitted.items() if j in self._place]
+        self._omitted_labels = [omitted.get(j, "0") for j in split.labels]
+        self._indices = array("q")
+        self._indptr = array("q", [0])
+        self._max_entries = max_entries
+
+    def add_sparse(self, row: Mapping[int, str | None]) -> None:
+        """Add one row of text cells by column number."""
+        found = []
+        try:
+            for j, cell in row.items():
+                if j in self._place:
+                    place_, convert = self._place[j]
+                    found.append((place_, convert(cell)))
+            suspicious = not math.isfinite(sum(value for _, value in found)) or "_" in self.lines.text
+        except (ValueError, TypeError, KeyError):
+            suspicious = True
+        if suspicious:
+            cells = [(j, cell) for j, cell in row.items() if j in self._place]
+            self._check(cells, [self.split.feature_names[self._place[j][0]] for j, _ in cells])
+        found += [(place_, convert(text)) for j, place_, convert, text in self._omitted if j not in row]
+        found = sorted(entry for entry in found if entry[1] != 0)
+        self._indices.extend(place_ for place_, _ in found)
+        self._features.extend(value for _, value in found)
+        self._indptr.append(len(self._indices))
+        if len(self._indices) > self._max_entries:
+            raise self.lines.error(
+                "the values that sparse rows leave out are not zero and fill the memory; declare 0 (or NO) first"
+            )
+        if self.split.labels:
+            cells_ = [row.get(j, text) for j, text in zip(self.split.labels, self._omitted_labels, strict=True)]
+            self._labels.extend(self.label_row(cells_))
+        self.n_rows += 1
+
+    def features(self) -> sparse.csr_array:
+        """Return the features (n, D), without stored zeros, indices in order."""
+        indices = np.array(self._indices, dtype=np.int64)
+        indptr = np.array(self._indptr, dtype=np.int64)
+        if indptr[-1] < 2**31 and len(self.split.features) < 2**31:  # what most programs expect
+            indices, indptr = indices.astype(np.int32), indptr.astype(np.int32)
+        data = np.array(self._features, dtype=np.float64)
+        return sparse.csr_array((data, indices, indptr), shape=(self.n_rows, len(self.split.features)))

@@ -28,7 +28,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from . import _model_table
-from ._output import PathLike, replace_file
+from ._output import PathLike, replace_file, write_arrays
 from ._version import __version__
 
 __all__ = ["Model", "ModelFileError", "load_model", "open_model", "save_model"]
@@ -126,11 +126,8 @@ def save_model(
     }
     header["checksum"] = _checksum(header, arrays)
     text = np.frombuffer(_canonical(header), dtype=np.uint8)
-    with replace_file(path, inputs=inputs) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, array in {"header": text, **arrays}.items():
-            # A ZipInfo made by hand carries no clock time.
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+    with replace_file(path, inputs=inputs) as file:
+        write_arrays(file, {"header": text, **arrays})
 
 
 def load_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Any:
@@ -154,12 +151,37 @@ def load_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Any:
         The file is a pickle, damaged, of a newer format, holds a class that is not on the list, or is no model at all.
     OSError
         The file cannot be read.
+
+    Examples
+    --------
+    >>> import os, pickle, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "model.npz")
+    ...     with open(name, "wb") as file:
+    ...         pickle.dump("not a model", file)
+    ...     try:
+    ...         load_model(name)
+    ...     except ModelFileError as error:
+    ...         print("looks like a pickle" in str(error))
+    True
     """
     return open_model(path, max_bytes=max_bytes).estimator
 
 
 def open_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Model:
-    """Read a model file with its names and versions; see `load_model`."""
+    """Read a model file with its names and versions; see `load_model`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "model.npz")
+    ...     save_model(name, StandardScaler().fit([[0.0], [2.0]]), feature_names=["height"])
+    ...     model = open_model(name)
+    >>> model.estimator, model.feature_names
+    (StandardScaler(), ['height'])
+    """
     name = os.fspath(path)
     try:
         header, arrays = _read(name, max_bytes)
@@ -183,10 +205,11 @@ def open_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Model:
 
 
 def _node_out(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    if type(estimator) is Pipeline:
+    kind: type = type(estimator)
+    if kind is Pipeline:
         return {"class": "Pipeline", "steps": [[name, _node_out(step, arrays)] for name, step in estimator.steps]}
-    name = type(estimator).__name__
-    if name not in _model_table.table or type(estimator) is not _model_table.class_of(name):
+    name = kind.__name__
+    if name not in _model_table.table or kind is not _model_table.class_of(name):
         raise ModelFileError(
             f"A {name} cannot be written to a model file, which holds only "
             + ", ".join(["Pipeline", *_model_table.table])
@@ -225,7 +248,8 @@ def _value_out(what: str, value: Any, field: _model_table.Field, arrays: dict[st
         return _names_out(what, value)
     if field.kind == "classes" and isinstance(value, list):
         return {"list": [_array_out(what, item, arrays) for item in value]}
-    if field.kind == "rows" and sparse.issparse(value):
+    is_sparse: bool = sparse.issparse(value)  # named, or the type checker takes any sparse matrix for its base class
+    if field.kind == "rows" and is_sparse:
         value = value if value.format == "csr" else value.tocsr()
         kind = "array" if isinstance(value, sparse.sparray) else "matrix"
         parts = [_array_out(what, part, arrays) for part in (value.data, value.indices, value.indptr)]
@@ -261,13 +285,13 @@ def _canonical(header: Mapping[str, Any]) -> bytes:
 
 def _checksum(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
     """SHA-256 over the header without its checksum and every array's name, dtype, shape, order and bytes."""
-    digest = hashlib.sha256(_canonical({key: value for key, value in header.items() if key != "checksum"}))
+    digest: Any = hashlib.sha256(_canonical({key: value for key, value in header.items() if key != "checksum"}))
     for name in sorted(arrays):
         array = arrays[name]
         order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
         digest.update(f"\n{name} {array.dtype.str} {array.shape} {order}\n".encode())
         digest.update(np.frombuffer(array.tobytes(order="A"), np.uint8) if array.size else b"")
-    return "sha256:" + digest.hexdigest()
+    return f"sha256:{digest.hexdigest()}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -420,7 +444,7 @@ def _bind(what: str, value: Any, field: _model_table.Field, letters: dict[str, i
     elif field.kind in ("names", "classes"):
         sizes = (len(value),)
     else:
-        sizes = tuple(np.shape(value) if not sparse.issparse(value) else value.shape)
+        sizes = tuple(getattr(value, "shape", ()))
     agrees = len(sizes) == len(field.shape)
     for letter, size in zip(field.shape, sizes, strict=False):
         more = letter.endswith("+1")

@@ -64,7 +64,7 @@ class Method:
                     f"use {self.name.rstrip('*')} for another value."
                 )
             alphas["alpha_labeled"] = 0.0
-        graph = {"n_neighbors": n_neighbors, "n_jobs": n_jobs}
+        graph: dict[str, Any] = {"n_neighbors": n_neighbors, "n_jobs": n_jobs}
         graph.update({name: value for name, value in alphas.items() if value is not None})
         return self.build(n_components=n_components, graph=graph, random_state=random_state)
 

@@ -1,0 +1,62 @@
+"""What a person at the terminal meets: progress, notes, and the two kinds of failure."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TextIO
+
+__all__ = ["Console", "InputError", "RunError"]
+
+
+class InputError(Exception):
+    """The arguments or the files are wrong: exit status 2."""
+
+
+class RunError(Exception):
+    """The arguments were right and the run failed: exit status 1."""
+
+
+class Console:
+    """Progress on stderr when that is a terminal and nobody asked for quiet; notes always.
+
+    Parameters
+    ----------
+    quiet : bool, default=False
+        Show no progress.
+    stream : text stream, default=sys.stderr
+        Where progress and notes go.
+    """
+
+    def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self.stream = sys.stderr if stream is None else stream
+        self.live = not quiet and self.stream.isatty()
+
+    def note(self, text: str) -> None:
+        """Write one sentence that matters even in a script."""
+        print(f"nmlsdr: {text}", file=self.stream)
+
+    @contextlib.contextmanager
+    def step(self, text: str) -> Iterator[Callable[[str], None]]:
+        """Show `text` while the block runs and its time afterwards; the block may change the text."""
+        shown = [text]
+        begin = time.monotonic()
+
+        def show(text: str) -> None:
+            if self.live:
+                self.stream.write(f"\r\x1b[K{text} ...")
+                self.stream.flush()
+            shown[0] = text
+
+        show(text)
+        try:
+            yield show
+        except BaseException:
+            if self.live:
+                self.stream.write("\n")
+            raise
+        if self.live:
+            self.stream.write(f"\r\x1b[K{shown[0]} ({time.monotonic() - begin:.1f} s)\n")
+            self.stream.flush()

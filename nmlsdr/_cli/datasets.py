@@ -1,0 +1,103 @@
+"""datasets list, info, fetch, verify: the article's data sets on this machine."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from .arguments import Parser, add_quiet
+from .console import Console, RunError
+
+__all__ = ["add_parsers"]
+
+
+def add_parsers(verbs: Any) -> None:
+    """Describe the verb and its four parts."""
+    parser = verbs.add_parser("datasets", help="list, describe, fetch and verify the article's data sets")
+    parts = parser.add_subparsers(dest="part", required=True, metavar="list|info|fetch|verify", parser_class=Parser)
+    for name, summary in (
+        ("list", "names, sizes, and whether the files are here"),
+        ("info", "what a data set holds and where it comes from"),
+        ("fetch", "download the files and check them"),
+        ("verify", "check the files that are here"),
+    ):
+        part = parts.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        if name != "list":
+            part.add_argument("names", nargs="+" if name == "info" else "*", metavar="NAME", help="default: all")
+        part.add_argument(
+            "--data-home",
+            metavar="DIR",
+            help="the folder with the data sets (default: NMLSDR_DATA, else ~/nmlsdr_data)",
+        )
+        add_quiet(part)
+        part.set_defaults(run=datasets)
+
+
+def datasets(args: argparse.Namespace, console: Console) -> int:
+    """Run ``nmlsdr datasets``."""
+    from nmlsdr.datasets import dataset_info, list_datasets
+
+    names = [dataset_info(name)["name"] for name in getattr(args, "names", []) or list_datasets()]
+    part = {"list": _list, "info": _info, "fetch": _fetch, "verify": _verify}[args.part]
+    return part(names, args, console)
+
+
+def _list(names: Sequence[str], args: argparse.Namespace, console: Console) -> int:
+    from nmlsdr.datasets import dataset_info, verify_dataset
+
+    print(f"{'set':<10}{'train':>7}{'test':>7}{'attributes':>12}{'labels':>8}  files")
+    for name in names:
+        paper = dataset_info(name)["paper"]
+        states = {found["state"] for found in verify_dataset(name, args.data_home)}
+        state = "here" if states == {"ok"} else "missing" if states == {"missing"} else ", ".join(sorted(states))
+        print(f"{name:<10}{paper['train']:>7}{paper['test']:>7}{paper['attributes']:>12}{paper['labels']:>8}  {state}")
+    return 0
+
+
+def _info(names: Sequence[str], args: argparse.Namespace, console: Console) -> int:
+    from nmlsdr.datasets import dataset_info, verify_dataset
+
+    for name in names:
+        info = dataset_info(name)
+        paper = info["paper"]
+        print(f"{info['name']}: {info['subject']}")
+        print(f"  article     {', '.join(f'{what} {value}' for what, value in paper.items())}")
+        for rule, value in info["rules"].items():
+            print(f"  rule        {rule}: {value}")
+        print(f"  home        {info['home']}")
+        for found in verify_dataset(name, args.data_home):
+            file = info["files"][found["role"]]
+            print(f"  {found['role']:<10}  {found['state']}: {found['file']}")
+            print(f"              {file['bytes']} bytes unpacked, sha256 {file['sha256']}")
+            print(f"              {file['url']}")
+    return 0
+
+
+def _fetch(names: Sequence[str], args: argparse.Namespace, console: Console) -> int:
+    from nmlsdr.datasets import DataFileError, fetch_dataset
+
+    for name in names:
+        try:
+            with console.step(f"fetch {name}"):
+                files = fetch_dataset(name, args.data_home)
+        except DataFileError as error:  # the names are known to be right, so it is the network or the folder
+            raise RunError(str(error)) from error
+        for file in files:
+            print(file)
+    return 0
+
+
+def _verify(names: Sequence[str], args: argparse.Namespace, console: Console) -> int:
+    from nmlsdr.datasets import verify_dataset
+
+    bad = 0
+    for name in names:
+        with console.step(f"verify {name}"):
+            report = verify_dataset(name, args.data_home)
+        for found in report:
+            print(f"{name:<10}{found['role']:<8}{found['state']:<12}{found['file']}")
+            bad += found["state"] != "ok"
+    if bad:
+        raise RunError(f"{bad} of {3 * len(names)} files are missing or not what they should be; see the list.")
+    return 0

@@ -1,0 +1,328 @@
+"""fit, transform, predict, evaluate: a model file from a table, and results from a model file and a table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from .arguments import add_common, add_data, add_graph, add_out, check_suffix, count
+from .console import Console, InputError, RunError
+
+__all__ = ["add_parsers"]
+
+TABLES = (".csv", ".tsv", ".parquet", ".pq", ".npz")
+_BLOCK = 8192  # rows predicted between two updates of the progress
+
+
+def add_parsers(verbs: Any) -> None:
+    """Describe the four verbs."""
+    parser = verbs.add_parser(
+        "fit",
+        help="fit scaler, projection and classifier on a table",
+        description="Standardize the features, fit a projection and a classifier, and write them as one model file.",
+    )
+    add_data(parser, labels="needed, but for npz and svmlight, which hold them apart", mask=True)
+    parser.add_argument(
+        "--method",
+        default="NMLSDR",
+        metavar="NAME",
+        help="CCA, MVMD, MDDMp, MDDMf, wMLDAb, wMLDAe, wMLDAc, wMLDAd, wMLDAf, SSMLDR, NMLSDR (default), or SSMLDR*, "
+        "NMLSDR* (given labels kept); any case",
+    )
+    parser.add_argument(
+        "--n-components", type=count, metavar="D", help="columns of the embedding (default: as many as there can be)"
+    )
+    add_graph(parser)
+    parser.add_argument(
+        "--classifier",
+        choices=("semi-supervised", "mlknn", "none"),
+        default="semi-supervised",
+        help="ML-kNN on the embedding: on all rows after propagating the labels (default), on the labelled rows, none",
+    )
+    add_common(parser)
+    add_out(parser, ".npz")
+    parser.set_defaults(run=fit)
+
+    for verb, run, summary, description in (
+        ("transform", transform, "embed the rows of a table", "Write the embedding of every row of DATA."),
+        ("predict", predict, "predict the labels of a table's rows", "Write 0 or 1 for every label and row of DATA."),
+        (
+            "evaluate",
+            evaluate,
+            "compare predictions with a table's labels",
+            "Print the article's seven measures over the labelled rows of DATA, and write them with --out. Primed ones "
+            "are 1 - x, so that more is better; Cov' is 1 - coverage/(C-1).",
+        ),
+    ):
+        parser = verbs.add_parser(verb, help=summary, description=description)
+        parser.add_argument("model", metavar="MODEL.npz", help="the file that `nmlsdr fit` wrote")
+        add_data(
+            parser,
+            labels="needed, but for npz and svmlight"
+            if verb == "evaluate"
+            else "not used; such columns are no features",
+            mask=verb == "evaluate",
+        )
+        if verb == "predict":
+            parser.add_argument("--scores", action="store_true", help="write the scores in [0, 1] beside the labels")
+        add_common(parser)
+        if verb == "evaluate":
+            add_out(parser, ".json or .csv", required=False)
+        else:
+            add_out(parser, ".csv, .tsv, .parquet or .npz; rows count from 0")
+        parser.set_defaults(run=run)
+
+
+def fit(args: argparse.Namespace, console: Console) -> int:
+    """Run ``nmlsdr fit``."""
+    from nmlsdr._output import check_output
+    from nmlsdr.experiments.methods import METHODS, find_method
+    from nmlsdr.model_file import save_model
+
+    from .reading import input_files, read_data
+
+    check_suffix(args.out, (".npz",))
+    check_output(args.out, inputs=input_files(args))
+    method = METHODS[find_method(args.method)]
+    if not method.semi_supervised and args.classifier != "semi-supervised":
+        for option in ("alpha_labeled", "alpha_unlabeled"):
+            if getattr(args, option) is not None:
+                raise InputError(
+                    f"--{option.replace('_', '-')} has no meaning for {method.name} with --classifier "
+                    f"{args.classifier}, which propagate nothing; leave it out."
+                )
+    projection = method(
+        args.n_components,
+        args.n_neighbors,
+        alpha_labeled=args.alpha_labeled,
+        alpha_unlabeled=args.alpha_unlabeled,
+        random_state=args.seed,
+        n_jobs=args.jobs,
+    )
+    table = read_data(args, console, need_labels=True)
+    pipeline = fit_pipeline(table, method.name, projection, args, console)
+    with console.step(f"write {args.out}"):
+        try:
+            save_model(
+                args.out,
+                pipeline,
+                feature_names=table.feature_names,
+                label_names=table.label_names,
+                inputs=input_files(args),
+            )
+        except OSError as error:
+            raise RunError(f"The model {args.out!r} could not be written ({error.strerror or error}).") from None
+    return 0
+
+
+def fit_pipeline(table: Any, name: str, projection: Any, args: argparse.Namespace, console: Console) -> Any:
+    """Return the fitted pipeline of scaler, projection and classifier."""
+    from scipy import sparse
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    steps: list[tuple[str, Any]] = []
+    if not args.no_standardize:
+        steps.append(("scaler", StandardScaler(with_mean=not sparse.issparse(table.data))))
+    steps.append(("projection", projection))
+    if args.classifier != "none":
+        steps.append(("classifier", _classifier(projection, args)))
+    X = table.data
+    for i, (role, step) in enumerate(steps):
+        title = {"scaler": "standardize", "projection": f"fit {name}"}.get(
+            role, f"fit the {args.classifier} classifier"
+        )
+        with console.step(title):
+            step.fit(X) if role == "scaler" else step.fit(X, table.target)
+            if i < len(steps) - 1:
+                X = step.transform(X)
+    return Pipeline(steps)
+
+
+def _classifier(projection: Any, args: argparse.Namespace) -> Any:
+    import nmlsdr
+
+    if args.classifier == "mlknn":
+        return nmlsdr.MLkNN(args.n_neighbors, n_jobs=args.jobs)
+    # The classifier's graph has the projection's neighbours and alphas (article, section 3.4), a starred method's too.
+    alphas = {
+        option: getattr(projection, option, getattr(args, option)) for option in ("alpha_labeled", "alpha_unlabeled")
+    }
+    alphas = {option: value for option, value in alphas.items() if value is not None}
+    return nmlsdr.SemiSupervisedMLkNN(args.n_neighbors, n_jobs=args.jobs, **alphas)
+
+
+class Loaded:
+    """A model file in parts: what transforms, what classifies, and the names."""
+
+    def __init__(self, args: argparse.Namespace, console: Console) -> None:
+        from sklearn.pipeline import Pipeline
+
+        from nmlsdr.model_file import open_model
+
+        limit = {} if args.max_bytes is None else {"max_bytes": args.max_bytes}
+        with console.step(f"read {args.model}"):
+            self.model = open_model(args.model, **limit)
+        self.path: str = args.model
+        estimator = self.model.estimator
+        steps = list(estimator.steps) if isinstance(estimator, Pipeline) else [("model", estimator)]
+        for _, step in steps:
+            if "n_jobs" in step.get_params():
+                step.set_params(n_jobs=args.jobs)
+        self.classifier = steps.pop()[1] if hasattr(steps[-1][1], "predict_proba") else None
+        self.steps = steps
+
+    def embed(self, args: argparse.Namespace, console: Console, table: Any) -> Any:
+        """Return the table's rows after every step but the classifier."""
+        from .reading import dense_if_needed, match_features
+
+        X = dense_if_needed(match_features(table, args.data, self.model, console), self.steps)
+        for _, step in self.steps:
+            with console.step(f"transform {X.shape[0]} rows with {type(step).__name__}"):
+                X = step.transform(X)
+        return X
+
+    def need_classifier(self) -> Any:
+        """Return the classifier, or say that there is none."""
+        if self.classifier is None:
+            raise InputError(
+                f"The model {self.path!r} has no classifier; fit one with --classifier semi-supervised or mlknn."
+            )
+        return self.classifier
+
+    def label_names(self, n_labels: int) -> list[str]:
+        """Return the labels' names, numbered if the data had none."""
+        return self.model.label_names or [f"label_{c}" for c in range(n_labels)]
+
+
+def read_for(args: argparse.Namespace, console: Console, loaded: Loaded, *, need_labels: bool = False) -> Any:
+    """Return the table of DATA; svmlight files do not say how many features there are, the model does."""
+    from .reading import read_data
+
+    return read_data(args, console, need_labels=need_labels, n_features=loaded.model.estimator.n_features_in_)
+
+
+def scores_in_blocks(classifier: Any, X: Any, console: Console) -> Any:
+    """Return predict_proba (n, C); by blocks only where progress is shown, which changes no bit."""
+    import numpy as np
+
+    n_rows = X.shape[0]
+    block = _BLOCK if console.live else n_rows
+    parts = []
+    with console.step(f"predict {n_rows} rows") as show:
+        for first in range(0, n_rows, block):
+            parts.append(classifier.predict_proba(X[first : first + block]))
+            show(f"predict {n_rows} rows: {min(100, 100 * (first + block) // n_rows)} %")
+        show(f"predict {n_rows} rows")
+    return np.concatenate(parts)
+
+
+def transform(args: argparse.Namespace, console: Console) -> int:
+    """Run ``nmlsdr transform``."""
+    import numpy as np
+
+    from nmlsdr._output import check_output
+
+    from .reading import input_files
+    from .writing import need_parquet, write_result
+
+    need_parquet(check_suffix(args.out, TABLES))
+    check_output(args.out, inputs=input_files(args))
+    loaded = Loaded(args, console)
+    if not any(hasattr(step, "components_") for _, step in loaded.steps):
+        raise InputError(f"The model {args.model!r} holds no projection; fit one with `nmlsdr fit`.")
+    embedding = loaded.embed(args, console, read_for(args, console, loaded))
+    names = [f"component_{j}" for j in range(embedding.shape[1])]
+    columns = [("row", np.arange(len(embedding)))]
+    columns += [(name, embedding[:, j]) for j, name in enumerate(names)]
+    with console.step(f"write {args.out}"):
+        write_result(args.out, columns, {"embedding": embedding}, inputs=input_files(args))
+    return 0
+
+
+def predict(args: argparse.Namespace, console: Console) -> int:
+    """Run ``nmlsdr predict``."""
+    import numpy as np
+
+    from nmlsdr._output import check_output
+
+    from .reading import input_files
+    from .writing import need_parquet, write_result
+
+    need_parquet(check_suffix(args.out, TABLES))
+    check_output(args.out, inputs=input_files(args))
+    loaded = Loaded(args, console)
+    classifier = loaded.need_classifier()
+    X = loaded.embed(args, console, read_for(args, console, loaded))
+    scores = scores_in_blocks(classifier, X, console)
+    labels = _labels_of(classifier, X, scores)
+    names = loaded.label_names(scores.shape[1])
+    columns = [("row", np.arange(len(labels)))]
+    columns += [(name, labels[:, c]) for c, name in enumerate(names)]
+    arrays = {"labels": labels, "label_names": np.array(names, dtype=str)}
+    if args.scores:
+        columns += [(f"score:{name}", scores[:, c]) for c, name in enumerate(names)]
+        arrays["scores"] = scores
+    with console.step(f"write {args.out}"):
+        write_result(args.out, columns, arrays, inputs=input_files(args))
+    return 0
+
+
+def _labels_of(classifier: Any, X: Any, scores: Any) -> Any:
+    """Return 0/1 (n, C); without a second neighbour search where the scores decide alone."""
+    import numpy as np
+
+    if hasattr(classifier, "smoothing") and not classifier.at_least_one and isinstance(classifier.classes_, list):
+        return (scores >= classifier.threshold).astype(np.int8)
+    labels = np.asarray(classifier.predict(X))
+    if labels.ndim == 1:  # fitted on one class a row: one column a class
+        labels = labels[:, None] == np.asarray(classifier.classes_)[None, :]
+    return labels.astype(np.int8)
+
+
+def evaluate(args: argparse.Namespace, console: Console) -> int:
+    """Run ``nmlsdr evaluate``."""
+    from nmlsdr._output import check_output
+    from nmlsdr.metrics import score_table
+
+    from .reading import input_files, match_labels
+
+    if args.out is not None:
+        check_suffix(args.out, (".json", ".csv"))
+        check_output(args.out, inputs=input_files(args))
+    loaded = Loaded(args, console)
+    classifier = loaded.need_classifier()
+    table = read_for(args, console, loaded, need_labels=True)
+    if not table.labeled.any():
+        raise InputError(f"{args.data} has no labelled row to compare with; give its labels.")
+    X = loaded.embed(args, console, table)
+    scores = scores_in_blocks(classifier, X, console)
+    target = match_labels(table, args.data, loaded.model, scores.shape[1], console)
+    if not table.labeled.all():
+        console.note(
+            f"{args.data}: {int((~table.labeled).sum())} of {len(target)} rows are unlabelled and not counted."
+        )
+    measures = {name: float(value) for name, value in score_table(target[table.labeled], scores[table.labeled]).items()}
+    print("  ".join(f"{name:>6}" for name in measures))
+    print("  ".join(f"{value:6.3f}" for value in measures.values()))
+    if args.out is not None:
+        _write_measures(args.out, measures, input_files(args))
+    return 0
+
+
+def _write_measures(path: str, measures: dict[str, float], inputs: list[str]) -> None:
+    from nmlsdr._output import replace_file
+
+    if path.lower().endswith(".csv"):
+        text = "measure,value\n" + "".join(f"{name},{value!r}\n" for name, value in measures.items())
+    else:  # JSON has no NaN
+        known = {name: value if value == value else None for name, value in measures.items()}
+        text = json.dumps(known, indent=2) + "\n"
+    try:
+        with replace_file(path, inputs=inputs) as file:
+            file.write(text.encode())
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise RunError(f"The output {path!r} could not be written ({error.strerror or error}).") from None

@@ -1,0 +1,109 @@
+"""The command ``nmlsdr``: what it answers and with which exit status.
+
+0: done; 1: a run failed; 2: the arguments or a file are wrong (one sentence on stderr); 130: interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ._cli import datasets, info, models, review
+from ._cli.arguments import Parser
+from ._cli.console import Console, InputError, RunError
+from ._version import __version__
+
+__all__ = ["main"]
+
+DESCRIPTION = """Label-aware embeddings and classifiers from few and noisy multi-label annotations.
+
+  nmlsdr fit train.arff.gz --labels names.xml --out model.npz
+  nmlsdr predict model.npz test.arff.gz --labels names.xml --out predicted.csv
+  nmlsdr evaluate model.npz test.arff.gz --labels names.xml
+  nmlsdr review train.csv --label-columns flu,cold --out review.csv
+  nmlsdr reproduce toy
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; the process's own by default.
+
+    Returns
+    -------
+    int
+        0 done, 1 a run failed, 2 bad input, 130 interrupted.
+
+    Examples
+    --------
+    >>> main(["--version"])  # doctest: +ELLIPSIS
+    nmlsdr ...
+    0
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    traceback = "--traceback" in arguments
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            args = _parser(arguments).parse_args(arguments)
+            status: int = args.run(args) if args.verb == "reproduce" else args.run(args, Console(args.quiet))
+            sys.stdout.flush()
+            return status
+    except SystemExit as stop:  # --help and --version
+        return stop.code if isinstance(stop.code, int) else 0
+    except KeyboardInterrupt:
+        return _stop(130, "interrupted.")
+    except BrokenPipeError:
+        # Who reads our output has closed it, as `head` does; Python's own flush at exit must not complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (InputError, ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        if traceback:
+            raise
+        return _stop(2, _sentence(error))
+    except (RunError, MemoryError, OSError, ImportError) as error:
+        if traceback:
+            raise
+        return _stop(1, _sentence(error))
+
+
+def _parser(arguments: Sequence[str]) -> Parser:
+    parser = Parser(prog="nmlsdr", description=DESCRIPTION)
+    parser.add_argument("--version", action="version", version=f"nmlsdr {__version__}")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND", parser_class=Parser)
+    models.add_parsers(verbs)
+    review.add_parsers(verbs)
+    reproduce = verbs.add_parser("reproduce", help="make the article's tables and figures")
+    if arguments[:1] == ["reproduce"]:  # the experiments are imported for those who ask for them
+        from nmlsdr.experiments import command
+
+        command.add_arguments(reproduce)
+        reproduce.set_defaults(run=command.run)
+    datasets.add_parsers(verbs)
+    info.add_parsers(verbs)
+    return parser
+
+
+def _stop(status: int, text: str) -> int:
+    print(f"nmlsdr: {text}", file=sys.stderr)
+    return status
+
+
+def _sentence(error: BaseException) -> str:
+    """Return the message on one line."""
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory ({error or 'no detail'}); give fewer rows or columns, or float32 data."
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{os.fspath(error.filename)!r} cannot be used: {error.strerror}."
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _show_warning(message: Warning | str, *place: Any, **options: Any) -> None:
+    print(f"nmlsdr: warning: {' '.join(str(message).split())}", file=sys.stderr)

@@ -32,6 +32,13 @@ except ImportError as error:  # one sentence instead of a chain of tracebacks
         "install the package with pip, which builds it, and do not import it from a source checkout."
     ) from None
 
+from .estimators import (
+    MLkNN,
+    SemiSupervisedMLkNN,
+)
+
 __all__ = [
+    "MLkNN",
+    "SemiSupervisedMLkNN",
     "__version__",
 ]

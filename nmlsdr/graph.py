@@ -145,11 +145,28 @@ def neighbor_graph(
     >>> neighbor_graph([[0.0], [1.0], [3.0]], n_neighbors=1).toarray().tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
+    _check_weights(weights, sigma)
+    squared, indices = neighbor_lists(X, n_neighbors, neighbors=neighbors, n_jobs=n_jobs)
+    return graph_of_lists(squared, indices, weights=weights, sigma=sigma, n_jobs=n_jobs)
+
+
+def _check_weights(weights: str, sigma: float | None) -> None:
     if weights not in ("binary", "rbf"):
         raise ValueError(f'weights must be "binary" or "rbf", got {weights!r}.')
     if sigma is not None and not (np.isfinite(sigma) and sigma > 0):
         raise ValueError(f"sigma must be a positive number or None, got {sigma!r}.")
-    squared, indices = neighbor_lists(X, n_neighbors, neighbors=neighbors, n_jobs=n_jobs)
+
+
+def graph_of_lists(
+    squared: np.ndarray,
+    indices: np.ndarray,
+    *,
+    weights: str = "binary",
+    sigma: float | None = None,
+    n_jobs: int | None = None,
+) -> sparse.csr_array:
+    """W of eq. (2)-(3) from the lists of `neighbor_lists`, so that one search serves a graph and a classifier."""
+    _check_weights(weights, sigma)
     W = union_graph(indices, n_jobs=n_jobs)
     if weights == "rbf":
         W.data[:] = _rbf_weights(W, squared, indices, sigma)
@@ -213,27 +230,64 @@ def choose_proposed(
             f"the neighbors transformer must give a sparse matrix of shape {shape}, "
             f"got {type(proposed).__name__} of shape {getattr(proposed, 'shape', None)}."
         )
-    proposed = sparse.csr_array(proposed)  # keeps explicit zeros
-    owner = np.repeat(np.arange(shape[0]), np.diff(proposed.indptr))
-    column = proposed.indices.astype(np.intp)
-    keep = np.ones(len(owner), dtype=bool) if queries is not None else owner != column
-    order = np.lexsort((column[keep], owner[keep]))
-    owner, column = owner[keep][order], column[keep][order]
+    owner, column, _ = _stored_pairs(proposed, drop_diagonal=queries is None)
+    count = _count_candidates(owner, shape[0], k, "the neighbors transformer")
+    squared = _pair_distances(rows, asked, owner, column, n_threads)
+    return _first_of_each(owner, column, squared, count, k)
+
+
+def choose_stored(distances: Any, n_neighbors: int, *, drop_diagonal: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The k nearest of a precomputed matrix (n_queries, n_samples), in the order (stored distance, row index).
+
+    Sparse: stored entries are the candidates, explicit zeros (duplicates) too.  Dense: every entry is one.
+    ``drop_diagonal`` says that the queries are the samples.  Returns squared distances and indices.
+    """
+    k = check_count(n_neighbors, "n_neighbors")
+    if not sparse.issparse(distances):
+        full = np.asarray(distances, dtype=np.float64)
+        n, m = full.shape
+        distances = sparse.csr_array((full.ravel(), np.tile(np.arange(m), n), np.arange(n + 1) * m), shape=(n, m))
+    owner, column, value = _stored_pairs(distances, drop_diagonal=drop_diagonal)
+    if not (np.isfinite(value) & (value >= 0)).all():
+        row = int(owner[np.argmin(np.isfinite(value) & (value >= 0))])
+        raise ValueError(f"a precomputed distance in row {row} is negative, NaN or infinite; recompute the distances.")
+    count = _count_candidates(owner, distances.shape[0], k, "the precomputed matrix")
+    squared, indices = _first_of_each(owner, column, value, count, k)
+    return squared**2, indices
+
+
+def _stored_pairs(stored: Any, *, drop_diagonal: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(query, row, value) of the stored entries, in the order (query, row), repeated entries once."""
+    stored = sparse.csr_array(stored)  # keeps explicit zeros
+    owner = np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr))
+    column = stored.indices.astype(np.intp)
+    keep = owner != column if drop_diagonal else np.ones(len(owner), dtype=bool)
+    owner, column, value = owner[keep], column[keep], stored.data[keep]
+    order = np.lexsort((column, owner))
+    owner, column, value = owner[order], column[order], value[order]
     first = np.ones(len(owner), dtype=bool)
-    first[1:] = (owner[1:] != owner[:-1]) | (column[1:] != column[:-1])  # a repeated candidate counts once
-    owner, column = owner[first], column[first]
-    count = np.bincount(owner, minlength=shape[0])
-    if shape[0] and count.min() < k:
+    first[1:] = (owner[1:] != owner[:-1]) | (column[1:] != column[:-1])
+    return owner[first], column[first], value[first]
+
+
+def _count_candidates(owner: np.ndarray, n_queries: int, k: int, source: str) -> np.ndarray:
+    count = np.bincount(owner, minlength=n_queries)
+    if n_queries and count.min() < k:
         row = int(np.argmin(count))
         raise ValueError(
-            f"the neighbors transformer gave row {row} only {count[row]} other rows, n_neighbors={k} needs {k}; "
-            "raise the transformer's n_neighbors (by one if it counts each row as its own neighbour)."
+            f"{source} gave row {row} only {count[row]} other rows, n_neighbors={k} needs {k}; "
+            "raise its n_neighbors (by one if it counts each row as its own neighbour)."
         )
-    squared = _pair_distances(rows, asked, owner, column, n_threads)
-    order = np.lexsort((column, squared, owner))
-    starts = np.cumsum(count) - count
-    chosen = order[starts[:, None] + np.arange(k)]
-    return squared[chosen], column[chosen]
+    return count
+
+
+def _first_of_each(
+    owner: np.ndarray, column: np.ndarray, key: np.ndarray, count: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k smallest (key, row) of every query, ``count`` candidates each."""
+    order = np.lexsort((column, key, owner))
+    chosen = order[(np.cumsum(count) - count)[:, None] + np.arange(k)]
+    return key[chosen], column[chosen]
 
 
 def _pair_distances(rows: Any, asked: Any, owner: np.ndarray, column: np.ndarray, n_threads: int) -> np.ndarray:

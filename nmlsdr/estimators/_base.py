@@ -1,0 +1,102 @@
+"""What the estimators share: reading X, clipping k, the neighbour plug-in, and the propagation step."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.validation import validate_data
+
+from .._validation import Labels, check_alpha, check_count, check_rows
+from ..graph import choose_proposed, squared_neighbors
+from ..propagation import Propagation, propagate
+
+__all__ = ["clip_neighbors", "neighbors_of_queries", "neighbors_of_rows", "propagate_labels", "read_rows", "refuse"]
+
+
+def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Rows for the kernels by the gatekeeper; sets or checks n_features_in_ and feature_names_in_."""
+    rows = check_rows(X)
+    for size, what in zip(rows.shape, ("sample", "feature"), strict=True):
+        if size == 0:  # scikit-learn's own words, which its checks look for
+            raise ValueError(
+                f"Found array with 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required; "
+                f"pass at least one {what}."
+            )
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return rows
+
+
+def refuse(estimator: Any, unknown: dict[str, Any], advice: dict[str, str]) -> None:
+    """One sentence for keyword arguments of ``fit`` that do not exist."""
+    for name in unknown:
+        hint = advice.get(name, "remove it")
+        raise TypeError(f"{type(estimator).__name__}.fit does not support {name}; {hint}.")
+
+
+def clip_neighbors(estimator: Any, n_candidates: int) -> int:
+    """k = ``n_neighbors``, at most the ``n_candidates`` other rows there are (with a warning)."""
+    k = check_count(estimator.n_neighbors, "n_neighbors")
+    if k > n_candidates:
+        warnings.warn(
+            f"n_neighbors={k} needs more than {k} samples, got {n_candidates + 1}; n_neighbors_ is {n_candidates}.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return min(k, n_candidates)
+
+
+# ---------------------------------------------------------------- neighbours
+
+
+def neighbors_of_rows(estimator: Any, rows: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Squared distances and indices of every row's k nearest other rows, by the estimator's ``neighbors``.
+
+    A transformer is cloned, fitted and kept as ``neighbors_``, so that queries need no second fit.
+    """
+    neighbors = estimator.neighbors
+    if isinstance(neighbors, str) and neighbors == "exact":
+        return squared_neighbors(rows, k, n_jobs=estimator.n_jobs)
+    if isinstance(neighbors, str) or not hasattr(neighbors, "fit_transform") or isinstance(neighbors, type):
+        raise ValueError(
+            'neighbors must be "exact" or a transformer whose fit_transform gives a CSR matrix of distances, '
+            f"got {neighbors!r}."
+        )
+    estimator.neighbors_ = clone(neighbors)
+    return choose_proposed(rows, estimator.neighbors_.fit_transform(rows), k, n_jobs=estimator.n_jobs)
+
+
+def neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """As `neighbors_of_rows`, for other rows: the k nearest of ``rows`` to each query."""
+    if isinstance(estimator.neighbors, str):
+        return squared_neighbors(rows, k, queries=queries, n_jobs=estimator.n_jobs)
+    proposed = estimator.neighbors_.transform(queries)
+    return choose_proposed(rows, proposed, k, queries=queries, n_jobs=estimator.n_jobs)
+
+
+# ---------------------------------------------------------------- propagation
+
+
+def propagate_labels(estimator: Any, W: sparse.csr_array, labels: Labels, alpha: Any = None) -> Propagation:
+    """Solve eq. (8) with the estimator's alphas, solver, tol, max_iter and n_jobs.
+
+    ``alpha`` (a number, or one per row) replaces ``alpha_labeled`` and ``alpha_unlabeled``.
+    """
+    n_samples = len(labels.Y)
+    if alpha is None:
+        given = check_alpha(estimator.alpha_labeled, 1, "alpha_labeled")
+        hidden = check_alpha(estimator.alpha_unlabeled, 1, "alpha_unlabeled")
+        alpha = np.where(labels.labeled, given, hidden)
+    return propagate(
+        W,
+        labels.Y,
+        check_alpha(alpha, n_samples),
+        labeled=labels.labeled,
+        solver=estimator.propagation_solver,
+        tol=estimator.tol,
+        max_iter=estimator.max_iter,
+        n_jobs=estimator.n_jobs,
+    )

@@ -1,0 +1,487 @@
+"""ML-kNN as classifiers: supervised, and semi-supervised by propagating the labels first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .. import mlknn
+from .._validation import Labels, check_graph, check_labels, check_real
+from ..graph import choose_stored, graph_of_lists
+from ._base import clip_neighbors, neighbors_of_queries, neighbors_of_rows, propagate_labels, read_rows, refuse
+
+__all__ = ["MLkNN", "SemiSupervisedMLkNN"]
+
+# Rows per block of predict: their neighbours, counts and scores are all that predict needs beside its output.
+_QUERY_ROWS = 4096
+
+_ADVICE = {"sample_weight": "ML-kNN counts rows and has no place for weights, so repeat rows instead"}
+
+
+class _NeighborLabelClassifier(ClassifierMixin, BaseEstimator):
+    """What follows once every training row has labels: counts, posteriors, predictions."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.neighbors, str) and self.neighbors == "precomputed"
+
+    def _read_training_rows(self, X: Any) -> Any:
+        check_real(self.threshold, "threshold", 0.0, 1.0)
+        if not isinstance(self.at_least_one, (bool, np.bool_)):
+            raise ValueError(f"at_least_one must be True or False, got {self.at_least_one!r}.")
+        rows = read_rows(self, X, reset=True)
+        if self._is_precomputed() and rows.shape[0] != rows.shape[1]:
+            raise ValueError(
+                f'With neighbors="precomputed" X must be a square matrix of distances, got shape {rows.shape}; '
+                "pass the neighbour graph of the training rows."
+            )
+        return rows
+
+    def _training_neighbors(self, rows: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        if self._is_precomputed():
+            return choose_stored(rows, k, drop_diagonal=True)
+        return neighbors_of_rows(self, rows, k)
+
+    def _learn(self, rows: Any, Y: np.ndarray, indices: np.ndarray, labels: Labels) -> None:
+        table = mlknn.fit_posterior(Y, indices, smoothing=self.smoothing, n_jobs=self.n_jobs)
+        self.training_rows_ = None if self._is_precomputed() else rows
+        self.training_labels_ = mlknn.binary_labels(Y)
+        self.prior_ = table.prior
+        self.present_ = table.present
+        self.absent_ = table.absent
+        self.posterior_ = table.posterior
+        self.classes_ = labels.classes
+        self.__dict__.pop("label_names_in_", None)
+        if labels.names is not None:
+            self.label_names_in_ = labels.names
+
+    def _scores(self, X: Any) -> tuple[int, Iterator[tuple[slice, np.ndarray]]]:
+        """The number of rows, and their scores (rows, n_labels) block by block."""
+        check_is_fitted(self)
+        rows = read_rows(self, X, reset=False)
+        return rows.shape[0], self._score_blocks(rows)
+
+    def _score_blocks(self, rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        table = mlknn.PosteriorTable(self.prior_, self.present_, self.absent_, self.posterior_)
+        for first in range(0, rows.shape[0], _QUERY_ROWS):
+            part = slice(first, first + _QUERY_ROWS)
+            if self._is_precomputed():
+                distances = rows[part][:, self._columns()]
+                _, indices = choose_stored(distances, self.n_neighbors_, drop_diagonal=False)
+            else:
+                _, indices = neighbors_of_queries(self, self.training_rows_, rows[part], self.n_neighbors_)
+            scores = mlknn.posterior(table, self.training_labels_, indices, n_jobs=self.n_jobs)
+            yield part, scores if self._is_multi_label() else _shares(scores)
+
+    def _columns(self) -> Any:
+        """Which columns of a precomputed matrix are training rows: all, unless some were not labelled."""
+        return slice(None)
+
+    def _is_multi_label(self) -> bool:
+        return isinstance(self.classes_, list)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Posterior probability of every label.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            With ``neighbors="precomputed"``: distances to the rows of ``fit``, (n_samples, n_fitted).
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), float64
+            P(label | neighbours) for every label on its own; after a fit on 1-D y one column for each
+            class, scaled so that rows sum to 1.
+
+        Raises
+        ------
+        ValueError
+            For non-finite values or another number of features than in ``fit``.
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+        """
+        n_samples, blocks = self._scores(X)
+        proba = np.empty((n_samples, len(self.classes_)))
+        for part, scores in blocks:
+            proba[part] = scores
+        return proba
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels 0/1, or classes after a fit on 1-D y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As in `predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), int, or (n_samples,)
+            1 where the posterior is at least ``threshold``; after a fit on 1-D y the class with the
+            highest posterior, the first of equals.
+
+        Raises
+        ------
+        ValueError
+            For non-finite values or another number of features than in ``fit``.
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+        """
+        n_samples, blocks = self._scores(X)
+        if not self._is_multi_label():
+            codes = np.empty(n_samples, dtype=np.intp)
+            for part, scores in blocks:
+                codes[part] = np.argmax(scores, axis=1)
+            chosen: np.ndarray = self.classes_[codes]
+            return chosen
+        labels = np.empty((n_samples, len(self.classes_)), dtype=np.intp)
+        for part, scores in blocks:
+            labels[part] = mlknn.hard_labels(scores, threshold=self.threshold, at_least_one=self.at_least_one)
+        return labels
+
+
+def _shares(scores: np.ndarray) -> np.ndarray:
+    """Rows scaled to sum to 1; a row of zeros (the products underflowed) becomes uniform."""
+    total = scores.sum(axis=1, keepdims=True)
+    return np.where(total > 0, scores / np.where(total > 0, total, 1.0), 1.0 / scores.shape[1])
+
+
+class MLkNN(_NeighborLabelClassifier):
+    """Multi-label k-nearest-neighbour classifier (Zhang & Zhou, Pattern Recognition 40, 2007).
+
+    For every label: a prior, and how often rows with and without the label have d neighbours that
+    carry it, give the posterior by Bayes' rule.  A row is never its own neighbour while the counts
+    are learned.  Equal to the authors' program to the last bit.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        k.  Clipped with a warning to the number of labelled rows - 1; what was used is ``n_neighbors_``.
+    smoothing : float, default=1.0
+        s > 0, added to every count; 1 is Laplace's rule.
+    neighbors : "exact", "precomputed" or transformer, default="exact"
+        "exact": Euclidean, ties by row index.  A transformer whose ``fit_transform`` gives a CSR matrix
+        of distances (scikit-learn's ``KNeighborsTransformer``, pynndescent, ...) proposes candidates, and
+        the nearest k of them are used; most count a row as its own neighbour, so ask it for k + 1.
+        "precomputed": X is such a matrix, or a dense one, of distances to the training rows: in a
+        pipeline, one search then serves several classifiers (see Examples).
+    threshold : float, default=0.5
+        `predict` gives a label when its posterior is at least this.  Not used for 1-D y.
+    at_least_one : bool, default=False
+        `predict` gives a row that would get no label the one with the highest posterior.
+    n_jobs : int, optional
+        Threads; None for all cores.  The answer does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : list of ndarray, or ndarray of shape (n_classes,)
+        One array [0, 1] for each label; the classes after a fit on 1-D y.
+    label_names_in_ : ndarray of str
+        Column names, if y was a data frame.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Column names, if X was a data frame.
+    n_neighbors_ : int
+        k as used.
+    prior_ : ndarray of shape (n_labels,)
+    present_, absent_ : ndarray of shape (n_labels, n_neighbors_ + 1)
+        P(d | label present) and P(d | label absent) for d = 0 .. k neighbours that carry the label.
+    posterior_ : ndarray of shape (n_labels, n_neighbors_ + 1)
+        P(label | d neighbours carry it).
+    training_rows_ : ndarray or CSR matrix of shape (n_labeled, n_features), or None
+        The labelled rows (not copied if all are labelled); None with ``neighbors="precomputed"``.
+    training_labels_ : ndarray of shape (n_labeled, n_labels), uint8
+    labeled_rows_ : ndarray of shape (n_labeled,), intp
+        Which rows of the X given to ``fit`` were labelled.
+    neighbors_ : transformer
+        The fitted transformer, if ``neighbors`` is one.
+
+    See Also
+    --------
+    SemiSupervisedMLkNN : Labels the unlabelled rows first.
+    nmlsdr.mlknn : The formulas, on arrays.
+
+    Notes
+    -----
+    Unlabelled rows (a row of -1, or ``labeled=False``) are dropped.  Counting and the posterior take a few
+    percent of the neighbour search.
+
+    Examples
+    --------
+    Six points on a line, k = 2, by hand.  Every point's neighbours are the two others of its triple.
+
+    >>> from nmlsdr import MLkNN
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> Y = [[1, 0], [1, 0], [1, 1], [0, 1], [0, 1], [0, 1]]
+    >>> model = MLkNN(n_neighbors=2).fit(X, Y)
+
+    Label 0: prior (1 + 3) / (2 + 6) = 1/2.  The three rows that have it see 2 neighbours with it, the
+    others 0, so P(2|1) = (1 + 3) / (3 + 3) = 4/6 and P(2|0) = 1/6.  Label 1: prior (1 + 4) / 8 = 5/8; the four
+    rows that have it see 0, 2, 2, 2 and the others 1, 1, so P(0|1) = 2/7 and P(0|0) = (1 + 0) / (3 + 2) = 1/5.
+
+    >>> model.prior_.tolist()
+    [0.5, 0.625]
+
+    The neighbours of 0.4 are rows 0 and 1: two carry label 0, none carries label 1.  The posteriors are
+    (1/2 4/6) / (1/2 4/6 + 1/2 1/6) = 4/5 and (5/8 2/7) / (5/8 2/7 + 3/8 1/5) = 50/71:
+
+    >>> model.predict_proba([[0.4]]).round(6).tolist() == [[0.8, round(50 / 71, 6)]]
+    True
+    >>> MLkNN(n_neighbors=2, threshold=0.75).fit(X, Y).predict([[0.4], [11.0]])
+    array([[1, 0],
+           [0, 1]])
+
+    One search for several classifiers: a pipeline with ``memory=`` caches the neighbour graph.
+
+    >>> from sklearn.neighbors import KNeighborsTransformer
+    >>> graph = KNeighborsTransformer(n_neighbors=4).fit(X)
+    >>> for k in (2, 3):
+    ...     model = MLkNN(n_neighbors=k, neighbors="precomputed").fit(graph.transform(X), Y)
+    ...     print(model.predict(graph.transform([[0.4]])))
+    [[1 1]]
+    [[1 1]]
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        smoothing: float = 1.0,
+        neighbors: Any = "exact",
+        threshold: float = 0.5,
+        at_least_one: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.smoothing = smoothing
+        self.neighbors = neighbors
+        self.threshold = threshold
+        self.at_least_one = at_least_one
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, *, labeled: Any = None, **unsupported: Any) -> MLkNN:
+        """Count labels among neighbours.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            With ``neighbors="precomputed"``: distances (n_samples, n_samples).
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
+            0/1, a row of -1 is unlabelled; or classes, -1 is unlabelled.
+        labeled : array-like of shape (n_samples,), bool, optional
+            The labelled rows; for sparse y, which cannot hold rows of -1 cheaply.
+        **unsupported
+            Refused with a sentence; ``sample_weight`` is not supported.
+
+        Returns
+        -------
+        MLkNN
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            For labels against the rule, fewer than two labelled rows, smoothing <= 0, or non-finite X.
+        TypeError
+            For ``sample_weight``.
+        """
+        refuse(self, unsupported, _ADVICE)
+        rows = self._read_training_rows(X)
+        labels = check_labels(y, n_samples=rows.shape[0], labeled=labeled)
+        kept = np.flatnonzero(labels.labeled)
+        _refuse_one_sample(self, len(kept))
+        Y = labels.Y
+        if len(kept) < rows.shape[0]:
+            rows, Y = rows[kept], Y[kept]
+            if self._is_precomputed():
+                rows = rows[:, kept]
+        k = clip_neighbors(self, len(kept) - 1)
+        _, indices = self._training_neighbors(rows, k)
+        self._learn(rows, Y, indices, labels)
+        self.n_neighbors_ = k
+        self.labeled_rows_ = kept
+        return self
+
+    def _columns(self) -> Any:
+        everything = len(self.labeled_rows_) == self.n_features_in_
+        return slice(None) if everything else self.labeled_rows_
+
+
+def _refuse_one_sample(estimator: Any, n_samples: int) -> None:
+    if n_samples < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs at least 2 labelled rows, got n_samples = {n_samples}; "
+            "a row is never its own neighbour."
+        )
+
+
+class SemiSupervisedMLkNN(_NeighborLabelClassifier):
+    """Semi-supervised ML-kNN (article, section 3.4): propagate the labels, then ML-kNN on hard labels of all rows.
+
+    Labels are propagated over the neighbour graph of X, usually an embedding by `NMLSDR`, with noisy
+    labels corrected on the way; the hard labels 1[F > 0.5] of all rows then train ML-kNN.  One neighbour
+    search serves both steps.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        k of the graph and of ML-kNN.  Clipped with a warning to n_samples - 1.
+    smoothing : float, default=1.0
+        s > 0, added to every count of ML-kNN.
+    alpha_labeled, alpha_unlabeled : float, default=0.6 and 0.999
+        How much a labelled and an unlabelled row listens to its neighbours, in [0, 1); 0 keeps given labels.
+    weights : {"binary", "rbf"}, default="binary"
+        Edge weights of the graph, eq. (3) or eq. (2).
+    sigma : float, optional
+        Width of "rbf" in the units of X; None: the median distance to the k-th neighbour.
+    neighbors : "exact", "precomputed" or transformer, default="exact"
+        As in `MLkNN`.
+    propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
+    tol : float, default=1e-8
+        Largest residual of eq. (8).
+    max_iter : int, optional
+    threshold : float, default=0.5
+        `predict` gives a label when its posterior is at least this.  Not used for 1-D y.
+    at_least_one : bool, default=False
+        `predict` gives a row that would get no label the one with the highest posterior.
+    n_jobs : int, optional
+        Threads; None for all cores.  The answer does not depend on it.
+
+    Attributes
+    ----------
+    label_distributions_ : ndarray of shape (n_samples, n_labels)
+        Soft labels F of the training rows, in [0, 1].
+    transduction_ : ndarray of shape (n_samples, n_labels), int, or (n_samples,)
+        Hard labels 1[F > 0.5]; after a fit on 1-D y the class with the largest F.
+    n_iter_ : int
+    residual_ : float
+    n_unreached_ : int
+        Rows that no labelled row reaches; their F is 0.
+    propagation_solver_ : str
+    classes_, label_names_in_, n_features_in_, feature_names_in_, n_neighbors_, neighbors_
+        As in `MLkNN`.
+    prior_, present_, absent_, posterior_, training_rows_, training_labels_
+        As in `MLkNN`, learned from the hard labels of all rows.
+
+    See Also
+    --------
+    MLkNN : The supervised classifier.
+
+    Examples
+    --------
+    Two triples of points, one labelled row in each:
+
+    >>> from nmlsdr import SemiSupervisedMLkNN
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> Y = [[1, 0], [-1, -1], [-1, -1], [-1, -1], [0, 1], [-1, -1]]
+    >>> model = SemiSupervisedMLkNN(n_neighbors=2, alpha_labeled=0.0).fit(X, Y)
+    >>> model.transduction_.tolist()
+    [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model.predict([[0.4], [11.4]]).tolist()
+    [[1, 0], [0, 1]]
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        smoothing: float = 1.0,
+        alpha_labeled: float = 0.6,
+        alpha_unlabeled: float = 0.999,
+        weights: str = "binary",
+        sigma: float | None = None,
+        neighbors: Any = "exact",
+        propagation_solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int | None = None,
+        threshold: float = 0.5,
+        at_least_one: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.smoothing = smoothing
+        self.alpha_labeled = alpha_labeled
+        self.alpha_unlabeled = alpha_unlabeled
+        self.weights = weights
+        self.sigma = sigma
+        self.neighbors = neighbors
+        self.propagation_solver = propagation_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.threshold = threshold
+        self.at_least_one = at_least_one
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unsupported: Any
+    ) -> SemiSupervisedMLkNN:
+        """Propagate the labels over the graph of X and count hard labels among neighbours.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            With ``neighbors="precomputed"``: distances (n_samples, n_samples).
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
+            0/1, a row of -1 is unlabelled; or classes, -1 is unlabelled.
+        graph : sparse matrix of shape (n_samples, n_samples), optional
+            Symmetric graph to propagate over instead of the neighbour graph; ML-kNN still counts the
+            neighbours of X.
+        alpha : float or array-like of shape (n_samples,), optional
+            Replaces ``alpha_labeled`` and ``alpha_unlabeled``.
+        labeled : array-like of shape (n_samples,), bool, optional
+            The labelled rows; for sparse y, which cannot hold rows of -1 cheaply.
+        **unsupported
+            Refused with a sentence; ``sample_weight`` is not supported.
+
+        Returns
+        -------
+        SemiSupervisedMLkNN
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            For labels against the rule, a graph that is not symmetric, parameters out of range, or
+            non-finite X.
+        TypeError
+            For ``sample_weight``.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            If the propagation did not reach ``tol``.
+        """
+        refuse(self, unsupported, _ADVICE)
+        rows = self._read_training_rows(X)
+        n_samples = rows.shape[0]
+        labels = check_labels(y, n_samples=n_samples, labeled=labeled)
+        _refuse_one_sample(self, n_samples)
+        k = clip_neighbors(self, n_samples - 1)
+        squared, indices = self._training_neighbors(rows, k)
+        if graph is None:
+            W = graph_of_lists(squared, indices, weights=self.weights, sigma=self.sigma, n_jobs=self.n_jobs)
+        else:
+            W = check_graph(graph, "graph", n_samples=n_samples)
+        result = propagate_labels(self, W, labels, alpha)
+        hard = (result.F > 0.5).astype(np.intp)
+        self._learn(rows, hard, indices, labels)
+        self.n_neighbors_ = k
+        self.label_distributions_ = result.F
+        self.transduction_ = hard if self._is_multi_label() else self.classes_[np.argmax(result.F, axis=1)]
+        self.n_iter_ = result.n_iter
+        self.residual_ = result.residual
+        self.n_unreached_ = result.n_unreached
+        self.propagation_solver_ = result.solver
+        return self

@@ -49,6 +49,8 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
     ------
     ValueError
         Not 2-D, not numeric, non-finite, or a magnitude above 1e150.
+    TypeError
+        An entry that is no number at all, such as a dict.
     """
     if isinstance(X, np.ma.MaskedArray):
         raise ValueError(f"{name} is a masked array; fill or drop its masked entries first.")
@@ -66,15 +68,16 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
     rows = np.asarray(X)
     if rows.ndim != 2:
         raise ValueError(
-            f"{name} must be a 2-D array of shape (n_samples, n_features), got {rows.ndim} dimension(s); "
-            "use X.reshape(-1, 1) for one feature or X.reshape(1, -1) for one sample."
+            f"{name} must be a 2-D array of shape (n_samples, n_features), got {rows.ndim} dimension(s). "
+            "Reshape your data: X.reshape(-1, 1) for one feature or X.reshape(1, -1) for one sample."
         )
     if np.issubdtype(rows.dtype, np.complexfloating):
         raise ValueError(f"Complex data not supported: {name} has dtype {rows.dtype}; pass real numbers.")
     try:
         rows = np.ascontiguousarray(rows, dtype=_float_type(rows.dtype, dtype))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers only: {error}; encode text and categories first.") from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name} must hold numbers only: {error}; encode text and categories first.") from None
     _check_finite(rows, name)
     return rows
 

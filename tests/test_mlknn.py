@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nmlsdr import _reference, mlknn
+from nmlsdr import MLkNN, _reference, metrics, mlknn
+from nmlsdr.datasets import load_mulan
 from nmlsdr.graph import kneighbors
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -228,3 +229,31 @@ def test_authors_program_on_tied_distances():
     inputs, oracle = np.load(GOLDEN / "tie_inputs.npz"), np.load(GOLDEN / "zhang_ties_k5_s1.npz")
     np.testing.assert_array_equal(kneighbors(inputs["Xtrain"], 5)[1], oracle["nb"])
     assert_reproduces(oracle, inputs["Xtrain"], inputs["Ytrain"], inputs["Xtest"], k=5, s=1.0)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("standardized", [0, 1])
+def test_authors_program_on_emotions(standardized, shared):
+    oracle = np.load(shared / "oracles" / "mlknn" / f"zhang_emotions_std{standardized}.npz")
+    folder = shared / "data" / "emotions"
+    files = (folder / f"emotions-{side}.arff.gz" for side in ("train", "test"))
+    train, test = (load_mulan(file, folder / "emotions.xml") for file in files)
+    rows, queries = train.data, test.data
+    if standardized:
+        mean, scale = rows.mean(axis=0), rows.std(axis=0, ddof=1)
+        rows, queries = (rows - mean) / scale, (queries - mean) / scale
+    k, s = int(oracle["k"][0, 0]), float(oracle["s"][0, 0])
+    assert_reproduces(oracle, rows, train.target, queries, k=k, s=s)
+    # and the estimator is the same program
+    model = MLkNN(k, smoothing=s).fit(rows, train.target)
+    scores = model.predict_proba(queries)
+    assert_same_bits(scores, oracle["Outputs"])
+    assert_same_bits(model.predict(queries), oracle["Pre"])
+    # its seven measures: [HL, RL, OE, Cov, AP, MaF1, MiF1], Cov with -1 for a row without labels
+    truth = test.target
+    measured = [
+        metrics.hamming_loss(truth, scores), metrics.ranking_loss(truth, scores), metrics.one_error(truth, scores),
+        metrics.coverage(truth, scores, empty=-1), metrics.average_precision(truth, scores),
+        metrics.macro_f1(truth, scores), metrics.micro_f1(truth, scores),
+    ]  # fmt: skip
+    np.testing.assert_allclose(measured, oracle["metrics"][0], rtol=1e-13)

@@ -332,8 +332,8 @@ def _read(name: str, max_bytes: int) -> tuple[dict[str, Any], dict[str, np.ndarr
                 arrays = {key.removesuffix(".npy"): _member(archive, info) for key, info in members.items()}
         except ModelFileError:
             raise
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, KeyError) as error:
-            # zipfile says RuntimeError for an encrypted member.
+        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError, KeyError) as error:
+            # zipfile says RuntimeError for an encrypted member and OSError for an offset before the file.
             raise ModelFileError(f"The model file {name!r} is damaged ({_first_line(error)}); make it again.") from None
     if header.get("checksum") != _checksum(header, arrays):
         raise ModelFileError(f"The model file {name!r} is damaged: its checksum does not match; make it again.")

@@ -17,7 +17,8 @@ class Field:
     """One fitted attribute: its kind, its shape in letters, and whether it may be missing.
 
     Kinds: ``count`` (an integer; a letter names it), ``number``, ``text``, ``array``, ``rows`` (an array or a
-    CSR matrix), ``names`` (text), ``classes`` (an array, or a list of one array a label).
+    CSR matrix), ``names`` (text), ``classes`` (an array, or a list of one array a label), ``targets`` (one value a row,
+    or one a row and label).
     """
 
     kind: str
@@ -37,19 +38,31 @@ _SEEN = {"n_features_in_": _count("D"), "feature_names_in_": Field("names", ("D"
 _LABELS = {"classes_": Field("classes", ("C",)), "label_names_in_": Field("names", ("C",), True)}
 _PROJECTION = {
     **_SEEN,
+    **_LABELS,
     "components_": _array("d", "D"),
     "eigenvalues_": _array("d"),
+    "effective_rank_": _count(),
     "mean_": _array("D"),
 }
 _PROPAGATION = {
     "label_distributions_": _array("n", "C"),
-    "transduction_": _array("n", "C"),
-    "label_flips_": _array("n", "C"),
-    "n_neighbors_": _count(),
+    "transduction_": Field("targets", ("n", "C")),
     "n_iter_": _count(),
     "residual_": Field("number"),
     "n_unreached_": _count(),
     "propagation_solver_": Field("text"),
+}
+_GRAPH = {"n_neighbors_": _count("k")}
+_COUNTS = {
+    **_SEEN,
+    **_LABELS,
+    **_GRAPH,
+    "training_rows_": Field("rows", ("n", "D"), True),  # None with neighbors="precomputed"
+    "training_labels_": _array("n", "C"),
+    "prior_": _array("C"),
+    "present_": _array("C", "k+1"),
+    "absent_": _array("C", "k+1"),
+    "posterior_": _array("C", "k+1"),
 }
 
 #: Class name -> attribute -> field.
@@ -63,6 +76,8 @@ table: dict[str, dict[str, Field]] = {
     },
     "MaxAbsScaler": {**_SEEN, "max_abs_": _array("D"), "scale_": _array("D"), "n_samples_seen_": Field("number")},
     "Normalizer": {**_SEEN},
+    "MLkNN": {**_COUNTS, "labeled_rows_": _array("n")},
+    "SemiSupervisedMLkNN": {**_COUNTS, **_PROPAGATION},
 }
 
 

@@ -36,6 +36,7 @@ __all__ = ["Model", "ModelFileError", "load_model", "open_model", "save_model"]
 _FORMAT = "nmlsdr-model"
 _FORMAT_VERSION = 1
 _HEADER_BYTES = 256 << 20  # a million names of features fit
+_ARRAYS = ("array", "rows", "classes", "targets")  # kinds of fields that are stored as arrays
 _KINDS = "biufU"  # dtype kinds that need no pickle: flags, integers, floats, text
 
 
@@ -254,15 +255,15 @@ def _value_out(what: str, value: Any, field: _model_table.Field, arrays: dict[st
         kind = "array" if isinstance(value, sparse.sparray) else "matrix"
         parts = [_array_out(what, part, arrays) for part in (value.data, value.indices, value.indptr)]
         return {"csr": kind, "shape": [int(size) for size in value.shape], "parts": parts}
-    if field.kind in ("array", "rows", "classes") or (field.kind == "number" and isinstance(value, np.generic)):
+    if field.kind in ("classes", "targets") and np.asarray(value).dtype.kind == "O":
+        return {"objects": _names_out(what, value)}
+    if field.kind in _ARRAYS or (field.kind == "number" and isinstance(value, np.generic)):
         return _array_out(what, value, arrays)
     return _parameter_out(what, value)
 
 
 def _array_out(what: str, value: Any, arrays: dict[str, np.ndarray]) -> str:
     array = np.asarray(value)
-    if array.dtype == object and all(isinstance(item, str) for item in array.flat):
-        array = array.astype(str)
     if array.dtype.kind not in _KINDS:
         raise ModelFileError(f"{what} holds {array.dtype}, and a model file holds only flags, numbers and text.")
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
@@ -418,7 +419,7 @@ def _node_in(node: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
 def _value_in(stored: Any, field: _model_table.Field, arrays: Mapping[str, np.ndarray]) -> Any:
     if field.kind == "names":
         return np.array(_text_list(stored), dtype=object)
-    if field.kind == "classes" and isinstance(stored, dict):
+    if field.kind == "classes" and isinstance(stored, dict) and "list" in stored:
         return [arrays[name] for name in stored["list"]]
     if field.kind == "rows" and isinstance(stored, dict):
         make = {"array": sparse.csr_array, "matrix": sparse.csr_matrix}[stored["csr"]]
@@ -426,9 +427,11 @@ def _value_in(stored: Any, field: _model_table.Field, arrays: Mapping[str, np.nd
         matrix = make((data, indices, indptr), shape=tuple(stored["shape"]))
         matrix.check_format(full_check=True)
         return matrix
-    if field.kind in ("array", "rows", "classes") or (field.kind == "number" and isinstance(stored, str)):
+    if field.kind in ("classes", "targets") and isinstance(stored, dict):
+        return np.array(_text_list(stored["objects"]), dtype=object)
+    if field.kind in _ARRAYS or (field.kind == "number" and isinstance(stored, str)):
         array = arrays[stored]
-        if array.dtype.kind == "U" and field.kind != "classes":
+        if array.dtype.kind == "U" and field.kind not in ("classes", "targets"):
             raise TypeError(stored)
         return array[()] if array.ndim == 0 else array
     expected: Any = {"count": int, "number": int | float, "text": str}[field.kind]
@@ -445,7 +448,7 @@ def _bind(what: str, value: Any, field: _model_table.Field, letters: dict[str, i
         sizes = (len(value),)
     else:
         sizes = tuple(getattr(value, "shape", ()))
-    agrees = len(sizes) == len(field.shape)
+    agrees = len(sizes) == len(field.shape) or (field.kind == "targets" and len(sizes) == 1)
     for letter, size in zip(field.shape, sizes, strict=False):
         more = letter.endswith("+1")
         agrees = agrees and letters.setdefault(letter.removesuffix("+1"), size - more) == size - more

@@ -30,10 +30,10 @@ def check_count(value: Any, name: str, *, least: int = 1) -> int:
 
 def check_real(value: Any, name: str, low: float, high: float, *, low_open: bool = False) -> float:
     """A finite number in [low, high], or in (low, high] with ``low_open``."""
-    good = isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and low <= value <= high
-    if not good or (low_open and value == low) or not np.isfinite(value):
+    number = float(value) if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) else np.nan
+    if not (np.isfinite(number) and low <= number <= high) or (low_open and number == low):
         raise ValueError(f"{name} must be a number in {'(' if low_open else '['}{low:g}, {high:g}], got {value!r}.")
-    return float(value)
+    return number
 
 
 # ---------------------------------------------------------------- rows of features

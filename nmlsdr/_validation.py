@@ -355,7 +355,7 @@ def _refuse_row(row_values: np.ndarray, row: int, coded: bool, name: str) -> Non
             "a row is unlabelled as a whole (all -1) or holds 0/1 only."
         )
     wrong = row_values[(row_values != 0) & (row_values != 1)][0]
-    raise ValueError(f"{name} must hold 0, 1 or rows of -1, got {wrong!r} in row {row}; threshold or encode it first.")
+    raise ValueError(f"{name} must hold 0, 1 or rows of -1, got {wrong} in row {row}; threshold or encode it first.")
 
 
 def _single_labels(values: np.ndarray, mask: np.ndarray | None, name: str) -> Labels:
@@ -369,7 +369,7 @@ def _single_labels(values: np.ndarray, mask: np.ndarray | None, name: str) -> La
         if (values[kept] != np.floor(values[kept])).any():
             row = int(np.argmax((values != np.floor(values)) & kept))
             raise ValueError(
-                f"Unknown label type: continuous, {name} is {values[row]!r} in row {row}; give class labels."
+                f"Unknown label type: continuous, {name} is {values[row]} in row {row}; give class labels."
             )
     unlabelled = _is_minus_one(values, name) if mask is None else ~mask
     _refuse_no_labels(~unlabelled, name)

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import validate_data
@@ -14,7 +15,15 @@ from .._validation import Labels, check_alpha, check_count, check_rows
 from ..graph import choose_proposed, squared_neighbors
 from ..propagation import Propagation, propagate
 
-__all__ = ["clip_neighbors", "neighbors_of_queries", "neighbors_of_rows", "propagate_labels", "read_rows", "refuse"]
+__all__ = [
+    "as_attribute",
+    "clip_neighbors",
+    "neighbors_of_queries",
+    "neighbors_of_rows",
+    "propagate_labels",
+    "read_rows",
+    "refuse",
+]
 
 
 def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -28,6 +37,14 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
             )
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     return rows
+
+
+def as_attribute(rows: Any) -> Any:
+    """Sparse rows in the interface that scikit-learn's ``sparse_interface`` (from 1.9) asks for; no copy."""
+    interface = sklearn.get_config().get("sparse_interface")
+    if interface is None or not sparse.issparse(rows):
+        return rows
+    return sparse.csr_array(rows) if interface == "sparray" else sparse.csr_matrix(rows)
 
 
 def refuse(estimator: Any, unknown: dict[str, Any], advice: dict[str, str]) -> None:
@@ -65,7 +82,7 @@ def neighbors_of_rows(estimator: Any, rows: Any, k: int) -> tuple[np.ndarray, np
             'neighbors must be "exact" or a transformer whose fit_transform gives a CSR matrix of distances, '
             f"got {neighbors!r}."
         )
-    estimator.neighbors_ = clone(neighbors)
+    estimator.neighbors_ = clone(neighbors, safe=False)  # a plug-in need not be one of scikit-learn's estimators
     return choose_proposed(rows, estimator.neighbors_.fit_transform(rows), k, n_jobs=estimator.n_jobs)
 
 

@@ -12,7 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from .. import mlknn
 from .._validation import Labels, check_graph, check_labels, check_real
 from ..graph import choose_stored, graph_of_lists
-from ._base import clip_neighbors, neighbors_of_queries, neighbors_of_rows, propagate_labels, read_rows, refuse
+from ._base import (
+    as_attribute,
+    clip_neighbors,
+    neighbors_of_queries,
+    neighbors_of_rows,
+    propagate_labels,
+    read_rows,
+    refuse,
+)
 
 __all__ = ["MLkNN", "SemiSupervisedMLkNN"]
 
@@ -55,7 +63,7 @@ class _NeighborLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _learn(self, rows: Any, Y: np.ndarray, indices: np.ndarray, labels: Labels) -> None:
         table = mlknn.fit_posterior(Y, indices, smoothing=self.smoothing, n_jobs=self.n_jobs)
-        self.training_rows_ = None if self._is_precomputed() else rows
+        self.training_rows_ = None if self._is_precomputed() else as_attribute(rows)
         self.training_labels_ = mlknn.binary_labels(Y)
         self.prior_ = table.prior
         self.present_ = table.present

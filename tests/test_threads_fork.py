@@ -1,0 +1,87 @@
+"""Threads and forks: many Python threads at once leave the process as it was, and a forked child does not hang."""
+
+import multiprocessing
+import threading
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from test_sklearn_contract import ESTIMATORS, assert_same, draw, every_estimator, make, outcome
+from threadpoolctl import threadpool_info, threadpool_limits
+
+N_THREADS = 8
+
+
+def limits():
+    """File of every BLAS and OpenMP library that is loaded -> its number of threads."""
+    return {pool["filepath"]: pool["num_threads"] for pool in threadpool_info()}
+
+
+@every_estimator
+@pytest.mark.parametrize("outer", [None, 1], ids=["as is", "limited by the caller"])
+def test_threads_fit_and_transform_at_once(name, outer):
+    """Eight threads, shared data: every answer is the serial one, and the limits are afterwards what they were."""
+    X, Y = draw(n=150)
+    for array in (X, Y):
+        array.flags.writeable = False
+    prototype = make(name, n_jobs=2)
+    expected = outcome(clone(prototype).fit(X, Y), X)  # and every library is loaded from here on
+    found, errors, gate = [], [], threading.Barrier(N_THREADS)
+
+    def work():
+        try:
+            gate.wait(timeout=60)
+            for _ in range(3):
+                found.append(outcome(clone(prototype).fit(X, Y), X))
+        except Exception as error:  # reported by the main thread
+            errors.append(error)
+
+    with threadpool_limits(limits=outer):
+        before = limits()
+        workers = [threading.Thread(target=work) for _ in range(N_THREADS)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert limits() == before
+    assert not errors, errors
+    assert len(found) == 3 * N_THREADS
+    for answer in found:
+        assert_same(answer, expected)
+
+
+def _fit_everything(X, Y):
+    return {name: outcome(make(name, n_jobs=2).fit(X, Y), X) for name in ESTIMATORS}
+
+
+def _child(pipe, X, Y):
+    pipe.send(_fit_everything(X, Y))
+    pipe.close()
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork")
+# Python 3.12 warns of any fork in a process with threads; libgomp's workers are threads.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_forked_child_does_not_hang():
+    """The parent has run OpenMP teams, which a forked child cannot use: it runs on one thread and gives the same."""
+    X, Y = draw(n=150)
+    expected = _fit_everything(X, Y)
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_child, args=(theirs, X, Y))
+    child.start()
+    theirs.close()
+    try:
+        assert ours.poll(120), "the forked child hangs"
+        found = ours.recv()
+        child.join(30)
+        assert child.exitcode == 0
+    finally:
+        if child.is_alive():
+            child.kill()
+            child.join()
+    for name, answer in expected.items():
+        assert_same(found[name], answer)
+    # and the parent still runs its teams
+    for name, answer in _fit_everything(X, Y).items():
+        np.testing.assert_array_equal(answer, expected[name])

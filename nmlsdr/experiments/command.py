@@ -1,0 +1,206 @@
+"""``nmlsdr reproduce``: run the article's experiments, or go on with a run that was cut short."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import difflib
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from .benchmarks import benchmarks_section
+from .case_study import case_study_section
+from .cell import run_cell
+from .methods import find_method
+from .protocol import STUDIES, TEN_SETS, Study, cells_of, fingerprint
+from .report import write_report
+from .results import Results, collect
+from .runner import Progress, clock, run_cells
+from .section import Section
+from .store import CellKey, RecordStore, StoreError
+from .toy import toy_section
+
+__all__ = ["add_arguments", "run"]
+
+OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+FOLDERS = {"corel16k001": "Corel", "tmc2007-500": "Tmc2007"}  # data sets whose folder has another name
+SECTIONS: dict[str, Callable[..., Section]] = {
+    "toy": toy_section,
+    "benchmarks": benchmarks_section,
+    "case-study": case_study_section,
+}
+SHOWN = {"toy": ("toy", "toy-agreement"), "case-study": ("case-study-counts", "case-study")}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``nmlsdr reproduce``."""
+    parser.add_argument("study", choices=[*STUDIES, "all"], help="which of the article's experiments")
+    parser.add_argument("--size", choices=["small", "full"], default="full",
+                        help="small: a reduced run that shows that everything works (default: full)")  # fmt: skip
+    parser.add_argument("--seeds", type=_positive, default=10, metavar="N", help="seeds 0 to N - 1 (default: 10)")
+    parser.add_argument("--datasets", nargs="+", metavar="NAME", help="some of the benchmark data sets (default: all)")
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help="some of the methods (default: all)")
+    parser.add_argument("--jobs", type=_positive, metavar="J", help="cells at the same time (default: all cores)")
+    parser.add_argument("--data-home", metavar="DIR", help="folder of the benchmark files (default: NMLSDR_DATA)")
+    parser.add_argument("--out", default="nmlsdr-reproduce", metavar="DIR",
+                        help="folder for records, tables, figures and report; a second start goes on there "
+                             "(default: ./nmlsdr-reproduce)")  # fmt: skip
+    parser.add_argument("--force-new", action="store_true", help="set the records of --out aside and begin anew")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the studies that the arguments name.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        From a parser that `add_arguments` prepared.
+
+    Returns
+    -------
+    int
+        0; 1 if a cell failed; 2 for bad input; 130 if interrupted. Messages go to stderr, tables to stdout.
+    """
+    try:
+        return _run(args)
+    except (ValueError, OSError, ImportError) as error:  # StoreError and DataFileError are ValueErrors
+        print(f"nmlsdr reproduce: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print(f"\nInterrupted; the finished cells are in {args.out}, and the same command goes on.", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _run(args: argparse.Namespace) -> int:
+    studies = list(STUDIES.values()) if args.study == "all" else [STUDIES[args.study]]
+    datasets = None if args.datasets is None else tuple(dict.fromkeys(map(find_dataset, args.datasets)))
+    if datasets is not None and args.study not in ("benchmarks", "all"):
+        raise ValueError(f"--datasets is for benchmarks; {args.study} has one data set of its own, so leave it out.")
+    methods = None if args.methods is None else tuple(dict.fromkeys(map(find_method, args.methods)))
+    jobs = args.jobs or joblib.cpu_count()
+    start = time.monotonic()
+    command = _command(args)
+    progress = Progress()
+    with RecordStore(args.out, command=command) as store:
+        for note in store.notes:
+            print(f"nmlsdr reproduce: {note}", file=sys.stderr)
+        if args.force_new and (aside := store.set_aside()):
+            print(f"The earlier records are now in {aside.name}.", file=sys.stderr)
+        cells = [
+            key
+            for study in studies
+            for key in cells_of(
+                study,
+                seeds=args.seeds,
+                datasets=datasets if study.name == "benchmarks" else None,
+                methods=methods,
+            )
+        ]
+        marks = _fingerprints(cells, args.size, args.data_home)
+        _check_fingerprints(store, marks)
+        work = partial(_work, size=args.size, data_home=args.data_home, marks=marks)
+        try:
+            run_cells(cells, work, store, jobs=jobs, progress=progress)
+        except KeyboardInterrupt:
+            progress.interrupt()
+            raise
+        failed = [key for key in cells if not store.finished(key)]
+        page = _report(store, command, {study.name for study in studies})
+    print(f"\n{len(cells)} cells, {len(failed)} failed, {clock(time.monotonic() - start)} wall time; report: {page}")
+    return FAILED if failed else OK
+
+
+def _work(key: CellKey, *, size: str, data_home: str | None, marks: dict[tuple[str, str], str]) -> dict[str, Any]:
+    return run_cell(key, size=size, data_home=data_home, fingerprint=marks[key[:2]])
+
+
+def find_dataset(name: str) -> str:
+    """A benchmark data set by name, in any case, or by the name of its folder.
+
+    Examples
+    --------
+    >>> find_dataset("tmc2007-500"), find_dataset("BIRDS")
+    ('Tmc2007', 'Birds')
+    """
+    known = {dataset.lower(): dataset for dataset in TEN_SETS} | FOLDERS
+    found = known.get(name.strip().lower())
+    if found is None:
+        near = difflib.get_close_matches(name.strip().lower(), known, n=1)
+        hint = f"did you mean {known[near[0]]}?" if near else "choose one of " + ", ".join(TEN_SETS) + "."
+        raise ValueError(f"There is no data set named {name!r}; {hint}")
+    return found
+
+
+def _fingerprints(cells: list[CellKey], size: str, data_home: str | None) -> dict[tuple[str, str], str]:
+    """The fingerprint of each (study, data set); reads the files, so a missing one is told before any work."""
+    pairs = dict.fromkeys(key[:2] for key in cells)
+    return {pair: fingerprint(STUDIES[pair[0]], pair[1], size, data_home) for pair in pairs}
+
+
+def _check_fingerprints(store: RecordStore, marks: dict[tuple[str, str], str]) -> None:
+    for key, record in store.records.items():
+        mark = marks.get(key[:2])
+        if mark is not None and record.get("fingerprint", mark) != mark:
+            raise StoreError(
+                f"The records of {key.study}/{key.dataset} in {store.folder} were made with other settings, data or "
+                "versions; choose another --out, or --force-new to set them aside and begin anew."
+            )
+
+
+def _report(store: RecordStore, command: str, asked: set[str]) -> Path:
+    """Write the report of every study in the store and print the tables of those asked for."""
+    sections = []
+    for study in STUDIES.values():
+        results = collect(study, store.records)
+        if results is None:
+            continue
+        section = SECTIONS[study.name](results, size=_size(study, store))
+        section.settings = _settings(study, results)
+        sections.append(section)
+        if study.name in asked:
+            _print(section)
+    return write_report(store.folder, sections, store.records, command=command)
+
+
+def _size(study: Study, store: RecordStore) -> str:
+    sizes = {record.get("size", "full") for key, record in store.records.items() if key.study == study.name}
+    return "full" if sizes == {"full"} else "small"
+
+
+def _settings(study: Study, results: Results) -> dict[str, Any]:
+    settings = dataclasses.asdict(study)
+    settings.update(datasets=results.datasets, methods=results.methods, seeds=results.n_seeds)
+    return settings
+
+
+def _print(section: Section) -> None:
+    print(f"\n{section.title}\n")
+    shown = SHOWN.get(section.name)
+    for table in section.tables:
+        if table.rows and (shown is None or table.name in shown) and not table.name.endswith("-differences"):
+            print(table.to_text() + "\n")
+    for text, holds in section.claims:
+        print(f"{'yes' if holds else 'NO ':3s}  {text}")
+
+
+def _command(args: argparse.Namespace) -> str:
+    """The command that gives this run, without what only concerns this machine."""
+    words = ["nmlsdr", "reproduce", args.study, "--size", args.size, "--seeds", str(args.seeds)]
+    for option in ("datasets", "methods"):
+        if getattr(args, option):
+            words += [f"--{option}", *getattr(args, option)]
+    return shlex.join(words)
+
+
+def _positive(text: str) -> int:
+    value = int(text) if text.strip().lstrip("+").isdigit() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return value

@@ -1,0 +1,160 @@
+"""The pictures: embeddings, mean Wilcoxon scores, critical differences, differences to the article.
+
+Every function returns a matplotlib Figure made without pyplot, so nothing global is touched and no display is needed.
+Colours are Okabe and Ito's, told apart by the colour-blind; markers repeat what colours say.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .statistics import undistinguished_groups
+
+__all__ = ["bars", "critical_differences", "difference_maps", "embeddings", "image_bytes"]
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+
+
+def _figure(width: float, height: float) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def image_bytes(figure: Any, kind: str) -> bytes:
+    """A figure as "png" or "svg", the same bytes for the same figure (no dates, fixed identifiers)."""
+    import matplotlib
+
+    out = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "nmlsdr"}):
+        metadata = {"Date": None} if kind == "svg" else {"Software": None}
+        figure.savefig(out, format=kind, dpi=110, metadata=metadata)
+    return out.getvalue()
+
+
+def embeddings(panels: Sequence[tuple[str, NDArray[Any], Sequence[tuple[str, NDArray[np.bool_]]]]]) -> Any:
+    """Scatter plots of embeddings in two or three dimensions, two panels a row.
+
+    Parameters
+    ----------
+    panels : sequence of (title, points, groups)
+        Points (n, 2) or (n, 3); groups are (name, which rows), drawn in order.
+    """
+    three = panels[0][1].shape[1] == 3
+    rows = (len(panels) + 1) // 2
+    figure = _figure(9.0, 4.2 * rows)
+    for number, (title, points, groups) in enumerate(panels, start=1):
+        axes = figure.add_subplot(rows, 2, number, **({"projection": "3d"} if three else {}))
+        shown = np.zeros(points.shape[0], dtype=bool)
+        for index, (name, rows_in_group) in enumerate(groups):
+            shown |= rows_in_group
+            axes.scatter(
+                *points[rows_in_group].T, s=7, alpha=0.6, linewidths=0, label=name,
+                color=COLORS[index % len(COLORS)], marker=MARKERS[index % len(MARKERS)],
+            )  # fmt: skip
+        axes.set_title(title, fontsize=10)
+        for side, values in zip("xyz", points[shown].T, strict=False):
+            low, high = np.quantile(values, [0.002, 0.998])  # a few far points would squeeze all others
+            margin = 0.05 * (high - low) or 1.0
+            getattr(axes, f"set_{side}lim")(low - margin, high + margin)
+            getattr(axes, f"set_{side}label")(f"component {'xyz'.index(side) + 1}", fontsize=8)
+        axes.tick_params(labelsize=7)
+        axes.legend(fontsize=7, markerscale=2, loc="upper right")
+        if three:
+            axes.view_init(elev=25, azim=-135)
+    return figure
+
+
+def bars(names: Sequence[str], ours: ArrayLike, printed: ArrayLike, *, label: str) -> Any:
+    """Horizontal bars, the best on top: ours and the article's."""
+    first, second = np.asarray(ours, dtype=float), np.asarray(printed, dtype=float)
+    order = np.argsort(first, kind="stable")
+    figure = _figure(7.5, 0.45 * len(names) + 1.0)
+    axes = figure.add_subplot()
+    place = np.arange(len(names))
+    for values, shift, color, text in ((first, 0.2, COLORS[0], "ours"), (second, -0.2, "#999999", "article")):
+        drawn = axes.barh(place + shift, values[order], height=0.38, color=color, label=text)
+        axes.bar_label(drawn, fmt="%.2f", fontsize=8, padding=2)
+    axes.set_yticks(place, [names[j] for j in order])
+    axes.set_xlabel(label)
+    axes.set_xlim(0, len(names) - 0.2)
+    axes.legend(loc="lower right")
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def critical_differences(panels: Sequence[tuple[str, Sequence[str], ArrayLike, float]]) -> Any:
+    """Critical-difference diagrams (Demsar 2006), one below the other.
+
+    Parameters
+    ----------
+    panels : sequence of (title, names, average ranks, critical difference)
+        Methods joined by a bar are not told apart by Nemenyi's test.
+    """
+    from matplotlib.axes import Axes
+
+    figure = _figure(8.0, 2.15 * len(panels))
+    for number, (title, names, ranks, difference) in enumerate(panels, start=1):
+        axes: Axes = figure.add_subplot(len(panels), 1, number)
+        _critical_difference(axes, title, names, np.asarray(ranks, dtype=float), difference)
+    return figure
+
+
+def _critical_difference(axes: Any, title: str, names: Sequence[str], ranks: NDArray[Any], difference: float) -> None:
+    k = len(names)
+    order = np.argsort(ranks, kind="stable")
+    ranks, names = ranks[order], [names[j] for j in order]
+    half = (k + 1) // 2
+    axes.set_xlim(1 - 0.28 * k, k + 0.28 * k)
+    axes.axis("off")
+    axes.plot([1, k], [0, 0], color="black", linewidth=1)
+    for rank in range(1, k + 1):
+        axes.plot([rank, rank], [0, 0.12], color="black", linewidth=1)
+        axes.text(rank, 0.2, str(rank), ha="center", va="bottom", fontsize=8)
+    axes.plot([1, 1 + difference], [1.1, 1.1], color="black", linewidth=2)
+    axes.text(1 + difference / 2, 1.15, f"CD = {difference:.2f}", ha="center", va="bottom", fontsize=8)
+    axes.text(k, 1.1, title, ha="right", va="bottom", fontsize=10, fontweight="bold")
+    groups = undistinguished_groups(ranks, difference)
+    top = -0.25 * (len(groups) + 1)
+    for level, (first, last) in enumerate(groups, start=1):
+        axes.plot([ranks[first] - 0.05, ranks[last] + 0.05], [-0.25 * level] * 2, color=COLORS[1], linewidth=3)
+    for index, (name, rank) in enumerate(zip(names, ranks, strict=True)):
+        left = index < half
+        height = top - 0.33 * (index if left else k - 1 - index)
+        end = 1 - 0.04 * k if left else k + 0.04 * k
+        axes.plot([rank, rank, end], [0, height, height], color="#555555", linewidth=0.8)
+        text = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
+        axes.text(end + (-0.1 if left else 0.1), height, text, ha="right" if left else "left", va="center", fontsize=8)
+    axes.set_ylim(top - 0.33 * half, 1.7)
+
+
+def difference_maps(
+    panels: Sequence[tuple[str, NDArray[Any]]], rows: Sequence[str], columns: Sequence[str], *, limit: float = 0.05
+) -> Any:
+    """Maps of ours minus the article's, one panel a measure; the colour ends at `limit`."""
+    width = 3
+    n_rows = (len(panels) + width - 1) // width
+    figure = _figure(11.0, (0.28 * len(rows) + 1.1) * n_rows)
+    shown = None
+    for number, (title, values) in enumerate(panels, start=1):
+        axes = figure.add_subplot(n_rows, width, number)
+        shown = axes.imshow(values, cmap="RdBu", vmin=-limit, vmax=limit, aspect="auto")
+        axes.set_title(title, fontsize=10)
+        axes.set_xticks(np.arange(len(columns)), columns, rotation=90, fontsize=7)
+        axes.set_yticks(np.arange(len(rows)), rows if number % width == 1 else [""] * len(rows), fontsize=7)
+        for i, j in np.argwhere(np.abs(values) > 0.02):
+            light = abs(values[i, j]) > 0.7 * limit
+            axes.text(j, i, f"{1000 * values[i, j]:+.0f}", ha="center", va="center", fontsize=5,
+                      color="white" if light else "black")  # fmt: skip
+    bar = figure.colorbar(shown, ax=figure.axes, shrink=0.4, aspect=30, label="ours minus the article's")
+    bar.ax.tick_params(labelsize=7)
+    return figure

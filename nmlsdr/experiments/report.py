@@ -1,0 +1,179 @@
+"""Write what a run found: tables (CSV, LaTeX, Markdown), figures (PNG, SVG), and one page that a person can mail."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import io
+import json
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from .._output import replace_file
+from .figures import image_bytes
+from .section import Section
+from .store import CellKey
+from .tables import Table
+
+__all__ = ["write_report"]
+
+SHADES = (
+    ("d4down", "below by > .05"), ("d3down", "> .02"), ("d2down", "> .01"), ("d1down", "> .005"), ("d0", "within .005"),
+    ("d1up", "> .005"), ("d2up", "> .01"), ("d3up", "> .02"), ("d4up", "above by > .05"),
+)  # fmt: skip
+
+
+def write_report(
+    folder: Path, sections: list[Section], records: dict[CellKey, dict[str, Any]], *, command: str
+) -> Path:
+    """Write all files of a run; each appears whole or not at all.
+
+    Parameters
+    ----------
+    folder : Path
+        Gets ``tables/``, ``figures/``, ``times.csv``, ``report.md`` and ``report.html``.
+    sections : list of Section
+    records : dict of CellKey to record
+    command : str
+        Shown in the report.
+
+    Returns
+    -------
+    Path
+        The HTML page.
+    """
+    (folder / "tables").mkdir(exist_ok=True)
+    (folder / "figures").mkdir(exist_ok=True)
+    images: dict[str, bytes] = {}
+    for section in sections:
+        _write(folder / "tables" / f"{section.name}-cells.csv", section.raw)
+        for table in section.tables:
+            _write(folder / "tables" / f"{table.name}.csv", table.to_csv())
+            _write(folder / "tables" / f"{table.name}.tex", table.to_latex())
+        for name, (figure, _) in section.figures.items():
+            images[name] = image_bytes(figure, "png")
+            _write(folder / "figures" / f"{name}.png", images[name])
+            _write(folder / "figures" / f"{name}.svg", image_bytes(figure, "svg"))
+    _write(folder / "times.csv", _times(records))
+    made = _made(records, command)
+    _write(folder / "report.md", _markdown(sections, made))
+    page = folder / "report.html"
+    _write(page, _page(sections, images, made))
+    return page
+
+
+def _write(path: Path, content: str | bytes) -> None:
+    data = content.encode() if isinstance(content, str) else content
+    with replace_file(path) as file:
+        file.write(data)
+
+
+def _times(records: dict[CellKey, dict[str, Any]]) -> str:
+    """Seconds of every cell."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["study", "data set", "method", "seed", "embed", "classify"])
+    for key in sorted(records):
+        times = records[key]["times"]
+        writer.writerow([*key, *(f"{times[part]:.4f}" if part in times else "" for part in ("embed", "classify"))])
+    return out.getvalue()
+
+
+def _made(records: dict[CellKey, dict[str, Any]], command: str) -> list[tuple[str, str]]:
+    """How the numbers were made: command, versions, seeds, fingerprints."""
+    used = list(records.values())
+    versions = sorted(
+        {json.dumps(record.get("versions", {}), sort_keys=True) for record in used if "versions" in record}
+    )
+    seconds = sum(sum(record["times"].values()) for record in used)
+    said = [
+        ("Command", command),
+        (
+            "Cells",
+            f"{len(used)}, {sum(r['error'] is not None for r in used)} failed; {seconds:.0f} s of one core in all",
+        ),
+        ("Seeds", _seeds({key.seed for key in records})),
+        ("Versions", "; ".join(", ".join(f"{k} {v}" for k, v in json.loads(text).items()) for text in versions)),
+    ]
+    marks = sorted(
+        {(key.study, key.dataset, record["fingerprint"]) for key, record in records.items() if "fingerprint" in record}
+    )
+    said.append(("Fingerprints", ", ".join(f"{study}/{dataset} {mark}" for study, dataset, mark in marks)))
+    return said
+
+
+def _seeds(seeds: Iterable[int]) -> str:
+    known = sorted(seeds)
+    whole = known == list(range(len(known)))
+    return f"0 to {known[-1]}" if whole and len(known) > 1 else ", ".join(map(str, known))
+
+
+def _markdown(sections: list[Section], made: list[tuple[str, str]]) -> str:
+    lines = ["# The article's experiments, run again", "", "Written by `nmlsdr reproduce`; do not edit by hand.", ""]
+    for section in sections:
+        lines += [f"## {section.title}", "", *(line for text in section.paragraphs for line in (text, ""))]
+        lines += [f"- [{'x' if holds else ' '}] {text}" for text, holds in section.claims]
+        lines += [""] if section.claims else []
+        for table in section.tables:
+            lines += [_single_line(table).to_markdown()]
+        for name, (_, caption) in section.figures.items():
+            lines += [f"![{caption}](figures/{name}.png)", "", caption, ""]
+        lines += [f"- Failed: {text}" for text in section.failures]
+        lines += [""] if section.failures else []
+    lines += ["## How it was made", "", *(f"- {name}: {text}" for name, text in made)]
+    lines += [f"- Settings of {s.name}: `{json.dumps(s.settings)}`" for s in sections]
+    return "\n".join(lines) + "\n"
+
+
+def _single_line(table: Table) -> Table:
+    """The table with its small text on one line."""
+    rows = [
+        (name, [type(e)(e.text, e.beside.replace("\n", ", ").replace("|", ", "), e.bold, e.shade) for e in entries])
+        for name, entries in table.rows
+    ]
+    return Table(table.name, table.title, table.header, rows, table.note, table.rule_before)
+
+
+def _page(sections: list[Section], images: dict[str, bytes], made: list[tuple[str, str]]) -> str:
+    """The self-contained page: styles and pictures are inside, nothing is loaded."""
+    style = resources.files("nmlsdr.experiments").joinpath("report.css").read_text(encoding="utf-8")
+    links = "".join(f'<a href="#{s.name}">{html.escape(s.title)}</a>' for s in sections)
+    legend = "".join(f'<span class="{kind}">{text}</span>' for kind, text in SHADES)
+    body = [
+        "<h1>The article's experiments, run again</h1>",
+        f'<nav>{links}<a href="#made">How it was made</a></nav>',
+        f'<p class="legend">Ours against the article: {legend}</p>',
+    ]
+    for section in sections:
+        body += [f'<section><h2 id="{section.name}">{html.escape(section.title)}</h2>']
+        for text in section.paragraphs:
+            kind = ' class="simulated"' if text.startswith("SIMULATED") else ""
+            body.append(f"<p{kind}>{html.escape(text)}</p>")
+        if section.claims:
+            items = "".join(
+                f'<li class="{"yes" if ok else "no"}">{html.escape(text)}</li>' for text, ok in section.claims
+            )
+            body.append(f'<ul class="claims">{items}</ul>')
+        body += [table.to_html() for table in section.tables]
+        for name, (_, caption) in section.figures.items():
+            data = base64.b64encode(images[name]).decode()
+            text = html.escape(caption, quote=True)
+            body.append(
+                f'<figure><img alt="{text}" src="data:image/png;base64,{data}"><figcaption>{text}</figcaption></figure>'
+            )
+        if section.failures:
+            body.append("<h3>Failed cells</h3><pre>" + html.escape("\n".join(section.failures)) + "</pre>")
+        body.append("</section>")
+    settings = "\n".join(f"{s.name}: {json.dumps(s.settings)}" for s in sections)
+    body.append('<h2 id="made">How it was made</h2><table>')
+    body += [f'<tr><th>{name}</th><td class="long">{html.escape(text)}</td></tr>' for name, text in made]
+    body.append(f"</table><h3>Settings</h3><pre>{html.escape(settings)}</pre>")
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+        f'content="width=device-width"><title>nmlsdr reproduce</title><style>\n{style}</style></head>\n<body>\n'
+        + "\n".join(body)
+        + "\n</body></html>\n"
+    )

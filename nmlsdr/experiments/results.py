@@ -1,0 +1,132 @@
+"""From records to arrays: our results by data set, method, measure and seed, and the article's beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .protocol import METRICS, Study
+from .store import CellKey
+
+__all__ = ["Results", "article", "collect", "printed"]
+
+Floats = NDArray[np.float64]
+
+
+@cache
+def article() -> dict[str, Any]:
+    """What the article prints (``article.json``)."""
+    text = resources.files("nmlsdr.experiments").joinpath("article.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def printed(study: str, dataset: str, method: str) -> Floats:
+    """The article's seven values of a cell; NaN where it prints none."""
+    if study == "toy":
+        values = article()["toy"].get(method)
+    elif study == "benchmarks":
+        values = article()["benchmarks"].get(dataset, {}).get(method)
+    else:
+        values = article()["case_study"].get(method, {}).get("mean")
+    return np.full(len(METRICS), np.nan) if values is None else np.array(values)
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of one study.
+
+    Attributes
+    ----------
+    study : Study
+    datasets, methods : tuple of str
+        Those with at least one record.
+    values : ndarray (n_datasets, n_methods, n_metrics, n_seeds)
+        NaN where there is no result.
+    printed : ndarray (n_datasets, n_methods, n_metrics)
+        The article's values, NaN where it has none.
+    failures : list of str
+        One sentence for each failed cell.
+    """
+
+    study: Study
+    datasets: tuple[str, ...]
+    methods: tuple[str, ...]
+    values: Floats
+    printed: Floats
+    failures: list[str]
+
+    @property
+    def n_seeds(self) -> int:
+        return self.values.shape[-1]
+
+    @property
+    def mean(self) -> Floats:
+        """Means over the seeds that have a result."""
+        return _over_seeds(self.values, 1, lambda v: v.mean())
+
+    @property
+    def std(self) -> Floats:
+        """Standard deviations (n - 1) over the seeds; NaN below two."""
+        return _over_seeds(self.values, 2, lambda v: v.std(ddof=1))
+
+    @property
+    def difference(self) -> Floats:
+        """Our mean minus the printed value."""
+        return self.mean - self.printed
+
+    def within_two_std(self) -> NDArray[np.bool_]:
+        """Where the printed value is within two of our standard deviations of our mean.
+
+        The printed value has three decimals, so half of the last one is allowed in addition.
+        """
+        return np.abs(self.difference) <= 2.0 * self.std + 0.0005
+
+    def of(self, methods: Iterable[str]) -> Results:
+        """The same for some of the methods, in the order given; those without records are left out."""
+        chosen = tuple(method for method in methods if method in self.methods)
+        index = [self.methods.index(method) for method in chosen]
+        return Results(self.study, self.datasets, chosen, self.values[:, index], self.printed[:, index], self.failures)
+
+
+def _over_seeds(values: Floats, least: int, statistic: Any) -> Floats:
+    result = np.full(values.shape[:-1], np.nan)
+    for index in np.ndindex(result.shape):
+        known = values[index][~np.isnan(values[index])]
+        if known.size >= least:
+            result[index] = statistic(known)
+    return result
+
+
+def collect(study: Study, records: dict[CellKey, dict[str, Any]]) -> Results | None:
+    """Arrange the records of a study, in the article's order; None if there are none."""
+    mine = {key: record for key, record in records.items() if key.study == study.name}
+    if not mine:
+        return None
+    datasets = tuple(_in_order(study.datasets, {key.dataset for key in mine}))
+    methods = tuple(_in_order(study.methods, {key.method for key in mine}))
+    seeds = sorted({key.seed for key in mine})
+    values = np.full((len(datasets), len(methods), len(METRICS), len(seeds)), np.nan)
+    failures = []
+    for key in sorted(mine):
+        record = mine[key]
+        if record["error"] is not None:
+            failures.append(f"{key.dataset}, {key.method}, seed {key.seed}: {record['error']}")
+            continue
+        cell = [record["metrics"][name] for name in METRICS]
+        values[datasets.index(key.dataset), methods.index(key.method), :, seeds.index(key.seed)] = [
+            np.nan if value is None else value for value in cell
+        ]
+    beside = np.array([[printed(study.name, dataset, method) for method in methods] for dataset in datasets])
+    return Results(study, datasets, methods, values, beside, failures)
+
+
+def _in_order(known: tuple[str, ...], present: set[str]) -> list[str]:
+    return [name for name in known if name in present] + sorted(present - set(known))

@@ -1,0 +1,185 @@
+"""Run cells in parallel and record each as it finishes; a worker that dies takes only its own cell with it.
+
+joblib runs the cells, so its backends (loky by default, Dask, Ray) serve. Cells are handed out one at a time, so that
+after the death of a worker the cells that may have killed it are known: those handed out and not back. Each of them
+runs once more, alone, and is recorded as failed if its worker dies again; the rest goes on in fresh workers.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TextIO
+
+import joblib
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from .store import CellKey, RecordStore
+
+__all__ = ["Progress", "run_cells"]
+
+Record = dict[str, Any]
+Work = Callable[[CellKey], Record]
+
+
+def run_cells(
+    cells: Sequence[CellKey],
+    work: Work,
+    store: RecordStore,
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> None:
+    """Compute the cells that the store does not hold yet and append each record as it arrives.
+
+    Parameters
+    ----------
+    cells : sequence of CellKey
+    work : callable
+        From a cell to its record; called in worker processes if `jobs` is above 1.
+    store : RecordStore
+    jobs : int, default=1
+        Cells at the same time.
+    progress : Progress or None, default=None
+        Told of each record.
+
+    Notes
+    -----
+    A KeyboardInterrupt passes through: records that arrived are in the store, cells in flight are lost.
+    """
+    waiting = [key for key in cells if not store.finished(key)]
+    if progress is not None:
+        progress.start(waiting, len(cells) - len(waiting), jobs)
+
+    def record(result: Record) -> None:
+        store.append(result)
+        if progress is not None:
+            progress.advance(result)
+
+    if jobs == 1:
+        for key in waiting:
+            record(work(key))
+        return
+    suspects: list[CellKey] = []
+    while waiting or suspects:
+        if suspects:
+            key = suspects.pop(0)
+            if not _in_workers([key], work, record, jobs=2):
+                message = "the worker process died twice on this cell; it may need more memory"
+                record({**key._asdict(), "error": f"WorkerDied: {message}", "metrics": {}, "times": {}})
+            continue
+        done: set[CellKey] = set()
+        given: list[CellKey] = []
+
+        def note(result: Record, done: set[CellKey] = done) -> None:
+            record(result)
+            done.add(CellKey(result["study"], result["dataset"], result["method"], result["seed"]))
+
+        _in_workers(_noting(waiting, given), work, note, jobs=jobs)
+        suspects = [key for key in given if key not in done]
+        waiting = [key for key in waiting if key not in done and key not in suspects]
+
+
+def _noting(cells: Iterable[CellKey], given: list[CellKey]) -> Iterator[CellKey]:
+    """Hand out the cells and keep a list of those handed out."""
+    for key in cells:
+        given.append(key)
+        yield key
+
+
+def _in_workers(cells: Iterable[CellKey], work: Work, record: Callable[[Record], None], *, jobs: int) -> bool:
+    """Run the cells in worker processes; False if one of these died."""
+    parallel = joblib.Parallel(
+        n_jobs=jobs, batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered", max_nbytes=None
+    )
+    try:
+        for result in parallel(joblib.delayed(work)(key) for key in cells):
+            record(result)
+    except (TerminatedWorkerError, BrokenProcessPool):
+        return False
+    return True
+
+
+class Progress:
+    """Say how far a run is and how long it still takes: one changing line on a terminal, else a line now and then.
+
+    Parameters
+    ----------
+    stream : text file or None, default=None
+        None: standard error.
+    every : float, default=15
+        Seconds between lines where the stream is no terminal.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, every: float = 15.0) -> None:
+        self.stream = sys.stderr if stream is None else stream
+        self.every = every
+        self.terminal = self.stream.isatty()
+        self.waiting: list[CellKey] = []
+        self.failed = 0
+
+    def start(self, waiting: Sequence[CellKey], finished: int, jobs: int) -> None:
+        self.waiting = list(waiting)
+        self.total = len(waiting) + finished
+        self.jobs = jobs
+        self.spent: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        self.started = self.last_line = self.last_record = time.monotonic()
+        if finished and waiting:
+            self._say(f"{finished} of {self.total} cells are in the store already.\n")
+
+    def advance(self, record: Record) -> None:
+        key = CellKey(record["study"], record["dataset"], record["method"], record["seed"])
+        if key in self.waiting:
+            self.waiting.remove(key)
+        self.failed += record["error"] is not None
+        seconds = sum(record["times"].values())
+        for level in (key[:3], key[:2], ()):
+            self.spent[level].append(seconds)
+        now = time.monotonic()
+        last = not self.waiting
+        if not self.terminal and not last and now - self.last_line < self.every:
+            return
+        self.last_line = now
+        failed = f", {self.failed} failed" if self.failed else ""
+        left = "" if last else f", about {clock(self.remaining(now))} left"
+        done = f"{self.total - len(self.waiting)}/{self.total} cells"
+        text = f"{done}{failed}{left}  ({key.dataset}, {key.method}, seed {key.seed})"
+        if self.terminal:
+            self._say(f"\r\x1b[K{text}" + ("\n" if last else ""))
+        else:
+            self._say(text + "\n")
+
+    def interrupt(self) -> None:
+        """End a changing line."""
+        if self.terminal:
+            self._say("\n")
+
+    def remaining(self, now: float) -> float:
+        """Seconds left: each waiting cell costs what its like have cost, at the pace of this run so far."""
+        means = {level: sum(values) / len(values) for level, values in self.spent.items()}
+        ahead = sum(means.get(key[:3], means.get(key[:2], means[()])) for key in self.waiting)
+        behind = sum(self.spent[()])
+        if behind <= 0:
+            return 0.0
+        return ahead * (now - self.started) / behind
+
+    def _say(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds, or hours and minutes.
+
+    Examples
+    --------
+    >>> clock(75), clock(7500)
+    ('1:15', '2 h 05 min')
+    """
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02d}"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

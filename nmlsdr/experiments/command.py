@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import difflib
 import shlex
 import sys
 import time
@@ -15,11 +14,12 @@ from typing import Any
 
 import joblib
 
+from ..datasets import dataset_info
 from .benchmarks import benchmarks_section
 from .case_study import case_study_section
 from .cell import run_cell
 from .methods import find_method
-from .protocol import STUDIES, TEN_SETS, Study, cells_of, fingerprint
+from .protocol import STUDIES, Study, cells_of, fingerprint
 from .report import write_report
 from .results import Results, collect
 from .runner import Progress, clock, run_cells
@@ -30,7 +30,6 @@ from .toy import toy_section
 __all__ = ["add_arguments", "run"]
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-FOLDERS = {"corel16k001": "Corel", "tmc2007-500": "Tmc2007"}  # data sets whose folder has another name
 SECTIONS: dict[str, Callable[..., Section]] = {
     "toy": toy_section,
     "benchmarks": benchmarks_section,
@@ -129,13 +128,7 @@ def find_dataset(name: str) -> str:
     >>> find_dataset("tmc2007-500"), find_dataset("BIRDS")
     ('Tmc2007', 'Birds')
     """
-    known = {dataset.lower(): dataset for dataset in TEN_SETS} | FOLDERS
-    found = known.get(name.strip().lower())
-    if found is None:
-        near = difflib.get_close_matches(name.strip().lower(), known, n=1)
-        hint = f"did you mean {known[near[0]]}?" if near else "choose one of " + ", ".join(TEN_SETS) + "."
-        raise ValueError(f"There is no data set named {name!r}; {hint}")
-    return found
+    return "Toy" if name.strip().lower() == "toy" else str(dataset_info(name.strip())["name"])
 
 
 def _fingerprints(cells: list[CellKey], size: str, data_home: str | None) -> dict[tuple[str, str], str]:

@@ -1,0 +1,130 @@
+"""The statistics of the experiments, against scipy, textbooks and the article's printed rows."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from nmlsdr.experiments.results import article
+from nmlsdr.experiments.statistics import (
+    best_counts,
+    friedman_nemenyi,
+    holm,
+    paired_t_p_value,
+    pairwise_p_values,
+    signed_rank_distribution,
+    signed_rank_p_value,
+    undistinguished_groups,
+    wilcoxon_scores,
+)
+
+METRICS = ["HL'", "RL'", "AP", "OE'", "Cov'", "MaF1", "MiF1"]
+
+
+def printed_table(metric):
+    """Data sets by methods, as printed, and the methods."""
+    tables = article()["benchmarks"]
+    methods = list(tables["Birds"])
+    column = article()["metrics"].index(metric)
+    return np.array([[tables[dataset][method][column] for method in methods] for dataset in tables]), methods
+
+
+def printed_row(name, metric, methods):
+    return [article()["benchmark_rows"][name][method][article()["metrics"].index(metric)] for method in methods]
+
+
+def test_article_has_every_cell():
+    assert article()["metrics"] == METRICS
+    assert len(article()["benchmarks"]) == 10
+    assert all(len(rows) == 10 for rows in article()["benchmarks"].values())
+    assert len(article()["toy"]) == 12
+    assert len(article()["case_study"]) == 10
+
+
+@pytest.mark.parametrize("metric", ["AP", "Cov'", "MaF1", "MiF1"])
+def test_printed_wilcoxon_rows_come_out_exactly(metric):
+    values, methods = printed_table(metric)
+    assert wilcoxon_scores(values).tolist() == printed_row("Wilcoxon", metric, methods)
+
+
+@pytest.mark.parametrize("metric", ["HL'", "RL'", "OE'"])
+def test_other_wilcoxon_rows_are_near(metric):
+    # They were made from more decimals than are printed: ties at three decimals hide who is better.
+    values, methods = printed_table(metric)
+    assert np.abs(wilcoxon_scores(values) - printed_row("Wilcoxon", metric, methods)).max() <= 1.0
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_printed_best_counts_come_out_exactly(metric):
+    values, methods = printed_table(metric)
+    assert best_counts(values).tolist() == printed_row("# Best values", metric, methods)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 9])
+def test_signed_rank_distribution_counts_all_sign_patterns(n):
+    sums = [sum(rank for rank, sign in zip(range(1, n + 1), signs, strict=True) if sign)
+            for signs in product([0, 1], repeat=n)]  # fmt: skip
+    expected = np.bincount(sums, minlength=n * (n + 1) // 2 + 1) / 2**n
+    np.testing.assert_array_equal(signed_rank_distribution(n), expected)
+
+
+@pytest.mark.parametrize("size", [5, 10, 14])
+def test_signed_rank_p_value_is_scipy_s(size, rng):
+    for _ in range(20):
+        d = np.round(rng.normal(0.3, 1.0, size), 1)  # with ties
+        d = d[d != 0]
+        expected = stats.wilcoxon(d, alternative="greater", method="exact").pvalue
+        assert signed_rank_p_value(d) == pytest.approx(expected, abs=1e-12)
+
+
+def test_zeros_are_dropped_and_rounding_noise_is_no_difference():
+    assert signed_rank_p_value([0.0, 0.95 - 0.951 + 0.001, 0.0]) == 1.0
+    assert signed_rank_p_value([0.1, 0.0, 0.2]) == signed_rank_p_value([0.1, 0.2])
+
+
+def test_scores_sum_to_the_number_of_pairs_and_holm_is_the_most_careful(rng):
+    values = np.round(rng.normal(size=(10, 6)) + np.arange(6) * 0.6, 3)
+    for test in ("one-sided", "two-sided", "holm"):
+        assert wilcoxon_scores(values, test=test).sum() == 15
+    spread = [np.ptp(wilcoxon_scores(values, test=test)) for test in ("one-sided", "two-sided", "holm")]
+    assert spread[0] >= spread[1] >= spread[2]
+    with pytest.raises(ValueError, match="one-sided"):
+        wilcoxon_scores(values, test="three-sided")
+    p = pairwise_p_values(values)
+    assert np.all(np.diag(p) == 1.0)
+    assert np.all(p + p.T >= 1.0)  # one of the two directions has at least half of the distribution
+
+
+def test_holm_by_hand():
+    # 4 p-values, sorted .005 .01 .03 .04, times 4 3 2 1, then never falling
+    np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    np.testing.assert_allclose(holm([0.9, 0.8]), [1.0, 1.0])
+
+
+def test_friedman_is_scipy_s_and_nemenyi_is_demsar_s(rng):
+    values = rng.normal(size=(10, 5))
+    ours = friedman_nemenyi(values)
+    expected = stats.friedmanchisquare(*values.T)
+    assert ours.chi_square == pytest.approx(expected.statistic)
+    assert ours.p_value == pytest.approx(expected.pvalue)
+    # Demsar 2006, table 5: q = 2.728 for 5 and 3.164 for 10 classifiers at .05
+    assert ours.critical_difference == pytest.approx(2.728 * np.sqrt(5 * 6 / 60), abs=2e-3)
+    ten = friedman_nemenyi(rng.normal(size=(10, 10)))
+    assert ten.critical_difference == pytest.approx(3.164 * np.sqrt(10 * 11 / 60), abs=2e-3)
+    assert friedman_nemenyi([[3.0, 2.0], [5.0, 1.0]]).average_ranks.tolist() == [1.0, 2.0]
+    tied = friedman_nemenyi([[1.0, 1.0, 0.0]] * 3)
+    assert tied.average_ranks.tolist() == [1.5, 1.5, 3.0]
+
+
+def test_groups_of_a_critical_difference_diagram():
+    assert undistinguished_groups([1, 2, 3], 0.5) == []
+    assert undistinguished_groups([1, 2, 3], 5) == [(0, 2)]
+    assert undistinguished_groups([1.0, 1.2, 3.0, 3.1], 0.5) == [(0, 1), (2, 3)]
+
+
+def test_paired_t(rng):
+    a, b = rng.normal(size=10), rng.normal(size=10)
+    assert paired_t_p_value(a, b) == pytest.approx(stats.ttest_rel(a, b).pvalue)
+    assert paired_t_p_value(a, a) == 1.0
+    assert paired_t_p_value(a + 1.0, a) == 0.0

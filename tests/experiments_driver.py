@@ -1,6 +1,8 @@
 """Run a small study of invented numbers in a process of its own that a fault may kill.
 
     python experiments_driver.py OUT [--jobs J] [--fault POINT@N] [--seeds N] [--die METHOD] [--sleep S]
+    python experiments_driver.py --serve      runs each line of stdin as such arguments, in a child of its own: a start
+                                              without the imports; answers with the child's exit status
 
 POINT is where the process kills itself, at the N-th pass: before-write, inside-write, after-write (of a record, before
 it is flushed to the disk), after-flush, before-rename (of a table or figure), after-rename. Used by
@@ -9,8 +11,11 @@ test_experiments_kill.py; not a test.
 
 import argparse
 import os
+import shlex
 import signal
+import sys
 import time
+import traceback
 import zlib
 from functools import partial
 
@@ -82,7 +87,7 @@ def plant(fault):
     os.write, os.fsync, os.replace = write, fsync, replace
 
 
-def main():
+def main(words=None):
     parser = argparse.ArgumentParser()
     parser.add_argument("out")
     parser.add_argument("--jobs", type=int, default=1)
@@ -90,7 +95,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--die")
     parser.add_argument("--sleep", type=float, default=0.0)
-    args = parser.parse_args()
+    args = parser.parse_args(words)
     if args.fault:
         plant(args.fault)
     with RecordStore(args.out, command="the driver") as store:
@@ -100,5 +105,18 @@ def main():
         write_report(store.folder, [section], store.records, command="the driver")
 
 
+def serve():
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            try:
+                main(shlex.split(line))
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
 if __name__ == "__main__":
-    main()
+    serve() if sys.argv[1:] == ["--serve"] else main()

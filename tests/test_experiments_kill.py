@@ -2,6 +2,7 @@
 
 import os
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -10,17 +11,35 @@ from pathlib import Path
 
 import pytest
 
-from nmlsdr.experiments.store import RecordStore, decode_line
+from nmlsdr.experiments.store import RecordStore, StoreError, decode_line
 
 DRIVER = Path(__file__).with_name("experiments_driver.py")
 CELLS = 9
 
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the driver kills and forks as POSIX does")
 
-def drive(out, *options, check=True):
-    done = subprocess.run([sys.executable, str(DRIVER), str(out), *map(str, options)], capture_output=True, text=True)
-    if check:
-        assert done.returncode == 0, done.stderr
-    return done
+
+@pytest.fixture(scope="module")
+def start():
+    """Start the driver with these arguments in a process of its own and return its exit status."""
+    server = subprocess.Popen(
+        [sys.executable, str(DRIVER), "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+    def run(out, *options):
+        server.stdin.write(shlex.join([str(out), *map(str, options)]) + "\n")
+        server.stdin.flush()
+        return int(server.stdout.readline())
+
+    yield run
+    server.communicate()
+
+
+def background(out, *options, **streams):
+    return subprocess.Popen([sys.executable, str(DRIVER), str(out), *map(str, options)], **streams)
+
+
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 def tables(out):
@@ -34,17 +53,17 @@ def whole_records(out):
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory):
+def uninterrupted(tmp_path_factory, start):
     out = tmp_path_factory.mktemp("uninterrupted") / "out"
-    drive(out)
+    assert start(out) == 0
     return out
 
 
-def test_a_second_start_does_no_work(uninterrupted):
+def test_a_second_start_does_no_work(uninterrupted, start):
     before = (uninterrupted / "records.jsonl").read_bytes()
     expected = tables(uninterrupted)
     assert len(whole_records(uninterrupted)) == CELLS
-    drive(uninterrupted, "--die", "MDDMp")  # would die if it computed a cell of seed 1 again
+    assert start(uninterrupted, "--die", "MDDMp") == 0  # would die if it computed a cell of seed 1 again
     assert (uninterrupted / "records.jsonl").read_bytes() == before
     assert tables(uninterrupted) == expected
 
@@ -55,15 +74,14 @@ def test_a_second_start_does_no_work(uninterrupted):
      ("before-write@5", 4), ("inside-write@5", 4), ("after-write@5", 5),
      ("before-rename@1", CELLS), ("before-rename@4", CELLS), ("after-rename@3", CELLS)],
 )  # fmt: skip
-def test_killed_at_a_fault_point(tmp_path, uninterrupted, fault, finished):
+def test_killed_at_a_fault_point(tmp_path, uninterrupted, fault, finished, start):
     out = tmp_path / "out"
-    killed = drive(out, "--fault", fault, check=False)
-    assert killed.returncode == -signal.SIGKILL
+    assert start(out, "--fault", fault) == -signal.SIGKILL
     first = whole_records(out)
     assert len(first) == finished
     if (out / "tables").exists():  # each table is whole or not there
         assert all(tables(uninterrupted)[name] == content for name, content in tables(out).items() if name[0] != ".")
-    drive(out)
+    assert start(out) == 0
     records = whole_records(out)
     assert records[: len(first)] == first  # finished cells only grow
     assert len(records) == CELLS
@@ -71,47 +89,39 @@ def test_killed_at_a_fault_point(tmp_path, uninterrupted, fault, finished):
     assert final == tables(uninterrupted)
 
 
-def test_killed_again_and_again(tmp_path, uninterrupted):
+def test_killed_again_and_again(tmp_path, uninterrupted, start):
     out = tmp_path / "out"
     finished = 0
     for fault in ("inside-write@2", "inside-write@3", "before-write@2", "after-write@2"):
-        assert drive(out, "--fault", fault, check=False).returncode == -signal.SIGKILL
+        assert start(out, "--fault", fault) == -signal.SIGKILL
         assert len(whole_records(out)) > finished
         finished = len(whole_records(out))
-    drive(out)
+    assert start(out) == 0
     assert tables(out) == tables(uninterrupted)
 
 
-def test_two_jobs_give_the_same_tables(tmp_path, uninterrupted):
-    drive(tmp_path / "out", "--jobs", 2)
-    assert tables(tmp_path / "out") == tables(uninterrupted)
-
-
-def test_a_dead_worker_takes_only_its_own_cell(tmp_path, uninterrupted):
+def test_a_dead_worker_takes_only_its_own_cell(tmp_path, uninterrupted, start):
     out = tmp_path / "out"
-    drive(out, "--jobs", 2, "--die", "SSMLDR")
+    assert background(out, "--jobs", 2, "--die", "SSMLDR").wait() == 0
     records = {(r["method"], r["seed"]): r for r in whole_records(out)}
     assert len(records) == CELLS
     assert [key for key, record in records.items() if record["error"]] == [("SSMLDR", 1)]
     assert "worker process died" in records["SSMLDR", 1]["error"]
-    drive(out)  # what failed runs again
+    assert start(out) == 0  # what failed runs again
     assert tables(out) == tables(uninterrupted)
 
 
-def test_a_failing_cell_is_recorded_and_the_rest_goes_on(tmp_path):
+def test_a_failing_cell_is_recorded_and_the_rest_goes_on(tmp_path, start):
     out = tmp_path / "out"
-    drive(out, "--die", "error")
+    assert start(out, "--die", "error") == 0
     assert [record["error"] for record in whole_records(out) if record["error"]] == ["ValueError: on purpose"]
     assert len(whole_records(out)) == CELLS
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_ctrl_c_leaves_a_consistent_store(tmp_path, uninterrupted, jobs):
+def test_ctrl_c_leaves_a_consistent_store(tmp_path, uninterrupted, jobs, start):
     out = tmp_path / "out"
-    running = subprocess.Popen(
-        [sys.executable, str(DRIVER), str(out), "--sleep", "0.3", "--jobs", str(jobs)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    running = background(out, "--sleep", 0.3, "--jobs", jobs, **QUIET)
     wait_for(lambda: len(whole_records(out)) >= 2, running)
     running.send_signal(signal.SIGINT)
     assert running.wait(timeout=60) != 0
@@ -119,19 +129,17 @@ def test_ctrl_c_leaves_a_consistent_store(tmp_path, uninterrupted, jobs):
     with RecordStore(out) as store:  # the lock is free
         assert store.notes == []
         assert 2 <= len(store.records) < CELLS
-    drive(out)
+    assert start(out) == 0
     assert tables(out) == tables(uninterrupted)
 
 
 def test_a_second_start_names_the_holder(tmp_path):
     out = tmp_path / "out"
-    running = subprocess.Popen([sys.executable, str(DRIVER), str(out), "--sleep", "20"])
+    running = background(out, "--sleep", 20)
     try:
         wait_for(lambda: (out / ".lock").exists() and (out / ".lock").stat().st_size > 0, running)
-        second = drive(out, check=False)
-        assert second.returncode == 1
-        assert f"in use by process {running.pid} on" in second.stderr
-        assert "the driver" in second.stderr
+        with pytest.raises(StoreError, match=rf"in use by process {running.pid} on .* \(the driver, since"):
+            RecordStore(out)
     finally:
         running.kill()
         running.wait()
@@ -141,21 +149,18 @@ def test_a_second_start_names_the_holder(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.environ.get("NMLSDR_RANDOM_KILLS", "0") in ("", "0"), reason="set NMLSDR_RANDOM_KILLS=N to run")
-def test_random_kills(tmp_path, uninterrupted):
+def test_random_kills(tmp_path, uninterrupted, start):
     out = tmp_path / "out"
     chance = random.Random(int(os.environ.get("NMLSDR_TEST_SEED", "0")))
     finished = 0
     for _ in range(int(os.environ["NMLSDR_RANDOM_KILLS"])):
-        running = subprocess.Popen(
-            [sys.executable, str(DRIVER), str(out), "--sleep", "0.05", "--jobs", str(chance.choice([1, 2]))],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        running = background(out, "--sleep", 0.05, "--jobs", chance.choice([1, 2]), **QUIET)
         time.sleep(chance.uniform(0.3, 3.0))
         running.kill()
         running.wait()
         assert len(whole_records(out)) >= finished
         finished = len(whole_records(out))
-    drive(out)
+    assert start(out) == 0
     assert tables(out) == tables(uninterrupted)
 
 

@@ -1,9 +1,9 @@
 """Read ARFF files, dense and sparse, plain and gzipped.
 
-liac-arff splits the rows into their values; the header is read here, and so is every value.  Left to itself it
-(version 2.5) keeps the backslashes of quoted names, reads a header only with single blanks, takes inf, nan, 1_0 and
-the last of two values at one sparse index, hands back a row of unconverted text when an integer is not finite, and
-its pattern for a list of nominal values takes exponential time on some lists.
+liac-arff splits the rows into their values; the header is read here, and so are quoted texts and every value.  Left to
+itself it (version 2.5) keeps the backslashes of quoted names, reads a header only with single blanks, takes inf, nan,
+1_0 and the last of two values at one sparse index, hands back a row of unconverted text when an integer is not finite,
+and its patterns take minutes on some lists of values and on 40 kB of escaped quotes.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import csv
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ._files import MAX_BYTES, MAX_FEATURES, Lines, Path_, shorten
 from ._rows import Codes, Rows, SparseRows, Split, number_problem, split_columns
@@ -27,7 +26,8 @@ ATTRIBUTE = re.compile(rf"({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.DOTALL)
 VALUE = re.compile(rf"(?:\s*({QUOTED})\s*|([^,'\"}}]*))([,}}])")  # linear time: no two parts can share blanks
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-7]{1,3}|.)")
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-SPARSE_KEY = re.compile(r"[{,]\s*(\d+)\s")
+ANY_QUOTED = re.compile(rf"{QUOTED}|(['\"].*)", re.DOTALL)  # group 1: a quote that is not closed; linear time
+SPARSE_KEY = re.compile(r"[{,]\s*(\d{1,18})\s")
 
 
 class Attribute(NamedTuple):
@@ -48,7 +48,7 @@ class Attribute(NamedTuple):
         return None
 
 
-def import_liac() -> ModuleType:
+def import_liac() -> Any:
     """Import liac-arff, or say how to install it."""
     try:
         import arff
@@ -80,20 +80,20 @@ def read_arff(
         names = [attribute.name for attribute in attributes]
         split = split_columns(path, names, names if all_labels else label_names, drop=drop, max_features=max_features)
         codes = _codes(lines, attributes, split)
-        numbered = enumerate(_data_lines(lines))
-        first = next(numbered, (0, ""))[1]
+        quotes = _Quotes(lines)
+        data_lines = _data_lines(lines)
+        first = next(data_lines, "")
         is_sparse = first.startswith("{")
-        if is_sparse:
-            rows = sparse_rows = SparseRows(
-                lines,
-                split,
-                codes,
-                _omitted(attributes, codes),
-                missing_labels=missing_labels,
-                max_entries=max_bytes // 8,
-            )
-        else:
-            rows = Rows(lines, split, codes, missing_labels=missing_labels)
+        dense_rows = Rows(lines, split, codes, missing_labels=missing_labels)
+        sparse_rows = SparseRows(
+            lines,
+            split,
+            codes,
+            {j: attribute.values[0] for j, attribute in enumerate(attributes) if attribute.kind == "nominal"},
+            missing_labels=missing_labels,
+            max_entries=max_bytes // 8,
+        )
+        rows = sparse_rows if is_sparse else dense_rows
         if not first:
             return rows
 
@@ -103,22 +103,23 @@ def read_arff(
             for j in range(len(names)):
                 yield f"@attribute a{j} string"
             yield "@data"
-            yield first
-            for _, text in numbered:
+            for text in itertools.chain([first], data_lines):
                 if text.startswith("{") != is_sparse:
                     raise lines.error("dense and sparse rows are mixed; write all rows in one form")
-                yield text
+                yield quotes.hide(text)
 
         try:
             decoded = liac.load(texts(), return_type=liac.LOD_GEN if is_sparse else liac.DENSE_GEN)
             for cells in itertools.islice(decoded["data"], n_rows):
                 if is_sparse:
                     _refuse_repeated(lines, cells)
-                    sparse_rows.add_sparse(cells)
+                    sparse_rows.add_sparse(
+                        {j: quotes.show(cell) for j, cell in cells.items()} if quotes.texts else cells
+                    )
                 else:
-                    rows.add(cells)
-        except (liac.ArffException, csv.Error) as error:
-            raise lines.error(_row_problem(lines.text, is_sparse, names)) from error
+                    dense_rows.add([quotes.show(cell) for cell in cells] if quotes.texts else cells)
+        except (liac.ArffException, csv.Error):
+            raise lines.error(_row_problem(lines.text, is_sparse, names)) from None
         return rows
 
 
@@ -208,15 +209,6 @@ def _codes(lines: Lines, attributes: Sequence[Attribute], split: Split) -> list[
     return codes
 
 
-def _omitted(attributes: Sequence[Attribute], codes: Sequence[Codes | None]) -> dict[int, str]:
-    """Return what an omitted value of a sparse row is, where it is not 0: the FIRST declared value."""
-    return {
-        j: attribute.values[0]
-        for j, (attribute, code) in enumerate(zip(attributes, codes, strict=True))
-        if code is not None and code[attribute.values[0]] != 0
-    }
-
-
 def _data_lines(lines: Lines) -> Iterator[str]:
     """Yield the rows after @data, without comments and blank lines."""
     for raw in lines:
@@ -225,11 +217,43 @@ def _data_lines(lines: Lines) -> Iterator[str]:
             yield text
 
 
+class _Quotes:
+    """Stand-ins for the quoted texts of one row, so that liac-arff meets no quotes: NUL, number, NUL."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
+        self.texts: list[str] = []
+
+    def hide(self, row: str) -> str:
+        """Return a row with its quoted texts replaced, and keep these."""
+        self.texts = []
+        if "\0" in row:
+            raise self.lines.error("a NUL character stands in the row; this is not a text file")
+        if "'" not in row and '"' not in row:
+            return row
+
+        def keep(match: re.Match[str]) -> str:
+            if match[1] is not None:
+                raise self.lines.error("a quote is not closed; close it, or put a value with a quote in it in quotes")
+            self.texts.append(unquote(match[0]))
+            return f"\0{len(self.texts) - 1}\0"
+
+        return ANY_QUOTED.sub(keep, row)
+
+    def show(self, cell: str | None) -> str | None:
+        """Return the text that a cell stands for."""
+        if cell is None or "\0" not in cell:
+            return cell
+        if cell[0] == cell[-1] == "\0" and cell[1:-1].isdigit():
+            return self.texts[int(cell[1:-1])]
+        raise self.lines.error("a quoted text and another one stand side by side; put a comma between them")
+
+
 def _refuse_repeated(lines: Lines, row: dict[int, str | None]) -> None:
     """Raise if a sparse row holds an index twice: the row as a dictionary would keep one of them."""
     if not row or lines.text.count(",") + 1 == len(row):
         return
-    keys = [int(key) for key in SPARSE_KEY.findall(re.sub(QUOTED, "q", lines.text))]
+    keys = [int(key) for key in SPARSE_KEY.findall(ANY_QUOTED.sub("q", lines.text))]
     if len(keys) != len(row):
         repeated = next(key for key in keys if keys.count(key) > 1)
         raise lines.error(f"the index {repeated} stands there twice; remove one of the two values")
@@ -237,7 +261,7 @@ def _refuse_repeated(lines: Lines, row: dict[int, str | None]) -> None:
 
 def _row_problem(text: str, is_sparse: bool, names: Sequence[str]) -> str:
     """Say what is wrong with a row that liac-arff refused."""
-    plain = re.sub(QUOTED, "q", text.strip())
+    plain = ANY_QUOTED.sub("q", text.strip())
     if is_sparse:
         keys = [int(key) for key in SPARSE_KEY.findall(plain)]
         if keys and max(keys) >= len(names):

@@ -11,7 +11,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 MAX_BYTES = 4 * 2**30
 """Most bytes that a reader unpacks from one file."""
@@ -112,6 +112,6 @@ def open_unpacked(path: Path) -> IO[bytes]:
     try:
         with open(path, "rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
-        return gzip.open(path, "rb") if packed else open(path, "rb")
+        return cast(IO[bytes], gzip.open(path, "rb")) if packed else open(path, "rb")
     except OSError as error:
         raise DataFileError(f"{path} cannot be opened ({error.strerror}); check its permissions.") from error

@@ -83,8 +83,10 @@ def load_mulan(
         max_features=max_features,
     )
     data, target = rows.features(), rows.labels()
-    if not rows.split.features:
-        raise DataFileError(f"{place(arff)}: every attribute is a label of {place(xml)}; there are no features.")
+    if 0 in data.shape:
+        raise DataFileError(
+            f"{place(arff)}: it holds {data.shape[0]} rows of {data.shape[1]} features; get the file again."
+        )
     return Bunch(
         data=data,
         target=target,

@@ -121,6 +121,6 @@ def _labels(Y: ArrayLike) -> NDArray[np.int64]:
 
 def _share(name: str, value: Any) -> float:
     """Return `value` as a float in [0, 1], or raise."""
-    if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
+    if not isinstance(value, numbers.Real) or not 0 <= float(value) <= 1:
         raise ValueError(f"{name}={value!r} is not a number in [0, 1]; give one.")
     return float(value)

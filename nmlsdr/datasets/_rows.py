@@ -62,6 +62,15 @@ def split_columns(
     return Split([names[j] for j in features], features, [names[j] for j in chosen], chosen)
 
 
+class Table(NamedTuple):
+    """What a reader returns: features, labels (None without), and the names that the file holds."""
+
+    data: Any
+    target: NDArray[np.int64] | None
+    feature_names: list[str] | None
+    label_names: list[str] | None
+
+
 LABEL_CELLS = {"0": 0, "1": 1, "-1": -1, "": -1, "?": -1, "0.0": 0, "1.0": 1, "-1.0": -1}
 LABEL_CELLS |= {"true": 1, "false": 0, "yes": 1, "no": 0}
 
@@ -183,6 +192,55 @@ class Rows:
         flat = np.frombuffer(self._labels, dtype=np.int8) if self._labels else np.empty(0, dtype=np.int8)
         return flat.reshape(self.n_rows, len(self.split.labels)).astype(np.int64)
 
+    def table(self) -> Table:
+        """Return all as a Table."""
+        return Table(self.features(), self.labels(), self.split.feature_names, self.split.label_names or None)
+
+
+def feature_array(path: Path_, data: Any, names: Sequence[str] | None) -> Any:
+    """Return features, dense or CSR, as float32 or float64, all finite; stored zeros of a CSR are dropped."""
+    if data.dtype.kind not in "biuf" or data.dtype.itemsize > 8:
+        raise DataFileError(f"{place(path)}: the features have dtype {data.dtype}; save them as float64 or float32.")
+    data = data.astype(np.float32 if data.dtype in (np.float16, np.float32) else np.float64, copy=False)
+    is_sparse: bool = sparse.issparse(data)
+    stored = data.data if is_sparse else data
+    if not np.isfinite(stored).all():
+        if is_sparse:
+            entry = int(np.flatnonzero(~np.isfinite(stored))[0])
+            row, column = int(np.searchsorted(data.indptr, entry, side="right")) - 1, int(data.indices[entry])
+        else:
+            row, column = (int(i) for i in np.argwhere(~np.isfinite(stored))[0])
+        name = names[column] if names is not None else str(column)
+        raise DataFileError(
+            f"{place(path)}, row {row + 1}, column {shorten(name)!r}: the value is missing or not finite; "
+            "fill it in or drop the row (features have no missing values here)."
+        )
+    if is_sparse:
+        data.eliminate_zeros()
+    return data
+
+
+def label_array(path: Path_, labels: Any, names: Sequence[str] | None) -> NDArray[np.int64]:
+    """Return labels (n, C) of 0/1 rows and -1 rows; a NaN counts as -1."""
+    if labels.ndim != 2 or labels.shape[1] == 0 or labels.dtype.kind not in "biuf":
+        raise DataFileError(
+            f"{place(path)}: the labels have shape {labels.shape} and dtype {labels.dtype}; save numbers 0, 1 (or -1 "
+            "in unlabelled rows), one column per label."
+        )
+    known = np.where(np.isnan(labels), -1, labels) if labels.dtype.kind == "f" else labels
+    wrong = ~np.isin(known, (-1, 0, 1))
+    missing = known == -1
+    wrong |= missing & ~missing.all(axis=1, keepdims=True)
+    if wrong.any():
+        row, column = (int(i) for i in np.argwhere(wrong)[0])
+        name = names[column] if names is not None else str(column)
+        what = "is missing, but others of the row are not" if missing[row, column] else f"is {known[row, column]}"
+        raise DataFileError(
+            f"{place(path)}, row {row + 1}, column {shorten(name)!r}: the label {what}; write 0 or 1, or leave all "
+            "labels of the row empty or -1."
+        )
+    return known.astype(np.int64)
+
 
 def enumerate_cells(cells: Sequence[str | None], columns: Sequence[int]) -> list[tuple[int, str | None]]:
     """Return (column, cell) for some columns of a row."""
@@ -190,7 +248,7 @@ def enumerate_cells(cells: Sequence[str | None], columns: Sequence[int]) -> list
 
 
 class SparseRows(Rows):
-    """Collect rows given as {column: text}; an omitted cell is 0, or `omitted[column]` if that is another value."""
+    """Collect rows given as {column: text}; an omitted cell is `omitted[column]`, or 0."""
 
     def __init__(
         self,
@@ -204,7 +262,8 @@ class SparseRows(Rows):
     ) -> None:
         super().__init__(lines, split, codes, missing_labels=missing_labels)
         self._place = {j: (place_, convert) for place_, (convert, j) in enumerate(self._plan)}
-        self._omitted = [(j, *self._place[j], text) for j, text in omitted.items() if j in self._place]
+        filled = [(j, *self._place[j], text) for j, text in omitted.items() if j in self._place]
+        self._omitted = [(j, place_, value) for j, place_, convert, text in filled if (value := convert(text)) != 0]
         self._omitted_labels = [omitted.get(j, "0") for j in split.labels]
         self._indices = array("q")
         self._indptr = array("q", [0])
@@ -224,7 +283,7 @@ class SparseRows(Rows):
         if suspicious:
             cells = [(j, cell) for j, cell in row.items() if j in self._place]
             self._check(cells, [self.split.feature_names[self._place[j][0]] for j, _ in cells])
-        found += [(place_, convert(text)) for j, place_, convert, text in self._omitted if j not in row]
+        found += [(place_, value) for j, place_, value in self._omitted if j not in row]
         found = sorted(entry for entry in found if entry[1] != 0)
         self._indices.extend(place_ for place_, _ in found)
         self._features.extend(value for _, value in found)

@@ -11,8 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch
 
+from ._arff import read_arff
 from ._csv import read_csv
 from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Lines, Path_, existing, place, shorten
+from ._mulan import read_label_names
+from ._npz import read_npz
+from ._parquet import read_parquet
+from ._rows import Table
+from ._svmlight import read_svmlight
 
 __all__ = ["DataFileError", "read_table"]
 
@@ -27,6 +33,7 @@ KINDS = {
     ".svm": "svmlight",
     ".libsvm": "svmlight",
 }
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 TEXT_KINDS = ("arff", "csv", "tsv", "svmlight")  # may be gzipped
 
 
@@ -48,7 +55,8 @@ def read_table(
     ========================== =================================================================================
     ``.arff`` (``.gz``)        Mulan or Weka, dense (ndarray) or sparse (CSR); needs the extra ``datasets``
     ``.csv``, ``.tsv`` (gz)    first line holds the names of the columns
-    ``.parquet``, ``.pq``      columns of numbers or booleans; needs the extra ``parquet``
+    ``.parquet``, ``.pq``      columns of numbers or booleans (an index of pandas is left out); needs the extra
+                               ``parquet``
     ``.npz``                   arrays ``X`` or ``data`` and ``y`` or ``target``, optionally ``feature_names`` and
                                ``label_names``; or the parts that scipy.sparse.save_npz writes
     ``.svmlight``, ``.svm``,   ``label,label index:value ...``, indices from 1; labels are names of label columns
@@ -122,22 +130,17 @@ def read_table(
     given = [name for name, value in sources.items() if value is not None]
     if len(given) > 1:
         raise DataFileError(f"{place(path)}: {' and '.join(given)} are given; choose one source of labels.")
-    limits = {"max_bytes": max_bytes, "max_features": max_features}
-    kind = kind_of(path)
+    limits: dict[str, Any] = {"max_bytes": max_bytes, "max_features": max_features}
     names = list(label_columns) if label_columns is not None else None
-    if kind in ("csv", "tsv"):
-        rows = read_csv(path, names, drop=drop, delimiter="," if kind == "csv" else "\t", **limits)
-        data, target = rows.features(), rows.labels()
-        table = Bunch(
-            data=data,
-            target=target,
-            feature_names=rows.split.feature_names,
-            label_names=rows.split.label_names if target is not None else None,
-        )
-    else:
-        raise DataFileError(f"{place(path)}: {kind} files are not read yet; write the table as CSV.")
+    if labels_xml is not None:
+        names = read_label_names(labels_xml, max_bytes=max_bytes, max_labels=max_features)
+    found = _read(path, names, drop, n_features, zero_based, limits)
+    table = Bunch(**found._asdict())
+    n_rows, n_columns = table.data.shape
+    if n_rows == 0 or n_columns == 0:
+        raise DataFileError(f"{place(path)}: it holds {n_rows} rows of {n_columns} features; give a file with data.")
     if label_file is not None:
-        table.target, table.label_names = _label_file(label_file, table.data.shape[0], path, limits)
+        table.target, table.label_names = _label_file(label_file, n_rows, path, limits)
     if mask is not None:
         _apply_mask(table, mask, path)
     table.labeled = None if table.target is None else (table.target != -1).all(axis=1)
@@ -157,23 +160,54 @@ def kind_of(path: Path_) -> str:
     return kind
 
 
+def _read(
+    path: Path_,
+    names: list[str] | None,
+    drop: Sequence[str],
+    n_features: int | None,
+    zero_based: bool,
+    limits: dict[str, Any],
+) -> Table:
+    """Read one file by its kind; `names` are those of its label columns."""
+    kind = kind_of(path)
+    if kind in ("npz", "svmlight") and drop:
+        raise DataFileError(f"{place(path)}: drop={list(drop)} needs columns with names; a {kind} file has none.")
+    if kind == "npz":
+        if names is not None:
+            raise DataFileError(f"{place(path)}: an npz file holds its labels apart, as y; name no label columns.")
+        return read_npz(path, **limits)
+    if kind == "svmlight":
+        return read_svmlight(path, names, n_features=n_features, zero_based=zero_based, **limits)
+    if kind == "parquet":
+        return read_parquet(path, names, drop=drop, **limits)
+    if kind == "arff":
+        return read_arff(path, names, drop=drop, **limits).table()
+    return read_csv(path, names, drop=drop, delimiter=DELIMITERS[kind], **limits).table()
+
+
 def _label_file(
-    path: Path_, n_rows: int, data_path: Path_, limits: dict[str, int]
+    path: Path_, n_rows: int, data_path: Path_, limits: dict[str, Any]
 ) -> tuple[NDArray[np.int64], list[str] | None]:
     """Read a file in which every column is a label."""
     kind = kind_of(path)
-    if kind in ("csv", "tsv"):
-        rows = read_csv(path, all_labels=True, delimiter="," if kind == "csv" else "\t", **limits)
-        target, names = rows.labels(), rows.split.label_names
+    if kind == "npz":
+        table = read_npz(path, all_labels=True, **limits)
+    elif kind == "svmlight":
+        table = read_svmlight(path, **limits)
+    elif kind == "parquet":
+        table = read_parquet(path, all_labels=True, **limits)
+    elif kind == "arff":
+        table = read_arff(path, all_labels=True, **limits).table()
     else:
-        raise DataFileError(f"{place(path)}: {kind} label files are not read yet; write the labels as CSV.")
-    assert target is not None
-    if target.shape[0] != n_rows:
+        table = read_csv(path, all_labels=True, delimiter=DELIMITERS[kind], **limits).table()
+    if table.target is None:
+        raise DataFileError(f"{place(path)}: it holds no labels; give one column per label.")
+    if table.target.shape[0] != n_rows:
         raise DataFileError(
-            f"{place(path)}: {target.shape[0]} rows of labels, but {os.fspath(data_path)} has {n_rows} rows; "
+            f"{place(path)}: {table.target.shape[0]} rows of labels, but {os.fspath(data_path)} has {n_rows} rows; "
             "give one row of labels per row, empty if unlabelled."
         )
-    return target, names
+    return table.target, table.label_names
 
 
 def _apply_mask(table: Bunch, mask: Path_ | ArrayLike, path: Path_) -> None:

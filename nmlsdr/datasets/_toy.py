@@ -166,6 +166,6 @@ def _noise_block(n_samples: int, block_size: int, noise: str, rng: np.random.Gen
 
 def _size(name: str, value: Any, least: int) -> int:
     """Return `value` as an int of at least `least`, or raise."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
         raise ValueError(f"{name}={value!r} is not an integer >= {least}; give one.")
     return int(value)

@@ -1,0 +1,94 @@
+"""Read Parquet files through pyarrow."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Path_, existing, place
+from ._rows import Table, feature_array, label_array, split_columns
+
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # pandas writes an index under this name
+BATCH_ROWS = 65536
+
+
+def import_pyarrow() -> Any:
+    """Import pyarrow with its parquet part, or say how to install it."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError(
+            "Reading Parquet files needs pyarrow; install it with: pip install 'nmlsdr[parquet]'."
+        ) from None
+    return pyarrow
+
+
+def read_parquet(
+    path: Path_,
+    label_names: Sequence[str] | None = None,
+    *,
+    all_labels: bool = False,
+    drop: Sequence[str] = (),
+    max_bytes: int = MAX_BYTES,
+    max_features: int = MAX_FEATURES,
+) -> Table:
+    """Read columns of numbers or booleans; nulls are allowed in labels only.  An index of pandas is left out."""
+    pyarrow = import_pyarrow()
+    found = existing(path)
+    try:
+        with pyarrow.parquet.ParquetFile(os.fspath(found)) as file:
+            schema = file.schema_arrow
+            names = list(schema.names)
+            hidden = [name for name in names if PANDAS_INDEX.fullmatch(name)]
+            wanted = [name for name in names if name not in hidden] if all_labels else label_names
+            split = split_columns(path, names, wanted, drop=[*drop, *hidden], max_features=max_features)
+            kept = [*split.features, *split.labels]
+            n_rows = file.metadata.num_rows
+            if n_rows * max(1, len(kept)) * 8 > max_bytes:
+                raise DataFileError(
+                    f"{found}: {n_rows} rows of {len(kept)} columns take more than max_bytes={max_bytes}; "
+                    "raise it if you trust the file."
+                )
+            for j in kept:
+                _check_type(pyarrow, found, names[j], schema.types[j])
+            narrow = all(schema.types[j] in (pyarrow.float32(), pyarrow.float16()) for j in split.features)
+            data = np.empty((n_rows, len(split.features)), dtype=np.float32 if narrow else np.float64)
+            labels = np.empty((n_rows, len(split.labels)))
+            start = 0
+            for batch in file.iter_batches(batch_size=BATCH_ROWS):
+                rows = slice(start, start + batch.num_rows)
+                for block, columns in ((data, split.features), (labels, split.labels)):
+                    for position, j in enumerate(columns):
+                        block[rows, position] = _numbers(batch.column(j))
+                start += batch.num_rows
+            if start != n_rows:
+                raise DataFileError(f"{found}: it says {n_rows} rows and has {start}; write the file again.")
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = str(error).split("\n")[0].rstrip(".")
+        raise DataFileError(f"{found}: not a readable Parquet file ({reason}); write it again.") from error
+    return Table(
+        feature_array(path, data, split.feature_names),
+        label_array(path, labels, split.label_names) if split.labels else None,
+        split.feature_names,
+        split.label_names or None,
+    )
+
+
+def _check_type(pyarrow: Any, path: Path_, name: str, kind: Any) -> None:
+    types = pyarrow.types
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_null(kind)):
+        raise DataFileError(
+            f"{place(path, None, name)}: its type is {kind}, not a number or boolean; drop or convert the column."
+        )
+
+
+def _numbers(column: Any) -> Any:
+    """Return one column of a batch as floats, a null as NaN."""
+    if column.null_count == len(column):
+        return np.nan
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -1,0 +1,292 @@
+"""Is HEAD slower than BASE?  Decided on this machine, in this minute, on pairs.
+
+    python bench/compare.py BASE [HEAD] [--cases PATTERN] [--pairs 15] [--instructions auto|always|never]
+
+Both commits are checked out into a temporary folder and built with the same command.  Two processes, one for each,
+then run every case in turns, and the order within a pair alternates.  The processes are started anew every five
+pairs, because where a process happens to lie in memory can make it a few percent faster for its whole life.
+
+A case is a regression if the bootstrap 95 % lower bound of the median of HEAD / BASE over at least 15 pairs is
+above 1.10 AND, for kernels, callgrind counts more than 5 % more instructions (one thread, NMLSDR_SIMD=avx2, because
+valgrind has no AVX-512).  The second test costs minutes and is only asked where the first one fails.  A kernel that
+became slower without more instructions (a lost parallel or cache path) is printed as "slower", so that a person can
+look; `tests/test_speed_guards.py` guards those paths.
+
+Exit status: 0 no regression, 1 a regression, 2 the comparison could not be made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import _cases
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+SLOWER = 1.10  # lower bound of the median ratio that counts as slower
+MORE_INSTRUCTIONS = 1.05
+MIN_PAIRS = 15
+PAIRS_PER_START = 5
+SAMPLE_SECONDS = 0.05  # a timed sample repeats the call until it takes about this long
+RESAMPLES = 10_000
+
+
+class Failure(Exception):
+    """The comparison could not be made; the text is one sentence."""
+
+
+# ---------------------------------------------------------------- the decision, pure and tested
+
+
+class Verdict(NamedTuple):
+    """What the pairs say of one case."""
+
+    median: float  # median of HEAD / BASE
+    low: float  # bootstrap 95 % lower bound of it
+    instructions: float | None  # HEAD / BASE, None if not counted
+    outcome: str  # "ok", "faster", "slower" or "REGRESSION"
+
+
+def lower_bound(ratios: Sequence[float], *, share: float = 0.95, seed: int = 0) -> float:
+    """Bootstrap lower bound of the median: the (1 - share) quantile of the medians of resamples."""
+    values = np.asarray(ratios, dtype=float)
+    drawn = np.random.default_rng(seed).integers(0, len(values), (RESAMPLES, len(values)))
+    return float(np.quantile(np.median(values[drawn], axis=1), 1 - share))
+
+
+def is_slower(ratios: Sequence[float]) -> bool:
+    """The first half of the rule, on at least `MIN_PAIRS` pairs."""
+    if len(ratios) < MIN_PAIRS:
+        raise Failure(f"{len(ratios)} pairs cannot decide; at least {MIN_PAIRS} are needed.")
+    if not (np.isfinite(ratios).all() and min(ratios) > 0):
+        raise Failure(f"ratios must be positive numbers, got {min(ratios)}.")
+    return lower_bound(ratios) > SLOWER
+
+
+def decide(ratios: Sequence[float], kind: str, instructions: float | None = None) -> Verdict:
+    """Join the pairs' ratios (HEAD / BASE) and the ratio of instruction counts into one verdict.
+
+    Only kernels need the second.  Where it could not be counted (no valgrind), time alone decides.
+    """
+    slower = is_slower(ratios)
+    median = float(np.median(ratios))
+    if slower and (kind != "kernel" or instructions is None or instructions > MORE_INSTRUCTIONS):
+        outcome = "REGRESSION"
+    elif slower:
+        outcome = "slower"
+    elif lower_bound([1 / ratio for ratio in ratios]) > SLOWER:
+        outcome = "faster"
+    else:
+        outcome = "ok"
+    return Verdict(median, lower_bound(ratios), instructions, outcome)
+
+
+# ---------------------------------------------------------------- two checkouts
+
+
+@contextmanager
+def checkouts(revisions: Sequence[str], *, top: Path | None = None) -> Iterator[list[Path]]:
+    """Check the revisions out side by side into a temporary folder that is removed afterwards."""
+    top = top or HERE.parent
+    with tempfile.TemporaryDirectory(prefix="nmlsdr-compare-") as folder, ExitStack() as stack:
+        trees = []
+        for number, revision in enumerate(revisions):
+            commit = run(["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"], top, "no such commit")
+            tree = Path(folder) / f"{'ABCDEFGH'[number]}"
+            run(["git", "worktree", "add", "--quiet", "--detach", str(tree), commit.strip()], top, "no worktree")
+            stack.callback(subprocess.run, ["git", "worktree", "remove", "--force", str(tree)], cwd=top, check=False)
+            trees.append(tree)
+        yield trees
+
+
+def build_tree(tree: Path) -> None:
+    """Compile the kernels of a checkout in place, as an installation would."""
+    run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], tree, "the build failed")
+
+
+def run(command: Sequence[str], folder: Path, failure: str, env: dict[str, str] | None = None) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
+    if done.returncode:
+        raise Failure(f"{failure}: {' '.join(command[:6])} said {(done.stderr or done.stdout).strip()[-1500:]}")
+    return done.stdout
+
+
+# ---------------------------------------------------------------- times
+
+
+class Side:
+    """A worker process on one checkout."""
+
+    def __init__(self, tree: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(HERE / "_worker.py")], env=environment(tree), text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        found = self.read()["package"]
+        if Path(found) != (tree / "nmlsdr").resolve():
+            raise Failure(f"the worker imported another nmlsdr than that of {tree.name}; uninstall editable installs.")
+
+    def read(self) -> dict[str, Any]:
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failure(f"a worker ended: {self.process.stderr.read().strip()[-1500:]}")
+        return json.loads(line)
+
+    def ask(self, **content: Any) -> dict[str, Any]:
+        self.process.stdin.write(json.dumps(content) + "\n")
+        self.process.stdin.flush()
+        return self.read()
+
+    def close(self) -> None:
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            stream.close()
+        self.process.wait(timeout=60)
+
+
+def environment(tree: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{HERE}", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def paired_ratios(base: Path, head: Path, case: str, n_threads: int, n_pairs: int) -> list[float]:
+    """HEAD / BASE of ``n_pairs`` pairs of samples; the order within a pair alternates."""
+    found: list[float] = []
+    size = _cases.CASES[case].compare
+    while len(found) < n_pairs:
+        sides = [Side(base), Side(head)]
+        try:
+            for side in sides:
+                reply = side.ask(case=case, size=size, threads=n_threads)
+                if "absent" in reply:
+                    raise _cases.NotHere(reply["absent"])
+            once = max(side.ask(repeat=1)["seconds"] for side in sides)
+            repeat = max(1, min(1000, round(SAMPLE_SECONDS / once)))
+            for _ in range(min(PAIRS_PER_START, n_pairs - len(found))):
+                order = (0, 1) if len(found) % 2 == 0 else (1, 0)
+                seconds = {which: sides[which].ask(repeat=repeat)["seconds"] for which in order}
+                found.append(seconds[1] / seconds[0])
+        finally:
+            for side in sides:
+                side.close()
+    return found
+
+
+# ---------------------------------------------------------------- instructions
+
+
+def instruction_count(tree: Path, case: str) -> int | None:
+    """Instructions inside the compiled functions on the case's small size.
+
+    None without valgrind or nm, and where a case spends nothing there (a search that SciPy's trees answer).
+    """
+    if not (shutil.which("valgrind") and shutil.which("nm")):
+        return None
+    env = {**environment(tree), "NMLSDR_SIMD": "avx2"}
+    env.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    command += [f"--toggle-collect={symbol}" for symbol in entry_points(tree)]
+    command += [sys.executable, str(HERE / "_worker.py"), "--count", case, str(tree / "nmlsdr")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    collected = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
+    if done.returncode or not collected:
+        raise Failure(f"callgrind failed on {case}: {done.stderr.strip()[-800:]}")
+    return int(collected[1]) or None
+
+
+def entry_points(tree: Path) -> list[str]:
+    """The symbols that Python enters the kernels by.
+
+    Cython writes a function of fused types as a dispatcher and its specialisations.  Entering a second toggled
+    function would switch the count off again, so of those only the specialisations are taken.
+    """
+    found: set[str] = set()
+    for library in (tree / "nmlsdr").glob("*.so"):
+        for line in run(["nm", str(library)], tree, "nm failed").splitlines():
+            name = line.split()[-1]
+            if re.fullmatch(r"(__pyx_fuse_[0-9_]+)?__pyx_pw_6nmlsdr_\w+", name):
+                found.add(name)
+
+    def function(symbol: str) -> str:
+        return re.sub(r"^.*__pyx_pw_6nmlsdr_(\d+)(_\w+?)_\d+(?=[a-z_])", r"\2:", symbol)
+
+    fused = {function(name) for name in found if name.startswith("__pyx_fuse")}
+    return sorted(name for name in found if name.startswith("__pyx_fuse") or function(name) not in fused)
+
+
+# ---------------------------------------------------------------- the comparison
+
+
+def compare(
+    base: Path, head: Path, *, pattern: str = "*", n_pairs: int = MIN_PAIRS, thread_counts: Sequence[int] = (1, 2),
+    instructions: str = "auto", report: Any = print,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Compare two built checkouts, case by case; one record each."""
+    records = []
+    for case, spec in _cases.CASES.items():
+        if spec.compare is None or not fnmatch.fnmatch(case, pattern):
+            continue
+        for n_threads in thread_counts if spec.kind == "kernel" else thread_counts[-1:]:
+            try:
+                ratios = paired_ratios(base, head, case, n_threads, n_pairs)
+            except _cases.NotHere as error:
+                report(f"{case:28s} skipped: {error}")
+                break
+            counted = None
+            if spec.kind == "kernel" and (instructions == "always" or (instructions == "auto" and is_slower(ratios))):
+                counts = [instruction_count(tree, case) for tree in (base, head)]
+                counted = None if None in counts else counts[1] / counts[0]
+            verdict = decide(ratios, spec.kind, counted)
+            shown = f"{verdict.median:6.3f}  (95 % above {verdict.low:.3f}"
+            shown += ")" if counted is None else f", instructions {counted:.3f})"
+            report(f"{case:28s} t{n_threads}  {shown}  {verdict.outcome}")
+            records.append({"case": case, "threads": n_threads, "pairs": len(ratios), **verdict._asdict()})
+    if not records:
+        raise Failure(f"no case matches {pattern!r}; known are {', '.join(_cases.CASES)}.")
+    return records
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Compare the speed of two commits on paired runs.")
+    parser.add_argument("base", help="commit to compare with")
+    parser.add_argument("head", nargs="?", default="HEAD", help="commit to judge (default: HEAD)")
+    parser.add_argument("--cases", default="*", help='pattern such as "neighbours-*"')
+    parser.add_argument("--pairs", type=int, default=MIN_PAIRS, help=f"at least {MIN_PAIRS}")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--instructions", choices=["auto", "always", "never"], default="auto",
+                        help="count them where the time suspects (default), everywhere, or nowhere")  # fmt: skip
+    parser.add_argument("--json", type=Path, help="also write the records to this file")
+    options = parser.parse_args(arguments)
+    if options.pairs < MIN_PAIRS:
+        parser.error(f"--pairs must be at least {MIN_PAIRS}.")
+    try:
+        with checkouts([options.base, options.head]) as trees:
+            for tree in trees:
+                print(f"building {tree.name} ...", flush=True)
+                build_tree(tree)
+            records = compare(
+                *trees, pattern=options.cases, n_pairs=options.pairs, thread_counts=options.threads,
+                instructions=options.instructions,
+            )  # fmt: skip
+    except Failure as error:
+        print(f"compare: {error}", file=sys.stderr)
+        return 2
+    if options.json:
+        options.json.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+    slow = [record for record in records if record["outcome"] == "REGRESSION"]
+    print(f"{len(records)} comparisons, {len(slow)} regressions")
+    return 1 if slow else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

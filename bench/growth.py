@@ -1,0 +1,131 @@
+"""Time and memory against the sizes, with fitted exponents beside the theoretical ones, and a plot.
+
+    python bench/run.py growth            # up to 10 000 rows, about a minute
+    python bench/run.py growth --full     # up to 100 000 rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import _cases
+import _harness
+
+N_THREADS = 2
+
+
+class Curve(NamedTuple):
+    """One size that varies while the others stay."""
+
+    case: str
+    varies: str
+    values: Sequence[int]
+    more: Sequence[int]  # further values under --full
+    fixed: Mapping[str, Any]
+    time: float  # theoretical exponents, asymptotically
+    memory: float  # of what is needed beyond the input
+
+
+F32 = {"D": 100, "k": 10, "dtype": "float32"}
+CURVES = [
+    Curve("neighbours-dense", "n", [1000, 2000, 4000, 8000], [20000, 50000, 100000], F32, 2, 1),
+    Curve("neighbours-dense", "D", [50, 100, 200, 400, 800], [1600], {"n": 2000, "k": 10, "dtype": "float32"}, 1, 0),
+    Curve("neighbours-dense", "k", [5, 10, 20, 40, 80], [], {"n": 4000, "D": 100, "dtype": "float32"}, 0, 1),
+    Curve("neighbours-low-d", "n", [2000, 5000, 10000], [20000, 50000, 100000],
+          {"D": 3, "k": 10, "dtype": "float64"}, 1, 1),
+    Curve("neighbours-csr", "n", [1000, 2000, 4000], [8000, 16000, 32000],
+          {"D": 500, "k": 10, "dtype": "float64", "values": "csr"}, 2, 1),
+    Curve("graph-symmetrise", "n", [10000, 20000, 50000, 100000], [200000, 500000], {"k": 10}, 1, 1),
+    Curve("propagation-cg", "n", [2500, 5000, 10000, 20000, 40000], [100000], {"C": 14, "k": 10}, 1, 1),
+    Curve("propagation-cg", "C", [8, 16, 32, 64, 128], [256], {"n": 5000, "k": 10}, 1, 1),
+    Curve("propagation-cg", "k", [5, 10, 20, 40], [], {"n": 5000, "C": 14}, 1, 1),
+    Curve("mlknn-fit", "n", [10000, 20000, 40000, 80000], [200000], {"C": 50, "k": 10}, 1, 0),
+    Curve("mlknn-fit", "C", [25, 50, 100, 200, 400], [1000], {"n": 10000, "k": 10}, 1, 1),
+    Curve("mlknn-fit", "k", [5, 10, 20, 40], [], {"n": 10000, "C": 100}, 1, 0),
+    Curve("NMLSDR.fit", "n", [1000, 2000, 4000, 8000], [20000, 50000, 100000],
+          {"name": "NMLSDR", "call": "fit", "D": 100, "C": 14}, 2, 1),
+    Curve("MLkNN.fit", "n", [1000, 2000, 4000, 8000], [20000, 50000, 100000],
+          {"name": "MLkNN", "call": "fit", "D": 100, "C": 14}, 2, 1),
+]  # fmt: skip
+
+
+def measure(curve: Curve, *, full: bool, budget: float = 1.5) -> dict[str, Any]:
+    """Seconds and bytes at every value of one curve."""
+    found: dict[str, Any] = {"values": [], "seconds": [], "bytes": []}
+    for value in [*curve.values, *(curve.more if full else [])]:
+        size = {**curve.fixed, curve.varies: value}
+        work = _cases.build(curve.case, size)
+        with _harness.threads(N_THREADS):
+            times = _harness.alternate({"run": lambda work=work: work.run(N_THREADS)}, rounds=9, budget=budget)["run"]
+        found["values"].append(value)
+        found["seconds"].append(_harness.better_half(times))
+    for value in found["values"][-2:] if not full else found["values"]:
+        small, size = _cases.CASES[curve.case].small, {**curve.fixed, curve.varies: value}
+        setup = f"""
+            import _cases
+            _cases.build({curve.case!r}, {small!r}).run({N_THREADS})
+            work = _cases.build({curve.case!r}, {size!r})
+        """
+        found["bytes"].append(_harness.peak_memory(setup, f"result = work.run({N_THREADS})")["over"])
+    return found
+
+
+def run(*, full: bool, folder: Path = _harness.RESULTS, report: Any = print) -> Path:
+    """Measure every curve, store the table and draw the picture beside it."""
+    rows, drawn = [], []
+    for curve in CURVES:
+        try:
+            found = measure(curve, full=full)
+        except _cases.NotHere as reason:
+            report(f"skipped: {reason}")
+            continue
+        upper = slice(len(found["values"]) // 2 - 1, None)  # small sizes show the cost of a call, not the growth
+        memory_values = found["values"][-len(found["bytes"]):]
+        row = {
+            "case": curve.case, "varies": curve.varies, "fixed": _cases.label_of(curve.fixed),
+            "range": f"{found['values'][0]} – {found['values'][-1]}",
+            "seconds": found["seconds"][-1] * 1e3,
+            "time": _cases.fitted_exponent(found["values"][upper], found["seconds"][upper]), "theory": curve.time,
+            "megabytes": found["bytes"][-1] / 1e6,
+            "memory": _cases.fitted_exponent(memory_values, found["bytes"]), "memory_theory": curve.memory,
+        }  # fmt: skip
+        rows.append({**row, "points": found})
+        drawn.append((curve, found, row["time"]))
+        report(f"{curve.case} against {curve.varies}: time ^{row['time']:.2f} (theory {curve.time})")
+    draw(drawn, folder / "growth.png")
+    return _harness.save_table(
+        "growth", title="Growth", command="python bench/run.py growth" + (" --full" if full else ""),
+        columns=[("case", "work", "s"), ("varies", "against", "s"), ("range", "range", "s"), ("fixed", "fixed", "s"),
+                 ("seconds", "time at the end", ".1f ms"), ("time", "time exponent", ".2f"), ("theory", "theory", "g"),
+                 ("megabytes", "memory at the end", ".1f MB"), ("memory", "memory exponent", ".2f"),
+                 ("memory_theory", "theory", "g")],
+        rows=rows, folder=folder,
+        notes="Two threads; exponents are fitted to the upper half of the range; memory is what is needed beyond the "
+              "input, results included, and small amounts drown in the allocator's rounding.",
+    )  # fmt: skip
+
+
+def draw(drawn: Sequence[tuple[Curve, Mapping[str, Any], float]], path: Path) -> None:
+    """One panel for each size that varies; both axes logarithmic."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    panels = [varies for varies in ("n", "D", "C", "k") if any(curve.varies == varies for curve, _, _ in drawn)]
+    if not panels:
+        return
+    figure, axes = plt.subplots(1, len(panels), figsize=(4 * len(panels), 4.2), squeeze=False, layout="constrained")
+    titles = {"n": "rows n", "D": "features D", "C": "labels C", "k": "neighbours k"}
+    for axis, varies in zip(axes[0], panels, strict=True):
+        for number, (curve, found, exponent) in enumerate(item for item in drawn if item[0].varies == varies):
+            axis.loglog(found["values"], found["seconds"], marker="osv^D<>"[number % 7], markersize=4,
+                        label=f"{curve.case}: {exponent:.2f} ({curve.time:g})")  # fmt: skip
+        axis.set_xlabel(titles[varies])
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=7, title="exponent (theory)", title_fontsize=7)
+    axes[0][0].set_ylabel("seconds, two threads")
+    figure.savefig(path, dpi=110)
+    plt.close(figure)

@@ -1,0 +1,103 @@
+"""Run the benchmarks and store what they say in bench/results.
+
+    python bench/run.py                     # suite, peers and growth: under five minutes on two cores
+    python bench/run.py --full              # the large sizes too (about an hour)
+    python bench/run.py suite -k neighbours # a part; prints, and stores nothing
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import _harness
+import growth
+import pytest
+
+HERE = Path(__file__).resolve().parent
+PARTS = ["suite", "peers", "growth"]
+
+
+def run_pytest(part: str, *, full: bool, keyword: str | None) -> tuple[int, list[dict[str, Any]]]:
+    """Run one file under pytest-benchmark; its exit status and the records' extra_info."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "records.json"
+        command = [str(HERE / f"test_{part}.py"), "-q", "-rs", "-p", "no:cacheprovider", "--benchmark-enable",
+                   "--benchmark-disable-gc", "--benchmark-columns=min,median,rounds", "--benchmark-sort=fullname",
+                   f"--benchmark-json={path}", "--timeout=3600", "--rootdir", str(HERE.parent)]  # fmt: skip
+        command += ["--full"] if full else []
+        command += ["-k", keyword] if keyword else []
+        status = int(pytest.main(command))
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    records = json.loads(text)["benchmarks"] if text else []
+    return status, [record["extra_info"] for record in records]
+
+
+def store_suite(records: Sequence[dict[str, Any]], *, command: str) -> None:
+    rows = []
+    for record in records:
+        bytes_ = record.get("peak_bytes")
+        rows.append({**record, "milliseconds": record["seconds"] * 1e3,
+                     "megabytes": None if bytes_ is None else bytes_ / 1e6,
+                     "percent": None if "share" not in record else 100 * record["share"],
+                     "of": {"sgemm_gflops": "sgemm", "copy_gbytes": "copy"}.get(record.get("limit"))})  # fmt: skip
+    limits = {row["threads"]: row["limits"] for row in rows if "limits" in row}
+    for row in rows:
+        row.pop("limits", None)
+    notes = "Median of the better half of the rounds; memory is the peak beyond the input in a fresh process."
+    for n_threads, found in sorted(limits.items()):
+        notes += (f" Limits of this run on {n_threads} thread(s): sgemm {found['sgemm_gflops']:.0f} GFLOP/s, dgemm "
+                  f"{found['dgemm_gflops']:.0f} GFLOP/s, copy {found['copy_gbytes']:.1f} GB/s.")  # fmt: skip
+    notes += (" The share is the least work (half of the products of a symmetric search; each byte once) over the "
+              "time and the limit.")  # fmt: skip
+    _harness.save_table(
+        "suite", title="Suite", command=command, notes=notes, rows=rows, facts={"limits": limits},
+        columns=[("case", "work", "s"), ("shown", "size", "s"), ("threads", "threads", "d"),
+                 ("milliseconds", "time", ".2f ms"), ("megabytes", "memory", ".1f MB"),
+                 ("percent", "share of the limit", ".0f %"), ("of", "limit", "s")],
+    )  # fmt: skip
+
+
+def store_peers(records: Sequence[dict[str, Any]], *, command: str) -> None:
+    rows = [{**record, "ours": record["seconds"] * 1e3, "theirs": record["peer_seconds"] * 1e3} for record in records]
+    _harness.save_table(
+        "peers", title="Peers", command=command, rows=rows,
+        notes="Two threads each, in turns within one process; a ratio below 1 means that the peer is faster.",
+        columns=[("work", "work", "s"), ("peer", "peer", "s"), ("ours", "nmlsdr", ".2f ms"),
+                 ("theirs", "peer's time", ".2f ms"), ("ratio", "times faster", ".2f x"), ("rounds", "rounds", "d")],
+        values={f"{row['work']} {row['peer']}".replace(" ", "_"): row["ratio"] for row in rows},
+    )  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Run the benchmarks and store their results.")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"any of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--full", action="store_true", help="the large sizes too (about an hour)")
+    parser.add_argument("-k", dest="keyword", help="pytest's -k: a part of the suite; nothing is stored")
+    options = parser.parse_args(arguments)
+    if unknown := sorted(set(options.parts) - set(PARTS)):
+        parser.error(f"no part {', '.join(unknown)}; choose from {', '.join(PARTS)}.")
+    began, worst = time.perf_counter(), 0
+    flag = " --full" if options.full else ""
+    for part in options.parts or PARTS:
+        if part == "growth":
+            if not options.keyword:
+                growth.run(full=options.full)
+            continue
+        status, records = run_pytest(part, full=options.full, keyword=options.keyword)
+        worst = max(worst, status)
+        if records and status == 0 and not options.keyword:
+            store = store_suite if part == "suite" else store_peers
+            store(records, command=f"python bench/run.py {part}{flag}")
+    print(f"took {time.perf_counter() - began:.0f} s")
+    return worst
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -88,3 +88,177 @@ def test_table_file_round_trip(harness, tmp_path, capsys):
     assert stored["values"] == {"best": 2.0}
     assert stored["machine"]["cores"] >= 1
     assert "1 rows -> x.json" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- the regression rule
+
+
+@pytest.fixture(scope="module")
+def compare():
+    return load("compare")
+
+
+def noisy(rng, *, slowdown, n_pairs=15, spread=0.25):
+    """Ratios as a shared machine gives them: log-normal, with bursts of other work on either side."""
+    ratios = slowdown * np.exp(spread * rng.standard_normal(n_pairs))
+    burst = rng.random(n_pairs) < 0.1
+    return np.where(burst, ratios * rng.choice([0.4, 2.5], n_pairs), ratios)
+
+
+@pytest.mark.parametrize("attempt", range(5))
+def test_noise_alone_is_no_regression(compare, attempt):
+    ratios = noisy(np.random.default_rng(attempt), slowdown=1.0)
+    assert compare.decide(ratios, "estimator").outcome == "ok"
+    assert compare.decide(ratios, "kernel", instructions=1.0).outcome == "ok"
+
+
+@pytest.mark.parametrize("attempt", range(5))
+def test_a_slowed_kernel_is_a_regression(compare, attempt):
+    ratios = noisy(np.random.default_rng(attempt), slowdown=2.0)
+    assert compare.decide(ratios, "kernel", instructions=1.9).outcome == "REGRESSION"
+    assert compare.decide(ratios, "estimator").outcome == "REGRESSION"
+
+
+def test_noise_is_seldom_blamed(compare, monkeypatch):
+    monkeypatch.setattr(compare, "RESAMPLES", 400)
+    blamed = sum(compare.is_slower(noisy(np.random.default_rng(seed), slowdown=1.0)) for seed in range(1000))
+    assert blamed <= 20  # of 1000, before the count of instructions clears the kernels
+
+
+@pytest.mark.parametrize(
+    ("slowdown", "kind", "instructions", "outcome"),
+    [
+        (1.5, "kernel", 1.06, "REGRESSION"),
+        (1.5, "kernel", 1.05, "slower"),
+        (1.5, "kernel", 0.8, "slower"),
+        (1.5, "kernel", None, "REGRESSION"),
+        (1.5, "core", None, "REGRESSION"),
+        (1.5, "estimator", 1.0, "REGRESSION"),
+        (1.09, "kernel", 2.0, "ok"),
+        (1.10, "estimator", None, "ok"),
+        (1.12, "estimator", None, "REGRESSION"),
+        (0.5, "kernel", 0.5, "faster"),
+    ],
+)
+def test_both_halves_of_the_rule(compare, slowdown, kind, instructions, outcome):
+    ratios = [slowdown] * 15
+    verdict = compare.decide(ratios, kind, instructions)
+    assert verdict.outcome == outcome
+    assert verdict.median == verdict.low == slowdown
+
+
+def test_lower_bound_is_below_the_median_and_repeatable(compare):
+    ratios = noisy(np.random.default_rng(0), slowdown=1.2)
+    low = compare.lower_bound(ratios)
+    assert low == compare.lower_bound(ratios)
+    assert min(ratios) <= low < np.median(ratios)
+    assert compare.lower_bound(ratios, share=0.5) == pytest.approx(np.median(ratios), rel=0.05)
+
+
+def test_too_few_pairs_and_nonsense_are_refused(compare):
+    with pytest.raises(compare.Failure, match="14 pairs cannot decide; at least 15"):
+        compare.decide([2.0] * 14, "core")
+    with pytest.raises(compare.Failure, match="must be positive"):
+        compare.decide([2.0] * 14 + [float("nan")], "core")
+
+
+def test_command_line_refuses_few_pairs_and_unknown_commits(compare, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        compare.main(["HEAD", "--pairs", "3"])
+    assert stopped.value.code == 2
+    assert compare.main(["no-such-commit-anywhere"]) == 2
+    assert "compare: no such commit" in capsys.readouterr().err
+
+
+def test_cases_have_unique_labels_and_every_kernel_is_compared():
+    cases = load("_cases")
+    for name, case in cases.CASES.items():
+        assert case.kind in ("kernel", "core", "estimator"), name
+        shown = [cases.label_of(size) for size in case.default + case.full]
+        assert len(set(shown)) == len(shown), name
+        assert case.compare, name
+
+
+def test_small_sizes_of_every_case_run(recwarn):
+    cases = load("_cases")
+    missing = []
+    for name, case in cases.CASES.items():
+        try:
+            work = cases.build(name, case.small)
+        except cases.NotHere:
+            missing.append(name)
+            continue
+        work.run(1)
+        assert (work.amount is None) == (work.limit is None)
+    if missing:
+        pytest.skip(f"not in this version: {', '.join(missing)}")
+
+
+@pytest.mark.parametrize("exponent", [0.0, 1.0, 2.0])
+def test_fitted_exponent_of_a_power(exponent):
+    sizes = np.array([10, 20, 50, 100])
+    assert load("_cases").fitted_exponent(sizes, 3 * sizes**exponent) == pytest.approx(exponent, abs=1e-12)
+
+
+# ---------------------------------------------------------------- the tables in the README files
+
+
+@pytest.fixture
+def tables():
+    return load("tables")
+
+
+def result_file(folder, **more):
+    content = {
+        "name": "x", "title": "X", "command": "python x.py", "notes": "Note.", "values": {"best": 1.84, "n": 3},
+        "machine": {"processor": "P", "cores": 2, "memory_gib": 1.0, "python": "3.11", "date": "2026-01-02",
+                    "commit": "abc", "versions": {"numpy": "2"}},
+        "columns": [["work", "work", "s"], ["ratio", "ratio", ".1f x"]],
+        "rows": [{"work": "a", "ratio": 2.25}, {"work": "b", "ratio": 0.5}, {"work": "c"}], **more,
+    }  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "x.json").write_text(json.dumps(content))
+
+
+def test_markers_are_filled_and_stay(tables, tmp_path):
+    result_file(tmp_path)
+    text = (
+        "It is <!-- bench:value x best .1f -->?<!-- bench:end --> times, n = <!-- bench:value x n --><!-- bench:end -->."
+        "\n<!-- bench:table x -->\nold\n<!-- bench:end -->\nrest"
+    )
+    filled = tables.fill(text, tmp_path)
+    assert "It is <!-- bench:value x best .1f -->1.8<!-- bench:end --> times" in filled
+    assert "-->3<!--" in filled
+    assert "| work | ratio |\n|---|---:|\n| a | 2.2 x |\n| b | 0.5 x |\n| c | – |\n" in filled
+    assert "Note." in filled
+    assert "2026-01-02 at commit abc: P, 2 cores" in filled
+    assert filled.endswith("<!-- bench:end -->\nrest")
+    assert tables.fill(filled, tmp_path) == filled
+
+
+def test_a_changed_number_is_noticed(tables, tmp_path):
+    result_file(tmp_path / "bench" / "results")
+    page = tmp_path / "README.md"
+    page.write_text("<!-- bench:value x best .1f -->1.9<!-- bench:end -->\n")
+    assert "+<!-- bench:value x best .1f -->1.8" in tables.differences(tmp_path)
+    page.write_text(tables.fill(page.read_text(), tmp_path / "bench" / "results"))
+    assert tables.differences(tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("<!-- bench:table y -->\n<!-- bench:end -->", "no result file bench/results/y.json"),
+        ("<!-- bench:value x worst -->1<!-- bench:end -->", r"no value 'worst'; it has \['best', 'n'\]"),
+        ("<!-- bench:table x -->\n| a |", "malformed or lacks its <!-- bench:end -->"),
+    ],
+)
+def test_bad_markers_are_one_sentence(tables, tmp_path, text, sentence):
+    result_file(tmp_path)
+    with pytest.raises(tables.Failure, match=sentence):
+        tables.fill(text, tmp_path)
+
+
+def test_readme_tables_are_those_of_the_committed_results(tables):
+    """Run ``python bench/tables.py`` after a benchmark."""
+    assert tables.differences() == ""

@@ -1,0 +1,89 @@
+"""Ratio guards: a lost vector or compiled path makes a kernel as slow as its plain twin.
+
+Both run in this process, in turns, on one thread; the limits are a third or less of what was measured, so that a
+busy machine does not matter.  There is no absolute time here; bench/compare.py finds small regressions.
+"""
+
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from nmlsdr import _reference, metrics
+from nmlsdr.graph import kneighbors, transition_matrix
+from nmlsdr.mlknn import fit_posterior, posterior
+from nmlsdr.propagation import propagate
+
+
+def speedup(ours, twin, *, rounds=5):
+    """How many times faster ``ours`` is: best of the rounds of each, in turns."""
+    best = {ours: np.inf, twin: np.inf}
+    for _ in range(rounds):
+        for call in (ours, twin):
+            start = time.perf_counter()
+            call()
+            best[call] = min(best[call], time.perf_counter() - start)
+    return best[twin] / best[ours]
+
+
+def ring(n, k):
+    """A symmetric graph in which row i has the next and the previous k rows."""
+    rows = np.arange(n)
+    offsets = np.concatenate([np.arange(1, k + 1), -np.arange(1, k + 1)])
+    columns = (rows[:, None] + offsets) % n
+    return sparse.csr_array((np.ones(columns.size), (np.repeat(rows, 2 * k), columns.ravel())), shape=(n, n))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_dense_neighbours(rng, dtype):
+    X = rng.standard_normal((400, 60)).astype(dtype)
+    assert speedup(lambda: kneighbors(X, 10, n_jobs=1), lambda: _reference.kneighbors(X, 10)) > 1.8
+
+
+def test_sparse_neighbours(rng):
+    X = sparse.random_array((400, 300), density=0.05, format="csr", rng=rng)
+    assert speedup(lambda: kneighbors(X, 10, n_jobs=1), lambda: _reference.kneighbors(X, 10)) > 1.3
+
+
+def test_queries(rng):
+    X, queries = rng.standard_normal((400, 60)), rng.standard_normal((200, 60))
+    ours = speedup(
+        lambda: kneighbors(X, 10, queries=queries, n_jobs=1), lambda: _reference.kneighbors(X, 10, queries=queries)
+    )
+    assert ours > 2.4
+
+
+def test_transition_matrix():
+    W = ring(1000, 5)
+    assert speedup(lambda: transition_matrix(W, n_jobs=1), lambda: _reference.transition_matrix(W.toarray())) > 8
+
+
+def test_propagation(rng):
+    W, Y = ring(600, 5), (rng.random((600, 10)) < 0.2).astype(float)
+    dense = W.toarray()
+    ours = speedup(lambda: propagate(W, Y, 0.6, n_jobs=1), lambda: _reference.propagate(dense, Y, 0.6), rounds=3)
+    assert ours > 10
+
+
+def test_mlknn(rng):
+    Y, indices = (rng.random((1000, 30)) < 0.2).astype(np.uint8), np.arange(1000)[:, None] + np.arange(1, 11)
+    indices %= 1000
+
+    def ours():
+        return posterior(fit_posterior(Y, indices, n_jobs=1), Y, indices, n_jobs=1)
+
+    def plain():
+        delta = np.array([[sum(int(Y[m, j]) for m in row) for j in range(3)] for row in indices])
+        return np.bincount(delta.ravel())
+
+    assert speedup(ours, plain, rounds=3) > 10  # the loop does a tenth of the labels and no posterior
+
+
+def test_measures_have_no_loop_over_rows(rng):
+    Y, scores = rng.random((3000, 20)) < 0.2, rng.random((3000, 20))
+    ours = speedup(
+        lambda: metrics.ranking_loss_rows(Y, scores),
+        lambda: [np.argsort(-scores[i], kind="stable")[Y[i]] for i in range(len(Y))], rounds=3,
+    )  # fmt: skip
+    assert ours > 2  # the loop only sorts

@@ -132,6 +132,12 @@ def verify_dataset(name: str, data_home: Path_ | None = None) -> list[dict[str, 
     list of dict
         For train, test and labels: role, file (the path found, or the one expected) and state: "ok", "missing",
         "wrong" (readable, but another content) or "unreadable".  A gzipped file is compared by its content.
+
+    Examples
+    --------
+    >>> from nmlsdr.datasets import verify_dataset
+    >>> [file["state"] for file in verify_dataset("scene", "no-such-folder")]
+    ['missing', 'missing', 'missing']
     """
     entry = find_set(name)
     report = []
@@ -183,6 +189,14 @@ def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | No
         another checksum.
     ImportError
         Without pooch (the extra ``datasets``).
+
+    Examples
+    --------
+    With a network; a file that is there and right is not asked for again.
+
+    >>> from nmlsdr.datasets import fetch_dataset
+    >>> [file.name for file in fetch_dataset("scene", "data")]  # doctest: +SKIP
+    ['scene-train.arff', 'scene-test.arff', 'scene.xml']
     """
     entry = find_set(name)
     folder = find_data_home(data_home) / entry["folder"]

@@ -33,12 +33,24 @@ except ImportError as error:  # one sentence instead of a chain of tracebacks
     ) from None
 
 from .estimators import (
+    MDDM,
+    MLDA,
+    MVMD,
+    NMLSDR,
+    SSMLDR,
     MLkNN,
+    MultiLabelCCA,
     SemiSupervisedMLkNN,
 )
 
 __all__ = [
+    "MDDM",
+    "MLDA",
+    "MVMD",
+    "NMLSDR",
+    "SSMLDR",
     "MLkNN",
+    "MultiLabelCCA",
     "SemiSupervisedMLkNN",
     "__version__",
 ]

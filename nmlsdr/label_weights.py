@@ -6,6 +6,7 @@ All take 0/1 labels Y (l x C) and return W >= 0 (l x C); a row without labels ge
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .projection import column_means, cross_moment, project, row_blocks
 __all__ = ["correlation_weights", "dependence_weights", "entropy_weights", "fuzzy_weights"]
 
 _LARGEST_FUZZY_STEPS = 100
+_AT_CENTRE = 1e-290  # below this the inverse of a squared distance, or a sum of such, would overflow
 _FUZZY_STOP = 0.01  # movement of all centres (Frobenius)
 
 
@@ -40,6 +42,16 @@ def correlation_weights(Y: Any) -> np.ndarray:
     """W = Y C, each row divided by |y_i|_1, C_kl = y_k'y_l / (|y_k| |y_l|) (Wang et al. 2010; wMLDAc).
 
     A label that the row does not carry gets weight too, when it goes with one that the row carries.
+
+    Examples
+    --------
+    The two labels share one row of the two that each has: C_12 = 1/2.
+
+    >>> from nmlsdr.label_weights import correlation_weights
+    >>> correlation_weights([[1, 1], [1, 0], [0, 1]]).round(3)
+    array([[0.75, 0.75],
+           [1.  , 0.5 ],
+           [0.5 , 1.  ]])
     """
     Y = _check_binary(Y)
     norms = np.sqrt(Y.sum(axis=0))
@@ -65,6 +77,15 @@ def fuzzy_weights(X: Any, Y: Any) -> np.ndarray:
     Returns
     -------
     W : ndarray of shape (n_samples, n_labels), float64
+
+    Examples
+    --------
+    The last row carries both labels and lies nearer to the centre of the second.
+
+    >>> from nmlsdr.label_weights import fuzzy_weights
+    >>> W = fuzzy_weights([[-1.0], [-1.0], [1.0], [1.0], [0.8]], [[1, 0], [1, 0], [0, 1], [0, 1], [1, 1]])
+    >>> W[-1].round(2)
+    array([0.01, 0.99])
     """
     X, Y = check_rows(X), _check_binary(Y)
     Y = check_row_weights(Y, "Y", X.shape[0])
@@ -123,6 +144,11 @@ def dependence_weights(
     objective : ndarray of shape (n_epochs + 1,), float64
         Never decreases.  Only with ``return_objective``.
 
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        After ``max_iter`` epochs that each changed something.
+
     Examples
     --------
     The last row carries both labels and lies with the rows of the second.
@@ -153,7 +179,20 @@ def dependence_weights(
                 break
             A = cross_moment(X, V, mean, centred=False).T.copy()
             objective.append(float(np.sum(A * A)))
+        else:
+            _warn_not_converged(max_iter)
     return (V, np.array(objective)) if return_objective else V
+
+
+def _warn_not_converged(max_iter: int) -> None:
+    # The class that users filter on; imported here because this floor works without loading scikit-learn.
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(
+        f"dependence weights stopped after {max_iter} epoch(s) with rows still changing their label; raise max_iter.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
 
 
 def _move_row(x: np.ndarray, v: np.ndarray, A: np.ndarray, labels: np.ndarray) -> bool:
@@ -178,8 +217,8 @@ def _move_row(x: np.ndarray, v: np.ndarray, A: np.ndarray, labels: np.ndarray) -
 def centred_row(X: Any, i: int, mean: np.ndarray) -> np.ndarray:
     """Row i of X minus the mean, dense float64."""
     if not sparse.issparse(X):
-        return X[i] - mean
-    x = -mean
+        return np.asarray(X[i] - mean)
+    x: np.ndarray = -mean
     stored = slice(X.indptr[i], X.indptr[i + 1])
     x[X.indices[stored]] += X.data[stored]
     return x
@@ -211,25 +250,25 @@ def _centre_distances(X: Any, mean: np.ndarray, centres: np.ndarray) -> np.ndarr
     shifted = centres + mean
     norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
     scale = norms[:, None] + np.sum(shifted**2, axis=1)
-    squared = scale - 2.0 * project(X, shifted.T, np.zeros_like(mean))
+    squared = np.asarray(scale - 2.0 * project(X, shifted.T, np.zeros_like(mean)))
     for i, k in np.argwhere(squared < 1e-6 * scale):  # cancelled: take the difference itself
         squared[i, k] = np.sum((centred_row(X, i, mean) - centres[k]) ** 2)
     return squared
 
 
 def _membership(squared: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    at_centre = (squared == 0) & (Y > 0)
-    inverse = np.divide(Y, squared, out=np.zeros_like(Y), where=squared > 0)
+    at_centre = (squared < _AT_CENTRE) & (Y > 0)
+    inverse = np.divide(Y, squared, out=np.zeros_like(Y), where=squared >= _AT_CENTRE)
     near = np.where(at_centre.any(axis=1, keepdims=True), at_centre, inverse)
     return _divide_rows(near, near.sum(axis=1))
 
 
 def _divide_rows(W: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    return np.divide(W, totals[:, None], out=np.zeros_like(W), where=totals[:, None] > 0)
+    return np.asarray(np.divide(W, totals[:, None], out=np.zeros_like(W), where=totals[:, None] > 0))
 
 
 def _check_binary(Y: Any) -> np.ndarray:
-    Y = check_row_weights(Y, "Y", len(Y) if not sparse.issparse(Y) else Y.shape[0])
-    if not ((Y == 0) | (Y == 1)).all():
+    labels = check_row_weights(Y, "Y", Y.shape[0] if sparse.issparse(Y) else len(Y))
+    if not ((labels == 0) | (labels == 1)).all():
         raise ValueError("Y must hold 0 and 1 only; threshold soft labels first.")
-    return Y
+    return labels

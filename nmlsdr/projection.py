@@ -56,7 +56,7 @@ class Directions:
 def hsic_projection(
     X: Any, F: Any, n_components: int | None = None, *, solver: str = "auto"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Directions that maximise the linear Hilbert-Schmidt dependence between XP and F (eq. 12).
+    """Directions that maximise the linear Hilbert-Schmidt dependence between XP and F (article, eq. 13-14).
 
     Solves X' H F F' H X p = lambda p with P'P = I, H = I - 11'/n, through M = (HX)' F (D x C): the
     directions are the left singular vectors of M, the eigenvalues its squared singular values.
@@ -212,7 +212,7 @@ def finish(
         )
     U, s = U[:, :d], s[:d]
     signs = np.sign(U[np.argmax(np.abs(U), axis=0), np.arange(d)])
-    components = np.ascontiguousarray((U * signs).T, dtype=dtype)
+    components = np.ascontiguousarray((U * signs + 0.0).T, dtype=dtype)  # + 0.0: no -0.0 in what users print
     return Directions(components, s**2, mean, rank, total)
 
 
@@ -231,19 +231,19 @@ def column_means(X: Any) -> np.ndarray:
     else:
         for rows in row_blocks(X):
             total += X[rows].sum(axis=0, dtype=np.float64)
-    return total / X.shape[0]
+    return np.asarray(total / X.shape[0])
 
 
 def centre_columns(F: np.ndarray) -> np.ndarray:
     """F minus its column means; a constant column becomes exactly 0, not rounding noise."""
-    centred = F - F.mean(axis=0)
+    centred: np.ndarray = F - F.mean(axis=0)
     centred[:, F.min(axis=0) == F.max(axis=0)] = 0.0
     return centred
 
 
 def centred_block(X: np.ndarray, rows: slice, mean: np.ndarray) -> np.ndarray:
     """Dense rows in float64, minus ``mean``."""
-    return X[rows] - mean  # float32 - float64 is float64
+    return np.asarray(X[rows] - mean)  # float32 - float64 is float64
 
 
 def cross_moment(X: Any, F: np.ndarray, mean: np.ndarray, *, centred: bool = True) -> np.ndarray:
@@ -264,7 +264,7 @@ def cross_moment(X: Any, F: np.ndarray, mean: np.ndarray, *, centred: bool = Tru
 def project(X: Any, V: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """(X - 1 mean') V in float64, by blocks of rows; sparse X stays sparse."""
     if sparse.issparse(X):
-        return np.asarray(X @ V) - mean @ V
+        return np.asarray(X @ V - mean @ V)
     image = np.empty((X.shape[0], *V.shape[1:]))
     for rows in row_blocks(X):
         image[rows] = centred_block(X, rows, mean) @ V

@@ -63,6 +63,15 @@ def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) 
     ------
     ValueError
         A singular scatter, ``n_components`` above the bound, or no dependence at all.
+
+    Examples
+    --------
+    The label is a function of the second feature: the squared correlation is 1.
+
+    >>> from nmlsdr.scatter import cca
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]
+    >>> cca(X, [[0], [0], [1], [1]], ridge=0).eigenvalues.round(12)
+    array([1.])
     """
     X, Y, ridge = _check_pair(X, Y, ridge)
     bound = min(Y.shape[1], X.shape[1], X.shape[0] - 1)
@@ -96,6 +105,16 @@ def mddm_features(X: Any, Y: Any, n_components: int | None = None, *, mu: float 
     ------
     ValueError
         A singular scatter (mu = 1), ``n_components`` above the bound, or no dependence at all.
+
+    Examples
+    --------
+    M = (0, 2)', Xc'Xc = diag(1, 4), B = diag(1, 2.5): lambda = 4 / 2.5 and p'Bp = 1.
+
+    >>> from nmlsdr.scatter import mddm_features
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]
+    >>> found = mddm_features(X, [[0], [0], [1], [1]])
+    >>> found.eigenvalues.round(12), found.components.round(4)
+    (array([1.6]), array([[0.    , 0.6325]]))
     """
     X, Y, mu = _check_pair(X, Y, mu, "mu", high=1.0)
     bound = min(Y.shape[1], X.shape[1], X.shape[0] - 1)
@@ -130,6 +149,15 @@ def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: floa
     ------
     ValueError
         A negative weight, a singular scatter, ``n_components`` above the bound, or no dependence at all.
+
+    Examples
+    --------
+    The classes differ in the second feature only, and nothing else varies in it: S_w + rI = diag(1.1, .1).
+
+    >>> from nmlsdr.scatter import weighted_lda
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]
+    >>> weighted_lda(X, [[1, 0], [1, 0], [0, 1], [0, 1]]).components.round(4)
+    array([[0.    , 3.1623]])
     """
     X, W, ridge = _check_pair(X, W, ridge)
     if W.min() < 0:
@@ -169,6 +197,15 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
     ------
     ValueError
         ``n_components`` above the bound, or constant features.
+
+    Examples
+    --------
+    Xc'Xc = diag(1, 4) and M = (0, 2)': (1/2) diag(1, 4) + 2 diag(0, 4).
+
+    >>> from nmlsdr.scatter import mvmd
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]
+    >>> mvmd(X, [[0], [0], [1], [1]], 2).eigenvalues
+    array([10. ,  0.5])
     """
     X, Y, beta = _check_pair(X, Y, beta, "beta", high=1.0)
     bound = min(X.shape[1], X.shape[0] - 1)
@@ -185,7 +222,7 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
 
         def left(V: np.ndarray) -> np.ndarray:
             head = V[: X.shape[0]]
-            return share * cross_moment(X, head - head.mean(axis=0), mean) + M @ V[X.shape[0] :]
+            return np.asarray(share * cross_moment(X, head - head.mean(axis=0), mean) + M @ V[X.shape[0] :])
 
         found = None
         if X.shape[1] > min(X.shape[0], _DENSE_FEATURES) and wanted < X.shape[1]:
@@ -320,4 +357,4 @@ def _cholesky(B: np.ndarray, name: str) -> np.ndarray:
             f"The {name} ({len(B)} x {len(B)}) is singular (reciprocal condition {rcond:.1e}); raise the ridge, "
             "or drop constant and repeated columns."
         )
-    return R * scale
+    return np.asarray(R * scale)

@@ -1,0 +1,138 @@
+"""Noisy multi-label semi-supervised dimensionality reduction (NMLSDR), the article's method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..projection import Directions, hsic_directions
+from ._projection import PropagatingProjection
+
+__all__ = ["NMLSDR"]
+
+
+class NMLSDR(PropagatingProjection):
+    """Correct and spread noisy labels over a neighbour graph, then project where features depend on them most.
+
+    1. W joins each row to its k nearest others (eq. 2 or 3), T is its row-stochastic form (eq. 4-5).
+    2. (I - A T) F = (I - A) Y gives soft labels F (eq. 8): A = diag(alpha), Y = 0 on unlabelled rows.  With
+       alpha > 0 a labelled row listens to its neighbours too, so that a wrong label can be outvoted.
+    3. F~ is hard, 1[F > 1/2], on the labelled rows and soft on the others.
+    4. The rows of `components_` maximise tr(P' X'H F~ F~' H X P) subject to P'P = I (eq. 13-14).
+
+    Parameters
+    ----------
+    n_components : int or None
+        d, at most min(n_labels, n_features, n_samples - 1); None: as many as the numerical rank allows.
+    n_neighbors : int
+        k; with fewer than k + 1 rows it is lowered to n_samples - 1, with a warning.
+    weights : {"binary", "rbf"}
+        Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
+    sigma : float or None
+        Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
+    alpha_labeled : float
+        alpha of the labelled rows, in [0, 1); 0 keeps the given labels as they are (NMLSDR* of the article).
+    alpha_unlabeled : float
+        alpha of the unlabelled rows, in [0, 1).
+    neighbors : "exact" or transformer
+        A transformer whose ``fit_transform`` gives a CSR matrix of distances proposes the neighbours.
+    propagation_solver : {"auto", "cg", "lu", "fixed_point"}
+    eigen_solver : {"auto", "eigsh", "svd"}
+    tol : float
+        Largest entry of the residual of eq. (8) to accept.
+    max_iter : int or None
+        Iterations of the propagation; None: enough for ``tol``.
+    n_jobs : int or None
+        Threads; None: all that are allowed.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (d, n_features)
+        P', orthonormal rows, in the dtype of X; the entry of largest magnitude of each is positive.
+    eigenvalues_ : ndarray of shape (d,)
+        Dependence along each direction, decreasing.
+    dependence_ratio_ : ndarray of shape (d,)
+        Share of all dependence, the sum of all eigenvalues, that the first 1, ..., d directions hold together.
+    effective_rank_ : int
+        Numerical rank of the eigenproblem; with "eigsh", as far as it was computed.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the rows.
+    label_distributions_ : ndarray of shape (n_samples, n_labels)
+        F, in [0, 1].
+    transduction_ : ndarray of shape (n_samples, n_labels), int
+        Hard labels 1[F > 1/2].
+    label_flips_ : ndarray of shape (n_samples, n_labels), bool
+        Where the hard label is not the given one; False on unlabelled rows.
+    n_neighbors_ : int
+        k as used.
+    n_iter_ : int
+        Iterations of the propagation, at least 1.
+    residual_ : float
+        max |(I - A T) F - (I - A) Y|.
+    n_unreached_ : int
+        Rows in components of the graph without a labelled row; their F is 0.
+    propagation_solver_ : str
+        The solver that ran.
+    classes_ : list of ndarray, or ndarray
+        [0, 1] for each label; for 1-D y the classes.
+    label_names_in_ : ndarray of shape (n_labels,)
+        Only if y is a data frame.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+
+    Notes
+    -----
+    Mikalsen, Soguero-Ruiz, Bianchi and Jenssen, "Noisy multi-label semi-supervised dimensionality reduction",
+    Pattern Recognition 90, 2019, Algorithm 1.  The article's P P' = I reads P'P = I.
+
+    ``graph`` and ``alpha`` of `fit` belong to the rows of X.  Cross-validation slices rows: ``alpha`` and
+    ``labeled`` go along, a graph cannot; pass ``neighbors=`` there.
+
+    Examples
+    --------
+    Two groups; the last row of the first carries a wrong label, one row of the second has none.
+
+    >>> from nmlsdr import NMLSDR
+    >>> X = [[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2]]
+    >>> y = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [-1, -1]]
+    >>> model = NMLSDR(1, n_neighbors=2, alpha_labeled=0.9).fit(X, y)
+    >>> model.transduction_[3], model.transduction_[6]
+    (array([1, 0]), array([0, 1]))
+    >>> model.label_flips_.any(axis=1).nonzero()[0]
+    array([3])
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_neighbors: int = 10,
+        weights: str = "binary",
+        sigma: float | None = None,
+        alpha_labeled: float = 0.6,
+        alpha_unlabeled: float = 0.999,
+        neighbors: Any = "exact",
+        propagation_solver: str = "auto",
+        eigen_solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.sigma = sigma
+        self.alpha_labeled = alpha_labeled
+        self.alpha_unlabeled = alpha_unlabeled
+        self.neighbors = neighbors
+        self.propagation_solver = propagation_solver
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    def _solve(self, X: Any, F: np.ndarray, F_tilde: np.ndarray) -> Directions:
+        found = hsic_directions(X, F_tilde, self.n_components, solver=self.eigen_solver)
+        self.dependence_ratio_ = np.minimum(np.cumsum(found.eigenvalues) / found.total, 1.0)
+        return found

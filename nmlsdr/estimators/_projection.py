@@ -1,0 +1,157 @@
+"""What the linear projections share: the label rule, fitted attributes, transform, names of the outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import Labels, check_graph, check_labels
+from ..graph import graph_of_lists
+from ..projection import Directions, project
+from ..propagation import Propagation
+from ._base import clip_neighbors, neighbors_of_rows, propagate_labels, read_rows
+
+__all__ = ["Projection", "PropagatingProjection", "SupervisedProjection"]
+
+
+class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A linear map x -> P'(x - mean), learned from labels by the rule of `check_labels`."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.two_d_labels = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Project rows: X P - mean_'P, by blocks of rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Dense for sparse X too.  float32 when X and the components are; sums are taken in float64.
+        """
+        check_is_fitted(self)
+        rows = read_rows(self, X, reset=False)
+        dtype = np.result_type(rows.dtype, self.components_.dtype)
+        return project(rows, self.components_.T.astype(np.float64), self.mean_).astype(dtype, copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _read(self, X: Any, y: Any, labeled: Any) -> tuple[Any, Labels]:
+        rows = read_rows(self, X, reset=True)
+        labels = check_labels(y, n_samples=rows.shape[0], labeled=labeled)
+        if rows.shape[0] == 1:
+            raise ValueError(f"{type(self).__name__} needs rows that differ, got 1 sample; give at least two.")
+        self.classes_ = labels.classes
+        if labels.names is not None:
+            self.label_names_in_ = labels.names
+        elif hasattr(self, "label_names_in_"):
+            del self.label_names_in_
+        return rows, labels
+
+    def _keep(self, found: Directions) -> None:
+        self.components_ = found.components
+        self.eigenvalues_ = found.eigenvalues
+        self.effective_rank_ = found.rank
+        self.mean_ = found.mean
+
+
+class SupervisedProjection(Projection):
+    """Fits on the labelled rows and ignores the rest; a subclass answers with directions in ``_solve``."""
+
+    def fit(self, X: Any, y: Any, *, labeled: Any = None) -> SupervisedProjection:
+        """Learn the projection from the labelled rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples, n_labels) or (n_samples,)
+            0/1, a row of -1 is unlabelled; 1-D: classes, -1 is unlabelled.
+        labeled : array of shape (n_samples,), bool, optional
+            The labelled rows, instead of -1.
+
+        Returns
+        -------
+        self
+        """
+        rows, labels = self._read(X, y, labeled)
+        Y = labels.Y
+        if not labels.labeled.all():
+            rows, Y = rows[labels.labeled], Y[labels.labeled]
+            if len(Y) == 1:
+                raise ValueError(
+                    f"{type(self).__name__} fits on the labelled rows and got 1 sample of them; label at least two."
+                )
+        self._keep(self._solve(rows, Y))
+        return self
+
+    def _solve(self, X: Any, Y: np.ndarray) -> Directions:
+        raise NotImplementedError
+
+
+class PropagatingProjection(Projection):
+    """Propagates the labels over the neighbour graph first and fits on all rows."""
+
+    def fit(
+        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None
+    ) -> PropagatingProjection:
+        """Propagate the labels and learn the projection from all rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples, n_labels) or (n_samples,)
+            0/1, a row of -1 is unlabelled; 1-D: classes, -1 is unlabelled.
+        graph : sparse matrix of shape (n_samples, n_samples), optional
+            A symmetric graph W instead of the neighbours of the rows.
+        alpha : float or array of shape (n_samples,), optional
+            In [0, 1), for every row, instead of ``alpha_labeled`` and ``alpha_unlabeled``.
+        labeled : array of shape (n_samples,), bool, optional
+            The labelled rows, instead of -1.
+
+        Returns
+        -------
+        self
+        """
+        rows, labels = self._read(X, y, labeled)
+        propagation = propagate_labels(self, self._graph(rows, graph), labels, alpha)
+        self._keep_propagation(propagation, labels)
+        self._keep(self._solve(rows, propagation.F, self._half_hard(labels)))
+        return self
+
+    def _graph(self, rows: Any, graph: Any) -> sparse.csr_array:
+        self.n_neighbors_ = clip_neighbors(self, rows.shape[0] - 1)
+        if graph is not None:
+            return check_graph(graph, "graph", n_samples=rows.shape[0])
+        squared, indices = neighbors_of_rows(self, rows, self.n_neighbors_)
+        return graph_of_lists(squared, indices, weights=self.weights, sigma=self.sigma, n_jobs=self.n_jobs)
+
+    def _keep_propagation(self, propagation: Propagation, labels: Labels) -> None:
+        F = propagation.F
+        self.label_distributions_ = F
+        self.transduction_ = (F > 0.5).astype(np.int64)
+        self.label_flips_ = (self.transduction_ != labels.Y) & labels.labeled[:, None]
+        self.n_iter_ = max(1, propagation.n_iter)  # labels that solve eq. (8) as given need a look, but no step
+        self.residual_ = propagation.residual
+        self.n_unreached_ = propagation.n_unreached
+        self.propagation_solver_ = propagation.solver
+
+    def _half_hard(self, labels: Labels) -> np.ndarray:
+        """F~: hard labels on the labelled rows, soft ones on the others."""
+        return np.where(labels.labeled[:, None], self.transduction_, self.label_distributions_)
+
+    def _solve(self, X: Any, F: np.ndarray, F_tilde: np.ndarray) -> Directions:
+        raise NotImplementedError

@@ -1,0 +1,320 @@
+"""The supervised projections and SSMLDR as estimators: label rule, invariance, degenerate input, transformer API."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from projections import assert_same_directions, draw_binary
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from nmlsdr import MDDM, MLDA, MVMD, SSMLDR, MultiLabelCCA, _reference, label_weights, scatter
+from nmlsdr.projection import hsic_projection
+
+SUPERVISED = {
+    "MDDMp": MDDM(),
+    "MDDMf": MDDM(constraint="features"),
+    "MVMD": MVMD(),
+    "CCA": MultiLabelCCA(),
+    "wMLDAb": MLDA(),
+    "wMLDAe": MLDA(weights="entropy"),
+    "wMLDAc": MLDA(weights="correlation"),
+    "wMLDAf": MLDA(weights="fuzzy"),
+    "wMLDAd": MLDA(weights="dependence", random_state=0),
+}
+PROPAGATING = {"SSMLDR": SSMLDR(), "SSMLDR hard": SSMLDR(labels="hard"), "SSMLDR*": SSMLDR(alpha_labeled=0.0)}
+METHODS = {**SUPERVISED, **PROPAGATING}
+ORTHONORMAL = ("MDDMp", "MVMD")
+
+
+@pytest.fixture
+def data(rng):
+    """60 rows, 9 features, 4 labels, a third of the rows unlabelled."""
+    X, Y = draw_binary(rng, 60, 9, 4)
+    Y[40:] = -1
+    return X, Y
+
+
+def pair(model):
+    return model.components_, model.eigenvalues_
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_attributes_and_transform(data, name):
+    X, Y = data
+    model = clone(METHODS[name])
+    embedding = model.fit_transform(X, Y)
+    d = len(model.components_)
+    assert d == (3 if "LD" in name else 4)
+    assert model.components_.shape == (d, 9)
+    assert model.eigenvalues_.shape == (d,)
+    assert (np.diff(model.eigenvalues_) <= 0).all()
+    assert model.effective_rank_ == d
+    fitted = X if name in PROPAGATING else X[:40]
+    np.testing.assert_allclose(model.mean_, fitted.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(embedding, (X - model.mean_) @ model.components_.T, atol=1e-10)
+    np.testing.assert_allclose(model.transform(sparse.csr_array(X)), embedding, atol=1e-10)
+    assert [list(c) for c in model.classes_] == [[0, 1]] * 4
+
+
+@pytest.mark.parametrize("name", ORTHONORMAL)
+def test_directions_are_orthonormal(data, name):
+    X, Y = data
+    P = clone(METHODS[name]).fit(X, Y).components_
+    np.testing.assert_allclose(P @ P.T, np.eye(len(P)), atol=1e-12)
+    single = clone(METHODS[name]).fit(X.astype(np.float32), Y).components_
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single @ single.T, np.eye(len(P)), atol=1e-6)
+
+
+def constraint_matrix(name, model, X, Y):
+    if name == "CCA":
+        return _reference.cca_matrices(X, Y)[1]
+    if name == "MDDMf":
+        return _reference.mddm_matrices(X, Y)[1]
+    W = model.label_distributions_ if name == "SSMLDR" else model.label_weights_
+    return _reference.weighted_lda_matrices(X, W)[1]
+
+
+@pytest.mark.parametrize("name", [name for name in SUPERVISED if name not in ORTHONORMAL] + ["SSMLDR"])
+def test_directions_have_unit_size_in_the_scatter(data, name):
+    X, Y = data
+    model = clone(METHODS[name]).fit(X, Y)
+    B = constraint_matrix(name, model, *((X, Y) if name == "SSMLDR" else (X[:40], Y[:40])))
+    np.testing.assert_allclose(model.components_ @ B @ model.components_.T, np.eye(len(model.components_)), atol=1e-12)
+
+
+def test_each_method_calls_its_core_function(data):
+    X, Y = data[0][:40], data[1][:40]
+    cores = {
+        "MDDMp": hsic_projection(X, Y),
+        "MDDMf": scatter.mddm_features(X, Y),
+        "MVMD": scatter.mvmd(X, Y),
+        "CCA": scatter.cca(X, Y),
+        "wMLDAb": scatter.weighted_lda(X, Y),
+        "wMLDAe": scatter.weighted_lda(X, label_weights.entropy_weights(Y)),
+        "wMLDAc": scatter.weighted_lda(X, label_weights.correlation_weights(Y)),
+        "wMLDAf": scatter.weighted_lda(X, label_weights.fuzzy_weights(X, Y)),
+        "wMLDAd": scatter.weighted_lda(
+            X, label_weights.dependence_weights(X, Y, random_state=np.random.RandomState(0))
+        ),
+    }
+    for name, core in cores.items():
+        expected = core if isinstance(core, tuple) else (core.components, core.eigenvalues)
+        assert_same_directions(pair(clone(SUPERVISED[name]).fit(*data)), expected, 1e-12)
+
+
+def test_dependence_records_its_objective(data):
+    model = MLDA(weights="dependence", random_state=0).fit(*data)
+    assert len(model.objective_) == model.n_iter_ + 1
+    assert (np.diff(model.objective_) >= 0).all()
+    assert not hasattr(model.set_params(weights="binary").fit(*data), "objective_")
+    with pytest.warns(ConvergenceWarning, match="dependence weights stopped after 1 epoch"):
+        MLDA(weights="dependence", random_state=0, max_iter=1).fit(*data)
+
+
+def test_ssmldr_weighs_by_the_propagated_labels(data):
+    X, Y = data
+    model = SSMLDR().fit(X, Y)
+    F = model.label_distributions_
+    found = scatter.weighted_lda(X, F)
+    assert_same_directions(pair(model), (found.components, found.eigenvalues), 1e-12)
+    hard = SSMLDR(labels="hard").fit(X, Y)
+    half_hard = np.where(Y == -1, F, F > 0.5)
+    found = scatter.weighted_lda(X, half_hard)
+    assert_same_directions(pair(hard), (found.components, found.eigenvalues), 1e-12)
+    clamped = SSMLDR(alpha_labeled=0.0).fit(X, Y)
+    np.testing.assert_array_equal(clamped.label_distributions_[:40], Y[:40])
+    assert not clamped.label_flips_.any()
+
+
+# ---------------------------------------------------------------- label rule
+
+
+@pytest.mark.parametrize("name", SUPERVISED)
+def test_unlabelled_rows_are_ignored(data, name):
+    X, Y = data
+    expected = pair(clone(SUPERVISED[name]).fit(X[:40], Y[:40]))
+    assert_same_directions(pair(clone(SUPERVISED[name]).fit(X, Y)), expected, 1e-12)
+    other = X.copy()
+    other[40:] = 1e6
+    assert_same_directions(pair(clone(SUPERVISED[name]).fit(other, Y)), expected, 1e-12)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_labeled_says_the_same_as_rows_of_minus_one(data, name):
+    X, Y = data
+    expected = pair(clone(METHODS[name]).fit(X, Y))
+    masked = sparse.csr_array(np.where(Y == -1, 0, Y))
+    found = clone(METHODS[name]).fit(X, masked, labeled=(Y != -1).any(axis=1))
+    assert_same_directions(pair(found), expected, 1e-12)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_one_dimensional_labels_are_one_column_per_class(data, name):
+    X, _ = data
+    y = np.array(["a", "b", "c"], dtype="U2")[np.argmax(X[:, :3], axis=1)]
+    y[50:] = "-1"
+    Y = (y[:, None] == np.array(["a", "b", "c"])).astype(int)
+    Y[50:] = -1
+    model = clone(METHODS[name]).fit(X, y)
+    np.testing.assert_array_equal(model.classes_, ["a", "b", "c"])
+    assert_same_directions(pair(model), pair(clone(METHODS[name]).fit(X, Y)), 1e-12)
+
+
+def test_label_names_of_a_data_frame_are_kept(data):
+    X, Y = data
+    model = MDDM().fit(X, pd.DataFrame(Y, columns=list("pqrs")))
+    np.testing.assert_array_equal(model.label_names_in_, list("pqrs"))
+    assert not hasattr(model.fit(X, Y), "label_names_in_")
+
+
+# ---------------------------------------------------------------- invariance
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_shift_and_rotation_of_the_features(data, rng, name):
+    X, Y = data
+    base = clone(METHODS[name]).fit(X, Y)
+    Q = np.linalg.qr(rng.standard_normal((9, 9)))[0]
+    assert_same_directions(pair(clone(METHODS[name]).fit(X + 50.0, Y)), pair(base), 1e-8)
+    turned = clone(METHODS[name]).fit(X @ Q, Y)
+    assert_same_directions(pair(turned), (base.components_ @ Q, base.eigenvalues_), 1e-8)
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "wMLDAd"])  # it draws an order of the rows
+def test_order_of_rows_and_labels(data, rng, name):
+    X, Y = data
+    rows, labels = rng.permutation(60), rng.permutation(4)
+    base = clone(METHODS[name]).fit(X, Y)
+    assert_same_directions(pair(clone(METHODS[name]).fit(X[rows], Y[rows][:, labels])), pair(base), 1e-8)
+
+
+# ---------------------------------------------------------------- degenerate input
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("case", ["duplicates", "constant columns", "empty label", "none unlabelled", "more features"])
+def test_degenerate_input_has_a_finite_answer(data, rng, name, make, case):
+    X, Y = data
+    if case == "duplicates":
+        X[::2] = X[1::2]
+    elif case == "constant columns":
+        X[:, 3:5] = 7.0
+    elif case == "empty label":
+        Y[:40, 2] = 0
+    elif case == "none unlabelled":
+        Y[40:] = Y[:20]
+    else:
+        X = rng.standard_normal((60, 80)) + np.repeat(X, 9, axis=1)[:, :80]
+    model = clone(METHODS[name])
+    embedding = model.fit_transform(make(X), Y)
+    assert np.isfinite(embedding).all()
+    assert np.isfinite(model.components_).all()
+    assert (model.eigenvalues_ > 0).all()
+    if case == "empty label" and name != "MVMD":
+        assert len(model.components_) == (2 if "LD" in name else 3)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_nothing_to_learn_is_an_error(data, name):
+    X, Y = data
+    with pytest.raises(ValueError, match="no labelled row"):
+        clone(METHODS[name]).fit(X, np.full_like(Y, -1))
+    if name != "MVMD":
+        with pytest.raises(ValueError, match=r"one class|= 0: there is nothing"):
+            clone(METHODS[name]).fit(X[:40], np.ones(40))
+    with pytest.raises(ValueError, match=r"no dependence|Every feature is constant"):
+        clone(METHODS[name]).fit(np.ones_like(X), Y)
+    with pytest.raises(ValueError, match="1 sample"):
+        clone(METHODS[name]).fit(X[:1], Y[:1])
+
+
+@pytest.mark.parametrize("name", SUPERVISED)
+def test_one_labelled_row_is_an_error(data, name):
+    X, Y = data
+    Y[1:] = -1
+    with pytest.raises(ValueError, match="1 sample"):
+        clone(SUPERVISED[name]).fit(X, Y)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_more_components_than_the_bound_is_an_error(data, name):
+    bound = {"MVMD": 9}.get(name, 3 if "LD" in name else 4)
+    with pytest.raises(ValueError, match=f"n_components={bound + 1} is above"):
+        clone(METHODS[name]).set_params(n_components=bound + 1).fit(*data)
+
+
+def test_bad_options_are_named(data):
+    for model, message in [
+        (MDDM(constraint="both"), "constraint must be"),
+        (MLDA(weights="random"), "weights must be one of"),
+        (SSMLDR(labels="fuzzy"), "labels must be"),
+        (MLDA(ridge=-1), "ridge must be"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.fit(*data)
+
+
+# ---------------------------------------------------------------- the transformer API
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_pickle_and_output_frames(data, name):
+    X, Y = data
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(9)])
+    model = clone(METHODS[name]).set_output(transform="pandas").fit(frame, Y)
+    shown = model.transform(frame)
+    prefix = type(model).__name__.lower()
+    assert list(shown.columns) == list(model.get_feature_names_out()) == [f"{prefix}{j}" for j in range(shown.shape[1])]
+    again = pickle.loads(pickle.dumps(model))
+    pd.testing.assert_frame_equal(again.transform(frame), shown)
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(frame.rename(columns={"f0": "g0"}))
+
+
+@pytest.mark.parametrize("interface", ["spmatrix", "sparray"])
+def test_sparse_rows_give_dense_embeddings_under_either_interface(data, interface):
+    X, Y = data
+    try:
+        context = config_context(sparse_interface=interface)
+    except TypeError:
+        pytest.skip("scikit-learn before 1.9 has no sparse_interface")
+    with context:
+        assert isinstance(MDDM().fit_transform(sparse.csr_matrix(X), Y), np.ndarray)
+        assert isinstance(MDDM().fit_transform(sparse.csr_array(X), Y), np.ndarray)
+
+
+def test_float32_embeddings_are_float32_with_sums_in_float64(data):
+    X, Y = data
+    single = X.astype(np.float32)
+    model = MDDM().fit(single, Y)
+    embedding = model.transform(single)
+    assert embedding.dtype == np.float32
+    exact = (single.astype(float) - model.mean_) @ model.components_.T.astype(float)
+    np.testing.assert_array_equal(embedding, exact.astype(np.float32))
+    assert model.transform(X).dtype == np.float64
+
+
+def test_pipeline_and_grid_search(data):
+    X, Y = data
+    from nmlsdr import MLkNN
+
+    pipe = make_pipeline(StandardScaler(), MDDM(), MLkNN(3))
+    grid = GridSearchCV(pipe, {"mddm__n_components": [1, 2]}, cv=3, scoring=lambda model, X, y: model.predict(X).mean())
+    grid.fit(X[:40], Y[:40].astype(int))
+    assert grid.best_params_["mddm__n_components"] in (1, 2)
+
+
+def test_memory_maps_are_read(data, tmp_path):
+    X, Y = data
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    np.testing.assert_array_equal(MDDM().fit(mapped, Y).transform(mapped), MDDM().fit(X, Y).transform(X))

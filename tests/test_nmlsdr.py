@@ -1,0 +1,330 @@
+"""NMLSDR: the twin of the whole method, its attributes, the parameters of fit, invariance, degenerate input."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from projections import assert_same_directions, draw_binary
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from nmlsdr import NMLSDR, MLkNN, _reference
+from nmlsdr.graph import neighbor_graph
+from nmlsdr.projection import hsic_directions
+from nmlsdr.propagation import propagate
+
+
+@pytest.fixture
+def data(rng):
+    """80 rows, 9 features, 4 labels with a tenth of the entries flipped; half of the rows unlabelled."""
+    X, Y = draw_binary(rng, 80, 9, 4)
+    Y = np.abs(Y - (rng.random(Y.shape) < 0.1))
+    Y[40:] = -1
+    return X, Y
+
+
+def pair(model):
+    return model.components_, model.eigenvalues_
+
+
+def test_equals_the_twin_of_the_whole_method(data):
+    X, Y = data
+    labeled = (Y != -1).any(axis=1)
+    components, eigenvalues, F, _ = _reference.nmlsdr(X, np.where(Y == -1, 0, Y), labeled, 3, n_neighbors=6)
+    model = NMLSDR(3, n_neighbors=6, tol=1e-12).fit(X, Y)
+    np.testing.assert_allclose(model.label_distributions_, F, atol=1e-10)
+    assert_same_directions(pair(model), (components, eigenvalues), 1e-8)
+
+
+def test_attributes(data):
+    X, Y = data
+    model = NMLSDR(n_neighbors=6).fit(X, Y)
+    F, hard = model.label_distributions_, model.transduction_
+    assert F.shape == hard.shape == model.label_flips_.shape == (80, 4)
+    assert F.min() >= 0
+    assert F.max() <= 1
+    np.testing.assert_array_equal(hard, F > 0.5)
+    assert hard.dtype.kind == "i"
+    assert model.label_flips_.dtype == np.bool_
+    np.testing.assert_array_equal(model.label_flips_[:40], hard[:40] != Y[:40])
+    assert not model.label_flips_[40:].any()
+    assert model.n_neighbors_ == 6
+    assert model.residual_ <= 1e-8
+    assert model.n_unreached_ == 0
+    assert model.propagation_solver_ == "cg"
+    assert model.n_iter_ >= 1
+    np.testing.assert_allclose(model.mean_, X.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(model.transform(X), (X - X.mean(axis=0)) @ model.components_.T, atol=1e-10)
+
+
+def test_projects_half_hard_labels(data):
+    X, Y = data
+    model = NMLSDR().fit(X, Y)
+    half_hard = np.where(Y == -1, model.label_distributions_, model.transduction_)
+    found = hsic_directions(X, half_hard)
+    assert_same_directions(pair(model), (found.components, found.eigenvalues), 1e-12)
+
+
+def test_dependence_ratio_is_the_share_of_all_eigenvalues(data):
+    X, Y = data
+    every = NMLSDR().fit(X, Y)
+    assert every.dependence_ratio_[-1] == pytest.approx(1.0)
+    expected = np.cumsum(every.eigenvalues_) / every.eigenvalues_.sum()
+    np.testing.assert_allclose(every.dependence_ratio_, expected)
+    for solver in ("svd", "eigsh"):
+        first = NMLSDR(2, eigen_solver=solver).fit(X, Y)
+        np.testing.assert_allclose(first.dependence_ratio_, expected[:2])
+
+
+def test_wrong_labels_are_outvoted():
+    """Two far groups; one row of each carries the other's label."""
+    X = np.concatenate([np.linspace(0, 1, 20), np.linspace(50, 51, 20)])[:, None]
+    Y = np.repeat([[1, 0], [0, 1]], 20, axis=0)
+    Y[5], Y[30] = [0, 1], [1, 0]
+    flips = NMLSDR(n_neighbors=6, alpha_labeled=0.9).fit(X, Y).label_flips_
+    np.testing.assert_array_equal(np.flatnonzero(flips.any(axis=1)), [5, 30])
+    assert not NMLSDR(n_neighbors=6, alpha_labeled=0.0).fit(X, Y).label_flips_.any()
+
+
+# ---------------------------------------------------------------- parameters of fit
+
+
+def test_graph_replaces_the_neighbours(data):
+    X, Y = data
+    W = neighbor_graph(X, 6)
+    expected = NMLSDR(n_neighbors=6).fit(X, Y)
+    for graph in (W, sparse.csr_matrix(W), W.toarray()):
+        model = NMLSDR().fit(X, Y, graph=graph)
+        np.testing.assert_array_equal(model.label_distributions_, expected.label_distributions_)
+    other = NMLSDR(n_neighbors=6, weights="rbf").fit(X, Y)
+    assert np.abs(other.label_distributions_ - expected.label_distributions_).max() > 1e-3
+    rbf = NMLSDR().fit(X, Y, graph=neighbor_graph(X, 6, weights="rbf"))
+    np.testing.assert_array_equal(rbf.label_distributions_, other.label_distributions_)
+
+
+def test_alpha_for_every_row(data):
+    X, Y = data
+    expected = NMLSDR().fit(X, Y)
+    alpha = np.where(np.arange(80) < 40, 0.6, 0.999)
+    np.testing.assert_array_equal(NMLSDR().fit(X, Y, alpha=alpha).label_distributions_, expected.label_distributions_)
+    clamped = NMLSDR().fit(X, Y, alpha=np.where(np.arange(80) < 40, 0.0, 0.9))
+    np.testing.assert_array_equal(clamped.label_distributions_[:40], Y[:40])
+    same = propagate(neighbor_graph(X), np.where(Y == -1, 0, Y), 0.7, labeled=np.arange(80) < 40)
+    np.testing.assert_array_equal(NMLSDR().fit(X, Y, alpha=0.7).label_distributions_, same.F)
+    for bad in (1.0, -0.1, np.full(79, 0.5)):
+        with pytest.raises(ValueError, match="alpha must"):
+            NMLSDR().fit(X, Y, alpha=bad)
+
+
+def test_labeled_says_the_same_as_rows_of_minus_one(data):
+    X, Y = data
+    zeros = np.where(Y == -1, 0, Y)
+    expected = NMLSDR().fit(X, Y)
+    for y in (zeros, sparse.csr_array(zeros), zeros.astype(int)):
+        found = NMLSDR().fit(X, y, labeled=np.arange(80) < 40)
+        np.testing.assert_array_equal(found.components_, expected.components_)
+        assert not found.label_flips_[40:].any()
+
+
+def test_a_graph_is_not_sliced_by_cross_validation(data):
+    X, Y = data
+    X, y = X[:40], Y[:40].astype(int)
+    W = neighbor_graph(X, 5)
+    pipe = make_pipeline(NMLSDR(n_neighbors=5), MLkNN(3))
+    with pytest.raises(ValueError, match="graph cannot be sliced by cross-validation: pass neighbors= instead"):
+        cross_val_score(
+            pipe, X, y, cv=KFold(3), params={"nmlsdr__graph": W}, scoring=lambda model, X, y: 0.0, error_score="raise"
+        )
+
+
+def test_metadata_is_routed(data):
+    X, Y = data
+    X, y = X[:40], Y[:40].astype(int)
+    seen = []
+
+    def score(model, X, y):
+        seen.append(model[0].label_distributions_)
+        return 0.0
+
+    alpha, labeled = np.linspace(0.1, 0.8, 40), np.arange(40) % 3 != 0
+    with config_context(enable_metadata_routing=True):
+        model = NMLSDR(n_neighbors=5).set_fit_request(alpha=True, labeled=True)
+        pipe = make_pipeline(model, MLkNN(3).set_fit_request(labeled=False))
+        cross_val_score(
+            pipe, X, y, cv=KFold(2), params={"alpha": alpha, "labeled": labeled}, scoring=score, error_score="raise"
+        )
+    for (train, _), F in zip(KFold(2).split(X), seen, strict=True):
+        alone = NMLSDR(n_neighbors=5).fit(X[train], y[train], alpha=alpha[train], labeled=labeled[train])
+        np.testing.assert_array_equal(F, alone.label_distributions_)
+
+
+def test_neighbour_transformers_propose_the_graph(data):
+    from sklearn.neighbors import KNeighborsTransformer
+
+    X, Y = data
+    plugin = KNeighborsTransformer(n_neighbors=20)
+    found = NMLSDR(n_neighbors=6, neighbors=plugin).fit(X, Y)
+    np.testing.assert_array_equal(found.components_, NMLSDR(n_neighbors=6).fit(X, Y).components_)
+    assert not hasattr(plugin, "n_samples_fit_")
+
+
+# ---------------------------------------------------------------- storage, threads, invariance
+
+
+def test_storage_and_threads(data):
+    X, Y = data
+    X[np.abs(X) < 0.7] = 0.0
+    base = NMLSDR(n_neighbors=6).fit(X, Y)
+    for layout in (np.asfortranarray, sparse.csr_array, sparse.csr_matrix, sparse.csc_array):
+        model = NMLSDR(n_neighbors=6).fit(layout(X), Y)
+        np.testing.assert_array_equal(model.label_distributions_, base.label_distributions_)
+        assert_same_directions(pair(model), pair(base), 1e-10)
+        np.testing.assert_allclose(np.abs(model.transform(layout(X))), np.abs(base.transform(X)), atol=1e-8)
+    for n_jobs in (1, 2):
+        model = NMLSDR(n_neighbors=6, n_jobs=n_jobs).fit(X, Y)
+        np.testing.assert_array_equal(model.label_distributions_, base.label_distributions_)
+        np.testing.assert_array_equal(model.components_, base.components_)
+
+
+def test_float32_stays_float32(data):
+    X, Y = data
+    single = X.astype(np.float32)
+    model = NMLSDR().fit(single, Y)
+    assert model.components_.dtype == model.transform(single).dtype == np.float32
+    assert model.label_distributions_.dtype == np.float64
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(4), atol=1e-6)
+    double = NMLSDR().fit(single.astype(float), Y)
+    np.testing.assert_array_equal(model.label_distributions_, double.label_distributions_)
+    assert_same_directions(pair(model), pair(double), 1e-6)
+
+
+def test_shift_rotation_and_order(data, rng):
+    X, Y = data
+    base = NMLSDR().fit(X, Y)
+    Q = np.linalg.qr(rng.standard_normal((9, 9)))[0]
+    rows, labels = rng.permutation(80), rng.permutation(4)
+    assert_same_directions(pair(NMLSDR().fit(X + 3.0, Y)), pair(base), 1e-8)
+    assert_same_directions(pair(NMLSDR().fit(X @ Q, Y)), (base.components_ @ Q, base.eigenvalues_), 1e-8)
+    assert_same_directions(pair(NMLSDR().fit(X[rows], Y[rows][:, labels])), pair(base), 1e-8)
+    F = NMLSDR().fit(X[rows], Y[rows][:, labels]).label_distributions_
+    np.testing.assert_allclose(F, base.label_distributions_[rows][:, labels], atol=1e-7)
+
+
+def test_inputs_are_not_changed_and_may_be_read_only(data):
+    X, Y = data
+    X.flags.writeable = Y.flags.writeable = False
+    NMLSDR().fit(X, Y).transform(X)
+
+
+# ---------------------------------------------------------------- degenerate input
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "case", ["duplicates", "constant columns", "empty label", "none unlabelled", "more features", "single label"]
+)
+def test_degenerate_input_has_a_finite_answer(data, rng, make, case):
+    X, Y = data
+    if case == "duplicates":
+        X[::2] = X[1::2]
+    elif case == "constant columns":
+        X[:, 3:5] = 7.0
+    elif case == "empty label":
+        Y[:40, 2] = 0
+    elif case == "none unlabelled":
+        Y[40:] = Y[:40]
+    elif case == "single label":
+        Y = Y[:, :1]
+    else:
+        X = rng.standard_normal((80, 120)) + np.repeat(X, 14, axis=1)[:, :120]
+    model = NMLSDR()
+    assert np.isfinite(model.fit_transform(make(X), Y)).all()
+    assert len(model.components_) == {"empty label": 3, "single label": 1}.get(case, 4)
+    assert np.isfinite(model.dependence_ratio_).all()
+
+
+def test_more_neighbours_than_rows_are_clipped(data):
+    X, Y = data
+    few = np.r_[0:4, 78:80]
+    with pytest.warns(UserWarning, match="n_neighbors_ is 5"):
+        model = NMLSDR().fit(X[few], Y[few])
+    assert model.n_neighbors_ == 5
+
+
+def test_components_without_a_label_are_counted(rng):
+    X = np.concatenate([rng.standard_normal((20, 2)), 100 + rng.standard_normal((20, 2))])
+    Y = (X[:, :1] > 0).astype(int)
+    Y[20:] = -1
+    with pytest.warns(UserWarning, match="20 of 40 rows lie in components"):
+        model = NMLSDR(n_neighbors=5).fit(X, Y)
+    assert model.n_unreached_ == 20
+    assert not model.label_distributions_[20:].any()
+
+
+def test_too_few_iterations_warn_with_the_residual(data):
+    with pytest.warns(ConvergenceWarning, match="residual"):
+        model = NMLSDR(max_iter=1).fit(*data)
+    assert model.residual_ > 1e-8
+    assert model.n_iter_ == 1
+
+
+def test_impossible_input_is_one_sentence(data):
+    X, Y = data
+    cases = [
+        (NMLSDR(), X, np.full_like(Y, -1), "no labelled row"),
+        (NMLSDR(), np.ones_like(X), Y, "no dependence"),
+        (NMLSDR(), X[:40], np.ones(40), "one class"),
+        (NMLSDR(), X[:1], Y[:1], "1 sample"),
+        (NMLSDR(5), X, Y, r"n_components=5 is above min\(.*\) = 4"),
+        (NMLSDR(0), X, Y, "n_components must be an integer of at least 1"),
+        (NMLSDR(n_neighbors=0), X, Y, "n_neighbors must be"),
+        (NMLSDR(weights="gauss"), X, Y, "weights must be"),
+        (NMLSDR(alpha_labeled=1.0), X, Y, "alpha_labeled must lie in"),
+        (NMLSDR(propagation_solver="qr"), X, Y, "solver must be one of"),
+        (NMLSDR(eigen_solver="qr"), X, Y, "solver must be"),
+        (NMLSDR(tol=0), X, Y, "tol must be"),
+        (NMLSDR(neighbors="fast"), X, Y, "neighbors must be"),
+    ]
+    for model, rows, labels, message in cases:
+        with pytest.raises(ValueError, match=message):
+            model.fit(rows, labels)
+
+
+def test_components_above_the_rank_are_cut_with_a_warning(data):
+    X, Y = data
+    Y[:, 3] = Y[:, 2]
+    with pytest.warns(UserWarning, match="numerical rank 3"):
+        model = NMLSDR(4).fit(X, Y)
+    assert model.transform(X).shape == (80, 3)
+    assert model.effective_rank_ == 3
+
+
+# ---------------------------------------------------------------- the transformer API
+
+
+def test_frames_names_clone_and_pickle(data):
+    X, Y = data
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(9)])
+    model = NMLSDR(2).set_output(transform="pandas").fit(frame, pd.DataFrame(Y, columns=list("pqrs")))
+    shown = model.transform(frame)
+    assert list(shown.columns) == list(model.get_feature_names_out()) == ["nmlsdr0", "nmlsdr1"]
+    np.testing.assert_array_equal(model.feature_names_in_, frame.columns)
+    np.testing.assert_array_equal(model.label_names_in_, list("pqrs"))
+    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(model)).transform(frame), shown)
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_the_whole_framework_is_a_pipeline(data):
+    from nmlsdr import SemiSupervisedMLkNN
+
+    X, Y = data
+    pipe = make_pipeline(StandardScaler(), NMLSDR(n_neighbors=6), SemiSupervisedMLkNN(5)).fit(X, Y)
+    assert pipe.predict(X).shape == (80, 4)
+    assert pipe.predict_proba(X).shape == (80, 4)

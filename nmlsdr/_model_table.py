@@ -76,6 +76,23 @@ table: dict[str, dict[str, Field]] = {
     },
     "MaxAbsScaler": {**_SEEN, "max_abs_": _array("D"), "scale_": _array("D"), "n_samples_seen_": Field("number")},
     "Normalizer": {**_SEEN},
+    "NMLSDR": {
+        **_PROJECTION,
+        **_GRAPH,
+        **_PROPAGATION,
+        "dependence_ratio_": _array("d"),
+        "label_flips_": _array("n", "C"),
+    },
+    "MDDM": _PROJECTION,
+    "MVMD": _PROJECTION,
+    "MultiLabelCCA": _PROJECTION,
+    "MLDA": {
+        **_PROJECTION,
+        "label_weights_": _array("n", "C"),
+        "n_iter_": _count(),
+        "objective_": _array("sweeps", optional=True),
+    },
+    "SSMLDR": {**_PROJECTION, **_GRAPH, **_PROPAGATION, "label_flips_": _array("n", "C")},
     "MLkNN": {**_COUNTS, "labeled_rows_": _array("n")},
     "SemiSupervisedMLkNN": {**_COUNTS, **_PROPAGATION},
 }

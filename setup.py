@@ -17,7 +17,12 @@ from setuptools.command.build_ext import build_ext
 
 # name, sources, headers that make it stale
 EXTENSIONS = [
-    ("nmlsdr._graph", ["nmlsdr/_graph.pyx"], ["nmlsdr/_distance.h", "nmlsdr/_graph.pxd"]),
+    (
+        "nmlsdr._graph",
+        ["nmlsdr/_graph.pyx"],
+        ["nmlsdr/_graph.pxd", "nmlsdr/_distance.h", "nmlsdr/_schedule.h", "nmlsdr/_search.h", "nmlsdr/_select.h",
+         "nmlsdr/_simd.h", "nmlsdr/_simd_clear.h", "nmlsdr/_tile.h"],
+    ),
     ("nmlsdr._propagation", ["nmlsdr/_propagation.pyx"], ["nmlsdr/_propagation.h"]),
     ("nmlsdr._mlknn", ["nmlsdr/_mlknn.pyx"], []),
 ]

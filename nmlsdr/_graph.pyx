@@ -23,6 +23,28 @@ cdef extern from "_distance.h" nogil:
         double *d, Py_ssize_t *row, Py_ssize_t k, double value, Py_ssize_t index)
     void heap_sort "nmlsdr_heap_sort"(double *d, Py_ssize_t *row, Py_ssize_t k)
 
+cdef extern from "_schedule.h" nogil:
+    ctypedef struct nmlsdr_rows:
+        int kind
+        Py_ssize_t n
+        Py_ssize_t d
+        const void *data
+        const void *indices
+        const void *indptr
+    ctypedef struct nmlsdr_scratch:
+        long long decided
+        long long pairs
+    ctypedef struct nmlsdr_search:
+        int n_threads, wide, integral
+        double total
+        nmlsdr_scratch *scratch
+    int best_level "nmlsdr_best_level"()
+    nmlsdr_search *search_new "nmlsdr_search_new"(
+        const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, double *squared, Py_ssize_t *indices,
+        int wide, int level, double window_bytes, int n_threads)
+    int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget, double window_bytes)
+    void search_free "nmlsdr_search_free"(nmlsdr_search *search)
+
 from ._typedefs cimport index_t, real_t
 
 
@@ -131,6 +153,73 @@ def neighbors_csr(
         scan_csr[real_t, index_t](
             &query_data[0], &query_indices[0], &query_indptr[0], &row_data[0], &row_indices[0], &row_indptr[0],
             first + i, n_rows, first + i if exclude_self else -1, k, &squared[i, 0], &indices[i, 0])
+
+
+cdef class Search:
+    """An exact search in progress; the arrays it was given must live as long as it does.
+
+    Parameters
+    ----------
+    rows, asked : tuple (kind, data, indices, indptr, n, d), asked None for the rows against themselves
+    squared, indices : OUT (n_asked, k)
+    wide : propose with double products from the start
+    """
+    cdef nmlsdr_search *search
+    cdef double window_bytes
+    cdef object kept
+
+    def __cinit__(self, rows, asked, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, bint wide, int level,
+                  double window_bytes, int n_threads):
+        cdef nmlsdr_rows given, queries
+        self.kept = (rows, asked, squared, indices)
+        self.window_bytes = window_bytes
+        describe(rows, &given)
+        if asked is not None:
+            describe(asked, &queries)
+        self.search = search_new(&given, NULL if asked is None else &queries, squared.shape[1], &squared[0, 0],
+                                 &indices[0, 0], wide, level, window_bytes, n_threads)
+        if self.search is NULL:
+            raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
+
+    def __dealloc__(self):
+        search_free(self.search)
+
+    def step(self, double budget):
+        """Run about `budget` pairs of blocks; True if there is more to do."""
+        cdef int more
+        with nogil:
+            more = search_step(self.search, budget, self.window_bytes)
+        if more < 0:
+            raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
+        return more == 1
+
+    @property
+    def facts(self):
+        """What the search did so far: block pairs, canonical distances, whether products are double or exact."""
+        cdef int t
+        pairs = decided = 0
+        for t in range(self.search.n_threads):
+            pairs += self.search.scratch[t].pairs
+            decided += self.search.scratch[t].decided
+        return {"pairs": pairs, "decided": decided, "wide": bool(self.search.wide),
+                "integral": bool(self.search.integral), "total": self.search.total}
+
+
+cdef int describe(tuple given, nmlsdr_rows *rows) except -1:
+    cdef Py_ssize_t data, indices, indptr
+    kind, data, indices, indptr, n, d = given
+    rows.kind = kind
+    rows.data = <const void *>data
+    rows.indices = <const void *>indices
+    rows.indptr = <const void *>indptr
+    rows.n = n
+    rows.d = d
+    return 0
+
+
+def best_simd_level():
+    """0 portable, 1 avx2, 2 avx512: the best of this processor that this build knows."""
+    return best_level()
 
 
 def candidate_distances(

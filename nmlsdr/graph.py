@@ -7,13 +7,14 @@ The order of neighbours is (squared distance, row index) with the canonical squa
 from __future__ import annotations
 
 import copy
+import time
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from . import _graph
-from ._threads import check_n_jobs
+from ._threads import SIMD_LEVELS, check_n_jobs, simd_level
 from ._validation import check_count, check_graph, check_row_pair, check_rows
 
 __all__ = ["kneighbors", "neighbor_graph", "transition_matrix"]
@@ -82,11 +83,55 @@ def squared_neighbors(
             f"n_neighbors={k} needs {'more than' if exclude_self else 'at least'} {k} samples, "
             f"got {rows.shape[0]}; lower n_neighbors."
         )
-    n = asked.shape[0]
-    squared = np.empty((n, k))
-    indices = np.empty((n, k), dtype=np.intp)
+    squared = np.empty((asked.shape[0], k))
+    indices = np.empty((asked.shape[0], k), dtype=np.intp)
+    if not squared.size:
+        return squared, indices
+    if rows.shape[1] == 0:
+        _scan(rows, asked, exclude_self, squared, indices, n_threads)
+    else:
+        _search(rows, None if exclude_self else asked, squared, indices, n_threads)
+    return squared, indices
+
+
+def _search(rows: Any, asked: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
+    """Propose with products, decide by the canonical distance; Ctrl-C is served between steps."""
+    search = _graph.Search(
+        _described(rows),
+        None if asked is None else _described(asked),
+        squared,
+        indices,
+        False,
+        _simd(),
+        256e6,
+        n_threads,
+    )
+    budget = 64.0
+    more = True
+    while more:
+        began = time.perf_counter()
+        more = search.step(budget)
+        took = time.perf_counter() - began
+        budget = budget * 2 if took < 0.08 else max(1.0, budget / 2) if took > 0.2 else budget
+
+
+def _simd() -> int:
+    level = simd_level()
+    return _graph.best_simd_level() if level is None else SIMD_LEVELS.index(level)
+
+
+def _described(rows: Any) -> tuple[int, int, int, int, int, int]:
+    wide = rows.dtype == np.float64
+    if not sparse.issparse(rows):
+        return int(wide), rows.ctypes.data, 0, 0, *rows.shape
+    kind = 2 + int(wide) + 2 * int(rows.indices.dtype == np.int64)
+    return kind, rows.data.ctypes.data, rows.indices.ctypes.data, rows.indptr.ctypes.data, *rows.shape
+
+
+def _scan(rows: Any, asked: Any, exclude_self: bool, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
+    """Every pair by the canonical distance, with O(k) memory."""
     step = max(16, int(_WORK_PER_CALL / max(1, rows.shape[0] * rows.shape[1])))
-    for first in range(0, n, step):
+    for first in range(0, len(squared), step):
         part = slice(first, first + step)
         if sparse.issparse(rows):
             _graph.neighbors_csr(
@@ -94,7 +139,6 @@ def squared_neighbors(
             )
         else:
             _graph.neighbors_dense(asked, rows, first, exclude_self, squared[part], indices[part], n_threads)
-    return squared, indices
 
 
 def _csr_parts(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

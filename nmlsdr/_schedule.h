@@ -1,0 +1,178 @@
+/* The order of work of an exact search (_search.h): windows, rounds of disjoint block pairs, decision.
+ *
+ * Blocks in one window: round m pairs block I with I ^ m, for every m below a power of two.  The pairs of a
+ * round are disjoint by construction, round 0 is the diagonal, and low rounds join blocks that are near each
+ * other in the order of the rows, which tightens thresholds early.
+ * Two windows: round r pairs block I of the one with block (I + r) mod the larger count of the other.
+ */
+#ifndef NMLSDR_SCHEDULE_H
+#define NMLSDR_SCHEDULE_H
+
+#include "_search.h"
+
+static int nmlsdr_thread(void)
+{
+#ifdef _OPENMP
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+
+static void nmlsdr_fill_window(nmlsdr_search *q, int w, ptrdiff_t chunk)
+{
+    nmlsdr_side *s = w == 0 ? q->asked : q->rows;
+    const ptrdiff_t first = chunk * q->chunk;
+    if (q->window[w].first == first) return;
+    q->window[w].first = first;
+    q->window[w].count = s->blocks - first < q->chunk ? s->blocks - first : q->chunk;
+    const ptrdiff_t end = first + q->window[w].count, size = NMLSDR_BLOCK * q->d;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 1)
+#endif
+    for (ptrdiff_t block = first; block < end; block++) {
+        if (q->wide) nmlsdr_pack_d(q, s, block, (double *)q->window[w].z + (block - first) * size);
+        else nmlsdr_pack_f(q, s, block, (float *)q->window[w].z + (block - first) * size);
+    }
+}
+
+/* Pair number p of round r: 1 and its blocks relative to their windows, or 0 if there is none. */
+static int nmlsdr_pair_at(ptrdiff_t r, ptrdiff_t p, int one_window, ptrdiff_t count_a, ptrdiff_t count_b,
+                          ptrdiff_t *I, ptrdiff_t *J)
+{
+    if (!one_window) {
+        const ptrdiff_t most = count_a > count_b ? count_a : count_b;
+        *I = p;
+        *J = p + r < most ? p + r : p + r - most;
+        return *J < count_b;
+    }
+    if (r == 0) {
+        *I = *J = p;
+        return 1;
+    }
+    ptrdiff_t top = 1; /* the highest bit of r is 0 in I and 1 in J */
+    while (2 * top <= r) top *= 2;
+    *I = p / top * 2 * top + p % top;
+    *J = *I ^ r;
+    return *J < count_a && *I < count_a;
+}
+
+/* Rounds of one pair of windows, about `budget` block pairs of them.  1: this pair of windows is done. */
+static int nmlsdr_run_rounds(nmlsdr_search *q, double budget)
+{
+    const int one_window = q->symmetric && q->at_a == q->at_b;
+    q->beside = !one_window;
+    nmlsdr_fill_window(q, 0, q->at_a);
+    if (!one_window) nmlsdr_fill_window(q, 1, q->at_b);
+    const ptrdiff_t count_a = q->window[0].count, count_b = q->window[q->beside].count;
+    const ptrdiff_t first_a = q->window[0].first, first_b = q->window[q->beside].first;
+    ptrdiff_t rounds = count_a > count_b ? count_a : count_b;
+    if (one_window)
+        for (rounds = 1; rounds < count_a;) rounds *= 2;
+    while (budget > 0 && q->round < rounds) {
+        const ptrdiff_t pairs = !one_window || q->round == 0 ? count_a : rounds / 2;
+        const ptrdiff_t from = q->pair, left = pairs - from, few = (ptrdiff_t)budget + 1;
+        const ptrdiff_t to = left <= few ? pairs : from + few;
+        /* several whole rounds share one team */
+        ptrdiff_t last = q->round;
+        if (from == 0 && to == pairs && q->round > 0) {
+            last += (ptrdiff_t)(budget / (double)pairs);
+            if (last >= rounds) last = rounds - 1;
+        }
+        const ptrdiff_t first_round = q->round;
+#ifdef _OPENMP
+#pragma omp parallel num_threads(q->n_threads)
+#endif
+        {
+            nmlsdr_scratch *w = &q->scratch[nmlsdr_thread()];
+            for (ptrdiff_t r = first_round; r <= last; r++) {
+#ifdef _OPENMP
+#pragma omp for schedule(dynamic, 1)
+#endif
+                for (ptrdiff_t p = from; p < to; p++) {
+                    ptrdiff_t I, J;
+                    if (!nmlsdr_pair_at(r, p, one_window, count_a, count_b, &I, &J)) continue;
+                    if (q->wide) nmlsdr_run_pair_d(q, first_a + I, first_b + J, w);
+                    else nmlsdr_run_pair_f(q, first_a + I, first_b + J, w);
+                }
+            }
+        }
+        budget -= (double)(to - from) * (double)(last - first_round + 1);
+        q->pair = to == pairs ? 0 : to;
+        q->round = to == pairs ? last + 1 : q->round;
+    }
+    return q->round >= rounds;
+}
+
+static void nmlsdr_decide_rows(nmlsdr_search *q, ptrdiff_t from, ptrdiff_t to, int sort)
+{
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 16)
+#endif
+    for (ptrdiff_t i = from; i < to; i++) {
+        nmlsdr_scratch *w = &q->scratch[nmlsdr_thread()];
+        if (q->wide) nmlsdr_finish_row_d(q, q->asked, q->rows, i, w, sort);
+        else nmlsdr_finish_row_f(q, q->asked, q->rows, i, w, sort);
+    }
+}
+
+static double nmlsdr_pairs_done(const nmlsdr_search *q)
+{
+    double pairs = 0;
+    for (int t = 0; t < q->n_threads; t++) pairs += (double)q->scratch[t].pairs;
+    return pairs;
+}
+
+/* Nanoseconds, roughly: only the choice between float and double products rests on them. */
+static double nmlsdr_decision_cost(const nmlsdr_search *q)
+{
+    double decided = 0;
+    for (int t = 0; t < q->n_threads; t++) decided += (double)q->scratch[t].decided;
+    return decided * (60 + 0.35 * (double)q->d);
+}
+
+static double nmlsdr_product_cost(const nmlsdr_search *q, double pairs)
+{
+    return pairs * NMLSDR_BLOCK * NMLSDR_BLOCK * (0.15 + 0.022 * (double)q->d);
+}
+
+/* Float products cannot tell the candidates apart: decide what there is, go on with double products. */
+static int nmlsdr_widen(nmlsdr_search *q, double window_bytes)
+{
+    nmlsdr_decide_rows(q, 0, q->asked->rows.n, 0);
+    nmlsdr_drop_products(q);
+    q->wide = 1;
+    nmlsdr_choose_scale(q);
+    if (nmlsdr_new_products(q, window_bytes)) return -1;
+    nmlsdr_decide_rows(q, 0, q->asked->rows.n, 0); /* empty buffers: the heaps give the thresholds */
+    return 0;
+}
+
+/* Run about `budget` block pairs.  1: call again; 0: done; -1: out of memory. */
+static int nmlsdr_search_step(nmlsdr_search *q, double budget, double window_bytes)
+{
+    if (!(budget < 1e9)) budget = 1e9;
+    if (q->phase == 0) {
+        const double pairs = nmlsdr_pairs_done(q);
+        if (!q->wide && nmlsdr_decision_cost(q) > 0.5 * nmlsdr_product_cost(q, pairs) + 0.1 * nmlsdr_product_cost(q, q->total)) {
+            return nmlsdr_widen(q, window_bytes) ? -1 : 1;
+        }
+        if (!nmlsdr_run_rounds(q, budget)) return 1;
+        q->round = q->pair = 0;
+        const ptrdiff_t chunks_b = (q->rows->blocks + q->chunk - 1) / q->chunk;
+        const ptrdiff_t chunks_a = (q->asked->blocks + q->chunk - 1) / q->chunk;
+        if (++q->at_b < chunks_b) return 1;
+        q->at_a++;
+        q->at_b = q->symmetric ? q->at_a : 0;
+        if (q->at_a >= chunks_a) q->phase = 1;
+        return 1;
+    }
+    const ptrdiff_t n = q->asked->rows.n;
+    const ptrdiff_t some = 1 + (ptrdiff_t)(budget * NMLSDR_BLOCK * NMLSDR_BLOCK * 0.02 / (double)q->k);
+    const ptrdiff_t to = n - q->finish < some ? n : q->finish + some;
+    nmlsdr_decide_rows(q, q->finish, to, 1);
+    q->finish = to;
+    return to < n;
+}
+
+#endif

@@ -1,0 +1,388 @@
+/* Exact nearest neighbours by proposing with matrix products and deciding by the canonical distance.
+ *
+ *   nmlsdr_search_new      chooses centre and scale, allocates O(n k) and one or two windows of packed rows
+ *   nmlsdr_search_step     runs block pairs for about the given work; loop over it
+ *   nmlsdr_search_free
+ *
+ * Symmetric search (rows against themselves) visits pairs of blocks I <= J once and serves both; a round of
+ * the schedule holds disjoint pairs only, so no two threads hold the same block.  If float products cannot
+ * tell the candidates apart, the search decides what it has and goes on with double products.
+ */
+#ifndef NMLSDR_SEARCH_H
+#define NMLSDR_SEARCH_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+#ifdef _MSC_VER
+#include <intrin.h>
+#include <malloc.h>
+#endif
+
+#include "_distance.h"
+
+#define NMLSDR_BLOCK 96 /* rows in a block: a multiple of 3 vectors at every level */
+#define NMLSDR_KC 256   /* features per pass: 3 groups of 8 floats stay in a 32 kB first-level cache */
+#define NMLSDR_96(x) NMLSDR_24(x), NMLSDR_24(x), NMLSDR_24(x), NMLSDR_24(x)
+#define NMLSDR_24(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+
+/* How the caller holds rows. */
+enum { NMLSDR_DENSE_F32, NMLSDR_DENSE_F64, NMLSDR_CSR_F32_I32, NMLSDR_CSR_F64_I32, NMLSDR_CSR_F32_I64,
+       NMLSDR_CSR_F64_I64 };
+
+typedef struct {
+    int kind;
+    ptrdiff_t n, d;
+    const void *data, *indices, *indptr; /* the last two for CSR only: sorted rows without repeats */
+} nmlsdr_rows;
+
+typedef struct {
+    nmlsdr_rows rows;
+    ptrdiff_t blocks;
+    const ptrdiff_t *order; /* position -> row, or NULL */
+    void *h, *e, *t;        /* T, one per position */
+    void *score;            /* T (n, capacity) */
+    int32_t *candidate;     /* positions (n, capacity) */
+    int32_t *count;
+    double *squared;        /* heaps (n, k), later the answer; by row */
+    ptrdiff_t *indices;
+} nmlsdr_side;
+
+typedef struct {
+    double *lower;     /* capacity */
+    void *partial;     /* T, one block of products */
+    int64_t decided;   /* canonical distances computed */
+    int64_t pairs;
+    char pad[64];
+} nmlsdr_scratch;
+
+typedef struct {
+    ptrdiff_t d, k, capacity, crowded;
+    int symmetric, exclude_self, integral, wide, level, lanes, n_threads, phase;
+    double scale, absolute, *centre;
+    nmlsdr_side side[2], *asked, *rows;
+    struct { ptrdiff_t first, count; void *z; } window[2];
+    int beside;                       /* which window holds the second block of a pair */
+    ptrdiff_t chunk;                  /* blocks in a window */
+    ptrdiff_t at_a, at_b, round, pair, finish; /* where the search stands */
+    double total;                     /* block pairs in all */
+    nmlsdr_scratch *scratch;
+} nmlsdr_search;
+
+static inline ptrdiff_t nmlsdr_row_pointer(const nmlsdr_rows *x, ptrdiff_t row)
+{
+    return x->kind < NMLSDR_CSR_F32_I64 ? ((const int32_t *)x->indptr)[row] : (ptrdiff_t)((const int64_t *)x->indptr)[row];
+}
+
+static inline ptrdiff_t nmlsdr_entry_column(const nmlsdr_rows *x, ptrdiff_t p)
+{
+    return x->kind < NMLSDR_CSR_F32_I64 ? ((const int32_t *)x->indices)[p] : (ptrdiff_t)((const int64_t *)x->indices)[p];
+}
+
+static inline double nmlsdr_entry_value(const nmlsdr_rows *x, ptrdiff_t p)
+{
+    return x->kind & 1 ? ((const double *)x->data)[p] : (double)((const float *)x->data)[p];
+}
+
+static double nmlsdr_canonical(const nmlsdr_rows *x, ptrdiff_t i, const nmlsdr_rows *y, ptrdiff_t j)
+{
+    const ptrdiff_t d = x->d;
+    if (x->kind == NMLSDR_DENSE_F32)
+        return nmlsdr_sqdist_f32((const float *)x->data + i * d, (const float *)y->data + j * d, d);
+    if (x->kind == NMLSDR_DENSE_F64)
+        return nmlsdr_sqdist_f64((const double *)x->data + i * d, (const double *)y->data + j * d, d);
+    const ptrdiff_t p = nmlsdr_row_pointer(x, i), pn = nmlsdr_row_pointer(x, i + 1) - p;
+    const ptrdiff_t q = nmlsdr_row_pointer(y, j), qn = nmlsdr_row_pointer(y, j + 1) - q;
+#define NM_CSR(NAME, TYPE, INDEX) \
+    return NAME((const TYPE *)x->data + p, (const INDEX *)x->indices + p, pn, \
+                (const TYPE *)y->data + q, (const INDEX *)y->indices + q, qn)
+    switch (x->kind) {
+    case NMLSDR_CSR_F32_I32: NM_CSR(nmlsdr_sqdist_csr_f32_i32, float, int);
+    case NMLSDR_CSR_F64_I32: NM_CSR(nmlsdr_sqdist_csr_f64_i32, double, int);
+    case NMLSDR_CSR_F32_I64: NM_CSR(nmlsdr_sqdist_csr_f32_i64, float, long long);
+    default: NM_CSR(nmlsdr_sqdist_csr_f64_i64, double, long long);
+    }
+#undef NM_CSR
+}
+
+static inline void nmlsdr_prefetch_row(const nmlsdr_rows *x, ptrdiff_t row)
+{
+#ifdef __GNUC__
+    if (x->kind > NMLSDR_DENSE_F64) return;
+    const ptrdiff_t bytes = x->d * (x->kind == NMLSDR_DENSE_F32 ? 4 : 8);
+    const char *from = (const char *)x->data + row * bytes;
+    for (ptrdiff_t p = 0; p < bytes && p < 512; p += 64) __builtin_prefetch(from + p);
+#else
+    (void)x;
+    (void)row;
+#endif
+}
+
+static inline int nmlsdr_lowest_bit(unsigned long long bits)
+{
+#ifdef __GNUC__
+    return __builtin_ctzll(bits);
+#else
+    int at = 0;
+    while (!(bits >> at & 1)) at++;
+    return at;
+#endif
+}
+
+static void *nmlsdr_aligned(size_t bytes)
+{
+    bytes = (bytes + 127) / 64 * 64;
+#ifdef _MSC_VER
+    return _aligned_malloc(bytes, 64);
+#else
+    return aligned_alloc(64, bytes);
+#endif
+}
+
+static void nmlsdr_release(void *p)
+{
+#ifdef _MSC_VER
+    _aligned_free(p);
+#else
+    free(p);
+#endif
+}
+
+#ifdef __GNUC__
+#define NM_ALIGNED __attribute__((aligned(64)))
+#else
+#define NM_ALIGNED
+#endif
+
+#define NM_JOIN(x, y) x##_##y
+#define NM_NAME(x, y) NM_JOIN(x, y)
+#define T float
+#define NM_DOUBLE 0
+#define NM(x) nmlsdr_##x##_f
+#include "_select.h"
+#undef T
+#undef NM_DOUBLE
+#undef NM
+#define T double
+#define NM_DOUBLE 1
+#define NM(x) nmlsdr_##x##_d
+#include "_select.h"
+#undef T
+#undef NM_DOUBLE
+#undef NM
+
+/* ---------------------------------------------------------------- centre and scale */
+
+/* A value of the middle of a sample of each column: an outlier or a far cluster does not move it. */
+static int nmlsdr_choose_centre(nmlsdr_search *q)
+{
+    enum { SAMPLE = 31 };
+    const nmlsdr_rows *x = &q->rows->rows;
+    const ptrdiff_t n = x->n < SAMPLE ? x->n : SAMPLE;
+    double v[SAMPLE] = {0};
+    q->centre = (double *)calloc((size_t)q->d, sizeof(double));
+    if (!q->centre) return -1;
+    if (x->kind > NMLSDR_DENSE_F64) return 0; /* sparse rows are never shifted */
+    for (ptrdiff_t j = 0; j < q->d; j++) {
+        for (ptrdiff_t r = 0; r < n; r++) {
+            const ptrdiff_t at = (x->n / n * r) * q->d + j;
+            const double value = x->kind == NMLSDR_DENSE_F32 ? ((const float *)x->data)[at] : ((const double *)x->data)[at];
+            ptrdiff_t p = r;
+            for (; p > 0 && v[p - 1] > value; p--) v[p] = v[p - 1];
+            v[p] = value;
+        }
+        q->centre[j] = v[n / 2];
+    }
+    return 0;
+}
+
+/* max |x - centre| of one side, and whether all of x - centre are integers. */
+static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *integral)
+{
+    double most = 0;
+    int whole = *integral;
+    if (x->kind > NMLSDR_DENSE_F64) {
+        const ptrdiff_t end = nmlsdr_row_pointer(x, x->n);
+        for (ptrdiff_t p = nmlsdr_row_pointer(x, 0); p < end; p++) {
+            const double y = fabs(nmlsdr_entry_value(x, p));
+            if (y > most) most = y;
+            whole = whole && y == floor(y);
+        }
+        *integral = whole;
+        return most;
+    }
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(q->n_threads) schedule(static) reduction(max : most) reduction(&& : whole)
+#endif
+    for (ptrdiff_t i = 0; i < x->n; i++) {
+        double top = 0;
+        int inside = whole;
+        for (ptrdiff_t j = 0; j < q->d; j++) {
+            const double value = x->kind == NMLSDR_DENSE_F32 ? ((const float *)x->data)[i * q->d + j]
+                                                             : ((const double *)x->data)[i * q->d + j];
+            const double y = fabs(value - q->centre[j]);
+            top = y > top ? y : top;
+            if (inside && y != floor(y)) inside = 0;
+        }
+        most = top > most ? top : most;
+        whole = whole && inside;
+    }
+    *integral = whole;
+    return most;
+}
+
+/* A power of two that brings norms to 2^60, far from overflow of their squares and farther from underflow. */
+static void nmlsdr_choose_scale(nmlsdr_search *q)
+{
+    int integral = 1, high, wide;
+    double most = nmlsdr_extent(q, &q->rows->rows, &integral);
+    if (q->asked != q->rows) {
+        const double other = nmlsdr_extent(q, &q->asked->rows, &integral);
+        most = other > most ? other : most;
+    }
+    q->integral = integral && 4 * (double)q->d * most * most < (q->wide ? 0x1p53 : 0x1p24);
+    q->scale = 1;
+    q->absolute = 0;
+    if (q->integral) return;
+    if (most > 0) {
+        frexp(most, &high);
+        frexp((double)q->d, &wide);
+        high = 60 - high - (wide + 1) / 2;
+        q->scale = ldexp(1.0, high > 1000 ? 1000 : high);
+    }
+    /* products that underflow or are flushed, and canonical terms below the smallest number */
+    q->absolute = (double)(q->d + 8) * (q->wide ? 0x1p-990 : 0x1p-118)
+        + (double)(q->d + 8) * q->scale * 0x1p-1070 * q->scale;
+    if (!(q->absolute < 0x1p122)) q->absolute = 0x1p122;
+}
+
+/* ---------------------------------------------------------------- memory */
+
+static void nmlsdr_side_free(nmlsdr_side *s)
+{
+    nmlsdr_release(s->h);
+    nmlsdr_release(s->e);
+    nmlsdr_release(s->t);
+    nmlsdr_release(s->score);
+    free(s->candidate);
+    free(s->count);
+    s->h = s->e = s->t = s->score = NULL;
+    s->candidate = s->count = NULL;
+}
+
+static void nmlsdr_drop_products(nmlsdr_search *q)
+{
+    nmlsdr_release(q->window[0].z);
+    nmlsdr_release(q->window[1].z);
+    q->window[0].z = q->window[1].z = NULL;
+    for (int t = 0; q->scratch && t < q->n_threads; t++) {
+        nmlsdr_release(q->scratch[t].partial);
+        free(q->scratch[t].lower);
+        q->scratch[t].partial = NULL;
+        q->scratch[t].lower = NULL;
+    }
+    nmlsdr_side_free(&q->side[0]);
+    nmlsdr_side_free(&q->side[1]);
+}
+
+static void nmlsdr_search_free(nmlsdr_search *q)
+{
+    if (!q) return;
+    nmlsdr_drop_products(q);
+    free(q->scratch);
+    free(q->centre);
+    free(q);
+}
+
+static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
+{
+    const size_t size = q->wide ? 8 : 4, padded = (size_t)s->blocks * NMLSDR_BLOCK, n = (size_t)s->rows.n;
+    s->h = nmlsdr_aligned(padded * size);
+    s->e = nmlsdr_aligned(padded * size);
+    if (!s->h || !s->e) return -1;
+    if (!collects) return 0;
+    s->t = nmlsdr_aligned(padded * size);
+    s->score = nmlsdr_aligned(n * (size_t)q->capacity * size);
+    s->candidate = (int32_t *)malloc(n * (size_t)q->capacity * sizeof(int32_t) + 1);
+    s->count = (int32_t *)calloc(n + 1, sizeof(int32_t));
+    if (!s->t || !s->score || !s->candidate || !s->count) return -1;
+    for (size_t i = 0; i < padded; i++) {
+        if (q->wide) ((double *)s->t)[i] = i < n ? -0x1p1000 : INFINITY;
+        else ((float *)s->t)[i] = i < n ? -0x1p126f : INFINITY;
+    }
+    return 0;
+}
+
+/* Everything whose type is that of the products: windows, bounds, thresholds, buffers, scratch. */
+static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
+{
+    const size_t size = q->wide ? 8 : 4;
+    const double block_bytes = (double)NMLSDR_BLOCK * (double)q->d * (double)size;
+    const ptrdiff_t blocks = q->rows->blocks;
+    const int one = q->symmetric && (q->chunk ? q->chunk >= blocks : blocks * block_bytes <= window_bytes);
+    if (!q->chunk) q->chunk = one ? blocks : (ptrdiff_t)(window_bytes / 2 / block_bytes) + 1;
+    for (int w = 0; w < (one ? 1 : 2); w++) {
+        const ptrdiff_t most = w == 0 ? q->asked->blocks : blocks;
+        const ptrdiff_t count = q->chunk < most ? q->chunk : most;
+        q->window[w].first = -1;
+        q->window[w].z = nmlsdr_aligned((size_t)(count * NMLSDR_BLOCK * q->d) * size);
+        if (!q->window[w].z) return -1;
+    }
+    for (int t = 0; t < q->n_threads; t++) {
+        nmlsdr_scratch *w = &q->scratch[t];
+        w->lower = (double *)malloc((size_t)q->capacity * sizeof(double));
+        w->partial = nmlsdr_aligned(q->d > NMLSDR_KC ? NMLSDR_BLOCK * (NMLSDR_BLOCK + 3) * size : 64);
+        if (!w->lower || !w->partial) return -1;
+    }
+    if (nmlsdr_side_new(q, q->asked, 1)) return -1;
+    if (q->rows != q->asked && nmlsdr_side_new(q, q->rows, 0)) return -1;
+    if (q->wide) nmlsdr_kernel_d(q->level, &q->lanes);
+    else nmlsdr_kernel_f(q->level, &q->lanes);
+    return 0;
+}
+
+/* asked == NULL: the rows against themselves, self excluded.  squared and indices (n asked, k) receive the
+ * answer.  Needs 1 <= k <= rows (- 1), d >= 1, rows below 2^31.  NULL: out of memory. */
+static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_rows *asked, ptrdiff_t k,
+                                        double *squared, ptrdiff_t *indices, int wide, int level,
+                                        double window_bytes, int n_threads)
+{
+    nmlsdr_search *q = (nmlsdr_search *)calloc(1, sizeof(nmlsdr_search));
+    if (!q) return NULL;
+    q->d = rows->d;
+    q->k = k;
+    q->capacity = k + k / 2 + 32;
+    q->crowded = q->capacity - 8 - k / 4;
+    q->symmetric = q->exclude_self = asked == NULL;
+    q->wide = wide;
+    q->level = level;
+    q->n_threads = n_threads;
+    q->side[0].rows = *rows;
+    q->rows = &q->side[0];
+    q->asked = &q->side[asked ? 1 : 0];
+    if (asked) q->side[1].rows = *asked;
+    for (int s = 0; s < 2; s++) q->side[s].blocks = (q->side[s].rows.n + NMLSDR_BLOCK - 1) / NMLSDR_BLOCK;
+    q->asked->squared = squared;
+    q->asked->indices = indices;
+    for (ptrdiff_t p = 0; p < q->asked->rows.n * k; p++) {
+        squared[p] = INFINITY;
+        indices[p] = PTRDIFF_MAX;
+    }
+    q->scratch = (nmlsdr_scratch *)calloc((size_t)n_threads, sizeof(nmlsdr_scratch));
+    if (!q->scratch || nmlsdr_choose_centre(q)) goto fail;
+    nmlsdr_choose_scale(q);
+    if (nmlsdr_new_products(q, window_bytes)) goto fail;
+    q->total = (double)q->asked->blocks * (double)q->rows->blocks;
+    if (q->symmetric) q->total = (q->total + (double)q->rows->blocks) / 2;
+    return q;
+fail:
+    nmlsdr_search_free(q);
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,260 @@
+/* Candidates of each row: packing with its error bound, thresholds, buffers, exact decision.
+ *
+ * A template without include guard: _search.h includes it with T = float and T = double.
+ *
+ * Every row i owns a buffer of (score, position) pairs, a threshold t_i and a heap of k decided neighbours (the
+ * output arrays themselves).  The invariant that makes the result exact:
+ *
+ *   a pair that is not in the buffer, the heap or the future has a canonical distance above the k-th smallest
+ *   canonical distance of row i, or equals it with a larger row index.
+ *
+ * It holds because s_ij >= -c_ij / 2 and s_ij - e_i - e_j <= -c_ij / 2 in scaled units (docs/neighbours.md).
+ */
+
+#define NM_EPS (NM_DOUBLE ? 0x1p-53 : 0x1p-24)
+
+/* The largest T that is not above x. */
+static inline T NM(below)(double x)
+{
+    T y = (T)x;
+#if !NM_DOUBLE
+    if ((double)y > x) y = nextafterf(y, -INFINITY);
+#endif
+    return y;
+}
+
+/* h = |z|^2 / 2 less the row's share of the error bound, e = twice that share. */
+static void NM(bounds)(const nmlsdr_search *q, double square, T *h, T *e)
+{
+    if (q->integral) {
+        *h = (T)(square / 2);
+        *e = 0;
+        return;
+    }
+    const double terms = (q->d < NMLSDR_KC ? q->d : NMLSDR_KC) + q->d / NMLSDR_KC + 16.0;
+    double share = terms * NM_EPS / (1 - terms * NM_EPS) + (double)(q->d + 64) * 0x1p-52;
+    share = share * square + q->absolute;
+    *h = NM(below)(square * 0.5 - share);
+    *e = -NM(below)(-2.0000001 * share);
+}
+
+/* Centre, scale, round and pack one block of rows; positions past the end can never be of interest. */
+static void NM(pack)(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block, T *z)
+{
+    const ptrdiff_t d = q->d, lanes = q->lanes;
+    T *h = (T *)s->h, *e = (T *)s->e;
+    for (ptrdiff_t r = 0; r < NMLSDR_BLOCK; r++) {
+        const ptrdiff_t at = block * NMLSDR_BLOCK + r;
+        T *to = z + r / lanes * lanes * d + r % lanes;
+        if (at >= s->rows.n) {
+            for (ptrdiff_t j = 0; j < d; j++) to[j * lanes] = 0;
+            h[at] = (T)INFINITY;
+            e[at] = 0;
+            continue;
+        }
+        const ptrdiff_t row = s->order ? s->order[at] : at;
+        double square[4] = {0, 0, 0, 0};
+        if (s->rows.kind == NMLSDR_DENSE_F32) {
+            const float *x = (const float *)s->rows.data + row * d;
+            for (ptrdiff_t j = 0; j < d; j++) {
+                const T y = (T)(((double)x[j] - q->centre[j]) * q->scale);
+                to[j * lanes] = y;
+                square[j & 3] += (double)y * (double)y;
+            }
+        } else if (s->rows.kind == NMLSDR_DENSE_F64) {
+            const double *x = (const double *)s->rows.data + row * d;
+            for (ptrdiff_t j = 0; j < d; j++) {
+                const T y = (T)((x[j] - q->centre[j]) * q->scale);
+                to[j * lanes] = y;
+                square[j & 3] += (double)y * (double)y;
+            }
+        } else {
+            for (ptrdiff_t j = 0; j < d; j++) to[j * lanes] = 0;
+            const ptrdiff_t end = nmlsdr_row_pointer(&s->rows, row + 1);
+            for (ptrdiff_t p = nmlsdr_row_pointer(&s->rows, row); p < end; p++) {
+                const ptrdiff_t j = nmlsdr_entry_column(&s->rows, p);
+                const T y = (T)(nmlsdr_entry_value(&s->rows, p) * q->scale);
+                to[j * lanes] = y;
+                square[j & 3] += (double)y * (double)y;
+            }
+        }
+        NM(bounds)(q, (square[0] + square[1]) + (square[2] + square[3]), &h[at], &e[at]);
+    }
+}
+
+/* The m-th largest of n values (m from 1), by quickselect; the array is reordered. */
+static double NM(largest)(double *x, ptrdiff_t n, ptrdiff_t m)
+{
+    ptrdiff_t low = 0, high = n - 1, want = m - 1;
+    while (low < high) {
+        const double pivot = x[low + (high - low) / 2];
+        ptrdiff_t i = low, j = high;
+        while (i <= j) {
+            while (x[i] > pivot) i++;
+            while (x[j] < pivot) j--;
+            if (i <= j) {
+                const double swap = x[i];
+                x[i++] = x[j];
+                x[j--] = swap;
+            }
+        }
+        if (want <= j) high = j;
+        else if (want >= i) low = i;
+        else break;
+    }
+    return x[want];
+}
+
+/* Raise t_i to what the k best of the buffer guarantee, and drop what falls below. */
+static void NM(tighten)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr_side *other, ptrdiff_t i, double *lower)
+{
+    T *score = (T *)s->score + i * q->capacity, *t = (T *)s->t + i;
+    int32_t *candidate = s->candidate + i * q->capacity;
+    const T *e = (const T *)other->e;
+    const double own = ((const T *)s->e)[i];
+    const ptrdiff_t n = s->count[i];
+    ptrdiff_t kept = 0;
+    if (n < q->k) return;
+    for (ptrdiff_t p = 0; p < n; p++) lower[p] = (double)score[p] - own - (double)e[candidate[p]];
+    const T limit = NM(below)(NM(largest)(lower, n, q->k));
+    if (limit > *t) *t = limit;
+    for (ptrdiff_t p = 0; p < n; p++) {
+        score[kept] = score[p];
+        candidate[kept] = candidate[p];
+        kept += score[p] >= *t;
+    }
+    s->count[i] = (int32_t)kept;
+}
+
+/* Decide the whole buffer by canonical distances: the heap keeps the k best, the buffer empties. */
+static void NM(settle)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr_side *other, ptrdiff_t i,
+                       nmlsdr_scratch *w)
+{
+    const T *score = (const T *)s->score + i * q->capacity;
+    const int32_t *candidate = s->candidate + i * q->capacity;
+    const ptrdiff_t n = s->count[i], row = s->order ? s->order[i] : i, k = q->k;
+    double *heap = s->squared + row * k;
+    ptrdiff_t *index = s->indices + row * k;
+    if (!q->integral)
+        for (ptrdiff_t p = 0; p < n; p++) nmlsdr_prefetch_row(&other->rows, other->order ? other->order[candidate[p]] : candidate[p]);
+    for (ptrdiff_t p = 0; p < n; p++) {
+        const ptrdiff_t j = other->order ? other->order[candidate[p]] : candidate[p];
+        if (heap[0] == 0 && j > index[0]) continue; /* k duplicates are found: only a lower index can win */
+        double c;
+        if (q->integral) c = 0.0 - 2.0 * (double)score[p]; /* never -0 */
+        else {
+            c = nmlsdr_canonical(&s->rows, row, &other->rows, j);
+            w->decided++;
+        }
+        nmlsdr_heap_offer(heap, index, k, c, j);
+    }
+    s->count[i] = 0;
+    if (heap[0] < INFINITY) {
+        const double limit = q->integral ? heap[0] * -0.5
+            : -(heap[0] * q->scale * q->scale * 0.5) * (1 + 0x1p-30) - q->absolute;
+        const T t = NM(below)(limit);
+        if (t > ((T *)s->t)[i]) ((T *)s->t)[i] = t;
+    }
+}
+
+static void NM(room)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr_side *other, ptrdiff_t i, nmlsdr_scratch *w)
+{
+    NM(tighten)(q, s, other, i, w->lower);
+    if (s->count[i] > q->crowded) NM(settle)(q, s, other, i, w);
+}
+
+static inline void NM(push)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr_side *other, ptrdiff_t i,
+                            ptrdiff_t j, T score, nmlsdr_scratch *w)
+{
+    if (!(score >= ((const T *)s->t)[i])) return; /* t_i may have risen since the tile was tested */
+    const ptrdiff_t at = i * q->capacity + s->count[i];
+    ((T *)s->score)[at] = score;
+    s->candidate[at] = (int32_t)j;
+    if (++s->count[i] == q->capacity) NM(room)(q, s, other, i, w);
+}
+
+typedef struct {
+    const T *za, *zb, *ha, *hb, *ta, *tb;
+    T *partial;
+    ptrdiff_t na, nb, d;
+    const nmlsdr_search *search;
+    nmlsdr_side *a, *b;
+    ptrdiff_t first_a, first_b; /* positions of the blocks' first rows */
+    nmlsdr_scratch *scratch;
+} NM(pair_t);
+
+/* One row of a tile: bit c of `row` says that column c passed the row's threshold, of `column` its own. */
+static void NM(push_row)(const NM(pair_t) *p, ptrdiff_t i, ptrdiff_t j, unsigned long long row,
+                         unsigned long long column, const T *score)
+{
+    const ptrdiff_t at = p->first_a + i, to = p->first_b + j;
+    for (; row; row &= row - 1) {
+        const int c = nmlsdr_lowest_bit(row);
+        if (at == to + c && p->search->exclude_self) continue;
+        NM(push)(p->search, p->a, p->b, at, to + c, score[c], p->scratch);
+    }
+    for (; column; column &= column - 1) {
+        const int c = nmlsdr_lowest_bit(column);
+        NM(push)(p->search, p->b, p->a, to + c, at, score[c], p->scratch);
+    }
+}
+
+#define NM_PAIR NM(pair_t)
+#define NM_PUSH NM(push_row)
+#include "_simd.h"
+#undef NM_PAIR
+#undef NM_PUSH
+
+typedef void (*NM(kernel_t))(const NM(pair_t) *);
+
+static NM(kernel_t) NM(kernel)(int level, int *lanes)
+{
+#if NMLSDR_X86
+    if (level == 2) { *lanes = NM(lanes_avx512); return NM(pair_avx512); }
+    if (level == 1) { *lanes = NM(lanes_avx2); return NM(pair_avx2); }
+#endif
+    *lanes = NM(lanes_portable);
+    (void)level;
+    return NM(pair_portable);
+}
+
+static const T NM(never)[NMLSDR_BLOCK] = {NMLSDR_96((T)INFINITY)};
+
+/* All pairs of block I of the asked rows with block J of the rows. */
+static void NM(run_pair)(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scratch *w)
+{
+    const ptrdiff_t size = NMLSDR_BLOCK * q->d;
+    nmlsdr_side *a = q->asked, *b = q->rows;
+    NM(pair_t) p;
+    int lanes;
+    p.first_a = I * NMLSDR_BLOCK;
+    p.first_b = J * NMLSDR_BLOCK;
+    p.za = (const T *)q->window[0].z + (I - q->window[0].first) * size;
+    p.zb = (const T *)q->window[q->beside].z + (J - q->window[q->beside].first) * size;
+    p.ha = (const T *)a->h + p.first_a;
+    p.hb = (const T *)b->h + p.first_b;
+    p.ta = (const T *)a->t + p.first_a;
+    p.tb = q->symmetric && I != J ? (const T *)b->t + p.first_b : NM(never);
+    p.partial = (T *)w->partial;
+    p.na = a->rows.n - p.first_a < NMLSDR_BLOCK ? a->rows.n - p.first_a : NMLSDR_BLOCK;
+    p.nb = b->rows.n - p.first_b < NMLSDR_BLOCK ? b->rows.n - p.first_b : NMLSDR_BLOCK;
+    p.d = q->d;
+    p.search = q;
+    p.a = a;
+    p.b = b;
+    p.scratch = w;
+    NM(kernel)(q->level, &lanes)(&p);
+    w->pairs++;
+}
+
+/* What remains of row i's buffer is decided; its heap becomes the sorted answer. */
+static void NM(finish_row)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr_side *other, ptrdiff_t i,
+                           nmlsdr_scratch *w, int sort)
+{
+    const ptrdiff_t row = s->order ? s->order[i] : i;
+    NM(tighten)(q, s, other, i, w->lower);
+    NM(settle)(q, s, other, i, w);
+    if (sort) nmlsdr_heap_sort(s->squared + row * q->k, s->indices + row * q->k, q->k);
+}
+
+#undef NM_EPS

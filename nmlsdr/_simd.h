@@ -1,0 +1,157 @@
+/* The SIMD levels: what _tile.h needs to know of each, and which of them this processor has.
+ *
+ *   0 portable   16-byte vectors of GCC and clang (SSE2, NEON, ...), or plain numbers with other compilers
+ *   1 avx2       AVX2 with fused multiply-add
+ *   2 avx512     AVX-512 F and DQ
+ *
+ * Fused products only propose candidates; the canonical distance never fuses (_distance.h).
+ * Included by _search.h with T and NM defined for one number type; NM_DOUBLE is 1 for double.
+ */
+
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__)) && !defined(NMLSDR_PORTABLE_ONLY)
+#define NMLSDR_X86 1
+#include <immintrin.h>
+#else
+#define NMLSDR_X86 0
+#endif
+
+#ifndef NMLSDR_SIMD_LEVELS
+#define NMLSDR_SIMD_LEVELS
+/* The best level of this processor. */
+static int nmlsdr_best_level(void)
+{
+#if NMLSDR_X86
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? 2 : 1;
+#else
+    return 0;
+#endif
+}
+#endif
+
+/* ---------------------------------------------------------------- portable */
+
+#define NM_TARGET
+#define NM_LEVEL(x) NM(x##_portable)
+#define HITS unsigned
+#define HITS_NONE 0
+#define HITS_OR(hits, mask) ((hits) | (mask))
+#define HITS_ANY(hits) ((hits) != 0)
+#define VMASK(mask) (mask)
+#if defined(__GNUC__) && !defined(NMLSDR_SCALAR)
+#define G (16 / (int)sizeof(T))
+typedef T NM(v16) __attribute__((vector_size(16)));
+typedef T NM(v16u) __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));
+static inline NM(v16) NM(min16)(NM(v16) a, NM(v16) b)
+{
+    NM(v16) least;
+    for (int m = 0; m < G; m++) least[m] = a[m] < b[m] ? a[m] : b[m];
+    return least;
+}
+static inline unsigned NM(mask16)(NM(v16) a, NM(v16) b)
+{
+    unsigned mask = 0;
+    for (int m = 0; m < G; m++) mask |= (unsigned)(a[m] >= b[m]) << m;
+    return mask;
+}
+#define V NM(v16)
+#define VZERO ((V){0})
+#define VLOAD(p) (*(const NM(v16u) *)(p))
+#define VSTORE(p, x) (*(NM(v16u) *)(p) = (x))
+#define VSET1(x) ((x) - (V){0})
+#define VMIN(a, b) NM(min16)(a, b)
+#define VGE(a, b) NM(mask16)(a, b)
+#else
+#define G 1
+#define V T
+#define VZERO ((T)0)
+#define VLOAD(p) (*(p))
+#define VSTORE(p, x) (*(p) = (x))
+#define VSET1(x) (x)
+#define VMIN(a, b) ((a) < (b) ? (a) : (b))
+#define VGE(a, b) ((unsigned)((a) >= (b)))
+#endif
+#define VADD(a, b) ((a) + (b))
+#define VSUB(a, b) ((a) - (b))
+#define VFMA(a, b, c) ((a) * (b) + (c))
+#include "_tile.h"
+static const int NM(lanes_portable) = G;
+#include "_simd_clear.h"
+
+#if NMLSDR_X86
+/* ---------------------------------------------------------------- AVX2 */
+
+#define NM_TARGET __attribute__((target("avx2,fma")))
+#define NM_LEVEL(x) NM(x##_avx2)
+#define VADD(a, b) ((a) + (b))
+#define VSUB(a, b) ((a) - (b))
+#define HITS_OR(hits, mask) NM_OR(hits, mask)
+#define HITS_ANY(hits) (VMASK(hits) != 0)
+#define HITS_NONE VZERO
+#define HITS V
+#if NM_DOUBLE
+#define G 4
+#define V __m256d
+#define VZERO _mm256_setzero_pd()
+#define VLOAD(p) _mm256_loadu_pd(p)
+#define VSTORE(p, x) _mm256_storeu_pd(p, x)
+#define VSET1(x) _mm256_set1_pd(x)
+#define VMIN(a, b) _mm256_min_pd(a, b)
+#define VGE(a, b) _mm256_cmp_pd(a, b, _CMP_GE_OQ)
+#define VMASK(mask) ((unsigned)_mm256_movemask_pd(mask))
+#define VFMA(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define NM_OR(a, b) _mm256_or_pd(a, b)
+#else
+#define G 8
+#define V __m256
+#define VZERO _mm256_setzero_ps()
+#define VLOAD(p) _mm256_loadu_ps(p)
+#define VSTORE(p, x) _mm256_storeu_ps(p, x)
+#define VSET1(x) _mm256_set1_ps(x)
+#define VMIN(a, b) _mm256_min_ps(a, b)
+#define VGE(a, b) _mm256_cmp_ps(a, b, _CMP_GE_OQ)
+#define VMASK(mask) ((unsigned)_mm256_movemask_ps(mask))
+#define VFMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define NM_OR(a, b) _mm256_or_ps(a, b)
+#endif
+#include "_tile.h"
+static const int NM(lanes_avx2) = G;
+#include "_simd_clear.h"
+
+/* ---------------------------------------------------------------- AVX-512 */
+
+#define NM_TARGET __attribute__((target("avx512f,avx512dq,avx2,fma")))
+#define NM_LEVEL(x) NM(x##_avx512)
+#define VADD(a, b) ((a) + (b))
+#define VSUB(a, b) ((a) - (b))
+#define HITS unsigned
+#define HITS_NONE 0
+#define HITS_OR(hits, mask) ((hits) | (unsigned)(mask))
+#define HITS_ANY(hits) ((hits) != 0)
+#define VMASK(mask) ((unsigned)(mask))
+#if NM_DOUBLE
+#define G 8
+#define V __m512d
+#define VZERO _mm512_setzero_pd()
+#define VLOAD(p) _mm512_loadu_pd(p)
+#define VSTORE(p, x) _mm512_storeu_pd(p, x)
+#define VSET1(x) _mm512_set1_pd(x)
+#define VMIN(a, b) _mm512_min_pd(a, b)
+#define VGE(a, b) _mm512_cmp_pd_mask(a, b, _CMP_GE_OQ)
+#define VFMA(a, b, c) _mm512_fmadd_pd(a, b, c)
+#else
+#define G 16
+#define V __m512
+#define VZERO _mm512_setzero_ps()
+#define VLOAD(p) _mm512_loadu_ps(p)
+#define VSTORE(p, x) _mm512_storeu_ps(p, x)
+#define VSET1(x) _mm512_set1_ps(x)
+#define VMIN(a, b) _mm512_min_ps(a, b)
+#define VGE(a, b) _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ)
+#define VFMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#endif
+#include "_tile.h"
+static const int NM(lanes_avx512) = G;
+#include "_simd_clear.h"
+#endif

@@ -1,0 +1,20 @@
+/* Forget one SIMD level, so that _simd.h can define the next. */
+#undef NM_TARGET
+#undef NM_LEVEL
+#undef HITS
+#undef HITS_NONE
+#undef HITS_OR
+#undef HITS_ANY
+#undef G
+#undef V
+#undef VZERO
+#undef VLOAD
+#undef VSTORE
+#undef VSET1
+#undef VADD
+#undef VSUB
+#undef VFMA
+#undef VMIN
+#undef VGE
+#undef VMASK
+#undef NM_OR

@@ -1,0 +1,96 @@
+/* One pair of packed row blocks: products, and the test that lets candidates through.
+ *
+ * A template without include guard: _search.h includes it once per number type and SIMD level, with
+ *   T             float or double
+ *   NM_LEVEL(x)   name of x at this type and level
+ *   NM_TARGET     function attribute of the level
+ *   G             rows in a packed group: lanes of one vector
+ *   V and VXXX    the vector type and its operations
+ *   HITS, HITS_OR, HITS_ANY   comparison results gathered over a tile
+ *
+ * Packed block: groups of G rows, feature by feature, so that column vectors are contiguous and a row's value
+ * is a broadcast from the same storage: one copy serves both sides of a product.
+ *
+ * A tile is 4 rows by 3 vectors: 12 accumulators hide the latency of two fused units with 3 loads and 4
+ * broadcasts per 12 products.  It starts at -h_j, so that after subtracting h_i it holds the score
+ *   s_ij = <z_i, z_j> - h_i - h_j >= -d_ij^2 / 2      (docs/neighbours.md: h carries the error bound)
+ * and a pair is of interest if s_ij >= min(t_i, t_j), the thresholds of the row and of the column.
+ */
+
+#define NM_ROW_OF(r) (p->za + (r) / G * G * d + k0 * G + (r) % G)
+
+static NM_TARGET void NM_LEVEL(pair)(const NM_PAIR *p)
+{
+    enum { NR = 3 * G };
+    const ptrdiff_t d = p->d;
+    for (ptrdiff_t k0 = 0; k0 < d; k0 += NMLSDR_KC) {
+        const ptrdiff_t kc = d - k0 < NMLSDR_KC ? d - k0 : NMLSDR_KC;
+        const int first = k0 == 0, last = k0 + kc == d;
+        T *partial = p->partial;
+        for (ptrdiff_t j = 0; j < p->nb; j += NR) {
+            const T *b0 = p->zb + j * d + k0 * G, *b1 = b0 + G * d, *b2 = b1 + G * d;
+            for (ptrdiff_t i = 0; i < p->na; i += 4, partial += 4 * NR) {
+                const T *a0 = NM_ROW_OF(i), *a1 = NM_ROW_OF(i + 1), *a2 = NM_ROW_OF(i + 2), *a3 = NM_ROW_OF(i + 3);
+                V c00, c01, c02, c10, c11, c12, c20, c21, c22, c30, c31, c32;
+                if (first) {
+                    c00 = c10 = c20 = c30 = VSUB(VZERO, VLOAD(p->hb + j));
+                    c01 = c11 = c21 = c31 = VSUB(VZERO, VLOAD(p->hb + j + G));
+                    c02 = c12 = c22 = c32 = VSUB(VZERO, VLOAD(p->hb + j + 2 * G));
+                } else {
+                    c00 = c10 = c20 = c30 = c01 = c11 = c21 = c31 = c02 = c12 = c22 = c32 = VZERO;
+                }
+                for (ptrdiff_t k = 0; k < kc; k++) {
+                    const V x0 = VLOAD(b0 + k * G), x1 = VLOAD(b1 + k * G), x2 = VLOAD(b2 + k * G);
+                    V y = VSET1(a0[k * G]);
+                    c00 = VFMA(y, x0, c00); c01 = VFMA(y, x1, c01); c02 = VFMA(y, x2, c02);
+                    y = VSET1(a1[k * G]);
+                    c10 = VFMA(y, x0, c10); c11 = VFMA(y, x1, c11); c12 = VFMA(y, x2, c12);
+                    y = VSET1(a2[k * G]);
+                    c20 = VFMA(y, x0, c20); c21 = VFMA(y, x1, c21); c22 = VFMA(y, x2, c22);
+                    y = VSET1(a3[k * G]);
+                    c30 = VFMA(y, x0, c30); c31 = VFMA(y, x1, c31); c32 = VFMA(y, x2, c32);
+                }
+                if (!first) {
+#define NM_ROW(r) \
+    c##r##0 = VADD(c##r##0, VLOAD(partial + r * NR)); \
+    c##r##1 = VADD(c##r##1, VLOAD(partial + r * NR + G)); \
+    c##r##2 = VADD(c##r##2, VLOAD(partial + r * NR + 2 * G));
+                    NM_ROW(0) NM_ROW(1) NM_ROW(2) NM_ROW(3)
+#undef NM_ROW
+                }
+#define NM_ROW(r, to) \
+    VSTORE(to + r * NR, c##r##0); VSTORE(to + r * NR + G, c##r##1); VSTORE(to + r * NR + 2 * G, c##r##2);
+                if (!last) {
+                    NM_ROW(0, partial) NM_ROW(1, partial) NM_ROW(2, partial) NM_ROW(3, partial)
+                    continue;
+                }
+                const V t0 = VLOAD(p->tb + j), t1 = VLOAD(p->tb + j + G), t2 = VLOAD(p->tb + j + 2 * G);
+                HITS hits = HITS_NONE;
+#define NM_TEST(r) { \
+    const V h = VSET1(p->ha[i + r]), t = VSET1(p->ta[i + r]); \
+    c##r##0 = VSUB(c##r##0, h); c##r##1 = VSUB(c##r##1, h); c##r##2 = VSUB(c##r##2, h); \
+    hits = HITS_OR(hits, VGE(c##r##0, VMIN(t, t0))); \
+    hits = HITS_OR(hits, VGE(c##r##1, VMIN(t, t1))); \
+    hits = HITS_OR(hits, VGE(c##r##2, VMIN(t, t2))); }
+                NM_TEST(0) NM_TEST(1) NM_TEST(2) NM_TEST(3)
+#undef NM_TEST
+                if (!HITS_ANY(hits)) continue;
+                NM_ALIGNED T s[4 * NR];
+                NM_ROW(0, s) NM_ROW(1, s) NM_ROW(2, s) NM_ROW(3, s)
+#undef NM_ROW
+                for (int r = 0; r < 4; r++) {
+                    const V t = VSET1(p->ta[i + r]);
+                    unsigned long long row = 0, column = 0;
+                    for (int c = 0; c < 3; c++) {
+                        const V x = VLOAD(s + r * NR + c * G);
+                        row |= (unsigned long long)VMASK(VGE(x, t)) << (c * G);
+                        column |= (unsigned long long)VMASK(VGE(x, VLOAD(p->tb + j + c * G))) << (c * G);
+                    }
+                    NM_PUSH(p, i + r, j, row, column, s + r * NR);
+                }
+            }
+        }
+    }
+}
+
+#undef NM_ROW_OF

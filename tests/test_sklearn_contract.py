@@ -98,6 +98,12 @@ import test_sklearn_contract as contract
 X, Y = contract.draw()
 for name in contract.ESTIMATORS:
     expected = contract.outcome(contract.make(name).fit(X, Y), X)
+    try:
+        sklearn.set_config(array_api_dispatch=True)
+    except ImportError as error:
+        print(error)
+        sys.exit(77)
+    sklearn.set_config(array_api_dispatch=False)
     with sklearn.config_context(array_api_dispatch=True):
         found = contract.outcome(contract.make(name).fit(X, Y), X)
     assert isinstance(found, np.ndarray)
@@ -105,6 +111,8 @@ for name in contract.ESTIMATORS:
 """
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
+    if done.returncode == 77:
+        pytest.skip(f"these versions cannot dispatch: {done.stdout.strip()}")
     assert done.returncode == 0, done.stderr[-2000:]
 
 

@@ -23,7 +23,11 @@ EXTENSIONS = [
         ["nmlsdr/_graph.pxd", "nmlsdr/_distance.h", "nmlsdr/_schedule.h", "nmlsdr/_search.h", "nmlsdr/_select.h",
          "nmlsdr/_simd.h", "nmlsdr/_simd_clear.h", "nmlsdr/_tile.h"],
     ),
-    ("nmlsdr._propagation", ["nmlsdr/_propagation.pyx"], ["nmlsdr/_propagation.h"]),
+    (
+        "nmlsdr._propagation",
+        ["nmlsdr/_propagation.pyx"],
+        ["nmlsdr/_propagation.h", "nmlsdr/_propagation_loops.h", "nmlsdr/_typedefs.pxd"],
+    ),
     ("nmlsdr._mlknn", ["nmlsdr/_mlknn.pyx"], []),
 ]
 

@@ -1,38 +1,51 @@
-"""Kernels of the propagation solvers: sweeps over a batch of label columns.
+"""Kernels of the propagation solvers.
 
 Every function fills buffers that its caller allocated and checked.  Rows are cut into blocks of
 ``block`` rows; a block leaves its partial sums in its own row of ``partial`` and they are added in
 block order, so an answer does not depend on the number of threads.  The loop over rounds, and with
-it Ctrl-C and the callback, is propagation.py's.
+it Ctrl-C and the callback, is propagation.py's, and so are the letters.
+
+Every row has: gain, what multiplies the sum over neighbours in eq. (4), 0 for an eliminated row;
+own, what multiplies Y; h, the scale from F to the sweep's variable (x = h F); m, its weight in the
+inner product of the sweep.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport isfinite
+from libc.math cimport fabs, isfinite
 from libc.stdint cimport int32_t, int64_t
 
+from ._typedefs cimport real_t
+
 cdef extern from "_propagation.h" nogil:
-    const int NMLSDR_MAX_WIDTH
-    void gather "nmlsdr_gather"(
-        const int64_t *indptr, const int32_t *indices, const double *values, Py_ssize_t i, const double *p,
-        double *sum, const int width)
+    enum:
+        NMLSDR_MAX_WIDTH
+    int nmlsdr_has_avx2()
+    void apply_block "nmlsdr_apply_block"(
+        Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const float *values,
+        int64_t n_stored, const float *k, const double *m, const float *p, float *y, double *dot, int width, int avx2)
+    void reduce_block "nmlsdr_reduce_block"(
+        Py_ssize_t lo, Py_ssize_t hi, const double *m, const float *e, const float *a, const float *y, float *z,
+        double *dot, float *peak, int width, int avx2)
+    void advance_block "nmlsdr_advance_block"(
+        Py_ssize_t lo, Py_ssize_t hi, const float *a, const float *b, const float *z, float *x, float *p,
+        int width, int avx2)
     void residual_block "nmlsdr_residual_block"(
         Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const double *values,
-        const double *k, const double *m, const double *e, const double *f, const double *x, double *z, double *p,
-        double *dot, double *peak, int width)
-    void apply_block "nmlsdr_apply_block"(
-        Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const double *values,
-        const double *k, const double *m, const double *p, double *y, double *dot, int width)
-    void reduce_block "nmlsdr_reduce_block"(
-        Py_ssize_t lo, Py_ssize_t hi, const double *m, const double *e, const double *a, const double *y, double *z,
-        double *dot, double *peak, int width)
-    void advance_block "nmlsdr_advance_block"(
-        Py_ssize_t lo, Py_ssize_t hi, const double *a, const double *b, const double *z, double *x, double *p,
-        int width)
-    void step_block "nmlsdr_step_block"(
-        Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const double *values,
-        const double *k, const double *e, const double *f, const double *x, double *y, double *peak, int width)
+        int64_t n_stored, const double *gain, const double *h, const double *m, const double *B, const double *F,
+        const int32_t *take, int restart, float *z, float *p, double *dot, double *peak, int width, int avx2)
+    void flush_block "nmlsdr_flush_block"(
+        Py_ssize_t lo, Py_ssize_t hi, const double *gain, const double *h, const int32_t *take, int clip,
+        float *x, double *F, int width, int avx2)
+    void gather "nmlsdr_gather"(
+        const int64_t *indptr, const int32_t *indices, const double *values, const double *h, Py_ssize_t i,
+        const double *F, Py_ssize_t n_labels, int count, double *sum)
 
 MAX_WIDTH = NMLSDR_MAX_WIDTH
+
+
+def has_avx2():
+    """Whether this processor runs the AVX2 copy of the loops."""
+    return nmlsdr_has_avx2() != 0
 
 
 cdef inline Py_ssize_t lesser(Py_ssize_t a, Py_ssize_t b) noexcept nogil:
@@ -49,7 +62,7 @@ cdef void add_blocks(const double *partial, Py_ssize_t n_blocks, int width, doub
             total[c] += partial[b * width + c]
 
 
-cdef void top_blocks(const double *partial, Py_ssize_t n_blocks, int width, double *total) noexcept nogil:
+cdef void top_blocks(const real_t *partial, Py_ssize_t n_blocks, int width, double *total) noexcept nogil:
     cdef Py_ssize_t b
     cdef int c
     for c in range(width):
@@ -60,155 +73,224 @@ cdef void top_blocks(const double *partial, Py_ssize_t n_blocks, int width, doub
                 total[c] = partial[b * width + c]
 
 
-def start(
+cdef inline const double *values_or_null(const double[::1] values) noexcept nogil:
+    return &values[0] if values.shape[0] else NULL
+
+
+cdef inline const int32_t *indices_or_null(const int32_t[::1] indices) noexcept nogil:
+    return &indices[0] if indices.shape[0] else NULL
+
+
+def residual(
     const int64_t[::1] indptr,       # IN  (n + 1)
     const int32_t[::1] indices,      # IN  (nnz)
-    const double[::1] values,        # IN  (nnz), or empty: every stored entry is 1
-    const double[::1] k,             # IN  (n) row factors, 0 = eliminated
-    const double[::1] m,             # IN  (n) weights of the inner product
-    const double[::1] e,             # IN  (n) scale of the residual
-    const double[:, ::1] f,          # IN  (n, width) right-hand side
-    const double[:, ::1] x,          # IN  (n, width) iterate
-    double[:, ::1] z,                # OUT (n, width) residual f + k V x - x
-    double[:, ::1] p,                # OUT (n, width) = z
+    const double[::1] values,        # IN  (nnz) W~, or empty: v_ij = h_j
+    const double[::1] gain,          # IN  (n)
+    const double[::1] h,             # IN  (n)
+    const double[::1] m,             # IN  (n)
+    const double[:, ::1] B,          # IN  (n, width) (I - A) Y
+    const double[:, ::1] F,          # IN  (n, width)
+    const int32_t[::1] take,         # IN  (width) 1 = answer this column
+    bint restart,                    # also set p = z
+    float[:, ::1] z,                 # OUT (n, width) h (B - (I - A T) F)
+    float[:, ::1] p,                 # OUT (n, width)
     double[::1] rho,                 # OUT (width) sum m z^2
-    double[::1] peak,                # OUT (width) max |e z|
+    double[::1] peak,                # OUT (width) max |B - (I - A T) F|
     double[:, :, ::1] partial,       # scratch (2, n_blocks, width)
     Py_ssize_t block,
     int n_threads,
+    bint avx2,
 ):
-    """Residual of the iterate, and the first search direction."""
-    cdef Py_ssize_t n = k.shape[0], n_blocks = partial.shape[1], b
-    cdef int width = <int>x.shape[1]
-    cdef const double *v = &values[0] if values.shape[0] else NULL
-    cdef const int32_t *columns = &indices[0] if indices.shape[0] else NULL
-    if n == 0 or width == 0:
+    """Residual of eq. (8) in float64 from F, for the columns to take; the others stay as they are."""
+    cdef Py_ssize_t n = gain.shape[0], n_blocks = partial.shape[1], b
+    cdef int width = <int>z.shape[1], c
+    cdef const double *v = values_or_null(values)
+    cdef const int32_t *neighbors = indices_or_null(indices)
+    cdef double total[NMLSDR_MAX_WIDTH]
+    cdef double top[NMLSDR_MAX_WIDTH]
+    if n == 0:
         return
     for b in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
         residual_block(
-            b * block, lesser((b + 1) * block, n), &indptr[0], columns, v, &k[0], &m[0], &e[0],
-            &f[0, 0], &x[0, 0], &z[0, 0], &p[0, 0], &partial[0, b, 0], &partial[1, b, 0], width)
-    add_blocks(&partial[0, 0, 0], n_blocks, width, &rho[0])
-    top_blocks(&partial[1, 0, 0], n_blocks, width, &peak[0])
+            b * block, lesser((b + 1) * block, n), &indptr[0], neighbors, v, indices.shape[0], &gain[0], &h[0], &m[0],
+            &B[0, 0], &F[0, 0], &take[0], restart, &z[0, 0], &p[0, 0], &partial[0, b, 0], &partial[1, b, 0],
+            width, avx2)
+    add_blocks(&partial[0, 0, 0], n_blocks, width, total)
+    top_blocks[double](&partial[1, 0, 0], n_blocks, width, top)
+    for c in range(width):
+        if take[c]:
+            rho[c] = total[c]
+            peak[c] = top[c]
+
+
+def flush(
+    const double[::1] gain,          # IN  (n)
+    const double[::1] h,             # IN  (n)
+    const int32_t[::1] take,         # IN  (width)
+    bint clip,                       # to [0, 1]
+    float[:, ::1] x,                 # IN, OUT (n, width) what the sweeps gathered; 0 on return
+    double[:, ::1] F,                # IN, OUT (n, width)
+    Py_ssize_t block,
+    int n_threads,
+    bint avx2,
+):
+    """F += x / h for the columns to take; eliminated rows stay."""
+    cdef Py_ssize_t n = gain.shape[0], n_blocks = (n + block - 1) // block, b
+    cdef int width = <int>x.shape[1]
+    for b in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
+        flush_block(
+            b * block, lesser((b + 1) * block, n), &gain[0], &h[0], &take[0], clip, &x[0, 0], &F[0, 0], width, avx2)
 
 
 def cg_sweeps(
     const int64_t[::1] indptr,       # IN  (n + 1)
     const int32_t[::1] indices,      # IN  (nnz)
-    const double[::1] values,        # IN  (nnz), or empty: every stored entry is 1
-    const double[::1] k,             # IN  (n) row factors, 0 = eliminated
-    const double[::1] m,             # IN  (n) weights of the inner product
-    const double[::1] e,             # IN  (n) scale of the residual
-    double[:, ::1] x,                # IN, OUT (n, width) iterate
-    double[:, ::1] z,                # IN, OUT (n, width) its residual
-    double[:, ::1] p,                # IN, OUT (n, width) search direction
-    double[:, ::1] y,                # scratch (n, width)
+    const float[::1] values,         # IN  (nnz) V, or empty: every stored entry is 1
+    const float[::1] k,              # IN  (n) 0 = eliminated
+    const double[::1] m,             # IN  (n)
+    const float[::1] e,              # IN  (n) 1 / h
+    float[:, ::1] x,                 # IN, OUT (n, width) change of the iterate since the last flush
+    float[:, ::1] z,                 # IN, OUT (n, width) its residual
+    float[:, ::1] p,                 # IN, OUT (n, width) search direction
+    float[:, ::1] y,                 # scratch (n, width) K p
     double[::1] rho,                 # IN, OUT (width) sum m z^2
     double[::1] peak,                # IN, OUT (width) max |e z|
     double[:, :, ::1] partial,       # scratch (2, n_blocks, width)
-    double[:, ::1] scalars,          # scratch (3, width)
+    float[:, ::1] tops,              # scratch (n_blocks, width)
     double tol,                      # a column with peak <= tol is left as it is
     Py_ssize_t block,
     Py_ssize_t n_sweeps,
     int n_threads,
+    bint avx2,
 ):
-    """Up to ``n_sweeps`` sweeps of conjugate gradients; the number made.
+    """Up to ``n_sweeps`` sweeps of conjugate gradients with K = I - diag(k) V; the number made.
 
-    Returns early as soon as a column converges, so that the caller can take it out.
+    Ends early when no column is above ``tol``.
     """
-    cdef Py_ssize_t n = k.shape[0], n_blocks = partial.shape[1], b, sweep, made = 0
-    cdef int width = <int>x.shape[1], c, active = 0, left
-    cdef const double *v = &values[0] if values.shape[0] else NULL
-    cdef const int32_t *columns = &indices[0] if indices.shape[0] else NULL
-    cdef double *step
-    cdef double *turn
-    cdef double *fresh
-    if n == 0 or width == 0:
+    cdef Py_ssize_t n = k.shape[0], n_blocks = partial.shape[1], b, made = 0
+    cdef int width = <int>x.shape[1], c, left = 0
+    cdef const float *v = &values[0] if values.shape[0] else NULL
+    cdef const int32_t *neighbors = indices_or_null(indices)
+    cdef double total[NMLSDR_MAX_WIDTH]
+    cdef double ratio
+    cdef float step[NMLSDR_MAX_WIDTH]
+    cdef float turn[NMLSDR_MAX_WIDTH]
+    if n == 0:
         return 0
-    step, turn, fresh = &scalars[0, 0], &scalars[1, 0], &scalars[2, 0]
     for c in range(width):
-        active += peak[c] > tol
+        left += peak[c] > tol
     with nogil:
-        for sweep in range(n_sweeps):
+        while made < n_sweeps and left > 0:
             for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
                 apply_block(
-                    b * block, lesser((b + 1) * block, n), &indptr[0], columns, v, &k[0], &m[0],
-                    &p[0, 0], &y[0, 0], &partial[0, b, 0], width)
-            add_blocks(&partial[0, 0, 0], n_blocks, width, fresh)
-            for c in range(width):
-                step[c] = rho[c] / fresh[c] if peak[c] > tol and fresh[c] > 0.0 else 0.0
-                if not isfinite(step[c]):
-                    step[c] = 0.0
+                    b * block, lesser((b + 1) * block, n), &indptr[0], neighbors, v, indices.shape[0], &k[0], &m[0],
+                    &p[0, 0], &y[0, 0], &partial[0, b, 0], width, avx2)
+            add_blocks(&partial[0, 0, 0], n_blocks, width, total)
+            for c in range(width):  # step 0: a column that has converged, or rounding has eaten its direction
+                ratio = rho[c] / total[c] if peak[c] > tol and total[c] > 0.0 else 0.0
+                step[c] = <float>ratio if isfinite(ratio) else 0.0
             for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
                 reduce_block(
                     b * block, lesser((b + 1) * block, n), &m[0], &e[0], step, &y[0, 0], &z[0, 0],
-                    &partial[0, b, 0], &partial[1, b, 0], width)
-            add_blocks(&partial[0, 0, 0], n_blocks, width, fresh)
-            top_blocks(&partial[1, 0, 0], n_blocks, width, &peak[0])
+                    &partial[0, b, 0], &tops[b, 0], width, avx2)
+            add_blocks(&partial[0, 0, 0], n_blocks, width, total)
+            top_blocks[float](&tops[0, 0], n_blocks, width, &peak[0])
             left = 0
             for c in range(width):
-                turn[c] = fresh[c] / rho[c] if step[c] > 0.0 else 0.0
-                if not isfinite(turn[c]):
-                    turn[c] = 0.0
-                rho[c] = fresh[c]
+                ratio = total[c] / rho[c] if step[c] > 0.0 else 0.0
+                turn[c] = <float>ratio if isfinite(ratio) else 0.0
+                rho[c] = total[c]
                 left += peak[c] > tol
             for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
                 advance_block(
-                    b * block, lesser((b + 1) * block, n), step, turn, &z[0, 0], &x[0, 0], &p[0, 0], width)
-            made = sweep + 1
-            if left < active:
-                break
+                    b * block, lesser((b + 1) * block, n), step, turn, &z[0, 0], &x[0, 0], &p[0, 0], width, avx2)
+            made += 1
     return made
 
 
-def fixed_point_sweeps(
+cdef void step_rows(
+    Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const double *values,
+    const double *gain, const double *own, const double *h, const double *Y, const double *F, Py_ssize_t n_labels,
+    double *out, double *peak,
+) noexcept nogil:
+    cdef Py_ssize_t i, first, at
+    cdef int c, count
+    cdef double total[NMLSDR_MAX_WIDTH]
+    peak[0] = 0.0
+    for i in range(lo, hi):
+        first = 0
+        while first < n_labels:
+            count = <int>lesser(NMLSDR_MAX_WIDTH, n_labels - first)
+            at = i * n_labels + first
+            first += count
+            if gain[i] == 0.0:
+                for c in range(count):
+                    out[at + c] = F[at + c]
+                continue
+            gather(indptr, indices, values, h, i, F + (first - count), n_labels, count, total)
+            for c in range(count):
+                out[at + c] = own[i] * Y[at + c] + gain[i] * total[c]
+                if fabs(out[at + c] - F[at + c]) > peak[0]:
+                    peak[0] = fabs(out[at + c] - F[at + c])
+
+
+def fixed_point_sweep(
     const int64_t[::1] indptr,       # IN  (n + 1)
     const int32_t[::1] indices,      # IN  (nnz)
-    const double[::1] values,        # IN  (nnz), or empty: every stored entry is 1
-    const double[::1] k,             # IN  (n) row factors, 0 = eliminated
-    const double[::1] e,             # IN  (n) scale of the residual
-    const double[:, ::1] f,          # IN  (n, width) right-hand side
-    double[:, ::1] x,                # IN, OUT (n, width) iterate
-    double[:, ::1] y,                # scratch (n, width)
-    double[::1] peak,                # OUT (width) residual before the last sweep
-    double[:, :, ::1] partial,       # scratch (2, n_blocks, width)
-    double tol,
+    const double[::1] values,        # IN  (nnz) W~, or empty: v_ij = h_j
+    const double[::1] gain,          # IN  (n)
+    const double[::1] own,           # IN  (n)
+    const double[::1] h,             # IN  (n)
+    const double[:, ::1] Y,          # IN  (n, n_labels)
+    const double[:, ::1] F,          # IN  (n, n_labels)
+    double[:, ::1] out,              # OUT (n, n_labels) A T F + (I - A) Y
+    double[:, ::1] tops,             # scratch (n_blocks, 1)
     Py_ssize_t block,
-    Py_ssize_t n_sweeps,
     int n_threads,
 ):
-    """Up to ``n_sweeps`` sweeps of eq. (4), in pairs x -> y -> x; the number made."""
-    cdef Py_ssize_t n = k.shape[0], n_blocks = partial.shape[1], b, sweep, made = 0
-    cdef int width = <int>x.shape[1], c, half, left
-    cdef const double *v = &values[0] if values.shape[0] else NULL
-    cdef const int32_t *columns = &indices[0] if indices.shape[0] else NULL
-    cdef double *old
-    cdef double *new
-    if n == 0 or width == 0:
-        return 0
-    with nogil:
-        for sweep in range((n_sweeps + 1) // 2):
-            for half in range(2):
-                old = &y[0, 0] if half else &x[0, 0]
-                new = &x[0, 0] if half else &y[0, 0]
-                for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
-                    step_block(
-                        b * block, lesser((b + 1) * block, n), &indptr[0], columns, v, &k[0], &e[0],
-                        &f[0, 0], old, new, &partial[1, b, 0], width)
-            top_blocks(&partial[1, 0, 0], n_blocks, width, &peak[0])
-            left = 0
-            for c in range(width):
-                left += peak[c] > tol
-            made = 2 * (sweep + 1)
-            if left == 0:
-                break
-    return made
+    """One sweep of eq. (4); the residual max |out - F| of F."""
+    cdef Py_ssize_t n = gain.shape[0], n_blocks = tops.shape[0], n_labels = F.shape[1], b
+    cdef const double *v = values_or_null(values)
+    cdef const int32_t *neighbors = indices_or_null(indices)
+    cdef double top = 0.0
+    if n == 0 or n_labels == 0:
+        return 0.0
+    for b in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
+        step_rows(
+            b * block, lesser((b + 1) * block, n), &indptr[0], neighbors, v, &gain[0], &own[0], &h[0],
+            &Y[0, 0], &F[0, 0], n_labels, &out[0, 0], &tops[b, 0])
+    top_blocks[double](&tops[0, 0], n_blocks, 1, &top)
+    return top
+
+
+def multiply(
+    const int64_t[::1] indptr,       # IN  (n + 1)
+    const int32_t[::1] indices,      # IN  (nnz)
+    const double[::1] h,             # IN  (n)
+    double[::1] out,                 # OUT (n) sum of h over the neighbours, in stored order
+    int n_threads,
+):
+    """Product of a binary graph and a vector."""
+    cdef Py_ssize_t n = h.shape[0], i
+    cdef const int32_t *neighbors = indices_or_null(indices)
+    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
+        sum_row(&indptr[0], neighbors, &h[0], i, &out[i])
+
+
+cdef inline void sum_row(
+    const int64_t *indptr, const int32_t *indices, const double *h, Py_ssize_t i, double *out,
+) noexcept nogil:
+    cdef int64_t t
+    cdef double total = 0.0
+    for t in range(indptr[i], indptr[i + 1]):
+        total += h[indices[t]]
+    out[0] = total
 
 
 def reach(
     const int64_t[::1] indptr,       # IN  (n + 1)
     const int32_t[::1] indices,      # IN  (nnz)
-    const double[::1] values,        # IN  (nnz), or empty: every stored entry is 1
+    const double[::1] values,        # IN  (nnz), or empty: every stored entry is positive
     unsigned char[::1] reached,      # IN, OUT (n) 1 = labelled; on return 1 = in a component with a label
     int32_t[::1] queue,              # scratch (n)
 ):
@@ -231,21 +313,3 @@ def reach(
                     reached[j] = 1
                     queue[tail] = j
                     tail += 1
-
-
-def multiply(
-    const int64_t[::1] indptr,       # IN  (n + 1)
-    const int32_t[::1] indices,      # IN  (nnz)
-    const double[::1] values,        # IN  (nnz), or empty: every stored entry is 1
-    const double[::1] x,             # IN  (n)
-    double[::1] out,                 # OUT (n) V x, summed in stored order
-    int n_threads,
-):
-    """Product of the stored graph and a vector."""
-    cdef Py_ssize_t n = x.shape[0], i
-    cdef const double *v = &values[0] if values.shape[0] else NULL
-    cdef const int32_t *columns = &indices[0] if indices.shape[0] else NULL
-    if n == 0:
-        return
-    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
-        gather(&indptr[0], columns, v, i, &x[0], &out[i], 1)

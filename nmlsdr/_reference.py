@@ -96,6 +96,71 @@ def propagate(W, Y, alpha, labeled=None):
     A = np.broadcast_to(np.asarray(alpha, dtype=np.float64), len(Y))[:, None]
     return np.linalg.solve(np.eye(len(Y)) - A * transition_matrix(W), (1 - A) * Y)
 
+
+def residual(indptr, indices, values, gain, h, m, B, F, block):
+    """(z, rho, peak): z = h (B - (I - A T) F) in float64, rounded to float32 once; rho = sum m z^2; peak = max |z / h|.
+
+    (A T F)_i = gain_i sum_j v_ij F_j; an empty ``values`` means v_ij = h_j.  Eliminated rows (gain 0) have z = 0.
+    """
+    v = values if len(values) else h[indices]
+    rest = (B + gain[:, None] * _neighbor_sums(indptr, indices, v, F)) - F
+    rest[gain == 0] = 0
+    z = (h[:, None] * rest).astype(np.float32)
+    wide = z.astype(np.float64)
+    return z, _block_sums((m[:, None] * wide) * wide, block), np.abs(rest).max(axis=0)
+
+
+def cg_sweeps(indptr, indices, values, k, m, e, x, z, p, rho, peak, tol, block, n_sweeps):
+    """Conjugate gradients for K = I - diag(k) V in the inner product of the weights m; all vectors float32.
+
+    (x, z, p, rho, peak) after ``n_sweeps`` sweeps; a column with peak <= tol keeps its x and z.
+    """
+    m = m[:, None]
+    for _ in range(n_sweeps):
+        v = values if len(values) else np.ones(len(indices), np.float32)
+        y = np.where(k[:, None] == 0, np.float32(0), p - k[:, None] * _neighbor_sums(indptr, indices, v, p))
+        curvature = _block_sums((m * p.astype(np.float64)) * y.astype(np.float64), block)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.where((peak > tol) & (curvature > 0), rho / curvature, 0.0).astype(np.float32)
+            z = z - step * y
+            wide = z.astype(np.float64)
+            fresh = _block_sums((m * wide) * wide, block)
+            turn = np.where(step > 0, fresh / rho, 0.0).astype(np.float32)
+        rho, peak = fresh, np.abs(e[:, None] * z).max(axis=0).astype(np.float64)
+        x, p = x + step * p, z + turn * p
+    return x, z, p, rho, peak
+
+
+def flush(gain, h, x, F, clip):
+    """F + x / h, clipped on demand; eliminated rows (gain 0) stay."""
+    moved = F + x.astype(np.float64) / h[:, None]
+    if clip:
+        moved = np.clip(moved, 0.0, 1.0)
+    return np.where(gain[:, None] == 0, F, moved)
+
+
+def _neighbor_sums(indptr, indices, values, p):
+    """sum_j v_ij p_j over the stored entries of each row, in stored order: the r-th neighbours of all rows at once."""
+    sums = np.zeros_like(p)
+    counts = np.diff(indptr)
+    for r in range(counts.max(initial=0)):
+        rows = np.flatnonzero(counts > r)
+        at = indptr[rows] + r
+        sums[rows] += values[at][:, None] * p[indices[at]]
+    return sums
+
+
+def _block_sums(terms, block):
+    """Column sums: row after row within a block, then block after block (np.sum adds in pairs: other bits)."""
+    total = np.zeros(terms.shape[1])
+    for first in range(0, len(terms), block):
+        part = np.zeros(terms.shape[1])
+        for row in terms[first : first + block]:
+            part = part + row
+        total = total + part
+    return total
+
+
 # ---------------------------------------------------------------- 2. HSIC projection
 
 

@@ -1,0 +1,122 @@
+"""The propagation kernels equal their plain twins bit for bit, for every width, block, thread count and SIMD level."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from nmlsdr import _propagation, _reference
+from nmlsdr._solvers import System
+from nmlsdr._validation import check_graph
+from nmlsdr.graph import neighbor_graph
+from nmlsdr.propagation import propagate
+
+LEVELS = [False, pytest.param(True, marks=pytest.mark.skipif(not _propagation.has_avx2(), reason="no AVX2 here"))]
+
+
+def system(rng, weights, n=83, n_labels=16):
+    """A small problem with a clamped row, an isolated row and an unreached component."""
+    X = rng.standard_normal((n, 3))
+    X[-6:] += 1e3
+    W = sparse.lil_array(neighbor_graph(X, 4, weights=weights, sigma=1.0))
+    W[5, :] = W[:, 5] = 0
+    W = check_graph(sparse.csr_array(W))
+    labeled = rng.random(n) < 0.4
+    labeled[:2], labeled[-6:] = True, False
+    Y = (rng.random((n, n_labels)) < 0.3) * labeled[:, None].astype(float)
+    alpha = np.where(labeled, rng.choice([0, 1e-9, 0.3, 0.6], n), 0.999)
+    return System(W, Y, alpha, labeled, 2)
+
+
+def same_bits(*pairs):
+    for ours, twin in pairs:
+        assert ours.dtype == twin.dtype
+        np.testing.assert_array_equal(ours, twin)
+
+
+@pytest.mark.parametrize("avx2", LEVELS)
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize(("width", "block"), [(4, 1), (4, 256), (8, 7), (16, 32), (16, 83)])
+@pytest.mark.parametrize("weights", ["binary", "rbf"])
+def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, avx2):
+    s = system(rng, weights)
+    assert s.n_unreached >= 6
+    assert 0 < np.count_nonzero(s.kept) < len(s.kept) - 6
+    n = len(s.kept)
+    F = rng.random((n, width))
+    B = s.own[:, None] * s.Y[:, :width]
+    graph = (s.indptr, s.indices)
+    z, p, x, y = (np.full((n, width), np.float32(7)) for _ in range(4))
+    rho, peak = np.empty((2, width))
+    blocks = -(-n // block)
+    partial, tops = np.empty((2, blocks, width)), np.empty((blocks, width), np.float32)
+    every = np.ones(width, np.int32)
+    _propagation.residual(
+        *graph, s.values, s.gain, s.h, s.m, B, F, every, True, z, p, rho, peak, partial, block, n_threads, avx2
+    )
+    twin_z, twin_rho, twin_peak = _reference.residual(*graph, s.values, s.gain, s.h, s.m, B, F, block)
+    same_bits((z, twin_z), (p, twin_z), (rho, twin_rho), (peak, twin_peak))
+
+    x[:] = 0
+    tol = float(np.median(peak)) / 4  # some columns get there on the way and must stay as they are
+    made = _propagation.cg_sweeps(
+        *graph, s.sweep_values, s.k, s.m, s.e, x, z, p, y, rho, peak, partial, tops, tol, block, 6, n_threads, avx2
+    )
+    twin = _reference.cg_sweeps(
+        *graph, s.sweep_values, s.k, s.m, s.e, np.zeros_like(z), twin_z, twin_z, twin_rho, twin_peak, tol, block, made
+    )
+    assert 1 <= made <= 6
+    same_bits(*zip((x, z, p, rho, peak), twin, strict=True))
+
+    twin_F = _reference.flush(s.gain, s.h, x, F, clip=True)
+    _propagation.flush(s.gain, s.h, every, True, x, F, block, n_threads, avx2)
+    same_bits((F, twin_F))
+    assert not x[s.kept].any()
+
+
+def test_a_masked_column_stays_as_it_is(rng):
+    s = system(rng, "binary")
+    n, width = len(s.kept), 4
+    F, B = rng.random((2, n, width))
+    z, p, x = (rng.random((n, width)).astype(np.float32) for _ in range(3))
+    rho, peak = rng.random((2, width))
+    before = [a.copy() for a in (z, p, x, rho, peak, F)]
+    take = np.array([1, 0, 1, 0], np.int32)
+    _propagation.residual(
+        s.indptr, s.indices, s.values, s.gain, s.h, s.m, B, F, take, True, z, p, rho, peak, np.empty((2, 1, width)),
+        256, 2, False,
+    )  # fmt: skip
+    _propagation.flush(s.gain, s.h, take, False, x, F, 256, 2, False)
+    for now, then in zip((z, p, x, rho, peak, F), before, strict=True):
+        rows = slice(None) if now.ndim == 1 else s.kept
+        np.testing.assert_array_equal(now[rows][..., [1, 3]], then[rows][..., [1, 3]])
+        assert (now[rows][..., [0, 2]] != then[rows][..., [0, 2]]).any()
+
+
+@pytest.mark.parametrize("alpha_labeled", [0, 1e-9, 1e-3, 0.6, 0.999])
+def test_threads_simd_callback_and_other_labels_change_no_bit(rng, alpha_labeled, monkeypatch):
+    n, n_labels, degree = 30_000, 6, 5
+    near = np.arange(n)[:, None] + rng.integers(1, 2000, (n, degree))
+    W = sparse.coo_array(
+        (np.ones(degree * n), (np.repeat(np.arange(n), degree), near.ravel() % n)), shape=(n, n)
+    ).tocsr()
+    W = sparse.csr_array(W.maximum(W.T))
+    W.data[:] = 1
+    labeled = rng.random(n) < 0.3
+    Y = ((rng.random((n, n_labels)) < 0.2) & labeled[:, None]).astype(float)
+    alpha = np.where(labeled, alpha_labeled, 0.999)
+    one = propagate(W, Y, alpha, labeled=labeled, n_jobs=1)
+    assert one.residual <= 1e-8
+    for n_jobs in (2, 3):
+        assert propagate(W, Y, alpha, labeled=labeled, n_jobs=n_jobs).F.tobytes() == one.F.tobytes()
+    swept = propagate(W, Y[:, 3:6], alpha, labeled=labeled, callback=lambda _: None).F
+    np.testing.assert_array_equal(swept, one.F[:, 3:6])
+    monkeypatch.setenv("NMLSDR_SIMD", "portable")
+    assert propagate(W, Y, alpha, labeled=labeled).F.tobytes() == one.F.tobytes()
+
+
+def test_reach_stops_at_edges_of_weight_zero():
+    indptr, indices = np.array([0, 1, 3, 4], np.int64), np.array([1, 0, 2, 1], np.int32)
+    for values, expected in ((np.empty(0), [1, 1, 1]), (np.array([1.0, 1.0, 0.0, 0.0]), [1, 1, 0])):
+        reached = np.array([1, 0, 0], np.uint8)
+        _propagation.reach(indptr, indices, values, reached, np.empty(3, np.int32))
+        assert reached.tolist() == expected

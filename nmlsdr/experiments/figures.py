@@ -37,7 +37,7 @@ def image_bytes(figure: Any, kind: str) -> bytes:
     out = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "nmlsdr"}):
         metadata = {"Date": None} if kind == "svg" else {"Software": None}
-        figure.savefig(out, format=kind, dpi=110, metadata=metadata)
+        figure.savefig(out, format=kind, dpi=90, metadata=metadata)
     return out.getvalue()
 
 
@@ -51,14 +51,14 @@ def embeddings(panels: Sequence[tuple[str, NDArray[Any], Sequence[tuple[str, NDA
     """
     three = panels[0][1].shape[1] == 3
     rows = (len(panels) + 1) // 2
-    figure = _figure(9.0, 4.2 * rows)
+    figure = _figure(8.4, 3.9 * rows)
     for number, (title, points, groups) in enumerate(panels, start=1):
         axes = figure.add_subplot(rows, 2, number, **({"projection": "3d"} if three else {}))
         shown = np.zeros(points.shape[0], dtype=bool)
         for index, (name, rows_in_group) in enumerate(groups):
             shown |= rows_in_group
             axes.scatter(
-                *points[rows_in_group].T, s=7, alpha=0.6, linewidths=0, label=name,
+                *points[rows_in_group].T, s=7, alpha=0.6, linewidths=0, label=name, rasterized=True,
                 color=COLORS[index % len(COLORS)], marker=MARKERS[index % len(MARKERS)],
             )  # fmt: skip
         axes.set_title(title, fontsize=10)
@@ -70,7 +70,7 @@ def embeddings(panels: Sequence[tuple[str, NDArray[Any], Sequence[tuple[str, NDA
         axes.tick_params(labelsize=7)
         axes.legend(fontsize=7, markerscale=2, loc="upper right")
         if three:
-            axes.view_init(elev=25, azim=-135)
+            axes.view_init(elev=20, azim=-65)
     return figure
 
 

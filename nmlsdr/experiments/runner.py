@@ -21,6 +21,10 @@ from .store import CellKey, RecordStore
 
 __all__ = ["Progress", "run_cells"]
 
+# joblib 1.3 hands results out in order only: a cell is then recorded once those given out before it are.
+OLD_JOBLIB = tuple(map(int, joblib.__version__.split(".")[:2])) < (1, 4)
+RETURN_AS = "generator" if OLD_JOBLIB else "generator_unordered"
+
 Record = dict[str, Any]
 Work = Callable[[CellKey], Record]
 
@@ -92,9 +96,7 @@ def _noting(cells: Iterable[CellKey], given: list[CellKey]) -> Iterator[CellKey]
 
 def _in_workers(cells: Iterable[CellKey], work: Work, record: Callable[[Record], None], *, jobs: int) -> bool:
     """Run the cells in worker processes; False if one of these died."""
-    parallel = joblib.Parallel(
-        n_jobs=jobs, batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered", max_nbytes=None
-    )
+    parallel = joblib.Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="n_jobs", return_as=RETURN_AS, max_nbytes=None)
     try:
         for result in parallel(joblib.delayed(work)(key) for key in cells):
             record(result)

@@ -1,0 +1,412 @@
+"""The experiments as a user starts them, and their parts: protocol, store, tables, report."""
+
+import argparse
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+
+from nmlsdr.experiments import command, protocol, results, runner, store, summary, tables
+from nmlsdr.experiments.store import CellKey, RecordStore, StoreError, decode_line, encode_line
+
+METRICS = list(protocol.METRICS)
+
+
+def reproduce(*words):
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    return command.run(parser.parse_args([str(word) for word in words]))
+
+
+def record(method="NMLSDR", seed=0, study="toy", dataset="Toy", value=0.5, **more):
+    values = dict.fromkeys(METRICS, value)
+    return {"study": study, "dataset": dataset, "method": method, "seed": seed, "metrics": values, "times": {},
+            "error": None, **more}  # fmt: skip
+
+
+# ---- the store
+
+
+def test_lines_end_with_a_checksum_that_sees_every_changed_byte():
+    line = encode_line(record())
+    assert decode_line(line) == record()
+    assert json.loads(line)["checksum"]
+    for place in range(len(line)):
+        damaged = line[:place] + bytes([line[place] ^ 1]) + line[place + 1 :]
+        assert decode_line(damaged) is None
+    for length in range(len(line)):
+        assert decode_line(line[:length]) is None
+
+
+def filled(folder, n=4):
+    with RecordStore(folder) as opened:
+        for seed in range(n):
+            opened.append(record(seed=seed))
+    return (folder / "records.jsonl").read_bytes().splitlines(keepends=True)
+
+
+def test_torn_last_line_is_dropped_and_damaged_middle_line_is_reported(tmp_path):
+    lines = filled(tmp_path)
+    damaged = lines[1].replace(b"0.5", b"0.6", 1)
+    (tmp_path / "records.jsonl").write_bytes(lines[0] + damaged + lines[2] + lines[3][:-7])
+    with RecordStore(tmp_path) as opened:
+        assert sorted(key.seed for key in opened.records) == [0, 2]
+        assert [note.split(";")[0] for note in opened.notes] == [
+            "Line 2 of records.jsonl is damaged and is not used",
+            "The last line of records.jsonl was cut short and is dropped",
+        ]
+        opened.append(record(seed=3))
+    assert (tmp_path / "records.jsonl").read_bytes() == lines[0] + damaged + lines[2] + lines[3]
+
+
+def test_reopening_leaves_the_bytes_alone(tmp_path):
+    lines = filled(tmp_path)
+    with RecordStore(tmp_path) as opened:
+        assert opened.notes == []
+        assert opened.finished(CellKey("toy", "Toy", "NMLSDR", 3))
+        assert not opened.finished(CellKey("toy", "Toy", "NMLSDR", 4))
+    assert (tmp_path / "records.jsonl").read_bytes() == b"".join(lines)
+
+
+def test_newest_record_of_a_cell_counts_and_a_failed_one_is_not_finished(tmp_path):
+    with RecordStore(tmp_path) as opened:
+        opened.append(record(error="ValueError: no"))
+        assert not opened.finished(CellKey("toy", "Toy", "NMLSDR", 0))
+        opened.append(record(value=0.25))
+    with RecordStore(tmp_path) as opened:
+        assert opened.records[CellKey("toy", "Toy", "NMLSDR", 0)]["metrics"]["AP"] == 0.25
+
+
+def test_set_aside_keeps_the_old_records(tmp_path):
+    lines = filled(tmp_path)
+    with RecordStore(tmp_path) as opened:
+        assert opened.set_aside().name == "records.1.jsonl"
+        assert opened.records == {}
+        assert opened.set_aside() is None
+        opened.append(record())
+        assert opened.set_aside().name == "records.2.jsonl"
+    assert (tmp_path / "records.1.jsonl").read_bytes() == b"".join(lines)
+
+
+def test_a_locked_folder_names_its_holder(tmp_path):
+    with RecordStore(tmp_path, command="the first"), pytest.raises(StoreError, match=r"in use by process \d+ .*the first"):
+        RecordStore(tmp_path, command="the second")
+    with RecordStore(tmp_path):
+        pass
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be made"):
+        RecordStore(tmp_path / "file" / "out")
+
+
+# ---- the protocol
+
+
+def test_studies_are_the_article_s():
+    toy, benchmarks, case = protocol.STUDIES.values()
+    assert len(toy.methods) * len(METRICS) == 84
+    assert len(benchmarks.datasets) * len(protocol.TEN_METHODS) * len(METRICS) == 700
+    assert set(results.article()["toy"]) == set(toy.methods)
+    assert list(results.article()["benchmarks"]) == list(benchmarks.datasets)
+    assert list(results.article()["benchmarks"]["Yeast"]) == list(protocol.TEN_METHODS)
+    assert case.drawn == (1000, 1000)
+
+
+def test_noise_and_mask_are_the_seed_s_and_not_the_method_s():
+    protocol.draw.cache_clear()
+    first = protocol.draw("toy", "Toy", 0, "small", None)
+    protocol.draw.cache_clear()
+    again = protocol.draw("toy", "Toy", 0, "small", None)
+    np.testing.assert_array_equal(first.given, again.given)
+    np.testing.assert_array_equal(first.train, again.train)
+    assert first.random_state == again.random_state
+    other = protocol.draw("toy", "Toy", 1, "small", None)
+    assert not np.array_equal(first.given, other.given)
+    assert not np.array_equal(first.target, other.target)
+    elsewhere = protocol.draw("benchmarks", "Toy", 0, "small", None)
+    assert not np.array_equal(first.target, elsewhere.target)
+
+
+def test_a_draw_is_what_the_article_says():
+    data = protocol.draw("toy", "Toy", 0, "small", None)
+    assert data.labeled.mean() == 0.5
+    flipped = (data.given != data.target)[data.labeled].mean()
+    assert 0.05 < flipped < 0.15
+    np.testing.assert_allclose(data.train.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(data.train.std(axis=0), 1, atol=1e-12)
+    degree = np.diff(data.graph.indptr)
+    assert degree.min() >= 10
+    assert protocol.draw("benchmarks", "Toy", 0, "small", None).labeled.mean() == pytest.approx(0.3, abs=1e-3)
+
+
+def test_a_repetition_of_the_case_study_draws_labelled_and_unlabelled_patients():
+    data = protocol.draw("case-study", "Cohort", 0, "small", None)
+    assert data.labeled.sum() == 200
+    assert (~data.labeled).sum() == 200
+    other = protocol.draw("case-study", "Cohort", 1, "small", None)
+    np.testing.assert_array_equal(data.test_target, other.test_target)
+    assert not np.array_equal(data.target, other.target)
+
+
+def test_fingerprint_names_what_the_numbers_depend_on(monkeypatch):
+    toy, benchmarks, _ = protocol.STUDIES.values()
+    mark = protocol.fingerprint(toy, "Toy", "full", None)
+    assert mark == protocol.fingerprint(toy, "Toy", "full", "/elsewhere")
+    assert mark != protocol.fingerprint(toy, "Toy", "small", None)
+    assert mark != protocol.fingerprint(benchmarks, "Toy", "full", None)
+    monkeypatch.setattr(protocol, "versions", lambda: {"nmlsdr": "0"})
+    assert mark != protocol.fingerprint(toy, "Toy", "full", None)
+
+
+@pytest.mark.shared
+def test_fingerprint_of_files_is_their_content_s(shared):
+    study = protocol.STUDIES["benchmarks"]
+    birds = protocol.fingerprint(study, "Birds", "full", str(shared / "data"))
+    assert birds == protocol.fingerprint(study, "Birds", "full", str(shared / "data"))
+    assert birds != protocol.fingerprint(study, "Yeast", "full", str(shared / "data"))
+
+
+# ---- results and tables
+
+
+def two_seeds():
+    return {
+        CellKey("toy", "Toy", method, seed): record(method, seed, value=value + 0.01 * seed)
+        for method, value in (("NMLSDR", 0.9), ("MDDMp", 0.91))
+        for seed in (0, 1)
+    }
+
+
+def test_collect_gives_means_and_differences_in_the_article_s_order():
+    found = results.collect(protocol.STUDIES["toy"], two_seeds())
+    assert found.methods == ("MDDMp", "NMLSDR")
+    np.testing.assert_allclose(found.mean[0, 1], 0.905)
+    np.testing.assert_allclose(found.std[0, 1], np.std([0.9, 0.91], ddof=1))
+    ap = METRICS.index("AP")
+    assert found.difference[0, 1, ap] == pytest.approx(0.905 - 0.935)
+    assert not found.within_two_std()[0, 1, ap]
+    assert found.within_two_std()[0, 1, METRICS.index("HL'")]
+    assert results.collect(protocol.STUDIES["benchmarks"], two_seeds()) is None
+
+
+def test_failed_cells_are_told_and_left_out_of_the_means():
+    cells = two_seeds()
+    cells[CellKey("toy", "Toy", "NMLSDR", 1)] = record("NMLSDR", 1, error="ValueError: no", metrics={})
+    found = results.collect(protocol.STUDIES["toy"], cells)
+    assert found.failures == ["Toy, NMLSDR, seed 1: ValueError: no"]
+    np.testing.assert_allclose(found.mean[0, 1], 0.9)
+    assert np.isnan(found.std[0, 1]).all()
+
+
+def test_long_csv_has_every_cell():
+    found = results.collect(protocol.STUDIES["toy"], two_seeds())
+    rows = list(csv.DictReader(io.StringIO(summary.long_csv(found))))
+    assert len(rows) == 2 * 7
+    row = next(r for r in rows if r["method"] == "NMLSDR" and r["measure"] == "HL'")
+    assert (row["mean"], row["seeds"], row["article"], row["difference"]) == ("0.905000", "2", "0.913", "-0.008000")
+    assert row["within 2 std"] == "yes"
+
+
+def test_agreement_counts_cells():
+    found = results.collect(protocol.STUDIES["toy"], two_seeds())
+    table = summary.agreement(found, "x", (0.01, 0.05))
+    name, entries = table.rows[-1]
+    size = np.abs(found.difference)
+    assert name == "all"
+    assert entries[0].text == "14"
+    assert entries[1].text.startswith(f"{(size <= 0.01).sum()} (")
+    assert entries[2].text.startswith(f"{(size <= 0.05).sum()} (")
+    far = summary.differences(found, 0.03)
+    assert [d.size for d in far] == sorted((d.size for d in far), reverse=True)
+    assert len(far) == (size > 0.03).sum()
+
+
+def test_notes_name_what_exists():
+    for note in summary._notes():
+        study = protocol.STUDIES[note["study"]]
+        assert set(note["datasets"]) <= {*study.datasets, "*"}
+        assert set(note["methods"]) <= {*study.methods, "*"}
+        assert set(note["metrics"]) <= {*METRICS, "*"}
+        assert len(note["text"]) > 20
+
+
+def example_table():
+    entries = [tables.Entry("0.5", "0.4\n+0.1", True, 0.1), tables.Entry("a_b & 5 %")]
+    return tables.Table("name", "Title", ["Row", "x", "y"], [("first", entries)], "A note.")
+
+
+def test_the_ways_to_write_a_table():
+    table = example_table()
+    assert table.to_csv() == "Row,x,y\nfirst,0.5,a_b & 5 %\n"
+    assert "| first | **0.5** (0.4\n+0.1) | a_b & 5 % |" in table.to_markdown()
+    assert r"first & \textbf{0.5} {\tiny (0.4" in table.to_latex()
+    assert r"a\_b \& 5 \% \\" in table.to_latex()
+    assert '<td class="d4up"><b>0.5</b><small>0.4\n+0.1</small></td><td>a_b &amp; 5 %</td>' in table.to_html()
+    assert table.to_text().splitlines() == [
+        "Title", "Row       x          y", "first  0.5*  a_b & 5 %", "        0.4", "       +0.1", "A note.",
+    ]  # fmt: skip
+
+
+# ---- the runner
+
+
+def test_progress_tells_what_is_left():
+    stream = io.StringIO()
+    progress = runner.Progress(stream, every=0.0)
+    cells = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(4)]
+    progress.start(cells[1:], 1, jobs=1)
+    for seed in (1, 2, 3):
+        progress.advance(record(seed=seed, times={"embed": 2.0}, error="E: x" if seed == 2 else None))
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "1 of 4 cells are in the store already."
+    assert re.fullmatch(r"2/4 cells, about \d+:\d\d left  \(Toy, NMLSDR, seed 1\)", lines[1])
+    assert lines[3] == "4/4 cells, 1 failed  (Toy, NMLSDR, seed 3)"
+    assert runner.clock(59.6) == "1:00"
+
+
+def test_remaining_time_follows_the_cost_of_like_cells():
+    progress = runner.Progress(io.StringIO())
+    waiting = [CellKey("s", "big", "m", seed) for seed in range(3)] + [CellKey("s", "small", "m", 0)]
+    progress.start(waiting, 0, jobs=1)
+    progress.advance({**waiting[0]._asdict(), "times": {"embed": 10.0}, "error": None})
+    progress.advance({**waiting[3]._asdict(), "times": {"embed": 1.0}, "error": None})
+    assert progress.remaining(progress.started + 22.0) == pytest.approx(2 * 10.0 * 22.0 / 11.0)
+
+
+# ---- the command
+
+
+def final_tables(out):
+    return {path.name: path.read_bytes() for path in (out / "tables").iterdir()}
+
+
+@pytest.mark.slow
+def test_toy_from_the_command_and_again_with_two_jobs(tmp_path, capfd):
+    words = ("toy", "--size", "small", "--seeds", 2, "--methods", "nmlsdr", "MDDMp", "NMLSDR*", "wmldaD")
+    assert reproduce(*words, "--jobs", 1, "--out", tmp_path / "one") == 0
+    said = capfd.readouterr().out
+    for metric in METRICS:
+        assert metric in said
+    assert "0.935" in said  # the article's AP of NMLSDR
+    assert "8 cells, 0 failed" in said
+    assert reproduce(*words, "--jobs", 2, "--out", tmp_path / "two") == 0
+    assert final_tables(tmp_path / "one") == final_tables(tmp_path / "two")
+    values = []
+    for name in ("one", "two"):
+        lines = (tmp_path / name / "records.jsonl").read_bytes().splitlines(keepends=True)
+        found = [decode_line(line) for line in lines]
+        assert all(r["error"] is None for r in found)
+        values.append({(r["method"], r["seed"]): r["metrics"] for r in found})
+    assert values[0] == values[1]  # bit for bit
+    page = (tmp_path / "one" / "report.html").read_text()
+    assert page.count("data:image/png;base64,") == 1
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert str(tmp_path) not in page
+    for kind in ("png", "svg"):
+        assert (tmp_path / "one" / "figures" / f"toy-embedding.{kind}").stat().st_size > 10_000
+
+    before = (tmp_path / "one" / "records.jsonl").read_bytes()
+    assert reproduce(*words, "--jobs", 1, "--out", tmp_path / "one") == 0
+    assert (tmp_path / "one" / "records.jsonl").read_bytes() == before
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+def test_benchmarks_from_the_command(tmp_path, capfd, shared):
+    words = ("benchmarks", "--size", "small", "--seeds", 2, "--jobs", 1, "--out", tmp_path, "--data-home", shared / "data")
+    words += ("--datasets", "emotions", "TOY", "yeast", "--methods", "CCA", "MDDMp", "NMLSDR", "NMLSDR*")
+    assert reproduce(*words) == 0
+    out, err = capfd.readouterr()
+    assert "24 cells, 0 failed" in out
+    names = {path.name for path in (tmp_path / "tables").iterdir()}
+    assert {f"benchmarks-{summary.slug(metric)}.csv" for metric in METRICS} <= names
+    wilcoxon = list(csv.reader((tmp_path / "tables" / "benchmarks-wilcoxon.csv").open()))
+    assert [row[0] for row in wilcoxon[1:]] == ["CCA", "MDDMp", "NMLSDR"]
+    assert "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_case_study_from_the_command_says_that_it_is_simulated(tmp_path, capfd):
+    words = ("case-study", "--size", "small", "--seeds", 2, "--jobs", 1, "--methods", "MDDMp", "NMLSDR")
+    assert reproduce(*words, "--out", tmp_path) == 0
+    assert "SIMULATED" in capfd.readouterr().out
+    for name in ("report.html", "report.md", "tables/case-study.tex"):
+        assert "simulated" in (tmp_path / name).read_text().lower()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("benchmarks", "--datasets", "bird", "--data-home", "nowhere"), "'bird'"),
+        (("toy", "--methods", "NMLSD"), "did you mean NMLSDR?"),
+        (("toy", "--datasets", "Birds"), "--datasets is for benchmarks"),
+        (("benchmarks", "--data-home", "nowhere", "--datasets", "Birds"), "birds-train.arff"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(tmp_path, capfd, words, message):
+    assert reproduce(*words, "--out", tmp_path / "out") == 2
+    out, err = capfd.readouterr()
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
+    assert out == ""
+
+
+@pytest.mark.parametrize("option", [("--seeds", "0"), ("--seeds", "x"), ("--jobs", "-1"), ("--size", "big")])
+def test_bad_numbers_are_refused_by_the_parser(option, capsys):
+    with pytest.raises(SystemExit) as stop:
+        reproduce("toy", *option)
+    assert stop.value.code == 2
+    assert option[0] in capsys.readouterr().err
+
+
+def test_a_locked_folder_is_status_2(tmp_path, capfd):
+    with RecordStore(tmp_path, command="the first"):
+        assert reproduce("toy", "--out", tmp_path) == 2
+    assert "the first" in capfd.readouterr().err
+
+
+def test_records_of_another_fingerprint_are_refused(tmp_path, capfd, monkeypatch):
+    with RecordStore(tmp_path) as opened:
+        opened.append(record(fingerprint="other"))
+    assert reproduce("toy", "--size", "small", "--seeds", 1, "--out", tmp_path) == 2
+    assert "--force-new" in capfd.readouterr().err
+    monkeypatch.setattr(command, "run_cells", lambda cells, work, opened, **options: opened.append(record()))
+    monkeypatch.setattr(command, "write_report", lambda *args, **options: tmp_path / "report.html")
+    monkeypatch.setitem(command.SECTIONS, "toy", lambda found, *, size: command.Section("toy", "Toy"))
+    assert reproduce("toy", "--size", "small", "--seeds", 1, "--out", tmp_path, "--methods", "NMLSDR", "--force-new") == 0
+    assert (tmp_path / "records.1.jsonl").exists()
+
+
+def test_interruption_is_status_130_and_failure_1(tmp_path, capfd, monkeypatch):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "run_cells", interrupted)
+    words = ("toy", "--size", "small", "--seeds", 1, "--out", tmp_path, "--methods", "NMLSDR")
+    assert reproduce(*words) == 130
+    assert "the same command goes on" in capfd.readouterr().err
+
+    def failing(cells, work, opened, **options):
+        opened.append(record(error="ValueError: no", metrics={}))
+
+    monkeypatch.setattr(command, "run_cells", failing)
+    monkeypatch.setitem(command.SECTIONS, "toy", lambda found, *, size: command.Section("toy", "Toy"))
+    assert reproduce(*words) == 1
+
+
+def test_an_error_in_a_cell_becomes_its_record(monkeypatch):
+    from nmlsdr.experiments import cell
+
+    def broken(*args, **options):
+        raise ValueError("no data today")
+
+    monkeypatch.setattr(cell, "draw", broken)
+    made = cell.run_cell(CellKey("toy", "Toy", "NMLSDR", 0), size="small", data_home=None, fingerprint="x")
+    assert made["error"].startswith("ValueError: no data today (broken, line")
+    assert made["metrics"] == dict.fromkeys(METRICS)
+    assert store.decode_line(store.encode_line(made)) == made

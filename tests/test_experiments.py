@@ -92,7 +92,8 @@ def test_set_aside_keeps_the_old_records(tmp_path):
 
 
 def test_a_locked_folder_names_its_holder(tmp_path):
-    with RecordStore(tmp_path, command="the first"), pytest.raises(StoreError, match=r"in use by process \d+ .*the first"):
+    holder = r"in use by process \d+ .*the first"
+    with RecordStore(tmp_path, command="the first"), pytest.raises(StoreError, match=holder):
         RecordStore(tmp_path, command="the second")
     with RecordStore(tmp_path):
         pass
@@ -221,9 +222,9 @@ def test_agreement_counts_cells():
     assert entries[0].text == "14"
     assert entries[1].text.startswith(f"{(size <= 0.01).sum()} (")
     assert entries[2].text.startswith(f"{(size <= 0.05).sum()} (")
-    far = summary.differences(found, 0.03)
+    far = summary.differences(found, 0.035)
     assert [d.size for d in far] == sorted((d.size for d in far), reverse=True)
-    assert len(far) == (size > 0.03).sum()
+    assert len(far) == (size > 0.035).sum()
 
 
 def test_notes_name_what_exists():
@@ -318,15 +319,16 @@ def test_toy_from_the_command_and_again_with_two_jobs(tmp_path, capfd):
 @pytest.mark.slow
 @pytest.mark.shared
 def test_benchmarks_from_the_command(tmp_path, capfd, shared):
-    words = ("benchmarks", "--size", "small", "--seeds", 2, "--jobs", 1, "--out", tmp_path, "--data-home", shared / "data")
-    words += ("--datasets", "emotions", "TOY", "yeast", "--methods", "CCA", "MDDMp", "NMLSDR", "NMLSDR*")
+    words = ("benchmarks", "--size", "small", "--seeds", 2, "--jobs", 1, "--out", tmp_path)
+    words += ("--data-home", shared / "data", "--datasets", "emotions", "TOY", "yeast")
+    words += ("--methods", "CCA", "MDDMp", "NMLSDR", "NMLSDR*")
     assert reproduce(*words) == 0
     out, err = capfd.readouterr()
     assert "24 cells, 0 failed" in out
     names = {path.name for path in (tmp_path / "tables").iterdir()}
     assert {f"benchmarks-{summary.slug(metric)}.csv" for metric in METRICS} <= names
-    wilcoxon = list(csv.reader((tmp_path / "tables" / "benchmarks-wilcoxon.csv").open()))
-    assert [row[0] for row in wilcoxon[1:]] == ["CCA", "MDDMp", "NMLSDR"]
+    wilcoxon = (tmp_path / "tables" / "benchmarks-wilcoxon.csv").read_text().splitlines()
+    assert [line.partition(",")[0] for line in wilcoxon[1:]] == ["CCA", "MDDMp", "NMLSDR"]
     assert "Traceback" not in err
 
 
@@ -378,7 +380,8 @@ def test_records_of_another_fingerprint_are_refused(tmp_path, capfd, monkeypatch
     monkeypatch.setattr(command, "run_cells", lambda cells, work, opened, **options: opened.append(record()))
     monkeypatch.setattr(command, "write_report", lambda *args, **options: tmp_path / "report.html")
     monkeypatch.setitem(command.SECTIONS, "toy", lambda found, *, size: command.Section("toy", "Toy"))
-    assert reproduce("toy", "--size", "small", "--seeds", 1, "--out", tmp_path, "--methods", "NMLSDR", "--force-new") == 0
+    words = ("toy", "--size", "small", "--seeds", 1, "--out", tmp_path, "--methods", "NMLSDR")
+    assert reproduce(*words, "--force-new") == 0
     assert (tmp_path / "records.1.jsonl").exists()
 
 

@@ -48,7 +48,8 @@ def rows(n: int, D: int, dtype: str = "float64", values: str = "gaussian", seed:
     """Rows of features: Gaussian, small integers, binary, or sparse CSR with 5 % of the entries."""
     rng = np.random.default_rng(seed)
     if values == "csr":
-        return sparse.random_array((n, D), density=0.05, format="csr", dtype=dtype, rng=rng)
+        stored = rng.random((n, D)) < 0.05
+        return sparse.csr_array(np.where(stored, rng.random((n, D)), 0).astype(dtype))
     if values == "integers":
         return rng.integers(0, 16, (n, D)).astype(dtype)
     if values == "binary":

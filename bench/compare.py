@@ -159,27 +159,39 @@ def environment(tree: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{HERE}", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def paired_ratios(base: Path, head: Path, case: str, n_threads: int, n_pairs: int) -> list[float]:
-    """HEAD / BASE of ``n_pairs`` pairs of samples; the order within a pair alternates."""
-    found: list[float] = []
-    size = _cases.CASES[case].compare
-    while len(found) < n_pairs:
+def paired_ratios(
+    base: Path, head: Path, wanted: Sequence[tuple[str, int]], n_pairs: int
+) -> tuple[dict[tuple[str, int], list[float]], dict[str, str]]:
+    """HEAD / BASE of ``n_pairs`` pairs of samples for each (case, threads), and the cases that one side lacks."""
+    found: dict[tuple[str, int], list[float]] = {key: [] for key in wanted}
+    absent: dict[str, str] = {}
+    for done in range(0, n_pairs, PAIRS_PER_START):
         sides = [Side(base), Side(head)]
         try:
-            for side in sides:
-                reply = side.ask(case=case, size=size, threads=n_threads)
-                if "absent" in reply:
-                    raise _cases.NotHere(reply["absent"])
-            once = max(side.ask(repeat=1)["seconds"] for side in sides)
-            repeat = max(1, min(1000, round(SAMPLE_SECONDS / once)))
-            for _ in range(min(PAIRS_PER_START, n_pairs - len(found))):
-                order = (0, 1) if len(found) % 2 == 0 else (1, 0)
-                seconds = {which: sides[which].ask(repeat=repeat)["seconds"] for which in order}
-                found.append(seconds[1] / seconds[0])
+            for case, n_threads in wanted:
+                if case not in absent:
+                    ratios = found[case, n_threads]
+                    reason = add_pairs(sides, case, n_threads, min(PAIRS_PER_START, n_pairs - done), ratios)
+                    absent.update({case: reason} if reason else {})
         finally:
             for side in sides:
                 side.close()
-    return found
+    return {key: ratios for key, ratios in found.items() if key[0] not in absent}, absent
+
+
+def add_pairs(sides: Sequence[Side], case: str, n_threads: int, count: int, ratios: list[float]) -> str | None:
+    """Append ``count`` ratios, the order within a pair alternating; the reason if a side lacks the case."""
+    for side in sides:
+        reply = side.ask(case=case, size=_cases.CASES[case].compare, threads=n_threads)
+        if "absent" in reply:
+            return reply["absent"]
+    once = max(side.ask(repeat=1)["seconds"] for side in sides)
+    repeat = max(1, min(1000, round(SAMPLE_SECONDS / once)))
+    for _ in range(count):
+        order = (0, 1) if len(ratios) % 2 == 0 else (1, 0)
+        seconds = {which: sides[which].ask(repeat=repeat)["seconds"] for which in order}
+        ratios.append(seconds[1] / seconds[0])
+    return None
 
 
 # ---------------------------------------------------------------- instructions
@@ -232,27 +244,32 @@ def compare(
     instructions: str = "auto", report: Any = print,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Compare two built checkouts, case by case; one record each."""
-    records = []
-    for case, spec in _cases.CASES.items():
-        if spec.compare is None or not fnmatch.fnmatch(case, pattern):
-            continue
-        for n_threads in thread_counts if spec.kind == "kernel" else thread_counts[-1:]:
-            try:
-                ratios = paired_ratios(base, head, case, n_threads, n_pairs)
-            except _cases.NotHere as error:
-                report(f"{case:28s} skipped: {error}")
-                break
-            counted = None
-            if spec.kind == "kernel" and (instructions == "always" or (instructions == "auto" and is_slower(ratios))):
-                counts = [instruction_count(tree, case) for tree in (base, head)]
-                counted = None if None in counts else counts[1] / counts[0]
-            verdict = decide(ratios, spec.kind, counted)
-            shown = f"{verdict.median:6.3f}  (95 % above {verdict.low:.3f}"
-            shown += ")" if counted is None else f", instructions {counted:.3f})"
-            report(f"{case:28s} t{n_threads}  {shown}  {verdict.outcome}")
-            records.append({"case": case, "threads": n_threads, "pairs": len(ratios), **verdict._asdict()})
-    if not records:
+    wanted = [
+        (case, n_threads)
+        for case, spec in _cases.CASES.items() if spec.compare is not None and fnmatch.fnmatch(case, pattern)
+        for n_threads in (thread_counts if spec.kind == "kernel" else thread_counts[-1:])
+    ]  # fmt: skip
+    if not wanted:
         raise Failure(f"no case matches {pattern!r}; known are {', '.join(_cases.CASES)}.")
+    found, absent = paired_ratios(base, head, wanted, n_pairs)
+    for case, reason in absent.items():
+        report(f"{case:28s} skipped: {reason}")
+    records, counts = [], {}
+    for (case, n_threads), ratios in found.items():
+        counted = None
+        kind = _cases.CASES[case].kind
+        if kind == "kernel" and (instructions == "always" or (instructions == "auto" and is_slower(ratios))):
+            if case not in counts:  # one thread is counted, whatever was timed
+                both = [instruction_count(tree, case) for tree in (base, head)]
+                counts[case] = None if None in both else both[1] / both[0]
+            counted = counts[case]
+        verdict = decide(ratios, kind, counted)
+        shown = f"{verdict.median:6.3f}  (95 % above {verdict.low:.3f}"
+        shown += ")" if counted is None else f", instructions {counted:.3f})"
+        report(f"{case:28s} t{n_threads}  {shown}  {verdict.outcome}")
+        records.append({"case": case, "threads": n_threads, "pairs": len(ratios), **verdict._asdict()})
+    if not records:
+        raise Failure(f"neither commit can run a case that matches {pattern!r}.")
     return records
 
 

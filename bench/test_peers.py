@@ -107,7 +107,8 @@ def lu(case):
     from nmlsdr.graph import transition_matrix
 
     W, Y, _, alpha = case
-    system = sparse.csc_array(sparse.eye_array(len(alpha)) - sparse.diags_array(alpha) @ transition_matrix(W))
+    one = sparse.diags_array(np.ones(len(alpha)))
+    system = sparse.csc_array(one - sparse.diags_array(alpha) @ transition_matrix(W))
     return lambda: splu(system).solve((1 - alpha)[:, None] * Y)
 
 

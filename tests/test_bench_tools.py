@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -200,6 +201,55 @@ def test_fitted_exponent_of_a_power(exponent):
     assert load("_cases").fitted_exponent(sizes, 3 * sizes**exponent) == pytest.approx(exponent, abs=1e-12)
 
 
+# ---------------------------------------------------------------- the real thing, opt-in
+
+SLOW_LOOP = """    cdef int again
+    for again in range(3):
+        for j in range(n_labels):
+            delta[j] = 0
+        for m in range(k):
+            labels = Y + neighbors[m] * n_labels
+            for j in range(n_labels):
+                delta[j] += labels[j]
+"""
+
+
+def slow_down(tree):
+    """Make the label count of ML-kNN do its work three times, in the source of a checkout."""
+    path = tree / "nmlsdr" / "_mlknn.pyx"
+    text = path.read_text(encoding="utf-8")
+    start = text.index("cdef void count_row(")
+    loop = text.index("    for j in range(n_labels):\n        delta[j] = 0\n", start)
+    end = text.index("delta[j] += labels[j]\n", loop) + len("delta[j] += labels[j]\n")
+    path.write_text(text[:loop] + SLOW_LOOP + text[end:], encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    os.environ.get("NMLSDR_BENCH_EXPERIMENT", "0") in ("", "0"),
+    reason="builds three checkouts and times them for half an hour: set NMLSDR_BENCH_EXPERIMENT=1",
+)
+@pytest.mark.timeout(7200)
+def test_a_slowed_kernel_is_caught_and_noise_is_not_five_times_each(compare, capfd):
+    with compare.checkouts(["HEAD"] * 3) as (base, same, slowed):
+        slow_down(slowed)
+        for tree in (base, same, slowed):
+            compare.build_tree(tree)
+        outcomes = {"noise": [], "slowed": []}
+        for attempt in range(5):
+            for name, head, pattern in (("noise", same, "[!M-Z]*"), ("slowed", slowed, "mlknn-*")):
+                records = compare.compare(base, head, pattern=pattern, report=lambda line: None)
+                blamed = [f"{r['case']} t{r['threads']}" for r in records if r["outcome"] == "REGRESSION"]
+                outcomes[name].append(blamed)
+                with capfd.disabled():
+                    print(f"\n{name} {attempt}: {len(records)} comparisons, blamed {blamed}", flush=True)
+                    for record in records:
+                        if record["outcome"] != "ok" or name == "slowed":
+                            print("   ", record, flush=True)
+    assert outcomes["noise"] == [[]] * 5
+    assert all("mlknn-fit t1" in blamed for blamed in outcomes["slowed"])
+
+
 # ---------------------------------------------------------------- the tables in the README files
 
 
@@ -223,8 +273,8 @@ def result_file(folder, **more):
 def test_markers_are_filled_and_stay(tables, tmp_path):
     result_file(tmp_path)
     text = (
-        "It is <!-- bench:value x best .1f -->?<!-- bench:end --> times, n = <!-- bench:value x n --><!-- bench:end -->."
-        "\n<!-- bench:table x -->\nold\n<!-- bench:end -->\nrest"
+        "It is <!-- bench:value x best .1f -->?<!-- bench:end --> times, "
+        "n = <!-- bench:value x n --><!-- bench:end -->.\n<!-- bench:table x -->\nold\n<!-- bench:end -->\nrest"
     )
     filled = tables.fill(text, tmp_path)
     assert "It is <!-- bench:value x best .1f -->1.8<!-- bench:end --> times" in filled

@@ -1,6 +1,7 @@
 """The seven measures: against the authors' program row by row, a naive loop, scikit-learn and hand counts."""
 
 import ast
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -103,6 +104,21 @@ def test_authors_program_row_by_row(golden, name):
 
 def test_authors_coverage_counts_an_empty_row_as_minus_one(golden):
     assert np.array_equal(metrics.coverage_rows(golden["truth"], golden["scores"], empty=-1), golden["COV"])
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("standardised", [0, 1])
+def test_authors_seven_numbers_on_emotions(shared, standardised):
+    """[HL, RL, OE, COV, AP, MaF1, MiF1] of their ML-kNN's outputs on Mulan's split."""
+    with gzip.open(shared / "data" / "emotions" / "emotions-test.arff.gz", "rt", encoding="utf-8") as file:
+        lines = file.read().lower().partition("@data")[2].split()
+    truth = np.array([[int(value) for value in line.split(",")[-6:]] for line in lines])
+    with np.load(shared / "oracles" / "mlknn" / f"zhang_emotions_std{standardised}.npz") as oracle:
+        scores, expected = oracle["Outputs"], oracle["metrics"][0]
+    names = ["hamming_loss", "ranking_loss", "one_error", "coverage", "average_precision", "macro_f1", "micro_f1"]
+    empty = {"coverage": {"empty": -1}}
+    measured = [getattr(metrics, name)(truth, scores, **empty.get(name, {})) for name in names]
+    np.testing.assert_allclose(measured, expected, rtol=1e-14)
 
 
 def test_where_mulan_agrees(golden):

@@ -22,8 +22,10 @@ from sklearn.model_selection import (
     cross_validate,
 )
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from nmlsdr import metrics
+from nmlsdr import NMLSDR, MLkNN, SemiSupervisedMLkNN, metrics
 from nmlsdr.model_selection import SCORERS, LabeledRowsSplit
 
 SIGNS = {"hamming_loss": -1, "ranking_loss": -1, "average_precision": 1, "one_error": -1, "coverage": -1,
@@ -326,3 +328,45 @@ def test_routing_with_folds_that_take_no_metadata(rng):
                 NearestRow(), X, y, cv=LabeledRowsSplit(cv), scoring=SCORERS["macro_f1"], error_score="raise"
             )  # fmt: skip
             assert np.isfinite(scores).all()
+
+
+# ---------------------------------------------------------------- this package's classifiers
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 3])
+def test_semi_supervised_classifier_in_cross_validation(rng, n_labels):
+    X, y = make_data(rng, n_labels, n_samples=80)
+    with quiet_at_one_label(n_labels):
+        result = cross_validate(
+            SemiSupervisedMLkNN(5, n_jobs=1), X, y, cv=LabeledRowsSplit(3), scoring=SCORERS, error_score="raise"
+        )
+    for name in SIGNS:
+        undefined = n_labels == 1 and name in ("ranking_loss", "average_precision", "one_error")
+        assert np.isnan(result[f"test_{name}"]).all() == undefined
+    assert (result["test_hamming_loss"] > -0.4).all()
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 3])
+def test_mlknn_in_a_grid_search(rng, n_labels):
+    X, y = make_data(rng, n_labels, n_samples=80)
+    search = GridSearchCV(
+        MLkNN(n_jobs=1), {"n_neighbors": [3, 5]}, scoring=SCORERS["macro_f1"], cv=LabeledRowsSplit(KFold(3)),
+        error_score="raise",
+    ).fit(X, y)  # fmt: skip
+    train, test = next(iter(LabeledRowsSplit(KFold(3)).split(X, y)))
+    model = MLkNN(3, n_jobs=1).fit(X[train], y[train])
+    assert search.cv_results_["split0_test_score"][0] == metrics.macro_f1(y[test], model.predict_proba(X[test]))
+    assert search.best_score_ > 0.5
+
+
+def test_search_over_the_whole_framework(rng):
+    """The article's pipeline: reduce with all rows, classify, choose by the labelled rows of each fold."""
+    X, y = make_data(rng, 3, n_samples=90)
+    framework = make_pipeline(StandardScaler(), NMLSDR(n_jobs=1), SemiSupervisedMLkNN(5, n_jobs=1))
+    search = GridSearchCV(
+        framework, {"nmlsdr__n_components": [1, 2]}, scoring=SCORERS, refit="average_precision",
+        cv=LabeledRowsSplit(3), error_score="raise",
+    ).fit(X, y)  # fmt: skip
+    assert search.best_params_["nmlsdr__n_components"] in (1, 2)
+    assert search.best_score_ > 0.7
+    assert search.predict_proba(X).shape == (90, 3)

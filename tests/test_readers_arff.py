@@ -10,7 +10,7 @@ from scipy import sparse
 
 from nmlsdr.datasets import DataFileError, load_mulan, read_table
 from nmlsdr.datasets._arff import read_arff, unquote
-from nmlsdr.datasets._mulan import read_label_names
+from nmlsdr.datasets._mulan import read_labels
 
 XML = '<labels xmlns="http://mulan.sourceforge.net/labels"><label name="y"></label></labels>'
 HEAD = "@relation r\n@attribute x numeric\n@attribute n {3,1,2}\n@attribute y {0,1}\n@data\n"
@@ -223,11 +223,14 @@ def test_wrong_row(refused, rows, words):
         ("@relation r\n@attribute x {1,,2}\n@data\n", ["line 2", "column 'x'"]),
         ("@relation r\n@attribute x {1,2,1}\n@data\n", ["line 2", "twice"]),
         ("@relation r\n@attribute x {1} {2}\n@data\n", ["line 2", "follows"]),
-        ("@relation r\n@attribute x real\n@attribute x real\n@attribute y {0,1}\n@data\n", ["'x'", "twice"]),
+        (
+            "@relation r\n@attribute x real\n@attribute x real\n@attribute y {0,1}\n@data\n",
+            ["line 3", "'x'", "twice", "line 2"],
+        ),
         ("@relation r\n@attribute x string\n@attribute y {0,1}\n@data\na,1\n", ["line 2", "column 'x'", "drop"]),
         ("@relation r\n@attribute x {red,blue}\n@attribute y {0,1}\n@data\nred,1\n", ["line 2", "'red'", "drop"]),
         ("@relation r\n@attribute x real\n@data\n1\n", ["a.arff", "'y'", "no column"]),
-        ("@relation r\n@attribute y {0,1}\n@attribute 'y' {0,1}\n@data\n1,1\n", ["'y'", "twice"]),
+        ("@relation r\n@attribute y {0,1}\n@attribute 'y' {0,1}\n@data\n1,1\n", ["line 3", "'y'", "twice"]),
         ("@relation r\n@attribute y {0,1}\n@data\n1\n", ["0 features"]),
         ("@relation r\n@attribute x real\n@attribute y {a,b}\n@data\n1,a\n", ["line 3", "column 'y'"]),
     ],
@@ -248,7 +251,7 @@ def test_wrong_header(refused, head, words):
         ("<!DOCTYPE l [<!ENTITY a 'y'>]><labels><label name='&a;'/></labels>", ["a.xml", "DOCTYPE"]),
         ("<!DOCTYPE l SYSTEM 'file:///etc/passwd'><labels/>", ["a.xml", "DOCTYPE"]),
         ("<labels><label name='&a;'/></labels>", ["a.xml, line 1", "not well-formed"]),
-        ("<labels><label name='y'/><label name='z'/></labels>", ["a.arff", "'z'"]),
+        ("<labels><label name='y'/><label name='z'/></labels>", ["a.xml, line 1", "a.arff", "'z'"]),
     ],
 )
 def test_wrong_xml(refused, xml, words):
@@ -415,4 +418,4 @@ def test_xml_round_trip(tmp_path_factory, labels):
     file.write_bytes(
         ("<labels>" + "".join(f"<label name={quoteattr(name)}/>" for name in labels) + "</labels>").encode()
     )
-    assert read_label_names(file) == labels
+    assert list(read_labels(file)) == labels

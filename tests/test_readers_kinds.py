@@ -1,5 +1,6 @@
 """read_table on .npz, Parquet and svmlight files."""
 
+import contextlib
 import io
 import pickle
 import sys
@@ -173,6 +174,30 @@ def test_npz_damaged(tmp_path):
     for damaged in (b"", whole[:100], whole[:-30], whole[:150] + b"\xff" * 20 + whole[170:]):
         file.write_bytes(damaged)
         refused([], file)
+
+
+def test_every_flipped_byte_is_noticed_or_harmless(tmp_path):
+    """A damaged file gives a table or a DataFileError, nothing else."""
+    file = tmp_path / "t.npz"
+    np.savez(file, X=X, y=Y)
+    whole = file.read_bytes()
+    for place in range(0, len(whole), 3):
+        for flip in (0x01, 0x80, 0xFF):
+            file.write_bytes(whole[:place] + bytes([whole[place] ^ flip]) + whole[place + 1 :])
+            with contextlib.suppress(DataFileError):
+                assert read_table(file).data.ndim == 2
+
+
+def test_mask_in_a_damaged_npy_file(tmp_path):
+    np.savez(tmp_path / "t.npz", X=X, y=Y)
+    mask = tmp_path / "m.npy"
+    np.save(mask, [True, False])
+    whole = mask.read_bytes()
+    np.save(mask, np.array([Bomb(), 1], dtype=object))
+    for damaged in (b"", whole[:20], whole[:-1], whole.replace(b"(2,)", b"(9,)"), mask.read_bytes()):
+        mask.write_bytes(damaged)
+        with pytest.raises(DataFileError, match=r"m\.npy"):
+            read_table(tmp_path / "t.npz", mask=mask)
 
 
 def test_label_columns_do_not_fit_an_npz_file(tmp_path):

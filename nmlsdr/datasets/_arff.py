@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ._files import MAX_BYTES, MAX_FEATURES, Lines, Path_, shorten
-from ._rows import Codes, Rows, SparseRows, Split, number_problem, split_columns
+from ._rows import Codes, LabelNames, Rows, SparseRows, Split, number_problem, split_columns
 
 NUMBERS = ("numeric", "real", "integer")
 TEXTS = ("string", "date", "relational")
@@ -61,7 +61,7 @@ def import_liac() -> Any:
 
 def read_arff(
     path: Path_,
-    label_names: Sequence[str] | None = None,
+    label_names: LabelNames | None = None,
     *,
     all_labels: bool = False,
     drop: Sequence[str] = (),
@@ -126,6 +126,7 @@ def read_arff(
 def _read_header(lines: Lines, max_features: int) -> list[Attribute]:
     """Read up to and with the line @data."""
     attributes: list[Attribute] = []
+    seen: dict[str, int] = {}
     for raw in lines:
         text = raw.strip()
         if not text or text.startswith("%"):
@@ -139,7 +140,11 @@ def _read_header(lines: Lines, max_features: int) -> list[Attribute]:
         if keyword == "@attribute":
             if len(attributes) >= max_features:
                 raise lines.error(f"more than max_features={max_features} attributes; raise it if you trust the file")
-            attributes.append(_attribute(lines, rest.strip()))
+            attribute = _attribute(lines, rest.strip())
+            if attribute.name in seen:
+                raise lines.error(f"the name stands there twice, first in line {seen[attribute.name]}", attribute.name)
+            seen[attribute.name] = lines.number
+            attributes.append(attribute)
         elif keyword != "@relation":
             raise lines.error(f"{shorten(text)!r} stands in the header; write @relation, @attribute or @data")
     lines.number = max(lines.number, 1)

@@ -6,12 +6,12 @@ import csv
 from collections.abc import Sequence
 
 from ._files import MAX_BYTES, MAX_FEATURES, Lines, Path_
-from ._rows import Rows, Split, number_problem, split_columns
+from ._rows import LabelNames, Rows, Split, number_problem, split_columns
 
 
 def read_csv(
     path: Path_,
-    label_names: Sequence[str] | None = None,
+    label_names: LabelNames | None = None,
     *,
     all_labels: bool = False,
     drop: Sequence[str] = (),
@@ -55,7 +55,7 @@ def read_csv(
 def _header(
     lines: Lines,
     cells: Sequence[str],
-    label_names: Sequence[str] | None,
+    label_names: LabelNames | None,
     all_labels: bool,
     drop: Sequence[str],
     max_features: int,

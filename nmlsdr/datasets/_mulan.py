@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from typing import Any
 from xml.parsers import expat
@@ -72,7 +73,7 @@ def load_mulan(
     (array([[2.5]]), array([[1]]))
     >>> folder.cleanup()
     """
-    labels = read_label_names(xml, max_bytes=max_bytes, max_labels=max_features)
+    labels = read_labels(xml, max_bytes=max_bytes, max_labels=max_features)
     rows = read_arff(
         arff,
         labels,
@@ -96,8 +97,8 @@ def load_mulan(
     )
 
 
-def read_label_names(xml: Path_, *, max_bytes: int = MAX_BYTES, max_labels: int = MAX_FEATURES) -> list[str]:
-    """Return the names of the labels of a Mulan XML file, in its order.
+def read_labels(xml: Path_, *, max_bytes: int = MAX_BYTES, max_labels: int = MAX_FEATURES) -> dict[str, str]:
+    """Return the names of the labels of a Mulan XML file, in its order, each with its place there.
 
     A document type or an entity declaration is refused: they can make a small file large, or reach other files.
     """
@@ -137,8 +138,8 @@ def read_label_names(xml: Path_, *, max_bytes: int = MAX_BYTES, max_labels: int 
             parser.Parse(b"", True)
     except expat.ExpatError as error:
         raise fail(f"not well-formed XML ({expat.ErrorString(error.code)}); correct it") from error
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise fail(f"cannot read on ({error}); get the file again") from error
     if not names:
         raise DataFileError(f'{path}: it names no label; write <labels><label name="..."></label></labels>.')
-    return list(names)
+    return {name: place(path, line) for name, line in names.items()}

@@ -8,6 +8,7 @@ import zlib
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Path_, existing, place
@@ -87,6 +88,22 @@ def load_arrays(path: Path_, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
         reason = str(error).split("\n")[0].rstrip(".")
         raise DataFileError(f"{found}: not a readable .npz file ({reason}); save it with numpy.savez.") from error
     return arrays
+
+
+def load_npy(path: Path_) -> NDArray[Any]:
+    """Return the array of an .npy file, read only if its header agrees with its size."""
+    found = existing(path)
+    try:
+        with open(found, "rb") as file:
+            _check_header(found, found.name, file, found.stat().st_size)
+            file.seek(0)
+            array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+            return array
+    except DataFileError:
+        raise
+    except UNREADABLE as error:
+        reason = str(error).split("\n")[0].rstrip(".")
+        raise DataFileError(f"{found}: not a readable .npy file ({reason}); save it with numpy.save.") from error
 
 
 def _check_header(path: Path_, name: str, file: Any, size: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Path_, existing, place
-from ._rows import Table, feature_array, label_array, split_columns
+from ._rows import LabelNames, Table, feature_array, label_array, split_columns
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # pandas writes an index under this name
 BATCH_ROWS = 65536
@@ -30,7 +30,7 @@ def import_pyarrow() -> Any:
 
 def read_parquet(
     path: Path_,
-    label_names: Sequence[str] | None = None,
+    label_names: LabelNames | None = None,
     *,
     all_labels: bool = False,
     drop: Sequence[str] = (),
@@ -45,7 +45,7 @@ def read_parquet(
             schema = file.schema_arrow
             names = list(schema.names)
             hidden = [name for name in names if PANDAS_INDEX.fullmatch(name)]
-            wanted = [name for name in names if name not in hidden] if all_labels else label_names
+            wanted: LabelNames | None = [name for name in names if name not in hidden] if all_labels else label_names
             split = split_columns(path, names, wanted, drop=[*drop, *hidden], max_features=max_features)
             kept = [*split.features, *split.labels]
             n_rows = file.metadata.num_rows
@@ -68,7 +68,9 @@ def read_parquet(
                 start += batch.num_rows
             if start != n_rows:
                 raise DataFileError(f"{found}: it says {n_rows} rows and has {start}; write the file again.")
-    except (pyarrow.ArrowException, OSError) as error:
+    except DataFileError:
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError, KeyError) as error:  # ValueError: a name that is not UTF-8
         reason = str(error).split("\n")[0].rstrip(".")
         raise DataFileError(f"{found}: not a readable Parquet file ({reason}); write it again.") from error
     return Table(

@@ -23,10 +23,13 @@ class Split(NamedTuple):
     labels: list[int]
 
 
+LabelNames = Sequence[str] | Mapping[str, str]  # names, or names with the place ("a.xml, line 3") that asks for each
+
+
 def split_columns(
     path: Path_,
     names: Sequence[str],
-    label_names: Sequence[str] | None,
+    label_names: LabelNames | None,
     *,
     drop: Sequence[str] = (),
     max_features: int = MAX_FEATURES,
@@ -47,8 +50,9 @@ def split_columns(
     for name in [*wanted, *drop]:
         if name not in position:
             known = ", ".join(repr(shorten(n, 30)) for n in names[:3]) + (", ..." if len(names) > 3 else "")
+            origin = f"{label_names[name]}: " if isinstance(label_names, Mapping) and name in label_names else ""
             raise DataFileError(
-                f"{place(path, line)}: there is no column {shorten(name)!r} among its {len(names)} ({known}); "
+                f"{origin}{place(path, line)}: there is no column {shorten(name)!r} among its {len(names)} ({known}); "
                 "check the spelling."
             )
     labels, dropped = set(wanted), set(drop)
@@ -116,6 +120,7 @@ class Rows:
         self._plan: list[tuple[Callable[[Any], float], int]] = [(self._converter(j), j) for j in split.features]
         self._features = array("d")
         self._labels = array("b")
+        self._minus_one = False  # whether -1 was written out in a label column
 
     def _converter(self, j: int) -> Callable[[Any], float]:
         code = self._codes[j] if self._codes is not None else None
@@ -134,7 +139,7 @@ class Rows:
         except (ValueError, TypeError, KeyError):
             suspicious = True
         if suspicious:
-            self._check(enumerate_cells(cells, self.split.features), self.split.feature_names)
+            self._check([(j, cells[j]) for j in self.split.features], self.split.feature_names)
         self._features.extend(values)
         if self.split.labels:
             self._labels.extend(self.label_row([cells[j] for j in self.split.labels]))
@@ -170,6 +175,7 @@ class Rows:
                     f"{shorten(str(cell))!r} is no label; write 0 or 1, or leave all labels of the row empty", name
                 ) from None
         if -1 in row:
+            self._minus_one |= any((cell or "").strip().startswith("-") for cell in cells)
             name = self.split.label_names[row.index(-1)]
             if not self._missing_labels:
                 raise self.lines.error("the label is missing; fill it in or drop the row", name)
@@ -190,7 +196,10 @@ class Rows:
         if not self.split.labels:
             return None
         flat = np.frombuffer(self._labels, dtype=np.int8) if self._labels else np.empty(0, dtype=np.int8)
-        return flat.reshape(self.n_rows, len(self.split.labels)).astype(np.int64)
+        labels = flat.reshape(self.n_rows, len(self.split.labels)).astype(np.int64)
+        if self._minus_one:
+            refuse_plus_minus(self.lines.path, labels)
+        return labels
 
     def table(self) -> Table:
         """Return all as a Table."""
@@ -239,12 +248,18 @@ def label_array(path: Path_, labels: Any, names: Sequence[str] | None) -> NDArra
             f"{place(path)}, row {row + 1}, column {shorten(name)!r}: the label {what}; write 0 or 1, or leave all "
             "labels of the row empty or -1."
         )
+    if (labels == -1).any():
+        refuse_plus_minus(path, known)
     return known.astype(np.int64)
 
 
-def enumerate_cells(cells: Sequence[str | None], columns: Sequence[int]) -> list[tuple[int, str | None]]:
-    """Return (column, cell) for some columns of a row."""
-    return [(j, cells[j]) for j in columns]
+def refuse_plus_minus(path: Path_, labels: NDArray[Any]) -> None:
+    """Raise if the only label is 1 or -1 in each row: that is more likely yes and no than yes and not known."""
+    if labels.shape[1] == 1 and (labels == 1).any() and not (labels == 0).any():
+        raise DataFileError(
+            f"{place(path)}: its one label is 1 or -1, which may mean yes and no; write 0 for no, and leave the label "
+            "empty where it is not known."
+        )
 
 
 class SparseRows(Rows):

@@ -14,10 +14,10 @@ from sklearn.utils import Bunch
 from ._arff import read_arff
 from ._csv import read_csv
 from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Lines, Path_, existing, place, shorten
-from ._mulan import read_label_names
-from ._npz import read_npz
+from ._mulan import read_labels
+from ._npz import load_npy, read_npz
 from ._parquet import read_parquet
-from ._rows import Table
+from ._rows import LabelNames, Table
 from ._svmlight import read_svmlight
 
 __all__ = ["DataFileError", "read_table"]
@@ -73,8 +73,8 @@ def read_table(
     labels_xml : path, optional
         A Mulan XML file: the columns with its names are labels.
     label_columns : sequence of str, optional
-        Names of the columns that are labels.  For svmlight: the label ids, in the order wanted; without it
-        the ids that occur, in increasing order.
+        Names of the columns that are labels; their cells are 0/1, true/false or yes/no.  For svmlight: the
+        label ids, in the order wanted; without it the ids that occur, in increasing order.
     label_file : path, optional
         A file of the same kinds with one row per row of `path`, in which every column is a label (for npz:
         ``y`` or ``target``).  A blank line of a CSV label file is an unlabelled row.
@@ -131,9 +131,9 @@ def read_table(
     if len(given) > 1:
         raise DataFileError(f"{place(path)}: {' and '.join(given)} are given; choose one source of labels.")
     limits: dict[str, Any] = {"max_bytes": max_bytes, "max_features": max_features}
-    names = list(label_columns) if label_columns is not None else None
+    names: LabelNames | None = list(label_columns) if label_columns is not None else None
     if labels_xml is not None:
-        names = read_label_names(labels_xml, max_bytes=max_bytes, max_labels=max_features)
+        names = read_labels(labels_xml, max_bytes=max_bytes, max_labels=max_features)
     found = _read(path, names, drop, n_features, zero_based, limits)
     table = Bunch(**found._asdict())
     n_rows, n_columns = table.data.shape
@@ -152,7 +152,7 @@ def kind_of(path: Path_) -> str:
     found = existing(path)
     suffixes = [suffix.lower() for suffix in found.suffixes]
     packed = suffixes[-1:] == [".gz"]
-    kind = KINDS.get((suffixes[-2:-1] if packed else suffixes[-1:] or [""])[0] if suffixes else "")
+    kind = KINDS.get("".join(suffixes[-2:-1] if packed else suffixes[-1:]))
     if kind is None or (packed and kind not in TEXT_KINDS):
         raise DataFileError(
             f"{found}: the suffix is none of {', '.join(KINDS)} (text also with .gz); rename or convert the file."
@@ -162,7 +162,7 @@ def kind_of(path: Path_) -> str:
 
 def _read(
     path: Path_,
-    names: list[str] | None,
+    names: LabelNames | None,
     drop: Sequence[str],
     n_features: int | None,
     zero_based: bool,
@@ -177,7 +177,8 @@ def _read(
             raise DataFileError(f"{place(path)}: an npz file holds its labels apart, as y; name no label columns.")
         return read_npz(path, **limits)
     if kind == "svmlight":
-        return read_svmlight(path, names, n_features=n_features, zero_based=zero_based, **limits)
+        ids = None if names is None else list(names)
+        return read_svmlight(path, ids, n_features=n_features, zero_based=zero_based, **limits)
     if kind == "parquet":
         return read_parquet(path, names, drop=drop, **limits)
     if kind == "arff":
@@ -231,13 +232,7 @@ def _apply_mask(table: Bunch, mask: Path_ | ArrayLike, path: Path_) -> None:
 def _read_mask(path: Path_) -> NDArray[Any]:
     """Read one 0 or 1 per line, or an .npy file."""
     if Path(path).suffix.lower() == ".npy":
-        try:
-            loaded: NDArray[Any] = np.load(existing(path, "mask"), allow_pickle=False)
-        except (ValueError, OSError, EOFError) as error:
-            raise DataFileError(
-                f"{place(path)}: not a readable .npy file ({error}); save it with numpy.save."
-            ) from error
-        return loaded
+        return load_npy(path)
     values = []
     with Lines(path) as lines:
         for text in lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
@@ -60,7 +61,9 @@ DIABETES_INDICATORS = {
 }  # fmt: skip
 RARE_DRUG = (0.12, 0.12, 0.12, 0.12)
 RARE_DRUGS = 12
-MORE_CODES = (0.2, 1.6, 1.2, 2.2)  # mean number of further indicators of hypertension, by group
+# Mean number of further codes of the same kind, by group.
+MORE_DIAGNOSES = ((0.2, 0.2, 0.2, 0.2), (0.3, 0.3, 0.3, 0.3))
+MORE_CODES = (0.2, 1.6, 1.2, 2.2)
 MORE_DIABETES = (0.2, 0.3, 0.9, 1.1)
 
 # Contact with the health system: shape and mean of a gamma variable, by group.
@@ -171,10 +174,13 @@ def _records(
     parts: dict[str, NDArray[np.int16]] = {}
     hypertension = _with_rare_drugs(HYPERTENSION_INDICATORS, "hypertension indicator", rules)
     diabetes = _with_rare_drugs(DIABETES_INDICATORS, "diabetes indicator", rules)
-    diagnoses = [{f"ICD9:{code}": v for code, v in t.items()} for t in (HYPERTENSION_DIAGNOSES, DIABETES_DIAGNOSES)]
-    for flag, (table, more) in enumerate(
-        [(diagnoses[0], (0.2,) * 4), (diagnoses[1], (0.3,) * 4), (hypertension, MORE_CODES), (diabetes, MORE_DIABETES)]
-    ):
+    kinds: list[tuple[Mapping[str, tuple[float, ...]], tuple[float, ...]]] = [
+        ({f"ICD9:{code}": shares for code, shares in HYPERTENSION_DIAGNOSES.items()}, MORE_DIAGNOSES[0]),
+        ({f"ICD9:{code}": shares for code, shares in DIABETES_DIAGNOSES.items()}, MORE_DIAGNOSES[1]),
+        (hypertension, MORE_CODES),
+        (diabetes, MORE_DIABETES),
+    ]
+    for flag, (table, more) in enumerate(kinds):
         parts.update(_listed_codes(table, more, flags[:, flag], group, rng))
 
     frequent, rare = {}, {}
@@ -204,7 +210,7 @@ def _recorded(group: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.b
 
 
 def _with_rare_drugs(
-    table: dict[str, tuple[float, ...]], code_set: str, rules: dict[str, Any]
+    table: Mapping[str, tuple[float, ...]], code_set: str, rules: dict[str, Any]
 ) -> dict[str, tuple[float, ...]]:
     """Add the drugs of the article's table that have no frequency of their own."""
     known = [name.partition(":")[2] for name in table]
@@ -216,7 +222,7 @@ def _with_rare_drugs(
 
 
 def _listed_codes(
-    table: dict[str, tuple[float, ...]],
+    table: Mapping[str, tuple[float, ...]],
     more: tuple[float, ...],
     flag: NDArray[np.bool_],
     group: NDArray[np.intp],

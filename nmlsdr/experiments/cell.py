@@ -19,6 +19,8 @@ from .store import CellKey
 
 __all__ = ["embed", "run_cell"]
 
+ALPHA_LABELED = 0.6
+
 
 def run_cell(key: CellKey, *, size: str, data_home: str | None, fingerprint: str) -> dict[str, Any]:
     """Compute one cell on one thread; an error becomes part of the record.
@@ -75,8 +77,8 @@ def _scores(study: Study, method: str, data: Draw) -> tuple[NDArray[np.float64],
     if not study.end_to_end:
         classifier = MLkNN(N_NEIGHBORS, n_jobs=1).fit(train, data.target)
     elif kind.semi_supervised:
-        alpha = {"alpha_labeled": 0.0} if kind.clamped else {}
-        classifier = SemiSupervisedMLkNN(N_NEIGHBORS, n_jobs=1, **alpha).fit(train, data.given)
+        alpha = 0.0 if kind.clamped else ALPHA_LABELED
+        classifier = SemiSupervisedMLkNN(N_NEIGHBORS, alpha_labeled=alpha, n_jobs=1).fit(train, data.given)
     else:
         rows = data.labeled
         classifier = MLkNN(N_NEIGHBORS, n_jobs=1).fit(train[rows], data.given[rows])

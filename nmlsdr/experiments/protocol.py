@@ -40,6 +40,7 @@ __all__ = ["METRICS", "STUDIES", "Draw", "Study", "cells_of", "draw", "fingerpri
 
 METRICS = ("HL'", "RL'", "AP", "OE'", "Cov'", "MaF1", "MiF1")
 N_NEIGHBORS = 10
+TOY_SAMPLES, PATIENTS_PER_GROUP = 8000, 2166
 TEN_METHODS = ("CCA", "MVMD", "MDDMp", "MDDMf", "wMLDAb", "wMLDAe", "wMLDAc", "wMLDAd", "SSMLDR", "NMLSDR")
 TWELVE_METHODS = (*TEN_METHODS[:8], "SSMLDR*", "SSMLDR", "NMLSDR*", "NMLSDR")
 FILE_SETS = tuple(list_datasets())
@@ -189,9 +190,8 @@ def load(dataset: str, size: str, data_home: str | None) -> Bunch:
     """
     source = seed_sequence("data", dataset, 0)
     if dataset == "Cohort":
-        return make_cohort(
-            random_state=source, **({"n_per_group": SMALL["patients_per_group"]} if size == "small" else {})
-        )
+        n_per_group = SMALL["patients_per_group"] if size == "small" else PATIENTS_PER_GROUP
+        return make_cohort(n_per_group=n_per_group, random_state=source)
     bunch = paper_split(dataset, data_home)
     if size == "small":
         rng = np.random.default_rng(source)
@@ -231,7 +231,8 @@ def draw(study_name: str, dataset: str, seed: int, size: str, data_home: str | N
         bunch, given = _drawn_patients(study, source, size)
         return Draw(Base(bunch), given, random_state)
     if dataset == "Toy":
-        base = Base(make_toy(random_state=source, **({"n_samples": SMALL["toy_samples"]} if size == "small" else {})))
+        n_samples = SMALL["toy_samples"] if size == "small" else TOY_SAMPLES
+        base = Base(make_toy(n_samples=n_samples, random_state=source))
     else:
         base = _file_base(dataset, size, data_home)
     noisy = flip_labels(base.target, study.flip, random_state=source)

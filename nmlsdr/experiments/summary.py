@@ -91,7 +91,8 @@ def agreement(results: Results, name: str, limits: tuple[float, ...]) -> Table:
         ],
     )
     gap, near = results.difference, results.within_two_std()
-    for m, metric in [*enumerate(METRICS), (slice(None), "all")]:
+    columns = [(metric, [m]) for m, metric in enumerate(METRICS)] + [("all", list(range(len(METRICS))))]
+    for metric, m in columns:
         size = np.abs(gap[:, :, m])
         known = ~np.isnan(size)
         cells = int(known.sum())

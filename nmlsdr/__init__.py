@@ -40,6 +40,7 @@ from .estimators import (
     SSMLDR,
     MLkNN,
     MultiLabelCCA,
+    MultiLabelPropagation,
     SemiSupervisedMLkNN,
 )
 
@@ -51,6 +52,7 @@ __all__ = [
     "SSMLDR",
     "MLkNN",
     "MultiLabelCCA",
+    "MultiLabelPropagation",
     "SemiSupervisedMLkNN",
     "__version__",
 ]

@@ -95,6 +95,16 @@ table: dict[str, dict[str, Field]] = {
     "SSMLDR": {**_PROJECTION, **_GRAPH, **_PROPAGATION, "label_flips_": _array("n", "C")},
     "MLkNN": {**_COUNTS, "labeled_rows_": _array("n")},
     "SemiSupervisedMLkNN": {**_COUNTS, **_PROPAGATION},
+    "MultiLabelPropagation": {
+        **_SEEN,
+        **_LABELS,
+        **_GRAPH,
+        **_PROPAGATION,
+        "label_flips_": _array("n", "C"),
+        "flip_scores_": _array("n", "C"),
+        "training_rows_": Field("rows", ("n", "D")),
+        "row_weights_": _array("n"),
+    },
 }
 
 

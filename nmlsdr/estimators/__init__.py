@@ -6,6 +6,7 @@ from ._mlda import MLDA
 from ._mlknn import MLkNN, SemiSupervisedMLkNN
 from ._mvmd import MVMD
 from ._nmlsdr import NMLSDR
+from ._propagator import MultiLabelPropagation
 from ._ssmldr import SSMLDR
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "SSMLDR",
     "MLkNN",
     "MultiLabelCCA",
+    "MultiLabelPropagation",
     "SemiSupervisedMLkNN",
 ]

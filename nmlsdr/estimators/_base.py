@@ -11,18 +11,21 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
-from .._validation import Labels, check_alpha, check_count, check_rows
-from ..graph import choose_proposed, squared_neighbors
+from .._validation import Labels, check_alpha, check_count, check_graph, check_rows
+from ..graph import choose_proposed, graph_of_lists, squared_neighbors
 from ..propagation import Propagation, propagate
 
 __all__ = [
     "as_attribute",
     "clip_neighbors",
+    "graph_of_rows",
+    "keep_propagation",
     "neighbors_of_queries",
     "neighbors_of_rows",
     "propagate_labels",
     "read_rows",
     "refuse",
+    "shares",
 ]
 
 
@@ -117,3 +120,30 @@ def propagate_labels(estimator: Any, W: sparse.csr_array, labels: Labels, alpha:
         max_iter=estimator.max_iter,
         n_jobs=estimator.n_jobs,
     )
+
+
+def graph_of_rows(estimator: Any, rows: Any, graph: Any) -> sparse.csr_array:
+    """The given graph, or that of the estimator's neighbours of the rows; sets n_neighbors_."""
+    estimator.n_neighbors_ = clip_neighbors(estimator, rows.shape[0] - 1)
+    if graph is not None:
+        return check_graph(graph, "graph", n_samples=rows.shape[0])
+    squared, indices = neighbors_of_rows(estimator, rows, estimator.n_neighbors_)
+    return graph_of_lists(squared, indices, weights=estimator.weights, sigma=estimator.sigma, n_jobs=estimator.n_jobs)
+
+
+def keep_propagation(estimator: Any, propagation: Propagation, labels: Labels) -> None:
+    """The attributes that every estimator that propagates has."""
+    F = propagation.F
+    estimator.label_distributions_ = F
+    estimator.transduction_ = (F > 0.5).astype(np.int64)
+    estimator.label_flips_ = (estimator.transduction_ != labels.Y) & labels.labeled[:, None]
+    estimator.n_iter_ = max(1, propagation.n_iter)  # labels that solve eq. (8) as given need a look, but no step
+    estimator.residual_ = propagation.residual
+    estimator.n_unreached_ = propagation.n_unreached
+    estimator.propagation_solver_ = propagation.solver
+
+
+def shares(scores: np.ndarray) -> np.ndarray:
+    """Rows scaled to sum to 1; a row of zeros (no evidence, or the products underflowed) becomes uniform."""
+    total = scores.sum(axis=1, keepdims=True)
+    return np.where(total > 0, scores / np.where(total > 0, total, 1.0), 1.0 / scores.shape[1])

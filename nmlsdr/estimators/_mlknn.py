@@ -20,6 +20,7 @@ from ._base import (
     propagate_labels,
     read_rows,
     refuse,
+    shares,
 )
 
 __all__ = ["MLkNN", "SemiSupervisedMLkNN"]
@@ -90,7 +91,7 @@ class _NeighborLabelClassifier(ClassifierMixin, BaseEstimator):
             else:
                 _, indices = neighbors_of_queries(self, self.training_rows_, rows[part], self.n_neighbors_)
             scores = mlknn.posterior(table, self.training_labels_, indices, n_jobs=self.n_jobs)
-            yield part, scores if self._is_multi_label() else _shares(scores)
+            yield part, scores if self._is_multi_label() else shares(scores)
 
     def _columns(self) -> Any:
         """Which columns of a precomputed matrix are training rows: all, unless some were not labelled."""
@@ -158,12 +159,6 @@ class _NeighborLabelClassifier(ClassifierMixin, BaseEstimator):
         for part, scores in blocks:
             labels[part] = mlknn.hard_labels(scores, threshold=self.threshold, at_least_one=self.at_least_one)
         return labels
-
-
-def _shares(scores: np.ndarray) -> np.ndarray:
-    """Rows scaled to sum to 1; a row of zeros (the products underflowed) becomes uniform."""
-    total = scores.sum(axis=1, keepdims=True)
-    return np.where(total > 0, scores / np.where(total > 0, total, 1.0), 1.0 / scores.shape[1])
 
 
 class MLkNN(_NeighborLabelClassifier):

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import Labels, check_graph, check_labels
-from ..graph import graph_of_lists
+from .._validation import Labels, check_labels
 from ..projection import Directions, project
-from ..propagation import Propagation
-from ._base import clip_neighbors, neighbors_of_rows, propagate_labels, read_rows
+from ._base import graph_of_rows, keep_propagation, propagate_labels, read_rows
 
 __all__ = ["Projection", "PropagatingProjection", "SupervisedProjection"]
 
@@ -127,27 +124,10 @@ class PropagatingProjection(Projection):
         self
         """
         rows, labels = self._read(X, y, labeled)
-        propagation = propagate_labels(self, self._graph(rows, graph), labels, alpha)
-        self._keep_propagation(propagation, labels)
+        propagation = propagate_labels(self, graph_of_rows(self, rows, graph), labels, alpha)
+        keep_propagation(self, propagation, labels)
         self._keep(self._solve(rows, propagation.F, self._half_hard(labels)))
         return self
-
-    def _graph(self, rows: Any, graph: Any) -> sparse.csr_array:
-        self.n_neighbors_ = clip_neighbors(self, rows.shape[0] - 1)
-        if graph is not None:
-            return check_graph(graph, "graph", n_samples=rows.shape[0])
-        squared, indices = neighbors_of_rows(self, rows, self.n_neighbors_)
-        return graph_of_lists(squared, indices, weights=self.weights, sigma=self.sigma, n_jobs=self.n_jobs)
-
-    def _keep_propagation(self, propagation: Propagation, labels: Labels) -> None:
-        F = propagation.F
-        self.label_distributions_ = F
-        self.transduction_ = (F > 0.5).astype(np.int64)
-        self.label_flips_ = (self.transduction_ != labels.Y) & labels.labeled[:, None]
-        self.n_iter_ = max(1, propagation.n_iter)  # labels that solve eq. (8) as given need a look, but no step
-        self.residual_ = propagation.residual
-        self.n_unreached_ = propagation.n_unreached
-        self.propagation_solver_ = propagation.solver
 
     def _half_hard(self, labels: Labels) -> np.ndarray:
         """F~: hard labels on the labelled rows, soft ones on the others."""

@@ -1,0 +1,310 @@
+"""MultiLabelPropagation: noisy multi-label propagation as a classifier and as a reviewer of given labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import Labels, check_labels
+from ._base import (
+    as_attribute,
+    graph_of_rows,
+    keep_propagation,
+    neighbors_of_queries,
+    propagate_labels,
+    read_rows,
+    refuse,
+    shares,
+)
+
+__all__ = ["MultiLabelPropagation"]
+
+# Rows per block of predict: their neighbours and sums are all that predict needs beside its output.
+_QUERY_ROWS = 4096
+
+_ADVICE = {"sample_weight": "give alpha, one per row, to say how much a row listens to its neighbours instead"}
+
+
+class MultiLabelPropagation(ClassifierMixin, BaseEstimator):
+    """Spread and correct noisy multi-labels over a neighbour graph (article, section 3.2).
+
+    W joins each row to its k nearest others (eq. 2 or 3) and T is its row-stochastic form (eq. 4-5).  The soft
+    labels F solve (I - A T) F = (I - A) Y (eq. 8) with A = diag(alpha) and Y = 0 on unlabelled rows: every row
+    listens to its neighbours with weight alpha_i and to its own given labels with 1 - alpha_i.  With alpha > 0 on
+    labelled rows a wrong label can be outvoted: `label_flips_` says which were, and `flip_scores_` orders all given
+    labels for review.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        k; with fewer than k + 1 rows it is lowered to n_samples - 1, with a warning.
+    weights : {"binary", "rbf"}, default="binary"
+        Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
+    sigma : float, optional
+        Width of "rbf" in the units of X; None: the median over rows of the distance to the k-th neighbour.
+    alpha_labeled : float, default=0.6
+        alpha of the labelled rows, in [0, 1); 0 keeps the given labels as they are.
+    alpha_unlabeled : float, default=0.999
+        alpha of the unlabelled rows, in [0, 1).
+    neighbors : "exact" or transformer, default="exact"
+        A transformer whose ``fit_transform`` gives a CSR matrix of distances proposes the neighbours.
+    propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
+        See `nmlsdr.propagation.propagate`.
+    tol : float, default=1e-8
+        Largest entry of the residual of eq. (8) to accept.
+    max_iter : int, optional
+        Iterations of the propagation; None: enough for ``tol``.
+    n_jobs : int, optional
+        Threads; None for all cores.  The answer does not depend on it.
+
+    Attributes
+    ----------
+    label_distributions_ : ndarray of shape (n_samples, n_labels), float64
+        F, in [0, 1].
+    transduction_ : ndarray of shape (n_samples, n_labels), int, or (n_samples,)
+        Hard labels 1[F > 1/2]; after a fit on 1-D y the class with the largest F, the first of equals.
+    label_flips_ : ndarray of shape (n_samples, n_labels), bool
+        Given labels that the hard labels contradict; False on unlabelled rows.  For 1-D y a flipped row has two
+        True entries, its given and its new class.
+    flip_scores_ : ndarray of shape (n_samples, n_labels), float64
+        |F - Y|, in [0, 1]: the likeliest wrong annotations have the largest; 0 on unlabelled rows.
+    n_neighbors_ : int
+        k as used.
+    n_iter_ : int
+        Iterations of the propagation, at least 1.
+    residual_ : float
+        max |(I - A T) F - (I - A) Y|.
+    n_unreached_ : int
+        Rows in components of the graph without a labelled row; their F is 0.
+    propagation_solver_ : str
+        The solver that ran.
+    training_rows_ : array or sparse matrix of shape (n_samples, n_features)
+        X, which `predict` searches.
+    row_weights_ : ndarray of shape (n_samples,)
+        D^-1/2, the weight of each training row in a prediction.
+    classes_ : list of ndarray, or ndarray
+        [0, 1] for each label; for 1-D y the classes.
+    label_names_in_ : ndarray of shape (n_labels,)
+        Only if y is a data frame.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+    neighbors_ : transformer
+        The fitted transformer, if ``neighbors`` is one.
+
+    See Also
+    --------
+    NMLSDR : Propagation, then a projection.
+    SemiSupervisedMLkNN : Propagation, then ML-kNN.
+    nmlsdr.propagation.propagate : The solver, on a graph and labels.
+
+    Notes
+    -----
+    For users of cleanlab: `label_flips_` is the mask that ``find_multilabel_issues_per_class`` gives, True for a
+    suspected entry, and ``label_flips_.any(axis=1)`` that of ``find_label_issues(multi_label=True)``.  Ordering by
+    `flip_scores_` stands for ``return_indices_ranked_by``; no model and no cross-validation are needed.
+
+    ``graph`` and ``alpha`` of `fit` belong to the rows of X.  Cross-validation slices rows: ``alpha`` and
+    ``labeled`` go along, a graph cannot; pass ``neighbors=`` there.
+
+    Examples
+    --------
+    Two groups; row 3 of the first carries a wrong label, the last row of the second has none.
+
+    >>> import numpy as np
+    >>> from nmlsdr import MultiLabelPropagation
+    >>> X = [[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2]]
+    >>> y = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [-1, -1]]
+    >>> model = MultiLabelPropagation(n_neighbors=2, alpha_labeled=0.9).fit(X, y)
+    >>> model.transduction_[3], model.transduction_[6]
+    (array([1, 0]), array([0, 1]))
+
+    The list to review, likeliest first, as (row, label):
+
+    >>> order = np.argsort(-model.flip_scores_, axis=None, kind="stable")[:2]
+    >>> [(int(row), int(label)) for row, label in zip(*np.unravel_index(order, model.flip_scores_.shape))]
+    [(3, 0), (3, 1)]
+    >>> model.predict([[0.15], [5.05]])
+    array([[1, 0],
+           [0, 1]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        weights: str = "binary",
+        sigma: float | None = None,
+        alpha_labeled: float = 0.6,
+        alpha_unlabeled: float = 0.999,
+        neighbors: Any = "exact",
+        propagation_solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.sigma = sigma
+        self.alpha_labeled = alpha_labeled
+        self.alpha_unlabeled = alpha_unlabeled
+        self.neighbors = neighbors
+        self.propagation_solver = propagation_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def fit(
+        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unsupported: Any
+    ) -> MultiLabelPropagation:
+        """Propagate the labels over the graph of the rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
+            0/1, a row of -1 is unlabelled; 1-D: classes, -1 is unlabelled.
+        graph : sparse matrix of shape (n_samples, n_samples), optional
+            A symmetric graph W instead of the neighbours of the rows; `predict` still searches X.
+        alpha : float or array-like of shape (n_samples,), optional
+            In [0, 1), for every row, instead of ``alpha_labeled`` and ``alpha_unlabeled``: trust by annotator or
+            by source.
+        labeled : array-like of shape (n_samples,), bool, optional
+            The labelled rows, instead of -1; for sparse y, which cannot hold rows of -1 cheaply.
+        **unsupported
+            Refused with a sentence; ``sample_weight`` is not supported.
+
+        Returns
+        -------
+        MultiLabelPropagation
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            For labels against the rule, a graph that is not symmetric, parameters out of range, or non-finite X.
+        TypeError
+            For ``sample_weight``.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            If the propagation did not reach ``tol``.
+        UserWarning
+            If a component of the graph holds no labelled row.
+        """
+        refuse(self, unsupported, _ADVICE)
+        rows = read_rows(self, X, reset=True)
+        labels = check_labels(y, n_samples=rows.shape[0], labeled=labeled)
+        if rows.shape[0] < 2:
+            raise ValueError("MultiLabelPropagation needs at least 2 rows, got n_samples = 1; add rows.")
+        W = graph_of_rows(self, rows, graph)
+        keep_propagation(self, propagate_labels(self, W, labels, alpha), labels)
+        self._keep_hard_labels(labels)
+        self.training_rows_ = as_attribute(rows)
+        self.row_weights_ = _row_weights(W)
+        return self
+
+    def _keep_hard_labels(self, labels: Labels) -> None:
+        F = self.label_distributions_
+        self.classes_ = labels.classes
+        self.__dict__.pop("label_names_in_", None)
+        if labels.names is not None:
+            self.label_names_in_ = labels.names
+        if labels.single:
+            chosen = np.argmax(F, axis=1)
+            hard = np.arange(F.shape[1]) == chosen[:, None]
+            self.transduction_ = labels.classes[chosen]
+            self.label_flips_ = (hard != labels.Y) & labels.labeled[:, None]
+        self.flip_scores_ = np.where(labels.labeled[:, None], np.abs(F - labels.Y), 0.0)
+
+    def _scores(self, X: Any) -> tuple[int, Iterator[tuple[slice, np.ndarray]]]:
+        """The number of rows, and their soft labels (rows, n_labels) block by block."""
+        check_is_fitted(self)
+        rows = read_rows(self, X, reset=False)
+        return rows.shape[0], self._score_blocks(rows)
+
+    def _score_blocks(self, rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        F, row_weights = self.label_distributions_, self.row_weights_
+        for first in range(0, rows.shape[0], _QUERY_ROWS):
+            part = slice(first, first + _QUERY_ROWS)
+            _, indices = neighbors_of_queries(self, self.training_rows_, rows[part], self.n_neighbors_)
+            scores, total = np.zeros((len(indices), F.shape[1])), np.zeros((len(indices), 1))
+            for nearest in indices.T:  # in the order of the neighbours: the same bits for any block
+                weight = row_weights[nearest, None]
+                scores += weight * F[nearest]
+                total += weight
+            yield part, np.minimum(scores / total, 1.0)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Soft labels of rows through their nearest training rows: T's row of the new point, no alpha.
+
+        F(x) = sum_j d_j^-1/2 F_j / sum_j d_j^-1/2 over the k nearest training rows j of x, whatever ``weights``.
+        A training row is no exception: for its own soft labels take `label_distributions_`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), float64
+            In [0, 1]; after a fit on 1-D y one column for each class, scaled so that rows sum to 1.
+
+        Raises
+        ------
+        ValueError
+            For non-finite values or another number of features than in ``fit``.
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+        """
+        n_samples, blocks = self._scores(X)
+        proba = np.empty((n_samples, self.label_distributions_.shape[1]))
+        for part, scores in blocks:
+            proba[part] = scores if isinstance(self.classes_, list) else shares(scores)
+        return proba
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Hard labels of rows, by `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), int, or (n_samples,)
+            1 where F(x) > 1/2; after a fit on 1-D y the class with the largest, the first of equals.
+
+        Raises
+        ------
+        ValueError
+            For non-finite values or another number of features than in ``fit``.
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+        """
+        proba = self.predict_proba(X)
+        if isinstance(self.classes_, list):
+            return (proba > 0.5).astype(np.int64)
+        chosen: np.ndarray = self.classes_[np.argmax(proba, axis=1)]
+        return chosen
+
+
+def _row_weights(W: sparse.csr_array) -> np.ndarray:
+    """D^-1/2; an isolated row, possible in a given graph only, counts like the row of the smallest degree."""
+    degree = np.asarray(W.sum(axis=1), dtype=np.float64)
+    smallest = degree[degree > 0].min(initial=np.inf)
+    degree[degree == 0] = smallest if np.isfinite(smallest) else 1.0
+    weights: np.ndarray = 1.0 / np.sqrt(degree)
+    return weights

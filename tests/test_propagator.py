@@ -1,0 +1,117 @@
+"""MultiLabelPropagation: the closed form on its own graph, the review list, new rows by T's row."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from nmlsdr import MultiLabelPropagation, _reference, metrics
+from nmlsdr.graph import neighbor_graph
+
+
+def groups(rng, n=120, flipped=0.1, hidden=0.3):
+    """Two labels that follow two groups of rows, some flipped, some rows unlabelled."""
+    group = rng.integers(0, 2, n)
+    X = rng.standard_normal((n, 3)) + 4.0 * group[:, None]
+    truth = np.column_stack([group == 0, group == 1]).astype(int)
+    flips = rng.random(truth.shape) < flipped
+    y = np.where(flips, 1 - truth, truth)
+    y[rng.random(n) < hidden] = -1
+    return X, y, truth
+
+
+@pytest.mark.parametrize("weights", ["binary", "rbf"])
+def test_attributes_follow_from_the_closed_form(rng, weights):
+    X, y, _ = groups(rng)
+    model = MultiLabelPropagation(5, weights=weights, tol=1e-12).fit(X, y)
+    labeled = y[:, 0] != -1
+    given = np.where(labeled[:, None], y, 0)
+    W = _reference.neighbor_graph(X, 5, weights)
+    F = _reference.propagate(W, given, np.where(labeled, 0.6, 0.999), labeled)
+    np.testing.assert_allclose(model.label_distributions_, F, rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(model.transduction_, F > 0.5)
+    np.testing.assert_array_equal(model.label_flips_, ((F > 0.5) != given) & labeled[:, None])
+    assert model.label_flips_.any()
+    assert model.label_flips_.dtype == bool
+    assert not model.label_flips_[~labeled].any()
+    np.testing.assert_allclose(model.flip_scores_, np.abs(F - given) * labeled[:, None], rtol=0, atol=1e-10)
+    assert (model.flip_scores_[model.label_flips_] >= 0.5).all()
+    assert (model.propagation_solver_, model.n_unreached_, model.n_neighbors_) == ("cg", 0, 5)
+    assert model.residual_ <= 1e-12
+
+
+def test_flipped_labels_are_found(rng):
+    X, y, truth = groups(rng, n=400)
+    model = MultiLabelPropagation(10, alpha_labeled=0.9).fit(X, y)
+    labeled = y[:, 0] != -1
+    wrong = (y != truth) & labeled[:, None]
+    assert wrong.sum() > 20
+    found = model.label_flips_
+    assert (found & wrong).sum() > 0.9 * wrong.sum()
+    assert (found & wrong).sum() > 0.9 * found.sum()
+    first = np.argsort(-model.flip_scores_, axis=None)[: wrong.sum()]
+    assert wrong.ravel()[first].mean() > 0.9
+    assert metrics.hamming_loss(truth, model.transduction_.astype(float)) < 0.02
+
+
+def test_new_rows_are_weighted_means_over_their_neighbours(rng):
+    X, y, _ = groups(rng)
+    queries = rng.standard_normal((7, 3)) + 2.0
+    model = MultiLabelPropagation(4).fit(X, y)
+    degree = neighbor_graph(X, 4).sum(axis=1)
+    expected = []
+    for x in queries:
+        nearest = np.argsort(((X - x) ** 2).sum(axis=1), kind="stable")[:4]
+        weight = degree[nearest] ** -0.5
+        expected.append(weight @ model.label_distributions_[nearest] / weight.sum())
+    proba = model.predict_proba(queries)
+    np.testing.assert_allclose(proba, expected, rtol=0, atol=1e-14)
+    np.testing.assert_array_equal(model.predict(queries), proba > 0.5)
+
+
+def test_prediction_by_blocks_changes_no_bit(rng, monkeypatch):
+    X, y, _ = groups(rng)
+    model = MultiLabelPropagation(4).fit(X, y)
+    whole = model.predict_proba(X)
+    monkeypatch.setattr("nmlsdr.estimators._propagator._QUERY_ROWS", 7)
+    assert model.predict_proba(X).tobytes() == whole.tobytes()
+
+
+def test_one_dimensional_labels(rng):
+    X, y, _ = groups(rng, flipped=0.0)
+    names = np.where(y[:, 0] == -1, "-1", np.where(y[:, 0] == 1, "a", "b"))
+    labeled = names != "-1"
+    names[np.flatnonzero(labeled)[0]] = "b" if names[labeled][0] == "a" else "a"
+    model = MultiLabelPropagation(10, alpha_labeled=0.9).fit(X, names)
+    assert model.classes_.tolist() == ["a", "b"]
+    assert set(model.transduction_) == {"a", "b"}
+    row = np.flatnonzero(labeled)[0]
+    assert model.transduction_[row] != names[row]
+    assert np.flatnonzero(model.label_flips_.any(axis=1)).tolist() == [row]
+    assert model.label_flips_[row].all()
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[proba.argmax(axis=1)])
+
+
+def test_given_graph_and_alpha(rng):
+    X, y, _ = groups(rng, n=30, hidden=0.0)
+    W = sparse.lil_array(neighbor_graph(X, 3))
+    W[4, :] = W[:, 4] = 0  # an isolated row
+    alpha = rng.random(30)
+    alpha[:10] = 0
+    model = MultiLabelPropagation(3, tol=1e-12).fit(X, y, graph=sparse.csr_array(W), alpha=alpha)
+    F = _reference.propagate(W.toarray(), y, alpha)
+    np.testing.assert_allclose(model.label_distributions_, F, rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(model.label_distributions_[:10], y[:10])
+    assert np.isfinite(model.predict_proba(X)).all()
+    nobody = MultiLabelPropagation(3).fit(X, y, graph=sparse.csr_array((30, 30)))
+    np.testing.assert_allclose(nobody.label_distributions_, 0.4 * y)
+    assert np.isfinite(nobody.predict_proba(X)).all()
+
+
+def test_a_graph_that_does_not_fit_the_rows_is_refused(rng):
+    X, y, _ = groups(rng, n=30)
+    with pytest.raises(ValueError, match=r"cannot be sliced.*neighbors="):
+        MultiLabelPropagation().fit(X, y, graph=sparse.identity(20))
+    with pytest.raises(TypeError, match="sample_weight; give alpha"):
+        MultiLabelPropagation().fit(X, y, sample_weight=np.ones(30))

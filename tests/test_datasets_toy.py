@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmlsdr.datasets import flip_labels, make_toy, mask_labels
+from nmlsdr.datasets._random import FLIP, MASK, TOY, generator
 
 
 @pytest.fixture(scope="module")
@@ -192,6 +193,13 @@ def test_flip_and_mask_commute_for_given_seeds():
     one = mask_labels(flip_labels(Y, 0.3, random_state=1), 0.4, random_state=2)
     two = flip_labels(mask_labels(Y, 0.4, random_state=2), 0.3, random_state=1)
     assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("seed", [0, np.random.SeedSequence(0)])
+def test_each_function_has_its_own_branch_of_a_seed(seed):
+    draws = [generator(seed, branch).random() for branch in (TOY, FLIP, MASK)]
+    assert len(set(draws)) == 3
+    assert draws == [generator(0, branch).random() for branch in (TOY, FLIP, MASK)]
 
 
 def test_one_seed_for_all_does_not_tie_mask_to_noise():

@@ -1,9 +1,12 @@
-"""One side of compare.py: holds the work of one checkout and times it when told to.
+"""A process that holds the work of one checkout, and times it or measures its memory when told to.
+
+compare.py keeps two of them; the suite keeps one for memory.
 
 Reads one JSON object a line and answers with one:
 
     {"case": NAME, "size": {...}, "threads": T}     -> {"ready": true} or {"absent": "reason"}
     {"repeat": R}                                    -> {"seconds": of R calls}
+    {"memory": true}                                 -> {"bytes": peak of one call over what was resident before}
 
 With ``--count CASE PACKAGE`` it runs the small size of a case and ends: what callgrind counts.  The package's
 ``__init__`` is left out then, because importing scikit-learn under valgrind takes a minute.
@@ -11,6 +14,7 @@ With ``--count CASE PACKAGE`` it runs the small size of a case and ends: what ca
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import sys
@@ -40,6 +44,9 @@ def serve() -> None:
                 answer({"absent": str(error)})
                 continue
             answer({"ready": True})
+        elif "memory" in asked:
+            with threads(n_threads):
+                answer({"bytes": peak_over(work.run, n_threads)})
         else:
             with threads(n_threads):
                 gc.collect()
@@ -50,6 +57,29 @@ def serve() -> None:
                 seconds = time.perf_counter() - start
                 gc.enable()
             answer({"seconds": seconds})
+
+
+def peak_over(call, n_threads: int) -> int | None:
+    """Peak resident bytes of a call beyond what was resident before; None where Linux's counters are missing.
+
+    The freed heap is given back first, or the call would be served from what an earlier one left behind.
+    """
+    gc.collect()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts again here
+        before = resident("VmRSS")
+        result = call(n_threads)
+        over = max(0, resident("VmHWM") - before)
+    except (OSError, AttributeError):
+        return None
+    del result
+    return over
+
+
+def resident(key: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(key + ":"))
 
 
 def count(name: str, package: str) -> None:

@@ -16,7 +16,7 @@ def pytest_addoption(parser):
         "--full", action="store_true", default=os.environ.get("NMLSDR_BENCH_FULL", "0") not in ("", "0"),
         help="also run the large sizes (an hour; default: NMLSDR_BENCH_FULL)",
     )  # fmt: skip
-    parser.addoption("--no-memory", action="store_true", help="do not measure peak memory in child processes")
+    parser.addoption("--no-memory", action="store_true", help="do not measure peak memory in a child process")
 
 
 def pytest_benchmark_update_machine_info(config, machine_info):
@@ -35,7 +35,7 @@ def limits():
 def measure(benchmark, limits, request):
     """Time one call within about a second and note what everyone wants to know of it."""
 
-    def run(call, *, n_threads, amount=None, limit=None, budget=1.0, **info):
+    def run(call, *, n_threads, amount=None, limit=None, budget=0.5, **info):
         with _harness.threads(n_threads):
             call()
             once = _harness.alternate({"call": call}, rounds=1, warmup=0)["call"][0]
@@ -52,3 +52,23 @@ def measure(benchmark, limits, request):
         return benchmark.extra_info
 
     return run
+
+
+@pytest.fixture(scope="session")
+def child(request):
+    """A process of its own for memory: call it with a case, a size and threads for the peak bytes, or None."""
+    if request.config.getoption("--no-memory"):
+        yield lambda case, size, n_threads: None
+        return
+    from compare import Side
+
+    import nmlsdr
+
+    side = Side(Path(nmlsdr.__file__).resolve().parents[1])
+
+    def peak(case, size, n_threads):
+        side.ask(case=case, size=size, threads=n_threads)
+        return side.ask(memory=True)["bytes"]
+
+    yield peak
+    side.close()

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 import _cases
 import _harness
+from compare import Side
+
+import nmlsdr
 
 N_THREADS = 2
 
@@ -51,7 +54,7 @@ CURVES = [
 ]  # fmt: skip
 
 
-def measure(curve: Curve, *, full: bool, budget: float = 1.5) -> dict[str, Any]:
+def measure(curve: Curve, child: Side, *, full: bool, budget: float = 0.5) -> dict[str, Any]:
     """Seconds and bytes at every value of one curve."""
     found: dict[str, Any] = {"values": [], "seconds": [], "bytes": []}
     for value in [*curve.values, *(curve.more if full else [])]:
@@ -61,39 +64,35 @@ def measure(curve: Curve, *, full: bool, budget: float = 1.5) -> dict[str, Any]:
             times = _harness.alternate({"run": lambda work=work: work.run(N_THREADS)}, rounds=9, budget=budget)["run"]
         found["values"].append(value)
         found["seconds"].append(_harness.better_half(times))
-    for value in found["values"][-2:] if not full else found["values"]:
-        small, size = _cases.CASES[curve.case].small, {**curve.fixed, curve.varies: value}
-        setup = f"""
-            import _cases
-            _cases.build({curve.case!r}, {small!r}).run({N_THREADS})
-            work = _cases.build({curve.case!r}, {size!r})
-        """
-        found["bytes"].append(_harness.peak_memory(setup, f"result = work.run({N_THREADS})")["over"])
+        child.ask(case=curve.case, size=size, threads=N_THREADS)
+        found["bytes"].append(child.ask(memory=True)["bytes"])
     return found
 
 
 def run(*, full: bool, folder: Path = _harness.RESULTS, report: Any = print) -> Path:
     """Measure every curve, store the table and draw the picture beside it."""
     rows, drawn = [], []
+    child = Side(Path(nmlsdr.__file__).resolve().parents[1])  # memory is measured in a process of its own
     for curve in CURVES:
         try:
-            found = measure(curve, full=full)
+            found = measure(curve, child, full=full)
         except _cases.NotHere as reason:
             report(f"skipped: {reason}")
             continue
         upper = slice(len(found["values"]) // 2 - 1, None)  # small sizes show the cost of a call, not the growth
-        memory_values = found["values"][-len(found["bytes"]):]
+        known = [bytes_ or 0 for bytes_ in found["bytes"]]
         row = {
             "case": curve.case, "varies": curve.varies, "fixed": _cases.label_of(curve.fixed),
             "range": f"{found['values'][0]} – {found['values'][-1]}",
             "seconds": found["seconds"][-1] * 1e3,
             "time": _cases.fitted_exponent(found["values"][upper], found["seconds"][upper]), "theory": curve.time,
-            "megabytes": found["bytes"][-1] / 1e6,
-            "memory": _cases.fitted_exponent(memory_values, found["bytes"]), "memory_theory": curve.memory,
+            "megabytes": known[-1] / 1e6,
+            "memory": _cases.fitted_exponent(found["values"][upper], known[upper]), "memory_theory": curve.memory,
         }  # fmt: skip
         rows.append({**row, "points": found})
         drawn.append((curve, found, row["time"]))
         report(f"{curve.case} against {curve.varies}: time ^{row['time']:.2f} (theory {curve.time})")
+    child.close()
     draw(drawn, folder / "growth.png")
     return _harness.save_table(
         "growth", title="Growth", command="python bench/run.py growth" + (" --full" if full else ""),

@@ -186,11 +186,13 @@ PAIRS = [pytest.param(*comparison[:3], name, peer, id=f"{comparison[0]} / {name}
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("work", "make", "ours", "peer_name", "peer"), PAIRS)
-def test_peer(benchmark, work, make, ours, peer_name, peer):
+def test_peer(benchmark, request, work, make, ours, peer_name, peer):
+    if peer is by_pynndescent and not request.config.getoption("--full"):
+        pytest.skip("pynndescent compiles for a minute first: --full")
     case = make()
     call, theirs = ours(case), peer(case)
     with _harness.threads(N_THREADS):
-        times = _harness.alternate({"ours": call, "peer": theirs}, rounds=8, budget=5, min_rounds=3)
+        times = _harness.alternate({"ours": call, "peer": theirs}, rounds=8, budget=2, min_rounds=3)
         benchmark.pedantic(call, rounds=3)
     benchmark.extra_info.update(
         work=work, peer=peer_name, rounds=len(times["ours"]), seconds=_harness.better_half(times["ours"]),

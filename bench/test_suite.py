@@ -6,7 +6,6 @@ Run it by ``python bench/run.py``, or with pytest-benchmark's own options:
 """
 
 import _cases
-import _harness
 import pytest
 
 
@@ -21,18 +20,7 @@ def pytest_generate_tests(metafunc):
     metafunc.parametrize(("name", "size", "n_threads"), found)
 
 
-def memory(name, size, n_threads):
-    """Peak bytes over the input, in a fresh process in which a small call has loaded everything."""
-    case = _cases.CASES[name]
-    setup = f"""
-        import _cases
-        _cases.build({name!r}, {case.small!r}).run({n_threads})
-        work = _cases.build({name!r}, {size!r})
-    """
-    return _harness.peak_memory(setup, f"result = work.run({n_threads})")["over"]
-
-
-def test_case(measure, request, name, size, n_threads):
+def test_case(measure, child, name, size, n_threads):
     try:
         work = _cases.build(name, size)
     except _cases.NotHere as reason:
@@ -41,5 +29,5 @@ def test_case(measure, request, name, size, n_threads):
         lambda: work.run(n_threads), n_threads=n_threads, amount=work.amount, limit=work.limit,
         case=name, kind=_cases.CASES[name].kind, size=size, shown=_cases.label_of(size),
     )  # fmt: skip
-    if n_threads == 2 and "seconds" in info and not request.config.getoption("--no-memory"):
-        info["peak_bytes"] = memory(name, size, n_threads)
+    if n_threads == 2:
+        info["peak_bytes"] = child(name, size, n_threads)

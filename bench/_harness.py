@@ -27,6 +27,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+# Idle OpenMP threads of one contestant would otherwise spin for milliseconds on the cores of the next (libomp for
+# 200 ms: a search by faiss slowed ours eightfold on two cores).  Read when such a library loads, so before any.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("KMP_BLOCKTIME", "0")
+
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 

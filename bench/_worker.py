@@ -97,6 +97,8 @@ if __name__ == "__main__":
     if len(sys.argv) > 1 and sys.argv[1] == "--count":
         count(sys.argv[2], sys.argv[3])
     else:
+        import _harness  # noqa: F401  before the package, because it sets how idle threads wait
+
         import nmlsdr
 
         answer({"package": str(Path(nmlsdr.__file__).resolve().parent)})

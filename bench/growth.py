@@ -112,19 +112,27 @@ def draw(drawn: Sequence[tuple[Curve, Mapping[str, Any], float]], path: Path) ->
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
     panels = [varies for varies in ("n", "D", "C", "k") if any(curve.varies == varies for curve, _, _ in drawn)]
     if not panels:
         return
-    figure, axes = plt.subplots(1, len(panels), figsize=(4 * len(panels), 4.2), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(1, len(panels), figsize=(4 * len(panels), 5.6), squeeze=False, sharey=True,
+                                layout="constrained")  # fmt: skip
     titles = {"n": "rows n", "D": "features D", "C": "labels C", "k": "neighbours k"}
     for axis, varies in zip(axes[0], panels, strict=True):
-        for number, (curve, found, exponent) in enumerate(item for item in drawn if item[0].varies == varies):
+        here = [item for item in drawn if item[0].varies == varies]
+        for number, (curve, found, exponent) in enumerate(here):
             axis.loglog(found["values"], found["seconds"], marker="osv^D<>"[number % 7], markersize=4,
                         label=f"{curve.case}: {exponent:.2f} ({curve.time:g})")  # fmt: skip
+        if varies != "n":  # less than two decades: name the measured sizes
+            ticks = sorted({value for _, found, _ in here for value in found["values"]})[::2]
+            axis.set_xticks(ticks, [str(tick) for tick in ticks])
+            axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_xlabel(titles[varies])
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=7, title="exponent (theory)", title_fontsize=7)
+        axis.legend(fontsize=8, title="exponent (theory)", title_fontsize=8, frameon=False,
+                    loc="upper center", bbox_to_anchor=(0.5, -0.14))  # fmt: skip
     axes[0][0].set_ylabel("seconds, two threads")
     figure.savefig(path, dpi=110)
     plt.close(figure)

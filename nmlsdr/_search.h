@@ -27,7 +27,13 @@
 #include "_distance.h"
 
 #define NMLSDR_BLOCK 96 /* rows in a block: a multiple of 3 vectors at every level */
-#define NMLSDR_KC 256   /* features per pass: 3 groups of 8 floats stay in a 32 kB first-level cache */
+#ifndef NMLSDR_KC
+#define NMLSDR_KC 192   /* features per pass: 4 groups of 8 floats stay in a 32 kB first-level cache */
+#endif
+#ifndef NMLSDR_RANKED
+#define NMLSDR_RANKED 32 /* up to this k each row ranks its k best bounds at every push */
+#endif
+#define NMLSDR_LOWEST (-0x1p126f) /* below every score */
 #define NMLSDR_96(x) NMLSDR_24(x), NMLSDR_24(x), NMLSDR_24(x), NMLSDR_24(x)
 #define NMLSDR_24(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
 
@@ -47,6 +53,7 @@ typedef struct {
     const ptrdiff_t *order; /* position -> row, or NULL */
     void *h, *e, *t;        /* T, one per position */
     void *score;            /* T (n, capacity) */
+    void *best;             /* T (n, k) the k best lower bounds, decreasing, if k is small */
     int32_t *candidate;     /* positions (n, capacity) */
     int32_t *count;
     double *squared;        /* heaps (n, k), later the answer; by row */
@@ -62,8 +69,8 @@ typedef struct {
 } nmlsdr_scratch;
 
 typedef struct {
-    ptrdiff_t d, k, capacity, crowded;
-    int symmetric, exclude_self, integral, wide, level, lanes, n_threads, phase;
+    ptrdiff_t d, k, capacity, crowded, pass;
+    int ranked, symmetric, exclude_self, integral, wide, level, lanes, n_threads, phase;
     double scale, absolute, *centre;
     nmlsdr_side side[2], *asked, *rows;
     struct { ptrdiff_t first, count; void *z; } window[2];
@@ -269,9 +276,10 @@ static void nmlsdr_side_free(nmlsdr_side *s)
     nmlsdr_release(s->e);
     nmlsdr_release(s->t);
     nmlsdr_release(s->score);
+    nmlsdr_release(s->best);
     free(s->candidate);
     free(s->count);
-    s->h = s->e = s->t = s->score = NULL;
+    s->h = s->e = s->t = s->score = s->best = NULL;
     s->candidate = s->count = NULL;
 }
 
@@ -311,9 +319,17 @@ static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
     s->candidate = (int32_t *)malloc(n * (size_t)q->capacity * sizeof(int32_t) + 1);
     s->count = (int32_t *)calloc(n + 1, sizeof(int32_t));
     if (!s->t || !s->score || !s->candidate || !s->count) return -1;
+    if (q->ranked) {
+        s->best = nmlsdr_aligned(n * (size_t)q->k * size);
+        if (!s->best) return -1;
+        for (size_t p = 0; p < n * (size_t)q->k; p++) {
+            if (q->wide) ((double *)s->best)[p] = NMLSDR_LOWEST;
+            else ((float *)s->best)[p] = NMLSDR_LOWEST;
+        }
+    }
     for (size_t i = 0; i < padded; i++) {
-        if (q->wide) ((double *)s->t)[i] = i < n ? -0x1p1000 : INFINITY;
-        else ((float *)s->t)[i] = i < n ? -0x1p126f : INFINITY;
+        if (q->wide) ((double *)s->t)[i] = i < n ? NMLSDR_LOWEST : INFINITY;
+        else ((float *)s->t)[i] = i < n ? NMLSDR_LOWEST : INFINITY;
     }
     return 0;
 }
@@ -357,7 +373,10 @@ static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_ro
     q->d = rows->d;
     q->k = k;
     q->capacity = k + k / 2 + 32;
+    q->ranked = k <= NMLSDR_RANKED;
     q->crowded = q->capacity - 8 - k / 4;
+    q->pass = (rows->d + NMLSDR_KC - 1) / NMLSDR_KC; /* passes of equal length */
+    q->pass = (rows->d + q->pass - 1) / q->pass;
     q->symmetric = q->exclude_self = asked == NULL;
     q->wide = wide;
     q->level = level;

@@ -115,9 +115,11 @@ static void NM(tighten)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr_sid
     const ptrdiff_t n = s->count[i];
     ptrdiff_t kept = 0;
     if (n < q->k) return;
-    for (ptrdiff_t p = 0; p < n; p++) lower[p] = (double)score[p] - own - (double)e[candidate[p]];
-    const T limit = NM(below)(NM(largest)(lower, n, q->k));
-    if (limit > *t) *t = limit;
+    if (!q->ranked) {
+        for (ptrdiff_t p = 0; p < n; p++) lower[p] = (double)score[p] - own - (double)e[candidate[p]];
+        const T limit = NM(below)(NM(largest)(lower, n, q->k));
+        if (limit > *t) *t = limit;
+    }
     for (ptrdiff_t p = 0; p < n; p++) {
         score[kept] = score[p];
         candidate[kept] = candidate[p];
@@ -167,6 +169,16 @@ static inline void NM(push)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr
                             ptrdiff_t j, T score, nmlsdr_scratch *w)
 {
     if (!(score >= ((const T *)s->t)[i])) return; /* t_i may have risen since the tile was tested */
+    if (q->ranked) {
+        const T low = NM(below)((double)score - (double)((const T *)s->e)[i] - (double)((const T *)other->e)[j]);
+        T *best = (T *)s->best + i * q->k;
+        ptrdiff_t p = q->k - 1;
+        if (low > best[p]) {
+            for (; p > 0 && best[p - 1] < low; p--) best[p] = best[p - 1];
+            best[p] = low;
+            if (best[q->k - 1] > ((T *)s->t)[i]) ((T *)s->t)[i] = best[q->k - 1];
+        }
+    }
     const ptrdiff_t at = i * q->capacity + s->count[i];
     ((T *)s->score)[at] = score;
     s->candidate[at] = (int32_t)j;
@@ -176,26 +188,22 @@ static inline void NM(push)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr
 typedef struct {
     const T *za, *zb, *ha, *hb, *ta, *tb;
     T *partial;
-    ptrdiff_t na, nb, d;
+    ptrdiff_t na, nb, d, pass;
     const nmlsdr_search *search;
     nmlsdr_side *a, *b;
     ptrdiff_t first_a, first_b; /* positions of the blocks' first rows */
     nmlsdr_scratch *scratch;
 } NM(pair_t);
 
-/* One row of a tile: bit c of `row` says that column c passed the row's threshold, of `column` its own. */
-static void NM(push_row)(const NM(pair_t) *p, ptrdiff_t i, ptrdiff_t j, unsigned long long row,
-                         unsigned long long column, const T *score)
+/* One row of a tile: bit c of `passed` says that column c passed the row's threshold or its own. */
+static void NM(push_row)(const NM(pair_t) *p, ptrdiff_t i, ptrdiff_t j, unsigned long long passed, const T *score)
 {
     const ptrdiff_t at = p->first_a + i, to = p->first_b + j;
-    for (; row; row &= row - 1) {
-        const int c = nmlsdr_lowest_bit(row);
+    for (; passed; passed &= passed - 1) {
+        const int c = nmlsdr_lowest_bit(passed);
         if (at == to + c && p->search->exclude_self) continue;
         NM(push)(p->search, p->a, p->b, at, to + c, score[c], p->scratch);
-    }
-    for (; column; column &= column - 1) {
-        const int c = nmlsdr_lowest_bit(column);
-        NM(push)(p->search, p->b, p->a, to + c, at, score[c], p->scratch);
+        if (score[c] >= p->tb[j + c]) NM(push)(p->search, p->b, p->a, to + c, at, score[c], p->scratch);
     }
 }
 
@@ -239,6 +247,7 @@ static void NM(run_pair)(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scra
     p.na = a->rows.n - p.first_a < NMLSDR_BLOCK ? a->rows.n - p.first_a : NMLSDR_BLOCK;
     p.nb = b->rows.n - p.first_b < NMLSDR_BLOCK ? b->rows.n - p.first_b : NMLSDR_BLOCK;
     p.d = q->d;
+    p.pass = q->pass;
     p.search = q;
     p.a = a;
     p.b = b;

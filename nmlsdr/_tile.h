@@ -23,8 +23,8 @@ static NM_TARGET void NM_LEVEL(pair)(const NM_PAIR *p)
 {
     enum { NR = 3 * G };
     const ptrdiff_t d = p->d;
-    for (ptrdiff_t k0 = 0; k0 < d; k0 += NMLSDR_KC) {
-        const ptrdiff_t kc = d - k0 < NMLSDR_KC ? d - k0 : NMLSDR_KC;
+    for (ptrdiff_t k0 = 0; k0 < d; k0 += p->pass) {
+        const ptrdiff_t kc = d - k0 < p->pass ? d - k0 : p->pass;
         const int first = k0 == 0, last = k0 + kc == d;
         T *partial = p->partial;
         for (ptrdiff_t j = 0; j < p->nb; j += NR) {
@@ -80,13 +80,11 @@ static NM_TARGET void NM_LEVEL(pair)(const NM_PAIR *p)
 #undef NM_ROW
                 for (int r = 0; r < 4; r++) {
                     const V t = VSET1(p->ta[i + r]);
-                    unsigned long long row = 0, column = 0;
-                    for (int c = 0; c < 3; c++) {
-                        const V x = VLOAD(s + r * NR + c * G);
-                        row |= (unsigned long long)VMASK(VGE(x, t)) << (c * G);
-                        column |= (unsigned long long)VMASK(VGE(x, VLOAD(p->tb + j + c * G))) << (c * G);
-                    }
-                    NM_PUSH(p, i + r, j, row, column, s + r * NR);
+                    unsigned long long passed = 0;
+                    for (int c = 0; c < 3; c++)
+                        passed |= (unsigned long long)VMASK(VGE(VLOAD(s + r * NR + c * G),
+                                                                VMIN(t, VLOAD(p->tb + j + c * G)))) << (c * G);
+                    if (passed) NM_PUSH(p, i + r, j, passed, s + r * NR);
                 }
             }
         }

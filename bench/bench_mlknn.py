@@ -83,7 +83,7 @@ def main():
     if options.only != "share":
         peers = [peer_row(4000 // scale, 14, 50, rounds), peer_row(1000 // scale, 100, 20, rounds)]
         report("mlknn_peer", peers, options.quick, title="ML-kNN: fit and predict_proba of n other rows, k = 10",
-               notes="scikit-multilearn-ng 0.0.8 returns a sparse joint, not a posterior, and is serial.",
+               notes="scikit-multilearn-ng 0.0.8 counts a row as its own neighbour; its label counts are Python loops.",
                columns=[("n", "rows", "d"), ("C", "labels", "d"), ("D", "features", "d"), ("ours", "nmlsdr", ".0f ms"),
                         ("one", "1 thread", ".0f ms"), ("peer", "scikit-multilearn-ng", ".0f ms"),
                         ("ratio", "ratio", ".0f x"), ("ratio_one", "ratio, 1 thread", ".0f x")])  # fmt: skip

@@ -406,6 +406,7 @@ ESTIMATORS = {
     "MLDA": lambda: nmlsdr.MLDA(2),
     "MLDA with dependence weights": lambda: nmlsdr.MLDA(2, weights="dependence", random_state=3),
     "SSMLDR": lambda: nmlsdr.SSMLDR(2, n_neighbors=5),
+    "MultiLabelPropagation": lambda: nmlsdr.MultiLabelPropagation(n_neighbors=5),
     "MLkNN": lambda: nmlsdr.MLkNN(5, smoothing=0.5),
     "SemiSupervisedMLkNN": lambda: nmlsdr.SemiSupervisedMLkNN(5, at_least_one=True, threshold=0.4),
 }

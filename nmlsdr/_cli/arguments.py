@@ -17,7 +17,6 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence and no usage text."""
 
     def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:

@@ -18,9 +18,9 @@ def add_parsers(verbs: Any) -> None:
     parser = verbs.add_parser(
         "review",
         help="rank the annotations that are likely to be wrong",
-        description="Propagate the labels over the graph of nearest neighbours and list the annotations by how much\n"
-        "their neighbourhood contradicts them. Columns: row (from 0), label, given (0 or 1), F (the propagated label\n"
-        "in [0, 1]), flip (1: F lies on the other side of .5), score (most suspicious first).",
+        description="Propagate the labels over the graph of nearest neighbours and list the annotations by how much "
+        "their neighbourhood contradicts them. Columns: row (from 0), label, given (0 or 1), F (the propagated label "
+        "in [0, 1]), flip (1: F lies on the other side of .5), score |F - given|, the largest first.",
     )
     add_data(parser, labels="needed, but for npz and svmlight, which hold them apart", mask=True)
     add_graph(parser)

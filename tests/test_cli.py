@@ -1,0 +1,301 @@
+"""The command line at work: a table in, a model, results out, in every format; the same as the Python interface."""
+
+import numpy as np
+import pytest
+from commands import (
+    FEATURES,
+    FORMATS,
+    LABELS,
+    assert_done,
+    label_columns,
+    listing,
+    read_csv,
+    read_json,
+    run,
+    tables,
+    write_csv,
+    write_tables,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import nmlsdr
+from nmlsdr import metrics
+from nmlsdr.experiments.methods import METHODS
+from nmlsdr.model_file import load_model, open_model
+
+__all__ = ["run", "tables"]  # fixtures, used by their names
+
+COLUMNS = ["--label-columns", label_columns()]
+
+
+@pytest.fixture
+def model(run, tables):
+    """A model of train.csv."""
+    assert_done(run("fit", "train.csv", *COLUMNS, "--out", "model.npz"))
+    return "model.npz"
+
+
+def predicted(path):
+    names, rows = read_csv(path)
+    assert names[0] == "row"
+    assert [row[0] for row in rows] == [str(i) for i in range(len(rows))]
+    return names[1:], np.array([row[1:] for row in rows], dtype=float)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
+    """The same numbers from every format, and those of the Python interface."""
+    X, Y, X_test, Y_test = write_tables(tmp_path, rng, [suffix])
+    where = FORMATS[suffix][1]
+    assert_done(run("fit", f"train.{suffix}", *where, "--out", "model.npz"))
+    assert_done(run("predict", "model.npz", f"test.{suffix}", *where, "--scores", "--out", "labels.csv"))
+    outcome = run("evaluate", "model.npz", f"test.{suffix}", *where, "--out", "measures.json")
+    assert_done(outcome)
+
+    pipeline = make_pipeline(
+        StandardScaler(with_mean=suffix != "svmlight"), nmlsdr.NMLSDR(), nmlsdr.SemiSupervisedMLkNN()
+    )
+    pipeline.fit(X, Y)
+    scores = pipeline.predict_proba(X_test)
+    names, values = predicted("labels.csv")
+    expected = {"npz": ["label_0", "label_1", "label_2"], "svmlight": ["0", "1", "2"]}.get(suffix, LABELS)
+    assert names == expected + [f"score:{name}" for name in expected]
+    np.testing.assert_array_equal(values[:, :3], pipeline.predict(X_test))
+    # svmlight rows are sparse: their projection adds in another order, which may move a bit of the embedding.
+    np.testing.assert_allclose(values[:, 3:], scores, rtol=0, atol=1e-12 if suffix == "svmlight" else 0)
+    measures = metrics.score_table(Y_test, scores)
+    assert read_json("measures.json") == pytest.approx(measures, abs=1e-12)
+    head, line = outcome.out.splitlines()
+    assert head.split() == list(measures)
+    assert line.split() == [f"{value:.3f}" for value in measures.values()]
+
+
+def test_method_reads_something(run, tables, model):
+    """Not only equal to itself: far better than guessing."""
+    assert_done(run("evaluate", model, "test.csv", *COLUMNS, "--out", "measures.json"))
+    assert read_json("measures.json")["AP"] > 0.95
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method(run, tables, method):
+    assert_done(run("fit", "train.csv", *COLUMNS, "--method", method.lower(), "--seed", "1", "--out", "model.npz"))
+    assert_done(run("predict", "model.npz", "test.csv", *COLUMNS, "--out", "labels.csv"))
+    X, Y, X_test, _ = tables
+    projection = METHODS[method](random_state=1)
+    alpha = {"alpha_labeled": 0.0} if method.endswith("*") else {}
+    pipeline = make_pipeline(StandardScaler(), projection, nmlsdr.SemiSupervisedMLkNN(**alpha)).fit(X, Y)
+    np.testing.assert_array_equal(predicted("labels.csv")[1], pipeline.predict(X_test))
+
+
+@pytest.mark.parametrize("classifier", ["semi-supervised", "mlknn", "none"])
+def test_options_reach_the_estimators(run, tables, classifier):
+    outcome = run(
+        "fit", "train.csv", *COLUMNS, "--method", "NMLSDR", "--n-components", "2", "--n-neighbors", "4",
+        "--alpha-labeled", "0.3", "--alpha-unlabeled", "0.9", "--jobs", "1", "--no-standardize",
+        "--classifier", classifier, "--out", "model.npz",
+    )  # fmt: skip
+    assert_done(outcome)
+    steps = load_model("model.npz").steps
+    assert [name for name, _ in steps] == ["projection", *["classifier"] * (classifier != "none")]
+    projection = steps[0][1]
+    assert projection.components_.shape == (2, len(FEATURES))
+    assert (projection.n_neighbors, projection.alpha_labeled, projection.alpha_unlabeled) == (4, 0.3, 0.9)
+    if classifier == "semi-supervised":
+        assert (steps[1][1].n_neighbors, steps[1][1].alpha_labeled, steps[1][1].alpha_unlabeled) == (4, 0.3, 0.9)
+    if classifier == "mlknn":
+        assert type(steps[1][1]) is nmlsdr.MLkNN
+        assert steps[1][1].n_neighbors == 4
+
+
+def test_model_knows_names(run, tables, model):
+    opened = open_model(model)
+    assert opened.feature_names == FEATURES
+    assert opened.label_names == LABELS
+
+
+def test_same_arguments_same_bytes(run, tables, model, tmp_path):
+    assert_done(run("fit", "train.csv", *COLUMNS, "--out", "again.npz"))
+    assert (tmp_path / model).read_bytes() == (tmp_path / "again.npz").read_bytes()
+
+
+# ------------------------------------------------------------------------------------------------- unlabelled rows
+
+
+def test_unlabelled_rows_by_cell_file_and_mask_are_the_same(run, tables, tmp_path):
+    X, Y, _, _ = tables
+    labeled = np.arange(len(Y)) % 3 > 0
+    hidden = [[*x, *(y if keep else [""] * 3)] for x, y, keep in zip(X.tolist(), Y.tolist(), labeled, strict=True)]
+    write_csv(tmp_path / "hidden.csv", FEATURES + LABELS, hidden)
+    write_csv(tmp_path / "X.csv", FEATURES, X.tolist())
+    write_csv(tmp_path / "Y.csv", LABELS, np.where(labeled[:, None], Y, -1).tolist())
+    (tmp_path / "mask.txt").write_text("".join(f"{int(keep)}\n" for keep in labeled))
+    commands = {
+        "cells": ["hidden.csv", *COLUMNS],
+        "file": ["X.csv", "--label-file", "Y.csv"],
+        "mask": ["train.csv", *COLUMNS, "--mask", "mask.txt"],
+    }
+    for name, arguments in commands.items():
+        assert_done(run("fit", *arguments, "--out", f"{name}.npz"))
+    written = {(tmp_path / f"{name}.npz").read_bytes() for name in commands}
+    assert len(written) == 1
+    projection = load_model("mask.npz").steps[1][1]
+    assert not projection.label_flips_[~labeled].any()
+
+
+def test_evaluate_leaves_unlabelled_rows_out(run, tables, model, tmp_path):
+    _, _, X_test, Y_test = tables
+    (tmp_path / "mask.txt").write_text("1\n" * 10 + "0\n" * 15)
+    outcome = run("evaluate", model, "test.csv", *COLUMNS, "--mask", "mask.txt", "--out", "measures.csv")
+    assert outcome.status == 0
+    assert outcome.err == "nmlsdr: test.csv: 15 of 25 rows are unlabelled and not counted.\n"
+    measures = metrics.score_table(Y_test[:10], load_model(model).predict_proba(X_test)[:10])
+    assert read_csv("measures.csv") == (["measure", "value"], [[k, repr(float(v))] for k, v in measures.items()])
+
+
+# ------------------------------------------------------------------------------------------------- columns by name
+
+
+def test_columns_are_found_by_name(run, tables, model, tmp_path):
+    X_test = tables[2]
+    order = [3, 1, 4, 0, 2]
+    write_csv(tmp_path / "mixed.csv", [FEATURES[j] for j in order], X_test[:, order].tolist())
+    assert_done(run("predict", model, "mixed.csv", "--out", "mixed-labels.csv"))
+    assert_done(run("predict", model, "test.csv", *COLUMNS, "--out", "labels.csv"))
+    assert (tmp_path / "mixed-labels.csv").read_bytes() == (tmp_path / "labels.csv").read_bytes()
+
+
+def test_label_columns_are_no_features_even_if_nobody_says_so(run, tables, model, tmp_path):
+    assert_done(run("predict", model, "test.csv", "--out", "a.csv"))
+    assert_done(run("predict", model, "test.csv", *COLUMNS, "--out", "b.csv"))
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_other_columns_are_left_out_with_a_note(run, tables, model, tmp_path):
+    write_csv(tmp_path / "more.csv", [*FEATURES, "extra"], [[*x, 5] for x in tables[2].tolist()])
+    outcome = run("predict", model, "more.csv", "--out", "a.csv")
+    assert outcome.status == 0
+    assert outcome.err == "nmlsdr: more.csv: the column 'extra' is not in the model and not used.\n"
+    assert_done(run("predict", model, "test.csv", "--out", "b.csv"))
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_dropped_text_column(run, tables, tmp_path):
+    X, Y, _, _ = tables
+    rows = [[f"patient {i}", *x, *y] for i, (x, y) in enumerate(zip(X.tolist(), Y.tolist(), strict=True))]
+    write_csv(tmp_path / "named.csv", ["id", *FEATURES, *LABELS], rows)
+    assert_done(run("fit", "named.csv", *COLUMNS, "--drop", "id", "--out", "a.npz"))
+    assert_done(run("fit", "train.csv", *COLUMNS, "--out", "b.npz"))
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_labels_are_found_by_name(run, tables, model, tmp_path):
+    _, _, X_test, Y_test = tables
+    write_csv(tmp_path / "X.csv", FEATURES, X_test.tolist())
+    write_csv(tmp_path / "Y.csv", [*LABELS[::-1], "new"], [[*y[::-1], 0] for y in Y_test.tolist()])
+    outcome = run("evaluate", model, "X.csv", "--label-file", "Y.csv")
+    assert outcome.status == 0
+    assert outcome.err == "nmlsdr: X.csv: the label 'new' is not in the model and not counted.\n"
+    assert outcome.out == run("evaluate", model, "test.csv", *COLUMNS).out
+
+
+# --------------------------------------------------------------------------------------------------------- results
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "npz", "parquet"])
+def test_transform_writes_every_format_exactly(run, tables, model, suffix):
+    assert_done(run("transform", model, "test.csv", *COLUMNS, "--out", f"e.{suffix}"))
+    expected = load_model(model)[:-1].transform(tables[2])
+    assert read_result(f"e.{suffix}", "embedding", ["component_0", "component_1", "component_2"]).tolist() == (
+        expected.tolist()
+    )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "npz", "parquet"])
+def test_predict_writes_every_format_exactly(run, tables, model, suffix):
+    assert_done(run("predict", model, "test.csv", *COLUMNS, "--scores", "--out", f"p.{suffix}"))
+    pipeline = load_model(model)
+    scores = read_result(f"p.{suffix}", "scores", [f"score:{name}" for name in LABELS])
+    np.testing.assert_array_equal(scores, pipeline.predict_proba(tables[2]))
+    np.testing.assert_array_equal(read_result(f"p.{suffix}", "labels", LABELS), pipeline.predict(tables[2]))
+
+
+def read_result(path, array, names):
+    if path.endswith(".npz"):
+        return np.load(path, allow_pickle=False)[array]
+    if path.endswith(".parquet"):
+        table = pytest.importorskip("pyarrow.parquet").read_table(path)
+        return np.column_stack([table[name].to_numpy() for name in names])
+    with open(path, encoding="utf-8") as file:
+        delimiter = "\t" if path.endswith(".tsv") else ","
+        import csv
+
+        head, *rows = csv.reader(file, delimiter=delimiter)
+    return np.array([[float(row[head.index(name)]) for name in names] for row in rows])
+
+
+def test_float32_stays_and_is_written_exactly(run, tables, tmp_path):
+    X, Y, X_test, Y_test = tables
+    np.savez(tmp_path / "f.npz", X=X.astype(np.float32), y=Y)
+    np.savez(tmp_path / "g.npz", X=X_test.astype(np.float32), y=Y_test)
+    assert_done(run("fit", "f.npz", "--out", "m.npz"))
+    assert_done(run("transform", "m.npz", "g.npz", "--out", "e.csv"))
+    assert_done(run("transform", "m.npz", "g.npz", "--out", "e.npz"))
+    exact = np.load("e.npz")["embedding"]
+    assert exact.dtype == np.float32
+    text = read_result("e.csv", "embedding", ["component_0", "component_1", "component_2"])
+    np.testing.assert_array_equal(text.astype(np.float32), exact)
+
+
+def test_review_ranks_the_wrong_annotations_first(run, rng, tmp_path):
+    """Four far groups of 15 rows, each with its own labels, and one wrong label in each."""
+    Y = np.tile([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]], (15, 1))
+    X = 5 * Y + rng.normal(size=Y.shape)
+    wrong = Y.copy()
+    flipped = [(12, 0), (21, 1), (34, 2), (43, 0)]
+    for i, c in flipped:
+        wrong[i, c] = 1 - wrong[i, c]
+    np.savez(tmp_path / "wrong.npz", X=X, y=wrong)
+    assert_done(run("review", "wrong.npz", "--n-neighbors", "6", "--alpha-labeled", "0.8", "--out", "review.csv"))
+    names, rows = read_csv("review.csv")
+    assert names == ["row", "label", "given", "F", "flip", "score"]
+    assert len(rows) == Y.size
+    found = {(int(row[0]), int(row[1].removeprefix("label_"))) for row in rows[: len(flipped)]}
+    assert found == set(flipped)
+    scores = [float(row[5]) for row in rows]
+    assert scores == sorted(scores, reverse=True)
+    for i, label, given, soft, flip, _ in rows:
+        assert int(given) == wrong[int(i), int(label.removeprefix("label_"))]
+        assert int(flip) == ((float(soft) > 0.5) != int(given))
+    options = ["--n-neighbors", "6", "--alpha-labeled", "0.8"]
+    assert_done(run("review", "wrong.npz", *options, "--top", "3", "--out", "t.csv"))
+    assert read_csv("t.csv")[1] == rows[:3]
+
+
+def test_review_lists_labelled_rows_only(run, tables, tmp_path):
+    (tmp_path / "mask.txt").write_text("1\n" * 20 + "0\n" * 40)
+    assert_done(run("review", "train.csv", *COLUMNS, "--mask", "mask.txt", "--out", "review.csv"))
+    rows = read_csv("review.csv")[1]
+    assert {int(row[0]) for row in rows} == set(range(20))
+    assert {row[1] for row in rows} == set(LABELS)
+
+
+def test_info(run):
+    outcome = run("info")
+    assert_done(outcome)
+    assert outcome.out.startswith("nmlsdr ")
+    for word in ("numpy", "OpenMP", "threads", "SIMD"):
+        assert f"\n{word} " in outcome.out
+
+
+def test_info_of_a_model(run, model):
+    outcome = run("info", model)
+    assert_done(outcome)
+    assert "NMLSDR()" in outcome.out
+    assert "3: flu; cold, heavy; o'k" in outcome.out
+
+
+def test_nothing_else_is_left_behind(run, tables, model):
+    before = listing()
+    assert_done(run("predict", model, "test.csv", *COLUMNS, "--out", "labels.csv"))
+    assert listing() == sorted([*before, "labels.csv"])

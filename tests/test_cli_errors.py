@@ -1,0 +1,393 @@
+"""Wrong input: one sentence on stderr, status 2, no traceback, and no file touched."""
+
+import os
+import pickle
+
+import numpy as np
+import pytest
+from commands import (
+    FEATURES,
+    LABELS,
+    assert_refused,
+    label_columns,
+    listing,
+    run,
+    tables,
+    write_csv,
+    write_tables,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import nmlsdr
+from nmlsdr.cli import main
+from nmlsdr.model_file import save_model
+
+__all__ = ["run", "tables"]  # fixtures, used by their names
+
+COLUMNS = ["--label-columns", label_columns()]
+
+
+@pytest.fixture(scope="module")
+def bad_folder(tmp_path_factory):
+    """Next to good tables: one bad file of each kind, and models.  Made once; no test may change it."""
+    tmp_path = tmp_path_factory.mktemp("bad")
+    X, Y, _, _ = write_tables(tmp_path, np.random.default_rng(0))
+    rows = np.hstack([X.astype(object), Y]).tolist()
+    names = FEATURES + LABELS
+
+    def table(name, change):
+        copy = [list(row) for row in rows]
+        change(copy)
+        write_csv(tmp_path / name, names, copy)
+
+    table("text.csv", lambda rows: rows[7].__setitem__(1, "tall"))
+    table("nan.csv", lambda rows: rows[7].__setitem__(1, "nan"))
+    table("inf.csv", lambda rows: rows[7].__setitem__(1, "-inf"))
+    table("gap.csv", lambda rows: rows[7].__setitem__(1, ""))
+    table("two.csv", lambda rows: rows[7].__setitem__(6, 2))
+    table("half.csv", lambda rows: rows[7].__setitem__(6, -1))
+    table("short.csv", lambda rows: rows[7].pop())
+    write_csv(tmp_path / "twice.csv", ["age", *names[1:-1], "age"], rows)
+    write_csv(tmp_path / "head.csv", names, [])
+    write_csv(tmp_path / "few.csv", FEATURES[:3] + LABELS, np.hstack([X[:, :3].astype(object), Y]).tolist())
+    write_csv(tmp_path / "one.csv", names, rows[:1])
+    write_csv(tmp_path / "unlabelled.csv", names, [[*row[:5], "", "", ""] for row in rows])
+    write_csv(tmp_path / "Y.csv", LABELS, Y[:9].tolist())
+    write_csv(tmp_path / "other.csv", [*FEATURES, "x", "y", "z"], rows)
+    np.savez(tmp_path / "narrow.npz", X=X[:, :3], y=Y)
+    np.savez(tmp_path / "few-labels.npz", X=X, y=Y[:, :2])
+    np.savez(tmp_path / "only-X.npz", X=X)
+    np.savez(tmp_path / "objects.npz", X=np.array([[1, "a"]], dtype=object), y=Y[:1])
+    np.savez(tmp_path / "nothing.npz", a=X)
+    (tmp_path / "empty.csv").write_bytes(b"")
+    (tmp_path / "latin.csv").write_bytes("Größe,flu\n1,0\n".encode("latin-1"))
+    (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
+    (tmp_path / "torn.csv.gz").write_bytes((tmp_path / "train.arff.gz").read_bytes()[:200])
+    (tmp_path / "table.xls").write_bytes(b"x")
+    (tmp_path / "bad.xml").write_text("<labels><label name='a'")
+    (tmp_path / "entity.xml").write_text("<!DOCTYPE l [<!ENTITY a 'b'>]><labels><label name='&a;'/></labels>")
+    (tmp_path / "mask.txt").write_text("1\n0\n")
+    (tmp_path / "mask2.txt").write_text("1\n2\n" * 30)
+    (tmp_path / "pickle.npz").write_bytes(pickle.dumps({"a": 1}))
+    (tmp_path / "folder").mkdir()
+    fitted = make_pipeline(StandardScaler(), nmlsdr.NMLSDR(), nmlsdr.SemiSupervisedMLkNN()).fit(X, Y)
+    save_model(tmp_path / "model.npz", fitted, feature_names=FEATURES, label_names=LABELS)
+    save_model(tmp_path / "plain.npz", fitted)
+    save_model(tmp_path / "scaler.npz", fitted[:1], feature_names=FEATURES)
+    (tmp_path / "cut.npz").write_bytes((tmp_path / "model.npz").read_bytes()[:1000])
+    (tmp_path / "result.csv").write_text("old")
+    (tmp_path / "old.npz").write_text("old")
+    return tmp_path
+
+
+@pytest.fixture
+def bad(run, bad_folder, monkeypatch):
+    """The folder of bad files as the current one; says if a test has changed it."""
+
+    def state():
+        return {entry.name: (entry.stat().st_size, entry.stat().st_mtime_ns) for entry in os.scandir(bad_folder)}
+
+    monkeypatch.chdir(bad_folder)
+    before = state()
+    yield bad_folder
+    assert state() == before
+
+
+# arguments after the verb, words of the sentence
+READING = [
+    (["absent.csv", *COLUMNS], ["absent.csv", "does not exist"]),
+    (["folder", *COLUMNS], ["folder"]),
+    (["table.xls", *COLUMNS], ["suffix", ".arff"]),
+    (["empty.csv", *COLUMNS], ["empty.csv"]),
+    (["head.csv", *COLUMNS], ["head.csv"]),
+    (["latin.csv", *COLUMNS], ["latin.csv", "line 1", "UTF-8"]),
+    (["binary.csv", *COLUMNS], ["binary.csv", "no column 'flu'"]),
+    (["torn.csv.gz", *COLUMNS], ["torn.csv.gz"]),
+    (["text.csv", *COLUMNS], ["line 9", "blood, red", "'tall' is not a number"]),
+    (["nan.csv", *COLUMNS], ["line 9", "blood, red", "not a finite number"]),
+    (["inf.csv", *COLUMNS], ["line 9", "blood, red", "not a finite number"]),
+    (["gap.csv", *COLUMNS], ["line 9", "blood, red", "missing"]),
+    (["two.csv", *COLUMNS], ["line 9", "cold, heavy", "'2' is no label"]),
+    (["half.csv", *COLUMNS], ["line 9", "cold, heavy", "this label is missing"]),
+    (["short.csv", *COLUMNS], ["line 9"]),
+    (["twice.csv", "--label-columns", "flu"], ["age", "twice"]),
+    (["train.csv", "--label-columns", "flue"], ["no column 'flue'"]),
+    (["train.csv", "--label-columns", "flu,flu"], ["flu", "twice"]),
+    (["train.csv", "--drop", "nobody", *COLUMNS], ["no column 'nobody'"]),
+    (["train.csv", "--drop", "flu", *COLUMNS], ["flu", "label and dropped"]),
+    (["train.csv", "--labels", "absent.xml"], ["absent.xml"]),
+    (["train.arff.gz", "--labels", "bad.xml"], ["bad.xml"]),
+    (["train.arff.gz", "--labels", "entity.xml"], ["entity.xml"]),
+    (["train.csv", "--label-file", "Y.csv"], ["Y.csv", "9 rows", "60"]),
+    (["train.csv", "--label-file", "absent.csv"], ["absent.csv"]),
+    (["train.csv", *COLUMNS, "--labels", "labels.xml"], ["not allowed with"]),
+    (["train.csv", *COLUMNS, "--max-bytes", "100"], ["more than", "100"]),
+    (["train.csv", *COLUMNS, "--max-features", "4"], ["max_features=4"]),
+    (["train.csv", *COLUMNS, "--max-features", "some"], ["whole number", "'some'"]),
+    (["train.csv", "--label-columns", ","], ["names with commas"]),
+    (["nothing.npz"], ["nothing.npz"]),
+    (["objects.npz"], ["objects.npz"]),
+    (["train.csv", *COLUMNS, "--jobs", "0"], ["other than 0", "'0'"]),
+    (["train.csv", *COLUMNS, "--jobs", "many"], ["whole number", "'many'"]),
+    (["train.csv", *COLUMNS, "--surprise"], ["--surprise"]),
+    ([], ["DATA"]),
+]
+MASKS = [
+    (["train.csv", *COLUMNS, "--mask", "mask.txt"], ["mask.txt", "60 rows"]),
+    (["train.csv", *COLUMNS, "--mask", "mask2.txt"], ["mask2.txt", "line 2"]),
+    (["train.csv", *COLUMNS, "--mask", "absent.txt"], ["absent.txt"]),
+]
+NO_LABELS = [
+    (["train.csv"], ["train.csv", "without labels", "--labels"]),
+    (["only-X.npz"], ["only-X.npz", "--label-file"]),
+]
+GRAPH = [
+    (["train.csv", *COLUMNS, "--n-neighbors", "0"], ["--n-neighbors", "at least 1", "'0'"]),
+    (["train.csv", *COLUMNS, "--n-neighbors", "ten"], ["--n-neighbors", "'ten'"]),
+    (["train.csv", *COLUMNS, "--alpha-labeled", "1"], ["--alpha-labeled", "below 1"]),
+    (["train.csv", *COLUMNS, "--alpha-labeled", "-0.1"], ["--alpha-labeled", "below 1"]),
+    (["train.csv", *COLUMNS, "--alpha-unlabeled", "nan"], ["--alpha-unlabeled", "'nan'"]),
+    (["one.csv", *COLUMNS], ["1"]),
+    (["unlabelled.csv", *COLUMNS], ["label"]),
+]
+FIT = [
+    (["train.csv", *COLUMNS, "--method", "NMLSRD"], ["'NMLSRD'", "did you mean NMLSDR"]),
+    (["train.csv", *COLUMNS, "--method", "NMLSDR*", "--alpha-labeled", "0.5"], ["NMLSDR* keeps", "0.5"]),
+    (
+        ["train.csv", *COLUMNS, "--method", "CCA", "--classifier", "none", "--alpha-labeled", "0.5"],
+        ["--alpha-labeled has no meaning for CCA"],
+    ),
+    (["train.csv", *COLUMNS, "--classifier", "svm"], ["--classifier", "'svm'"]),
+    (["train.csv", *COLUMNS, "--n-components", "0"], ["--n-components", "at least 1"]),
+    (["train.csv", *COLUMNS, "--n-components", "4"], ["n_components", "4", "3"]),
+    (["train.csv", *COLUMNS, "--seed", "-1"], ["--seed", "at least 0"]),
+    (["train.csv", *COLUMNS, "--seed", "99999999999"], ["--seed", "2^32"]),
+    (["train.csv", *COLUMNS, "--method"], ["--method", "expected one argument"]),
+]
+OUT_FIT = [
+    ("model.txt", ["'model.txt'", ".npz"]),
+    ("model", ["'model'", ".npz"]),
+]
+MODELS = [
+    (["absent.npz", "test.csv"], ["absent.npz", "No such file"]),
+    (["folder", "test.csv"], ["folder"]),
+    (["pickle.npz", "test.csv"], ["pickle", "refused"]),
+    (["nothing.npz", "test.csv"], ["nothing.npz", "not a model file"]),
+    (["train.csv", "test.csv"], ["train.csv", "not a model file"]),
+    (["cut.npz", "test.csv"], ["cut.npz", "damaged"]),
+    (["empty.csv", "test.csv"], ["empty.csv", "empty"]),
+    (["model.npz"], ["DATA"]),
+]
+
+
+def cases(verb, *lists, before=()):
+    return [pytest.param([verb, *before, *arguments], words, id=" ".join([verb, *arguments])[:60]) for given in lists
+            for arguments, words in given]  # fmt: skip
+
+
+MATCHING = [
+    (["model.npz", "few.csv", *COLUMNS], ["few.csv", "lacks 2 of the 5 features", "'q'"]),
+    (["model.npz", "narrow.npz"], ["narrow.npz", "3 features", "fitted on 5"]),
+    (["plain.npz", "narrow.npz"], ["narrow.npz", "3 features", "fitted on 5"]),
+    (["plain.npz", "few.csv", *COLUMNS], ["few.csv", "3 features", "fitted on 5"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        *cases("fit", READING, MASKS, NO_LABELS, GRAPH, FIT),
+        *cases("review", READING, MASKS, NO_LABELS, GRAPH),
+        *cases("transform", READING, before=["model.npz"]),
+        *cases("predict", READING, before=["model.npz"]),
+        *cases("evaluate", READING, MASKS, NO_LABELS, before=["model.npz"]),
+        *cases("transform", MODELS, MATCHING, [(["scaler.npz", "test.csv"], ["no projection"])]),
+        *cases("predict", MODELS, MATCHING, [(["scaler.npz", "test.csv"], ["no classifier", "--classifier"])]),
+        *cases(
+            "evaluate",
+            MODELS,
+            MATCHING,
+            [
+                (["model.npz", "few-labels.npz"], ["few-labels.npz", "2 labels", "predicts 3"]),
+                (["model.npz", "other.csv", "--label-columns", "x,y,z"], ["lacks 3 of the 3 labels", "'flu'"]),
+                (["model.npz", "unlabelled.csv", *COLUMNS], ["unlabelled.csv", "no labelled row"]),
+                (["scaler.npz", "test.csv", *COLUMNS], ["no classifier"]),
+            ],
+        ),
+    ],
+)
+def test_wrong_input(run, bad, arguments, words):
+    out = {"fit": "old.npz", "evaluate": "measures.json"}.get(arguments[0], "result.csv")
+    assert_refused(run(*arguments, "--out", out), *words)
+
+
+VERBS = {
+    "fit": ["fit", "train.csv", *COLUMNS],
+    "transform": ["transform", "full.npz", "test.csv", *COLUMNS],
+    "predict": ["predict", "full.npz", "test.csv", *COLUMNS],
+    "evaluate": ["evaluate", "full.npz", "test.csv", *COLUMNS],
+    "review": ["review", "train.csv", *COLUMNS],
+}
+SUFFIX = {"fit": ".npz", "evaluate": ".json"}
+
+
+@pytest.fixture
+def full(run, tables, bad_folder, tmp_path):
+    """Good tables and a good model in the test's own folder."""
+    (tmp_path / "full.npz").write_bytes((bad_folder / "model.npz").read_bytes())
+    return tmp_path
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_wrong_outputs(run, full, verb, monkeypatch):
+    suffix = SUFFIX.get(verb, ".csv")
+    command = VERBS[verb]
+    (full / f"here{suffix}").mkdir()
+    (full / f"loop{suffix}").symlink_to(f"loop{suffix}")
+    (full / f"link{suffix}").symlink_to("train.csv" if verb in ("fit", "review") else "test.csv")
+    before = listing(full)
+    assert_refused(run(*command, "--out", "result.exe"), "'result.exe' should end in", suffix)
+    assert_refused(run(*command, "--out", ""), "should end in")
+    assert_refused(run(*command, "--out", f"here{suffix}"), "is a folder")
+    assert_refused(run(*command, "--out", f"nowhere/a{suffix}"), "does not exist; make it first")
+    assert_refused(run(*command, "--out", f"train.csv/a{suffix}"), "cannot be used")
+    assert_refused(run(*command, "--out", f"loop{suffix}"), "cannot be used")
+    assert_refused(run(*command, "--out", f"link{suffix}"), "same file as the input")
+    assert_refused(run(*command, "--out"), "--out: expected one argument")
+    assert listing(full) == before
+    if verb != "evaluate":
+        assert_refused(run(*command), "--out")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert_refused(run(*command, "--out", f"fine{suffix}"), "write-protected; choose another")
+    assert listing(full) == before
+
+
+@pytest.mark.parametrize("verb", ["fit", "predict", "transform", "review"])
+def test_output_that_is_an_input(run, full, verb):
+    (full / "test.csv").rename(full / "data.csv")
+    if verb == "fit":
+        np.savez(full / "train.npz", X=np.eye(9), y=np.eye(9)[:, :2])
+    source = {"fit": "train.npz", "review": "train.csv"}.get(verb, "data.csv")
+    command = {"fit": ["fit", source], "review": VERBS["review"]}.get(verb, [verb, "full.npz", source, *COLUMNS])
+    before = (full / source).read_bytes()
+    assert_refused(run(*command, "--out", source), "same file as the input")
+    assert_refused(run(*command, "--out", f"./{source}"), "same file as the input")
+    assert (full / source).read_bytes() == before
+    if verb in ("predict", "transform"):
+        assert_refused(run(verb, "full.npz", source, *COLUMNS, "--out", "full.npz"), "same file as the input")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_link_is_followed(run, full, verb):
+    suffix = SUFFIX.get(verb, ".csv")
+    (full / "elsewhere").mkdir()
+    (full / f"link{suffix}").symlink_to(f"elsewhere/real{suffix}")
+    outcome = run(*VERBS[verb], "--out", f"link{suffix}")
+    assert outcome.status == 0
+    assert (full / f"link{suffix}").is_symlink()
+    assert listing(full / "elsewhere") == [f"real{suffix}"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_full_disk_is_a_failed_run(run, full, verb, monkeypatch):
+    """Status 1, one sentence, and the old result stays."""
+    suffix = SUFFIX.get(verb, ".csv")
+    (full / f"result{suffix}").write_text("old")
+    before = listing(full)
+
+    def no_space(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_space)
+    outcome = run(*VERBS[verb], "--out", f"result{suffix}")
+    assert outcome.status == 1, outcome
+    assert outcome.err.splitlines() == [
+        f"nmlsdr: The {'model' if verb == 'fit' else 'output'} 'result{suffix}' could not be written "
+        "(No space left on device)."
+    ]
+    assert (full / f"result{suffix}").read_text() == "old"
+    assert listing(full) == before
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_interrupt(run, full, verb, monkeypatch):
+    """Ctrl-C just before the rename: status 130, the old result stays, nothing is left behind."""
+    suffix = SUFFIX.get(verb, ".csv")
+    (full / f"result{suffix}").write_text("old")
+    before = listing(full)
+
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupt)
+    outcome = run(*VERBS[verb], "--out", f"result{suffix}")
+    assert outcome.status == 130
+    assert outcome.err == "nmlsdr: interrupted.\n"
+    assert (full / f"result{suffix}").read_text() == "old"
+    assert listing(full) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["COMMAND"]),
+        (["fti"], ["'fti'", "fit"]),
+        (["--out"], ["COMMAND"]),
+        (["info", "absent.npz"], ["absent.npz"]),
+        (["info", "train.csv"], ["train.csv", "not a model file"]),
+        (["info", "a", "b"], ["b"]),
+        (["datasets"], ["list|info|fetch|verify"]),
+        (["datasets", "erase"], ["'erase'"]),
+        (["datasets", "info"], ["NAME"]),
+        (["datasets", "info", "birdz"], ["'birdz'", "Birds"]),
+        (["datasets", "fetch", "birdz"], ["'birdz'", "Birds"]),
+        (["datasets", "verify", "birdz"], ["'birdz'", "Birds"]),
+        (["datasets", "verify", "toy"], ["Toy", "make_toy"]),
+        (["datasets", "list", "birds"], ["birds"]),
+        (["datasets", "list", "--data-home"], ["--data-home"]),
+    ],
+)
+def test_wrong_input_of_the_other_verbs(run, tables, arguments, words):
+    assert_refused(run(*arguments), *words)
+
+
+def test_verify_tells_missing_files(run, tmp_path):
+    outcome = run("datasets", "verify", "birds", "--data-home", tmp_path)
+    assert outcome.status == 1
+    assert outcome.err.splitlines() == [
+        "nmlsdr: 3 of 3 files are missing or not what they should be; see the list."
+    ]
+    assert [line.split()[:3] for line in outcome.out.splitlines()] == [
+        ["Birds", role, "missing"] for role in ("train", "test", "labels")
+    ]
+
+
+def test_missing_pyarrow_is_told_before_any_work(run, full, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    outcome = run("predict", "full.npz", "test.csv", *COLUMNS, "--out", "labels.parquet")
+    assert_refused(outcome, "pyarrow", "pip install 'nmlsdr[parquet]'", status=1)
+
+
+def test_traceback_on_request(run, bad):
+    with pytest.raises(ValueError, match=r"absent\.csv"):
+        main(["fit", "absent.csv", "--out", "a.npz", "--traceback"])
+
+
+def test_warnings_are_one_line(run, bad, monkeypatch):
+    """An empty label is legal; what the estimators warn about comes without file names and line numbers."""
+    import warnings
+
+    def warn(*args, **options):
+        warnings.warn("first line\nsecond line", stacklevel=1)
+        return 0
+
+    from nmlsdr._cli import info
+
+    monkeypatch.setattr(info, "info", warn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        outcome = run("info")
+    assert outcome.err == "nmlsdr: warning: first line second line\n"

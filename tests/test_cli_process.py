@@ -1,0 +1,147 @@
+"""The command line and the world around it: signals, kills, terminals, pipes, help."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import FEATURES, LABELS, assert_done, label_columns, listing, run, spawn, tables
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import nmlsdr
+from nmlsdr.cli import main
+from nmlsdr.model_file import load_model, save_model
+
+__all__ = ["run", "tables"]  # fixtures, used by their names
+
+COLUMNS = ["--label-columns", label_columns()]
+POSIX = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals, forks and pipes")
+PREDICT = ["predict", "model.npz", "test.csv", *COLUMNS, "--out", "labels.csv"]
+FIT = ["fit", "train.csv", *COLUMNS, "--out", "model.npz"]
+
+
+@pytest.fixture
+def folder(run, tables, tmp_path):
+    """Tables, a model and an old result in the current folder."""
+    X, Y, _, _ = tables
+    pipeline = make_pipeline(StandardScaler(), nmlsdr.NMLSDR(), nmlsdr.SemiSupervisedMLkNN()).fit(X, Y)
+    save_model(tmp_path / "model.npz", pipeline, feature_names=FEATURES, label_names=LABELS)
+    (tmp_path / "labels.csv").write_text("old")
+    return tmp_path
+
+
+def contents():
+    return {name: Path(name).read_bytes() for name in listing()}
+
+
+def test_as_a_module_in_a_process_of_its_own():
+    done = spawn("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"nmlsdr {nmlsdr.__version__}\n", "")
+
+
+@pytest.mark.parametrize("verb", ["", "fit", "transform", "predict", "evaluate", "review", "reproduce", "info"])
+def test_help(run, verb):
+    outcome = run(*filter(None, [verb]), "--help")
+    assert_done(outcome)
+    assert outcome.out.startswith(f"usage: nmlsdr {verb}".rstrip())
+    assert max(map(len, outcome.out.splitlines())) <= 120
+
+
+@POSIX
+@pytest.mark.parametrize("point", ["fsync", "replace"])
+@pytest.mark.parametrize("command", [PREDICT, FIT], ids=["predict", "fit"])
+def test_kill_during_a_write_leaves_the_old_file(run, folder, monkeypatch, command, point):
+    """kill -9 before the flush to the disk and before the rename, in a forked child."""
+    before = contents()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python >= 3.12 frowns on forks beside threads
+        child = os.fork()
+    if child == 0:
+        try:
+            setattr(os, point, lambda *args: os.kill(os.getpid(), signal.SIGKILL))
+            main(command)
+        finally:
+            os._exit(99)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+    after = contents()
+    left = [name for name in after if name.endswith(".part")]
+    assert len(left) == 1  # all that a killed process leaves, and it says what it is
+    assert {name: after[name] for name in after if name not in left} == before
+    assert_done(run(*command))
+    assert_done(run("evaluate", "model.npz", "test.csv", *COLUMNS))
+
+
+@POSIX
+@pytest.mark.parametrize("command", [PREDICT, FIT], ids=["predict", "fit"])
+def test_ctrl_c(run, folder, monkeypatch, command):
+    before = contents()
+    monkeypatch.setattr(os, "fsync", lambda descriptor: os.kill(os.getpid(), signal.SIGINT))
+    outcome = run(*command)
+    assert (outcome.status, outcome.out, outcome.err) == (130, "", "nmlsdr: interrupted.\n")
+    assert contents() == before
+
+
+@POSIX
+def test_reader_that_has_gone_away(folder):
+    """As in `nmlsdr evaluate ... | true`."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "nmlsdr", "evaluate", "model.npz", "test.csv", *COLUMNS]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=120)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+class Terminal(io.StringIO):
+    """Text that somebody watches."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_progress_is_shown_on_a_terminal_only(run, folder, monkeypatch, quiet):
+    assert_done(run(*PREDICT))  # nobody watches: nothing is shown
+    expected = (folder / "labels.csv").read_bytes()
+    terminal = Terminal()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", terminal)
+        patch.setattr("nmlsdr._cli.models._BLOCK", 7)
+        assert run(*PREDICT, *["-q"] * quiet).status == 0
+    shown = terminal.getvalue()
+    for words in (
+        "read test.csv: 25 rows, 5 features, 3 labels, 25 rows labelled",
+        "predict 25 rows: 28 %",
+        "write labels.csv",
+    ):
+        assert (words in shown) is not quiet
+    assert not quiet or shown == ""
+    assert (folder / "labels.csv").read_bytes() == expected  # predicting by blocks changes no bit
+
+
+@POSIX
+def test_output_to_a_pipe(folder):
+    """What is not a file is written, not replaced."""
+    (folder / "pipe.csv").symlink_to("/dev/stdout")
+    done = spawn("transform", "model.npz", "test.csv", *COLUMNS, "--out", "pipe.csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "row,component_0,component_1,component_2"
+    assert len(lines) == 26
+    assert (folder / "pipe.csv").is_symlink()
+
+
+def test_same_model_on_any_number_of_threads(run, folder):
+    for jobs in ("1", "2"):
+        assert_done(run("fit", "train.csv", *COLUMNS, "--jobs", jobs, "--out", f"{jobs}.npz"))
+    one, two = (load_model(f"{jobs}.npz").steps[1][1] for jobs in ("1", "2"))
+    np.testing.assert_array_equal(one.label_distributions_, two.label_distributions_)
+    np.testing.assert_allclose(one.components_, two.components_, rtol=0, atol=1e-10)

@@ -55,8 +55,8 @@ def _installation_lines() -> list[tuple[str, str]]:
     openmp = bool(_graph.has_openmp())
     lines.append(("OpenMP", "yes" if openmp else "no: kernels run on one thread"))
     lines.append(("threads", str(_threads.check_n_jobs(None) if openmp else 1)))
-    asked = _threads.simd_level()
-    lines.append(("SIMD", "the best at hand" if asked is None else f"{asked} (NMLSDR_SIMD)"))
+    best, asked = _threads.SIMD_LEVELS[_graph.best_simd_level()], _threads.simd_level()
+    lines.append(("SIMD", best if asked is None else f"{asked} (asked by NMLSDR_SIMD; the best here is {best})"))
     return lines
 
 

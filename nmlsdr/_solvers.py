@@ -51,6 +51,8 @@ __all__ = ["Goal", "Progress", "System", "conjugate_gradients", "fixed_point", "
 BLOCK_ROWS = 256
 # Entries that a kernel call may touch, (nnz + 10 n) width sweeps: about .1 s, so that Ctrl-C is served.
 WORK_PER_CALL = 2e8
+# Fewer entries than this for each thread, and a thread costs more than it brings (on a busy machine far more).
+WORK_PER_THREAD = 2e5
 # Below this a row is clamped: what it would take from its neighbours is lost in rounding, and 1 / alpha in overflow.
 SMALLEST_ALPHA = 1e-200
 # Every ROUND sweeps, a column whose residual has fallen by REFRESH since its last float64 residual gets a new one.
@@ -98,7 +100,9 @@ class System:
         self, W: sparse.csr_array, Y: np.ndarray, alpha: np.ndarray, labeled: np.ndarray, n_threads: int
     ) -> None:
         n = W.shape[0]
-        self.W, self.Y, self.alpha, self.n_threads = W, Y, alpha, n_threads
+        self.W, self.Y, self.alpha = W, Y, alpha
+        work = (W.nnz + 10 * n) * min(Y.shape[1], _propagation.MAX_WIDTH)
+        self.n_threads = n_threads = max(1, min(n_threads, int(work / WORK_PER_THREAD)))
         self.indptr = W.indptr.astype(np.int64, copy=False)
         self.indices = W.indices.astype(np.int32, copy=False)
         binary = W.nnz == 0 or (W.data[0] > 0 and W.data.min() == W.data.max())

@@ -1,0 +1,356 @@
+"""Measure the propagation: against peers, against memory bandwidth, iterations, label flips, one large problem.
+
+    python bench/bench_propagation.py speed-30        # n = 50 000, C = 50, 30 % labelled, against scipy's cg
+    python bench/bench_propagation.py speed-1         # the same at 1 %; pyamg if it is installed
+    python bench/bench_propagation.py peers           # Toy against splu; n = 10 000 against LabelSpreading
+    python bench/bench_propagation.py sweep           # time of a sweep against the time to stream its bytes
+    python bench/bench_propagation.py iterations      # against n and the labelled fraction
+    python bench/bench_propagation.py flips           # are flipped labels found?  (data sets: NMLSDR_SHARED)
+    python bench/bench_propagation.py large           # n = 1 000 000
+
+Each writes bench/results/propagation-PART.json; ``python bench/tables.py`` shows them in docs/propagation.md.
+Every contestant must leave a residual max |(I - A T) F - (I - A) Y| of at most 1e-8; this is checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from _harness import alternate, better_half, copy_gbytes, peak_memory, save_table, threads
+from scipy import sparse
+from scipy.sparse import linalg
+
+from nmlsdr import MultiLabelPropagation, _solvers, datasets
+from nmlsdr._validation import check_graph
+from nmlsdr.graph import neighbor_graph, transition_matrix
+from nmlsdr.propagation import propagate
+
+TOL = 1e-8
+N_THREADS = 2
+ALPHA_L, ALPHA_U = 0.6, 0.999
+
+
+def mixture(n, n_features=20, seed=0):
+    """Rows around 20 centres: a graph with hubs and no useful order of its rows."""
+    rng = np.random.default_rng(seed)
+    centres = 1.5 * rng.standard_normal((20, n_features))
+    return centres[rng.integers(20, size=n)] + rng.standard_normal((n, n_features))
+
+
+def problem(n, n_labels, share, n_features=20, k=10):
+    rng = np.random.default_rng(1)
+    W = neighbor_graph(mixture(n, n_features), k, n_jobs=N_THREADS)
+    labeled = rng.random(n) < share
+    Y = ((rng.random((n, n_labels)) < 0.2) & labeled[:, None]).astype(float)
+    return W, Y, np.where(labeled, ALPHA_L, ALPHA_U), labeled
+
+
+def residual(W, Y, alpha, F):
+    return float(np.abs(F - alpha[:, None] * (transition_matrix(W) @ F) - (1 - alpha)[:, None] * Y).max())
+
+
+def symmetric_system(W, Y, alpha):
+    """(A^-1 D~ - W~), its right-hand sides and its diagonal preconditioner, as a user of scipy would write them."""
+    scale = sparse.diags(1 / np.sqrt(W.sum(axis=1)))
+    W_tilde = sparse.csr_array(scale @ W @ scale)
+    row_sums = W_tilde.sum(axis=1)
+    matrix = sparse.csr_array(sparse.diags(row_sums / alpha) - W_tilde)
+    return matrix, (row_sums * (1 / alpha - 1))[:, None] * Y, sparse.diags(alpha / row_sums)
+
+
+def scipy_columns(matrix, right, M, rtol):
+    return np.column_stack([linalg.cg(matrix, right[:, c], rtol=rtol, M=M)[0] for c in range(right.shape[1])])
+
+
+def loosest(solve, W, Y, alpha):
+    """The largest relative tolerance with which a peer meets TOL, tried on four labels."""
+    for rtol in (1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 3e-9, 1e-9, 1e-10, 1e-11):
+        if residual(W, Y[:, :4], alpha, solve(rtol, 4)) <= TOL:
+            return rtol
+    raise RuntimeError("the peer does not meet the residual")
+
+
+def row(work, name, times, ours="nmlsdr", **more):
+    base, peer = better_half(times[ours]), better_half(times[name])
+    print(f"{work}: {name} {peer:.3f} s, nmlsdr {base:.3f} s, ratio {peer / base:.1f}", flush=True)
+    return {"work": work, "peer": name, "seconds": base, "peer_seconds": peer, "ratio": peer / base, **more}
+
+
+SPEED = [("work", "work", "s"), ("peer", "peer", "s"), ("ratio", "ratio", ".1f x"), ("seconds", "nmlsdr, s", ".3f"),
+         ("peer_seconds", "peer, s", ".3f"), ("sweeps", "sweeps", "d"), ("rtol", "peer's rtol", ".0e")]  # fmt: skip
+
+
+def speed(share, rounds):
+    W, Y, alpha, labeled = problem(50_000, 50, share)
+    found = {}
+
+    def ours():
+        found["nmlsdr"] = propagate(W, Y, alpha, labeled=labeled, tol=TOL, n_jobs=N_THREADS)
+
+    matrix, right, M = symmetric_system(W, Y, alpha)
+    rtol = loosest(lambda tol, count: scipy_columns(matrix, right[:, :count], M, tol), W, Y, alpha)
+
+    def peer():
+        found["scipy"] = scipy_columns(*symmetric_system(W, Y, alpha), rtol)
+
+    name = "scipy.sparse.linalg.cg, label by label"
+    with threads(N_THREADS):
+        times = alternate({"nmlsdr": ours, name: peer}, rounds=rounds, warmup=0)
+    assert residual(W, Y, alpha, found["nmlsdr"].F) <= TOL
+    print("residuals", found["nmlsdr"].residual, residual(W, Y, alpha, found["scipy"]))
+    rows = [
+        row(f"n = 50 000, k = 10, C = 50, {share:.0%} labelled", name, times, sweeps=found["nmlsdr"].n_iter, rtol=rtol)
+    ]
+    if share < 0.1:
+        rows += amg(W, Y, alpha, labeled)
+    return rows
+
+
+def amg(W, Y, alpha, labeled):
+    """Smoothed aggregation on the same system: four labels are enough to see the ratio."""
+    try:
+        import pyamg
+    except ImportError:
+        return []
+    few = np.ascontiguousarray(Y[:, :4])
+    matrix, right, _ = symmetric_system(W, few, alpha)
+    matrix = sparse.csr_matrix(matrix)
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    began = time.perf_counter()
+    levels = pyamg.smoothed_aggregation_solver(matrix, max_coarse=500)
+    setup = time.perf_counter() - began
+    M = levels.aspreconditioner()
+    sweeps = []
+
+    def solve(rtol, count):
+        sweeps.clear()
+        return np.column_stack(
+            [linalg.cg(matrix, right[:, c], rtol=rtol, M=M, callback=sweeps.append)[0] for c in range(count)]
+        )
+
+    rtol = loosest(solve, W, few, alpha)
+    times = alternate(
+        {
+            "nmlsdr": lambda: propagate(W, few, alpha, labeled=labeled, tol=TOL, n_jobs=N_THREADS),
+            "cg with pyamg smoothed aggregation": lambda: solve(rtol, 4),
+        },
+        rounds=2, warmup=0,
+    )  # fmt: skip
+    work = f"4 labels of it (set-up of {setup:.2f} s not counted, complexity {levels.operator_complexity():.1f})"
+    return [row(work, "cg with pyamg smoothed aggregation", times, sweeps=len(sweeps) // 4, rtol=rtol)]
+
+
+def peers():
+    rows = []
+    toy = datasets.make_toy(random_state=0)
+    X = (toy.data - toy.data.mean(axis=0)) / toy.data.std(axis=0)
+    y = datasets.mask_labels(datasets.flip_labels(toy.target, 0.1, random_state=1), 0.5, random_state=2)
+    labeled = y[:, 0] != -1
+    Y, alpha = np.where(labeled[:, None], y, 0.0), np.where(labeled, ALPHA_L, ALPHA_U)
+    W = neighbor_graph(X, 10, n_jobs=N_THREADS)
+
+    def lu():
+        matrix = sparse.csc_array(sparse.identity(len(Y)) - sparse.diags(alpha) @ transition_matrix(W))
+        return linalg.splu(matrix).solve((1 - alpha)[:, None] * Y)
+
+    with threads(N_THREADS):
+        ours = lambda: propagate(W, Y, alpha, labeled=labeled, tol=TOL, n_jobs=N_THREADS)  # noqa: E731
+        times = alternate({"nmlsdr": ours, "scipy splu(I - A T).solve": lu}, rounds=2)
+        result = ours()
+        times["nmlsdr"] += alternate({"nmlsdr": ours}, rounds=10)["nmlsdr"]
+        assert np.abs(lu() - result.F).max() <= result.error_bound
+    rows.append(row("Toy, n = 6000, C = 4", "scipy splu(I - A T).solve", times, sweeps=result.n_iter))
+    rows.append(label_spreading())
+    return rows
+
+
+def label_spreading():
+    from sklearn.semi_supervised import LabelSpreading
+
+    n, C = 10_000, 14
+    X = mixture(n)
+    rng = np.random.default_rng(3)
+    Y = (X @ rng.standard_normal((20, C)) > 0).astype(int)
+    y = np.where(rng.random((n, 1)) < 0.3, Y, -1)
+
+    def spreading():
+        return [
+            LabelSpreading(kernel="knn", n_neighbors=10, alpha=0.6, n_jobs=N_THREADS).fit(X, y[:, c]) for c in range(C)
+        ]
+
+    model = MultiLabelPropagation(n_jobs=N_THREADS)
+    name = "scikit-learn LabelSpreading(kernel='knn') once per label, with its searches"
+    with threads(N_THREADS):
+        times = alternate({"nmlsdr": lambda: model.fit(X, y), name: spreading}, rounds=3)
+    assert model.residual_ <= TOL
+    return row("n = 10 000, C = 14, estimators with the search", name, times, sweeps=model.n_iter_)
+
+
+def sweep():
+    rows = []
+    for n, C in ((50_000, 50), (50_000, 16), (200_000, 16)):
+        W, Y, alpha, labeled = problem(n, C, 0.3)
+        system = _solvers.System(check_graph(W), Y, alpha, labeled, N_THREADS)
+        F, room = system.first_iterate(None), _solvers._Room()
+        batches = [np.arange(c, min(c + 16, C), dtype=np.intp) for c in range(0, C, 16)]
+
+        def passes(batch):
+            return lambda: batch.sweeps(0.0, 8)
+
+        seconds = 0.0
+        copy = []
+        for columns in batches:
+            batch = _solvers._Batch(system, F, columns, room)
+            copy.append(copy_gbytes(n_threads=N_THREADS, rounds=3))
+            seconds += min(alternate({"sweep": passes(batch)}, rounds=8)["sweep"]) / 8
+        bandwidth = max(copy) * 1e9
+        double, single = 12 * W.nnz + 40 * n * C, 4 * W.nnz * len(batches) + 40 * n * C
+        rows.append(
+            {
+                "work": f"n = {n}, C = {C}, {W.nnz / n:.1f} neighbours", "milliseconds": 1e3 * seconds,
+                "stream": 1e3 * double / bandwidth, "ratio": seconds * bandwidth / double,
+                "moved": single / 1e6, "ratio_moved": seconds * bandwidth / single,
+                "gather": 4 * C * W.nnz / 1e6, "copy": bandwidth / 1e9,
+            }
+        )  # fmt: skip
+        print(rows[-1], flush=True)
+    columns = [("work", "work", "s"), ("milliseconds", "sweep, ms", ".2f"), ("copy", "copy, GB/s", ".1f"),
+               ("stream", "12 nnz + 40 n C streamed, ms", ".2f"), ("ratio", "ratio", ".2f x"),
+               ("moved", "bytes it streams, MB", ".0f"), ("ratio_moved", "ratio to those", ".2f x"),
+               ("gather", "gather beside it, MB", ".0f")]  # fmt: skip
+    return columns, rows
+
+
+def iterations():
+    rows = []
+    for n in (1_000, 4_000, 16_000, 64_000):
+        for share in (0.01, 0.1, 0.3, 1.0):
+            W, Y, alpha, labeled = problem(n, 8, share)
+            system = _solvers.System(check_graph(W), Y, alpha, labeled, N_THREADS)
+            top = linalg.eigsh(_symmetric_operator(system), k=1, which="LA", return_eigenvectors=False, tol=1e-6)[0]
+            plain = propagate(W, Y, alpha, labeled=labeled, tol=TOL, solver="fixed_point") if n <= 16_000 else None
+            rows.append(
+                {
+                    "n": n, "share": 100 * share, "radius": top, "condition": (1 + top) / (1 - top),
+                    "cg": propagate(W, Y, alpha, labeled=labeled, tol=TOL).n_iter,
+                    "cg12": propagate(W, Y, alpha, labeled=labeled, tol=1e-12).n_iter,
+                    "fixed_point": None if plain is None else plain.n_iter,
+                }
+            )  # fmt: skip
+            print(rows[-1], flush=True)
+    columns = [("n", "n", "d"), ("share", "labelled", ".0f %"), ("radius", "largest eigenvalue of A T", ".5f"),
+               ("condition", "condition number at most", ".0f"), ("cg", "cg, 1e-8", "d"), ("cg12", "cg, 1e-12", "d"),
+               ("fixed_point", "eq. (4), 1e-8", "d")]  # fmt: skip
+    return columns, rows
+
+
+def _symmetric_operator(system):
+    """A^1/2 D~^-1/2 W~ D~^-1/2 A^1/2, which has the eigenvalues of A T (binary graph)."""
+    scale = sparse.diags(np.sqrt(system.k.astype(np.float64)))
+    return scale @ system.W @ scale
+
+
+def flips():
+    home = Path(os.environ.get("NMLSDR_SHARED", Path(__file__).resolve().parent.parent.parent / "shared")) / "data"
+    rows = []
+    for name in ("toy", "emotions", "scene", "yeast"):
+        bunch = datasets.make_toy(random_state=0) if name == "toy" else datasets.paper_split(name, home)
+        X = np.asarray(bunch.data.toarray() if sparse.issparse(bunch.data) else bunch.data, dtype=float)
+        X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
+        truth = np.asarray(bunch.target)
+        for alpha in (0.6, 0.9):
+            results = []
+            for seed in range(5):
+                given = datasets.flip_labels(truth, 0.1, random_state=seed)
+                wrong = (given != truth).ravel()
+                model = MultiLabelPropagation(alpha_labeled=alpha, n_jobs=N_THREADS).fit(X, given)
+                found, scores = model.label_flips_.ravel(), model.flip_scores_.ravel()
+                order = np.argsort(-scores, kind="stable")
+                hits = wrong[order]
+                area = float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
+                results.append((found[wrong].mean(), wrong[found].mean(), area, hits[: wrong.sum()].mean()))
+            mean = np.mean(results, axis=0)
+            rows.append({"data": name, "alpha": alpha, "wrong": int(wrong.sum()), "recall": mean[0],
+                         "precision": mean[1], "area": mean[2], "first": mean[3],
+                         "spread": float(np.std(results, axis=0)[2])})  # fmt: skip
+            print(rows[-1], flush=True)
+    columns = [("data", "training rows of", "s"), ("alpha", "alpha_labeled", ".1f"), ("wrong", "flipped", "d"),
+               ("precision", "precision of label_flips_", ".3f"), ("recall", "recall", ".3f"),
+               ("area", "area under precision-recall of flip_scores_", ".3f"), ("spread", "its s.d.", ".3f"),
+               ("first", "precision of the first (flipped)", ".3f")]  # fmt: skip
+    return columns, rows
+
+
+LARGE_SETUP = """
+import sys, time
+sys.path.insert(0, {here!r})
+import numpy as np
+from scipy import sparse
+from nmlsdr.propagation import propagate
+n, k, C = {n}, 10, 20
+rng = np.random.default_rng(0)
+near = (np.arange(n)[:, None] + rng.integers(1, n, (n, k // 2))) % n   # a random regular-like graph: no locality at all
+W = sparse.csr_array((np.ones(n * (k // 2), np.float64), (np.repeat(np.arange(n), k // 2), near.ravel())), shape=(n, n))
+W = sparse.csr_array(W + W.T); W.data[:] = 1; W.sort_indices()
+labeled = rng.random(n) < 0.3
+Y = ((rng.random((n, C)) < 0.2) & labeled[:, None]).astype(float)
+alpha = np.where(labeled, 0.6, 0.999)
+propagate(W[:100, :100] + W[:100, :100].T, Y[:100], 0.5, labeled=np.ones(100, bool))
+"""
+LARGE_RUN = """
+began = time.perf_counter()
+result = propagate(W, Y, alpha, labeled=labeled, n_jobs=2)
+print("INFO", time.perf_counter() - began, result.n_iter, result.residual, W.nnz, file=sys.stderr)
+open({out!r}, "w").write(" ".join(map(str, (time.perf_counter() - began, result.n_iter, result.residual, W.nnz))))
+"""
+
+
+def large():
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        out = str(Path(folder) / "out")
+        n = 1_000_000
+        memory = peak_memory(
+            LARGE_SETUP.replace("{n}", str(n)).replace("{here!r}", repr(str(Path(__file__).parent))),
+            LARGE_RUN.replace("{out!r}", repr(out)),
+        )
+        seconds, sweeps, left, nnz = Path(out).read_text().split()
+    rows = [{"work": f"n = 1 000 000, k = 10, C = 20, nnz = {nnz}", "seconds": float(seconds), "sweeps": int(sweeps),
+             "residual": float(left), "peak": memory["peak"] / 2**30, "over": memory["over"] / 2**30}]  # fmt: skip
+    print(rows)
+    columns = [("work", "work", "s"), ("seconds", "seconds", ".1f"), ("sweeps", "sweeps", "d"),
+               ("residual", "residual", ".1e"), ("peak", "peak memory, GiB", ".2f"),
+               ("over", "of it beyond W and Y, GiB", ".2f")]  # fmt: skip
+    return columns, rows
+
+
+PARTS = {
+    "speed-30": ("Propagation against scipy, 30 % labelled", lambda: (SPEED, speed(0.3, 6))),
+    "speed-1": ("Propagation against scipy and pyamg, 1 % labelled", lambda: (SPEED, speed(0.01, 3))),
+    "peers": ("Propagation against LU and LabelSpreading", lambda: (SPEED, peers())),
+    "sweep": ("A sweep against memory bandwidth", sweep),
+    "iterations": ("Iterations against n and the labelled fraction", iterations),
+    "flips": ("Finding flipped labels: 10 % of all entries flipped, all rows labelled, 5 seeds", flips),
+    "large": ("One large problem on two cores", large),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", choices=PARTS)
+    part = parser.parse_args().part
+    title, measure = PARTS[part]
+    columns, rows = measure()
+    command = f"python bench/bench_propagation.py {part}"
+    save_table(f"propagation-{part}", title=title, command=command, columns=columns, rows=rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -144,7 +144,7 @@ def propagate(
             UserWarning,
             stacklevel=2,
         )
-    if residual > tol:
+    if not residual <= tol:
         _warn_not_converged(chosen, n_iter, residual, tol)
     error_bound = residual / (1 - trust.max()) if n else 0.0
     return Propagation(F, n_iter, residual, float(error_bound), n_unreached, chosen)

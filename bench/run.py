@@ -50,7 +50,7 @@ def store_suite(records: Sequence[dict[str, Any]], *, command: str) -> None:
     limits = {row["threads"]: row["limits"] for row in rows if "limits" in row}
     for row in rows:
         row.pop("limits", None)
-    notes = "Median of the better half of the rounds; memory is the peak beyond the input in a fresh process."
+    notes = "Median of the better half of the rounds; memory is the peak beyond the input, in a process of its own."
     for n_threads, found in sorted(limits.items()):
         notes += (f" Limits of this run on {n_threads} thread(s): sgemm {found['sgemm_gflops']:.0f} GFLOP/s, dgemm "
                   f"{found['dgemm_gflops']:.0f} GFLOP/s, copy {found['copy_gbytes']:.1f} GB/s.")  # fmt: skip

@@ -38,12 +38,12 @@ def ring(n, k):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_dense_neighbours(rng, dtype):
     X = rng.standard_normal((400, 60)).astype(dtype)
-    assert speedup(lambda: kneighbors(X, 10, n_jobs=1), lambda: _reference.kneighbors(X, 10)) > 1.8
+    assert speedup(lambda: kneighbors(X, 10, n_jobs=1), lambda: _reference.kneighbors(X, 10)) > 6
 
 
 def test_sparse_neighbours(rng):
     X = sparse.csr_array(np.where(rng.random((400, 300)) < 0.05, 1.0, 0.0) * rng.standard_normal((400, 300)))
-    assert speedup(lambda: kneighbors(X, 10, n_jobs=1), lambda: _reference.kneighbors(X, 10)) > 1.3
+    assert speedup(lambda: kneighbors(X, 10, n_jobs=1), lambda: _reference.kneighbors(X, 10)) > 8
 
 
 def test_queries(rng):
@@ -51,7 +51,7 @@ def test_queries(rng):
     ours = speedup(
         lambda: kneighbors(X, 10, queries=queries, n_jobs=1), lambda: _reference.kneighbors(X, 10, queries=queries)
     )
-    assert ours > 2.4
+    assert ours > 4
 
 
 def test_transition_matrix():
@@ -63,7 +63,7 @@ def test_propagation(rng):
     W, Y = ring(600, 5), (rng.random((600, 10)) < 0.2).astype(float)
     dense = W.toarray()
     ours = speedup(lambda: propagate(W, Y, 0.6, n_jobs=1), lambda: _reference.propagate(dense, Y, 0.6), rounds=3)
-    assert ours > 10
+    assert ours > 12
 
 
 def test_mlknn(rng):
@@ -86,4 +86,4 @@ def test_measures_have_no_loop_over_rows(rng):
         lambda: metrics.ranking_loss_rows(Y, scores),
         lambda: [np.argsort(-scores[i], kind="stable")[Y[i]] for i in range(len(Y))], rounds=3,
     )  # fmt: skip
-    assert ours > 2  # the loop only sorts
+    assert ours > 1.2  # the loop only sorts

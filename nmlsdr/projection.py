@@ -146,7 +146,8 @@ def leading_by_lanczos(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Leading left singular vectors and values of a matrix Z given by V -> Z'V and V -> Z V.
 
-    None when Lanczos iterations on Z Z' (``size`` x ``size``, never formed) do not converge.
+    None when Lanczos iterations on Z Z' (``size`` x ``size``, never formed) cannot answer: they do not converge,
+    or a singular value is below 1e-7 of the largest, where Z Z' holds little but rounding.
     """
     operator = LinearOperator((size, size), matvec=lambda v: left(right(v)), dtype=np.float64)
     start = np.random.RandomState(0).uniform(-1.0, 1.0, size)  # fixed: the same answer every time
@@ -154,7 +155,8 @@ def leading_by_lanczos(
         _, V = eigsh(operator, k=wanted, which="LA", v0=start)
     except ArpackError:  # no convergence, or nothing to iterate on: the dense way always answers
         return None
-    return refine(V, right(V))
+    U, s = refine(V, right(V))
+    return (U, s) if s[-1] > 1e-7 * s[0] else None
 
 
 def refine(V: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ solved, and the directions are rotated back.  This is exact for r > 0; for r = 0
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from .projection import (
 __all__ = ["cca", "mddm_features", "mvmd", "weighted_lda"]
 
 _EPS = np.finfo(np.float64).eps
-_DENSE_FEATURES = 2000  # up to here a D x D matrix is small beside everything else
+_DIRECT = 2000  # up to here the eigenvectors of a matrix of the size of min(D, l) are found directly
 
 
 def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) -> Directions:
@@ -214,8 +215,8 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
         wanted = min(Y.shape[1], bound)
     share, weight = np.sqrt(1.0 - beta), 2.0 * np.sqrt(beta)
     with single_threaded_blas():
-        mean = column_means(X)
-        M = weight * cross_moment(X, centre_columns(Y), mean)
+        mean, Yc = column_means(X), centre_columns(Y)
+        M = weight * cross_moment(X, Yc, mean)
 
         def right(V: np.ndarray) -> np.ndarray:
             return np.concatenate([share * project(X, V, mean), M.T @ V])
@@ -225,12 +226,10 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
             return np.asarray(share * cross_moment(X, head - head.mean(axis=0), mean) + M @ V[X.shape[0] :])
 
         found = None
-        if X.shape[1] > min(X.shape[0], _DENSE_FEATURES) and wanted < X.shape[1]:
+        if min(X.shape) > _DIRECT and wanted < X.shape[1]:
             found = leading_by_lanczos(right, left, X.shape[1], wanted)
         if found is None:
-            S = (1.0 - beta) * _scatter(X, mean, 1.0) + M @ M.T
-            _, V = linalg.eigh(S, subset_by_index=(S.shape[0] - wanted, S.shape[0] - 1), check_finite=False)
-            found = refine(V, right(V))
+            found = refine(*_leading_directly(X, mean, Yc, beta, wanted))
         U, s = found
         total = float(np.sum(M * M) + (1.0 - beta) * _centred_square(X, mean))
     if not s[0] ** 2 > (_EPS * max(X.shape)) ** 2 * _centred_square(X, np.zeros_like(mean)):
@@ -261,17 +260,12 @@ def _solve(
 
     The columns of ``between`` and of diag(row_weights) - low low' sum to 0, unless row_weights is a number.
     """
+    if ridge == 0 and X.shape[1] > X.shape[0]:
+        raise ValueError(
+            f"The scatter of {X.shape[0]} rows with {X.shape[1]} features is singular; set a ridge above 0."
+        )
     mean = column_means(X)
-    back = None
-    if X.shape[1] > X.shape[0]:
-        if ridge == 0:
-            raise ValueError(
-                f"The scatter of {X.shape[0]} rows with {X.shape[1]} features is singular; set a ridge above 0."
-            )
-        rows, back = _rotate(X, mean)
-        centre = np.zeros(rows.shape[1])
-    else:
-        rows, centre = X, mean
+    rows, centre, back = _frame(X, mean)
     G = cross_moment(rows, between, centre)
     refuse_no_dependence(G, X, between)
     B = _scatter(rows, centre, row_weights)
@@ -280,18 +274,35 @@ def _solve(
         B -= low @ low.T
     R = _cholesky(_add_ridge(B, ridge), "scatter of the features")
     U, s = thin_svd(linalg.solve_triangular(R, G, trans="T", check_finite=False))
-    P = linalg.solve_triangular(R, U, check_finite=False)
-    if back is not None:
-        P = back(P)
+    P = back(linalg.solve_triangular(R, U, check_finite=False))
     total = float(np.sum(s * s))
     return finish(P, s, X.dtype, (X.shape[1], between.shape[1]), n_components, mean, total, bound)
 
 
-def _rotate(X: Any, mean: np.ndarray) -> tuple[np.ndarray, Any]:
-    """The centred rows in an orthonormal basis of their span, and the map of directions back."""
+def _leading_directly(
+    X: Any, mean: np.ndarray, Yc: np.ndarray, beta: float, wanted: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Leading eigenvectors V of Z Z' in `mvmd`, from the matrix itself, and Z'V."""
+    rows, centre, back = _frame(X, mean)
+    M = 2.0 * np.sqrt(beta) * cross_moment(rows, Yc, centre)
+    S = (1.0 - beta) * _scatter(rows, centre, 1.0) + M @ M.T
+    wanted = min(wanted, len(S))
+    _, V = linalg.eigh(S, subset_by_index=(len(S) - wanted, len(S) - 1), overwrite_a=True, check_finite=False)
+    image = np.concatenate([np.sqrt(1.0 - beta) * project(rows, V, centre), M.T @ V])
+    V, R = linalg.qr(back(V), mode="economic")  # rotating back sparse rows leaves P'P = I to 1e-9 only
+    return V * np.sign(R.diagonal()), image
+
+
+def _frame(X: Any, mean: np.ndarray) -> tuple[Any, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    """Rows and their mean to work with, and the map of directions back to the features of X.
+
+    With more features than rows: the centred rows in an orthonormal basis of their span.
+    """
+    if X.shape[1] <= X.shape[0]:
+        return X, mean, lambda P: P
     if not sparse.issparse(X):
         Q, R = linalg.qr((X - mean).T, mode="economic", overwrite_a=True, check_finite=False)
-        return R.T, lambda P: Q @ P
+        return R.T, np.zeros(len(R)), lambda P: np.asarray(Q @ P)
     # Sparse rows are never centred: Xc Xc' = X X' - (Xm)1' - 1(Xm)' + m'm.
     K = (X @ X.T).astype(np.float64).toarray()
     Xm = np.asarray(X @ mean)
@@ -304,14 +315,16 @@ def _rotate(X: Any, mean: np.ndarray) -> tuple[np.ndarray, Any]:
         V = vectors @ (P / sigma[:, None])
         return cross_moment(X, V - V.mean(axis=0), mean)
 
-    return vectors * sigma, back
+    return vectors * sigma, np.zeros(len(sigma)), back
 
 
 def _scatter(X: Any, mean: np.ndarray, row_weights: np.ndarray | float) -> np.ndarray:
     """Xc' diag(row_weights) Xc, by blocks of rows."""
     weights = np.broadcast_to(np.asarray(row_weights, dtype=np.float64), (X.shape[0],))
     if sparse.issparse(X):
-        S = np.asarray((X.T @ (sparse.diags_array(weights) @ X)).toarray(), dtype=np.float64)
+        weighted = X.astype(np.float64)
+        weighted.data *= np.repeat(weights, np.diff(X.indptr))
+        S = np.asarray((X.T @ weighted).toarray(), dtype=np.float64)
         moment = np.asarray(X.T @ weights)
         S -= np.outer(moment, mean)
         S += np.outer(mean, weights.sum() * mean - moment)

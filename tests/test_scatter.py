@@ -81,7 +81,7 @@ def test_blocks_and_size_gates_do_not_matter(rng, method, monkeypatch):
         X, Y = draw_binary(rng, *shape)
         whole = pair(solve(X, Y))
         monkeypatch.setattr(projection, "_BLOCK_VALUES", 5 * X.shape[1])
-        monkeypatch.setattr(scatter, "_DENSE_FEATURES", 4)
+        monkeypatch.setattr(scatter, "_DIRECT", 4)
         assert_same_directions(pair(solve(X, Y)), whole, 1e-8)
         monkeypatch.undo()
 
@@ -90,7 +90,7 @@ def test_no_feature_by_feature_matrix_with_fewer_rows(rng):
     """20 000 features: the D x D matrix alone would be 3.2 GB."""
     import tracemalloc
 
-    X = sparse.random_array((40, 20_000), density=0.002, format="csr", rng=rng)
+    X = sparse.random(40, 20_000, density=0.002, format="csr", random_state=0)
     Y = (rng.random((40, 3)) < 0.5).astype(float)
     for solve, _ in METHODS.values():
         tracemalloc.start()

@@ -20,6 +20,7 @@ __all__ = ["correlation_weights", "dependence_weights", "entropy_weights", "fuzz
 
 _LARGEST_FUZZY_STEPS = 100
 _AT_CENTRE = 1e-290  # below this the inverse of a squared distance, or a sum of such, would overflow
+_CANCELLED = 1e-3  # |x|^2 + |c|^2 - 2x'c below this share of |x|^2 + |c|^2 has lost three digits
 _FUZZY_STOP = 0.01  # movement of all centres (Frobenius)
 
 
@@ -94,7 +95,7 @@ def fuzzy_weights(X: Any, Y: Any) -> np.ndarray:
         W = entropy_weights(Y)
         centres = cross_moment(X, W, mean, centred=False).T / len(Y)
         for _ in range(_LARGEST_FUZZY_STEPS):
-            W = _membership(_centre_distances(X, mean, centres), Y)
+            W = _membership(_centre_distances(X, mean, centres, Y > 0), Y)
             squares = W * W
             total = squares.sum(axis=0)
             moment = cross_moment(X, squares, mean, centred=False).T
@@ -237,21 +238,19 @@ def _orders(order: Any, random_state: Any, n_rows: int) -> Any:
     return lambda: generator.permutation(n_rows)
 
 
-def _centre_distances(X: Any, mean: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Squared distances (l, C) of the centred rows to the centres."""
-    if not sparse.issparse(X):
-        squared = np.empty((X.shape[0], len(centres)))
+def _centre_distances(X: Any, mean: np.ndarray, centres: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Squared distances (l, C) of the centred rows to the centres; to full accuracy where ``wanted``."""
+    if sparse.issparse(X):
+        norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        norms += mean @ mean - 2.0 * np.asarray(X @ mean)
+    else:
+        norms = np.empty(X.shape[0])
         for rows in row_blocks(X):
             block = X[rows] - mean
-            for k, centre in enumerate(centres):
-                difference = block - centre
-                squared[rows, k] = np.einsum("ij,ij->i", difference, difference)
-        return squared
-    shifted = centres + mean
-    norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    scale = norms[:, None] + np.sum(shifted**2, axis=1)
-    squared = np.asarray(scale - 2.0 * project(X, shifted.T, np.zeros_like(mean)))
-    for i, k in np.argwhere(squared < 1e-6 * scale):  # cancelled: take the difference itself
+            norms[rows] = np.einsum("ij,ij->i", block, block)
+    scale = norms[:, None] + np.sum(centres**2, axis=1)
+    squared: np.ndarray = scale - 2.0 * project(X, centres.T, mean)
+    for i, k in np.argwhere((squared < _CANCELLED * scale) & wanted):  # take the difference itself
         squared[i, k] = np.sum((centred_row(X, i, mean) - centres[k]) ** 2)
     return squared
 

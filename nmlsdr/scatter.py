@@ -27,6 +27,7 @@ from .projection import (
     column_means,
     cross_moment,
     finish,
+    frobenius_norm,
     leading_by_lanczos,
     project,
     refine,
@@ -81,7 +82,7 @@ def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) 
         Yc = centre_columns(Y)
         R = _cholesky(_add_ridge(Yc.T @ Yc, 0.25 * ridge), "label scatter Yc'Yc")
         between = linalg.solve_triangular(R, Yc.T, trans="T").T  # G G' = Xc'Yc (R'R)^-1 Yc'Xc
-        return _solve(X, between, 1.0, None, ridge, n_components, bound)
+        return _solve(X, between, 1.0, ridge, n_components, bound)
 
 
 def mddm_features(X: Any, Y: Any, n_components: int | None = None, *, mu: float = 0.5) -> Directions:
@@ -121,7 +122,7 @@ def mddm_features(X: Any, Y: Any, n_components: int | None = None, *, mu: float 
     bound = min(Y.shape[1], X.shape[1], X.shape[0] - 1)
     check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
     with single_threaded_blas():
-        return _solve(X, centre_columns(Y), mu, None, 1.0 - mu, n_components, bound)
+        return _solve(X, centre_columns(Y), mu, 1.0 - mu, n_components, bound)
 
 
 def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: float = 0.1) -> Directions:
@@ -171,8 +172,7 @@ def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: floa
             raise ValueError("No row carries a label: all weights are 0; give at least two labels to some rows.")
         scaled = W * np.divide(1.0, np.sqrt(n), out=np.zeros_like(n), where=n > 0)
         q = np.sqrt(n / n.sum())
-        between = scaled - np.outer(scaled @ q, q)
-        return _solve(X, between, W.sum(axis=1), scaled, ridge, n_components, bound)
+        return _solve(X, scaled, W.sum(axis=1), ridge, n_components, bound, within=q)
 
 
 def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) -> Directions:
@@ -229,10 +229,10 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
         if min(X.shape) > _DIRECT and wanted < X.shape[1]:
             found = leading_by_lanczos(right, left, X.shape[1], wanted)
         if found is None:
-            found = refine(*_leading_directly(X, mean, Yc, beta, wanted))
+            found = _leading_directly(X, mean, Yc, beta, wanted)
         U, s = found
         total = float(np.sum(M * M) + (1.0 - beta) * _centred_square(X, mean))
-    if not s[0] ** 2 > (_EPS * max(X.shape)) ** 2 * _centred_square(X, np.zeros_like(mean)):
+    if not s[0] ** 2 > (_EPS * max(X.shape)) ** 2 * frobenius_norm(X) ** 2:
         raise ValueError(f"Every feature is constant on the {X.shape[0]} rows; there is no direction to find.")
     return finish(U, s, X.dtype, (X.shape[1], X.shape[0] + Y.shape[1]), n_components, mean, total, wanted)
 
@@ -249,16 +249,18 @@ def _check_pair(
 
 def _solve(
     X: Any,
-    between: np.ndarray,
+    F: np.ndarray,
     row_weights: np.ndarray | float,
-    within_low: np.ndarray | None,
     ridge: float,
     n_components: int | None,
     bound: int,
+    *,
+    within: np.ndarray | None = None,
 ) -> Directions:
-    """G G' p = lambda B p for G = Xc' between and B = Xc'(diag(row_weights) - low low')Xc + ridge I.
+    """G G' p = lambda B p with H = Xc'F.
 
-    The columns of ``between`` and of diag(row_weights) - low low' sum to 0, unless row_weights is a number.
+    G = H and B = Xc' diag(row_weights) Xc + ridge I; the columns of F sum to 0.  With ``within`` = q, a unit
+    vector: G = H (I - q q'), and H H' is taken from B.
     """
     if ridge == 0 and X.shape[1] > X.shape[0]:
         raise ValueError(
@@ -266,31 +268,36 @@ def _solve(
         )
     mean = column_means(X)
     rows, centre, back = _frame(X, mean)
-    G = cross_moment(rows, between, centre)
-    refuse_no_dependence(G, X, between)
-    B = _scatter(rows, centre, row_weights)
-    if within_low is not None:
-        low = cross_moment(rows, within_low, centre, centred=False)
-        B -= low @ low.T
+    G, B = _moments(rows, centre, F, row_weights)
+    if within is not None:
+        B -= G @ G.T
+        G -= np.outer(G @ within, within)
+    refuse_no_dependence(G, X, F)
     R = _cholesky(_add_ridge(B, ridge), "scatter of the features")
     U, s = thin_svd(linalg.solve_triangular(R, G, trans="T", check_finite=False))
     P = back(linalg.solve_triangular(R, U, check_finite=False))
     total = float(np.sum(s * s))
-    return finish(P, s, X.dtype, (X.shape[1], between.shape[1]), n_components, mean, total, bound)
+    return finish(P, s, X.dtype, (X.shape[1], F.shape[1]), n_components, mean, total, bound)
 
 
 def _leading_directly(
     X: Any, mean: np.ndarray, Yc: np.ndarray, beta: float, wanted: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Leading eigenvectors V of Z Z' in `mvmd`, from the matrix itself, and Z'V."""
+    """Leading left singular vectors and values of Z in `mvmd`, from the matrix Z Z' itself."""
     rows, centre, back = _frame(X, mean)
-    M = 2.0 * np.sqrt(beta) * cross_moment(rows, Yc, centre)
-    S = (1.0 - beta) * _scatter(rows, centre, 1.0) + M @ M.T
+    M, S = _moments(rows, centre, 2.0 * np.sqrt(beta) * Yc, 1.0 - beta)
+    S += M @ M.T
     wanted = min(wanted, len(S))
-    _, V = linalg.eigh(S, subset_by_index=(len(S) - wanted, len(S) - 1), overwrite_a=True, check_finite=False)
-    image = np.concatenate([np.sqrt(1.0 - beta) * project(rows, V, centre), M.T @ V])
-    V, R = linalg.qr(back(V), mode="economic")  # rotating back sparse rows leaves P'P = I to 1e-9 only
-    return V * np.sign(R.diagonal()), image
+    values, V = linalg.eigh(S, subset_by_index=(len(S) - wanted, len(S) - 1), overwrite_a=True, check_finite=False)
+    values, V = values[::-1], V[:, ::-1]
+    if values[-1] > 1e-6 * values[0]:
+        s = np.sqrt(values)
+    else:
+        V, s = refine(V, np.concatenate([np.sqrt(1.0 - beta) * project(rows, V, centre), M.T @ V]))
+    if rows is not X:
+        V, R = linalg.qr(back(V), mode="economic")  # rotating back sparse rows leaves P'P = I to 1e-9 only
+        V = V * np.sign(R.diagonal())
+    return V, s
 
 
 def _frame(X: Any, mean: np.ndarray) -> tuple[Any, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
@@ -318,24 +325,26 @@ def _frame(X: Any, mean: np.ndarray) -> tuple[Any, np.ndarray, Callable[[np.ndar
     return vectors * sigma, np.zeros(len(sigma)), back
 
 
-def _scatter(X: Any, mean: np.ndarray, row_weights: np.ndarray | float) -> np.ndarray:
-    """Xc' diag(row_weights) Xc, by blocks of rows."""
-    weights = np.broadcast_to(np.asarray(row_weights, dtype=np.float64), (X.shape[0],))
+def _moments(X: Any, mean: np.ndarray, F: np.ndarray, row_weights: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+    """Xc'F and Xc' diag(row_weights) Xc, in one pass over the rows."""
     if sparse.issparse(X):
+        weights = np.broadcast_to(np.asarray(row_weights, dtype=np.float64), (X.shape[0],))
         weighted = X.astype(np.float64)
         weighted.data *= np.repeat(weights, np.diff(X.indptr))
         S = np.asarray((X.T @ weighted).toarray(), dtype=np.float64)
         moment = np.asarray(X.T @ weights)
         S -= np.outer(moment, mean)
         S += np.outer(mean, weights.sum() * mean - moment)
-        return S
-    S = np.zeros((X.shape[1], X.shape[1]))
-    root = np.sqrt(weights)
+        return cross_moment(X, F, mean, centred=False), S
+    H, S = np.zeros((X.shape[1], F.shape[1])), np.zeros((X.shape[1], X.shape[1]))
+    root = np.sqrt(row_weights)
     for rows in row_blocks(X):
         block = centred_block(X, rows, mean)
-        block *= root[rows, None]
+        H += block.T @ F[rows]
+        if root.ndim:
+            block *= root[rows, None]
         S += block.T @ block  # NumPy sees A'A and does half the work
-    return S
+    return H, S if root.ndim else S * float(row_weights)
 
 
 def _centred_square(X: Any, mean: np.ndarray) -> float:

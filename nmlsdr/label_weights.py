@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._moments import centred_blocks, column_means, cross_moment, project
 from ._threads import single_threaded_blas
 from ._validation import check_count, check_row_weights, check_rows
-from .projection import column_means, cross_moment, project, row_blocks
 
 __all__ = ["correlation_weights", "dependence_weights", "entropy_weights", "fuzzy_weights"]
 
@@ -93,12 +93,12 @@ def fuzzy_weights(X: Any, Y: Any) -> np.ndarray:
     with single_threaded_blas():
         mean = column_means(X)
         W = entropy_weights(Y)
-        centres = cross_moment(X, W, mean, centred=False).T / len(Y)
+        centres = cross_moment(X, W, mean).T / len(Y)
         for _ in range(_LARGEST_FUZZY_STEPS):
             W = _membership(_centre_distances(X, mean, centres, Y > 0), Y)
             squares = W * W
             total = squares.sum(axis=0)
-            moment = cross_moment(X, squares, mean, centred=False).T
+            moment = cross_moment(X, squares, mean).T
             moved = np.divide(moment, total[:, None], out=np.zeros_like(centres), where=total[:, None] > 0)
             step = np.linalg.norm(moved - centres)
             centres = moved
@@ -169,7 +169,7 @@ def dependence_weights(
     V = entropy_weights(Y)
     with single_threaded_blas():
         mean = column_means(X)
-        A = cross_moment(X, V, mean, centred=False).T.copy()
+        A = cross_moment(X, V, mean).T.copy()
         objective = [float(np.sum(A * A))]
         for _ in range(max_iter):
             changed = False
@@ -178,7 +178,7 @@ def dependence_weights(
                 changed |= _move_row(centred_row(X, i, mean), V[i], A, labels[i])
             if not changed:
                 break
-            A = cross_moment(X, V, mean, centred=False).T.copy()
+            A = cross_moment(X, V, mean).T.copy()
             objective.append(float(np.sum(A * A)))
         else:
             _warn_not_converged(max_iter)
@@ -241,12 +241,12 @@ def _orders(order: Any, random_state: Any, n_rows: int) -> Any:
 def _centre_distances(X: Any, mean: np.ndarray, centres: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Squared distances (l, C) of the centred rows to the centres; to full accuracy where ``wanted``."""
     if sparse.issparse(X):
-        norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        wide = X.astype(np.float64)
+        norms = np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
         norms += mean @ mean - 2.0 * np.asarray(X @ mean)
     else:
         norms = np.empty(X.shape[0])
-        for rows in row_blocks(X):
-            block = X[rows] - mean
+        for rows, block in centred_blocks(X, mean):
             norms[rows] = np.einsum("ij,ij->i", block, block)
     scale = norms[:, None] + np.sum(centres**2, axis=1)
     squared: np.ndarray = scale - 2.0 * project(X, centres.T, mean)

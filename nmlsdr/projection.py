@@ -4,27 +4,25 @@ With M = (HX)' F~ (D x C), the article's X' H F~ F~' H X is M M'.  Its eigenvect
 vectors of M and its eigenvalues the squared singular values, so neither an n x n nor a D x D matrix is
 ever formed.
 
-What every method of this floor shares stands here too: block-wise moments of dense or sparse rows, the
-rule for the number of directions, and the sign rule.
+What the other projections share stands here too: the rule for the number of directions and the sign rule.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from ._moments import column_means, frobenius_norm, label_moment
 from ._threads import single_threaded_blas
 from ._validation import check_components, check_row_weights, check_rows
 
 __all__ = ["Directions", "hsic_projection"]
-
-_BLOCK_VALUES = 1 << 20  # values of X that are widened to float64 and centred at a time: 8 MiB
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def hsic_projection(
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
-        float32 stays float32; sums are taken in float64.  Sparse X is not centred: X'H F needs only HF.
+        float32 stays float32; sums are taken in float64.  Sparse X is never centred or made dense.
     F : array of shape (n_samples, n_labels)
         Labels, hard or soft.
     n_components : int or None
@@ -116,9 +114,9 @@ def hsic_directions(X: Any, F: Any, n_components: int | None = None, *, solver: 
     bound = min(F.shape[1], X.shape[1], X.shape[0] - 1)
     wanted = check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
     with single_threaded_blas():
-        mean, centred = column_means(X), centre_columns(F)
-        M = cross_moment(X, centred, mean)
-        refuse_no_dependence(M, X, centred)
+        mean = column_means(X)
+        M = label_moment(X, F, mean)
+        refuse_no_dependence(M, X, F)
         U, s = _left_singular_vectors(M, wanted, solver)
         total = float(np.sum(M * M))
     return finish(U, s, X.dtype, M.shape, n_components, mean, total)
@@ -135,7 +133,16 @@ def _left_singular_vectors(M: np.ndarray, wanted: int, solver: str) -> tuple[np.
 
 
 def _eigsh_is_faster(shape: tuple[int, int], wanted: int) -> bool:
-    return min(shape) > 500 and wanted * 20 < min(shape)
+    """Whether Lanczos iterations beat the thin SVD.
+
+    Time of "svd" over time of "eigsh" for random M of D x C, one thread (bench/bench_methods.py --part solver):
+
+        500 x 153    d = 2: 1.2    d = 10: 1.0    d = 50: .5
+        1000 x 500   d = 2: 4.5    d = 10: 4.0    d = 50: 1.7    d = 150: .5
+        1000 x 1000  d = 2: 8.4    d = 10: 5.7
+        5000 x 50    d = 2: .5     d = 10: .5
+    """
+    return min(shape) > 200 and wanted * 8 < min(shape)
 
 
 # ---------------------------------------------------------------- shared by all projections
@@ -216,65 +223,3 @@ def finish(
     signs = np.sign(U[np.argmax(np.abs(U), axis=0), np.arange(d)])
     components = np.ascontiguousarray((U * signs + 0.0).T, dtype=dtype)  # + 0.0: no -0.0 in what users print
     return Directions(components, s**2, mean, rank, total)
-
-
-def row_blocks(X: Any) -> Iterator[slice]:
-    """Slices of rows of about 8 MiB in float64."""
-    step = max(1, _BLOCK_VALUES // max(1, X.shape[1]))
-    for first in range(0, X.shape[0], step):
-        yield slice(first, min(first + step, X.shape[0]))
-
-
-def column_means(X: Any) -> np.ndarray:
-    """Means of the columns, summed in float64."""
-    total = np.zeros(X.shape[1])
-    if sparse.issparse(X):
-        total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1])
-    else:
-        for rows in row_blocks(X):
-            total += X[rows].sum(axis=0, dtype=np.float64)
-    return np.asarray(total / X.shape[0])
-
-
-def centre_columns(F: np.ndarray) -> np.ndarray:
-    """F minus its column means; a constant column becomes exactly 0, not rounding noise."""
-    centred: np.ndarray = F - F.mean(axis=0)
-    centred[:, F.min(axis=0) == F.max(axis=0)] = 0.0
-    return centred
-
-
-def centred_block(X: np.ndarray, rows: slice, mean: np.ndarray) -> np.ndarray:
-    """Dense rows in float64, minus ``mean``."""
-    return np.asarray(X[rows] - mean)  # float32 - float64 is float64
-
-
-def cross_moment(X: Any, F: np.ndarray, mean: np.ndarray, *, centred: bool = True) -> np.ndarray:
-    """(X - 1 mean')' F, for F of shape (n_samples,) or (n_samples, m).
-
-    ``centred`` says that the columns of F sum to 0: then sparse X needs no correction, which is exact
-    algebra.  Dense X is centred by blocks all the same: with a large offset X'F alone would lose digits.
-    """
-    if sparse.issparse(X):
-        M = np.asarray(X.T @ F)
-        return M if centred else M - np.multiply.outer(mean, F.sum(axis=0))
-    M = np.zeros((X.shape[1], *F.shape[1:]))
-    for rows in row_blocks(X):
-        M += centred_block(X, rows, mean).T @ F[rows]
-    return M
-
-
-def project(X: Any, V: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """(X - 1 mean') V in float64, by blocks of rows; sparse X stays sparse."""
-    if sparse.issparse(X):
-        return np.asarray(X @ V - mean @ V)
-    image = np.empty((X.shape[0], *V.shape[1:]))
-    for rows in row_blocks(X):
-        image[rows] = centred_block(X, rows, mean) @ V
-    return image
-
-
-def frobenius_norm(X: Any) -> float:
-    """|X|_F, summed in float64."""
-    if sparse.issparse(X):
-        return float(np.linalg.norm(X.data.astype(np.float64, copy=False)))
-    return float(np.sqrt(sum(np.sum(np.square(X[rows], dtype=np.float64)) for rows in row_blocks(X))))

@@ -8,7 +8,7 @@ import pytest
 from projections import assert_same_directions, draw
 from scipy import sparse
 
-from nmlsdr import _reference, projection
+from nmlsdr import _moments, _reference, projection
 from nmlsdr.projection import hsic_directions, hsic_projection
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -63,7 +63,7 @@ def test_float32_stays_float32(rng):
 def test_blocks_of_rows_do_not_matter(rng, monkeypatch):
     X, F = draw(rng, 97, 7, 4)
     whole = hsic_projection(X, F)
-    monkeypatch.setattr(projection, "_BLOCK_VALUES", 5 * 7)
+    monkeypatch.setattr(_moments, "_BLOCK_VALUES", 5 * 7)
     assert_same_directions(hsic_projection(X, F), whole, 1e-12)
 
 
@@ -197,3 +197,25 @@ def test_equals_the_oracle_on_the_small_set():
 def test_equals_the_oracle_on_emotions(shared):
     folder = shared / "oracles" / "transforms"
     check_oracle(np.load(folder / "in_emotions_full.npz"), np.load(folder / "mlfe_emotions_full_reg0.1.npz"))
+
+
+# ---------------------------------------------------------------- sums over rows
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_few_labels_are_multiplied_as_a_sparse_matrix(rng, layout, monkeypatch):
+    """The route that 0/1 labels of many classes take gives the same M as the dense product."""
+    X = 5.0 + rng.standard_normal((300, 7))
+    Y = (rng.random((300, 40)) < 0.02).astype(float)
+    Y[:, 3] = 1.0  # constant
+    assert _moments._is_thin(Y[:, 4:])
+    mean = _moments.column_means(layout(X))
+    for F in (Y, Y[:, 4:]):
+        expected = (X - X.mean(axis=0)).T @ F
+        for share in (0.0, 1.0):
+            monkeypatch.setattr(_moments, "_THIN", share)
+            np.testing.assert_allclose(_moments.label_moment(layout(X), F, mean), expected, atol=1e-10)
+            M, S = _moments.scatter_moments(layout(X), F, mean, rng.random(300))
+            np.testing.assert_allclose(M, expected, atol=1e-10)
+            assert np.allclose(S, S.T, rtol=1e-12)
+    assert not _moments.label_moment(layout(X), Y, mean)[:, 3].any()

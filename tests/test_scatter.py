@@ -7,8 +7,8 @@ import pytest
 from projections import assert_same_directions, draw, draw_binary
 from scipy import sparse
 
+from nmlsdr import _moments, label_weights, scatter
 from nmlsdr import _reference as twin
-from nmlsdr import label_weights, projection, scatter
 
 GOLDEN = Path(__file__).parent / "golden"
 SHAPES = {"tall": (60, 9, 4), "wide": (20, 50, 4), "square": (12, 12, 3), "many labels": (40, 6, 12)}
@@ -80,7 +80,7 @@ def test_blocks_and_size_gates_do_not_matter(rng, method, monkeypatch):
     for shape in SHAPES.values():
         X, Y = draw_binary(rng, *shape)
         whole = pair(solve(X, Y))
-        monkeypatch.setattr(projection, "_BLOCK_VALUES", 5 * X.shape[1])
+        monkeypatch.setattr(_moments, "_BLOCK_VALUES", 5 * X.shape[1])
         monkeypatch.setattr(scatter, "_DIRECT", 4)
         assert_same_directions(pair(solve(X, Y)), whole, 1e-8)
         monkeypatch.undo()

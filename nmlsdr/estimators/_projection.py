@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._moments import project
 from .._validation import Labels, check_labels
-from ..projection import Directions, project
+from ..projection import Directions
 from ._base import graph_of_rows, keep_propagation, propagate_labels, read_rows
 
 __all__ = ["Projection", "PropagatingProjection", "SupervisedProjection"]

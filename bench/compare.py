@@ -117,7 +117,10 @@ def build_tree(tree: Path) -> None:
 
 
 def run(command: Sequence[str], folder: Path, failure: str, env: dict[str, str] | None = None) -> str:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
+    except OSError as error:
+        raise Failure(f"{failure}: {command[0]} did not start ({error}).") from None
     if done.returncode:
         raise Failure(f"{failure}: {' '.join(command[:6])} said {(done.stderr or done.stdout).strip()[-1500:]}")
     return done.stdout

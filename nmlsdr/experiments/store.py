@@ -45,7 +45,7 @@ def encode_line(record: dict[str, Any]) -> bytes:
     --------
     >>> line = encode_line({"seed": 3})
     >>> line
-    b'{"seed":3,"checksum":"f9b0fa41ec1a4371"}\\n'
+    b'{"seed":3,"checksum":"951f6eaee8e3f672"}\\n'
     >>> decode_line(line)
     {'seed': 3}
     """

@@ -292,6 +292,7 @@ class CountedSearch(TransformerMixin, BaseEstimator):
         return self.search_.transform(X)
 
 
+@pytest.mark.filterwarnings("ignore:Persisting input arguments took:UserWarning")  # a busy machine
 def test_one_search_serves_a_whole_grid(rng, tmp_path):
     """The way to share a search: a transformer, a cached pipeline, and neighbors="precomputed"."""
     X, Y = draw(rng)

@@ -157,6 +157,8 @@ def test_after_a_column_transformer(name):
 GRID = {"n_components": [1, 2], "n_neighbors": [3, 5], "alpha_labeled": [0.3, 0.6], "ridge": [0.1, 1.0]}
 
 
+# joblib warns when a busy machine takes over a second to write the cache
+@pytest.mark.filterwarnings("ignore:Persisting input arguments took:UserWarning")
 @every_estimator
 def test_grid_search_with_a_cache(name, tmp_path):
     """A grid over the estimator's own parameters, cached, on partly labelled rows, by the seven measures."""

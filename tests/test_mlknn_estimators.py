@@ -219,6 +219,7 @@ def test_transformer_proposes_the_neighbours(Classifier, search, rng):
     assert_same_model(model, Classifier(6).fit(X, Y), queries)
     assert model.neighbors is search  # the parameter is left alone
     assert not hasattr(search, "_fit_X")
+    assert not hasattr(model.set_params(neighbors="exact").fit(X, Y), "neighbors_")
 
 
 @BOTH

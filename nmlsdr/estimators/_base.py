@@ -78,6 +78,7 @@ def neighbors_of_rows(estimator: Any, rows: Any, k: int) -> tuple[np.ndarray, np
     A transformer is cloned, fitted and kept as ``neighbors_``, so that queries need no second fit.
     """
     neighbors = estimator.neighbors
+    vars(estimator).pop("neighbors_", None)  # an earlier fit's
     if isinstance(neighbors, str) and neighbors == "exact":
         return squared_neighbors(rows, k, n_jobs=estimator.n_jobs)
     if isinstance(neighbors, str) or not hasattr(neighbors, "fit_transform") or isinstance(neighbors, type):

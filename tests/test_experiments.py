@@ -228,7 +228,7 @@ def test_agreement_counts_cells():
 
 
 def test_notes_name_what_exists():
-    for note in summary._notes():
+    for note in summary.notes()["notes"]:
         study = protocol.STUDIES[note["study"]]
         assert set(note["datasets"]) <= {*study.datasets, "*"}
         assert set(note["methods"]) <= {*study.methods, "*"}

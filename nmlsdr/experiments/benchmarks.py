@@ -12,7 +12,7 @@ from .protocol import METRICS, TEN_METHODS
 from .results import Results, article
 from .section import Section
 from .statistics import best_counts, friedman_nemenyi, signed_rank_p_value, wilcoxon_scores
-from .summary import agreement, difference_table, differences, long_csv, slug
+from .summary import agreement, difference_table, differences, long_csv, notes, slug
 from .tables import Entry, Table, number
 
 __all__ = ["benchmarks_section"]
@@ -41,7 +41,9 @@ def benchmarks_section(results: Results, *, size: str) -> Section:
         "components (C - 1 for the LDA family). The Toy set is drawn anew for each seed. Cov' is 1 - Cov / C and a "
         "row without labels counts -1, as in the printed tables. The printed values are one run."
     )
-    if size == "small":
+    if size == "full":
+        section.paragraphs += notes()["general"]["benchmarks"]
+    else:
         section.paragraphs.append("A reduced run: these numbers do not belong beside the article's.")
     section.tables += [metric_table(ten, m) for m in range(len(METRICS))]
     complete = _complete(ten)

@@ -141,9 +141,9 @@ def difference_maps(
     panels: Sequence[tuple[str, NDArray[Any]]], rows: Sequence[str], columns: Sequence[str], *, limit: float = 0.05
 ) -> Any:
     """Maps of ours minus the article's, one panel a measure; the colour ends at `limit`."""
-    width = 3
+    width = 4
     n_rows = (len(panels) + width - 1) // width
-    figure = _figure(11.0, (0.28 * len(rows) + 1.1) * n_rows)
+    figure = _figure(12.0, (0.26 * len(rows) + 1.1) * n_rows)
     shown = None
     for number, (title, values) in enumerate(panels, start=1):
         axes = figure.add_subplot(n_rows, width, number)

@@ -16,7 +16,7 @@ from .protocol import METRICS
 from .results import Results
 from .tables import Entry, Table, number
 
-__all__ = ["Difference", "agreement", "differences", "long_csv", "method_table", "slug"]
+__all__ = ["Difference", "agreement", "differences", "long_csv", "method_table", "notes", "slug"]
 
 FAR = 0.05
 
@@ -134,15 +134,16 @@ class Difference:
 
 
 @cache
-def _notes() -> list[dict[str, Any]]:
+def notes() -> dict[str, Any]:
+    """What is known about differences: ``general`` (study -> paragraphs) and ``notes`` (cells and their reasons)."""
     text = resources.files("nmlsdr.experiments").joinpath("notes.json").read_text(encoding="utf-8")
-    loaded: list[dict[str, Any]] = json.loads(text)["notes"]
+    loaded: dict[str, Any] = json.loads(text)
     return loaded
 
 
 def reason_for(study: str, dataset: str, method: str, metric: str) -> str:
     """What ``notes.json`` says about a cell; the first note that names it counts."""
-    for note in _notes():
+    for note in notes()["notes"]:
         named = (note["study"], note["datasets"], note["methods"], note["metrics"])
         if study == named[0] and all(
             value in allowed or allowed == ["*"]

@@ -13,7 +13,7 @@ from .figures import embeddings
 from .protocol import METRICS, STUDIES, draw
 from .results import Results
 from .section import Section
-from .summary import agreement, difference_table, long_csv, method_table
+from .summary import agreement, difference_table, long_csv, method_table, notes
 
 __all__ = ["toy_figure", "toy_section"]
 
@@ -39,6 +39,7 @@ def toy_section(results: Results, *, size: str, with_figure: bool = True) -> Sec
         note += " A reduced set: these numbers do not belong beside the article's."
     section.tables.append(method_table(results, "toy", "Toy set: the twelve methods of Table 1.", note))
     if size == "full":
+        section.paragraphs += notes()["general"]["toy"]
         section.claims = claims(results)
         section.tables.append(agreement(results, "toy-agreement", (0.01, LIMIT, 0.05)))
         section.tables.append(difference_table(results, "toy-differences", LIMIT))

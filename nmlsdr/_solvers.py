@@ -180,7 +180,7 @@ class _Room:
         size = np.dtype(dtype).itemsize
         flat = self._flat.get(name)
         if flat is None or len(flat) < n * width:
-            raw = np.empty(n * width + 64 // size, dtype)
+            raw: np.ndarray = np.empty(n * width + 64 // size, dtype)
             flat = self._flat[name] = raw[(-raw.ctypes.data % 64) // size :]
         return flat[: n * width].reshape(n, width)
 

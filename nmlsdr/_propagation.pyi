@@ -1,0 +1,80 @@
+import numpy as np
+from numpy.typing import NDArray
+
+_Float32 = NDArray[np.float32]
+_Float64 = NDArray[np.float64]
+_Int32 = NDArray[np.int32]
+_Int64 = NDArray[np.int64]
+_UInt8 = NDArray[np.uint8]
+
+MAX_WIDTH: int
+
+def has_avx2() -> bool: ...
+def residual(
+    indptr: _Int64,
+    indices: _Int32,
+    values: _Float64,
+    gain: _Float64,
+    h: _Float64,
+    m: _Float64,
+    B: _Float64,
+    F: _Float64,
+    take: _Int32,
+    restart: bool,
+    z: _Float32,
+    p: _Float32,
+    rho: _Float64,
+    peak: _Float64,
+    partial: _Float64,
+    block: int,
+    n_threads: int,
+    avx2: bool,
+) -> None: ...
+def flush(
+    gain: _Float64,
+    h: _Float64,
+    take: _Int32,
+    clip: bool,
+    x: _Float32,
+    F: _Float64,
+    block: int,
+    n_threads: int,
+    avx2: bool,
+) -> None: ...
+def cg_sweeps(
+    indptr: _Int64,
+    indices: _Int32,
+    values: _Float32,
+    k: _Float32,
+    m: _Float64,
+    e: _Float32,
+    x: _Float32,
+    z: _Float32,
+    p: _Float32,
+    y: _Float32,
+    rho: _Float64,
+    peak: _Float64,
+    partial: _Float64,
+    tops: _Float32,
+    tol: float,
+    block: int,
+    n_sweeps: int,
+    n_threads: int,
+    avx2: bool,
+) -> int: ...
+def fixed_point_sweep(
+    indptr: _Int64,
+    indices: _Int32,
+    values: _Float64,
+    gain: _Float64,
+    own: _Float64,
+    h: _Float64,
+    Y: _Float64,
+    F: _Float64,
+    out: _Float64,
+    tops: _Float64,
+    block: int,
+    n_threads: int,
+) -> float: ...
+def multiply(indptr: _Int64, indices: _Int32, h: _Float64, out: _Float64, n_threads: int) -> None: ...
+def reach(indptr: _Int64, indices: _Int32, values: _Float64, reached: _UInt8, queue: _Int32) -> None: ...

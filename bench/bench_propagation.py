@@ -71,7 +71,7 @@ def scipy_columns(matrix, right, M, rtol):
 def loosest(solve, W, Y, alpha):
     """The largest relative tolerance with which a peer meets TOL, tried on four labels."""
     for rtol in (1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 3e-9, 1e-9, 1e-10, 1e-11):
-        if residual(W, Y[:, :4], alpha, solve(rtol, 4)) <= TOL:
+        if residual(W, Y[:, :4], alpha, solve(rtol, 4)) <= TOL / 2:  # other labels need a little more
             return rtol
     raise RuntimeError("the peer does not meet the residual")
 

@@ -35,13 +35,13 @@ cdef extern from "_schedule.h" nogil:
         long long decided
         long long pairs
     ctypedef struct nmlsdr_search:
-        int n_threads, wide, integral
+        int n_threads, wide, integral, sparse
         double total
         nmlsdr_scratch *scratch
     int best_level "nmlsdr_best_level"()
     nmlsdr_search *search_new "nmlsdr_search_new"(
         const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, double *squared, Py_ssize_t *indices,
-        int wide, int level, double window_bytes, int n_threads)
+        int wide, int sparse, int level, double window_bytes, int n_threads)
     int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget, double window_bytes)
     void search_free "nmlsdr_search_free"(nmlsdr_search *search)
 
@@ -163,12 +163,13 @@ cdef class Search:
     rows, asked : tuple (kind, data, indices, indptr, n, d), asked None for the rows against themselves
     squared, indices : OUT (n_asked, k)
     wide : propose with double products from the start
+    sparse : 1 by postings, 0 by packed blocks, -1 by cost
     """
     cdef nmlsdr_search *search
     cdef double window_bytes
     cdef object kept
 
-    def __cinit__(self, rows, asked, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, bint wide, int level,
+    def __cinit__(self, rows, asked, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, bint wide, int sparse, int level,
                   double window_bytes, int n_threads):
         cdef nmlsdr_rows given, queries
         self.kept = (rows, asked, squared, indices)
@@ -177,7 +178,7 @@ cdef class Search:
         if asked is not None:
             describe(asked, &queries)
         self.search = search_new(&given, NULL if asked is None else &queries, squared.shape[1], &squared[0, 0],
-                                 &indices[0, 0], wide, level, window_bytes, n_threads)
+                                 &indices[0, 0], wide, sparse, level, window_bytes, n_threads)
         if self.search is NULL:
             raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
 
@@ -202,7 +203,7 @@ cdef class Search:
             pairs += self.search.scratch[t].pairs
             decided += self.search.scratch[t].decided
         return {"pairs": pairs, "decided": decided, "wide": bool(self.search.wide),
-                "integral": bool(self.search.integral), "total": self.search.total}
+                "integral": bool(self.search.integral), "sparse": bool(self.search.sparse), "total": self.search.total}
 
 
 cdef int describe(tuple given, nmlsdr_rows *rows) except -1:

@@ -26,7 +26,8 @@ static void nmlsdr_fill_window(nmlsdr_search *q, int w, ptrdiff_t chunk)
     if (q->window[w].first == first) return;
     q->window[w].first = first;
     q->window[w].count = s->blocks - first < q->chunk ? s->blocks - first : q->chunk;
-    const ptrdiff_t end = first + q->window[w].count, size = NMLSDR_BLOCK * q->d;
+    const ptrdiff_t end = first + q->window[w].count, size = q->block * q->d;
+    if (q->sparse) return;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 1)
 #endif
@@ -66,6 +67,9 @@ static int nmlsdr_run_rounds(nmlsdr_search *q, double budget)
     if (!one_window) nmlsdr_fill_window(q, 1, q->at_b);
     const ptrdiff_t count_a = q->window[0].count, count_b = q->window[q->beside].count;
     const ptrdiff_t first_a = q->window[0].first, first_b = q->window[q->beside].first;
+    void (*run)(nmlsdr_search *, ptrdiff_t, ptrdiff_t, nmlsdr_scratch *) =
+        q->sparse ? (q->wide ? nmlsdr_run_sparse_d : nmlsdr_run_sparse_f)
+                  : (q->wide ? nmlsdr_run_dense_d : nmlsdr_run_dense_f);
     ptrdiff_t rounds = count_a > count_b ? count_a : count_b;
     if (one_window)
         for (rounds = 1; rounds < count_a;) rounds *= 2;
@@ -91,9 +95,7 @@ static int nmlsdr_run_rounds(nmlsdr_search *q, double budget)
 #endif
                 for (ptrdiff_t p = from; p < to; p++) {
                     ptrdiff_t I, J;
-                    if (!nmlsdr_pair_at(r, p, one_window, count_a, count_b, &I, &J)) continue;
-                    if (q->wide) nmlsdr_run_pair_d(q, first_a + I, first_b + J, w);
-                    else nmlsdr_run_pair_f(q, first_a + I, first_b + J, w);
+                    if (nmlsdr_pair_at(r, p, one_window, count_a, count_b, &I, &J)) run(q, first_a + I, first_b + J, w);
                 }
             }
         }
@@ -133,7 +135,7 @@ static double nmlsdr_decision_cost(const nmlsdr_search *q)
 
 static double nmlsdr_product_cost(const nmlsdr_search *q, double pairs)
 {
-    return pairs * NMLSDR_BLOCK * NMLSDR_BLOCK * (0.15 + 0.022 * (double)q->d);
+    return pairs * (double)(q->block * q->block) * (0.15 + 0.022 * (double)q->d);
 }
 
 /* Float products cannot tell the candidates apart: decide what there is, go on with double products. */
@@ -168,7 +170,7 @@ static int nmlsdr_search_step(nmlsdr_search *q, double budget, double window_byt
         return 1;
     }
     const ptrdiff_t n = q->asked->rows.n;
-    const ptrdiff_t some = 1 + (ptrdiff_t)(budget * NMLSDR_BLOCK * NMLSDR_BLOCK * 0.02 / (double)q->k);
+    const ptrdiff_t some = 1 + (ptrdiff_t)(budget * (double)(q->block * q->block) * 0.02 / (double)q->k);
     const ptrdiff_t to = n - q->finish < some ? n : q->finish + some;
     nmlsdr_decide_rows(q, q->finish, to, 1);
     q->finish = to;

@@ -33,9 +33,11 @@
 #ifndef NMLSDR_RANKED
 #define NMLSDR_RANKED 32 /* up to this k each row ranks its k best bounds at every push */
 #endif
+#ifndef NMLSDR_SPARSE_BLOCK
+#define NMLSDR_SPARSE_BLOCK 1536 /* rows in a block of postings: sums of 6 kB, at least eight blocks of real data */
+#endif
+#define NMLSDR_POSTING_NS 1.0 /* one product by postings */
 #define NMLSDR_LOWEST (-0x1p126f) /* below every score */
-#define NMLSDR_96(x) NMLSDR_24(x), NMLSDR_24(x), NMLSDR_24(x), NMLSDR_24(x)
-#define NMLSDR_24(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
 
 /* How the caller holds rows. */
 enum { NMLSDR_DENSE_F32, NMLSDR_DENSE_F64, NMLSDR_CSR_F32_I32, NMLSDR_CSR_F64_I32, NMLSDR_CSR_F32_I64,
@@ -69,8 +71,8 @@ typedef struct {
 } nmlsdr_scratch;
 
 typedef struct {
-    ptrdiff_t d, k, capacity, crowded, pass;
-    int ranked, symmetric, exclude_self, integral, wide, level, lanes, n_threads, phase;
+    ptrdiff_t d, k, capacity, crowded, block, pass, terms;
+    int sparse, force_sparse, ranked, symmetric, exclude_self, integral, wide, level, lanes, n_threads, phase;
     double scale, absolute, *centre;
     nmlsdr_side side[2], *asked, *rows;
     struct { ptrdiff_t first, count; void *z; } window[2];
@@ -78,6 +80,10 @@ typedef struct {
     ptrdiff_t chunk;                  /* blocks in a window */
     ptrdiff_t at_a, at_b, round, pair, finish; /* where the search stands */
     double total;                     /* block pairs in all */
+    void *never;                      /* T, one block of thresholds that nothing passes */
+    int32_t *posting_ptr;             /* sparse rows by block and feature: (blocks, d + 2), then one per entry */
+    int32_t *posting_row;
+    void *posting_value;              /* T */
     nmlsdr_scratch *scratch;
 } nmlsdr_search;
 
@@ -288,6 +294,12 @@ static void nmlsdr_drop_products(nmlsdr_search *q)
     nmlsdr_release(q->window[0].z);
     nmlsdr_release(q->window[1].z);
     q->window[0].z = q->window[1].z = NULL;
+    nmlsdr_release(q->never);
+    free(q->posting_ptr);
+    free(q->posting_row);
+    nmlsdr_release(q->posting_value);
+    q->never = q->posting_value = NULL;
+    q->posting_ptr = q->posting_row = NULL;
     for (int t = 0; q->scratch && t < q->n_threads; t++) {
         nmlsdr_release(q->scratch[t].partial);
         free(q->scratch[t].lower);
@@ -309,7 +321,7 @@ static void nmlsdr_search_free(nmlsdr_search *q)
 
 static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
 {
-    const size_t size = q->wide ? 8 : 4, padded = (size_t)s->blocks * NMLSDR_BLOCK, n = (size_t)s->rows.n;
+    const size_t size = q->wide ? 8 : 4, padded = (size_t)(s->blocks * q->block), n = (size_t)s->rows.n;
     s->h = nmlsdr_aligned(padded * size);
     s->e = nmlsdr_aligned(padded * size);
     if (!s->h || !s->e) return -1;
@@ -334,38 +346,109 @@ static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
     return 0;
 }
 
-/* Everything whose type is that of the products: windows, bounds, thresholds, buffers, scratch. */
-static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
+static int nmlsdr_new_windows(nmlsdr_search *q, double window_bytes)
 {
     const size_t size = q->wide ? 8 : 4;
-    const double block_bytes = (double)NMLSDR_BLOCK * (double)q->d * (double)size;
+    const double block_bytes = (double)q->block * (double)q->d * (double)size;
     const ptrdiff_t blocks = q->rows->blocks;
     const int one = q->symmetric && (q->chunk ? q->chunk >= blocks : blocks * block_bytes <= window_bytes);
     if (!q->chunk) q->chunk = one ? blocks : (ptrdiff_t)(window_bytes / 2 / block_bytes) + 1;
     for (int w = 0; w < (one ? 1 : 2); w++) {
         const ptrdiff_t most = w == 0 ? q->asked->blocks : blocks;
         const ptrdiff_t count = q->chunk < most ? q->chunk : most;
-        q->window[w].first = -1;
-        q->window[w].z = nmlsdr_aligned((size_t)(count * NMLSDR_BLOCK * q->d) * size);
+        q->window[w].z = nmlsdr_aligned((size_t)(count * q->block * q->d) * size);
         if (!q->window[w].z) return -1;
+    }
+    return 0;
+}
+
+static int nmlsdr_new_postings(nmlsdr_search *q)
+{
+    const nmlsdr_rows *x = &q->rows->rows;
+    const ptrdiff_t blocks = q->rows->blocks;
+    const size_t entries = (size_t)nmlsdr_row_pointer(x, x->n) + 1;
+    q->chunk = blocks > q->asked->blocks ? blocks : q->asked->blocks;
+    q->posting_ptr = (int32_t *)calloc((size_t)(blocks * (q->d + 2)), sizeof(int32_t));
+    q->posting_row = (int32_t *)malloc(entries * sizeof(int32_t));
+    q->posting_value = nmlsdr_aligned(entries * (q->wide ? 8 : 4));
+    if (!q->posting_ptr || !q->posting_row || !q->posting_value) return -1;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 1)
+#endif
+    for (ptrdiff_t J = 0; J < blocks; J++) {
+        if (q->wide) nmlsdr_post_d(q, q->rows, J);
+        else nmlsdr_post_f(q, q->rows, J);
+    }
+    for (int s = 0; s < 2; s++) {
+        if (!q->side[s].h) continue;
+        if (q->wide) nmlsdr_measure_d(q, &q->side[s]);
+        else nmlsdr_measure_f(q, &q->side[s]);
+    }
+    return 0;
+}
+
+/* Everything whose type is that of the products: windows or postings, bounds, thresholds, buffers, scratch. */
+static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
+{
+    const size_t size = q->wide ? 8 : 4;
+    q->window[0].first = q->window[1].first = -1;
+    q->never = nmlsdr_aligned((size_t)q->block * size);
+    if (!q->never) return -1;
+    for (ptrdiff_t i = 0; i < q->block; i++) {
+        if (q->wide) ((double *)q->never)[i] = INFINITY;
+        else ((float *)q->never)[i] = INFINITY;
     }
     for (int t = 0; t < q->n_threads; t++) {
         nmlsdr_scratch *w = &q->scratch[t];
         w->lower = (double *)malloc((size_t)q->capacity * sizeof(double));
-        w->partial = nmlsdr_aligned(q->d > NMLSDR_KC ? NMLSDR_BLOCK * (NMLSDR_BLOCK + 3) * size : 64);
+        w->partial = nmlsdr_aligned((size_t)(q->sparse ? q->block : q->block * (q->block + 3)) * size);
         if (!w->lower || !w->partial) return -1;
     }
     if (nmlsdr_side_new(q, q->asked, 1)) return -1;
     if (q->rows != q->asked && nmlsdr_side_new(q, q->rows, 0)) return -1;
-    if (q->wide) nmlsdr_kernel_d(q->level, &q->lanes);
-    else nmlsdr_kernel_f(q->level, &q->lanes);
+    q->lanes = q->wide ? nmlsdr_kernel_d(q->level).lanes : nmlsdr_kernel_f(q->level).lanes;
+    return q->sparse ? nmlsdr_new_postings(q) : nmlsdr_new_windows(q, window_bytes);
+}
+
+/* Choose between postings and packed blocks by what each costs, in nanoseconds a pair of rows (measured). */
+static int nmlsdr_choose_storage(nmlsdr_search *q)
+{
+    const nmlsdr_rows *x = &q->rows->rows;
+    q->block = NMLSDR_BLOCK;
+    q->pass = (q->d + NMLSDR_KC - 1) / NMLSDR_KC; /* passes of equal length */
+    q->pass = (q->d + q->pass - 1) / q->pass;
+    q->terms = q->pass + (q->d + q->pass - 1) / q->pass;
+    if (x->kind <= NMLSDR_DENSE_F64) return 0;
+    double *held = (double *)calloc((size_t)q->d, sizeof(double)), pairs = 0, longest = 0;
+    if (!held) return -1;
+    for (ptrdiff_t p = 0; p < nmlsdr_row_pointer(x, x->n); p++) held[nmlsdr_entry_column(x, p)]++;
+    const nmlsdr_rows *y = &q->asked->rows;
+    for (ptrdiff_t i = 0; i < y->n; i++) {
+        const ptrdiff_t from = nmlsdr_row_pointer(y, i), to = nmlsdr_row_pointer(y, i + 1);
+        for (ptrdiff_t p = from; p < to; p++) pairs += held[nmlsdr_entry_column(y, p)];
+        if ((double)(to - from) > longest) longest = (double)(to - from);
+    }
+    free(held);
+    pairs /= (double)x->n * (double)y->n; /* products that are not zero, per pair of rows */
+    q->sparse = NMLSDR_POSTING_NS * pairs + 0.2 < 0.025 * (double)q->d + 0.1;
+    if (q->force_sparse >= 0) q->sparse = q->force_sparse;
+    if (!q->sparse) return 0;
+    q->terms = (ptrdiff_t)longest + 1;
+    /* sums of one block stay in the first-level cache, unless pointers would outgrow the entries */
+    const double pointers = 4.0 * (double)(q->d + 2), room = 8.0 * (double)nmlsdr_row_pointer(x, x->n) + 32e6;
+    double most = room / pointers;
+    if (most < 1) most = 1;
+    while ((double)x->n / (double)q->block > most || q->block < NMLSDR_SPARSE_BLOCK) {
+        if (q->block >= x->n && q->block >= y->n) break;
+        q->block *= 2;
+    }
     return 0;
 }
 
 /* asked == NULL: the rows against themselves, self excluded.  squared and indices (n asked, k) receive the
- * answer.  Needs 1 <= k <= rows (- 1), d >= 1, rows below 2^31.  NULL: out of memory. */
+ * answer.  wide: double products from the start; sparse: postings 1, packed blocks 0, -1 by cost.  Needs 1 <= k <= rows (- 1), d >= 1, rows below 2^31.  NULL: out of memory. */
 static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_rows *asked, ptrdiff_t k,
-                                        double *squared, ptrdiff_t *indices, int wide, int level,
+                                        double *squared, ptrdiff_t *indices, int wide, int sparse, int level,
                                         double window_bytes, int n_threads)
 {
     nmlsdr_search *q = (nmlsdr_search *)calloc(1, sizeof(nmlsdr_search));
@@ -375,17 +458,17 @@ static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_ro
     q->capacity = k + k / 2 + 32;
     q->ranked = k <= NMLSDR_RANKED;
     q->crowded = q->capacity - 8 - k / 4;
-    q->pass = (rows->d + NMLSDR_KC - 1) / NMLSDR_KC; /* passes of equal length */
-    q->pass = (rows->d + q->pass - 1) / q->pass;
     q->symmetric = q->exclude_self = asked == NULL;
     q->wide = wide;
     q->level = level;
     q->n_threads = n_threads;
+    q->force_sparse = sparse;
     q->side[0].rows = *rows;
     q->rows = &q->side[0];
     q->asked = &q->side[asked ? 1 : 0];
     if (asked) q->side[1].rows = *asked;
-    for (int s = 0; s < 2; s++) q->side[s].blocks = (q->side[s].rows.n + NMLSDR_BLOCK - 1) / NMLSDR_BLOCK;
+    if (nmlsdr_choose_storage(q)) goto fail;
+    for (int s = 0; s < 2; s++) q->side[s].blocks = (q->side[s].rows.n + q->block - 1) / q->block;
     q->asked->squared = squared;
     q->asked->indices = indices;
     for (ptrdiff_t p = 0; p < q->asked->rows.n * k; p++) {

@@ -31,7 +31,7 @@ static void NM(bounds)(const nmlsdr_search *q, double square, T *h, T *e)
         *e = 0;
         return;
     }
-    const double terms = (q->d < NMLSDR_KC ? q->d : NMLSDR_KC) + q->d / NMLSDR_KC + 16.0;
+    const double terms = (double)q->terms + 16.0;
     double share = terms * NM_EPS / (1 - terms * NM_EPS) + (double)(q->d + 64) * 0x1p-52;
     share = share * square + q->absolute;
     *h = NM(below)(square * 0.5 - share);
@@ -44,7 +44,7 @@ static void NM(pack)(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block, T 
     const ptrdiff_t d = q->d, lanes = q->lanes;
     T *h = (T *)s->h, *e = (T *)s->e;
     for (ptrdiff_t r = 0; r < NMLSDR_BLOCK; r++) {
-        const ptrdiff_t at = block * NMLSDR_BLOCK + r;
+        const ptrdiff_t at = block * q->block + r;
         T *to = z + r / lanes * lanes * d + r % lanes;
         if (at >= s->rows.n) {
             for (ptrdiff_t j = 0; j < d; j++) to[j * lanes] = 0;
@@ -138,7 +138,8 @@ static void NM(settle)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr_side
     double *heap = s->squared + row * k;
     ptrdiff_t *index = s->indices + row * k;
     if (!q->integral)
-        for (ptrdiff_t p = 0; p < n; p++) nmlsdr_prefetch_row(&other->rows, other->order ? other->order[candidate[p]] : candidate[p]);
+        for (ptrdiff_t p = 0; p < n; p++)
+            nmlsdr_prefetch_row(&other->rows, other->order ? other->order[candidate[p]] : candidate[p]);
     for (ptrdiff_t p = 0; p < n; p++) {
         const ptrdiff_t j = other->order ? other->order[candidate[p]] : candidate[p];
         if (heap[0] == 0 && j > index[0]) continue; /* k duplicates are found: only a lower index can win */
@@ -213,47 +214,110 @@ static void NM(push_row)(const NM(pair_t) *p, ptrdiff_t i, ptrdiff_t j, unsigned
 #undef NM_PAIR
 #undef NM_PUSH
 
-typedef void (*NM(kernel_t))(const NM(pair_t) *);
+typedef struct {
+    int lanes;
+    void (*pair)(const NM(pair_t) *);
+    void (*sweep)(const NM(pair_t) *, ptrdiff_t, T *);
+} NM(kernel_t);
 
-static NM(kernel_t) NM(kernel)(int level, int *lanes)
+static NM(kernel_t) NM(kernel)(int level)
 {
+    static const NM(kernel_t) table[] = {
+        {NM(lanes_portable), NM(pair_portable), NM(sweep_portable)},
 #if NMLSDR_X86
-    if (level == 2) { *lanes = NM(lanes_avx512); return NM(pair_avx512); }
-    if (level == 1) { *lanes = NM(lanes_avx2); return NM(pair_avx2); }
+        {NM(lanes_avx2), NM(pair_avx2), NM(sweep_avx2)},
+        {NM(lanes_avx512), NM(pair_avx512), NM(sweep_avx512)},
 #endif
-    *lanes = NM(lanes_portable);
-    (void)level;
-    return NM(pair_portable);
+    };
+    return table[NMLSDR_X86 ? level : 0];
 }
 
-static const T NM(never)[NMLSDR_BLOCK] = {NMLSDR_96((T)INFINITY)};
-
-/* All pairs of block I of the asked rows with block J of the rows. */
-static void NM(run_pair)(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scratch *w)
+static void NM(describe_pair)(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scratch *w, NM(pair_t) *p)
 {
-    const ptrdiff_t size = NMLSDR_BLOCK * q->d;
     nmlsdr_side *a = q->asked, *b = q->rows;
+    p->first_a = I * q->block;
+    p->first_b = J * q->block;
+    p->ha = (const T *)a->h + p->first_a;
+    p->hb = (const T *)b->h + p->first_b;
+    p->ta = (const T *)a->t + p->first_a;
+    p->tb = q->symmetric && I != J ? (const T *)b->t + p->first_b : (const T *)q->never;
+    p->partial = (T *)w->partial;
+    p->na = a->rows.n - p->first_a < q->block ? a->rows.n - p->first_a : q->block;
+    p->nb = b->rows.n - p->first_b < q->block ? b->rows.n - p->first_b : q->block;
+    p->d = q->d;
+    p->pass = q->pass;
+    p->search = q;
+    p->a = a;
+    p->b = b;
+    p->scratch = w;
+    w->pairs++;
+}
+
+/* All pairs of dense block I of the asked rows with block J of the rows. */
+static void NM(run_dense)(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scratch *w)
+{
+    const ptrdiff_t size = q->block * q->d;
     NM(pair_t) p;
-    int lanes;
-    p.first_a = I * NMLSDR_BLOCK;
-    p.first_b = J * NMLSDR_BLOCK;
+    NM(describe_pair)(q, I, J, w, &p);
     p.za = (const T *)q->window[0].z + (I - q->window[0].first) * size;
     p.zb = (const T *)q->window[q->beside].z + (J - q->window[q->beside].first) * size;
-    p.ha = (const T *)a->h + p.first_a;
-    p.hb = (const T *)b->h + p.first_b;
-    p.ta = (const T *)a->t + p.first_a;
-    p.tb = q->symmetric && I != J ? (const T *)b->t + p.first_b : NM(never);
-    p.partial = (T *)w->partial;
-    p.na = a->rows.n - p.first_a < NMLSDR_BLOCK ? a->rows.n - p.first_a : NMLSDR_BLOCK;
-    p.nb = b->rows.n - p.first_b < NMLSDR_BLOCK ? b->rows.n - p.first_b : NMLSDR_BLOCK;
-    p.d = q->d;
-    p.pass = q->pass;
-    p.search = q;
-    p.a = a;
-    p.b = b;
-    p.scratch = w;
-    NM(kernel)(q->level, &lanes)(&p);
-    w->pairs++;
+    NM(kernel)(q->level).pair(&p);
+}
+
+/* The postings of block J of sparse rows: for each feature, who holds it. */
+static void NM(post)(nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t J)
+{
+    const ptrdiff_t first = J * q->block, end = first + q->block < s->rows.n ? first + q->block : s->rows.n;
+    const ptrdiff_t base = nmlsdr_row_pointer(&s->rows, first);
+    int32_t *at = q->posting_ptr + J * (q->d + 2) + 1; /* at[f]: next free place of feature f */
+    for (ptrdiff_t p = base; p < nmlsdr_row_pointer(&s->rows, end); p++) at[nmlsdr_entry_column(&s->rows, p) + 1]++;
+    for (ptrdiff_t f = 0; f < q->d; f++) at[f + 1] += at[f];
+    for (ptrdiff_t row = first; row < end; row++)
+        for (ptrdiff_t p = nmlsdr_row_pointer(&s->rows, row); p < nmlsdr_row_pointer(&s->rows, row + 1); p++) {
+            const ptrdiff_t to = base + at[nmlsdr_entry_column(&s->rows, p)]++;
+            q->posting_row[to] = (int32_t)(row - first);
+            ((T *)q->posting_value)[to] = (T)(nmlsdr_entry_value(&s->rows, p) * q->scale);
+        }
+}
+
+/* h and e of sparse rows. */
+static void NM(measure)(const nmlsdr_search *q, nmlsdr_side *s)
+{
+    for (ptrdiff_t i = 0; i < s->blocks * q->block; i++) {
+        if (i >= s->rows.n) {
+            ((T *)s->h)[i] = (T)INFINITY;
+            ((T *)s->e)[i] = 0;
+            continue;
+        }
+        double square = 0;
+        for (ptrdiff_t p = nmlsdr_row_pointer(&s->rows, i); p < nmlsdr_row_pointer(&s->rows, i + 1); p++) {
+            const double y = (T)(nmlsdr_entry_value(&s->rows, p) * q->scale);
+            square += y * y;
+        }
+        NM(bounds)(q, square, (T *)s->h + i, (T *)s->e + i);
+    }
+}
+
+/* All pairs of sparse block I of the asked rows with block J of the rows: products by postings. */
+static void NM(run_sparse)(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scratch *w)
+{
+    NM(pair_t) p;
+    NM(describe_pair)(q, I, J, w, &p);
+    T *sums = p.partial;
+    const ptrdiff_t base = nmlsdr_row_pointer(&q->rows->rows, p.first_b);
+    const int32_t *ptr = q->posting_ptr + J * (q->d + 2), *row = q->posting_row + base;
+    const T *value = (const T *)q->posting_value + base;
+    const nmlsdr_rows *x = &q->asked->rows;
+    for (ptrdiff_t j = 0; j < q->block; j++) sums[j] = -p.hb[j];
+    for (ptrdiff_t i = 0; i < p.na; i++) {
+        const ptrdiff_t end = nmlsdr_row_pointer(x, p.first_a + i + 1);
+        for (ptrdiff_t e = nmlsdr_row_pointer(x, p.first_a + i); e < end; e++) {
+            const ptrdiff_t f = nmlsdr_entry_column(x, e);
+            const T y = (T)(nmlsdr_entry_value(x, e) * q->scale);
+            for (int32_t at = ptr[f], last = ptr[f + 1]; at < last; at++) sums[row[at]] += y * value[at];
+        }
+        NM(kernel)(q->level).sweep(&p, i, sums);
+    }
 }
 
 /* What remains of row i's buffer is decided; its heap becomes the sorted answer. */

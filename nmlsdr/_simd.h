@@ -76,7 +76,7 @@ static inline unsigned NM(mask16)(NM(v16) a, NM(v16) b)
 #define VSUB(a, b) ((a) - (b))
 #define VFMA(a, b, c) ((a) * (b) + (c))
 #include "_tile.h"
-static const int NM(lanes_portable) = G;
+enum { NM(lanes_portable) = G };
 #include "_simd_clear.h"
 
 #if NMLSDR_X86
@@ -116,7 +116,7 @@ static const int NM(lanes_portable) = G;
 #define NM_OR(a, b) _mm256_or_ps(a, b)
 #endif
 #include "_tile.h"
-static const int NM(lanes_avx2) = G;
+enum { NM(lanes_avx2) = G };
 #include "_simd_clear.h"
 
 /* ---------------------------------------------------------------- AVX-512 */
@@ -152,6 +152,6 @@ static const int NM(lanes_avx2) = G;
 #define VFMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #endif
 #include "_tile.h"
-static const int NM(lanes_avx512) = G;
+enum { NM(lanes_avx512) = G };
 #include "_simd_clear.h"
 #endif

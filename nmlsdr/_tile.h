@@ -92,3 +92,18 @@ static NM_TARGET void NM_LEVEL(pair)(const NM_PAIR *p)
 }
 
 #undef NM_ROW_OF
+
+/* The same test on one row of sparse products: sums[j] = <z_i, z_j> - h_j, set back to -h_j for the next row. */
+static NM_TARGET void NM_LEVEL(sweep)(const NM_PAIR *p, ptrdiff_t i, T *sums)
+{
+    const V h = VSET1(p->ha[i]);
+    for (ptrdiff_t j = 0; j < p->nb; j += G) {
+        const V s = VSUB(VLOAD(sums + j), h);
+        VSTORE(sums + j, VSUB(VZERO, VLOAD(p->hb + j)));
+        const unsigned passed = VMASK(VGE(s, VMIN(VSET1(p->ta[i]), VLOAD(p->tb + j))));
+        if (!passed) continue;
+        NM_ALIGNED T score[G];
+        VSTORE(score, s);
+        NM_PUSH(p, i, j, passed, score);
+    }
+}

@@ -1,100 +1,93 @@
-"""Types of the neighbour graph's kernels; buffers are C-contiguous and filled in place."""
-
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
-_Reals = NDArray[np.float32] | NDArray[np.float64]
-_Indices = NDArray[np.int32] | NDArray[np.int64]
-# kind, addresses of data, indices and indptr, number of rows, number of features
-_Rows = tuple[int, int, int, int, int, int]
 
 class Search:
-    def __new__(
-        cls,
-        rows: _Rows,
-        asked: _Rows | None,
-        squared: NDArray[np.float64],
-        indices: NDArray[np.intp],
+    def __init__(
+        self,
+        rows: tuple[int, int, int, int, int, int],
+        asked: tuple[int, int, int, int, int, int] | None,
+        squared: np.ndarray,
+        indices: np.ndarray,
         wide: bool,
+        sparse: int,
         level: int,
         window_bytes: float,
         n_threads: int,
-    ) -> Search: ...
+    ) -> None: ...
     def step(self, budget: float) -> bool: ...
     @property
     def facts(self) -> dict[str, Any]: ...
 
-def has_openmp() -> bool: ...
 def best_simd_level() -> int: ...
+def has_openmp() -> bool: ...
 def neighbors_dense(
-    queries: _Reals,
-    rows: _Reals,
+    queries: np.ndarray,
+    rows: np.ndarray,
     first: int,
     exclude_self: bool,
-    squared: NDArray[np.float64],
-    indices: NDArray[np.intp],
+    squared: np.ndarray,
+    indices: np.ndarray,
     n_threads: int,
 ) -> None: ...
 def neighbors_csr(
-    query_data: _Reals,
-    query_indices: _Indices,
-    query_indptr: _Indices,
-    row_data: _Reals,
-    row_indices: _Indices,
-    row_indptr: _Indices,
+    query_data: np.ndarray,
+    query_indices: np.ndarray,
+    query_indptr: np.ndarray,
+    row_data: np.ndarray,
+    row_indices: np.ndarray,
+    row_indptr: np.ndarray,
     first: int,
     exclude_self: bool,
-    squared: NDArray[np.float64],
-    indices: NDArray[np.intp],
+    squared: np.ndarray,
+    indices: np.ndarray,
     n_threads: int,
 ) -> None: ...
 def candidate_distances(
-    queries: _Reals,
-    rows: _Reals,
-    indptr: NDArray[np.int64],
-    candidates: NDArray[np.int64],
-    squared: NDArray[np.float64],
+    queries: np.ndarray,
+    rows: np.ndarray,
+    indptr: np.ndarray,
+    candidates: np.ndarray,
+    squared: np.ndarray,
     n_threads: int,
 ) -> None: ...
 def candidate_distances_csr(
-    query_data: _Reals,
-    query_indices: _Indices,
-    query_indptr: _Indices,
-    row_data: _Reals,
-    row_indices: _Indices,
-    row_indptr: _Indices,
+    query_data: np.ndarray,
+    query_indices: np.ndarray,
+    query_indptr: np.ndarray,
+    row_data: np.ndarray,
+    row_indices: np.ndarray,
+    row_indptr: np.ndarray,
     first: int,
-    indptr: NDArray[np.int64],
-    candidates: NDArray[np.int64],
-    squared: NDArray[np.float64],
+    indptr: np.ndarray,
+    candidates: np.ndarray,
+    squared: np.ndarray,
     n_threads: int,
 ) -> None: ...
 def count_union(
-    neighbors: NDArray[np.intp],
-    reverse_ptr: NDArray[np.intp],
-    reverse: NDArray[np.intp],
-    ordered: NDArray[np.intp],
-    counts: NDArray[np.intp],
+    neighbors: np.ndarray,
+    reverse_ptr: np.ndarray,
+    reverse: np.ndarray,
+    ordered: np.ndarray,
+    counts: np.ndarray,
     n_threads: int,
 ) -> None: ...
 def fill_union(
-    ordered: NDArray[np.intp],
-    reverse_ptr: NDArray[np.intp],
-    reverse: NDArray[np.intp],
-    indptr: _Indices,
-    indices: _Indices,
+    ordered: np.ndarray,
+    reverse_ptr: np.ndarray,
+    reverse: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
     n_threads: int,
 ) -> None: ...
-def degrees(data: NDArray[np.float64], indptr: _Indices, degree: NDArray[np.float64], n_threads: int) -> None: ...
+def degrees(data: np.ndarray, indptr: np.ndarray, degree: np.ndarray, n_threads: int) -> None: ...
 def normalize(
-    data: NDArray[np.float64],
-    indices: _Indices,
-    indptr: _Indices,
-    degree: NDArray[np.float64],
+    data: np.ndarray,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    degree: np.ndarray,
     stochastic: bool,
-    values: NDArray[np.float64],
-    row_sums: NDArray[np.float64],
+    values: np.ndarray,
+    row_sums: np.ndarray,
     n_threads: int,
 ) -> None: ...

@@ -155,6 +155,9 @@ def neighbors_csr(
             first + i, n_rows, first + i if exclude_self else -1, k, &squared[i, 0], &indices[i, 0])
 
 
+cdef double WINDOW_BYTES = 256e6  # packed rows in memory at most, unless one pair of blocks is larger
+
+
 cdef class Search:
     """An exact search in progress; the arrays it was given must live as long as it does.
 
@@ -169,8 +172,10 @@ cdef class Search:
     cdef double window_bytes
     cdef object kept
 
-    def __cinit__(self, rows, asked, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, bint wide, int sparse, int level,
-                  double window_bytes, int n_threads):
+    def __cinit__(
+        self, rows, asked, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, bint wide, int sparse, int level,
+        double window_bytes, int n_threads,
+    ):
         cdef nmlsdr_rows given, queries
         self.kept = (rows, asked, squared, indices)
         self.window_bytes = window_bytes
@@ -216,6 +221,64 @@ cdef int describe(tuple given, nmlsdr_rows *rows) except -1:
     rows.n = n
     rows.d = d
     return 0
+
+
+cdef int abi_number() noexcept nogil:
+    return ABI
+
+
+cdef int nearest(
+    int kind, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
+    double *squared, Py_ssize_t *indices, int n_threads,
+) noexcept nogil:
+    cdef nmlsdr_rows given, asked
+    cdef nmlsdr_search *search
+    cdef int more = 1
+    if n < 1 or n >= 2147483647 or q < 0 or q >= 2147483647 or d < 1 or k < 1 or n_threads < 1:
+        return -2
+    if k > n - (queries is NULL):
+        return -2
+    if queries is not NULL and q == 0:
+        return 0
+    given.kind = asked.kind = kind
+    given.n = n
+    asked.n = q
+    given.d = asked.d = d
+    given.data = rows
+    asked.data = queries
+    given.indices = given.indptr = asked.indices = asked.indptr = NULL
+    search = search_new(&given, NULL if queries is NULL else &asked, k, squared, indices, 0, -1, best_level(),
+                        WINDOW_BYTES, n_threads)
+    if search is NULL:
+        return -1
+    while more == 1:
+        more = search_step(search, 1000, WINDOW_BYTES)
+    search_free(search)
+    return more
+
+
+cdef int nearest_f32(
+    const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
+    double *squared, Py_ssize_t *indices, int n_threads) noexcept nogil:
+    return nearest(0, rows, n, NULL, 0, d, k, squared, indices, n_threads)
+
+
+cdef int nearest_f64(
+    const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
+    double *squared, Py_ssize_t *indices, int n_threads) noexcept nogil:
+    return nearest(1, rows, n, NULL, 0, d, k, squared, indices, n_threads)
+
+
+cdef int nearest_to_f32(
+    const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
+    double *squared, Py_ssize_t *indices, int n_threads) noexcept nogil:
+    return nearest(0, rows, n, queries, q, d, k, squared, indices, n_threads)
+
+
+cdef int nearest_to_f64(
+    const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
+    double *squared, Py_ssize_t *indices, int n_threads) noexcept nogil:
+    return nearest(1, rows, n, queries, q, d, k, squared, indices, n_threads)
 
 
 def best_simd_level():

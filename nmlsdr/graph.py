@@ -102,6 +102,7 @@ def _search(rows: Any, asked: Any, squared: np.ndarray, indices: np.ndarray, n_t
         squared,
         indices,
         False,
+        -1,
         _simd(),
         256e6,
         n_threads,
@@ -116,8 +117,12 @@ def _search(rows: Any, asked: Any, squared: np.ndarray, indices: np.ndarray, n_t
 
 
 def _simd() -> int:
-    level = simd_level()
-    return _graph.best_simd_level() if level is None else SIMD_LEVELS.index(level)
+    level, best = simd_level(), _graph.best_simd_level()
+    if level is None:
+        return int(best)
+    if SIMD_LEVELS.index(level) > best:
+        raise ValueError(f"NMLSDR_SIMD={level} needs a processor with {level}; unset it for the best at hand.")
+    return SIMD_LEVELS.index(level)
 
 
 def _described(rows: Any) -> tuple[int, int, int, int, int, int]:

@@ -1,0 +1,209 @@
+"""The neighbour search against a canonical scan: every strategy, around block boundaries, on data that break bounds."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from nmlsdr import _graph, _reference, graph
+
+LEVELS = list(range(_graph.best_simd_level() + 1))
+BLOCK = 96  # NMLSDR_BLOCK of _search.h
+
+MAKERS = {
+    "gauss": lambda g, r: g,
+    "integers": lambda g, r: r.integers(-3, 4, g.shape).astype(float),
+    "large integers": lambda g, r: r.integers(-3000, 3000, g.shape).astype(float),
+    "binary": lambda g, r: (r.random(g.shape) < 0.1).astype(float),
+    "all equal": lambda g, r: np.full(g.shape, 0.1),
+    "duplicates": lambda g, r: g[r.integers(0, max(1, len(g) // 7), len(g))],
+    "three rows": lambda g, r: g[r.integers(0, min(3, len(g)), len(g))],
+    "offset": lambda g, r: 1e6 + g,
+    "lost in float64": lambda g, r: 1e12 + g,
+    "tiny": lambda g, r: 1e-30 * g,
+    "huge": lambda g, r: 1e30 * g,
+    "squares underflow": lambda g, r: 1e-160 * g,
+    "denormal": lambda g, r: 1e-309 * g,
+    "largest": lambda g, r: 1e149 * g,
+    "outlier": lambda g, r: g * np.where(np.arange(len(g)) == len(g) // 2, 1e12, 1.0)[:, None],
+    "two far tight clusters": lambda g, r: 1e-3 * g + np.where(r.random((len(g), 1)) < 0.5, 1e3, -1e3),
+    "last bits": lambda g, r: np.nextafter(np.ones(g.shape), 2.0 + r.integers(-1, 2, g.shape)),
+    "last bits on an offset": lambda g, r: 1e6 + r.integers(-2, 3, g.shape) * 2.0**-30,
+    "rows of all scales": lambda g, r: g * 10.0 ** r.integers(-40, 40, (len(g), 1)),
+    "columns of all scales": lambda g, r: g * 10.0 ** r.integers(-30, 30, (1, g.shape[1])),
+    "ever closer": lambda g, r: np.cumsum(np.abs(g[:, :1]), axis=0) * np.ones((1, g.shape[1])),
+}
+
+
+def make(name, shape, seed):
+    rng = np.random.default_rng(seed)
+    return MAKERS[name](rng.standard_normal(shape), rng)
+
+
+def search(X, k, *, queries=None, wide=False, postings=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0):
+    asked = X if queries is None else queries
+    squared, indices = np.empty((asked.shape[0], k)), np.empty((asked.shape[0], k), np.intp)
+    running = _graph.Search(
+        graph._described(X), None if queries is None else graph._described(queries), squared, indices,
+        wide, postings, LEVELS[level], window_bytes, n_threads,
+    )  # fmt: skip
+    while running.step(budget):
+        pass
+    return squared, indices, running.facts
+
+
+def scan(X, k, queries=None):
+    """Every pair by the canonical distance: the kernel that test_graph.py holds against the twin."""
+    asked = X if queries is None else queries
+    squared, indices = np.empty((asked.shape[0], k)), np.empty((asked.shape[0], k), np.intp)
+    graph._scan(X, asked, queries is None, squared, indices, 2)
+    return squared, indices
+
+
+def assert_same(found, expected):
+    np.testing.assert_array_equal(found[1], expected[1])
+    np.testing.assert_array_equal(found[0], expected[0])
+    assert not np.signbit(found[0]).any()  # the canonical distance of duplicates is +0
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_every_strategy_finds_the_same_bits(name):
+    X = make(name, (2 * BLOCK + 7, 11), 3)
+    expected = scan(X, 9)
+    for level in LEVELS:
+        for options in ({}, {"wide": True}, {"window_bytes": 1.0}, {"n_threads": 3, "budget": 1.0}):
+            assert_same(search(X, 9, level=level, **options), expected)
+        if np.count_nonzero(X):
+            for postings in (0, 1):
+                assert_same(search(sparse.csr_array(X), 9, postings=postings, level=level), expected)
+    assert_same(search(X, 9, queries=X[5:50] * 1.5), scan(X, 9, X[5:50] * 1.5))
+    assert_same(search(X, len(X) - 1), scan(X, len(X) - 1))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    name=st.sampled_from(sorted(MAKERS)),
+    n=st.sampled_from([2, 3, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK - 1, 2 * BLOCK, 2 * BLOCK + 1, 4 * BLOCK + 1]),
+    d=st.sampled_from([1, 3, 8, 9, 191, 192, 193, 385]),
+    k=st.sampled_from([1, 2, 10, 32, 33, 70]),
+    narrow=st.booleans(),
+    queries=st.sampled_from([0, 1, BLOCK - 1, BLOCK + 1]),
+    windows=st.sampled_from([1.0, 1e9]),
+    level=st.sampled_from(LEVELS),
+    n_threads=st.integers(1, 3),
+    seed=st.integers(0, 9),
+)
+def test_around_block_boundaries(name, n, d, k, narrow, queries, windows, level, n_threads, seed):
+    X = make(name, (n, d), seed)
+    if narrow and np.abs(X).max() < 1e38:
+        X = X.astype(np.float32)
+    Q = make(name, (queries, d), seed + 1) if queries else None
+    if Q is not None:
+        Q = X[:1] if np.abs(Q).max() > np.finfo(X.dtype).max else Q.astype(X.dtype)
+    k = min(k, n - 1)
+    found = search(X, k, queries=Q, level=level, window_bytes=windows, n_threads=n_threads)
+    assert_same(found, scan(X, k, Q))
+
+
+@settings(max_examples=15, deadline=None)
+@given(name=st.sampled_from(sorted(MAKERS)), n=st.integers(2, 40), d=st.integers(1, 20), k=st.integers(1, 12))
+def test_small_searches_equal_the_twin(name, n, d, k):
+    X = make(name, (n, d), 1)
+    k = min(k, n - 1)
+    assert_same(graph.squared_neighbors(X, k), _reference.kneighbors(X, k))
+    Q = X[: n // 2 + 1] * 0.75
+    assert_same(graph.squared_neighbors(X, k, queries=Q), _reference.kneighbors(X, k, queries=Q))
+
+
+def test_permuted_rows_give_permuted_neighbours(rng):
+    X = rng.standard_normal((300, 12))  # no ties: the index rule does not speak
+    order = rng.permutation(len(X))
+    squared, indices = graph.squared_neighbors(X, 7)
+    permuted = graph.squared_neighbors(X[order], 7)
+    np.testing.assert_array_equal(permuted[0], squared[order])
+    np.testing.assert_array_equal(order[permuted[1]], indices[order])
+
+
+def test_float_products_that_cannot_decide_become_double(rng):
+    X = 1e-3 * rng.standard_normal((1500, 20)) + np.where(rng.random((1500, 1)) < 0.5, 1e3, -1e3)
+    found = search(X, 10, budget=1.0)
+    assert found[2]["wide"]
+    assert_same(found, scan(X, 10))
+
+
+def test_integers_need_no_decision():
+    X = np.random.default_rng(0).integers(0, 3, (500, 30)).astype(np.float32)
+    found = search(X, 10)
+    assert found[2]["integral"]
+    assert found[2]["decided"] == 0
+    assert_same(found, scan(X, 10))
+
+
+def test_gaussian_rows_are_decided_about_once(rng):
+    X = rng.standard_normal((3000, 50))
+    assert search(X, 10)[2]["decided"] < 10.5 * len(X)
+
+
+def test_all_equal_rows_are_not_scanned_by_the_canonical_distance():
+    X = np.full((1500, 40), 0.1)
+    found = search(X, 10, budget=1.0)
+    assert found[2]["decided"] < 0.2 * len(X) ** 2
+    np.testing.assert_array_equal(found[1][20:], np.tile(np.arange(10), (len(X) - 20, 1)))
+
+
+def test_memory_map_is_searched_by_blocks(tmp_path, rng):
+    X = rng.standard_normal((700, 24)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", X)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    assert_same(graph.squared_neighbors(mapped, 6), scan(X, 6))
+    assert_same(search(mapped, 6, window_bytes=1.0), scan(X, 6))
+
+
+def test_simd_levels_agree_through_the_environment():
+    program = """
+        import hashlib, numpy as np
+        from nmlsdr import graph
+        X = np.random.default_rng(0).standard_normal((400, 37)) + 1e3
+        squared, indices = graph.squared_neighbors(X, 8)
+        print(hashlib.sha256(squared.tobytes() + indices.tobytes()).hexdigest())
+    """
+    answers = set()
+    for level in LEVELS:
+        environment = {**os.environ, "NMLSDR_SIMD": ["portable", "avx2", "avx512"][level]}
+        run = [sys.executable, "-c", textwrap.dedent(program)]
+        answers.add(subprocess.run(run, env=environment, capture_output=True, text=True, check=True).stdout)
+    assert len(answers) == 1
+
+
+def test_a_level_that_the_processor_lacks_is_refused(monkeypatch):
+    monkeypatch.setattr(_graph, "best_simd_level", lambda: 0)
+    monkeypatch.setenv("NMLSDR_SIMD", "avx2")
+    with pytest.raises(ValueError, match="NMLSDR_SIMD=avx2 needs a processor with avx2"):
+        graph.kneighbors(np.arange(6.0).reshape(3, 2), 1)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    "name", ["birds", "corel16k001", "emotions", "enron", "genbase", "medical", "scene", "tmc2007-500", "yeast"]
+)
+def test_mulan_sets_are_the_same_everywhere(shared, name):
+    from nmlsdr.datasets import load_mulan
+
+    folder = shared / "data" / name
+    X = load_mulan(
+        next(folder.glob("*-train.arff.gz")), next(folder.glob("*.xml")), drop=["protein"] if name == "genbase" else []
+    ).data
+    X = (X.toarray() if sparse.issparse(X) else np.asarray(X)).astype(np.float32)[:700]
+    expected = scan(X.astype(np.float64), 10)
+    for n_jobs in (1, 2, 3):
+        assert_same(graph.squared_neighbors(X, 10, n_jobs=n_jobs), expected)
+    for form in (X.astype(np.float64), np.asfortranarray(X), sparse.csr_array(X), sparse.csr_array(X.astype(float))):
+        assert_same(graph.squared_neighbors(form, 10), expected)
+    assert_same(search(sparse.csr_array(X), 10, postings=0), expected)
+    assert_same(search(sparse.csr_array(X), 10, postings=1), expected)

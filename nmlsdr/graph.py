@@ -372,7 +372,7 @@ def union_graph(indices: np.ndarray, *, n_jobs: int | None = None) -> sparse.csr
     counts = np.zeros(n, dtype=np.intp)
     _graph.count_union(indices, reverse_ptr, reverse, ordered, counts, n_threads)
     total = int(counts.sum())
-    index_type = np.int32 if max(total, n) < 2**31 else np.int64
+    index_type: Any = np.int32 if max(total, n) < 2**31 else np.int64
     indptr = np.zeros(n + 1, dtype=index_type)
     np.cumsum(counts, out=indptr[1:])
     columns = np.empty(total, dtype=index_type)

@@ -132,7 +132,8 @@ class PropagatingProjection(Projection):
 
     def _half_hard(self, labels: Labels) -> np.ndarray:
         """F~: hard labels on the labelled rows, soft ones on the others."""
-        return np.where(labels.labeled[:, None], self.transduction_, self.label_distributions_)
+        given: np.ndarray = labels.labeled[:, None]
+        return np.where(given, self.transduction_, self.label_distributions_)
 
     def _solve(self, X: Any, F: np.ndarray, F_tilde: np.ndarray) -> Directions:
         raise NotImplementedError

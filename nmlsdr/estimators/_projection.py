@@ -132,8 +132,9 @@ class PropagatingProjection(Projection):
 
     def _half_hard(self, labels: Labels) -> np.ndarray:
         """F~: hard labels on the labelled rows, soft ones on the others."""
-        given: np.ndarray = labels.labeled[:, None]
-        return np.where(given, self.transduction_, self.label_distributions_)
+        hard: np.ndarray = self.transduction_
+        soft: np.ndarray = self.label_distributions_
+        return np.where(labels.labeled[:, None], hard, soft)
 
     def _solve(self, X: Any, F: np.ndarray, F_tilde: np.ndarray) -> Directions:
         raise NotImplementedError

@@ -119,4 +119,5 @@ def serve():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with it ignored
     serve() if sys.argv[1:] == ["--serve"] else main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib.util
 import shlex
 import sys
 import time
@@ -83,6 +84,8 @@ def _run(args: argparse.Namespace) -> int:
     if datasets is not None and args.study not in ("benchmarks", "all"):
         raise ValueError(f"--datasets is for benchmarks; {args.study} has one data set of its own, so leave it out.")
     methods = None if args.methods is None else tuple(dict.fromkeys(map(find_method, args.methods)))
+    if importlib.util.find_spec("matplotlib") is None:  # told before hours of work, not after
+        raise ImportError("the figures need matplotlib; install it with 'pip install \"nmlsdr[cli]\"'.")
     jobs = args.jobs or joblib.cpu_count()
     start = time.monotonic()
     command = _command(args)

@@ -93,7 +93,8 @@ def _made(records: dict[CellKey, dict[str, Any]], command: str) -> list[tuple[st
         ("Command", command),
         (
             "Cells",
-            f"{len(used)}, {sum(r['error'] is not None for r in used)} failed; {seconds:.0f} s (the wall times of all cells added, on a shared machine more than their work)",
+            f"{len(used)}, {sum(r['error'] is not None for r in used)} failed; {seconds:.0f} s "
+            "(the wall times of all cells added, on a shared machine more than their work)",
         ),
         ("Seeds", _seeds({key.seed for key in records})),
         ("Versions", "; ".join(", ".join(f"{k} {v}" for k, v in json.loads(text).items()) for text in versions)),

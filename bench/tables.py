@@ -121,21 +121,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Fill the tables of the README files from bench/results.")
     parser.add_argument("--check", action="store_true", help="change nothing; exit status 1 if a page differs")
     options = parser.parse_args(arguments)
-    try:
-        found = differences()
-        if found and options.check:
-            print(found)
-            return 1
-        for page in pages():
-            old = page.read_text(encoding="utf-8")
+    if options.check:
+        try:
+            found = differences()
+        except Failure as error:
+            print(f"tables: {error}", file=sys.stderr)
+            return 2
+        print(found, end="\n" if found else "")
+        return 1 if found else 0
+    status = 0
+    for page in pages():
+        old = page.read_text(encoding="utf-8")
+        try:
             new = fill(old)
-            if new != old:
-                page.write_text(new, encoding="utf-8")
-                print(f"filled {page.relative_to(TOP)}")
-    except Failure as error:
-        print(f"tables: {error}", file=sys.stderr)
-        return 2
-    return 0
+        except Failure as error:  # the other pages are filled all the same
+            print(f"tables: {page.relative_to(TOP)}: {error}", file=sys.stderr)
+            status = 2
+            continue
+        if new != old:
+            page.write_text(new, encoding="utf-8")
+            print(f"filled {page.relative_to(TOP)}")
+    return status
 
 
 if __name__ == "__main__":

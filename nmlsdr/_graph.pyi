@@ -64,6 +64,16 @@ def candidate_distances_csr(
     squared: np.ndarray,
     n_threads: int,
 ) -> None: ...
+def decide_lists(
+    queries: np.ndarray,
+    rows: np.ndarray,
+    asked: np.ndarray,
+    candidates: np.ndarray,
+    exclude_self: bool,
+    squared: np.ndarray,
+    indices: np.ndarray,
+    n_threads: int,
+) -> None: ...
 def count_union(
     neighbors: np.ndarray,
     reverse_ptr: np.ndarray,

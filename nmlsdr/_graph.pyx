@@ -8,6 +8,9 @@ row, so the answer does not depend on the number of threads.
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, sqrt
 
+cdef extern from "Python.h":
+    const Py_ssize_t PY_SSIZE_T_MAX
+
 cdef extern from "_distance.h" nogil:
     double sqdist_f64 "nmlsdr_sqdist_f64"(const double *x, const double *y, Py_ssize_t d)
     double sqdist_f32 "nmlsdr_sqdist_f32"(const float *x, const float *y, Py_ssize_t d)
@@ -259,25 +262,29 @@ cdef int nearest(
 
 cdef int nearest_f32(
     const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
-    double *squared, Py_ssize_t *indices, int n_threads) noexcept nogil:
+    double *squared, Py_ssize_t *indices, int n_threads,
+) noexcept nogil:
     return nearest(0, rows, n, NULL, 0, d, k, squared, indices, n_threads)
 
 
 cdef int nearest_f64(
     const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
-    double *squared, Py_ssize_t *indices, int n_threads) noexcept nogil:
+    double *squared, Py_ssize_t *indices, int n_threads,
+) noexcept nogil:
     return nearest(1, rows, n, NULL, 0, d, k, squared, indices, n_threads)
 
 
 cdef int nearest_to_f32(
     const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
-    double *squared, Py_ssize_t *indices, int n_threads) noexcept nogil:
+    double *squared, Py_ssize_t *indices, int n_threads,
+) noexcept nogil:
     return nearest(0, rows, n, queries, q, d, k, squared, indices, n_threads)
 
 
 cdef int nearest_to_f64(
     const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
-    double *squared, Py_ssize_t *indices, int n_threads) noexcept nogil:
+    double *squared, Py_ssize_t *indices, int n_threads,
+) noexcept nogil:
     return nearest(1, rows, n, queries, q, d, k, squared, indices, n_threads)
 
 
@@ -328,6 +335,45 @@ def candidate_distances_csr(
             squared[p] = csr_distance[real_t, index_t](
                 &query_data[0], &query_indices[0], &query_indptr[0],
                 &row_data[0], &row_indices[0], &row_indptr[0], first + i, candidates[p])
+
+
+def decide_lists(
+    const real_t[:, ::1] queries,         # IN
+    const real_t[:, ::1] rows,            # IN
+    const Py_ssize_t[::1] asked,          # IN  (m) the queries to answer
+    const Py_ssize_t[:, ::1] candidates,  # IN  (m, c) rows, none twice, c >= k (+ 1)
+    bint exclude_self,
+    double[:, ::1] squared,               # OUT (q, k), rows `asked`
+    Py_ssize_t[:, ::1] indices,           # OUT (q, k)
+    int n_threads,
+):
+    """The k nearest of each query's candidates, in canonical order."""
+    cdef Py_ssize_t i, m = asked.shape[0], d = rows.shape[1]
+    if m == 0 or squared.shape[1] == 0:
+        return
+    for i in prange(m, nogil=True, num_threads=n_threads, schedule="static"):
+        decide_list[real_t](
+            &queries[0, 0] + asked[i] * d, &rows[0, 0], d, &candidates[i, 0], candidates.shape[1],
+            asked[i] if exclude_self else -1, squared.shape[1], &squared[asked[i], 0], &indices[asked[i], 0])
+
+
+cdef void decide_list(
+    const real_t *query, const real_t *rows, Py_ssize_t d, const Py_ssize_t *candidates, Py_ssize_t c,
+    Py_ssize_t skip, Py_ssize_t k, double *squared, Py_ssize_t *indices,
+) noexcept nogil:
+    cdef Py_ssize_t p, j
+    for p in range(k):
+        squared[p] = INFINITY
+        indices[p] = PY_SSIZE_T_MAX
+    for p in range(c):
+        j = candidates[p]
+        if j == skip:
+            continue
+        if real_t is double:
+            heap_offer(squared, indices, k, sqdist_f64(query, rows + j * d, d), j)
+        else:
+            heap_offer(squared, indices, k, sqdist_f32(query, rows + j * d, d), j)
+    heap_sort(squared, indices, k)
 
 
 def count_union(

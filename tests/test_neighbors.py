@@ -121,6 +121,18 @@ def test_small_searches_equal_the_twin(name, n, d, k):
     assert_same(graph.squared_neighbors(X, k, queries=Q), _reference.kneighbors(X, k, queries=Q))
 
 
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("d", [1, 3])
+def test_the_tree_proposes_and_ties_are_completed(name, d, monkeypatch):
+    monkeypatch.setattr(graph, "_TREE_ROWS", 1)
+    for X in (make(name, (400, d), 5), np.round(make("gauss", (400, d), 6), 1)):
+        for k in (1, 7):
+            assert_same(graph.squared_neighbors(X, k), scan(X, k))
+        Q = X[::9].copy()
+        assert_same(graph.squared_neighbors(X, 7, queries=Q), scan(X, 7, Q))
+        assert_same(graph.squared_neighbors(X[:5], 4), scan(X[:5], 4))
+
+
 def test_permuted_rows_give_permuted_neighbours(rng):
     X = rng.standard_normal((300, 12))  # no ties: the index rule does not speak
     order = rng.permutation(len(X))

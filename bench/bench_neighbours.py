@@ -1,0 +1,151 @@
+"""Exact neighbours against faiss, scikit-learn and scipy: ratios within one run, two threads each.
+
+    python bench/bench_neighbours.py                 # every group, about ten quiet minutes
+    python bench/bench_neighbours.py faiss low       # some groups; the others keep their stored rows
+
+Groups: faiss (float32), brute (float64, scikit-learn), hard (integers, binary, duplicates, clusters), sparse, low,
+memory.  The result file is written after each cell.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+os.environ.setdefault("OMP_NUM_THREADS", "2")
+
+import numpy as np
+from _harness import RESULTS, alternate, better_half, gemm_gflops, peak_memory, save_table, threads
+from scipy import sparse
+from scipy.spatial import cKDTree
+from sklearn.neighbors import NearestNeighbors
+
+from nmlsdr import graph
+
+N_THREADS, K = 2, 10
+SIZES = [(10_000, 100), (10_000, 500), (20_000, 320), (20_000, 32), (20_000, 8), (40_000, 120)]
+COLUMNS = [
+    ("group", "group", "s"), ("work", "work", "s"), ("peer", "against", "s"), ("ours", "nmlsdr", ".3f s"),
+    ("theirs", "peer", ".3f s"), ("ratio", "peer / nmlsdr", ".2f x"), ("share", "of sgemm", ".0%"),
+    ("rounds", "rounds", "d"),
+]  # fmt: skip
+
+
+def gauss(n, d, dtype=np.float32):
+    return np.random.default_rng(0).standard_normal((n, d)).astype(dtype)
+
+
+def ours(X):
+    return lambda: graph.kneighbors(X, K, n_jobs=N_THREADS)
+
+
+def brute(X):
+    return lambda: NearestNeighbors(n_neighbors=K, algorithm="brute", n_jobs=N_THREADS).fit(X).kneighbors()
+
+
+def flat(X):
+    import faiss
+
+    faiss.omp_set_num_threads(N_THREADS)
+
+    def run():
+        index = faiss.IndexFlatL2(X.shape[1])
+        index.add(X)
+        index.search(X, K + 1)
+
+    return run
+
+
+def tree(X):
+    return lambda: cKDTree(X).query(X, K + 1, workers=N_THREADS)
+
+
+def hard_cases():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((20_000, 100))
+    side = np.where(rng.random((20_000, 1)) < 0.5, 1.0, -1.0)
+    yield "counts 6000 x 320", rng.poisson(3.0, (6000, 320)).astype(float)
+    yield "binary, 10 % ones, 20 000 x 50", (rng.random((20_000, 50)) < 0.1).astype(float)
+    yield "every row twice, 20 000 x 100", np.repeat(rows[:10_000], 2, axis=0)
+    yield "two clusters, width / gap 5e-4, 20 000 x 100", rows * 1e-2 + 10 * side
+    yield "two clusters, width / gap 5e-7, 20 000 x 100", rows * 1e-3 + 1e3 * side
+
+
+def sparse_rows():
+    """As sparse as tmc2007-500 (21 519 x 500, 22.6 ones a row), feature frequencies by a power law."""
+    rng = np.random.default_rng(0)
+    frequency = 1.0 / np.arange(1, 501) ** 0.7
+    frequency *= 22.6 / frequency.sum()
+    return sparse.csr_array((rng.random((21_519, 500)) < np.minimum(frequency, 0.9)).astype(float))
+
+
+def groups():
+    for n, d in SIZES:
+        yield "faiss", f"gaussian float32 {n} x {d}", gauss(n, d), {"faiss IndexFlatL2": flat}
+    for n, d in SIZES:
+        yield "brute", f"gaussian float64 {n} x {d}", gauss(n, d, np.float64), {"scikit-learn brute": brute}
+    for work, X in hard_cases():
+        yield "hard", work, X, {"scikit-learn brute": brute}
+    X = sparse_rows()
+    yield "sparse", "CSR 21 519 x 500", X, {
+        "scikit-learn CSR": brute, "scikit-learn dense": lambda _: brute(X.toarray())
+    }  # fmt: skip
+    for d in (3, 8):
+        yield "low", f"gaussian float64 100 000 x {d}", gauss(100_000, d, np.float64), {"scipy cKDTree": tree}
+
+
+def measure_memory():
+    setup = """
+        import numpy as np
+        from nmlsdr import graph
+        X = np.random.default_rng(0).standard_normal((200_000, 128), dtype=np.float32)
+        graph.kneighbors(X[:2000], 10, n_jobs=2)
+    """
+    over = peak_memory(setup, "graph.kneighbors(X, 10, n_jobs=2)", timeout=1200)["over"]
+    return {"memory_200k_x_128_mb": over / 1e6}
+
+
+def main(wanted):
+    path = RESULTS / "neighbours.json"
+    stored = json.loads(path.read_text()) if path.exists() else {"rows": [], "values": {}}
+    rows, values = stored["rows"], stored["values"]
+
+    def save():
+        save_table(
+            "neighbours", title="Exact neighbours, k = 10, two threads", command="python bench/bench_neighbours.py",
+            columns=COLUMNS, rows=rows, values=values,
+            notes="Medians of the better half of alternating rounds. Share of sgemm: n^2 D flops over our time, "
+            "over the best two-thread square sgemm of the same cell.",
+        )  # fmt: skip
+
+    for group, work, X, peers in groups():
+        if wanted and group not in wanted:
+            continue
+        rows[:] = [row for row in rows if row["work"] != work]
+        with threads(N_THREADS):
+            contestants = {"nmlsdr": ours(X), **{name: make(X) for name, make in peers.items()}}
+            times = alternate(contestants, rounds=8, budget=60, min_rounds=3)
+        base = better_half(times["nmlsdr"])
+        share = None
+        if group == "faiss":
+            share = X.shape[0] ** 2 * X.shape[1] / base / 1e9 / gemm_gflops(n_threads=N_THREADS)
+        for name in peers:
+            theirs = better_half(times[name])
+            rows.append(
+                {"group": group, "work": work, "peer": name, "ours": base, "theirs": theirs, "ratio": theirs / base,
+                 "share": share, "rounds": len(times[name])}
+            )  # fmt: skip
+            print(rows[-1], flush=True)
+        save()
+    if not wanted or "memory" in wanted:
+        values.update(measure_memory())
+    for group in ("faiss", "brute"):
+        found = [row["ratio"] for row in rows if row["group"] == group]
+        if found:
+            values[f"{group}_geometric_mean"] = float(np.exp(np.mean(np.log(found))))
+    save()
+
+
+if __name__ == "__main__":
+    main(set(sys.argv[1:]))

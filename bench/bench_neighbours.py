@@ -2,6 +2,7 @@
 
     python bench/bench_neighbours.py                 # every group, about ten quiet minutes
     python bench/bench_neighbours.py faiss low       # some groups; the others keep their stored rows
+    python bench/bench_neighbours.py low --budget 20 # no new round of a cell after 20 s (default 60), three at least
 
 Groups: faiss (float32), brute (float64, scikit-learn), hard (integers, binary, duplicates, clusters), sparse, low,
 memory.  The result file is written after each cell.
@@ -9,9 +10,9 @@ memory.  The result file is written after each cell.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import sys
 
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 
@@ -106,7 +107,7 @@ def measure_memory():
     return {"memory_200k_x_128_mb": over / 1e6}
 
 
-def main(wanted):
+def main(wanted, budget):
     path = RESULTS / "neighbours.json"
     stored = json.loads(path.read_text()) if path.exists() else {"rows": [], "values": {}}
     rows, values = stored["rows"], stored["values"]
@@ -125,7 +126,7 @@ def main(wanted):
         rows[:] = [row for row in rows if row["work"] != work]
         with threads(N_THREADS):
             contestants = {"nmlsdr": ours(X), **{name: make(X) for name, make in peers.items()}}
-            times = alternate(contestants, rounds=8, budget=60, min_rounds=3)
+            times = alternate(contestants, rounds=8, budget=budget, min_rounds=3)
         base = better_half(times["nmlsdr"])
         share = None
         if group == "faiss":
@@ -148,4 +149,8 @@ def main(wanted):
 
 
 if __name__ == "__main__":
-    main(set(sys.argv[1:]))
+    parser = argparse.ArgumentParser(description="Neighbour search against its peers.")
+    parser.add_argument("groups", nargs="*", choices=["faiss", "brute", "hard", "sparse", "low", "memory"])
+    parser.add_argument("--budget", type=float, default=60.0)
+    arguments = parser.parse_args()
+    main(set(arguments.groups), arguments.budget)

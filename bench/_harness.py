@@ -28,7 +28,8 @@ from pathlib import Path
 from typing import Any
 
 # Idle OpenMP threads of one contestant would otherwise spin for milliseconds on the cores of the next (libomp for
-# 200 ms: a search by faiss slowed ours eightfold on two cores).  Read when such a library loads, so before any.
+# 200 ms): suspected, not shown, in a run where ours took eight times as long beside faiss as beside scikit-learn.
+# Read when such a library loads, so before any.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("KMP_BLOCKTIME", "0")
 

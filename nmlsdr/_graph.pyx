@@ -250,7 +250,7 @@ cdef int nearest(
     given.data = rows
     asked.data = queries
     given.indices = given.indptr = asked.indices = asked.indptr = NULL
-    search = search_new(&given, NULL if queries is NULL else &asked, k, squared, indices, 0, -1, best_level(),
+    search = search_new(&given, NULL if queries is NULL else &asked, k, squared, indices, 0, -1, min(best_level(), 1),
                         WINDOW_BYTES, n_threads)
     if search is NULL:
         return -1

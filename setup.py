@@ -39,7 +39,7 @@ NO_OPENMP = os.environ.get("NMLSDR_NO_OPENMP", "0") not in ("", "0")
 UNIX_FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function"]
 UNIX_DEBUG_FLAGS = [
     "-O1", "-g", "-UNDEBUG", "-ffp-contract=off",
-    "-fsanitize=undefined", "-fno-sanitize=function", "-fno-sanitize-recover=undefined",
+    "-fsanitize=undefined", "-fno-sanitize-recover=undefined",
 ]  # fmt: skip
 MSVC_FLAGS = ["/O2", "/fp:precise"]
 

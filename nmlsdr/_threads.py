@@ -20,6 +20,7 @@ from numbers import Integral
 from typing import Any
 
 import joblib
+import threadpoolctl
 from threadpoolctl import ThreadpoolController
 
 __all__ = ["check_n_jobs", "simd_level", "single_threaded_blas"]
@@ -98,8 +99,7 @@ class _BlasLimits:
             if self.entered == 0:
                 if self.controller is None:  # scanning the loaded libraries takes milliseconds: once
                     self.controller = ThreadpoolController()
-                self.limiter = self.controller.limit(limits=1, user_api="blas")
-                self.limiter.__enter__()
+                self.limiter = self.controller.limit(limits=1, user_api="blas")  # not entered: see _leave_control
             self.entered += 1
 
     def leave(self) -> None:
@@ -107,7 +107,23 @@ class _BlasLimits:
             self.entered -= 1
             if self.entered == 0:
                 limiter, self.limiter = self.limiter, None
-                limiter.__exit__(None, None, None)
+                _leave_control(force=True)
+                limiter.restore_original_limits()
+                _leave_control(force=False)
+
+
+def _leave_control(*, force: bool) -> None:
+    """Give up the control of OpenBLAS that threadpoolctl 3.8 keeps per thread.
+
+    There, the thread that limits OpenBLAS first owns the limit, and what other threads set is ignored
+    in silence.  Ours is restored by the last thread out, which need not be the one that set it, so the
+    ownership is dropped first, and dropped again by the thread that restored.  A limit of the caller's
+    own is safe: nothing is restored but what was in force, and its owner takes control again on exit.
+    """
+    controller = getattr(threadpoolctl, "OpenBLASController", None)
+    clear = getattr(controller, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=force)
 
 
 _limits = _BlasLimits()

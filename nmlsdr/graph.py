@@ -94,9 +94,9 @@ def squared_neighbors(
         return squared, indices
     if rows.shape[1] == 0:
         _scan(rows, asked, exclude_self, squared, indices, n_threads)
-    elif sparse.issparse(rows) or rows.shape[1] > _TREE_FEATURES or rows.shape[0] < _TREE_ROWS:
-        _search(rows, None if exclude_self else asked, squared, indices, n_threads)
-    elif not _tree_search(rows, asked, exclude_self, squared, indices, n_threads):
+        return squared, indices
+    low = not sparse.issparse(rows) and rows.shape[1] <= _TREE_FEATURES and rows.shape[0] >= _TREE_ROWS
+    if not low or not _tree_search(rows, asked, exclude_self, squared, indices, n_threads):
         _search(rows, None if exclude_self else asked, squared, indices, n_threads)
     return squared, indices
 
@@ -139,7 +139,8 @@ def _tree_search(
 
 
 def _ask_again(
-    rows: Any, asked: Any, again: np.ndarray, exclude_self: bool, squared: np.ndarray, indices: np.ndarray, n_threads: int
+    rows: Any, asked: Any, again: np.ndarray, exclude_self: bool,
+    squared: np.ndarray, indices: np.ndarray, n_threads: int,
 ) -> None:
     """Answer some queries from all rows; without queries each row is found too and then dropped by index."""
     k = squared.shape[1]

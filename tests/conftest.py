@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def pytest_configure(config):
     """The tests meet the installed package, never the checkout (NMLSDR_TEST_CHECKOUT=1 for development)."""
+    os.environ["PYTHONSAFEPATH"] = "1"  # a Python that a test starts does not find the checkout either
     inside = Path(nmlsdr.__file__).resolve().is_relative_to(ROOT / "nmlsdr")
     if inside and os.environ.get("NMLSDR_TEST_CHECKOUT") != "1" and not _is_editable():
         raise pytest.UsageError(

@@ -9,6 +9,8 @@ from sklearn.base import clone
 from test_sklearn_contract import ESTIMATORS, assert_same, draw, every_estimator, make, outcome
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from nmlsdr._threads import single_threaded_blas
+
 N_THREADS = 8
 
 
@@ -85,3 +87,33 @@ def test_a_forked_child_does_not_hang():
     # and the parent still runs its teams
     for name, answer in _fit_everything(X, Y).items():
         np.testing.assert_array_equal(answer, expected[name])
+
+
+def test_the_last_thread_out_restores_the_limit_that_the_first_one_set():
+    """threadpoolctl 3.8 ignores a limit set by another thread than the one that set it first."""
+    first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()
+
+    def first():
+        with single_threaded_blas():
+            first_in.set()
+            assert second_in.wait(30)
+        first_out.set()
+        last_out.wait(30)  # stays alive: a dead owner would lose its control
+
+    last_out = threading.Event()
+    before = limits()
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert first_in.wait(30)
+    with single_threaded_blas():
+        second_in.set()
+        assert first_out.wait(30)
+        assert all(pool["num_threads"] == 1 for pool in threadpool_info() if pool["user_api"] == "blas")
+    try:
+        assert limits() == before
+        with threadpool_limits(limits=1, user_api="blas"):  # and the control is free again for others
+            assert all(pool["num_threads"] == 1 for pool in threadpool_info() if pool["user_api"] == "blas")
+        assert limits() == before
+    finally:
+        last_out.set()
+        thread.join()

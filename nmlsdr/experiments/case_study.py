@@ -33,8 +33,8 @@ def case_study_section(results: Results, *, size: str, with_figure: bool = True)
     section.paragraphs += [
         SIMULATED,
         "How strongly other codes go along with a disease was chosen, among five settings, so that the measures of "
-        "CCA, MDDMp, SSMLDR and NMLSDR come near the article's: that they are near is built in and shows nothing. What the "
-        "simulation can show is how the methods behave on labels made by the article's rules.",
+        "CCA, MDDMp, SSMLDR and NMLSDR come near the article's: that they are near is built in and shows nothing. What "
+        "the simulation can show is how the methods behave on labels made by the article's rules.",
         f"Means and standard deviations over {results.n_seeds} repetitions: each draws {drawn} training patients, the "
         "first labelled by the article's rules and the second not; standardised, two components, then the same "
         "classifiers as on the Toy set. The true labels of the 20 % test patients are used for the measures only.",

@@ -290,7 +290,7 @@ def check_labels(y: Any, *, n_samples: int | None = None, labeled: Any = None, n
             f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, {name} has "
             f"{len(values)}; give one row of {name} per row of X."
         )
-    mask = None if labeled is None else _check_mask(labeled, len(values))
+    mask = None if labeled is None else check_mask(labeled, len(values))
     if values.ndim == 1:
         return _single_labels(values, mask, name)
     return _multi_labels(values, mask, names, name)
@@ -303,7 +303,8 @@ def _column_names(y: Any) -> np.ndarray | None:
     return np.asarray(list(columns), dtype=object)
 
 
-def _check_mask(labeled: Any, n_samples: int) -> np.ndarray:
+def check_mask(labeled: Any, n_samples: int) -> np.ndarray:
+    """``labeled`` as a boolean array with one entry per row."""
     mask = np.asarray(labeled)
     if mask.shape != (n_samples,) or mask.dtype != np.bool_:
         raise ValueError(

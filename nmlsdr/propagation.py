@@ -18,7 +18,7 @@ from scipy import sparse
 
 from ._solvers import Goal, Progress, System, conjugate_gradients, fixed_point, lu
 from ._threads import check_n_jobs
-from ._validation import check_alpha, check_graph
+from ._validation import check_alpha, check_graph, check_mask
 
 __all__ = ["Progress", "Propagation", "propagate"]
 
@@ -170,11 +170,7 @@ def _given_labels(Y: Any, labeled: Any, n: int) -> tuple[np.ndarray, np.ndarray]
     if labeled is None:
         known = (values != 0).any(axis=1)
     else:
-        known = np.asarray(labeled)
-        if known.shape != (n,) or known.dtype != np.bool_:
-            raise ValueError(
-                f"labeled must be a boolean array of shape ({n},), got shape {known.shape} and dtype {known.dtype}."
-            )
+        known = check_mask(labeled, n)
         values = np.where(known[:, None], values, 0.0)
     if values.size and not (values.min() >= 0 and values.max() <= 1):  # false for NaN too
         row = int(np.argmin(((values >= 0) & (values <= 1)).all(axis=1)))

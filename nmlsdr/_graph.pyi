@@ -19,6 +19,19 @@ class Search:
     @property
     def facts(self) -> dict[str, Any]: ...
 
+class Tree:
+    def __init__(
+        self,
+        rows: tuple[int, int, int, int, int, int],
+        asked: tuple[int, int, int, int, int, int] | None,
+        squared: np.ndarray,
+        indices: np.ndarray,
+        level: int,
+        n_threads: int,
+    ) -> None: ...
+    def step(self, budget: float) -> bool: ...
+
+def prefers_tree(rows: tuple[int, int, int, int, int, int]) -> bool: ...
 def best_simd_level() -> int: ...
 def has_openmp() -> bool: ...
 def neighbors_dense(
@@ -62,16 +75,6 @@ def candidate_distances_csr(
     indptr: np.ndarray,
     candidates: np.ndarray,
     squared: np.ndarray,
-    n_threads: int,
-) -> None: ...
-def decide_lists(
-    queries: np.ndarray,
-    rows: np.ndarray,
-    asked: np.ndarray,
-    candidates: np.ndarray,
-    exclude_self: bool,
-    squared: np.ndarray,
-    indices: np.ndarray,
     n_threads: int,
 ) -> None: ...
 def count_union(

@@ -8,9 +8,6 @@ row, so the answer does not depend on the number of threads.
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, sqrt
 
-cdef extern from "Python.h":
-    const Py_ssize_t PY_SSIZE_T_MAX
-
 cdef extern from "_distance.h" nogil:
     double sqdist_f64 "nmlsdr_sqdist_f64"(const double *x, const double *y, Py_ssize_t d)
     double sqdist_f32 "nmlsdr_sqdist_f32"(const float *x, const float *y, Py_ssize_t d)
@@ -47,6 +44,16 @@ cdef extern from "_schedule.h" nogil:
         int wide, int sparse, int level, double window_bytes, int n_threads)
     int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget, double window_bytes)
     void search_free "nmlsdr_search_free"(nmlsdr_search *search)
+
+cdef extern from "_tree.h" nogil:
+    ctypedef struct nmlsdr_tree:
+        pass
+    int tree_wins "nmlsdr_tree_wins"(const nmlsdr_rows *rows)
+    nmlsdr_tree *tree_new "nmlsdr_tree_new"(
+        const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, double *squared, Py_ssize_t *indices,
+        int level, int n_threads)
+    int tree_step "nmlsdr_tree_step"(nmlsdr_tree *tree, double budget)
+    void tree_free "nmlsdr_tree_free"(nmlsdr_tree *tree)
 
 from ._typedefs cimport index_t, real_t
 
@@ -214,6 +221,44 @@ cdef class Search:
                 "integral": bool(self.search.integral), "sparse": bool(self.search.sparse), "total": self.search.total}
 
 
+cdef class Tree:
+    """An exact search by a k-d tree in progress, for dense rows of at most 8 features; as Search."""
+    cdef nmlsdr_tree *tree
+    cdef object kept
+
+    def __cinit__(
+        self, rows, asked, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, int level, int n_threads,
+    ):
+        cdef nmlsdr_rows given, queries
+        self.kept = (rows, asked, squared, indices)
+        describe(rows, &given)
+        if asked is not None:
+            describe(asked, &queries)
+        if not tree_wins(&given):
+            raise ValueError("the tree takes dense rows of 1 to 8 features.")
+        self.tree = tree_new(&given, NULL if asked is None else &queries, squared.shape[1], &squared[0, 0],
+                             &indices[0, 0], level, n_threads)
+        if self.tree is NULL:
+            raise MemoryError("no memory for the neighbour tree.")
+
+    def __dealloc__(self):
+        tree_free(self.tree)
+
+    def step(self, double budget):
+        """Answer about `budget` leaves of queries; True if there is more to do."""
+        cdef int more
+        with nogil:
+            more = tree_step(self.tree, budget)
+        return more == 1
+
+
+def prefers_tree(rows):
+    """Whether the tree is faster than products for these described rows."""
+    cdef nmlsdr_rows given
+    describe(rows, &given)
+    return tree_wins(&given) != 0
+
+
 cdef int describe(tuple given, nmlsdr_rows *rows) except -1:
     cdef Py_ssize_t data, indices, indptr
     kind, data, indices, indptr, n, d = given
@@ -236,7 +281,8 @@ cdef int nearest(
 ) noexcept nogil:
     cdef nmlsdr_rows given, asked
     cdef nmlsdr_search *search
-    cdef int more = 1
+    cdef nmlsdr_tree *tree
+    cdef int more = 1, level = min(best_level(), 1)
     if n < 1 or n >= 2147483647 or q < 0 or q >= 2147483647 or d < 1 or k < 1 or n_threads < 1:
         return -2
     if k > n - (queries is NULL):
@@ -250,8 +296,15 @@ cdef int nearest(
     given.data = rows
     asked.data = queries
     given.indices = given.indptr = asked.indices = asked.indptr = NULL
-    search = search_new(&given, NULL if queries is NULL else &asked, k, squared, indices, 0, -1, min(best_level(), 1),
-                        WINDOW_BYTES, n_threads)
+    if tree_wins(&given):
+        tree = tree_new(&given, NULL if queries is NULL else &asked, k, squared, indices, level, n_threads)
+        if tree is NULL:
+            return -1
+        tree_step(tree, INFINITY)
+        tree_free(tree)
+        return 0
+    search = search_new(&given, NULL if queries is NULL else &asked, k, squared, indices, 0, -1, level, WINDOW_BYTES,
+                        n_threads)
     if search is NULL:
         return -1
     while more == 1:
@@ -335,45 +388,6 @@ def candidate_distances_csr(
             squared[p] = csr_distance[real_t, index_t](
                 &query_data[0], &query_indices[0], &query_indptr[0],
                 &row_data[0], &row_indices[0], &row_indptr[0], first + i, candidates[p])
-
-
-def decide_lists(
-    const real_t[:, ::1] queries,         # IN
-    const real_t[:, ::1] rows,            # IN
-    const Py_ssize_t[::1] asked,          # IN  (m) the queries to answer
-    const Py_ssize_t[:, ::1] candidates,  # IN  (m, c) rows, none twice, c >= k (+ 1)
-    bint exclude_self,
-    double[:, ::1] squared,               # OUT (q, k), rows `asked`
-    Py_ssize_t[:, ::1] indices,           # OUT (q, k)
-    int n_threads,
-):
-    """The k nearest of each query's candidates, in canonical order."""
-    cdef Py_ssize_t i, m = asked.shape[0], d = rows.shape[1]
-    if m == 0 or squared.shape[1] == 0:
-        return
-    for i in prange(m, nogil=True, num_threads=n_threads, schedule="static"):
-        decide_list[real_t](
-            &queries[0, 0] + asked[i] * d, &rows[0, 0], d, &candidates[i, 0], candidates.shape[1],
-            asked[i] if exclude_self else -1, squared.shape[1], &squared[asked[i], 0], &indices[asked[i], 0])
-
-
-cdef void decide_list(
-    const real_t *query, const real_t *rows, Py_ssize_t d, const Py_ssize_t *candidates, Py_ssize_t c,
-    Py_ssize_t skip, Py_ssize_t k, double *squared, Py_ssize_t *indices,
-) noexcept nogil:
-    cdef Py_ssize_t p, j
-    for p in range(k):
-        squared[p] = INFINITY
-        indices[p] = PY_SSIZE_T_MAX
-    for p in range(c):
-        j = candidates[p]
-        if j == skip:
-            continue
-        if real_t is double:
-            heap_offer(squared, indices, k, sqdist_f64(query, rows + j * d, d), j)
-        else:
-            heap_offer(squared, indices, k, sqdist_f32(query, rows + j * d, d), j)
-    heap_sort(squared, indices, k)
 
 
 def count_union(

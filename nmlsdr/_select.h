@@ -210,7 +210,9 @@ static void NM(push_row)(const NM(pair_t) *p, ptrdiff_t i, ptrdiff_t j, unsigned
 
 #define NM_PAIR NM(pair_t)
 #define NM_PUSH NM(push_row)
+#define NM_TEMPLATE "_tile.h"
 #include "_simd.h"
+#undef NM_TEMPLATE
 #undef NM_PAIR
 #undef NM_PUSH
 

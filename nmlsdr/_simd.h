@@ -1,11 +1,12 @@
-/* The SIMD levels: what _tile.h needs to know of each, and which of them this processor has.
+/* The SIMD levels: what a template (NM_TEMPLATE) needs to know of each, and which of them this processor has.
  *
  *   0 portable   16-byte vectors of GCC and clang (SSE2, NEON, ...), or plain numbers with other compilers
  *   1 avx2       AVX2 with fused multiply-add
  *   2 avx512     AVX-512 F and DQ
  *
  * Fused products only propose candidates; the canonical distance never fuses (_distance.h).
- * Included by _search.h with T and NM defined for one number type; NM_DOUBLE is 1 for double.
+ * Included by _select.h (_tile.h for float and double) and by _tree.h (_tree_leaf.h) with T, NM and NM_TEMPLATE
+ * defined; NM_DOUBLE is 1 for double.
  */
 
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__)) && !defined(NMLSDR_PORTABLE_ONLY)
@@ -17,6 +18,11 @@
 
 #ifndef NMLSDR_SIMD_LEVELS
 #define NMLSDR_SIMD_LEVELS
+#ifdef __GNUC__
+#define NM_INLINE __attribute__((always_inline))
+#else
+#define NM_INLINE
+#endif
 /* The best level of this processor. */
 static int nmlsdr_best_level(void)
 {
@@ -74,8 +80,9 @@ static inline unsigned NM(mask16)(NM(v16) a, NM(v16) b)
 #endif
 #define VADD(a, b) ((a) + (b))
 #define VSUB(a, b) ((a) - (b))
+#define VMUL(a, b) ((a) * (b))
 #define VFMA(a, b, c) ((a) * (b) + (c))
-#include "_tile.h"
+#include NM_TEMPLATE
 enum { NM(lanes_portable) = G };
 #include "_simd_clear.h"
 
@@ -86,6 +93,7 @@ enum { NM(lanes_portable) = G };
 #define NM_LEVEL(x) NM(x##_avx2)
 #define VADD(a, b) ((a) + (b))
 #define VSUB(a, b) ((a) - (b))
+#define VMUL(a, b) ((a) * (b))
 #define HITS_OR(hits, mask) NM_OR(hits, mask)
 #define HITS_ANY(hits) (VMASK(hits) != 0)
 #define HITS_NONE VZERO
@@ -115,7 +123,7 @@ enum { NM(lanes_portable) = G };
 #define VFMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define NM_OR(a, b) _mm256_or_ps(a, b)
 #endif
-#include "_tile.h"
+#include NM_TEMPLATE
 enum { NM(lanes_avx2) = G };
 #include "_simd_clear.h"
 
@@ -125,6 +133,7 @@ enum { NM(lanes_avx2) = G };
 #define NM_LEVEL(x) NM(x##_avx512)
 #define VADD(a, b) ((a) + (b))
 #define VSUB(a, b) ((a) - (b))
+#define VMUL(a, b) ((a) * (b))
 #define HITS unsigned
 #define HITS_NONE 0
 #define HITS_OR(hits, mask) ((hits) | (unsigned)(mask))
@@ -151,7 +160,7 @@ enum { NM(lanes_avx2) = G };
 #define VGE(a, b) _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ)
 #define VFMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #endif
-#include "_tile.h"
+#include NM_TEMPLATE
 enum { NM(lanes_avx512) = G };
 #include "_simd_clear.h"
 #endif

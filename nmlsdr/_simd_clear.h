@@ -13,6 +13,7 @@
 #undef VSET1
 #undef VADD
 #undef VSUB
+#undef VMUL
 #undef VFMA
 #undef VMIN
 #undef VGE

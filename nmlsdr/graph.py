@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial import cKDTree
 
 from . import _graph
 from ._threads import SIMD_LEVELS, check_n_jobs, simd_level
@@ -23,10 +22,6 @@ __all__ = ["kneighbors", "neighbor_graph", "transition_matrix"]
 # One kernel call answers this many query-row pairs times features, about .1 s of scanning: between
 # calls Python serves Ctrl-C.
 _WORK_PER_CALL = 2e8
-
-
-# Up to this many features and from this many rows on scipy's k-d tree proposes faster than products (measured).
-_TREE_FEATURES, _TREE_ROWS = 3, 20_000
 
 
 def kneighbors(
@@ -95,78 +90,18 @@ def squared_neighbors(
     if rows.shape[1] == 0:
         _scan(rows, asked, exclude_self, squared, indices, n_threads)
         return squared, indices
-    low = not sparse.issparse(rows) and rows.shape[1] <= _TREE_FEATURES and rows.shape[0] >= _TREE_ROWS
-    if not low or not _tree_search(rows, asked, exclude_self, squared, indices, n_threads):
-        _search(rows, None if exclude_self else asked, squared, indices, n_threads)
+    _search(rows, None if exclude_self else asked, squared, indices, n_threads)
     return squared, indices
 
 
-def _tree_search(
-    rows: Any, asked: Any, exclude_self: bool, squared: np.ndarray, indices: np.ndarray, n_threads: int
-) -> bool:
-    """Propose with scipy's k-d tree; False if the data defeat it (many equal rows make its leaves large).
-
-    The tree's list of a query is complete if its last distance exceeds the k-th by more than rounding can
-    hide; the other queries (ties at the boundary) are asked again of all rows.
-    """
-    k = squared.shape[1]
-    wanted = min(k + exclude_self + 1, rows.shape[0])
-    tree = cKDTree(rows)
-    # neighbouring queries meet the same leaves; between parts Ctrl-C is served
-    order = np.asarray(tree.indices) if asked is rows else np.arange(len(asked))
-    left = []
-    step = 1024
-    began = time.perf_counter()
-    for first in range(0, len(order), step):
-        part = order[first : first + step]
-        distances, candidates = tree.query(asked[part], wanted, workers=n_threads)
-        distances = distances.reshape(len(part), wanted)
-        if wanted < rows.shape[0]:
-            bound = np.maximum(distances[:, k - 1 + exclude_self] * (1 + 1e-9), 1e-140)
-            left.append(part[~(distances[:, -1] > bound)])
-        candidates = np.ascontiguousarray(candidates.reshape(len(part), wanted), dtype=np.intp)
-        _graph.decide_lists(asked, rows, part, candidates, exclude_self, squared, indices, n_threads)
-        spent = time.perf_counter() - began
-        # products take about 12 ns per pair and thread at these widths
-        if spent > 0.2 and spent / (first + len(part)) > 12e-9 * rows.shape[0]:
-            return False
-    again = np.concatenate(left) if left else np.zeros(0, dtype=np.intp)
-    if 2 * len(again) > len(order):
-        return False
-    if len(again):
-        _ask_again(rows, asked, again, exclude_self, squared, indices, n_threads)
-    return True
-
-
-def _ask_again(
-    rows: Any, asked: Any, again: np.ndarray, exclude_self: bool,
-    squared: np.ndarray, indices: np.ndarray, n_threads: int,
-) -> None:
-    """Answer some queries from all rows; without queries each row is found too and then dropped by index."""
-    k = squared.shape[1]
-    more = np.empty((len(again), k + exclude_self))
-    found = np.empty((len(again), k + exclude_self), dtype=np.intp)
-    _search(rows, np.ascontiguousarray(asked[again]), more, found, n_threads)
-    if exclude_self:
-        own = found == again[:, None]
-        own[~own.any(axis=1), -1] = True  # more than k duplicates of lower index: the last one goes
-        more, found = more[~own].reshape(-1, k), found[~own].reshape(-1, k)
-    squared[again], indices[again] = more, found
-
-
 def _search(rows: Any, asked: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
-    """Propose with products, decide by the canonical distance; Ctrl-C is served between steps."""
-    search = _graph.Search(
-        _described(rows),
-        None if asked is None else _described(asked),
-        squared,
-        indices,
-        False,
-        -1,
-        _simd(),
-        256e6,
-        n_threads,
-    )
+    """Every row by the kernels; between their steps Ctrl-C is served."""
+    given, queries = _described(rows), None if asked is None else _described(asked)
+    search: _graph.Search | _graph.Tree
+    if _graph.prefers_tree(given):
+        search = _graph.Tree(given, queries, squared, indices, _simd(), n_threads)
+    else:
+        search = _graph.Search(given, queries, squared, indices, False, -1, _simd(), 256e6, n_threads)
     budget = 64.0
     more = True
     while more:

@@ -9,42 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from neighbor_cases import LEVELS, MAKERS, assert_same, make, scan
 from scipy import sparse
 
 from nmlsdr import _graph, _reference, graph
 
-LEVELS = list(range(_graph.best_simd_level() + 1))
 BLOCK = 96  # NMLSDR_BLOCK of _search.h
-
-MAKERS = {
-    "gauss": lambda g, r: g,
-    "integers": lambda g, r: r.integers(-3, 4, g.shape).astype(float),
-    "large integers": lambda g, r: r.integers(-3000, 3000, g.shape).astype(float),
-    "binary": lambda g, r: (r.random(g.shape) < 0.1).astype(float),
-    "all equal": lambda g, r: np.full(g.shape, 0.1),
-    "duplicates": lambda g, r: g[r.integers(0, max(1, len(g) // 7), len(g))],
-    "three rows": lambda g, r: g[r.integers(0, min(3, len(g)), len(g))],
-    "offset": lambda g, r: 1e6 + g,
-    "lost in float64": lambda g, r: 1e12 + g,
-    "tiny": lambda g, r: 1e-30 * g,
-    "huge": lambda g, r: 1e30 * g,
-    "squares underflow": lambda g, r: 1e-160 * g,
-    "denormal": lambda g, r: 1e-309 * g,
-    "largest": lambda g, r: 1e149 * g,
-    "outlier": lambda g, r: g * np.where(np.arange(len(g)) == len(g) // 2, 1e12, 1.0)[:, None],
-    "two far tight clusters": lambda g, r: 1e-3 * g + np.where(r.random((len(g), 1)) < 0.5, 1e3, -1e3),
-    "last bits": lambda g, r: np.nextafter(np.ones(g.shape), 2.0 + r.integers(-1, 2, g.shape)),
-    "last bits on an offset": lambda g, r: 1e6 + r.integers(-2, 3, g.shape) * 2.0**-30,
-    "rows of all scales": lambda g, r: g * 10.0 ** r.integers(-40, 40, (len(g), 1)),
-    "columns of all scales": lambda g, r: g * 10.0 ** r.integers(-30, 30, (1, g.shape[1])),
-    "ever closer": lambda g, r: np.cumsum(np.abs(g[:, :1]), axis=0) * np.ones((1, g.shape[1])),
-}
-
-
-def make(name, shape, seed):
-    rng = np.random.default_rng(seed)
-    return MAKERS[name](rng.standard_normal(shape), rng)
-
 
 def search(X, k, *, queries=None, wide=False, postings=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0):
     asked = X if queries is None else queries
@@ -56,20 +26,6 @@ def search(X, k, *, queries=None, wide=False, postings=-1, level=-1, window_byte
     while running.step(budget):
         pass
     return squared, indices, running.facts
-
-
-def scan(X, k, queries=None):
-    """Every pair by the canonical distance: the kernel that test_graph.py holds against the twin."""
-    asked = X if queries is None else queries
-    squared, indices = np.empty((asked.shape[0], k)), np.empty((asked.shape[0], k), np.intp)
-    graph._scan(X, asked, queries is None, squared, indices, 2)
-    return squared, indices
-
-
-def assert_same(found, expected):
-    np.testing.assert_array_equal(found[1], expected[1])
-    np.testing.assert_array_equal(found[0], expected[0])
-    assert not np.signbit(found[0]).any()  # the canonical distance of duplicates is +0
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -119,18 +75,6 @@ def test_small_searches_equal_the_twin(name, n, d, k):
     assert_same(graph.squared_neighbors(X, k), _reference.kneighbors(X, k))
     Q = X[: n // 2 + 1] * 0.75
     assert_same(graph.squared_neighbors(X, k, queries=Q), _reference.kneighbors(X, k, queries=Q))
-
-
-@pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.parametrize("d", [1, 3])
-def test_the_tree_proposes_and_ties_are_completed(name, d, monkeypatch):
-    monkeypatch.setattr(graph, "_TREE_ROWS", 1)
-    for X in (make(name, (400, d), 5), np.round(make("gauss", (400, d), 6), 1)):
-        for k in (1, 7):
-            assert_same(graph.squared_neighbors(X, k), scan(X, k))
-        Q = X[::9].copy()
-        assert_same(graph.squared_neighbors(X, 7, queries=Q), scan(X, 7, Q))
-        assert_same(graph.squared_neighbors(X[:5], 4), scan(X[:5], 4))
 
 
 def test_permuted_rows_give_permuted_neighbours(rng):

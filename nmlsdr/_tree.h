@@ -1,0 +1,367 @@
+/* Exact nearest neighbours of rows of few features by a k-d tree.
+ *
+ *   nmlsdr_tree_new     builds the tree over the rows, and one over the queries if there are any
+ *   nmlsdr_tree_step    answers the next leaves of queries; loop over it
+ *   nmlsdr_tree_free
+ *
+ * Every distance is the canonical one, so nothing is decided again.  The bound of a box is computed by the same
+ * additions in the same order from differences that are not larger, and rounding is monotone: a bound is never
+ * above the canonical distance of a row in the box, to the last bit.  A subtree is skipped if (bound, least row)
+ * loses to the worst (squared distance, row) held, so ties and duplicates are neither dropped nor visited in vain.
+ *
+ * Nodes are numbered like a heap from 1.  A node over leaves b0 .. b1 splits at (b0 + b1) / 2 along the widest side
+ * of its box, equal values by row; which rows a leaf holds does not depend on threads.
+ * Memory: two numbers and d values for each row.
+ */
+#ifndef NMLSDR_TREE_H
+#define NMLSDR_TREE_H
+
+#include "_search.h"
+
+enum { NMLSDR_LEAF = 64, NMLSDR_STACK = 64 }; /* the largest leaf: one bit for each of its rows */
+
+/* Whether the tree is the faster search: dense rows of at most 8 features, however many rows (docs/neighbours.md). */
+static int nmlsdr_tree_wins(const nmlsdr_rows *rows)
+{
+    return rows->kind <= NMLSDR_DENSE_F64 && rows->d >= 1 && rows->d <= 8;
+}
+
+/* Rows in a leaf (measured; a multiple of 8): the more features, the more leaves a query visits. */
+static ptrdiff_t nmlsdr_leaf_rows(ptrdiff_t d)
+{
+    return d < 3 ? 16 : d < 5 ? 32 : NMLSDR_LEAF;
+}
+
+typedef struct {
+    double key;
+    ptrdiff_t row;
+} nmlsdr_keyed;
+
+typedef struct {
+    nmlsdr_rows rows;
+    ptrdiff_t leaf, leaves; /* rows in a leaf, how many leaves */
+    ptrdiff_t *row;   /* (leaves leaf) the rows in the order of the leaves */
+    double *value;    /* (leaves, d, leaf) */
+    double *low;      /* (nodes, 2, d) the boxes: lows, then highs */
+    ptrdiff_t *least; /* (nodes) the least row of each */
+} nmlsdr_branches;
+
+typedef struct {
+    nmlsdr_branches side[2], *asked, *held;
+    ptrdiff_t k, next;
+    double *squared;    /* heaps (n asked, k), later the answer; by row */
+    ptrdiff_t *indices;
+    int exclude_self, level, n_threads;
+} nmlsdr_tree;
+
+/* One leaf of queries. */
+typedef struct {
+    const double *value; /* (d, leaf) */
+    double worst[NMLSDR_LEAF]; /* the k-th squared distance so far of each; -1 where there is no query */
+    ptrdiff_t d, leaf;
+} nmlsdr_asking;
+
+#define NM_DOUBLE 1
+#define T double
+#define NM(x) nmlsdr_tree_##x
+#define NM_TEMPLATE "_tree_leaf.h"
+#include "_simd.h"
+#undef NM_TEMPLATE
+#undef NM
+#undef T
+#undef NM_DOUBLE
+
+typedef struct {
+    unsigned long long (*near)(const nmlsdr_asking *, const double *box);
+    unsigned long long (*scan)(const nmlsdr_asking *, const double *rows, const double *query, double limit,
+                               double *squared);
+} nmlsdr_tree_kernel;
+
+static nmlsdr_tree_kernel nmlsdr_tree_choose(int level)
+{
+    static const nmlsdr_tree_kernel table[] = {
+        {nmlsdr_tree_near_portable, nmlsdr_tree_scan_portable},
+#if NMLSDR_X86
+        {nmlsdr_tree_near_avx2, nmlsdr_tree_scan_avx2},
+        {nmlsdr_tree_near_avx512, nmlsdr_tree_scan_avx512},
+#endif
+    };
+    return table[NMLSDR_X86 ? level : 0];
+}
+
+/* ---------------------------------------------------------------- building */
+
+static inline double nmlsdr_coordinate(const nmlsdr_rows *x, ptrdiff_t row, ptrdiff_t j)
+{
+    return x->kind == NMLSDR_DENSE_F32 ? (double)((const float *)x->data)[row * x->d + j]
+                                       : ((const double *)x->data)[row * x->d + j];
+}
+
+static inline int nmlsdr_before(const nmlsdr_keyed *a, const nmlsdr_keyed *b)
+{
+    return a->key < b->key || (a->key == b->key && a->row < b->row);
+}
+
+/* Reorder x so that the `left` first of n are its least: quickselect; no two are equal. */
+static void nmlsdr_partition(nmlsdr_keyed *x, ptrdiff_t n, ptrdiff_t left)
+{
+    ptrdiff_t low = 0, high = n - 1;
+    uint64_t draw = 88172645463325252u; /* no fixed place to pick the pivot from, so no pattern is bad */
+    while (low < high) {
+        draw ^= draw << 13;
+        draw ^= draw >> 7;
+        draw ^= draw << 17;
+        const nmlsdr_keyed pivot = x[low + (ptrdiff_t)(draw % (uint64_t)(high - low + 1))];
+        ptrdiff_t i = low, j = high;
+        while (i <= j) {
+            while (nmlsdr_before(&x[i], &pivot)) i++;
+            while (nmlsdr_before(&pivot, &x[j])) j--;
+            if (i <= j) {
+                const nmlsdr_keyed swap = x[i];
+                x[i++] = x[j];
+                x[j--] = swap;
+            }
+        }
+        if (left <= j) high = j;
+        else if (left >= i) low = i;
+        else break;
+    }
+}
+
+/* The leaves b0 .. b1 of a node; 0 if there is no such node. */
+static int nmlsdr_node_leaves(ptrdiff_t leaves, ptrdiff_t node, ptrdiff_t *b0, ptrdiff_t *b1)
+{
+    ptrdiff_t top = 1;
+    while (2 * top <= node) top *= 2;
+    *b0 = 0;
+    *b1 = leaves;
+    for (top /= 2; top; top /= 2) {
+        const ptrdiff_t middle = (*b0 + *b1) / 2;
+        if (*b1 - *b0 <= 1) return 0;
+        if (node & top) *b0 = middle;
+        else *b1 = middle;
+    }
+    return 1;
+}
+
+/* The box and least row of a node; its rows parted if it is not a leaf, stored if it is. */
+static void nmlsdr_grow(nmlsdr_branches *s, nmlsdr_keyed *x, ptrdiff_t node)
+{
+    const ptrdiff_t d = s->rows.d, n = s->rows.n, leaf = s->leaf;
+    ptrdiff_t b0, b1, widest = 0, least = PTRDIFF_MAX;
+    if (!nmlsdr_node_leaves(s->leaves, node, &b0, &b1)) return;
+    const ptrdiff_t from = b0 * leaf, to = b1 * leaf < n ? b1 * leaf : n;
+    double *low = s->low + node * 2 * d, *high = low + d;
+    for (ptrdiff_t j = 0; j < d; j++) {
+        low[j] = INFINITY;
+        high[j] = -INFINITY;
+    }
+    for (ptrdiff_t p = from; p < to; p++) {
+        for (ptrdiff_t j = 0; j < d; j++) {
+            const double v = nmlsdr_coordinate(&s->rows, x[p].row, j);
+            low[j] = v < low[j] ? v : low[j];
+            high[j] = v > high[j] ? v : high[j];
+        }
+        if (x[p].row < least) least = x[p].row;
+    }
+    s->least[node] = least;
+    if (b1 - b0 > 1) {
+        for (ptrdiff_t j = 1; j < d; j++)
+            if (high[j] - low[j] > high[widest] - low[widest]) widest = j;
+        for (ptrdiff_t p = from; p < to; p++) x[p].key = nmlsdr_coordinate(&s->rows, x[p].row, widest);
+        nmlsdr_partition(x + from, to - from, (b0 + b1) / 2 * leaf - from);
+        return;
+    }
+    for (ptrdiff_t p = 0; p < leaf; p++) {
+        const int real = from + p < to;
+        s->row[from + p] = real ? x[from + p].row : PTRDIFF_MAX;
+        for (ptrdiff_t j = 0; j < d; j++)
+            s->value[(b0 * d + j) * leaf + p] = real ? nmlsdr_coordinate(&s->rows, x[from + p].row, j) : 0;
+    }
+}
+
+static int nmlsdr_branch(nmlsdr_branches *s, const nmlsdr_rows *rows, int n_threads)
+{
+    ptrdiff_t levels = 1;
+    s->rows = *rows;
+    s->leaf = nmlsdr_leaf_rows(rows->d);
+    s->leaves = (rows->n + s->leaf - 1) / s->leaf;
+    while (((ptrdiff_t)1 << (levels - 1)) < s->leaves) levels++;
+    const size_t nodes = (size_t)1 << levels, places = (size_t)(s->leaves * s->leaf);
+    nmlsdr_keyed *x = (nmlsdr_keyed *)malloc(((size_t)rows->n + 1) * sizeof(nmlsdr_keyed));
+    s->row = (ptrdiff_t *)malloc((places + 1) * sizeof(ptrdiff_t));
+    s->least = (ptrdiff_t *)malloc(nodes * sizeof(ptrdiff_t));
+    s->low = (double *)malloc(nodes * 2 * (size_t)rows->d * sizeof(double));
+    s->value = (double *)nmlsdr_aligned((places * (size_t)rows->d + 1) * sizeof(double));
+    if (!x || !s->row || !s->least || !s->low || !s->value) {
+        free(x);
+        return -1;
+    }
+    for (ptrdiff_t i = 0; i < rows->n; i++) x[i].row = i;
+    for (ptrdiff_t level = 0; level < levels; level++) {
+        const ptrdiff_t first = (ptrdiff_t)1 << level;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 1 + first / 64)
+#endif
+        for (ptrdiff_t node = first; node < 2 * first; node++) nmlsdr_grow(s, x, node);
+    }
+    free(x);
+    (void)n_threads;
+    return 0;
+}
+
+static void nmlsdr_tree_free(nmlsdr_tree *q)
+{
+    if (!q) return;
+    for (int s = 0; s < 2; s++) {
+        free(q->side[s].row);
+        free(q->side[s].least);
+        free(q->side[s].low);
+        nmlsdr_release(q->side[s].value);
+    }
+    free(q);
+}
+
+/* Arguments as nmlsdr_search_new; dense rows of at most 8 features.  NULL: out of memory. */
+static nmlsdr_tree *nmlsdr_tree_new(const nmlsdr_rows *rows, const nmlsdr_rows *asked, ptrdiff_t k,
+                                    double *squared, ptrdiff_t *indices, int level, int n_threads)
+{
+    nmlsdr_tree *q = (nmlsdr_tree *)calloc(1, sizeof(nmlsdr_tree));
+    if (!q) return NULL;
+    q->held = &q->side[0];
+    q->asked = &q->side[asked ? 1 : 0];
+    q->exclude_self = asked == NULL;
+    q->k = k;
+    q->squared = squared;
+    q->indices = indices;
+    q->level = level;
+    q->n_threads = n_threads;
+    if (nmlsdr_branch(q->held, rows, n_threads) || (asked && nmlsdr_branch(q->asked, asked, n_threads))) {
+        nmlsdr_tree_free(q);
+        return NULL;
+    }
+    return q;
+}
+
+/* ---------------------------------------------------------------- asking */
+
+/* A lower bound of the canonical squared distances between two boxes. */
+static double nmlsdr_box_distance(const double *a, const double *b, ptrdiff_t d)
+{
+    double t[8] = {0};
+    for (ptrdiff_t j = 0; j < d; j++) {
+        const double below = a[j] - b[d + j], above = b[j] - a[d + j];
+        const double gap = below > above ? below : above;
+        t[j] = gap > 0 ? gap * gap : 0;
+    }
+    return nmlsdr_fold8(t);
+}
+
+/* Offer the rows of one leaf to the queries that are near it; 1 if a heap changed. */
+static int nmlsdr_meet(const nmlsdr_tree *q, nmlsdr_asking *a, const nmlsdr_tree_kernel *kernel, ptrdiff_t from,
+                       ptrdiff_t node, ptrdiff_t leaf)
+{
+    const nmlsdr_branches *held = q->held;
+    const ptrdiff_t d = a->d, *row = held->row + leaf * a->leaf;
+    const double *value = held->value + leaf * d * a->leaf;
+    double query[8], squared[NMLSDR_LEAF];
+    int changed = 0;
+    for (unsigned long long near = kernel->near(a, held->low + node * 2 * d); near; near &= near - 1) {
+        const int p = nmlsdr_lowest_bit(near);
+        const ptrdiff_t own = q->asked->row[from + p];
+        double *heap = q->squared + own * q->k;
+        ptrdiff_t *index = q->indices + own * q->k;
+        const ptrdiff_t last = index[0];
+        for (ptrdiff_t j = 0; j < d; j++) query[j] = a->value[j * a->leaf + p];
+        for (unsigned long long hits = kernel->scan(a, value, query, heap[0], squared); hits; hits &= hits - 1) {
+            const int c = nmlsdr_lowest_bit(hits);
+            if (row[c] == PTRDIFF_MAX || (q->exclude_self && row[c] == own)) continue;
+            nmlsdr_heap_offer(heap, index, q->k, squared[c], row[c]);
+        }
+        changed |= heap[0] != a->worst[p] || index[0] != last;
+        a->worst[p] = heap[0];
+    }
+    return changed;
+}
+
+/* Answer the queries of one leaf. */
+static void nmlsdr_ask(const nmlsdr_tree *q, ptrdiff_t leaf, const nmlsdr_tree_kernel *kernel)
+{
+    typedef struct {
+        double bound;
+        ptrdiff_t node, b0, b1;
+    } place;
+    const nmlsdr_branches *held = q->held;
+    const ptrdiff_t d = held->rows.d, k = q->k, rows = held->leaf, from = leaf * rows;
+    const ptrdiff_t queries = q->asked->rows.n - from < rows ? q->asked->rows.n - from : rows;
+    nmlsdr_asking a;
+    double box[16], worst = INFINITY;
+    ptrdiff_t last = PTRDIFF_MAX; /* (worst, last): the worst neighbour that any of the queries holds */
+    a.value = q->asked->value + leaf * d * rows;
+    a.d = d;
+    a.leaf = rows;
+    for (ptrdiff_t j = 0; j < d; j++) {
+        box[j] = INFINITY;
+        box[d + j] = -INFINITY;
+    }
+    for (ptrdiff_t p = 0; p < rows; p++) {
+        a.worst[p] = p < queries ? INFINITY : -1;
+        if (p >= queries) continue;
+        for (ptrdiff_t j = 0; j < d; j++) {
+            const double v = a.value[j * rows + p];
+            box[j] = v < box[j] ? v : box[j];
+            box[d + j] = v > box[d + j] ? v : box[d + j];
+        }
+        const ptrdiff_t own = q->asked->row[from + p];
+        for (ptrdiff_t m = 0; m < k; m++) {
+            q->squared[own * k + m] = INFINITY;
+            q->indices[own * k + m] = PTRDIFF_MAX;
+        }
+    }
+    place stack[NMLSDR_STACK];
+    int height = 0;
+    stack[height++] = (place){0, 1, 0, held->leaves};
+    while (height) {
+        const place at = stack[--height];
+        if (nmlsdr_worse(at.bound, held->least[at.node], worst, last)) continue;
+        if (at.b1 - at.b0 > 1) {
+            const ptrdiff_t middle = (at.b0 + at.b1) / 2;
+            place l = {0, 2 * at.node, at.b0, middle}, r = {0, 2 * at.node + 1, middle, at.b1};
+            l.bound = nmlsdr_box_distance(box, held->low + l.node * 2 * d, d);
+            r.bound = nmlsdr_box_distance(box, held->low + r.node * 2 * d, d);
+            const int left_last = nmlsdr_worse(l.bound, held->least[l.node], r.bound, held->least[r.node]);
+            stack[height++] = left_last ? l : r;
+            stack[height++] = left_last ? r : l;
+            continue;
+        }
+        if (!nmlsdr_meet(q, &a, kernel, from, at.node, at.b0)) continue;
+        worst = -1;
+        for (ptrdiff_t p = 0; p < queries; p++) {
+            const ptrdiff_t own = q->asked->row[from + p];
+            if (worst < 0 || nmlsdr_worse(q->squared[own * k], q->indices[own * k], worst, last)) {
+                worst = q->squared[own * k];
+                last = q->indices[own * k];
+            }
+        }
+    }
+    for (ptrdiff_t p = 0; p < queries; p++) {
+        const ptrdiff_t own = q->asked->row[from + p];
+        nmlsdr_heap_sort(q->squared + own * k, q->indices + own * k, k);
+    }
+}
+
+/* Answer about `budget` leaves of queries.  1: call again; 0: done. */
+static int nmlsdr_tree_step(nmlsdr_tree *q, double budget)
+{
+    const nmlsdr_tree_kernel kernel = nmlsdr_tree_choose(q->level);
+    const ptrdiff_t left = q->asked->leaves - q->next;
+    const ptrdiff_t to = budget < (double)left ? q->next + (ptrdiff_t)budget + 1 : q->asked->leaves;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 4)
+#endif
+    for (ptrdiff_t leaf = q->next; leaf < to; leaf++) nmlsdr_ask(q, leaf, &kernel);
+    q->next = to;
+    return to < q->asked->leaves;
+}
+
+#endif

@@ -1,0 +1,88 @@
+/* What the k-d tree does for all rows of a leaf (_tree.h), for each SIMD level of _simd.h.
+ *
+ * Canonical additions in canonical order, never fused: see _distance.h.  1 <= d <= 8.
+ */
+
+/* ((t0 + t4) + (t2 + t6)) + ((t1 + t5) + (t3 + t7)): terms from d on are +0 and would change nothing. */
+static inline NM_TARGET NM_INLINE V NM_LEVEL(fold)(const V *t, int d)
+{
+    V even = t[0], odd = t[1], more;
+    if (d > 4) even = VADD(t[0], t[4]);
+    if (d > 2) {
+        more = t[2];
+        if (d > 6) more = VADD(t[2], t[6]);
+        even = VADD(even, more);
+    }
+    if (d > 5) odd = VADD(t[1], t[5]);
+    if (d > 3) {
+        more = t[3];
+        if (d > 7) more = VADD(t[3], t[7]);
+        odd = VADD(odd, more);
+    }
+    if (d > 1) even = VADD(even, odd);
+    return even;
+}
+
+/* Squared distances of the rows of a leaf to one query; bit c says that row c is at most `limit` away. */
+static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(scan_d)(const nmlsdr_asking *a, const double *rows,
+                                                            const double *query, int d, double limit, double *squared)
+{
+    unsigned long long hits = 0;
+    for (int c = 0; c < a->leaf; c += G) {
+        V t[8] = {VZERO, VZERO};
+        for (int j = 0; j < d; j++) {
+            const V gap = VSUB(VSET1(query[j]), VLOAD(rows + j * a->leaf + c));
+            t[j] = VMUL(gap, gap);
+        }
+        const V sum = NM_LEVEL(fold)(t, d);
+        VSTORE(squared + c, sum);
+        hits |= (unsigned long long)VMASK(VGE(VSET1(limit), sum)) << c;
+    }
+    return hits;
+}
+
+/* Bit p says that query p may have a neighbour in the box. */
+static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(near_d)(const nmlsdr_asking *a, const double *box, int d)
+{
+    unsigned long long near = 0;
+    for (int p = 0; p < a->leaf; p += G) {
+        V t[8] = {VZERO, VZERO};
+        for (int j = 0; j < d; j++) {
+            const V x = VLOAD(a->value + j * a->leaf + p);
+            /* -max(low - x, x - high, 0) */
+            const V gap = VMIN(VMIN(VSUB(x, VSET1(box[j])), VSUB(VSET1(box[d + j]), x)), VZERO);
+            t[j] = VMUL(gap, gap);
+        }
+        near |= (unsigned long long)VMASK(VGE(VLOAD(a->worst + p), NM_LEVEL(fold)(t, d))) << p;
+    }
+    return near;
+}
+
+static NM_TARGET unsigned long long NM_LEVEL(scan)(const nmlsdr_asking *a, const double *rows, const double *query,
+                                               double limit, double *squared)
+{
+    switch (a->d) {
+    case 1: return NM_LEVEL(scan_d)(a, rows, query, 1, limit, squared);
+    case 2: return NM_LEVEL(scan_d)(a, rows, query, 2, limit, squared);
+    case 3: return NM_LEVEL(scan_d)(a, rows, query, 3, limit, squared);
+    case 4: return NM_LEVEL(scan_d)(a, rows, query, 4, limit, squared);
+    case 5: return NM_LEVEL(scan_d)(a, rows, query, 5, limit, squared);
+    case 6: return NM_LEVEL(scan_d)(a, rows, query, 6, limit, squared);
+    case 7: return NM_LEVEL(scan_d)(a, rows, query, 7, limit, squared);
+    default: return NM_LEVEL(scan_d)(a, rows, query, 8, limit, squared);
+    }
+}
+
+static NM_TARGET unsigned long long NM_LEVEL(near)(const nmlsdr_asking *a, const double *box)
+{
+    switch (a->d) {
+    case 1: return NM_LEVEL(near_d)(a, box, 1);
+    case 2: return NM_LEVEL(near_d)(a, box, 2);
+    case 3: return NM_LEVEL(near_d)(a, box, 3);
+    case 4: return NM_LEVEL(near_d)(a, box, 4);
+    case 5: return NM_LEVEL(near_d)(a, box, 5);
+    case 6: return NM_LEVEL(near_d)(a, box, 6);
+    case 7: return NM_LEVEL(near_d)(a, box, 7);
+    default: return NM_LEVEL(near_d)(a, box, 8);
+    }
+}

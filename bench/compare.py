@@ -3,8 +3,10 @@
     python bench/compare.py BASE [HEAD] [--cases PATTERN] [--pairs 15] [--instructions auto|always|never]
 
 Both commits are checked out into a temporary folder and built with the same command.  Two processes, one for each,
-then run every case in turns, and the order within a pair alternates.  The processes are started anew every five
-pairs, because where a process happens to lie in memory can make it a few percent faster for its whole life.
+then run every case in turns: a pair is the least of three turns of the one over the least of three turns of the other,
+and the order of the turns alternates.  The processes are started anew every five pairs, because where a process happens
+to lie in memory can make it a few percent faster for its whole life.  A case whose median suspects what its bound does
+not show gets more pairs, three times as many at most, and is then decided on all of them.
 
 A case is a regression if the bootstrap 95 % lower bound of the median of HEAD / BASE over at least 15 pairs is
 above 1.10 AND, for kernels, callgrind counts more than 5 % more instructions (one thread, NMLSDR_SIMD=avx2, because
@@ -39,7 +41,9 @@ SLOWER = 1.10  # lower bound of the median ratio that counts as slower
 MORE_INSTRUCTIONS = 1.05
 MIN_PAIRS = 15
 PAIRS_PER_START = 5
-SAMPLE_SECONDS = 0.05  # a timed sample repeats the call until it takes about this long
+MOST = 3  # times as many pairs for a case that the first ones leave undecided
+TURNS = 3  # of each side in a pair; the least counts
+TURN_SECONDS = 0.02  # a turn repeats the call until it takes about this long
 RESAMPLES = 10_000
 
 
@@ -73,6 +77,11 @@ def is_slower(ratios: Sequence[float]) -> bool:
     if not (np.isfinite(ratios).all() and min(ratios) > 0):
         raise Failure(f"ratios must be positive numbers, got {min(ratios)}.")
     return lower_bound(ratios) > SLOWER
+
+
+def is_open(ratios: Sequence[float]) -> bool:
+    """Whether more pairs may change the outcome: the median is beyond the limit, its bound is not."""
+    return float(np.median(ratios)) > SLOWER and not is_slower(ratios)
 
 
 def decide(ratios: Sequence[float], kind: str, instructions: float | None = None) -> Verdict:
@@ -165,21 +174,30 @@ def environment(tree: Path) -> dict[str, str]:
 def paired_ratios(
     base: Path, head: Path, wanted: Sequence[tuple[str, int]], n_pairs: int
 ) -> tuple[dict[tuple[str, int], list[float]], dict[str, str]]:
-    """HEAD / BASE of ``n_pairs`` pairs of samples for each (case, threads), and the cases that one side lacks."""
+    """HEAD / BASE of ``n_pairs`` pairs (more if these leave it open) by (case, threads); the cases a side lacks."""
     found: dict[tuple[str, int], list[float]] = {key: [] for key in wanted}
     absent: dict[str, str] = {}
-    for done in range(0, n_pairs, PAIRS_PER_START):
+    open_cases = list(wanted)
+    while open_cases:
         sides = [Side(base), Side(head)]
         try:
-            for case, n_threads in wanted:
+            for case, n_threads in open_cases:
                 if case not in absent:
                     ratios = found[case, n_threads]
-                    reason = add_pairs(sides, case, n_threads, min(PAIRS_PER_START, n_pairs - done), ratios)
+                    target = n_pairs * (len(ratios) // n_pairs + 1)
+                    reason = add_pairs(sides, case, n_threads, min(PAIRS_PER_START, target - len(ratios)), ratios)
                     absent.update({case: reason} if reason else {})
         finally:
             for side in sides:
                 side.close()
+        open_cases = [key for key in open_cases if key[0] not in absent and wants_more(found[key], n_pairs)]
     return {key: ratios for key, ratios in found.items() if key[0] not in absent}, absent
+
+
+def wants_more(ratios: Sequence[float], n_pairs: int) -> bool:
+    if len(ratios) % n_pairs:
+        return True
+    return len(ratios) < MOST * n_pairs and is_open(ratios)
 
 
 def add_pairs(sides: Sequence[Side], case: str, n_threads: int, count: int, ratios: list[float]) -> str | None:
@@ -189,11 +207,13 @@ def add_pairs(sides: Sequence[Side], case: str, n_threads: int, count: int, rati
         if "absent" in reply:
             return reply["absent"]
     once = max(side.ask(repeat=1)["seconds"] for side in sides)
-    repeat = max(1, min(1000, round(SAMPLE_SECONDS / once)))
+    repeat = max(1, min(1000, round(TURN_SECONDS / once)))
     for _ in range(count):
         order = (0, 1) if len(ratios) % 2 == 0 else (1, 0)
-        seconds = {which: sides[which].ask(repeat=repeat)["seconds"] for which in order}
-        ratios.append(seconds[1] / seconds[0])
+        least = [float("inf")] * 2
+        for which in order * TURNS:
+            least[which] = min(least[which], sides[which].ask(repeat=repeat)["seconds"])
+        ratios.append(least[1] / least[0])
     return None
 
 
@@ -203,7 +223,7 @@ def add_pairs(sides: Sequence[Side], case: str, n_threads: int, count: int, rati
 def instruction_count(tree: Path, case: str) -> int | None:
     """Instructions inside the compiled functions on the case's small size.
 
-    None without valgrind or nm, and where a case spends nothing there (a search that SciPy's trees answer).
+    None without valgrind or nm, and where a case spends nothing there.
     """
     if not (shutil.which("valgrind") and shutil.which("nm")):
         return None

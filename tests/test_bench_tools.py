@@ -156,6 +156,51 @@ def test_lower_bound_is_below_the_median_and_repeatable(compare):
     assert compare.lower_bound(ratios, share=0.5) == pytest.approx(np.median(ratios), rel=0.05)
 
 
+class Scripted:
+    """A worker whose turns take the seconds of a script."""
+
+    def __init__(self, seconds):
+        self.seconds = iter(seconds)
+
+    def ask(self, **content):
+        return {"ready": True} if "case" in content else {"seconds": next(self.seconds)}
+
+
+def test_a_pair_is_the_least_of_its_turns(compare):
+    base = Scripted([1.0] + [3.0, 1.0, 9.0] + [1.0, 1.0, 1.0])
+    head = Scripted([1.0] + [2.0, 8.0, 2.5] + [5.0, 7.0, 4.0])
+    ratios = []
+    assert compare.add_pairs([base, head], "mlknn-fit", 1, 2, ratios) is None
+    assert ratios == [2.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "pairs"),
+    [
+        (lambda count: 1.0, 15),
+        (lambda count: 1.3, 15),
+        (lambda count: 0.5 if count % 5 < 2 else 1.3, 45),  # a suspicious median, a bound that does not show it
+        (lambda count: (0.5 if count % 5 < 2 else 1.3) if count < 15 else 1.3, 30),
+    ],
+)
+def test_an_open_case_gets_more_pairs(compare, monkeypatch, ratio, pairs):
+    def add_pairs(sides, case, n_threads, count, ratios):
+        ratios += [ratio(len(ratios) + more) for more in range(count)]
+
+    class Nobody:
+        def __init__(self, tree):
+            pass
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(compare, "add_pairs", add_pairs)
+    monkeypatch.setattr(compare, "Side", Nobody)
+    found, absent = compare.paired_ratios("base", "head", [("a", 1)], 15)
+    assert len(found["a", 1]) == pairs
+    assert absent == {}
+
+
 def test_too_few_pairs_and_nonsense_are_refused(compare):
     with pytest.raises(compare.Failure, match="14 pairs cannot decide; at least 15"):
         compare.decide([2.0] * 14, "core")

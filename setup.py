@@ -23,6 +23,7 @@ EXTENSIONS = [
         ["nmlsdr/_graph.pxd", "nmlsdr/_distance.h", "nmlsdr/_schedule.h", "nmlsdr/_search.h", "nmlsdr/_select.h",
          "nmlsdr/_simd.h", "nmlsdr/_simd_clear.h", "nmlsdr/_tile.h", "nmlsdr/_tree.h", "nmlsdr/_tree_leaf.h"],
     ),
+    ("nmlsdr._weights", ["nmlsdr/_weights.pyx"], ["nmlsdr/_typedefs.pxd"]),
     (
         "nmlsdr._propagation",
         ["nmlsdr/_propagation.pyx"],

@@ -67,6 +67,7 @@ def hard_cases():
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((20_000, 100))
     side = np.where(rng.random((20_000, 1)) < 0.5, 1.0, -1.0)
+    yield "folded, 10 inner dimensions, 20 000 x 128", folded(20_000, 128, np.float64)
     yield "counts 6000 x 320", rng.poisson(3.0, (6000, 320)).astype(float)
     yield "binary, 10 % ones, 20 000 x 50", (rng.random((20_000, 50)) < 0.1).astype(float)
     yield "every row twice, 20 000 x 100", np.repeat(rows[:10_000], 2, axis=0)

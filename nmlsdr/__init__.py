@@ -16,7 +16,7 @@ Where things live; imports point downward only.
                   metrics.py              the seven measures                  article eq. (15)-(21)
                   _validation.py          casts, copies and checks: the only gatekeeper
                   _threads.py             thread settings and the BLAS limit
-    0 kernels     _graph.pyx  _propagation.pyx  _mlknn.pyx   raw buffers in, buffers filled
+    0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx   raw buffers in, buffers filled
     0r twin       _reference.py           the same in plain NumPy; tests and benchmarks only
 
 A data point's way: validate -> neighbours -> graph -> propagate -> project -> estimator attributes.

@@ -14,6 +14,7 @@ class Search:
         level: int,
         window_bytes: float,
         n_threads: int,
+        leads: tuple[Any, ...] | None = None,
     ) -> None: ...
     def step(self, budget: float) -> bool: ...
     @property
@@ -31,6 +32,7 @@ class Tree:
     ) -> None: ...
     def step(self, budget: float) -> bool: ...
 
+def leaf_order(rows: tuple[int, int, int, int, int, int], order: np.ndarray, n_threads: int) -> None: ...
 def prefers_tree(rows: tuple[int, int, int, int, int, int]) -> bool: ...
 def best_simd_level() -> int: ...
 def has_openmp() -> bool: ...
@@ -75,32 +77,5 @@ def candidate_distances_csr(
     indptr: np.ndarray,
     candidates: np.ndarray,
     squared: np.ndarray,
-    n_threads: int,
-) -> None: ...
-def count_union(
-    neighbors: np.ndarray,
-    reverse_ptr: np.ndarray,
-    reverse: np.ndarray,
-    ordered: np.ndarray,
-    counts: np.ndarray,
-    n_threads: int,
-) -> None: ...
-def fill_union(
-    ordered: np.ndarray,
-    reverse_ptr: np.ndarray,
-    reverse: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    n_threads: int,
-) -> None: ...
-def degrees(data: np.ndarray, indptr: np.ndarray, degree: np.ndarray, n_threads: int) -> None: ...
-def normalize(
-    data: np.ndarray,
-    indices: np.ndarray,
-    indptr: np.ndarray,
-    degree: np.ndarray,
-    stochastic: bool,
-    values: np.ndarray,
-    row_sums: np.ndarray,
     n_threads: int,
 ) -> None: ...

@@ -1,4 +1,4 @@
-"""Kernels of the neighbour graph: exact neighbours, symmetrise, normalise.
+"""Kernels of the exact neighbour search; _weights.pyx makes W and T of its lists.
 
 Every function fills buffers that its caller allocated and checked; nothing here
 looks at an environment variable, casts or copies.  One thread owns one output
@@ -6,7 +6,7 @@ row, so the answer does not depend on the number of threads.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport INFINITY, sqrt
+from libc.math cimport INFINITY
 
 cdef extern from "_distance.h" nogil:
     double sqdist_f64 "nmlsdr_sqdist_f64"(const double *x, const double *y, Py_ssize_t d)
@@ -34,14 +34,22 @@ cdef extern from "_schedule.h" nogil:
     ctypedef struct nmlsdr_scratch:
         long long decided
         long long pairs
+        long long tiles, alive
+    ctypedef struct nmlsdr_leads:
+        Py_ssize_t d
+        const double *rows
+        const double *asked
+        const Py_ssize_t *rows_order
+        const Py_ssize_t *asked_order
     ctypedef struct nmlsdr_search:
         int n_threads, wide, integral, sparse
+        Py_ssize_t lead_d
         double total
         nmlsdr_scratch *scratch
     int best_level "nmlsdr_best_level"()
     nmlsdr_search *search_new "nmlsdr_search_new"(
-        const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, double *squared, Py_ssize_t *indices,
-        int wide, int sparse, int level, double window_bytes, int n_threads)
+        const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, const nmlsdr_leads *leads, double *squared,
+        Py_ssize_t *indices, int wide, int sparse, int level, double window_bytes, int n_threads)
     int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget, double window_bytes)
     void search_free "nmlsdr_search_free"(nmlsdr_search *search)
 
@@ -53,6 +61,7 @@ cdef extern from "_tree.h" nogil:
         const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, double *squared, Py_ssize_t *indices,
         int level, int n_threads)
     int tree_step "nmlsdr_tree_step"(nmlsdr_tree *tree, double budget)
+    int tree_order "nmlsdr_tree_order"(const nmlsdr_rows *rows, Py_ssize_t *order, int n_threads)
     void tree_free "nmlsdr_tree_free"(nmlsdr_tree *tree)
 
 from ._typedefs cimport index_t, real_t
@@ -177,6 +186,7 @@ cdef class Search:
     squared, indices : OUT (n_asked, k)
     wide : propose with double products from the start
     sparse : 1 by postings, 0 by packed blocks, -1 by cost
+    leads : tuple (d, (n, d + 1) of the rows, their order, the same two of the queries or None) of _leading.py
     """
     cdef nmlsdr_search *search
     cdef double window_bytes
@@ -184,16 +194,20 @@ cdef class Search:
 
     def __cinit__(
         self, rows, asked, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, bint wide, int sparse, int level,
-        double window_bytes, int n_threads,
+        double window_bytes, int n_threads, leads=None,
     ):
         cdef nmlsdr_rows given, queries
-        self.kept = (rows, asked, squared, indices)
+        cdef nmlsdr_leads leading
+        self.kept = (rows, asked, squared, indices, leads)
         self.window_bytes = window_bytes
         describe(rows, &given)
         if asked is not None:
             describe(asked, &queries)
-        self.search = search_new(&given, NULL if asked is None else &queries, squared.shape[1], &squared[0, 0],
-                                 &indices[0, 0], wide, sparse, level, window_bytes, n_threads)
+        if leads is not None:
+            describe_leads(leads, &leading)
+        self.search = search_new(&given, NULL if asked is None else &queries, squared.shape[1],
+                                 NULL if leads is None else &leading, &squared[0, 0], &indices[0, 0], wide, sparse,
+                                 level, window_bytes, n_threads)
         if self.search is NULL:
             raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
 
@@ -213,12 +227,15 @@ cdef class Search:
     def facts(self):
         """What the search did so far: block pairs, canonical distances, whether products are double or exact."""
         cdef int t
-        pairs = decided = 0
+        pairs = decided = tiles = alive = 0
         for t in range(self.search.n_threads):
             pairs += self.search.scratch[t].pairs
             decided += self.search.scratch[t].decided
+            tiles += self.search.scratch[t].tiles
+            alive += self.search.scratch[t].alive
         return {"pairs": pairs, "decided": decided, "wide": bool(self.search.wide),
-                "integral": bool(self.search.integral), "sparse": bool(self.search.sparse), "total": self.search.total}
+                "integral": bool(self.search.integral), "sparse": bool(self.search.sparse), "total": self.search.total,
+                "leads": self.search.lead_d, "tiles": tiles, "alive": alive}
 
 
 cdef class Tree:
@@ -252,11 +269,37 @@ cdef class Tree:
         return more == 1
 
 
+def leaf_order(rows, Py_ssize_t[::1] order, int n_threads):
+    """The described rows (1 to 8 features) in the order of the leaves of their tree: OUT order (n)."""
+    cdef nmlsdr_rows given
+    describe(rows, &given)
+    if not tree_wins(&given) or given.n != order.shape[0]:
+        raise ValueError("the tree takes dense rows of 1 to 8 features.")
+    if tree_order(&given, &order[0], n_threads) < 0:
+        raise MemoryError("no memory for the neighbour tree.")
+
+
 def prefers_tree(rows):
     """Whether the tree is faster than products for these described rows."""
     cdef nmlsdr_rows given
     describe(rows, &given)
     return tree_wins(&given) != 0
+
+
+cdef int describe_leads(tuple leads, nmlsdr_leads *leading) except -1:
+    cdef const double[:, ::1] rows = leads[1]
+    cdef const Py_ssize_t[::1] order = leads[2]
+    leading.d = leads[0]
+    leading.rows = &rows[0, 0]
+    leading.rows_order = &order[0]
+    leading.asked = NULL
+    leading.asked_order = NULL
+    if leads[3] is not None:
+        rows = leads[3]
+        order = leads[4]
+        leading.asked = &rows[0, 0]
+        leading.asked_order = &order[0]
+    return 0
 
 
 cdef int describe(tuple given, nmlsdr_rows *rows) except -1:
@@ -303,8 +346,8 @@ cdef int nearest(
         tree_step(tree, INFINITY)
         tree_free(tree)
         return 0
-    search = search_new(&given, NULL if queries is NULL else &asked, k, squared, indices, 0, -1, level, WINDOW_BYTES,
-                        n_threads)
+    search = search_new(&given, NULL if queries is NULL else &asked, k, NULL, squared, indices, 0, -1, level,
+                        WINDOW_BYTES, n_threads)
     if search is NULL:
         return -1
     while more == 1:
@@ -388,120 +431,3 @@ def candidate_distances_csr(
             squared[p] = csr_distance[real_t, index_t](
                 &query_data[0], &query_indices[0], &query_indptr[0],
                 &row_data[0], &row_indices[0], &row_indptr[0], first + i, candidates[p])
-
-
-def count_union(
-    const Py_ssize_t[:, ::1] neighbors,   # IN  (n, k), every row without repeats
-    const Py_ssize_t[::1] reverse_ptr,    # IN  (n + 1) who names row i: pointers into reverse
-    const Py_ssize_t[::1] reverse,        # IN  (n k) increasing within a row
-    Py_ssize_t[:, ::1] ordered,           # OUT (n, k) neighbors, increasing within a row
-    Py_ssize_t[::1] counts,               # OUT (n) size of the union of both lists
-    int n_threads,
-):
-    """Symmetrise by the OR rule, pass one: sort each row's neighbours and count the union."""
-    cdef Py_ssize_t i, n = neighbors.shape[0], k = neighbors.shape[1]
-    if n == 0 or k == 0:
-        return
-    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
-        counts[i] = union_row(&neighbors[i, 0], k, &reverse[reverse_ptr[i]] if reverse_ptr[i + 1] > reverse_ptr[i]
-                              else NULL, reverse_ptr[i + 1] - reverse_ptr[i], &ordered[i, 0])
-
-
-cdef Py_ssize_t union_row(
-    const Py_ssize_t *neighbors, Py_ssize_t k, const Py_ssize_t *reverse, Py_ssize_t r, Py_ssize_t *ordered,
-) noexcept nogil:
-    cdef Py_ssize_t a, b, value, size = 0
-    for a in range(k):  # insertion sort: k is small
-        value = neighbors[a]
-        b = a
-        while b > 0 and ordered[b - 1] > value:
-            ordered[b] = ordered[b - 1]
-            b = b - 1
-        ordered[b] = value
-    a = 0
-    b = 0
-    while a < k and b < r:
-        if ordered[a] == reverse[b]:
-            a = a + 1
-            b = b + 1
-        elif ordered[a] < reverse[b]:
-            a = a + 1
-        else:
-            b = b + 1
-        size = size + 1
-    return size + (k - a) + (r - b)
-
-
-def fill_union(
-    const Py_ssize_t[:, ::1] ordered,     # IN  (n, k)
-    const Py_ssize_t[::1] reverse_ptr,    # IN
-    const Py_ssize_t[::1] reverse,        # IN
-    const index_t[::1] indptr,            # IN  (n + 1) of W
-    index_t[::1] indices,                 # OUT (nnz) of W, increasing within a row
-    int n_threads,
-):
-    """Symmetrise by the OR rule, pass two: merge both lists into W's rows."""
-    cdef Py_ssize_t i, n = ordered.shape[0], k = ordered.shape[1]
-    cdef Py_ssize_t a, b, at
-    if n == 0 or k == 0:
-        return
-    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
-        a = 0
-        b = reverse_ptr[i]
-        at = indptr[i]
-        while a < k or b < reverse_ptr[i + 1]:
-            if b >= reverse_ptr[i + 1] or (a < k and ordered[i, a] < reverse[b]):
-                indices[at] = <index_t>ordered[i, a]
-                a = a + 1
-            elif a >= k or ordered[i, a] > reverse[b]:
-                indices[at] = <index_t>reverse[b]
-                b = b + 1
-            else:
-                indices[at] = <index_t>reverse[b]
-                a = a + 1
-                b = b + 1
-            at = at + 1
-
-
-def degrees(
-    const double[::1] data,       # IN  CSR of W
-    const index_t[::1] indptr,    # IN
-    double[::1] degree,           # OUT (n) d_i = sum_j W_ij, in stored order
-    int n_threads,
-):
-    """Row sums of W."""
-    cdef Py_ssize_t i, p, n = degree.shape[0]
-    cdef double total
-    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
-        total = 0
-        for p in range(indptr[i], indptr[i + 1]):
-            total = total + data[p]
-        degree[i] = total
-
-
-def normalize(
-    const double[::1] data,        # IN  CSR of W
-    const index_t[::1] indices,    # IN
-    const index_t[::1] indptr,     # IN
-    const double[::1] degree,      # IN  (n)
-    bint stochastic,               # False: W~ = D^-1/2 W D^-1/2; True: T = D~^-1 W~, rows sum to 1
-    double[::1] values,            # OUT (nnz)
-    double[::1] row_sums,          # OUT (n) d~_i, the row sums of W~
-    int n_threads,
-):
-    """W~ (eq. 4) and T (eq. 5) in one pass over the rows; a row of degree 0 stays 0."""
-    cdef Py_ssize_t i, p, n = degree.shape[0]
-    cdef double root, total
-    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
-        total = 0
-        root = sqrt(degree[i])
-        for p in range(indptr[i], indptr[i + 1]):
-            if degree[i] > 0 and degree[indices[p]] > 0:
-                values[p] = data[p] / (root * sqrt(degree[indices[p]]))
-            else:
-                values[p] = 0
-            total = total + values[p]
-        row_sums[i] = total
-        if stochastic and total > 0:
-            for p in range(indptr[i], indptr[i + 1]):
-                values[p] = values[p] / total

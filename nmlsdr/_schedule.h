@@ -150,6 +150,19 @@ static int nmlsdr_widen(nmlsdr_search *q, double window_bytes)
     return 0;
 }
 
+/* Leave the leading coordinates out when they rule out less than they cost. */
+static void nmlsdr_review_leads(nmlsdr_search *q)
+{
+    double tiles = 0, alive = 0;
+    for (int t = 0; t < q->n_threads; t++) {
+        tiles += (double)q->scratch[t].tiles;
+        alive += (double)q->scratch[t].alive;
+    }
+    if (q->round < 8 || tiles < 10000) return; /* the first rounds set the thresholds */
+    if (alive / tiles + (double)(q->lead_d + 4) / (double)q->d > 1) q->lead_d = 0;
+    for (int t = 0; t < q->n_threads; t++) q->scratch[t].tiles = q->scratch[t].alive = 0;
+}
+
 /* Run about `budget` block pairs.  1: call again; 0: done; -1: out of memory. */
 static int nmlsdr_search_step(nmlsdr_search *q, double budget, double window_bytes)
 {
@@ -159,6 +172,7 @@ static int nmlsdr_search_step(nmlsdr_search *q, double budget, double window_byt
         if (!q->wide && nmlsdr_decision_cost(q) > 0.5 * nmlsdr_product_cost(q, pairs) + 0.1 * nmlsdr_product_cost(q, q->total)) {
             return nmlsdr_widen(q, window_bytes) ? -1 : 1;
         }
+        if (q->lead_d) nmlsdr_review_leads(q);
         if (!nmlsdr_run_rounds(q, budget)) return 1;
         q->round = q->pair = 0;
         const ptrdiff_t chunks_b = (q->rows->blocks + q->chunk - 1) / q->chunk;

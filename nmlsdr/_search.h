@@ -53,6 +53,8 @@ typedef struct {
     nmlsdr_rows rows;
     ptrdiff_t blocks;
     const ptrdiff_t *order; /* position -> row, or NULL */
+    const double *lead;     /* leading coordinates and squared norm (n, lead_d + 1), by row, or NULL */
+    void *lead_z, *lead_h;  /* T, packed leading coordinates and their h, one block after the other */
     void *h, *e, *t;        /* T, one per position */
     void *score;            /* T (n, capacity) */
     void *best;             /* T (n, k) the k best lower bounds, decreasing, if k is small */
@@ -67,11 +69,13 @@ typedef struct {
     void *partial;     /* T, one block of products */
     int64_t decided;   /* canonical distances computed */
     int64_t pairs;
+    int64_t tiles, alive; /* tested by their leading coordinates, and not ruled out */
+    unsigned char *tile;  /* one block pair's */
     char pad[64];
 } nmlsdr_scratch;
 
 typedef struct {
-    ptrdiff_t d, k, capacity, crowded, block, pass, terms;
+    ptrdiff_t d, k, capacity, crowded, block, pass, terms, lead_d; /* lead_d 0: no leading coordinates */
     int sparse, force_sparse, ranked, symmetric, exclude_self, integral, wide, level, lanes, n_threads, phase;
     double scale, absolute, *centre;
     nmlsdr_side side[2], *asked, *rows;
@@ -283,9 +287,11 @@ static void nmlsdr_side_free(nmlsdr_side *s)
     nmlsdr_release(s->t);
     nmlsdr_release(s->score);
     nmlsdr_release(s->best);
+    nmlsdr_release(s->lead_z);
+    nmlsdr_release(s->lead_h);
     free(s->candidate);
     free(s->count);
-    s->h = s->e = s->t = s->score = s->best = NULL;
+    s->h = s->e = s->t = s->score = s->best = s->lead_z = s->lead_h = NULL;
     s->candidate = s->count = NULL;
 }
 
@@ -303,8 +309,10 @@ static void nmlsdr_drop_products(nmlsdr_search *q)
     for (int t = 0; q->scratch && t < q->n_threads; t++) {
         nmlsdr_release(q->scratch[t].partial);
         free(q->scratch[t].lower);
+        free(q->scratch[t].tile);
         q->scratch[t].partial = NULL;
         q->scratch[t].lower = NULL;
+        q->scratch[t].tile = NULL;
     }
     nmlsdr_side_free(&q->side[0]);
     nmlsdr_side_free(&q->side[1]);
@@ -325,6 +333,11 @@ static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
     s->h = nmlsdr_aligned(padded * size);
     s->e = nmlsdr_aligned(padded * size);
     if (!s->h || !s->e) return -1;
+    if (q->lead_d) {
+        s->lead_z = nmlsdr_aligned(padded * (size_t)q->lead_d * size);
+        s->lead_h = nmlsdr_aligned(padded * size);
+        if (!s->lead_z || !s->lead_h) return -1;
+    }
     if (!collects) return 0;
     s->t = nmlsdr_aligned(padded * size);
     s->score = nmlsdr_aligned(n * (size_t)q->capacity * size);
@@ -387,6 +400,21 @@ static int nmlsdr_new_postings(nmlsdr_search *q)
     return 0;
 }
 
+/* Leading coordinates of every block, once. */
+static void nmlsdr_pack_leads(nmlsdr_search *q)
+{
+    for (int s = 0; s < 2; s++) {
+        if (!q->side[s].lead_z) continue;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 1)
+#endif
+        for (ptrdiff_t block = 0; block < q->side[s].blocks; block++) {
+            if (q->wide) nmlsdr_pack_lead_d(q, &q->side[s], block);
+            else nmlsdr_pack_lead_f(q, &q->side[s], block);
+        }
+    }
+}
+
 /* Everything whose type is that of the products: windows or postings, bounds, thresholds, buffers, scratch. */
 static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
 {
@@ -402,11 +430,13 @@ static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
         nmlsdr_scratch *w = &q->scratch[t];
         w->lower = (double *)malloc((size_t)q->capacity * sizeof(double));
         w->partial = nmlsdr_aligned((size_t)(q->sparse ? q->block : q->block * (q->block + 3)) * size);
-        if (!w->lower || !w->partial) return -1;
+        w->tile = (unsigned char *)malloc((size_t)(q->block * q->block / 12 + 1));
+        if (!w->lower || !w->partial || !w->tile) return -1;
     }
     if (nmlsdr_side_new(q, q->asked, 1)) return -1;
     if (q->rows != q->asked && nmlsdr_side_new(q, q->rows, 0)) return -1;
     q->lanes = q->wide ? nmlsdr_kernel_d(q->level).lanes : nmlsdr_kernel_f(q->level).lanes;
+    if (q->lead_d) nmlsdr_pack_leads(q);
     return q->sparse ? nmlsdr_new_postings(q) : nmlsdr_new_windows(q, window_bytes);
 }
 
@@ -445,10 +475,18 @@ static int nmlsdr_choose_storage(nmlsdr_search *q)
     return 0;
 }
 
+/* What a caller found out about the rows: orthogonal coordinates that hold most of their distances (docs/neighbours.md). */
+typedef struct {
+    ptrdiff_t d;               /* coordinates */
+    const double *rows, *asked; /* (n, d + 1): coordinates, then |x - centre|^2 or more; differences never longer */
+    const ptrdiff_t *rows_order, *asked_order; /* position -> row, so that rows near each other share a block */
+} nmlsdr_leads;
+
 /* asked == NULL: the rows against themselves, self excluded.  squared and indices (n asked, k) receive the
  * answer.  wide: double products from the start; sparse: postings 1, packed blocks 0, -1 by cost.  Needs 1 <= k <= rows (- 1), d >= 1, rows below 2^31.  NULL: out of memory. */
 static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_rows *asked, ptrdiff_t k,
-                                        double *squared, ptrdiff_t *indices, int wide, int sparse, int level,
+                                        const nmlsdr_leads *leads, double *squared, ptrdiff_t *indices, int wide,
+                                        int sparse, int level,
                                         double window_bytes, int n_threads)
 {
     nmlsdr_search *q = (nmlsdr_search *)calloc(1, sizeof(nmlsdr_search));
@@ -467,6 +505,15 @@ static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_ro
     q->rows = &q->side[0];
     q->asked = &q->side[asked ? 1 : 0];
     if (asked) q->side[1].rows = *asked;
+    if (leads) {
+        q->lead_d = leads->d;
+        q->side[0].lead = leads->rows;
+        q->side[0].order = leads->rows_order;
+        if (asked) {
+            q->side[1].lead = leads->asked;
+            q->side[1].order = leads->asked_order;
+        }
+    }
     if (nmlsdr_choose_storage(q)) goto fail;
     for (int s = 0; s < 2; s++) q->side[s].blocks = (q->side[s].rows.n + q->block - 1) / q->block;
     q->asked->squared = squared;

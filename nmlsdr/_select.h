@@ -82,6 +82,33 @@ static void NM(pack)(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block, T 
     }
 }
 
+/* The leading coordinates of one block.  Their share of the error covers what was rounded on the way to them, which
+ * is relative to the whole row: its squared norm comes with them. */
+static void NM(pack_lead)(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block)
+{
+    const ptrdiff_t d = q->lead_d, lanes = q->lanes;
+    T *z = (T *)s->lead_z + block * q->block * d, *h = (T *)s->lead_h + block * q->block;
+    const double terms = ((double)d + 17.0) * NM_EPS;
+    const double relative = terms / (1 - terms) + (double)(q->d + 64) * (double)(d + 1) * 0x1p-52;
+    for (ptrdiff_t r = 0; r < q->block; r++) {
+        const ptrdiff_t at = block * q->block + r;
+        T *to = z + r / lanes * lanes * d + r % lanes;
+        double square = 0;
+        if (at >= s->rows.n) {
+            for (ptrdiff_t j = 0; j < d; j++) to[j * lanes] = 0;
+            h[r] = (T)INFINITY;
+            continue;
+        }
+        const double *lead = s->lead + (s->order ? s->order[at] : at) * (d + 1);
+        for (ptrdiff_t j = 0; j < d; j++) {
+            const T y = (T)(lead[j] * q->scale);
+            to[j * lanes] = y;
+            square += (double)y * (double)y;
+        }
+        h[r] = NM(below)(square * 0.5 - (relative * (lead[d] * q->scale * q->scale) + q->absolute + (double)(d + 8) * 0x1p-118));
+    }
+}
+
 /* The m-th largest of n values (m from 1), by quickselect; the array is reordered. */
 static double NM(largest)(double *x, ptrdiff_t n, ptrdiff_t m)
 {
@@ -189,6 +216,8 @@ static inline void NM(push)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr
 typedef struct {
     const T *za, *zb, *ha, *hb, *ta, *tb;
     T *partial;
+    unsigned char *tiles; /* one for each tile: 0 is left out */
+    int marks;            /* only mark the tiles that hold a pair of interest */
     ptrdiff_t na, nb, d, pass;
     const nmlsdr_search *search;
     nmlsdr_side *a, *b;
@@ -244,6 +273,8 @@ static void NM(describe_pair)(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr
     p->ta = (const T *)a->t + p->first_a;
     p->tb = q->symmetric && I != J ? (const T *)b->t + p->first_b : (const T *)q->never;
     p->partial = (T *)w->partial;
+    p->tiles = w->tile;
+    p->marks = 0;
     p->na = a->rows.n - p->first_a < q->block ? a->rows.n - p->first_a : q->block;
     p->nb = b->rows.n - p->first_b < q->block ? b->rows.n - p->first_b : q->block;
     p->d = q->d;
@@ -255,12 +286,34 @@ static void NM(describe_pair)(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr
     w->pairs++;
 }
 
+/* Mark the tiles whose leading coordinates leave a chance; the number of them. */
+static ptrdiff_t NM(mark)(const nmlsdr_search *q, const NM(pair_t) *p, nmlsdr_scratch *w)
+{
+    const ptrdiff_t tiles = (p->na + 3) / 4 * ((p->nb + 3 * q->lanes - 1) / (3 * q->lanes));
+    ptrdiff_t alive = 0;
+    NM(pair_t) lead = *p;
+    memset(w->tile, 1, (size_t)tiles);
+    if (!q->lead_d || (q->symmetric && p->first_a == p->first_b)) return tiles;
+    lead.za = (const T *)p->a->lead_z + p->first_a * q->lead_d;
+    lead.zb = (const T *)p->b->lead_z + p->first_b * q->lead_d;
+    lead.ha = (const T *)p->a->lead_h + p->first_a;
+    lead.hb = (const T *)p->b->lead_h + p->first_b;
+    lead.d = lead.pass = q->lead_d;
+    lead.marks = 1;
+    NM(kernel)(q->level).pair(&lead);
+    for (ptrdiff_t t = 0; t < tiles; t++) alive += w->tile[t];
+    w->tiles += tiles;
+    w->alive += alive;
+    return alive;
+}
+
 /* All pairs of dense block I of the asked rows with block J of the rows. */
 static void NM(run_dense)(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scratch *w)
 {
     const ptrdiff_t size = q->block * q->d;
     NM(pair_t) p;
     NM(describe_pair)(q, I, J, w, &p);
+    if (!NM(mark)(q, &p, w)) return;
     p.za = (const T *)q->window[0].z + (I - q->window[0].first) * size;
     p.zb = (const T *)q->window[q->beside].z + (J - q->window[q->beside].first) * size;
     NM(kernel)(q->level).pair(&p);

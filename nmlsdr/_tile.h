@@ -27,9 +27,11 @@ static NM_TARGET void NM_LEVEL(pair)(const NM_PAIR *p)
         const ptrdiff_t kc = d - k0 < p->pass ? d - k0 : p->pass;
         const int first = k0 == 0, last = k0 + kc == d;
         T *partial = p->partial;
+        unsigned char *tile = p->tiles - 1;
         for (ptrdiff_t j = 0; j < p->nb; j += NR) {
             const T *b0 = p->zb + j * d + k0 * G, *b1 = b0 + G * d, *b2 = b1 + G * d;
             for (ptrdiff_t i = 0; i < p->na; i += 4, partial += 4 * NR) {
+                if (!*++tile) continue; /* its leading coordinates are too far apart (_leading.h) */
                 const T *a0 = NM_ROW_OF(i), *a1 = NM_ROW_OF(i + 1), *a2 = NM_ROW_OF(i + 2), *a3 = NM_ROW_OF(i + 3);
                 V c00, c01, c02, c10, c11, c12, c20, c21, c22, c30, c31, c32;
                 if (first) {
@@ -74,7 +76,8 @@ static NM_TARGET void NM_LEVEL(pair)(const NM_PAIR *p)
     hits = HITS_OR(hits, VGE(c##r##2, VMIN(t, t2))); }
                 NM_TEST(0) NM_TEST(1) NM_TEST(2) NM_TEST(3)
 #undef NM_TEST
-                if (!HITS_ANY(hits)) continue;
+                if (p->marks) *tile = HITS_ANY(hits) != 0;
+                if (p->marks || !HITS_ANY(hits)) continue;
                 NM_ALIGNED T s[4 * NR];
                 NM_ROW(0, s) NM_ROW(1, s) NM_ROW(2, s) NM_ROW(3, s)
 #undef NM_ROW

@@ -210,16 +210,30 @@ static int nmlsdr_branch(nmlsdr_branches *s, const nmlsdr_rows *rows, int n_thre
     return 0;
 }
 
+static void nmlsdr_branches_free(nmlsdr_branches *s)
+{
+    free(s->row);
+    free(s->least);
+    free(s->low);
+    nmlsdr_release(s->value);
+}
+
 static void nmlsdr_tree_free(nmlsdr_tree *q)
 {
     if (!q) return;
-    for (int s = 0; s < 2; s++) {
-        free(q->side[s].row);
-        free(q->side[s].least);
-        free(q->side[s].low);
-        nmlsdr_release(q->side[s].value);
-    }
+    nmlsdr_branches_free(&q->side[0]);
+    nmlsdr_branches_free(&q->side[1]);
     free(q);
+}
+
+/* The rows in the order of the leaves.  -1: out of memory. */
+static int nmlsdr_tree_order(const nmlsdr_rows *rows, ptrdiff_t *order, int n_threads)
+{
+    nmlsdr_branches branches = {0};
+    const int failed = nmlsdr_branch(&branches, rows, n_threads);
+    if (!failed) memcpy(order, branches.row, (size_t)rows->n * sizeof(ptrdiff_t));
+    nmlsdr_branches_free(&branches);
+    return failed;
 }
 
 /* Arguments as nmlsdr_search_new; dense rows of at most 8 features.  NULL: out of memory. */

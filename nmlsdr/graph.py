@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from . import _graph
+from . import _graph, _weights
+from ._leading import leading_coordinates
 from ._threads import SIMD_LEVELS, check_n_jobs, simd_level
 from ._validation import check_count, check_graph, check_row_pair, check_rows
 
@@ -101,7 +102,8 @@ def _search(rows: Any, asked: Any, squared: np.ndarray, indices: np.ndarray, n_t
     if _graph.prefers_tree(given):
         search = _graph.Tree(given, queries, squared, indices, _simd(), n_threads)
     else:
-        search = _graph.Search(given, queries, squared, indices, False, -1, _simd(), 256e6, n_threads)
+        leads = leading_coordinates(rows, asked, _described, n_threads)
+        search = _graph.Search(given, queries, squared, indices, False, -1, _simd(), 256e6, n_threads, leads)
     budget = 64.0
     more = True
     while more:
@@ -365,13 +367,13 @@ def union_graph(indices: np.ndarray, *, n_jobs: int | None = None) -> sparse.csr
     reverse = np.argsort(indices.ravel(), kind="stable") // max(k, 1)
     ordered = np.empty_like(indices)
     counts = np.zeros(n, dtype=np.intp)
-    _graph.count_union(indices, reverse_ptr, reverse, ordered, counts, n_threads)
+    _weights.count_union(indices, reverse_ptr, reverse, ordered, counts, n_threads)
     total = int(counts.sum())
     index_type: Any = np.int32 if max(total, n) < 2**31 else np.int64
     indptr = np.zeros(n + 1, dtype=index_type)
     np.cumsum(counts, out=indptr[1:])
     columns = np.empty(total, dtype=index_type)
-    _graph.fill_union(ordered, reverse_ptr, reverse, indptr, columns, n_threads)
+    _weights.fill_union(ordered, reverse_ptr, reverse, indptr, columns, n_threads)
     W = sparse.csr_array((np.ones(total), columns, indptr), shape=(n, n))
     W.has_sorted_indices = True
     W.has_canonical_format = True
@@ -434,6 +436,6 @@ def normalized_weights(
     degree = np.empty(W.shape[0])
     values = np.empty(W.nnz)
     row_sums = np.empty(W.shape[0])
-    _graph.degrees(W.data, W.indptr, degree, n_threads)
-    _graph.normalize(W.data, W.indices, W.indptr, degree, stochastic, values, row_sums, n_threads)
+    _weights.degrees(W.data, W.indptr, degree, n_threads)
+    _weights.normalize(W.data, W.indices, W.indptr, degree, stochastic, values, row_sums, n_threads)
     return values, row_sums

@@ -1,0 +1,85 @@
+"""Leading coordinates for the neighbour search: orthogonal coordinates that hold most of the distances.
+
+A pair of rows whose leading coordinates are too far apart needs no full product.  The coordinates only rule out: the
+search's bound covers their rounding, so the answer is the same with them and without (docs/neighbours.md).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from . import _graph
+
+__all__ = ["leading_coordinates"]
+
+# Fewer rows or features do not repay the coordinates; the shares and sizes were measured (docs/neighbours.md).
+_ROWS, _FEATURES, _SAMPLE = 4000, 32, 256
+_COORDINATES = (8, 16, 32)
+_ENOUGH, _LEAST = 0.9, 0.6  # shares of the variance: take no more coordinates; do not try
+
+
+def leading_coordinates(rows: Any, asked: Any, describe: Any, n_threads: int) -> tuple[Any, ...] | None:
+    """What `_graph.Search` takes as ``leads``, or None if no few coordinates hold most of the variance.
+
+    Parameters
+    ----------
+    rows, asked : dense ndarray of shape (n_samples, n_features) and (n_queries, n_features) or None
+    describe : function of an array that gives the kernels' description of it
+    n_threads : int
+    """
+    n, n_features = rows.shape
+    if sparse.issparse(rows) or isinstance(rows, np.memmap) or n < _ROWS or n_features < _FEATURES:
+        return None
+    with np.errstate(all="ignore"):  # squares may overflow: then there are none
+        axes, centre = _axes(rows)
+    if axes is None:
+        return None
+    found: list[Any] = [axes.shape[1]]
+    for side in (rows, asked):
+        if side is None:
+            found += [None, None]
+            continue
+        lead = _project(side, axes, centre)
+        order = np.empty(len(lead), dtype=np.intp)
+        narrow = np.ascontiguousarray(lead[:, : min(8, found[0])])
+        _graph.leaf_order(describe(narrow), order, n_threads)
+        found += [lead, order]
+    return tuple(found)
+
+
+def _axes(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Orthonormal axes (D, d) of a sample's leading principal directions, if another sample agrees with them."""
+    places = np.arange(2 * _SAMPLE) * len(rows) // (2 * _SAMPLE)
+    sample = rows[places].astype(np.float64)
+    centre = sample.mean(axis=0)
+    sample -= centre
+    tried, held_out = sample[::2], sample[1::2]
+    total = np.einsum("ij,ij->", held_out, held_out)
+    gram = tried @ tried.T
+    if not (0 < total < np.inf and np.isfinite(gram).all()):
+        return None, centre
+    _, vectors = np.linalg.eigh(gram)
+    axes, _ = np.linalg.qr(tried.T @ vectors[:, ::-1][:, : _COORDINATES[-1]])
+    held = np.cumsum(np.einsum("ij,ij->j", held_out @ axes, held_out @ axes)) / total
+    fitting = [d for d in _COORDINATES if 4 * d <= rows.shape[1] and held[d - 1] >= _LEAST]
+    if not fitting:
+        return None, centre
+    d = next((d for d in fitting if held[d - 1] >= _ENOUGH), fitting[-1])
+    axes = axes[:, :d]
+    orthonormal = np.abs(axes.T @ axes - np.eye(d)).sum() < 1e-10
+    return (axes * (1 - 1e-9) if orthonormal else None), centre  # no difference becomes longer
+
+
+def _project(side: np.ndarray, axes: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """(n, d + 1): coordinates along the axes, then the squared norm of the centred row."""
+    n, d = len(side), axes.shape[1]
+    lead = np.empty((n, d + 1))
+    for first in range(0, n, 2048):
+        part = slice(first, first + 2048)
+        centred = side[part] - centre
+        lead[part, :d] = centred @ axes
+        lead[part, d] = np.einsum("ij,ij->i", centred, centred) * (1 + 1e-9)
+    return lead

@@ -1,0 +1,115 @@
+"""Leading coordinates may only rule pairs out: the same bits with them and without, and less work where they hold."""
+
+import numpy as np
+import pytest
+from neighbor_cases import LEVELS, MAKERS, assert_same, make, scan
+
+from nmlsdr import _graph, _leading, graph
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Coordinates for any data, whatever share of the variance they hold."""
+    monkeypatch.setattr(_leading, "_ROWS", 2)
+    monkeypatch.setattr(_leading, "_FEATURES", 2)
+    monkeypatch.setattr(_leading, "_LEAST", 0.0)
+
+
+def folded(n, d):
+    rng = np.random.default_rng(0)
+    bent = np.tanh(rng.standard_normal((n, 6)) @ rng.standard_normal((6, d)) / 3)
+    return bent + 0.01 * rng.standard_normal((n, d))
+
+
+def search(X, k, leads, *, queries=None, wide=False, level=-1, n_threads=2, budget=64.0):
+    asked = X if queries is None else queries
+    squared, indices = np.empty((asked.shape[0], k)), np.empty((asked.shape[0], k), np.intp)
+    described = None if queries is None else graph._described(queries)
+    running = _graph.Search(
+        graph._described(X), described, squared, indices, wide, -1, LEVELS[level], 1e9, n_threads, leads
+    )
+    while running.step(budget):
+        pass
+    return squared, indices, running.facts
+
+
+def coordinates(X, queries=None):
+    return _leading.leading_coordinates(X, queries, graph._described, 2)
+
+
+@pytest.mark.parametrize("d", [33, 200])
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_same_bits_on_every_kind_of_data(name, d, always):
+    X = make(name, (403, d), 5)
+    Q = np.concatenate([X[::9], 0.75 * X[::7], make("gauss", (5, d), 6)])
+    leads, both = coordinates(X), coordinates(X, Q)
+    if name not in ("all equal", "largest", "squares underflow", "denormal"):  # no variance, or none in range
+        assert leads is not None
+    expected, answers = scan(X, 9), scan(X, 9, Q)
+    for level in LEVELS:
+        for options in ({}, {"wide": True}, {"n_threads": 3, "budget": 1.0}):
+            assert_same(search(X, 9, leads, level=level, **options), expected)
+            assert_same(search(X, 9, both, queries=Q, level=level, **options), answers)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_distant_pairs_are_ruled_out(dtype):
+    X, Q = np.split(folded(5000, 80).astype(dtype), [4500])
+    found = search(X, 10, coordinates(X), budget=100.0)
+    assert found[2]["leads"] == 8
+    assert 0 < found[2]["alive"] < 0.5 * found[2]["tiles"]
+    assert_same(found, search(X, 10, None))
+    asked = search(X, 10, coordinates(X, Q), queries=Q)
+    assert 0 < asked[2]["alive"] < 0.7 * asked[2]["tiles"]
+    assert_same(asked, search(X, 10, None, queries=Q))
+
+
+def test_integers_stay_exact():
+    X = np.round(40 * folded(4500, 80))
+    found = search(X, 10, coordinates(X))
+    assert found[2]["integral"]
+    assert found[2]["alive"] < 0.8 * found[2]["tiles"]
+    assert_same(found, search(X, 10, None))
+
+
+def test_coordinates_that_rule_nothing_out_are_given_up(always, rng):
+    X = rng.standard_normal((6000, 40))
+    leads = coordinates(X)
+    assert leads[0] == 8
+    found = search(X, 10, leads, budget=100.0)
+    assert found[2]["leads"] == 0
+    assert_same(found, search(X, 10, None))
+
+
+def test_no_coordinates_where_they_do_not_pay(rng, tmp_path):
+    assert coordinates(folded(3000, 80)) is None  # few rows
+    assert coordinates(folded(4500, 20)) is None  # few features
+    assert coordinates(rng.standard_normal((4500, 80))) is None  # no leading directions
+    assert coordinates(np.ones((4500, 80))) is None
+    np.save(tmp_path / "x.npy", folded(4500, 80))
+    assert coordinates(np.load(tmp_path / "x.npy", mmap_mode="r")) is None  # read in order, not by order
+
+
+def test_coordinates_shorten_every_difference_and_order_all_rows():
+    X = folded(4500, 80)
+    d, lead, order, *_ = coordinates(X)
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(X)))
+    pairs = np.random.default_rng(0).integers(0, len(X), (2, 2000))
+    short = np.sum((lead[pairs[0], :d] - lead[pairs[1], :d]) ** 2, axis=1)
+    full = np.sum((X[pairs[0]] - X[pairs[1]]) ** 2, axis=1)
+    assert (short <= full).all()
+    assert np.median(short[full > 0] / full[full > 0]) > 0.8
+
+
+def test_squared_neighbors_uses_them(monkeypatch):
+    given = []
+
+    class Spy(_graph.Search):
+        def __init__(self, *arguments):
+            given.append(arguments[-1])
+
+    monkeypatch.setattr(_graph, "Search", Spy)
+    X = folded(4500, 80)
+    squared, indices = graph.squared_neighbors(X, 5)
+    assert given[0][0] == 8
+    assert_same((squared, indices), scan(X, 5))

@@ -29,10 +29,11 @@ def check_count(value: Any, name: str, *, least: int = 1) -> int:
 
 
 def check_real(value: Any, name: str, low: float, high: float, *, low_open: bool = False) -> float:
-    """A finite number in [low, high], or in (low, high] with ``low_open``."""
+    """A finite number in [low, high], or in (low, high] with ``low_open``; high may be infinite."""
     number = float(value) if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) else np.nan
     if not (np.isfinite(number) and low <= number <= high) or (low_open and number == low):
-        raise ValueError(f"{name} must be a number in {'(' if low_open else '['}{low:g}, {high:g}], got {value!r}.")
+        interval = f"{'(' if low_open else '['}{low:g}, {high:g}{']' if np.isfinite(high) else ')'}"
+        raise ValueError(f"{name} must be a number in {interval}, got {value!r}.")
     return number
 
 
@@ -279,10 +280,7 @@ def check_labels(y: Any, *, n_samples: int | None = None, labeled: Any = None, n
     """
     if y is None:
         raise ValueError(f"requires {name} to be passed, but the target {name} is None.")
-    if isinstance(y, np.ma.MaskedArray):
-        raise ValueError(f"{name} is a masked array; set its masked rows to -1 (unlabelled) with y.filled(-1).")
-    names = _column_names(y)
-    values = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    values, names = _dense_labels(y, name), _column_names(y)
     if values.ndim not in (1, 2):
         raise ValueError(f"{name} must be 1-D or 2-D, got {values.ndim} dimensions.")
     if n_samples is not None and len(values) != n_samples:
@@ -294,6 +292,12 @@ def check_labels(y: Any, *, n_samples: int | None = None, labeled: Any = None, n
     if values.ndim == 1:
         return _single_labels(values, mask, name)
     return _multi_labels(values, mask, names, name)
+
+
+def _dense_labels(y: Any, name: str) -> np.ndarray:
+    if isinstance(y, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a masked array; set its masked rows to -1 (unlabelled) with {name}.filled(-1).")
+    return to_dense(y)
 
 
 def _column_names(y: Any) -> np.ndarray | None:
@@ -313,7 +317,21 @@ def check_mask(labeled: Any, n_samples: int) -> np.ndarray:
     return mask
 
 
-def _multi_labels(values: np.ndarray, mask: np.ndarray | None, names: np.ndarray | None, name: str) -> Labels:
+def check_label_rows(y: Any, *, labeled: np.ndarray | None = None, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
+    """What may stand in 2-D labels: rows of 0/1 and rows of -1.  Returns the numbers and which rows are unlabelled.
+
+    ``labeled`` as in `check_labels`.  There may be no labelled row: whether that is enough is for the caller to say.
+
+    Raises
+    ------
+    ValueError
+        Names the first bad row and the fix.
+    """
+    values = _dense_labels(y, name)
+    if values.ndim != 2:
+        raise ValueError(
+            f"{name} must be 2-D (n_samples, n_labels), got {values.ndim}-D; one label is a column: {name}[:, None]."
+        )
     if values.shape[1] == 0:
         raise ValueError(f"{name} has no columns; give one column of 0/1 per label.")
     if values.dtype.kind not in "biuf":
@@ -324,14 +342,23 @@ def _multi_labels(values: np.ndarray, mask: np.ndarray | None, names: np.ndarray
                 f"{name} must be a 0/1 array of shape (n_samples, n_labels), got dtype {values.dtype}; "
                 "turn lists of label names into columns with MultiLabelBinarizer first."
             ) from None
-    empty = values == -1
-    unlabelled = empty.all(axis=1) if mask is None else ~mask
+    unlabelled = (values == -1).all(axis=1) if labeled is None else ~labeled
     good = ((values == 0) | (values == 1)).all(axis=1) | unlabelled
-    coded = bool(((values == 1) | empty).all()) and bool((values == 1).any()) and bool(empty.any())
     if not good.all():
         row = int(np.argmin(good))
-        _refuse_row(values[row], row, coded, name)
-    if coded and values.shape[1] == 1:
+        _refuse_row(values[row], row, _is_plus_minus_one(values), name)
+    return values, unlabelled
+
+
+def _is_plus_minus_one(values: np.ndarray) -> bool:
+    """Whether the labels are coded as -1 and +1: both occur, and nothing else."""
+    present, absent = values == 1, values == -1
+    return bool((present | absent).all() and present.any() and absent.any())
+
+
+def _multi_labels(y: Any, mask: np.ndarray | None, names: np.ndarray | None, name: str) -> Labels:
+    values, unlabelled = check_label_rows(y, labeled=mask, name=name)
+    if values.shape[1] == 1 and _is_plus_minus_one(values):
         raise ValueError(
             f"{name} holds only -1 and +1 (first at row 0), where -1 would mean unlabelled; "
             "code an absent label as 0: (y + 1) // 2."

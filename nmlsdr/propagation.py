@@ -18,7 +18,7 @@ from scipy import sparse
 
 from ._solvers import Goal, Progress, System, conjugate_gradients, fixed_point, lu
 from ._threads import check_n_jobs
-from ._validation import check_alpha, check_graph, check_mask
+from ._validation import check_alpha, check_count, check_graph, check_mask, check_real
 
 __all__ = ["Progress", "Propagation", "propagate"]
 
@@ -101,7 +101,7 @@ def propagate(
     ------
     ValueError
         For a graph that is not square, symmetric and non-negative, labels outside [0, 1], alpha outside [0, 1),
-        or an unknown solver.
+        a tol that is not positive, a max_iter below 1, or an unknown solver.
 
     Warns
     -----
@@ -123,10 +123,9 @@ def propagate(
     """
     if solver != "auto" and solver not in RUN:
         raise ValueError(f"solver must be one of auto, {', '.join(RUN)}, got {solver!r}.")
-    if not (isinstance(tol, (int, float, np.floating)) and 0 < tol < math.inf):
-        raise ValueError(f"tol must be a positive number, got {tol!r}.")
-    if max_iter is not None and (isinstance(max_iter, bool) or max_iter != int(max_iter) or max_iter < 1):
-        raise ValueError(f"max_iter must be None or an integer of at least 1, got {max_iter!r}.")
+    tol = check_real(tol, "tol", 0.0, math.inf, low_open=True)
+    if max_iter is not None:
+        max_iter = check_count(max_iter, "max_iter")
     n_threads = check_n_jobs(n_jobs)
     graph = check_graph(W)
     n = graph.shape[0]
@@ -135,7 +134,7 @@ def propagate(
     system = System(graph, Y, trust, known, n_threads)
     F = system.first_iterate(None if init is None else _first_iterate(init, Y.shape))
     chosen = "cg" if solver == "auto" else solver
-    n_iter, residual = RUN[chosen](system, F, Goal(float(tol), max_iter, callback))
+    n_iter, residual = RUN[chosen](system, F, Goal(tol, max_iter, callback))
     n_unreached = system.n_unreached
     if n_unreached:
         warnings.warn(

@@ -1,10 +1,14 @@
 """make_toy, flip_labels and mask_labels: the counts the article states, and reproducible draws."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
+from nmlsdr._validation import check_labels
 from nmlsdr.datasets import flip_labels, make_toy, mask_labels
 from nmlsdr.datasets._random import FLIP, MASK, TOY, generator
 
@@ -120,12 +124,12 @@ def test_toy_sizes(n_samples, block_size, n_noise_blocks, noise, data):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"n_samples": 7}, "n_samples=7"),
-        ({"n_samples": 10.0}, "n_samples=10.0"),
+        ({"n_samples": 7}, "n_samples must be an integer of at least 8, got 7"),
+        ({"n_samples": 10.0}, "n_samples must be .* got 10.0"),
         ({"n_samples": 10, "n_train": 10}, "lower n_train"),
-        ({"n_train": 0}, "n_train=0"),
-        ({"block_size": 0}, "block_size=0"),
-        ({"n_noise_blocks": -1}, "n_noise_blocks=-1"),
+        ({"n_train": 0}, "n_train must be .* got 0"),
+        ({"block_size": 0}, "block_size must be .* got 0"),
+        ({"n_noise_blocks": -1}, "n_noise_blocks must be an integer of at least 0, got -1"),
         ({"noise": "some"}, "'exact' or 'independent'"),
         ({"random_state": "x"}, "random_state='x'"),
         ({"random_state": -1}, "random_state=-1"),
@@ -211,27 +215,50 @@ def test_one_seed_for_all_does_not_tie_mask_to_noise():
 
 @pytest.mark.parametrize("function", [flip_labels, mask_labels])
 @pytest.mark.parametrize(
-    ("Y", "words"),
+    "Y",
     [
-        ([0, 1], "shape"),
-        (np.zeros((3, 0)), "shape"),
-        ([[0, 2]], r"Y\[0, 1\] is 2"),
-        ([[0, 1], [0, np.nan]], r"Y\[1, 1\] is nan"),
-        ([[0, 1], [-1, 0]], r"Y\[1\] mixes -1"),
-        ([["a", "b"]], "dtype"),
-        (np.ma.masked_array([[0, 1]]), "masked array"),
+        np.zeros((3, 0)),
+        [[0, 2]],
+        [[0, 1], [0, np.nan]],
+        [[0, 1], [-1, 0]],
+        [[-1, 1], [1, -1]],
+        [["a", "b"]],
+        np.ma.masked_array([[0, 1]]),
+        sparse.csr_array(np.array([[0, 3]])),
     ],
+    ids=["no columns", "2", "nan", "mixed", "coded", "text", "masked", "sparse"],
 )
-def test_labels_refused(function, Y, words):
-    with pytest.raises(ValueError, match=words):
+def test_labels_are_refused_in_the_words_of_the_estimators(function, Y):
+    with pytest.raises(ValueError, match="Y") as expected:
+        check_labels(Y, name="Y")
+    with pytest.raises(ValueError, match=f"^{re.escape(str(expected.value))}$"):
         function(Y, 0.5)
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), "half", None])
+@pytest.mark.parametrize("function", [flip_labels, mask_labels])
+def test_labels_of_one_dimension_are_refused(function):
+    with pytest.raises(ValueError, match=r"Y must be 2-D .* got 1-D; one label is a column: Y\[:, None\]"):
+        function([0, 1], 0.5)
+
+
+def test_states_that_no_estimator_can_learn_from_are_labels_all_the_same():
+    unlabeled = np.full((3, 2), -1)
+    assert np.array_equal(flip_labels(unlabeled, 1), unlabeled)
+    assert np.array_equal(mask_labels(unlabeled, 1), unlabeled)
+    one_label = np.array([[1], [-1], [1]])
+    assert flip_labels(one_label, 1).ravel().tolist() == [0, -1, 0]
+
+
+def test_sparse_labels_are_those_they_stand_for():
+    Y = np.array([[0, 1], [-1, -1], [1, 1]])
+    assert np.array_equal(flip_labels(sparse.csr_array(Y), 0.5, random_state=0), flip_labels(Y, 0.5, random_state=0))
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), "half", None, True])
 def test_shares_refused(share):
-    with pytest.raises(ValueError, match=r"p=.*\[0, 1\]"):
+    with pytest.raises(ValueError, match=r"p must be a number in \[0, 1\]"):
         flip_labels([[0, 1]], share)
-    with pytest.raises(ValueError, match=r"fraction=.*\[0, 1\]"):
+    with pytest.raises(ValueError, match=r"fraction must be a number in \[0, 1\]"):
         mask_labels([[0, 1]], share)
 
 

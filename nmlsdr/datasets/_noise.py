@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._validation import check_label_rows, check_real
 from ._random import FLIP, MASK, generator
 
 UNLABELED = -1
@@ -18,7 +18,7 @@ def flip_labels(Y: ArrayLike, p: float, *, random_state: Any = None) -> NDArray[
 
     Parameters
     ----------
-    Y : array-like (n, C)
+    Y : array-like or sparse matrix (n, C)
         Labels 0/1; a row of -1 is unlabelled and stays as it is.
     p : float in [0, 1]
         Probability that an entry changes from 0 to 1 or from 1 to 0.
@@ -34,7 +34,7 @@ def flip_labels(Y: ArrayLike, p: float, *, random_state: Any = None) -> NDArray[
     Raises
     ------
     ValueError
-        If `Y` is not a dense 2-D array of 0/1 rows and -1 rows, or `p` is outside [0, 1].
+        If `Y` is not a 2-D array of 0/1 rows and -1 rows, or `p` is outside [0, 1].
 
     Examples
     --------
@@ -43,11 +43,11 @@ def flip_labels(Y: ArrayLike, p: float, *, random_state: Any = None) -> NDArray[
     array([[ 1,  0],
            [-1, -1]])
     """
-    Y = _labels(Y)
-    p = _share("p", p)
-    flip = generator(random_state, FLIP).random(Y.shape) < p
-    flip &= Y != UNLABELED
-    return np.where(flip, 1 - Y, Y)
+    labels, unlabeled = _labels(Y)
+    p = check_real(p, "p", 0.0, 1.0)
+    flip = generator(random_state, FLIP).random(labels.shape) < p
+    flip[unlabeled] = False
+    return np.where(flip, 1 - labels, labels)
 
 
 def mask_labels(Y: ArrayLike, fraction: float, *, random_state: Any = None) -> NDArray[np.int64]:
@@ -59,7 +59,7 @@ def mask_labels(Y: ArrayLike, fraction: float, *, random_state: Any = None) -> N
 
     Parameters
     ----------
-    Y : array-like (n, C)
+    Y : array-like or sparse matrix (n, C)
         Labels 0/1; rows of -1 are unlabelled already, stay so and are not counted.
     fraction : float in [0, 1]
         Share of the labelled rows that stay labelled.
@@ -75,7 +75,7 @@ def mask_labels(Y: ArrayLike, fraction: float, *, random_state: Any = None) -> N
     Raises
     ------
     ValueError
-        If `Y` is not a dense 2-D array of 0/1 rows and -1 rows, or `fraction` is outside [0, 1].
+        If `Y` is not a 2-D array of 0/1 rows and -1 rows, or `fraction` is outside [0, 1].
 
     Examples
     --------
@@ -85,42 +85,15 @@ def mask_labels(Y: ArrayLike, fraction: float, *, random_state: Any = None) -> N
     >>> int((masked != -1).all(axis=1).sum())
     2
     """
-    Y = _labels(Y)
-    fraction = _share("fraction", fraction)
-    labeled = np.flatnonzero((Y != UNLABELED).all(axis=1))
+    masked, unlabeled = _labels(Y)
+    fraction = check_real(fraction, "fraction", 0.0, 1.0)
+    labeled = np.flatnonzero(~unlabeled)
     order = generator(random_state, MASK).permutation(labeled)
-    masked = Y.copy()
     masked[order[round(fraction * labeled.size) :]] = UNLABELED
     return masked
 
 
-def _labels(Y: ArrayLike) -> NDArray[np.int64]:
-    """Return labels as int64 (n, C) of 0/1 rows and -1 rows, or raise a ValueError that names the row."""
-    if np.ma.isMaskedArray(Y):
-        raise ValueError("Y is a masked array; fill its masked rows with -1 first.")
-    if hasattr(Y, "toarray"):
-        raise ValueError("Y is sparse; pass Y.toarray(), with -1 in the unlabelled rows.")
-    given = np.asarray(Y)
-    if given.ndim != 2 or given.shape[1] == 0:
-        raise ValueError(f"Y has shape {given.shape}; give one row per sample and one column per label.")
-    if given.dtype.kind not in "buif":
-        raise ValueError(f"Y has dtype {given.dtype}; give numbers 0, 1 and -1.")
-    unlabeled = given == UNLABELED
-    known = unlabeled | (given == 0) | (given == 1)
-    mixed = unlabeled.any(axis=1) & ~unlabeled.all(axis=1)
-    if not known.all():
-        row, column = np.argwhere(~known)[0]
-        raise ValueError(
-            f"Y[{row}, {column}] is {given[row, column]}; entries are 0 or 1, and -1 in a row without labels."
-        )
-    if mixed.any():
-        row = np.flatnonzero(mixed)[0]
-        raise ValueError(f"Y[{row}] mixes -1 with 0 or 1; an unlabelled row is -1 in every column.")
-    return given.astype(np.int64)
-
-
-def _share(name: str, value: Any) -> float:
-    """Return `value` as a float in [0, 1], or raise."""
-    if not isinstance(value, numbers.Real) or not 0 <= float(value) <= 1:
-        raise ValueError(f"{name}={value!r} is not a number in [0, 1]; give one.")
-    return float(value)
+def _labels(Y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """A copy of the labels, and which rows are unlabelled."""
+    values, unlabeled = check_label_rows(Y, name="Y")
+    return values.astype(np.int64), unlabeled

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._validation import check_count
 from ._random import TOY, generator
 
 # (class, class, share): this share of the samples of either class also belongs to the other one
@@ -99,12 +99,12 @@ def make_toy(
     >>> make_toy(n_samples=40, n_noise_blocks=1, random_state=0).data.shape
     (30, 100)
     """
-    n_samples = _size("n_samples", n_samples, 8)
-    n_train = (3 * n_samples) // 4 if n_train is None else _size("n_train", n_train, 1)
+    n_samples = check_count(n_samples, "n_samples", least=8)
+    n_train = (3 * n_samples) // 4 if n_train is None else check_count(n_train, "n_train")
     if n_train >= n_samples:
         raise ValueError(f"n_train={n_train} leaves no test row of n_samples={n_samples}; lower n_train.")
-    block_size = _size("block_size", block_size, 1)
-    n_noise_blocks = _size("n_noise_blocks", n_noise_blocks, 0)
+    block_size = check_count(block_size, "block_size")
+    n_noise_blocks = check_count(n_noise_blocks, "n_noise_blocks", least=0)
     if noise not in ("exact", "independent"):
         raise ValueError(f"noise={noise!r} is not known; give 'exact' or 'independent'.")
     rng = generator(random_state, TOY)
@@ -162,10 +162,3 @@ def _noise_block(n_samples: int, block_size: int, noise: str, rng: np.random.Gen
     fires = np.zeros((n_samples, block_size), dtype=bool)
     fires[rows] = chosen
     return fires
-
-
-def _size(name: str, value: Any, least: int) -> int:
-    """Return `value` as an int of at least `least`, or raise."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
-        raise ValueError(f"{name}={value!r} is not an integer >= {least}; give one.")
-    return int(value)

@@ -20,8 +20,9 @@ EXTENSIONS = [
     (
         "nmlsdr._graph",
         ["nmlsdr/_graph.pyx"],
-        ["nmlsdr/_graph.pxd", "nmlsdr/_distance.h", "nmlsdr/_schedule.h", "nmlsdr/_search.h", "nmlsdr/_select.h",
-         "nmlsdr/_simd.h", "nmlsdr/_simd_clear.h", "nmlsdr/_tile.h", "nmlsdr/_tree.h", "nmlsdr/_tree_leaf.h"],
+        ["nmlsdr/_graph.pxd", "nmlsdr/_build.h", "nmlsdr/_distance.h", "nmlsdr/_schedule.h", "nmlsdr/_search.h",
+         "nmlsdr/_select.h", "nmlsdr/_simd.h", "nmlsdr/_simd_clear.h", "nmlsdr/_tile.h", "nmlsdr/_tree.h",
+         "nmlsdr/_tree_leaf.h"],
     ),
     ("nmlsdr._weights", ["nmlsdr/_weights.pyx"], ["nmlsdr/_typedefs.pxd"]),
     (
@@ -94,6 +95,7 @@ class BuildKernels(build_ext):
         for extension in self.extensions:
             extension.extra_compile_args = [*flags, *omp_compile]
             extension.extra_link_args = [*link, *omp_link]
+            extension.define_macros = [("NMLSDR_DEBUG_BUILD", str(int(DEBUG)))]
         super().build_extensions()
 
 

@@ -67,20 +67,16 @@ cdef extern from "_tree.h" nogil:
 from ._typedefs cimport index_t, real_t
 
 
-def has_openmp():
-    """Whether this module was compiled with OpenMP."""
-    return COMPILED_WITH_OPENMP != 0
+cdef extern from "_build.h":
+    const char *NMLSDR_COMPILER
+    const int NMLSDR_OPENMP, NMLSDR_OPTIMIZED, NMLSDR_FAST_MATH, NMLSDR_DEBUG_BUILD, NMLSDR_N_SIMD_LEVELS
 
 
-cdef extern from *:
-    """
-    #ifdef _OPENMP
-    #define COMPILED_WITH_OPENMP 1
-    #else
-    #define COMPILED_WITH_OPENMP 0
-    #endif
-    """
-    int COMPILED_WITH_OPENMP
+def build_facts():
+    """How this module was compiled; optimized is None where the compiler does not say."""
+    return {"compiler": NMLSDR_COMPILER.decode(), "openmp": NMLSDR_OPENMP, "fast_math": NMLSDR_FAST_MATH != 0,
+            "optimized": None if NMLSDR_OPTIMIZED < 0 else NMLSDR_OPTIMIZED != 0, "debug": NMLSDR_DEBUG_BUILD != 0,
+            "n_simd_levels": NMLSDR_N_SIMD_LEVELS}
 
 
 cdef void scan_dense(

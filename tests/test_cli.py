@@ -1,5 +1,7 @@
 """The command line at work: a table in, a model, results out, in every format; the same as the Python interface."""
 
+import re
+
 import numpy as np
 import pytest
 from commands import (
@@ -20,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nmlsdr
-from nmlsdr import metrics
+from nmlsdr import _graph, metrics
 from nmlsdr.experiments.methods import METHODS
 from nmlsdr.model_file import load_model, open_model
 
@@ -284,8 +286,45 @@ def test_info(run):
     outcome = run("info")
     assert_done(outcome)
     assert outcome.out.startswith("nmlsdr ")
-    for word in ("numpy", "OpenMP", "threads", "SIMD"):
+    for word in ("numpy", "compiler", "debug build", "OpenMP", "threads", "SIMD"):
         assert f"\n{word} " in outcome.out
+
+
+def info_lines(run):
+    outcome = run("info")
+    assert_done(outcome)
+    return dict(re.split(r"  +", line, maxsplit=1) for line in outcome.out.splitlines())
+
+
+def test_info_says_how_the_kernels_were_built(run, monkeypatch):
+    facts = _graph.build_facts()
+    assert re.match(r"(GCC|clang|MSVC) [0-9]", facts["compiler"])
+    assert facts["fast_math"] is False
+    for changes, name, text in (
+        ({"openmp": 0}, "OpenMP", "no: kernels run on one thread"),
+        ({"openmp": 0}, "threads", "1"),
+        ({"openmp": 201511}, "OpenMP", "yes (201511)"),
+        ({"debug": True}, "debug build", "yes (NMLSDR_DEBUG=1)"),
+        ({"debug": False}, "debug build", "no"),
+        ({"compiler": "GCC 1.2", "optimized": False}, "compiler", "GCC 1.2, not optimized"),
+        ({"compiler": "MSVC 1", "optimized": None}, "compiler", "MSVC 1, does not say whether optimized"),
+        ({"compiler": "GCC 1", "fast_math": True}, "compiler",
+         "GCC 1, optimized, -ffast-math: no bit of the answers is promised"),
+    ):  # fmt: skip
+        monkeypatch.setattr(_graph, "build_facts", lambda changes=changes: {**facts, "optimized": True, **changes})
+        assert info_lines(run)[name] == text
+
+
+def test_info_says_which_vector_width_is_used_not_only_which_there_are(run, monkeypatch):
+    """AVX-512 is compiled and may be at hand, and is used on request only."""
+    facts = {**_graph.build_facts(), "n_simd_levels": 3}
+    monkeypatch.setattr(_graph, "build_facts", lambda: facts)
+    monkeypatch.setattr(_graph, "best_simd_level", lambda: 2)
+    known = "compiled: portable, avx2, avx512; this processor has avx512"
+    monkeypatch.delenv("NMLSDR_SIMD", raising=False)
+    assert info_lines(run)["SIMD"] == f"avx2 in use; {known}"
+    monkeypatch.setenv("NMLSDR_SIMD", "avx512")
+    assert info_lines(run)["SIMD"] == f"avx512 in use (NMLSDR_SIMD); {known}"
 
 
 def test_info_of_a_model(run, model):

@@ -24,7 +24,7 @@ def add_parsers(verbs: Any) -> None:
     parser = verbs.add_parser(
         "info",
         help="versions, threads, SIMD; or what a model file holds",
-        description="Print versions, OpenMP, threads and SIMD level, or with a model file what it holds.",
+        description="Print versions, compiler, OpenMP, threads and SIMD levels, or with a model file what it holds.",
     )
     parser.add_argument("model", nargs="?", metavar="MODEL.npz", help="a model file to describe")
     add_quiet(parser)
@@ -44,7 +44,7 @@ def _installation_lines() -> list[tuple[str, str]]:
     import platform
     from importlib import metadata
 
-    from nmlsdr import __version__, _graph, _threads
+    from nmlsdr import __version__
 
     lines = [("nmlsdr", __version__), ("python", f"{platform.python_version()} on {platform.platform()}")]
     for name in ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", *OPTIONAL):
@@ -52,12 +52,33 @@ def _installation_lines() -> list[tuple[str, str]]:
             lines.append((name, metadata.version(name)))
         except metadata.PackageNotFoundError:
             lines.append((name, f"not installed ({OPTIONAL.get(name, 'needed')})"))
-    openmp = bool(_graph.has_openmp())
-    lines.append(("OpenMP", "yes" if openmp else "no: kernels run on one thread"))
-    lines.append(("threads", str(_threads.check_n_jobs(None) if openmp else 1)))
-    best, asked = _threads.SIMD_LEVELS[_graph.best_simd_level()], _threads.simd_level()
-    lines.append(("SIMD", best if asked is None else f"{asked} (asked by NMLSDR_SIMD; the best here is {best})"))
+    lines += _build_lines()
     return lines
+
+
+def _build_lines() -> list[tuple[str, str]]:
+    """How the kernels were compiled, and what they use here."""
+    from nmlsdr import _graph, graph
+    from nmlsdr._threads import SIMD_LEVELS, check_n_jobs, simd_level
+
+    facts = _graph.build_facts()
+    words = {True: "optimized", False: "not optimized", None: "does not say whether optimized"}[facts["optimized"]]
+    if facts["fast_math"]:
+        words += ", -ffast-math: no bit of the answers is promised"
+    openmp = facts["openmp"]
+    compiled, best, used = facts["n_simd_levels"], _graph.best_simd_level(), graph._simd()
+    why = "" if simd_level() is None else " (NMLSDR_SIMD)"
+    return [
+        ("compiler", f"{facts['compiler']}, {words}"),
+        ("debug build", "yes (NMLSDR_DEBUG=1)" if facts["debug"] else "no"),
+        ("OpenMP", f"yes ({openmp})" if openmp else "no: kernels run on one thread"),
+        ("threads", str(check_n_jobs(None) if openmp else 1)),
+        (
+            "SIMD",
+            f"{SIMD_LEVELS[used]} in use{why}; compiled: {', '.join(SIMD_LEVELS[:compiled])}; "
+            f"this processor has {SIMD_LEVELS[best]}",
+        ),
+    ]
 
 
 def _model_lines(path: str) -> list[tuple[str, str]]:

@@ -1,0 +1,43 @@
+/* What the compiler says of the build that it is making: for `nmlsdr info`.  After _simd.h, which knows NMLSDR_X86. */
+#ifndef NMLSDR_BUILD_H
+#define NMLSDR_BUILD_H
+
+#define NMLSDR_TEXT_OF(number) #number
+#define NMLSDR_TEXT(number) NMLSDR_TEXT_OF(number)
+#if defined(__clang__)
+#define NMLSDR_COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define NMLSDR_COMPILER "GCC " __VERSION__
+#elif defined(_MSC_VER)
+#define NMLSDR_COMPILER "MSVC " NMLSDR_TEXT(_MSC_FULL_VER)
+#else
+#define NMLSDR_COMPILER "unknown"
+#endif
+
+#ifdef _OPENMP /* the year and month of the standard */
+#define NMLSDR_OPENMP _OPENMP
+#else
+#define NMLSDR_OPENMP 0
+#endif
+
+#if defined(__OPTIMIZE__)
+#define NMLSDR_OPTIMIZED 1
+#elif defined(__GNUC__)
+#define NMLSDR_OPTIMIZED 0
+#else
+#define NMLSDR_OPTIMIZED -1 /* it does not say */
+#endif
+
+#ifdef __FAST_MATH__ /* from the builder's own CFLAGS: setup.py never asks for it, and no bit is promised with it */
+#define NMLSDR_FAST_MATH 1
+#else
+#define NMLSDR_FAST_MATH 0
+#endif
+
+#ifndef NMLSDR_DEBUG_BUILD /* defined by setup.py under NMLSDR_DEBUG=1 */
+#define NMLSDR_DEBUG_BUILD 0
+#endif
+
+#define NMLSDR_N_SIMD_LEVELS (NMLSDR_X86 ? 3 : 1)
+
+#endif

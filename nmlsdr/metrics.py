@@ -22,11 +22,12 @@ All cost one sort of each row and a few passes over (n_samples, n_labels); there
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._ranking import average_precisions, coverages, one_errors, rank, ranking_losses
 from ._validation import check_measured
 
 __all__ = [
@@ -48,16 +49,6 @@ THRESHOLD = 0.5  # a label is predicted where its score is >= this, as ML-kNN do
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-
-class _Ranking(NamedTuple):
-    """Each row from its best to its worst score; of equal scores the higher label index comes first."""
-
-    values: Floats  # (n, C) scores, descending
-    relevant: Bools  # (n, C) whether the label at this depth is relevant
-    hits: NDArray[np.intp]  # (n, C) relevant labels down to this depth, inclusive
-    n_relevant: NDArray[np.intp]  # (n,)
-    counted: Bools  # (n,) rows with at least one relevant and one irrelevant label
 
 
 def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -126,7 +117,7 @@ def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> ranking_loss([[1, 0, 0], [0, 0, 0]], [[0.7, 0.2, 0.7], [0.1, 0.2, 0.3]])
     0.5
     """
-    return _mean(_ranking_loss(_rank(*check_measured(Y, scores))), "ranking_loss")
+    return _mean(ranking_losses(rank(*check_measured(Y, scores))), "ranking_loss")
 
 
 def ranking_loss_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
@@ -140,7 +131,7 @@ def ranking_loss_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
     >>> ranking_loss_rows([[1, 0, 0], [0, 0, 0]], [[0.7, 0.2, 0.7], [0.1, 0.2, 0.3]])
     array([0.5, nan])
     """
-    return _ranking_loss(_rank(*check_measured(Y, scores)))
+    return ranking_losses(rank(*check_measured(Y, scores)))
 
 
 def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -176,7 +167,7 @@ def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(average_precision([[1, 0, 1]], [[0.9, 0.8, 0.1]]), 6)
     0.833333
     """
-    return _mean(_average_precision(_rank(*check_measured(Y, scores))), "average_precision")
+    return _mean(average_precisions(rank(*check_measured(Y, scores))), "average_precision")
 
 
 def average_precision_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
@@ -190,7 +181,7 @@ def average_precision_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
     >>> average_precision_rows([[1, 0], [1, 0], [1, 1]], [[0.9, 0.1], [0.5, 0.5], [0.3, 0.2]])
     array([1. , 0.5, nan])
     """
-    return _average_precision(_rank(*check_measured(Y, scores)))
+    return average_precisions(rank(*check_measured(Y, scores)))
 
 
 def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -223,7 +214,7 @@ def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> one_error([[1, 0, 0], [0, 0, 1]], [[0.6, 0.6, 0.1], [0.9, 0.3, 0.2]])
     0.5
     """
-    return _mean(_one_error(_rank(*check_measured(Y, scores))), "one_error")
+    return _mean(one_errors(rank(*check_measured(Y, scores))), "one_error")
 
 
 def one_error_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
@@ -237,7 +228,7 @@ def one_error_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
     >>> one_error_rows([[1, 0, 0], [0, 0, 1]], [[0.6, 0.6, 0.1], [0.9, 0.3, 0.2]])
     array([0., 1.])
     """
-    return _one_error(_rank(*check_measured(Y, scores)))
+    return one_errors(rank(*check_measured(Y, scores)))
 
 
 def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
@@ -277,7 +268,7 @@ def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
     >>> round(coverage(Y, scores), 6), round(coverage(Y, scores, empty=-1), 6)
     (0.666667, 0.333333)
     """
-    return float(np.mean(_coverage(_rank(*check_measured(Y, scores)), empty)))
+    return float(np.mean(coverages(rank(*check_measured(Y, scores)), empty)))
 
 
 def coverage_rows(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> Floats:
@@ -291,7 +282,7 @@ def coverage_rows(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> Float
     >>> coverage_rows([[1, 0, 1], [0, 0, 0]], [[0.9, 0.8, 0.1], [0.5, 0.5, 0.5]], empty=-1)
     array([ 2., -1.])
     """
-    return _coverage(_rank(*check_measured(Y, scores)), empty)
+    return coverages(rank(*check_measured(Y, scores)), empty)
 
 
 def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -411,68 +402,25 @@ def score_table(
     if coverage_empty not in (0, -1):
         raise ValueError(f"coverage_empty={coverage_empty!r} is not defined; use 0, or -1 as the article's tables.")
     truth, values = check_measured(Y, scores)
-    ranking = _rank(truth, values)
+    ranking = rank(truth, values)
     right, wrong = _true_and_wrong(truth, values)
     divisor = truth.shape[1] - (coverage_by == "C-1")
-    depth = float(np.mean(_coverage(ranking, coverage_empty)))
+    depth = float(np.mean(coverages(ranking, coverage_empty)))
     if divisor == 0:
         warnings.warn('Cov\' divides by C - 1, which is 0 for one label; it is NaN, coverage_by="C" is defined.',
                       RuntimeWarning, stacklevel=2)  # fmt: skip
     return {
         "HL'": 1.0 - _hamming(truth, values),
-        "RL'": 1.0 - _mean(_ranking_loss(ranking), "RL'"),
-        "AP": _mean(_average_precision(ranking), "AP"),
-        "OE'": 1.0 - _mean(_one_error(ranking), "OE'"),
+        "RL'": 1.0 - _mean(ranking_losses(ranking), "RL'"),
+        "AP": _mean(average_precisions(ranking), "AP"),
+        "OE'": 1.0 - _mean(one_errors(ranking), "OE'"),
         "Cov'": 1.0 - depth / divisor if divisor else float("nan"),
         "MaF1": _macro_f1(right, wrong),
         "MiF1": _micro_f1(right, wrong),
     }
 
 
-# ---------------------------------------------------------------- the rows' values, from one ranking
-
-
-def _rank(truth: Bools, scores: Floats) -> _Ranking:
-    # With the labels reversed, a stable sort leaves the higher label index first among equal scores.
-    order = np.argsort(-scores[:, ::-1], axis=1, kind="stable")
-    relevant = np.take_along_axis(truth[:, ::-1], order, axis=1)
-    hits = np.cumsum(relevant, axis=1, dtype=np.intp)
-    n_relevant = hits[:, -1]
-    return _Ranking(
-        values=np.take_along_axis(scores[:, ::-1], order, axis=1),
-        relevant=relevant,
-        hits=hits,
-        n_relevant=n_relevant,
-        counted=(n_relevant > 0) & (n_relevant < truth.shape[1]),
-    )
-
-
-def _ranking_loss(ranking: _Ranking) -> Floats:
-    """|{(r, i): s_r <= s_i}| / (|R| |I|), counted at the end of each relevant label's run of equal scores."""
-    n_labels = ranking.values.shape[1]
-    depth = np.arange(n_labels)
-    ends_run = np.ones(ranking.values.shape, dtype=bool)
-    np.not_equal(ranking.values[:, :-1], ranking.values[:, 1:], out=ends_run[:, :-1])
-    run_end = np.minimum.accumulate(np.where(ends_run, depth, n_labels)[:, ::-1], axis=1)[:, ::-1]
-    irrelevant_down_to = depth + 1 - ranking.hits
-    wrong = np.take_along_axis(irrelevant_down_to, run_end, axis=1).sum(axis=1, where=ranking.relevant)
-    return _divide(wrong, ranking.n_relevant * (n_labels - ranking.n_relevant), ranking.counted)
-
-
-def _average_precision(ranking: _Ranking) -> Floats:
-    precision = ranking.hits / np.arange(1, ranking.hits.shape[1] + 1)
-    return _divide(precision.sum(axis=1, where=ranking.relevant), ranking.n_relevant, ranking.counted)
-
-
-def _one_error(ranking: _Ranking) -> Floats:
-    top = ranking.values == ranking.values[:, :1]
-    wrong = ~(top & ranking.relevant).any(axis=1)
-    return np.where(ranking.counted, wrong, np.nan)
-
-
-def _coverage(ranking: _Ranking, empty: float) -> Floats:
-    worst = ranking.relevant.shape[1] - 1 - np.argmax(ranking.relevant[:, ::-1], axis=1)
-    return np.where(ranking.n_relevant > 0, worst, float(empty))
+# ---------------------------------------------------------------- from entries and rows to a measure
 
 
 def _hamming(truth: Bools, scores: Floats) -> float:
@@ -493,12 +441,6 @@ def _macro_f1(right: NDArray[np.intp], wrong: NDArray[np.intp]) -> float:
 def _micro_f1(right: NDArray[np.intp], wrong: NDArray[np.intp]) -> float:
     n_right = int(right.sum())
     return 2 * n_right / (2 * n_right + int(wrong.sum())) if n_right else 0.0
-
-
-def _divide(numerator: Any, denominator: Any, where: Bools) -> Floats:
-    ratio: Floats = np.full(where.shape, np.nan)
-    np.divide(numerator, denominator, out=ratio, where=where)
-    return ratio
 
 
 def _mean(rows: Floats, name: str) -> float:

@@ -1,0 +1,80 @@
+"""The labels of every row in the order of their scores, and what the ranking measures say of each row.
+
+The conventions on ties and dropped rows are those of `nmlsdr.metrics`.  Every function answers float64 (n,), NaN where
+the row is dropped.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Ranking", "average_precisions", "coverages", "one_errors", "rank", "ranking_losses"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Ranking(NamedTuple):
+    """Each row from its best to its worst score; of equal scores the higher label index comes first."""
+
+    values: Floats  # (n, C) scores, descending
+    relevant: Bools  # (n, C) whether the label at this depth is relevant
+    hits: NDArray[np.intp]  # (n, C) relevant labels down to this depth, inclusive
+    n_relevant: NDArray[np.intp]  # (n,)
+    counted: Bools  # (n,) rows with at least one relevant and one irrelevant label
+
+
+def rank(truth: Bools, scores: Floats) -> Ranking:
+    """The labels of every row by their scores; both arguments as `check_measured` gives them."""
+    # With the labels reversed, a stable sort leaves the higher label index first among equal scores.
+    order = np.argsort(-scores[:, ::-1], axis=1, kind="stable")
+    relevant = np.take_along_axis(truth[:, ::-1], order, axis=1)
+    hits = np.cumsum(relevant, axis=1, dtype=np.intp)
+    n_relevant = hits[:, -1]
+    return Ranking(
+        values=np.take_along_axis(scores[:, ::-1], order, axis=1),
+        relevant=relevant,
+        hits=hits,
+        n_relevant=n_relevant,
+        counted=(n_relevant > 0) & (n_relevant < truth.shape[1]),
+    )
+
+
+def ranking_losses(ranking: Ranking) -> Floats:
+    """|{(r, i): s_r <= s_i}| / (|R| |I|), counted at the end of each relevant label's run of equal scores."""
+    n_labels = ranking.values.shape[1]
+    depth = np.arange(n_labels)
+    ends_run = np.ones(ranking.values.shape, dtype=bool)
+    np.not_equal(ranking.values[:, :-1], ranking.values[:, 1:], out=ends_run[:, :-1])
+    run_end = np.minimum.accumulate(np.where(ends_run, depth, n_labels)[:, ::-1], axis=1)[:, ::-1]
+    irrelevant_down_to = depth + 1 - ranking.hits
+    wrong = np.take_along_axis(irrelevant_down_to, run_end, axis=1).sum(axis=1, where=ranking.relevant)
+    return _divide(wrong, ranking.n_relevant * (n_labels - ranking.n_relevant), ranking.counted)
+
+
+def average_precisions(ranking: Ranking) -> Floats:
+    """Mean precision at the depths of the relevant labels."""
+    precision = ranking.hits / np.arange(1, ranking.hits.shape[1] + 1)
+    return _divide(precision.sum(axis=1, where=ranking.relevant), ranking.n_relevant, ranking.counted)
+
+
+def one_errors(ranking: Ranking) -> Floats:
+    """0 if a label that shares the top score is relevant, else 1."""
+    top = ranking.values == ranking.values[:, :1]
+    wrong = ~(top & ranking.relevant).any(axis=1)
+    return np.where(ranking.counted, wrong, np.nan)
+
+
+def coverages(ranking: Ranking, empty: float) -> Floats:
+    """Depth, from 0, of the worst relevant label; ``empty`` without one. No row is dropped."""
+    worst = ranking.relevant.shape[1] - 1 - np.argmax(ranking.relevant[:, ::-1], axis=1)
+    return np.where(ranking.n_relevant > 0, worst, float(empty))
+
+
+def _divide(numerator: Any, denominator: Any, where: Bools) -> Floats:
+    ratio: Floats = np.full(where.shape, np.nan)
+    np.divide(numerator, denominator, out=ratio, where=where)
+    return ratio

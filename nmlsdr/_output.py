@@ -19,6 +19,8 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from ._errors import InputError
+
 __all__ = ["check_output", "replace_file", "write_arrays"]
 
 PathLike = str | os.PathLike[str]
@@ -48,7 +50,7 @@ def check_output(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Path:
     """
     given = os.fspath(path)
     if not given or given.endswith(os.sep) or "\0" in given:
-        raise ValueError(f"The output {given!r} is not a file name; give a file.")
+        raise InputError(f"The output {given!r} is not a file name; give a file.")
     target = Path(os.path.realpath(given))
     try:
         mode = os.stat(given).st_mode
@@ -57,20 +59,20 @@ def check_output(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Path:
     except PermissionError:
         raise PermissionError(f"The output {given!r} may not be read or written; choose another folder.") from None
     except OSError as error:
-        raise ValueError(f"The output {given!r} cannot be used ({error.strerror}); choose another name.") from None
+        raise InputError(f"The output {given!r} cannot be used ({error.strerror}); choose another name.") from None
     for source in inputs:
         with contextlib.suppress(OSError):
             if os.path.samefile(source, target):
-                raise ValueError(
+                raise InputError(
                     f"The output {given!r} is the same file as the input {os.fspath(source)!r}; choose another name."
                 )
     if stat.S_ISDIR(mode):
-        raise ValueError(f"The output {given!r} is a folder; give a file name in it.")
+        raise InputError(f"The output {given!r} is a folder; give a file name in it.")
     if mode and not os.access(target if stat.S_ISREG(mode) else given, os.W_OK):
         raise PermissionError(f"The output {given!r} is write-protected; choose another name.")
     if not mode or stat.S_ISREG(mode):
         if not target.parent.is_dir():
-            raise ValueError(f"The output folder {str(target.parent)!r} does not exist; make it first.")
+            raise InputError(f"The output folder {str(target.parent)!r} does not exist; make it first.")
         if not os.access(target.parent, os.W_OK | os.X_OK):
             raise PermissionError(f"The output folder {str(target.parent)!r} is write-protected; choose another.")
     return target

@@ -23,6 +23,8 @@ import joblib
 import threadpoolctl
 from threadpoolctl import ThreadpoolController
 
+from ._errors import InputError
+
 __all__ = ["check_n_jobs", "simd_level", "single_threaded_blas"]
 
 SIMD_LEVELS = ("portable", "avx2", "avx512")
@@ -61,7 +63,7 @@ def check_n_jobs(n_jobs: int | None) -> int:
     2
     """
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}; use None for all cores.")
+        raise InputError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}; use None for all cores.")
     if _forked:
         return 1
     if n_jobs is not None and n_jobs > 0:
@@ -81,7 +83,7 @@ def simd_level() -> str | None:
     if not level:
         return None
     if level not in SIMD_LEVELS:
-        raise ValueError(f"NMLSDR_SIMD must be one of {', '.join(SIMD_LEVELS)}, got {level!r}; unset it for the best.")
+        raise InputError(f"NMLSDR_SIMD must be one of {', '.join(SIMD_LEVELS)}, got {level!r}; unset it for the best.")
     return level
 
 

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._errors import InputError
+
 __all__ = ["Labels", "check_alpha", "check_count", "check_graph", "check_labels", "check_row_pair", "check_rows"]
 
 # The square of a difference of two such numbers is finite, and so is the sum of 10^8 of them.
@@ -24,7 +26,7 @@ _CHECK_VALUES = 1 << 22
 def check_count(value: Any, name: str, *, least: int = 1) -> int:
     """An integer of at least ``least``."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+        raise InputError(f"{name} must be an integer of at least {least}, got {value!r}.")
     return int(value)
 
 
@@ -33,7 +35,7 @@ def check_real(value: Any, name: str, low: float, high: float, *, low_open: bool
     number = float(value) if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) else np.nan
     if not (np.isfinite(number) and low <= number <= high) or (low_open and number == low):
         interval = f"{'(' if low_open else '['}{low:g}, {high:g}{']' if np.isfinite(high) else ')'}"
-        raise ValueError(f"{name} must be a number in {interval}, got {value!r}.")
+        raise InputError(f"{name} must be a number in {interval}, got {value!r}.")
     return number
 
 
@@ -54,10 +56,10 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
         An entry that is no number at all, such as a dict.
     """
     if isinstance(X, np.ma.MaskedArray):
-        raise ValueError(f"{name} is a masked array; fill or drop its masked entries first.")
+        raise InputError(f"{name} is a masked array; fill or drop its masked entries first.")
     if sparse.issparse(X):
         if np.issubdtype(X.dtype, np.complexfloating):
-            raise ValueError(f"Complex data not supported: {name} has dtype {X.dtype}; pass real numbers.")
+            raise InputError(f"Complex data not supported: {name} has dtype {X.dtype}; pass real numbers.")
         rows = sparse.csr_array(X) if X.format != "csr" else X
         rows = rows.astype(_float_type(rows.dtype, dtype), copy=False)
         if not rows.has_canonical_format:
@@ -68,16 +70,16 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
         return rows
     rows = np.asarray(X)
     if rows.ndim != 2:
-        raise ValueError(
+        raise InputError(
             f"{name} must be a 2-D array of shape (n_samples, n_features), got {rows.ndim} dimension(s). "
             "Reshape your data: X.reshape(-1, 1) for one feature or X.reshape(1, -1) for one sample."
         )
     if np.issubdtype(rows.dtype, np.complexfloating):
-        raise ValueError(f"Complex data not supported: {name} has dtype {rows.dtype}; pass real numbers.")
+        raise InputError(f"Complex data not supported: {name} has dtype {rows.dtype}; pass real numbers.")
     try:
         rows = np.ascontiguousarray(rows, dtype=_float_type(rows.dtype, dtype))
     except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
+        kind = TypeError if isinstance(error, TypeError) else InputError
         raise kind(f"{name} must hold numbers only: {error}; encode text and categories first.") from None
     _check_finite(rows, name)
     return rows
@@ -90,7 +92,7 @@ def check_row_pair(X: Any, queries: Any, names: tuple[str, str] = ("X", "queries
     """
     rows, asked = check_rows(X, names[0]), check_rows(queries, names[1])
     if rows.shape[1] != asked.shape[1]:
-        raise ValueError(
+        raise InputError(
             f"{names[1]} has {asked.shape[1]} features, but {names[0]} has {rows.shape[1]} features; "
             "pass the same columns."
         )
@@ -126,9 +128,9 @@ def _check_finite(values: np.ndarray, name: str) -> None:
         if low >= -LARGEST_VALUE and high <= LARGEST_VALUE:  # false for NaN too
             continue
         if np.isfinite(low) and np.isfinite(high):
-            raise ValueError(f"{name} holds magnitudes above {LARGEST_VALUE:g}; rescale it.")
+            raise InputError(f"{name} holds magnitudes above {LARGEST_VALUE:g}; rescale it.")
         where = "" if values.ndim == 1 else f" in row {first + int(np.argmin(np.isfinite(block).all(axis=1)))}"
-        raise ValueError(f"{name} contains NaN or infinity{where}; impute or drop such values first.")
+        raise InputError(f"{name} contains NaN or infinity{where}; impute or drop such values first.")
 
 
 def check_row_weights(F: Any, name: str, n_samples: int) -> np.ndarray:
@@ -137,18 +139,18 @@ def check_row_weights(F: Any, name: str, n_samples: int) -> np.ndarray:
     if sparse.issparse(F):
         F = F.toarray()
     if F.shape[0] != n_samples or F.shape[1] == 0:
-        raise ValueError(f"{name} must have {n_samples} rows, as X has, and a column per label, got shape {F.shape}.")
+        raise InputError(f"{name} must have {n_samples} rows, as X has, and a column per label, got shape {F.shape}.")
     return np.asarray(F)
 
 
 def check_components(n_components: int | None, bound: int, formula: str) -> int:
     """The number of directions to compute: ``n_components``, or the bound for None."""
     if bound < 1:
-        raise ValueError(f"Found {formula} = {bound}: there is nothing to project on; give more rows or labels.")
+        raise InputError(f"Found {formula} = {bound}: there is nothing to project on; give more rows or labels.")
     if n_components is None:
         return bound
     if check_count(n_components, "n_components") > bound:
-        raise ValueError(f"n_components={n_components} is above {formula} = {bound}; lower it, or pass None.")
+        raise InputError(f"n_components={n_components} is above {formula} = {bound}; lower it, or pass None.")
     return int(n_components)
 
 
@@ -167,16 +169,16 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
         Not square, the wrong size, negative or non-finite weights, or not symmetric.
     """
     if isinstance(W, np.ma.MaskedArray):
-        raise ValueError(f"{name} is a masked array; fill its masked entries first.")
+        raise InputError(f"{name} is a masked array; fill its masked entries first.")
     given = W
     if not sparse.issparse(W):
         W = np.asarray(W)
         if W.ndim != 2 or W.dtype.kind not in "biuf":
-            raise ValueError(f"{name} must be a sparse or 2-D numeric matrix, got {type(given).__name__}.")
+            raise InputError(f"{name} must be a sparse or 2-D numeric matrix, got {type(given).__name__}.")
     W = sparse.csr_array(W).astype(np.float64, copy=False)
     if W.shape[0] != W.shape[1] or (n_samples is not None and W.shape[0] != n_samples):
         wanted = "square" if n_samples is None else f"of shape ({n_samples}, {n_samples})"
-        raise ValueError(
+        raise InputError(
             f"{name} must be {wanted}, got {W.shape}; a graph cannot be sliced by cross-validation: "
             "pass neighbors= instead."
         )
@@ -184,9 +186,9 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
         W = W.copy()
         W.sum_duplicates()
     if W.nnz and not np.isfinite(W.data).all():
-        raise ValueError(f"{name} contains NaN or infinite weights; drop those edges.")
+        raise InputError(f"{name} contains NaN or infinite weights; drop those edges.")
     if W.nnz and W.data.min() < 0:
-        raise ValueError(f"{name} contains a negative weight ({W.data.min():g}); weights must be 0 or more.")
+        raise InputError(f"{name} contains a negative weight ({W.data.min():g}); weights must be 0 or more.")
     W = _without_diagonal(W)
     W = _symmetric(W, name)
     if W.indices.dtype != W.indptr.dtype:
@@ -215,7 +217,7 @@ def _symmetric(W: sparse.csr_array, name: str) -> sparse.csr_array:
         difference = W - mirror
         worst = np.abs(difference.data).max() if difference.nnz else 0.0
     if worst > 1e-12 * W.data.max():
-        raise ValueError(
+        raise InputError(
             f"{name} is not symmetric (largest |W - W'| is {worst:g}); "
             "symmetrise it, for example with W.maximum(W.T) or (W + W.T) / 2."
         )
@@ -228,12 +230,12 @@ def check_alpha(alpha: Any, n_samples: int, name: str = "alpha") -> np.ndarray:
     """alpha_i in [0, 1) for every row, from a number or an array of shape (n_samples,)."""
     values = np.asarray(alpha, dtype=np.float64)
     if values.shape not in ((), (n_samples,)):
-        raise ValueError(f"{name} must be a number or of shape ({n_samples},), got shape {values.shape}.")
+        raise InputError(f"{name} must be a number or of shape ({n_samples},), got shape {values.shape}.")
     values = np.broadcast_to(values, (n_samples,))
     bad = ~((values >= 0) & (values < 1))
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"{name} must lie in [0, 1), got {values[row]} (row {row}); 0 keeps given labels as they are.")
+        raise InputError(f"{name} must lie in [0, 1), got {values[row]} (row {row}); 0 keeps given labels as they are.")
     return np.ascontiguousarray(values)
 
 
@@ -279,12 +281,12 @@ def check_labels(y: Any, *, n_samples: int | None = None, labeled: Any = None, n
         mix -1 with 0/1, no labelled row at all, or a length other than ``n_samples``.
     """
     if y is None:
-        raise ValueError(f"requires {name} to be passed, but the target {name} is None.")
+        raise InputError(f"requires {name} to be passed, but the target {name} is None.")
     values, names = _dense_labels(y, name), _column_names(y)
     if values.ndim not in (1, 2):
-        raise ValueError(f"{name} must be 1-D or 2-D, got {values.ndim} dimensions.")
+        raise InputError(f"{name} must be 1-D or 2-D, got {values.ndim} dimensions.")
     if n_samples is not None and len(values) != n_samples:
-        raise ValueError(
+        raise InputError(
             f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, {name} has "
             f"{len(values)}; give one row of {name} per row of X."
         )
@@ -296,7 +298,7 @@ def check_labels(y: Any, *, n_samples: int | None = None, labeled: Any = None, n
 
 def _dense_labels(y: Any, name: str) -> np.ndarray:
     if isinstance(y, np.ma.MaskedArray):
-        raise ValueError(f"{name} is a masked array; set its masked rows to -1 (unlabelled) with {name}.filled(-1).")
+        raise InputError(f"{name} is a masked array; set its masked rows to -1 (unlabelled) with {name}.filled(-1).")
     return to_dense(y)
 
 
@@ -311,7 +313,7 @@ def check_mask(labeled: Any, n_samples: int) -> np.ndarray:
     """``labeled`` as a boolean array with one entry per row."""
     mask = np.asarray(labeled)
     if mask.shape != (n_samples,) or mask.dtype != np.bool_:
-        raise ValueError(
+        raise InputError(
             f"labeled must be a boolean array of shape ({n_samples},), got shape {mask.shape} and dtype {mask.dtype}."
         )
     return mask
@@ -329,16 +331,16 @@ def check_label_rows(y: Any, *, labeled: np.ndarray | None = None, name: str = "
     """
     values = _dense_labels(y, name)
     if values.ndim != 2:
-        raise ValueError(
+        raise InputError(
             f"{name} must be 2-D (n_samples, n_labels), got {values.ndim}-D; one label is a column: {name}[:, None]."
         )
     if values.shape[1] == 0:
-        raise ValueError(f"{name} has no columns; give one column of 0/1 per label.")
+        raise InputError(f"{name} has no columns; give one column of 0/1 per label.")
     if values.dtype.kind not in "biuf":
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError):
-            raise ValueError(
+            raise InputError(
                 f"{name} must be a 0/1 array of shape (n_samples, n_labels), got dtype {values.dtype}; "
                 "turn lists of label names into columns with MultiLabelBinarizer first."
             ) from None
@@ -359,7 +361,7 @@ def _is_plus_minus_one(values: np.ndarray) -> bool:
 def _multi_labels(y: Any, mask: np.ndarray | None, names: np.ndarray | None, name: str) -> Labels:
     values, unlabelled = check_label_rows(y, labeled=mask, name=name)
     if values.shape[1] == 1 and _is_plus_minus_one(values):
-        raise ValueError(
+        raise InputError(
             f"{name} holds only -1 and +1 (first at row 0), where -1 would mean unlabelled; "
             "code an absent label as 0: (y + 1) // 2."
         )
@@ -371,32 +373,32 @@ def _multi_labels(y: Any, mask: np.ndarray | None, names: np.ndarray | None, nam
 
 def _refuse_row(row_values: np.ndarray, row: int, coded: bool, name: str) -> None:
     if np.isnan(row_values.astype(np.float64)).any():
-        raise ValueError(f"{name} contains NaN in row {row}; an unlabelled row is a row of -1.")
+        raise InputError(f"{name} contains NaN in row {row}; an unlabelled row is a row of -1.")
     if coded:
-        raise ValueError(
+        raise InputError(
             f"{name} codes labels as -1/+1 (row {row}); code an absent label as 0, for example (y + 1) // 2, "
             "and an unlabelled row as a row of -1."
         )
     if (row_values == -1).any():
-        raise ValueError(
+        raise InputError(
             f"{name} mixes -1 with other values in row {row}; "
             "a row is unlabelled as a whole (all -1) or holds 0/1 only."
         )
     wrong = row_values[(row_values != 0) & (row_values != 1)][0]
-    raise ValueError(f"{name} must hold 0, 1 or rows of -1, got {wrong} in row {row}; threshold or encode it first.")
+    raise InputError(f"{name} must hold 0, 1 or rows of -1, got {wrong} in row {row}; threshold or encode it first.")
 
 
 def _single_labels(values: np.ndarray, mask: np.ndarray | None, name: str) -> Labels:
     if values.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} has dtype {values.dtype}.")
+        raise InputError(f"Complex data not supported: {name} has dtype {values.dtype}.")
     if values.dtype.kind == "f":
         kept = np.ones(len(values), dtype=bool) if mask is None else mask
         if not np.isfinite(values[kept]).all():
             row = int(np.argmin(np.isfinite(values) | ~kept))
-            raise ValueError(f"{name} contains NaN or infinity in row {row}; an unlabelled row is -1.")
+            raise InputError(f"{name} contains NaN or infinity in row {row}; an unlabelled row is -1.")
         if (values[kept] != np.floor(values[kept])).any():
             row = int(np.argmax((values != np.floor(values)) & kept))
-            raise ValueError(
+            raise InputError(
                 f"Unknown label type: continuous, {name} is {values[row]} in row {row}; give class labels."
             )
     unlabelled = _is_minus_one(values, name) if mask is None else ~mask
@@ -404,9 +406,9 @@ def _single_labels(values: np.ndarray, mask: np.ndarray | None, name: str) -> La
     try:
         classes, codes = np.unique(values[~unlabelled], return_inverse=True)
     except TypeError:
-        raise ValueError(f"{name} mixes types that cannot be ordered; use only strings or only numbers.") from None
+        raise InputError(f"{name} mixes types that cannot be ordered; use only strings or only numbers.") from None
     if mask is None and unlabelled.any() and len(classes) == 1 and classes[0] == 1:
-        raise ValueError(
+        raise InputError(
             f"{name} holds only -1 and +1 (first -1 at row {int(np.argmax(unlabelled))}), where -1 means unlabelled; "
             "code the two classes as 0 and 1: (y + 1) // 2."
         )
@@ -421,14 +423,14 @@ def _is_minus_one(values: np.ndarray, name: str) -> np.ndarray:
     if values.dtype.kind == "O":
         for row, value in enumerate(values):
             if value is None or value != value:
-                raise ValueError(f"{name} contains NaN or None in row {row}; an unlabelled row is -1.")
+                raise InputError(f"{name} contains NaN or None in row {row}; an unlabelled row is -1.")
         return np.array([value == -1 or (isinstance(value, str) and value == "-1") for value in values], dtype=bool)
     return np.asarray(values == -1)
 
 
 def _refuse_no_labels(labeled: np.ndarray, name: str) -> None:
     if not labeled.any():
-        raise ValueError(f"{name} has no labelled row ({len(labeled)} rows, all unlabelled); label some of them.")
+        raise InputError(f"{name} has no labelled row ({len(labeled)} rows, all unlabelled); label some of them.")
 
 
 # ---------------------------------------------------------------- truth and scores
@@ -438,37 +440,37 @@ def check_measured(Y: Any, scores: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the truth as bool and the scores as float64, both (n_samples, n_labels), or raise one sentence."""
     truth, values = _numbers(Y, "Y"), _numbers(scores, "scores")
     if truth.ndim != 2 or values.ndim != 2:
-        raise ValueError(
+        raise InputError(
             f"Y and scores must be 2-D (n_samples, n_labels), got {truth.ndim}-D and {values.ndim}-D; "
             "one label is a column: Y[:, None]."
         )
     if truth.shape != values.shape:
-        raise ValueError(f"Y has shape {truth.shape} but scores has shape {values.shape}; they must be equal.")
+        raise InputError(f"Y has shape {truth.shape} but scores has shape {values.shape}; they must be equal.")
     if 0 in truth.shape:
-        raise ValueError(f"Y has shape {truth.shape}; at least one row and one label are needed.")
+        raise InputError(f"Y has shape {truth.shape}; at least one row and one label are needed.")
     bad = (truth != 0) & (truth != 1)
     if bad.any():
         row, label = (int(i) for i in np.argwhere(bad)[0])
         value = truth[row, label]
         advice = "drop the unlabelled rows" if value == -1 else "code relevant as 1 and irrelevant as 0"
-        raise ValueError(f"Y must hold only 0 and 1, got {value:g} in row {row}, label {label}; {advice}.")
+        raise InputError(f"Y must hold only 0 and 1, got {value:g} in row {row}, label {label}; {advice}.")
     missing = np.isnan(values)
     if missing.any():
         row, label = (int(i) for i in np.argwhere(missing)[0])
-        raise ValueError(f"scores holds NaN, first in row {row}, label {label}; every label needs a score.")
+        raise InputError(f"scores holds NaN, first in row {row}, label {label}; every label needs a score.")
     return truth == 1, values
 
 
 def _numbers(array: Any, name: str) -> np.ndarray:
     if np.ma.isMaskedArray(array):
-        raise ValueError(f"{name} is a masked array; pass a plain array of the rows that count.")
+        raise InputError(f"{name} is a masked array; pass a plain array of the rows that count.")
     try:
         given = to_dense(array)
         if given.dtype.kind == "c":
             raise TypeError("complex values")
         numbers: np.ndarray = given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} could not be read as numbers ({error}); pass a 2-D array of numbers.") from None
+        raise InputError(f"{name} could not be read as numbers ({error}); pass a 2-D array of numbers.") from None
     return numbers
 
 

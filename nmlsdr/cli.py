@@ -1,6 +1,7 @@
 """The command ``nmlsdr``: what it answers and with which exit status.
 
 0: done; 1: a run failed; 2: the arguments or a file are wrong (one sentence on stderr); 130: interrupted.
+Anything but `InputError` and what the system refuses is a bug of the program: its traceback is shown, with status 1.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._cli import datasets, info, models, review
-from ._cli.arguments import Parser
-from ._cli.console import Console, InputError, RunError
+from ._cli.arguments import Parser, add_traceback
+from ._cli.console import Console, RunError
+from ._errors import InputError
 from ._version import __version__
 
 __all__ = ["main"]
@@ -65,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Who reads our output has closed it, as `head` does; Python's own flush at exit must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (InputError, ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+    except (InputError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
         if traceback:
             raise
         return _stop(2, _sentence(error))
@@ -73,6 +75,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if traceback:
             raise
         return _stop(1, _sentence(error))
+    except Exception as error:
+        error.add_note("This is a bug of nmlsdr and not of what it was given; please report it with these lines.")
+        raise
 
 
 def _parser(arguments: Sequence[str]) -> Parser:
@@ -88,6 +93,7 @@ def _parser(arguments: Sequence[str]) -> Parser:
         from nmlsdr.experiments import command
 
         command.add_arguments(reproduce)
+        add_traceback(reproduce)
         reproduce.set_defaults(run=command.run)
     datasets.add_parsers(verbs)
     info.add_parsers(verbs)

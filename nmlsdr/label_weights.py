@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._errors import InputError
 from ._moments import centred_blocks, column_means, cross_moment, project
 from ._threads import single_threaded_blas
 from ._validation import check_count, check_row_weights, check_rows
@@ -229,7 +230,7 @@ def _orders(order: Any, random_state: Any, n_rows: int) -> Any:
     if order is not None:
         fixed = np.asarray(order)
         if fixed.shape != (n_rows,) or not np.array_equal(np.sort(fixed), np.arange(n_rows)):
-            raise ValueError(f"order must be a permutation of 0..{n_rows - 1}, got shape {fixed.shape}.")
+            raise InputError(f"order must be a permutation of 0..{n_rows - 1}, got shape {fixed.shape}.")
         return lambda: fixed
     if isinstance(random_state, np.random.RandomState | np.random.Generator):
         generator: Any = random_state
@@ -269,5 +270,5 @@ def _divide_rows(W: np.ndarray, totals: np.ndarray) -> np.ndarray:
 def _check_binary(Y: Any) -> np.ndarray:
     labels = check_row_weights(Y, "Y", Y.shape[0] if sparse.issparse(Y) else len(Y))
     if not ((labels == 0) | (labels == 1)).all():
-        raise ValueError("Y must hold 0 and 1 only; threshold soft labels first.")
+        raise InputError("Y must hold 0 and 1 only; threshold soft labels first.")
     return labels

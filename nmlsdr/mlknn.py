@@ -24,6 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from . import _mlknn
+from ._errors import InputError
 from ._threads import check_n_jobs
 from ._validation import check_count, check_real
 
@@ -136,16 +137,16 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
     Y, indices = _check_labels_and_indices(Y, indices)
     n_samples, n_neighbors = len(Y), indices.shape[1]
     if len(indices) != n_samples:
-        raise ValueError(
+        raise InputError(
             f"indices has {len(indices)} rows, but Y has {n_samples}; give the neighbours of every row of Y."
         )
     if n_samples <= n_neighbors:
-        raise ValueError(
+        raise InputError(
             f"n_neighbors={n_neighbors} needs more than {n_neighbors} samples, got {n_samples}; lower n_neighbors."
         )
     itself = (indices == np.arange(n_samples)[:, None]).any(axis=1)
     if itself.any():
-        raise ValueError(
+        raise InputError(
             f"Row {int(np.argmax(itself))} is among its own neighbours; drop it, ML-kNN counts the other rows only."
         )
     histogram = np.zeros((2, Y.shape[1], n_neighbors + 1), dtype=np.int64)
@@ -207,7 +208,7 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
     Y, indices = _check_labels_and_indices(Y, indices)
     wanted = (len(table.prior), table.n_neighbors)
     if (Y.shape[1], indices.shape[1]) != wanted:
-        raise ValueError(
+        raise InputError(
             f"The table was learned from {wanted[0]} labels and {wanted[1]} neighbours, "
             f"got {Y.shape[1]} labels and {indices.shape[1]} neighbours; pass as many."
         )
@@ -250,13 +251,13 @@ def binary_labels(Y: Any) -> np.ndarray:
     """0/1 labels as the kernels read them: C-contiguous uint8 of shape (n_samples, n_labels)."""
     given = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
     if given.ndim != 2:
-        raise ValueError(f"Y must be of shape (n_samples, n_labels), got {given.ndim} dimension(s).")
+        raise InputError(f"Y must be of shape (n_samples, n_labels), got {given.ndim} dimension(s).")
     if given.dtype.kind not in "biuf":
-        raise ValueError(f"Y must hold 0 and 1, got dtype {given.dtype}; convert it to numbers first.")
+        raise InputError(f"Y must hold 0 and 1, got dtype {given.dtype}; convert it to numbers first.")
     good = ((given == 0) | (given == 1)).all(axis=1)
     if not good.all():
         row = int(np.argmin(good))
-        raise ValueError(f"Y must hold 0 and 1 only, got {given[row].tolist()} in row {row}; drop unlabelled rows.")
+        raise InputError(f"Y must hold 0 and 1 only, got {given[row].tolist()} in row {row}; drop unlabelled rows.")
     return np.ascontiguousarray(given, dtype=np.uint8)
 
 
@@ -264,14 +265,14 @@ def _check_labels_and_indices(Y: Any, indices: Any) -> tuple[np.ndarray, np.ndar
     Y = binary_labels(Y)
     rows = np.asarray(indices)
     if rows.ndim != 2 or (rows.dtype.kind not in "iu" and rows.size):
-        raise ValueError(
+        raise InputError(
             f"indices must be integers of shape (n_queries, n_neighbors), "
             f"got shape {rows.shape} and dtype {rows.dtype}."
         )
     rows = np.ascontiguousarray(rows, dtype=np.intp)
     check_count(rows.shape[1], "the number of neighbours")
     if rows.size and (rows.min() < 0 or rows.max() >= len(Y)):
-        raise ValueError(
+        raise InputError(
             f"indices must be rows of Y, 0 to {len(Y) - 1}, got {rows.min()} to {rows.max()}; "
             "pass the labels of the rows that were searched."
         )

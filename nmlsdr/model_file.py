@@ -28,6 +28,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from . import _model_table
+from ._errors import InputError
 from ._output import PathLike, replace_file, write_arrays
 from ._version import __version__
 
@@ -40,7 +41,7 @@ _ARRAYS = ("array", "rows", "classes", "targets")  # kinds of fields that are st
 _KINDS = "biufU"  # dtype kinds that need no pickle: flags, integers, floats, text
 
 
-class ModelFileError(ValueError):
+class ModelFileError(InputError):
     """A file is not a model that this version reads, or an object cannot be written as one."""
 
 

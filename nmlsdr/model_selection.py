@@ -19,6 +19,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from . import metrics
+from ._errors import InputError
 from ._validation import check_labels, to_dense
 
 __all__ = ["SCORERS", "LabeledRowsSplit"]
@@ -117,7 +118,7 @@ def _speaks_of_all_rows(cv: Any) -> bool:
 
 def _read(X: Any, y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     if y is None:
-        raise ValueError("LabeledRowsSplit needs y to know the labelled rows, got None; pass y with rows of -1.")
+        raise InputError("LabeledRowsSplit needs y to know the labelled rows, got None; pass y with rows of -1.")
     n_samples = None if X is None else X.shape[0] if hasattr(X, "shape") else len(X)
     labeled: NDArray[np.bool_] = check_labels(y, n_samples=n_samples).labeled
     return to_dense(y), labeled
@@ -139,7 +140,7 @@ def _row_numbers(side: ArrayLike, n_rows: int) -> NDArray[np.intp]:
     if rows.dtype == np.bool_:
         rows = np.flatnonzero(rows)
     if rows.size and (rows.min() < 0 or rows.max() >= n_rows):
-        raise ValueError(
+        raise InputError(
             f"cv gave row {int(rows.max())}, but it was asked to split {n_rows} rows; "
             "use a splitter that counts the rows it is given, or pass pairs of index arrays of all rows."
         )
@@ -150,7 +151,7 @@ def _sides(
     train: NDArray[np.intp], unlabelled: NDArray[np.intp], test: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     if not test.size:
-        raise ValueError("A test fold has no labelled row, so nothing can be scored; use fewer folds.")
+        raise InputError("A test fold has no labelled row, so nothing can be scored; use fewer folds.")
     return np.sort(np.concatenate([train, unlabelled])), test
 
 
@@ -180,7 +181,7 @@ class _OnLabelledRows:
 def _truth(y_true: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     truth = to_dense(y_true)
     if truth.ndim != 2:
-        raise ValueError(
+        raise InputError(
             f"SCORERS compare a 2-D y, one column per label, got {truth.ndim}-D y; use y[:, None] for one label, "
             "or scikit-learn's own scorers for classes."
         )

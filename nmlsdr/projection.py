@@ -18,6 +18,7 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from ._errors import InputError
 from ._moments import column_means, frobenius_norm, label_moment
 from ._threads import single_threaded_blas
 from ._validation import check_components, check_row_weights, check_rows
@@ -108,7 +109,7 @@ def hsic_projection(
 def hsic_directions(X: Any, F: Any, n_components: int | None = None, *, solver: str = "auto") -> Directions:
     """What `hsic_projection` computes, with the mean, the rank and the sum of all eigenvalues."""
     if solver not in ("auto", "eigsh", "svd"):
-        raise ValueError(f"solver must be 'auto', 'eigsh' or 'svd', got {solver!r}.")
+        raise InputError(f"solver must be 'auto', 'eigsh' or 'svd', got {solver!r}.")
     X = check_rows(X)
     F = check_row_weights(F, "F", X.shape[0])
     bound = min(F.shape[1], X.shape[1], X.shape[0] - 1)
@@ -179,7 +180,7 @@ def refuse_no_dependence(M: np.ndarray, X: Any, F: np.ndarray) -> None:
     """Raise when M = X'F holds nothing but rounding."""
     floor = np.finfo(np.float64).eps * max(M.shape) * frobenius_norm(X) * np.linalg.norm(F)
     if np.linalg.norm(M) <= floor:
-        raise ValueError(
+        raise InputError(
             f"The {X.shape[0]} rows show no dependence between features and labels: every label is the same on "
             "all rows (one class), or every feature is constant; give rows that differ in both."
         )

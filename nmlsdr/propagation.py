@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._errors import InputError
 from ._solvers import Goal, Progress, System, conjugate_gradients, fixed_point, lu
 from ._threads import check_n_jobs
 from ._validation import check_alpha, check_count, check_graph, check_mask, check_real
@@ -122,7 +123,7 @@ def propagate(
     ('cg', 0, True)
     """
     if solver != "auto" and solver not in RUN:
-        raise ValueError(f"solver must be one of auto, {', '.join(RUN)}, got {solver!r}.")
+        raise InputError(f"solver must be one of auto, {', '.join(RUN)}, got {solver!r}.")
     tol = check_real(tol, "tol", 0.0, math.inf, low_open=True)
     if max_iter is not None:
         max_iter = check_count(max_iter, "max_iter")
@@ -165,7 +166,7 @@ def _given_labels(Y: Any, labeled: Any, n: int) -> tuple[np.ndarray, np.ndarray]
     """Y with zeros in the unlabelled rows, and the labelled rows."""
     values = np.asarray(Y.toarray() if sparse.issparse(Y) else Y, dtype=np.float64)
     if values.ndim != 2 or values.shape[0] != n:
-        raise ValueError(f"Y must have shape ({n}, n_labels) to match W, got {values.shape}.")
+        raise InputError(f"Y must have shape ({n}, n_labels) to match W, got {values.shape}.")
     if labeled is None:
         known = (values != 0).any(axis=1)
     else:
@@ -173,7 +174,7 @@ def _given_labels(Y: Any, labeled: Any, n: int) -> tuple[np.ndarray, np.ndarray]
         values = np.where(known[:, None], values, 0.0)
     if values.size and not (values.min() >= 0 and values.max() <= 1):  # false for NaN too
         row = int(np.argmin(((values >= 0) & (values <= 1)).all(axis=1)))
-        raise ValueError(
+        raise InputError(
             f"Y must lie in [0, 1], got {values[row].tolist()} in row {row}; mark unlabelled rows with labeled=."
         )
     return np.ascontiguousarray(values), known
@@ -182,5 +183,5 @@ def _given_labels(Y: Any, labeled: Any, n: int) -> tuple[np.ndarray, np.ndarray]
 def _first_iterate(init: Any, shape: tuple[int, int]) -> np.ndarray:
     values = np.ascontiguousarray(init, dtype=np.float64)
     if values.shape != shape or not np.isfinite(values).all():
-        raise ValueError(f"init must be a finite array of shape {shape}, got shape {values.shape}; pass an earlier F.")
+        raise InputError(f"init must be a finite array of shape {shape}, got shape {values.shape}; pass an earlier F.")
     return values

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from ._errors import InputError
 from ._moments import (
     column_means,
     cross_moment,
@@ -161,13 +162,13 @@ def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: floa
     """
     X, W, ridge = _check_pair(X, W, ridge)
     if W.min() < 0:
-        raise ValueError(f"W must hold weights of 0 or more, got {W.min():g} in row {int(W.min(axis=1).argmin())}.")
+        raise InputError(f"W must hold weights of 0 or more, got {W.min():g} in row {int(W.min(axis=1).argmin())}.")
     bound = min(W.shape[1] - 1, X.shape[1])
     check_components(n_components, bound, "min(n_labels - 1, n_features)")
     with single_threaded_blas():
         n = W.sum(axis=0)
         if not n.any():
-            raise ValueError("No row carries a label: all weights are 0; give at least two labels to some rows.")
+            raise InputError("No row carries a label: all weights are 0; give at least two labels to some rows.")
         scaled = W * np.divide(1.0, np.sqrt(n), out=np.zeros_like(n), where=n > 0)
         q = np.sqrt(n / n.sum())
 
@@ -225,7 +226,7 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
         U, s, total = found
         size = frobenius_norm(X)
     if not s[0] > _EPS * max(X.shape) * size:
-        raise ValueError(f"Every feature is constant on the {X.shape[0]} rows; there is no direction to find.")
+        raise InputError(f"Every feature is constant on the {X.shape[0]} rows; there is no direction to find.")
     return finish(U, s, X.dtype, (X.shape[1], X.shape[0] + Y.shape[1]), n_components, mean, total, wanted)
 
 
@@ -253,7 +254,7 @@ def _solve(
     ``between`` may take its part from B, in place, before the ridge is added.
     """
     if ridge == 0 and X.shape[1] > X.shape[0]:
-        raise ValueError(
+        raise InputError(
             f"The scatter of {X.shape[0]} rows with {X.shape[1]} features is singular; set a ridge above 0."
         )
     mean = column_means(X)
@@ -360,7 +361,7 @@ def _cholesky(B: np.ndarray, name: str) -> np.ndarray:
         if info == 0:
             rcond, _ = linalg.lapack.dpocon(R, norm)
     if rcond < len(B) * _EPS:
-        raise ValueError(
+        raise InputError(
             f"The {name} ({len(B)} x {len(B)}) is singular (reciprocal condition {rcond:.1e}); raise the ridge, "
             "or drop constant and repeated columns."
         )

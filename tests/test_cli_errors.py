@@ -376,6 +376,22 @@ def test_traceback_on_request(run, bad):
         main(["fit", "absent.csv", "--out", "a.npz", "--traceback"])
 
 
+def test_an_error_in_the_program_is_not_taken_for_bad_input(run, full, monkeypatch):
+    """numpy's ValueError inside an estimator: a traceback, and a note that it is a bug."""
+    monkeypatch.setattr(nmlsdr.MultiLabelPropagation, "fit", lambda self, X, y: np.zeros(2) + np.zeros(3))
+    with pytest.raises(ValueError, match="broadcast") as caught:
+        run("review", "train.csv", *COLUMNS, "--out", "review.csv")
+    assert "bug of nmlsdr" in caught.value.__notes__[0]
+    assert "review.csv" not in listing()
+
+
+def test_a_check_inside_an_estimator_is_bad_input(run, full):
+    """The error is the estimator's, not the command line's."""
+    write_csv("same.csv", ["a", "flu"], [[1, 0], [1, 1], [1, 0], [1, 1]])
+    where = ["--label-columns", "flu", "--n-neighbors", 2]
+    assert_refused(run("fit", "same.csv", *where, "--out", "same.npz"), "no dependence")
+
+
 def test_warnings_are_one_line(run, bad, monkeypatch):
     """An empty label is legal; what the estimators warn about comes without file names and line numbers."""
     import warnings

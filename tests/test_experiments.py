@@ -1,6 +1,5 @@
 """The experiments as a user starts them, and their parts: protocol, store, tables, report."""
 
-import argparse
 import csv
 import io
 import json
@@ -9,6 +8,8 @@ import re
 import numpy as np
 import pytest
 
+from nmlsdr._errors import InputError
+from nmlsdr.cli import main
 from nmlsdr.experiments import command, protocol, results, runner, store, summary, tables
 from nmlsdr.experiments.store import CellKey, RecordStore, StoreError, decode_line, encode_line
 
@@ -16,9 +17,7 @@ METRICS = list(protocol.METRICS)
 
 
 def reproduce(*words):
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    return command.run(parser.parse_args([str(word) for word in words]))
+    return main(["reproduce", *map(str, words)])
 
 
 def record(method="NMLSDR", seed=0, study="toy", dataset="Toy", value=0.5, **more):
@@ -360,9 +359,7 @@ def test_bad_input_is_one_sentence_and_status_2(tmp_path, capfd, words, message)
 
 @pytest.mark.parametrize("option", [("--seeds", "0"), ("--seeds", "x"), ("--jobs", "-1"), ("--size", "big")])
 def test_bad_numbers_are_refused_by_the_parser(option, capsys):
-    with pytest.raises(SystemExit) as stop:
-        reproduce("toy", *option)
-    assert stop.value.code == 2
+    assert reproduce("toy", *option) == 2
     assert option[0] in capsys.readouterr().err
 
 
@@ -400,6 +397,21 @@ def test_interruption_is_status_130_and_failure_1(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(command, "run_cells", failing)
     monkeypatch.setitem(command.SECTIONS, "toy", lambda found, *, size: command.Section("toy", "Toy"))
     assert reproduce(*words) == 1
+
+
+def test_an_error_in_the_program_is_not_taken_for_bad_input(tmp_path, monkeypatch):
+    """A ValueError that no check raised, here numpy's, goes on as it is; its traceback is what helps."""
+    monkeypatch.setattr(command, "run_cells", lambda *args, **options: np.zeros(2) + np.zeros(3))
+    with pytest.raises(ValueError, match="broadcast") as caught:
+        reproduce("toy", "--size", "small", "--seeds", 1, "--out", tmp_path)
+    assert caught.value.__notes__ == [
+        "This is a bug of nmlsdr and not of what it was given; please report it with these lines."
+    ]
+
+
+def test_traceback_on_request(tmp_path):
+    with pytest.raises(InputError, match="did you mean NMLSDR"):
+        reproduce("toy", "--methods", "NMLSD", "--out", tmp_path, "--traceback")
 
 
 def test_an_error_in_a_cell_becomes_its_record(monkeypatch):

@@ -8,7 +8,7 @@ import math
 from pathlib import PurePath
 from typing import Any, NoReturn
 
-from .console import InputError
+from nmlsdr._errors import InputError
 
 __all__ = ["Parser", "add_common", "add_data", "add_graph", "add_out", "add_table_limits", "check_suffix", "count"]
 
@@ -88,6 +88,11 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 def add_quiet(parser: argparse.ArgumentParser) -> None:
     """Add -q and --traceback."""
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress (never shown in a script)")
+    add_traceback(parser)
+
+
+def add_traceback(parser: argparse.ArgumentParser) -> None:
+    """Add --traceback, which `nmlsdr.cli.main` looks for."""
     parser.add_argument("--traceback", action="store_true", help="show where in the program an error arose")
 
 

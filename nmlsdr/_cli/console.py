@@ -1,4 +1,4 @@
-"""What a person at the terminal meets: progress, notes, and the two kinds of failure."""
+"""What a person at the terminal meets: progress, notes, and a failure that is not the input's."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TextIO
 
-__all__ = ["Console", "InputError", "RunError"]
-
-
-class InputError(Exception):
-    """The arguments or the files are wrong: exit status 2."""
+__all__ = ["Console", "RunError"]
 
 
 class RunError(Exception):

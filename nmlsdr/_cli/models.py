@@ -6,8 +6,10 @@ import argparse
 import json
 from typing import Any
 
+from nmlsdr._errors import InputError
+
 from .arguments import add_common, add_data, add_graph, add_out, check_suffix, count
-from .console import Console, InputError, RunError
+from .console import Console, RunError
 
 __all__ = ["add_parsers"]
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from nmlsdr._errors import InputError
 from nmlsdr.datasets import read_table
 
-from .console import Console, InputError
+from .console import Console
 
 __all__ = ["Columns", "dense_if_needed", "input_files", "match_features", "match_labels", "read_data"]
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from .._errors import InputError
 from ._random import COHORT, generator
 from ._rules import apply_rules, load_rules, matches
 
@@ -144,7 +145,7 @@ def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
     ['healthy', 'hypertension', 'diabetes']
     """
     if not isinstance(n_per_group, (int, np.integer)) or isinstance(n_per_group, bool) or n_per_group < 500:
-        raise ValueError(f"n_per_group={n_per_group!r} is not an integer of at least 500; give one.")
+        raise InputError(f"n_per_group={n_per_group!r} is not an integer of at least 500; give one.")
     rng = generator(random_state, COHORT)
     n = 4 * int(n_per_group)
     group = np.repeat(np.arange(4), n_per_group)

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
+from .._errors import InputError
+
 MAX_BYTES = 4 * 2**30
 """Most bytes that a reader unpacks from one file."""
 MAX_FEATURES = 10**6
@@ -23,7 +25,7 @@ MAX_LINE = 256 * 2**20
 Path_ = str | os.PathLike[str]
 
 
-class DataFileError(ValueError):
+class DataFileError(InputError):
     """A data file cannot be used as it is: one sentence with the file, the place in it, and what to do."""
 
 

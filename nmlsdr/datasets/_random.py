@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import InputError
+
 # Each function that draws has its own branch of the seed, so that one integer given to
 # make_toy, flip_labels and mask_labels does not tie the mask to the noise or to the split.
 TOY, FLIP, MASK, COHORT = 1, 2, 3, 4
@@ -26,7 +28,7 @@ def generator(random_state: Any, branch: int) -> np.random.Generator:
     if random_state is None or (whole and random_state >= 0):
         seed = None if random_state is None else int(random_state)
         return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(branch,)))
-    raise ValueError(
+    raise InputError(
         f"random_state={random_state!r} is not a seed; give None, an integer >= 0, a SeedSequence, "
         "a Generator or a RandomState."
     )

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._errors import InputError
+
 # A code of the table with fewer characters stands for all codes that begin with it: C02K, 401.
 EXACT_LENGTH = 5
 
@@ -120,7 +122,7 @@ def apply_rules(
         _check_rules(rules)
     present = np.asarray(counts) > 0
     if present.ndim != 2 or present.shape[1] != len(feature_names):
-        raise ValueError(
+        raise InputError(
             f"counts has shape {present.shape} for {len(feature_names)} feature_names; give one name per column."
         )
     codes = [_split(name) for name in feature_names]
@@ -162,22 +164,22 @@ def _plain(code: str) -> str:
 def _split(name: str) -> tuple[str, str]:
     system, colon, code = str(name).partition(":")
     if not colon or not _plain(code):
-        raise ValueError(f"The feature name {name!r} has no coding system; write it like 'ICD9:250.02' or 'ATC:C09AA'.")
+        raise InputError(f"The feature name {name!r} has no coding system; write it like 'ICD9:250.02' or 'ATC:C09AA'.")
     return system.strip().upper(), _plain(code)
 
 
 def _check_rules(rules: Any) -> None:
     """Raise unless the rules are whole."""
     if not isinstance(rules, dict):
-        raise ValueError("The rules are not a JSON object; start from a copy of cohort_rules.json.")
+        raise InputError("The rules are not a JSON object; start from a copy of cohort_rules.json.")
     missing = [key for key in ("labels", "code_sets", "aliases", "rules") if key not in rules]
     if missing:
-        raise ValueError(f"The rules have no {missing[0]!r}; start from a copy of cohort_rules.json.")
+        raise InputError(f"The rules have no {missing[0]!r}; start from a copy of cohort_rules.json.")
     for number, rule in enumerate(rules["rules"], start=1):
         for key in ("labels", "all_of", "none_of"):
             if not isinstance(rule.get(key), list):
-                raise ValueError(f"Rule {number} has no list {key!r}; add it, empty if nothing is meant.")
+                raise InputError(f"Rule {number} has no list {key!r}; add it, empty if nothing is meant.")
         unknown = [name for name in rule["all_of"] + rule["none_of"] if name not in rules["code_sets"]]
         unknown += [name for name in rule["labels"] if name not in rules["labels"]]
         if unknown:
-            raise ValueError(f"Rule {number} names {unknown[0]!r}, not a code set or label of the file.")
+            raise InputError(f"Rule {number} names {unknown[0]!r}, not a code set or label of the file.")

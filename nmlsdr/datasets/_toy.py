@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._errors import InputError
 from .._validation import check_count
 from ._random import TOY, generator
 
@@ -102,11 +103,11 @@ def make_toy(
     n_samples = check_count(n_samples, "n_samples", least=8)
     n_train = (3 * n_samples) // 4 if n_train is None else check_count(n_train, "n_train")
     if n_train >= n_samples:
-        raise ValueError(f"n_train={n_train} leaves no test row of n_samples={n_samples}; lower n_train.")
+        raise InputError(f"n_train={n_train} leaves no test row of n_samples={n_samples}; lower n_train.")
     block_size = check_count(block_size, "block_size")
     n_noise_blocks = check_count(n_noise_blocks, "n_noise_blocks", least=0)
     if noise not in ("exact", "independent"):
-        raise ValueError(f"noise={noise!r} is not known; give 'exact' or 'independent'.")
+        raise InputError(f"noise={noise!r} is not known; give 'exact' or 'independent'.")
     rng = generator(random_state, TOY)
 
     target = _memberships(n_samples, rng)

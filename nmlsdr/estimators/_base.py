@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
+from .._errors import InputError
 from .._validation import Labels, check_alpha, check_count, check_graph, check_rows
 from ..graph import choose_proposed, graph_of_lists, squared_neighbors
 from ..propagation import Propagation, propagate
@@ -34,7 +35,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     rows = check_rows(X)
     for size, what in zip(rows.shape, ("sample", "feature"), strict=True):
         if size == 0:  # scikit-learn's own words, which its checks look for
-            raise ValueError(
+            raise InputError(
                 f"Found array with 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required; "
                 f"pass at least one {what}."
             )
@@ -82,7 +83,7 @@ def neighbors_of_rows(estimator: Any, rows: Any, k: int) -> tuple[np.ndarray, np
     if isinstance(neighbors, str) and neighbors == "exact":
         return squared_neighbors(rows, k, n_jobs=estimator.n_jobs)
     if isinstance(neighbors, str) or not hasattr(neighbors, "fit_transform") or isinstance(neighbors, type):
-        raise ValueError(
+        raise InputError(
             'neighbors must be "exact" or a transformer whose fit_transform gives a CSR matrix of distances, '
             f"got {neighbors!r}."
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import InputError
 from ..projection import Directions, hsic_directions
 from ..scatter import mddm_features
 from ._projection import SupervisedProjection
@@ -72,4 +73,4 @@ class MDDM(SupervisedProjection):
             return hsic_directions(X, Y, self.n_components)
         if self.constraint == "features":
             return mddm_features(X, Y, self.n_components, mu=self.mu)
-        raise ValueError(f"constraint must be 'projection' or 'features', got {self.constraint!r}.")
+        raise InputError(f"constraint must be 'projection' or 'features', got {self.constraint!r}.")

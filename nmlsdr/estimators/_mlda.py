@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._errors import InputError
 from ..label_weights import correlation_weights, dependence_weights, entropy_weights, fuzzy_weights
 from ..projection import Directions
 from ..scatter import weighted_lda
@@ -112,7 +113,7 @@ class MLDA(SupervisedProjection):
         if self.weights == "fuzzy":
             return fuzzy_weights(X, Y)
         if self.weights != "dependence":
-            raise ValueError(f"weights must be one of {', '.join(map(repr, _WEIGHTS))}, got {self.weights!r}.")
+            raise InputError(f"weights must be one of {', '.join(map(repr, _WEIGHTS))}, got {self.weights!r}.")
         W, objective = dependence_weights(
             X, Y, random_state=check_random_state(self.random_state), max_iter=self.max_iter, return_objective=True
         )

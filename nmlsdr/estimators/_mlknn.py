@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import mlknn
+from .._errors import InputError
 from .._validation import Labels, check_graph, check_labels, check_real
 from ..graph import choose_stored, graph_of_lists
 from ._base import (
@@ -48,10 +49,10 @@ class _NeighborLabelClassifier(ClassifierMixin, BaseEstimator):
     def _read_training_rows(self, X: Any) -> Any:
         check_real(self.threshold, "threshold", 0.0, 1.0)
         if not isinstance(self.at_least_one, (bool, np.bool_)):
-            raise ValueError(f"at_least_one must be True or False, got {self.at_least_one!r}.")
+            raise InputError(f"at_least_one must be True or False, got {self.at_least_one!r}.")
         rows = read_rows(self, X, reset=True)
         if self._is_precomputed() and rows.shape[0] != rows.shape[1]:
-            raise ValueError(
+            raise InputError(
                 f'With neighbors="precomputed" X must be a square matrix of distances, got shape {rows.shape}; '
                 "pass the neighbour graph of the training rows."
             )
@@ -324,7 +325,7 @@ class MLkNN(_NeighborLabelClassifier):
 
 def _refuse_one_sample(estimator: Any, n_samples: int) -> None:
     if n_samples < 2:
-        raise ValueError(
+        raise InputError(
             f"{type(estimator).__name__} needs at least 2 labelled rows, got n_samples = {n_samples}; "
             "a row is never its own neighbour."
         )

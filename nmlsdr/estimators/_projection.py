@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._errors import InputError
 from .._moments import project
 from .._validation import Labels, check_labels
 from ..projection import Directions
@@ -52,7 +53,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         rows = read_rows(self, X, reset=True)
         labels = check_labels(y, n_samples=rows.shape[0], labeled=labeled)
         if rows.shape[0] == 1:
-            raise ValueError(f"{type(self).__name__} needs rows that differ, got 1 sample; give at least two.")
+            raise InputError(f"{type(self).__name__} needs rows that differ, got 1 sample; give at least two.")
         self.classes_ = labels.classes
         if labels.names is not None:
             self.label_names_in_ = labels.names
@@ -90,7 +91,7 @@ class SupervisedProjection(Projection):
         if not labels.labeled.all():
             rows, Y = rows[labels.labeled], Y[labels.labeled]
             if len(Y) == 1:
-                raise ValueError(
+                raise InputError(
                     f"{type(self).__name__} fits on the labelled rows and got 1 sample of them; label at least two."
                 )
         self._keep(self._solve(rows, Y))

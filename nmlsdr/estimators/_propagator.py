@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._errors import InputError
 from .._validation import Labels, check_labels
 from ._base import (
     as_attribute,
@@ -208,7 +209,7 @@ class MultiLabelPropagation(ClassifierMixin, BaseEstimator):
         rows = read_rows(self, X, reset=True)
         labels = check_labels(y, n_samples=rows.shape[0], labeled=labeled)
         if rows.shape[0] < 2:
-            raise ValueError("MultiLabelPropagation needs at least 2 rows, got n_samples = 1; add rows.")
+            raise InputError("MultiLabelPropagation needs at least 2 rows, got n_samples = 1; add rows.")
         W = graph_of_rows(self, rows, graph)
         keep_propagation(self, propagate_labels(self, W, labels, alpha), labels)
         self._keep_hard_labels(labels)

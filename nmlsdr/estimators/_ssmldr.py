@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import InputError
 from ..projection import Directions
 from ..scatter import weighted_lda
 from ._projection import PropagatingProjection
@@ -99,6 +100,6 @@ class SSMLDR(PropagatingProjection):
 
     def _solve(self, X: Any, F: np.ndarray, F_tilde: np.ndarray) -> Directions:
         if self.labels not in ("soft", "hard"):
-            raise ValueError(f"labels must be 'soft' or 'hard', got {self.labels!r}.")
+            raise InputError(f"labels must be 'soft' or 'hard', got {self.labels!r}.")
         W = F if self.labels == "soft" else F_tilde
         return weighted_lda(X, W, self.n_components, ridge=self.ridge)

@@ -15,6 +15,7 @@ from typing import Any
 
 import joblib
 
+from .._errors import InputError
 from ..datasets import dataset_info
 from .benchmarks import benchmarks_section
 from .case_study import case_study_section
@@ -30,7 +31,7 @@ from .toy import toy_section
 
 __all__ = ["add_arguments", "run"]
 
-OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+OK, FAILED, INTERRUPTED = 0, 1, 130
 SECTIONS: dict[str, Callable[..., Section]] = {
     "toy": toy_section,
     "benchmarks": benchmarks_section,
@@ -66,13 +67,17 @@ def run(args: argparse.Namespace) -> int:
     Returns
     -------
     int
-        0; 1 if a cell failed; 2 for bad input; 130 if interrupted. Messages go to stderr, tables to stdout.
+        0; 1 if a cell failed; 130 if interrupted. Messages go to stderr, tables to stdout.
+
+    Raises
+    ------
+    InputError
+        For names that do not exist, data files that cannot be read, and a folder that cannot be used.
+    ImportError
+        Without matplotlib.
     """
     try:
         return _run(args)
-    except (ValueError, OSError, ImportError) as error:  # StoreError and DataFileError are ValueErrors
-        print(f"nmlsdr reproduce: {error}", file=sys.stderr)
-        return BAD_INPUT
     except KeyboardInterrupt:
         print(f"\nInterrupted; the finished cells are in {args.out}, and the same command goes on.", file=sys.stderr)
         return INTERRUPTED
@@ -82,7 +87,7 @@ def _run(args: argparse.Namespace) -> int:
     studies = list(STUDIES.values()) if args.study == "all" else [STUDIES[args.study]]
     datasets = None if args.datasets is None else tuple(dict.fromkeys(map(find_dataset, args.datasets)))
     if datasets is not None and args.study not in ("benchmarks", "all"):
-        raise ValueError(f"--datasets is for benchmarks; {args.study} has one data set of its own, so leave it out.")
+        raise InputError(f"--datasets is for benchmarks; {args.study} has one data set of its own, so leave it out.")
     methods = None if args.methods is None else tuple(dict.fromkeys(map(find_method, args.methods)))
     if importlib.util.find_spec("matplotlib") is None:  # told before hours of work, not after
         raise ImportError("the figures need matplotlib; install it with 'pip install \"nmlsdr[cli]\"'.")

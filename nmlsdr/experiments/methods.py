@@ -14,6 +14,8 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from .._errors import InputError
+
 __all__ = ["METHODS", "Method", "find_method"]
 
 
@@ -59,7 +61,7 @@ class Method:
         alphas = {"alpha_labeled": alpha_labeled, "alpha_unlabeled": alpha_unlabeled}
         if self.clamped:
             if alpha_labeled not in (None, 0):
-                raise ValueError(
+                raise InputError(
                     f"{self.name} keeps the given labels, so alpha_labeled is 0, got {alpha_labeled}; "
                     f"use {self.name.rstrip('*')} for another value."
                 )
@@ -167,4 +169,4 @@ def find_method(name: str) -> str:
         return key
     near = difflib.get_close_matches(name.strip().lower(), keys, n=1)
     hint = f"did you mean {keys[near[0]]}?" if near else "choose one of " + ", ".join(METHODS) + "."
-    raise ValueError(f"There is no method named {name!r}; {hint}")
+    raise InputError(f"There is no method named {name!r}; {hint}")

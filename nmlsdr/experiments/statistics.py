@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from .._errors import InputError
+
 LEVEL = 0.05
 
 # Two results that differ by less are one value: the tables hold three decimals, and 0.951 - 0.95 is not
@@ -166,7 +168,7 @@ def wilcoxon_scores(values: ArrayLike, *, test: str = "one-sided", level: float 
     if test == "holm":
         p_values = holm(p_values)
     elif test not in ("one-sided", "two-sided"):
-        raise ValueError(f"test must be 'one-sided', 'two-sided' or 'holm', got {test!r}.")
+        raise InputError(f"test must be 'one-sided', 'two-sided' or 'holm', got {test!r}.")
     scores = np.zeros(n_methods)
     for a, b, p, first_wins in zip(first, second, p_values, better < worse, strict=True):
         if p >= level:

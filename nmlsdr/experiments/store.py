@@ -18,6 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from .._errors import InputError
+
 __all__ = ["CellKey", "RecordStore", "StoreError", "decode_line", "encode_line"]
 
 RECORDS = "records.jsonl"
@@ -25,7 +27,7 @@ LOCK = ".lock"
 CHECKSUM_DIGITS = 16
 
 
-class StoreError(ValueError):
+class StoreError(InputError):
     """The folder cannot be used: another run holds it, or its records are of another kind."""
 
 

@@ -1,0 +1,50 @@
+"""Errors: what a check refuses is an InputError, so that a ValueError of any other kind is known to be a bug."""
+
+import ast
+import pickle
+from pathlib import Path
+
+import pytest
+
+import nmlsdr
+from nmlsdr._errors import InputError
+from nmlsdr.datasets import DataFileError
+from nmlsdr.experiments.store import StoreError
+from nmlsdr.model_file import ModelFileError
+
+PACKAGE = Path(nmlsdr.__file__).parent
+# Where ValueError is raised as such, and why.
+PLAIN = {
+    "_reference.py": "the plain twin imports numpy only",
+    "graph.py": "its estimators check first",
+    "datasets/_npz.py": "caught in the same file and told with the file's name",
+    "model_file.py": "caught in the same file and told with the file's name",
+}
+
+
+def raised_names(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            called = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            if isinstance(called, ast.Name):
+                yield called.id, node.lineno
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_checks_raise_input_errors(path):
+    if path.relative_to(PACKAGE).as_posix() in PLAIN:
+        return
+    assert [line for name, line in raised_names(path) if name == "ValueError"] == []
+
+
+def test_errors_of_files_are_input_errors_and_those_are_value_errors():
+    for kind in (DataFileError, ModelFileError, StoreError):
+        assert issubclass(kind, InputError)
+    assert issubclass(InputError, ValueError)
+
+
+def test_an_input_error_crosses_processes():
+    error = pickle.loads(pickle.dumps(InputError("n_neighbors must be 1.")))
+    assert type(error) is InputError
+    assert str(error) == "n_neighbors must be 1."

@@ -22,6 +22,8 @@ Where things live; imports point downward only.
 A data point's way: validate -> neighbours -> graph -> propagate -> project -> estimator attributes.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ._version import __version__
 
 try:
@@ -31,18 +33,6 @@ except ImportError as error:  # one sentence instead of a chain of tracebacks
         f"The compiled part of nmlsdr is missing or does not load ({error}); "
         "install the package with pip, which builds it, and do not import it from a source checkout."
     ) from None
-
-from .estimators import (
-    MDDM,
-    MLDA,
-    MVMD,
-    NMLSDR,
-    SSMLDR,
-    MLkNN,
-    MultiLabelCCA,
-    MultiLabelPropagation,
-    SemiSupervisedMLkNN,
-)
 
 __all__ = [
     "MDDM",
@@ -56,3 +46,54 @@ __all__ = [
     "SemiSupervisedMLkNN",
     "__version__",
 ]
+
+if TYPE_CHECKING:
+    from . import datasets as datasets
+    from . import estimators as estimators
+    from . import graph as graph
+    from . import label_weights as label_weights
+    from . import metrics as metrics
+    from . import mlknn as mlknn
+    from . import model_file as model_file
+    from . import model_selection as model_selection
+    from . import projection as projection
+    from . import propagation as propagation
+    from . import scatter as scatter
+    from .estimators import (
+        MDDM,
+        MLDA,
+        MVMD,
+        NMLSDR,
+        SSMLDR,
+        MLkNN,
+        MultiLabelCCA,
+        MultiLabelPropagation,
+        SemiSupervisedMLkNN,
+    )
+else:  # PEP 562: scikit-learn is loaded by the first use of an estimator, so that the core and --help do without
+    _MODULES = (
+        "datasets",
+        "estimators",
+        "graph",
+        "label_weights",
+        "metrics",
+        "mlknn",
+        "model_file",
+        "model_selection",
+        "projection",
+        "propagation",
+        "scatter",
+    )
+
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
+        if name in _MODULES:
+            return import_module(f"{__name__}.{name}")
+        if name in __all__:
+            globals()[name] = value = getattr(import_module(f"{__name__}.estimators"), name)
+            return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, *_MODULES})

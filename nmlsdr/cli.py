@@ -13,8 +13,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ._cli import datasets, info, models, review
-from ._cli.arguments import Parser, add_traceback
+from ._cli import datasets, info, models, reproduce, review
+from ._cli.arguments import Parser
 from ._cli.console import Console, RunError
 from ._errors import InputError
 from ._version import __version__
@@ -55,8 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            args = _parser(arguments).parse_args(arguments)
-            status: int = args.run(args) if args.verb == "reproduce" else args.run(args, Console(args.quiet))
+            args = _parser().parse_args(arguments)
+            status: int = args.run(args, Console(args.quiet))
             sys.stdout.flush()
             return status
     except SystemExit as stop:  # --help and --version
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise
 
 
-def _parser(arguments: Sequence[str]) -> Parser:
+def _parser() -> Parser:
     parser = Parser(
         prog="nmlsdr", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -88,13 +88,7 @@ def _parser(arguments: Sequence[str]) -> Parser:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND", parser_class=Parser)
     models.add_parsers(verbs)
     review.add_parsers(verbs)
-    reproduce = verbs.add_parser("reproduce", help="make the article's tables and figures")
-    if arguments[:1] == ["reproduce"]:  # the experiments are imported for those who ask for them
-        from nmlsdr.experiments import command
-
-        command.add_arguments(reproduce)
-        add_traceback(reproduce)
-        reproduce.set_defaults(run=command.run)
+    reproduce.add_parsers(verbs)
     datasets.add_parsers(verbs)
     info.add_parsers(verbs)
     return parser

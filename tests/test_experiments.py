@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from nmlsdr._cli import reproduce as reproduce_arguments
 from nmlsdr._errors import InputError
 from nmlsdr.cli import main
 from nmlsdr.experiments import command, protocol, results, runner, store, summary, tables
@@ -407,6 +408,10 @@ def test_an_error_in_the_program_is_not_taken_for_bad_input(tmp_path, monkeypatc
     assert caught.value.__notes__ == [
         "This is a bug of nmlsdr and not of what it was given; please report it with these lines."
     ]
+
+
+def test_the_command_line_knows_every_study():
+    assert tuple(protocol.STUDIES) == reproduce_arguments.STUDIES
 
 
 def test_traceback_on_request(tmp_path):

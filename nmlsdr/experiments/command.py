@@ -29,7 +29,7 @@ from .section import Section
 from .store import CellKey, RecordStore, StoreError
 from .toy import toy_section
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["run"]
 
 OK, FAILED, INTERRUPTED = 0, 1, 130
 SECTIONS: dict[str, Callable[..., Section]] = {
@@ -40,29 +40,13 @@ SECTIONS: dict[str, Callable[..., Section]] = {
 SHOWN = {"toy": ("toy", "toy-agreement"), "case-study": ("case-study-counts", "case-study")}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``nmlsdr reproduce``."""
-    parser.add_argument("study", choices=[*STUDIES, "all"], help="which of the article's experiments")
-    parser.add_argument("--size", choices=["small", "full"], default="full",
-                        help="small: a reduced run that shows that everything works (default: full)")  # fmt: skip
-    parser.add_argument("--seeds", type=_positive, default=10, metavar="N", help="seeds 0 to N - 1 (default: 10)")
-    parser.add_argument("--datasets", nargs="+", metavar="NAME", help="some of the benchmark data sets (default: all)")
-    parser.add_argument("--methods", nargs="+", metavar="NAME", help="some of the methods (default: all)")
-    parser.add_argument("--jobs", type=_positive, metavar="J", help="cells at the same time (default: all cores)")
-    parser.add_argument("--data-home", metavar="DIR", help="folder of the benchmark files (default: NMLSDR_DATA)")
-    parser.add_argument("--out", default="nmlsdr-reproduce", metavar="DIR",
-                        help="folder for records, tables, figures and report; a second start goes on there "
-                             "(default: ./nmlsdr-reproduce)")  # fmt: skip
-    parser.add_argument("--force-new", action="store_true", help="set the records of --out aside and begin anew")
-
-
 def run(args: argparse.Namespace) -> int:
     """Run the studies that the arguments name.
 
     Parameters
     ----------
     args : argparse.Namespace
-        From a parser that `add_arguments` prepared.
+        study, size, seeds, datasets, methods, jobs, data_home, out, force_new, as ``nmlsdr reproduce --help`` says.
 
     Returns
     -------
@@ -198,10 +182,3 @@ def _command(args: argparse.Namespace) -> str:
         if getattr(args, option):
             words += [f"--{option}", *getattr(args, option)]
     return shlex.join(words)
-
-
-def _positive(text: str) -> int:
-    value = int(text) if text.strip().lstrip("+").isdigit() else 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return value

@@ -1,0 +1,108 @@
+"""What an import loads: the package and its command load scikit-learn only where it is used."""
+
+import ast
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nmlsdr
+
+CORE = ("graph", "label_weights", "metrics", "mlknn", "projection", "propagation", "scatter")
+
+
+def run(program, *arguments):
+    """Run a program in a fresh interpreter and return its last line."""
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+def loaded(program, *arguments):
+    """Which of these packages a program loads, read from a fresh interpreter."""
+    watched = ("numpy", "scipy", "sklearn", "joblib", "matplotlib", "nmlsdr")
+    report = f"\nimport sys\nprint(*[name for name in {watched} if name in sys.modules])"
+    return set(run(program + report, *arguments).split())
+
+
+def test_the_package_alone_loads_next_to_nothing():
+    assert loaded("import nmlsdr") == {"nmlsdr"}
+    assert loaded("import nmlsdr; dir(nmlsdr); nmlsdr.__version__; nmlsdr.__all__") == {"nmlsdr"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["--version"],
+        *([verb, "--help"] for verb in ("fit", "transform", "predict", "evaluate", "review", "reproduce", "info")),
+        ["datasets", "--help"],
+        ["fti"],
+        ["reproduce", "toys"],
+        ["fit", "train.csv", "--alpha-labeled", "2", "--out", "a.npz"],
+    ],
+    ids=" ".join,
+)
+def test_commands_that_compute_nothing_load_next_to_nothing(words):
+    program = "import sys; from nmlsdr.cli import main; main(sys.argv[1:])"
+    assert loaded(program, *words) == {"nmlsdr"}
+
+
+def test_info_does_without_scikit_learn():
+    assert "sklearn" not in loaded("from nmlsdr.cli import main; main(['info'])")
+
+
+def test_the_core_does_without_scikit_learn():
+    """One module after the other, as `nmlsdr.NAME`; the answer names the first that loads it."""
+    program = f"""
+import sys, nmlsdr
+print(next((name for name in {CORE} if getattr(nmlsdr, name) and "sklearn" in sys.modules), "none"))
+"""
+    assert run(program) == "none"
+
+
+def test_names_are_there_on_first_use():
+    program = """
+import nmlsdr
+print({*nmlsdr.__all__, "metrics"} <= {*dir(nmlsdr)}, nmlsdr.metrics.hamming_loss([[1, 0]], [[1, 1]]), nmlsdr.NMLSDR(2))
+"""
+    assert run(program) == "True 0.5 NMLSDR(n_components=2)"
+    assert run("from nmlsdr import *; print(MLkNN.__name__, __version__)") == f"MLkNN {nmlsdr.__version__}"
+
+
+def test_a_second_use_finds_the_name_in_the_module():
+    assert nmlsdr.NMLSDR is vars(nmlsdr)["NMLSDR"]
+
+
+@pytest.mark.parametrize("name", ["NMLSRD", "command", "_MLkNN", "numpy"])
+def test_unknown_names_are_attribute_errors(name):
+    assert not hasattr(nmlsdr, name)
+    with pytest.raises(AttributeError, match=f"module 'nmlsdr' has no attribute '{name}'"):
+        getattr(nmlsdr, name)
+
+
+def test_a_missing_kernel_is_one_sentence():
+    program = """
+import sys
+sys.modules["nmlsdr._graph"] = None
+try:
+    import nmlsdr
+except ImportError as error:
+    print(error)
+"""
+    assert run(program).startswith("The compiled part of nmlsdr is missing or does not load (")
+
+
+def test_type_checkers_see_what_users_see():
+    """The imports under TYPE_CHECKING, which nothing runs, name the estimators and modules that are served."""
+    tree = ast.parse(Path(nmlsdr.__file__).read_text(encoding="utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    imports = [(node.module, name.name) for node in block.body for name in node.names]
+    estimators = {name for module, name in imports if module == "estimators"}
+    assert estimators == {*nmlsdr.__all__} - {"__version__"} == {*nmlsdr.estimators.__all__}
+    assert {name for module, name in imports if module is None} == {*nmlsdr._MODULES}
+    modules = {module.name for module in pkgutil.iter_modules(nmlsdr.__path__) if not module.name.startswith("_")}
+    assert {*nmlsdr._MODULES} == modules - {"cli", "experiments"}  # which one reaches by their commands

@@ -6,6 +6,8 @@
     python bench/bench_propagation.py peers           # Toy against splu; n = 10 000 against LabelSpreading
     python bench/bench_propagation.py sweep           # time of a sweep against the time to stream its bytes
     python bench/bench_propagation.py iterations      # against n and the labelled fraction
+    python bench/bench_propagation.py accuracy        # errors against residuals, beside a dense solution
+    python bench/bench_propagation.py small           # "cg" against "lu" on small problems
     python bench/bench_propagation.py flips           # are flipped labels found?  (data sets: NMLSDR_SHARED)
     python bench/bench_propagation.py large           # n = 1 000 000
 
@@ -257,6 +259,64 @@ def _symmetric_operator(system):
     return scale @ system.W @ scale
 
 
+def accuracy():
+    """Errors against a dense solution; and what the usual test, a relative 2-norm, leaves where some alpha are tiny."""
+    rows = []
+    for n in (300, 1_000, 3_000):
+        for share in (0.01, 0.1, 0.3, 1.0):
+            W, Y, alpha, labeled = problem(n, 8, share)
+            result = propagate(W, Y, alpha, labeled=labeled, tol=TOL)
+            error = np.abs(result.F - dense_solution(W, Y, alpha)).max()
+            trusted = alpha.copy()
+            trusted[np.flatnonzero(labeled)[::2]] = 1e-9
+            usual = scipy_columns(*symmetric_system(W, Y, trusted), 1e-8)
+            others = trusted > 1e-9
+            rows.append(
+                {
+                    "n": n, "share": 100 * share, "residual": result.residual, "error": error,
+                    "ratio": error / result.residual, "bound": result.error_bound,
+                    "usual": np.abs(usual - dense_solution(W, Y, trusted))[others].max(),
+                }
+            )  # fmt: skip
+            print(rows[-1], flush=True)
+    columns = [("n", "n", "d"), ("share", "labelled", ".0f %"), ("residual", "residual", ".1e"),
+               ("error", "error", ".1e"), ("ratio", "error / residual", ".1f"), ("bound", "error_bound", ".1e"),
+               ("usual", "error by the 2-norm rule", ".2f")]  # fmt: skip
+    toy = datasets.make_toy(random_state=0)
+    degrees = np.diff(neighbor_graph((toy.data - toy.data.mean(axis=0)) / toy.data.std(axis=0), 10).indptr)
+    ratios = [row["ratio"] for row in rows]
+    values = {"least_ratio": min(ratios), "largest_ratio": max(ratios), "usual": max(row["usual"] for row in rows),
+              "toy_hub": int(degrees.max())}  # fmt: skip
+    return columns, rows, values
+
+
+def dense_solution(W, Y, alpha):
+    return np.linalg.solve(np.eye(len(Y)) - alpha[:, None] * transition_matrix(W).toarray(), (1 - alpha)[:, None] * Y)
+
+
+def small():
+    rows = []
+    for n in (30, 100, 300, 1_000, 3_000):
+        for free in (ALPHA_U, 1 - 1e-7):
+            W, Y, alpha, labeled = problem(n, 8, 0.3)
+            alpha[~labeled] = free
+            contestants = {
+                solver: lambda solver=solver, W=W, Y=Y, alpha=alpha, labeled=labeled: propagate(
+                    W, Y, alpha, labeled=labeled, tol=TOL, solver=solver, n_jobs=N_THREADS
+                )
+                for solver in ("cg", "lu")
+            }
+            with threads(N_THREADS):
+                times = alternate(contestants, rounds=20, budget=20.0)
+            cg, lu = better_half(times["cg"]), better_half(times["lu"])
+            rows.append({"n": n, "free": 1 - free, "cg": 1e3 * cg, "lu": 1e3 * lu, "ratio": lu / cg})
+            print(rows[-1], flush=True)
+    columns = [("n", "n", "d"), ("free", "1 - alpha of unlabelled rows", ".0e"), ("cg", '"cg", ms', ".1f"),
+               ("lu", '"lu", ms', ".1f"), ("ratio", "ratio", ".1f x")]  # fmt: skip
+    larger = [row["ratio"] for row in rows if row["n"] >= 300]
+    return columns, rows, {"least_ratio": min(larger), "largest_ratio": max(larger)}
+
+
 def flips():
     home = Path(os.environ.get("NMLSDR_SHARED", Path(__file__).resolve().parent.parent.parent / "shared")) / "data"
     rows = []
@@ -342,6 +402,8 @@ PARTS = {
     "peers": ("Propagation against LU and LabelSpreading", lambda: (SPEED, peers())),
     "sweep": ("A sweep against memory bandwidth", sweep),
     "iterations": ("Iterations against n and the labelled fraction", iterations),
+    "accuracy": ("Errors and residuals, 8 labels", accuracy),
+    "small": ("Conjugate gradients and LU on small problems: 8 labels, 30 % labelled", small),
     "flips": ("Finding flipped labels: 10 % of all entries flipped, all rows labelled, 5 seeds", flips),
     "large": ("One large problem on two cores", large),
 }
@@ -352,9 +414,11 @@ def main() -> int:
     parser.add_argument("part", choices=PARTS)
     part = parser.parse_args().part
     title, measure = PARTS[part]
-    columns, rows = measure()
+    columns, rows, *values = measure()
     command = f"python bench/bench_propagation.py {part}"
-    save_table(f"propagation-{part}", title=title, command=command, columns=columns, rows=rows)
+    save_table(
+        f"propagation-{part}", title=title, command=command, columns=columns, rows=rows, values=dict(*values)
+    )
     return 0
 
 

@@ -56,7 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             args = _parser().parse_args(arguments)
-            status: int = args.run(args, Console(args.quiet))
+            console = Console(args.quiet)
+            with console.listening():
+                status: int = args.run(args, console)
             sys.stdout.flush()
             return status
     except SystemExit as stop:  # --help and --version

@@ -258,16 +258,32 @@ def test_the_ways_to_write_a_table():
 
 def test_progress_tells_what_is_left():
     stream = io.StringIO()
-    progress = runner.Progress(stream, every=0.0)
+    progress = runner.Progress(stream, every=0.0, first=0.0)
     cells = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(4)]
     progress.start(cells[1:], 1, jobs=1)
     for seed in (1, 2, 3):
         progress.advance(record(seed=seed, times={"embed": 2.0}, error="E: x" if seed == 2 else None))
     lines = stream.getvalue().splitlines()
     assert lines[0] == "1 of 4 cells are in the store already."
-    assert re.fullmatch(r"2/4 cells, about \d+:\d\d left  \(Toy, NMLSDR, seed 1\)", lines[1])
+    assert re.fullmatch(r"2/4 cells, about \d+:\d\d left by the cells so far  \(Toy, NMLSDR, seed 1\)", lines[1])
     assert lines[3] == "4/4 cells, 1 failed  (Toy, NMLSDR, seed 3)"
     assert runner.clock(59.6) == "1:00"
+
+
+def test_the_estimate_of_the_whole_is_told_early(monkeypatch):
+    """Lines come every 15 s in a script, the first after 5 s: the cells until then are the probe."""
+    now = [100.0]
+    monkeypatch.setattr(runner.time, "monotonic", lambda: now[0])
+    stream = io.StringIO()
+    progress = runner.Progress(stream)
+    progress.start([CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(400)], 0, jobs=1)
+    said = []
+    for seed in range(20):
+        now[0] += 1.0
+        progress.advance(record(seed=seed, times={"embed": 1.0}))
+        said.append(len(stream.getvalue().splitlines()))
+    assert said == [0] * 4 + [1] * 15 + [2]
+    assert "5/400 cells, about 6:35 left by the cells so far" in stream.getvalue()
 
 
 def test_remaining_time_follows_the_cost_of_like_cells():

@@ -87,7 +87,12 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 def add_quiet(parser: argparse.ArgumentParser) -> None:
     """Add -q and --traceback."""
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress (never shown in a script)")
+    parser.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="show no progress (never shown in a script) and no estimate of what will take over a minute",
+    )
     add_traceback(parser)
 
 

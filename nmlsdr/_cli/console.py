@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,24 +16,51 @@ class RunError(Exception):
     """The arguments were right and the run failed: exit status 1."""
 
 
+class _Notes(logging.Handler):
+    def __init__(self, console: Console) -> None:
+        super().__init__(logging.INFO)
+        self.console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.console.note(record.getMessage())
+
+
 class Console:
     """Progress on stderr when that is a terminal and nobody asked for quiet; notes always.
 
     Parameters
     ----------
     quiet : bool, default=False
-        Show no progress.
+        Show no progress and no estimates.
     stream : text stream, default=sys.stderr
         Where progress and notes go.
     """
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
         self.stream = sys.stderr if stream is None else stream
+        self.quiet = quiet
         self.live = not quiet and self.stream.isatty()
 
     def note(self, text: str) -> None:
         """Write one sentence that matters even in a script."""
-        print(f"nmlsdr: {text}", file=self.stream)
+        clear = "\r\x1b[K" if self.live else ""
+        print(f"{clear}nmlsdr: {text}", file=self.stream)
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Note what the package logs, such as the estimates of large work, while the block runs."""
+        if self.quiet:
+            yield
+            return
+        logger, handler = logging.getLogger("nmlsdr"), _Notes(self)
+        level = logger.level
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
 
     @contextlib.contextmanager
     def step(self, text: str) -> Iterator[Callable[[str], None]]:

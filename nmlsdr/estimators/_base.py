@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from .._errors import InputError
+from .._large_work import say_if_large
 from .._validation import Labels, check_alpha, check_count, check_graph, check_rows
 from ..graph import choose_proposed, graph_of_lists, squared_neighbors
 from ..propagation import Propagation, propagate
@@ -26,6 +27,7 @@ __all__ = [
     "propagate_labels",
     "read_rows",
     "refuse",
+    "say_if_many_queries",
     "shares",
 ]
 
@@ -81,6 +83,7 @@ def neighbors_of_rows(estimator: Any, rows: Any, k: int) -> tuple[np.ndarray, np
     neighbors = estimator.neighbors
     vars(estimator).pop("neighbors_", None)  # an earlier fit's
     if isinstance(neighbors, str) and neighbors == "exact":
+        say_if_large(rows, k, n_jobs=estimator.n_jobs)
         return squared_neighbors(rows, k, n_jobs=estimator.n_jobs)
     if isinstance(neighbors, str) or not hasattr(neighbors, "fit_transform") or isinstance(neighbors, type):
         raise InputError(
@@ -89,6 +92,12 @@ def neighbors_of_rows(estimator: Any, rows: Any, k: int) -> tuple[np.ndarray, np
         )
     estimator.neighbors_ = clone(neighbors, safe=False)  # a plug-in need not be one of scikit-learn's estimators
     return choose_proposed(rows, estimator.neighbors_.fit_transform(rows), k, n_jobs=estimator.n_jobs)
+
+
+def say_if_many_queries(estimator: Any, rows: Any, n_queries: int, k: int) -> None:
+    """What `predict` calls once, before it goes through its queries block by block."""
+    if isinstance(estimator.neighbors, str) and estimator.neighbors == "exact":
+        say_if_large(rows, k, n_queries=n_queries, n_jobs=estimator.n_jobs)
 
 
 def neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -21,6 +21,7 @@ from ._base import (
     propagate_labels,
     read_rows,
     refuse,
+    say_if_many_queries,
     shares,
 )
 
@@ -80,6 +81,7 @@ class _NeighborLabelClassifier(ClassifierMixin, BaseEstimator):
         """The number of rows, and their scores (rows, n_labels) block by block."""
         check_is_fitted(self)
         rows = read_rows(self, X, reset=False)
+        say_if_many_queries(self, self.training_rows_, rows.shape[0], self.n_neighbors_)
         return rows.shape[0], self._score_blocks(rows)
 
     def _score_blocks(self, rows: Any) -> Iterator[tuple[slice, np.ndarray]]:

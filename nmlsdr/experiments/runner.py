@@ -114,11 +114,15 @@ class Progress:
         None: standard error.
     every : float, default=15
         Seconds between lines where the stream is no terminal.
+    first : float, default=5
+        Seconds until the first line there.  The first cells are the probe that the estimate of the whole comes from:
+        they count, so the probe costs nothing, and earlier the start of the workers would be most of what it measures.
     """
 
-    def __init__(self, stream: TextIO | None = None, *, every: float = 15.0) -> None:
+    def __init__(self, stream: TextIO | None = None, *, every: float = 15.0, first: float = 5.0) -> None:
         self.stream = sys.stderr if stream is None else stream
         self.every = every
+        self.wait = first
         self.terminal = self.stream.isatty()
         self.waiting: list[CellKey] = []
         self.failed = 0
@@ -142,11 +146,11 @@ class Progress:
             self.spent[level].append(seconds)
         now = time.monotonic()
         last = not self.waiting
-        if not self.terminal and not last and now - self.last_line < self.every:
+        if not self.terminal and not last and now - self.last_line < self.wait:
             return
-        self.last_line = now
+        self.last_line, self.wait = now, self.every
         failed = f", {self.failed} failed" if self.failed else ""
-        left = "" if last else f", about {clock(self.remaining(now))} left"
+        left = "" if last else f", about {clock(self.remaining(now))} left by the cells so far"
         done = f"{self.total - len(self.waiting)}/{self.total} cells"
         text = f"{done}{failed}{left}  ({key.dataset}, {key.method}, seed {key.seed})"
         if self.terminal:

@@ -1,0 +1,131 @@
+"""Large work says what it will cost before it starts: a search that takes over a minute, or half of the memory.
+
+It says so to the logger "nmlsdr", at level INFO.  The command line listens and writes it to stderr; a program listens
+with ``logging.basicConfig(level=logging.INFO)``.  While nobody listens, nothing is measured and nothing is said.
+
+The time is an estimate from a probe: some of the rows are asked as queries, on one thread, and the time is drawn out to
+all of them.  A search of the rows among themselves meets each pair once, a query meets all rows: hence the half, also
+where a tree answers (up to 8 features), which saves no half but hardly ever takes a minute.  The threads are taken to
+share the work evenly, as they do when no other work holds them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ._threads import check_n_jobs, single_threaded_blas
+from .graph import squared_neighbors
+
+__all__ = ["LOGGER", "Estimate", "estimate_search", "say_if_large"]
+
+LOGGER = logging.getLogger("nmlsdr")
+
+LONG = 60.0  # seconds
+PROBE_SECONDS = 0.3  # shorter probes were off by a factor of 2.5 and more
+# Pairs times stored features that no data took a minute for, on one thread: the slowest were clusters that only
+# canonical distances tell apart (docs/neighbours.md).  It decides whether to spend a second on a probe, nothing else.
+PROBE_FROM = 3e11
+# Lists of neighbours (16 bytes each), the graph made of them and what is sorted on the way, at the peak: the arrays of
+# `graph.union_graph`, counted, and seen with tracemalloc.
+BYTES_PER_NEIGHBOR = 56
+
+
+class Estimate(NamedTuple):
+    """What a search will cost."""
+
+    seconds: float
+    bytes: int  # beside the rows
+    n_probed: int  # queries of the longest probe
+    n_threads: int
+
+
+def say_if_large(rows: Any, n_neighbors: int, *, n_queries: int | None = None, n_jobs: int | None = None) -> None:
+    """Log the estimate of a search if it is large and somebody listens.
+
+    Parameters
+    ----------
+    rows : array or CSR matrix of shape (n_samples, n_features)
+        Checked rows.
+    n_neighbors : int
+    n_queries : int, optional
+        None: the rows among themselves.
+    n_jobs : int, optional
+    """
+    if not LOGGER.isEnabledFor(logging.INFO):
+        return
+    n, m = rows.shape[0], rows.shape[0] if n_queries is None else n_queries
+    half_of_memory = _memory() / 2
+    if float(m) * _stored(rows) < PROBE_FROM and BYTES_PER_NEIGHBOR * m * n_neighbors < half_of_memory:
+        return
+    found = estimate_search(rows, n_neighbors, n_queries=n_queries, n_jobs=n_jobs)
+    if found.seconds < LONG and found.bytes < half_of_memory:
+        return
+    threads = f"{found.n_threads} thread{'s' if found.n_threads > 1 else ''}"
+    what = f"{n} rows" if n_queries is None else f"{m} rows among {n}"
+    LOGGER.info(
+        f"The {n_neighbors} nearest neighbours of {what}, with {rows.shape[1]} features, will take about "
+        f"{_duration(found.seconds)} on {threads} and {found.bytes / 2**30:.1f} GiB beside the data; "
+        f"this is an estimate from a probe of {found.n_probed} rows."
+    )
+
+
+def estimate_search(
+    rows: Any, n_neighbors: int, *, n_queries: int | None = None, n_jobs: int | None = None
+) -> Estimate:
+    """Measure a part of a search and draw its time out to the whole; arguments as in `say_if_large`."""
+    m = rows.shape[0] if n_queries is None else n_queries
+    n_threads = check_n_jobs(n_jobs)
+    fewest = probed = 96
+    first = took = _probe(rows, n_neighbors, fewest)
+    # Until the queries, not the preparation of the rows, take most of the time, so that the difference tells.
+    while (probed == fewest or took < PROBE_SECONDS or took < 3 * first) and 8 * probed < m:
+        probed *= 2
+        took = _probe(rows, n_neighbors, probed)
+    each = max(took - first, 0.0) / (probed - fewest) if probed > fewest else took / probed
+    once = max(took - each * probed, 0.0)
+    searched = m / 2 if n_queries is None else m
+    return Estimate((once + each * searched) / n_threads, BYTES_PER_NEIGHBOR * m * n_neighbors, probed, n_threads)
+
+
+def _probe(rows: Any, n_neighbors: int, n_queries: int) -> float:
+    """Seconds of so many queries, the less of two runs: a stall of the machine may hit one."""
+    n = rows.shape[0]
+    queries = rows[np.linspace(0, n - 1, n_queries).astype(np.intp)]
+    times = []
+    with single_threaded_blas():
+        for _ in range(2):
+            began = time.perf_counter()
+            squared_neighbors(rows, min(n_neighbors, n), queries=queries, n_jobs=1)
+            times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def _stored(rows: Any) -> int:
+    return int(rows.nnz) if sparse.issparse(rows) else int(rows.size)
+
+
+def _memory() -> float:
+    """Bytes of this machine's memory; infinite where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
+
+
+def _duration(seconds: float) -> str:
+    """One or two digits, which is what an estimate is worth.
+
+    Examples
+    --------
+    >>> _duration(8.4), _duration(130.0), _duration(9000.0)
+    ('8 s', '2 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

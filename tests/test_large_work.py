@@ -1,0 +1,170 @@
+"""Large work says its estimate before it starts, to whoever listens, and costs nothing where nobody does."""
+
+import logging
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+from commands import assert_done, label_columns, run, tables
+from scipy import sparse
+
+from nmlsdr import MLkNN, MultiLabelPropagation, _large_work, graph
+from nmlsdr._large_work import Estimate, estimate_search, say_if_large
+
+__all__ = ["run", "tables"]  # fixtures, used by their names
+
+COLUMNS = ["--label-columns", label_columns()]
+
+
+@pytest.fixture
+def all_is_large(monkeypatch):
+    """Gates that let everything through, and a search that is said to take three minutes."""
+    calls = []
+
+    def three_minutes(rows, n_neighbors, *, n_queries=None, n_jobs=None):
+        calls.append((rows.shape, n_neighbors, n_queries))
+        return Estimate(180.0, 3 * 2**29, 96, 2)
+
+    monkeypatch.setattr(_large_work, "PROBE_FROM", 0.0)
+    monkeypatch.setattr(_large_work, "estimate_search", three_minutes)
+    return calls
+
+
+@pytest.fixture
+def heard(caplog):
+    caplog.set_level(logging.INFO, "nmlsdr")
+    return caplog
+
+
+def draw(rng, n=60):
+    return rng.normal(size=(n, 4)), (rng.random((n, 3)) < 0.5).astype(int)
+
+
+def test_one_sentence_with_time_threads_memory_and_that_it_is_an_estimate(heard, all_is_large, rng):
+    say_if_large(rng.normal(size=(60, 4)), 10)
+    say_if_large(rng.normal(size=(60, 4)), 10, n_queries=7)
+    assert [record.levelname for record in heard.records] == ["INFO", "INFO"]
+    tail = "with 4 features, will take about 3 min on 2 threads and 1.5 GiB beside the data; "
+    tail += "this is an estimate from a probe of 96 rows."
+    assert heard.messages == [
+        f"The 10 nearest neighbours of 60 rows, {tail}",
+        f"The 10 nearest neighbours of 7 rows among 60, {tail}",
+    ]
+
+
+def test_nothing_is_probed_where_nobody_listens(caplog, all_is_large, rng):
+    caplog.set_level(logging.WARNING, "nmlsdr")
+    MultiLabelPropagation().fit(*draw(rng))
+    assert all_is_large == []
+
+
+def count_estimates(monkeypatch):
+    calls = []
+
+    def one_second(rows, n_neighbors, **options):
+        calls.append(rows.shape)
+        return Estimate(1.0, 1, 96, 1)
+
+    monkeypatch.setattr(_large_work, "estimate_search", one_second)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "n_queries", "probed"),
+    [(5_000, 300, None, False), (200_000, 10, None, True), (5_000, 300, 10_000_000, True), (200_000, 10, 10, False)],
+)
+def test_small_work_is_not_probed(heard, monkeypatch, n_rows, n_features, n_queries, probed):
+    """Pairs times features decide, at the size of some seconds."""
+    calls = count_estimates(monkeypatch)
+    rows = np.broadcast_to(np.float32(0), (n_rows, n_features))
+    say_if_large(rows, 10, n_queries=n_queries)
+    assert bool(calls) is probed
+    assert heard.messages == []  # a second of work is not worth a sentence
+
+
+def test_stored_entries_count_in_sparse_rows(heard, monkeypatch):
+    calls = count_estimates(monkeypatch)
+    say_if_large(sparse.csr_array((200_000, 10)), 10)
+    assert calls == []
+
+
+def test_half_of_the_memory_is_large_too(heard, monkeypatch):
+    monkeypatch.setattr(_large_work, "_memory", lambda: 1e6)
+    monkeypatch.setattr(_large_work, "PROBE_SECONDS", 0.0)
+    say_if_large(np.zeros((2_000, 2)), 10)
+    assert len(heard.messages) == 1
+    heard.clear()
+    say_if_large(np.zeros((200, 2)), 10)
+    assert heard.messages == []
+
+
+def test_fit_says_it_once_and_predict_once_for_all_blocks(heard, all_is_large, rng, monkeypatch):
+    monkeypatch.setattr("nmlsdr.estimators._mlknn._QUERY_ROWS", 7)
+    X, Y = draw(rng)
+    model = MLkNN(5).fit(X, Y)
+    assert all_is_large == [((60, 4), 5, None)]
+    model.predict_proba(X[:30])
+    assert all_is_large == [((60, 4), 5, None), ((60, 4), 5, 30)]
+    MultiLabelPropagation(5).fit(X, Y).predict(X[:30])
+    assert all_is_large[2:] == [((60, 4), 5, None), ((60, 4), 5, 30)]
+
+
+def test_other_neighbours_than_the_exact_ones_are_not_estimated(heard, all_is_large, rng):
+    X, Y = draw(rng)
+    distances = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
+    MLkNN(5, neighbors="precomputed").fit(distances, Y).predict(distances)
+    assert all_is_large == []
+
+
+def test_the_command_line_listens(run, tables, all_is_large):
+    outcome = run("fit", "train.csv", *COLUMNS, "--out", "model.npz")
+    assert (outcome.status, outcome.out) == (0, "")
+    lines = outcome.err.splitlines()
+    assert len(lines) == 2  # the projection's graph, and the classifier's
+    assert all(line.startswith("nmlsdr: The 10 nearest neighbours of 60 rows, with ") for line in lines)
+    assert all(line.endswith("this is an estimate from a probe of 96 rows.") for line in lines)
+    assert_done(run("predict", "model.npz", "test.csv", *COLUMNS, "-q", "--out", "labels.csv"))
+    logger = logging.getLogger("nmlsdr")
+    assert (logger.handlers, logger.level) == ([], logging.NOTSET)  # a program that calls main() gets its logger back
+
+
+@pytest.mark.slow
+def test_estimate_is_near_the_time(rng):
+    """On one thread, so that other work weighs on both alike; within a factor of four, the best of three pairs."""
+    X = rng.normal(size=(30_000, 60))
+    ratios = []
+    for _ in range(3):
+        began = time.perf_counter()
+        graph.squared_neighbors(X, 10, n_jobs=1)
+        took = time.perf_counter() - began
+        ratios.append(estimate_search(X, 10, n_jobs=1).seconds / took)
+    assert min(abs(np.log(ratios))) < np.log(4), ratios
+
+
+def test_estimate_falls_with_threads_and_grows_with_queries(monkeypatch, rng):
+    """From times that are given: 2 s to prepare the rows and .01 s for a query."""
+    asked = []
+
+    def probe(rows, n_neighbors, n_queries):
+        asked.append(n_queries)
+        return 2 + 0.01 * n_queries
+
+    monkeypatch.setattr(_large_work, "_probe", probe)
+    X = np.zeros((1_000_000, 2))
+    found = estimate_search(X, 10, n_jobs=1)
+    assert found.seconds == pytest.approx(2 + 0.01 * 500_000)
+    assert asked == [96, 192, 384, 768]  # until the queries, not the preparation, take most of the time
+    assert found.n_probed == 768
+    assert estimate_search(X, 10, n_jobs=4).seconds == pytest.approx(found.seconds / 4)
+    assert estimate_search(X, 10, n_queries=10_000, n_jobs=1).seconds == pytest.approx(2 + 0.01 * 10_000)
+
+
+def test_bytes_are_those_of_lists_and_graph(rng):
+    X = rng.normal(size=(20_000, 30))
+    tracemalloc.start()
+    graph.neighbor_graph(X, 10)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    estimate = _large_work.BYTES_PER_NEIGHBOR * 20_000 * 10
+    assert 0.8 * peak < estimate < 1.5 * peak

@@ -14,6 +14,7 @@ Where things live; imports point downward only.
                   scatter.py              generalised eigenproblems of the baselines
                   mlknn.py                ML-kNN counts and posterior
                   metrics.py              the seven measures                  article eq. (15)-(21)
+                  distributed.py          neighbours and predictions over Dask arrays
                   _validation.py          casts, copies and checks: the only gatekeeper
                   _threads.py             thread settings and the BLAS limit
     0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx   raw buffers in, buffers filled
@@ -49,6 +50,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import datasets as datasets
+    from . import distributed as distributed
     from . import estimators as estimators
     from . import graph as graph
     from . import label_weights as label_weights
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
 else:  # PEP 562: scikit-learn is loaded by the first use of an estimator, so that the core and --help do without
     _MODULES = (
         "datasets",
+        "distributed",
         "estimators",
         "graph",
         "label_weights",

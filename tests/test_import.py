@@ -10,7 +10,7 @@ import pytest
 
 import nmlsdr
 
-CORE = ("graph", "label_weights", "metrics", "mlknn", "projection", "propagation", "scatter")
+CORE = ("graph", "label_weights", "metrics", "mlknn", "projection", "propagation", "scatter", "distributed")
 
 
 def run(program, *arguments):
@@ -62,6 +62,20 @@ import sys, nmlsdr
 print(next((name for name in {CORE} if getattr(nmlsdr, name) and "sklearn" in sys.modules), "none"))
 """
     assert run(program) == "none"
+
+
+def test_dask_is_not_imported_before_it_is_used_and_missed_in_one_sentence():
+    program = """
+import sys
+from nmlsdr import distributed
+assert "dask" not in sys.modules
+sys.modules["dask"] = None
+try:
+    distributed.kneighbors([[0.0], [1.0]], 1)
+except ImportError as error:
+    print(error)
+"""
+    assert run(program) == "nmlsdr.distributed needs Dask; install it with pip install 'nmlsdr[dask]'."
 
 
 def test_names_are_there_on_first_use():

@@ -1,8 +1,10 @@
 """Run cells in parallel and record each as it finishes; a worker that dies takes only its own cell with it.
 
-joblib runs the cells, so its backends (loky by default, Dask, Ray) serve. Cells are handed out one at a time, so that
-after the death of a worker the cells that may have killed it are known: those handed out and not back. Each of them
-runs once more, alone, and is recorded as failed if its worker dies again; the rest goes on in fresh workers.
+joblib runs the cells, so its backends serve: loky by default, Dask under ``joblib.parallel_config("dask")``, Ray.
+Cells are handed out one at a time, so that after the death of a worker the cells that may have killed it are known:
+those handed out and not back. Each of them runs once more, alone, and is recorded as failed if its worker dies again;
+the rest goes on in fresh workers. On a Dask cluster it is Dask that runs such a cell again, and after its fourth death
+joblib 1.6 waits for it without end: interrupt, and the same command goes on.
 """
 
 from __future__ import annotations

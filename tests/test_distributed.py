@@ -1,0 +1,186 @@
+"""Dask: the same bits for any blocks, threaded and on a cluster, and the experiments' cells through joblib."""
+
+import doctest
+import inspect
+import sys
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from nmlsdr import NMLSDR, MLkNN, MultiLabelPropagation, SemiSupervisedMLkNN, distributed, graph
+from nmlsdr.cli import main
+
+dask = pytest.importorskip("dask", reason="needs Dask: pip install 'nmlsdr[dask]'")
+da = pytest.importorskip("dask.array", reason="needs Dask: pip install 'nmlsdr[dask]'")
+
+
+@pytest.fixture
+def rows(rng):
+    """Rows full of ties and duplicates: the order (squared distance, row index) is all that tells them apart."""
+    return rng.integers(0, 3, size=(120, 4)).astype(float)
+
+
+def in_blocks(X, size):
+    return da.from_array(X, chunks=(size, -1))
+
+
+def assert_lists(found, expected):
+    for lists, wanted in zip(dask.compute(*found), expected, strict=True):
+        assert lists.dtype == wanted.dtype
+        np.testing.assert_array_equal(lists, wanted)
+
+
+@pytest.mark.parametrize("size", [120, 119, 50, 17])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_neighbours_of_the_rows(rows, size, dtype):
+    X = rows.astype(dtype)
+    assert_lists(distributed.kneighbors(in_blocks(X, size), 9), graph.kneighbors(X, 9))
+
+
+@pytest.mark.parametrize("size", [120, 50, 17])
+@pytest.mark.parametrize("asked", ["blocks", "memory", "the rows"])
+def test_neighbours_of_queries(rows, rng, size, asked):
+    Q = rows if asked == "the rows" else rng.integers(0, 3, size=(31, 4)).astype(float)
+    queries = Q if asked == "memory" else in_blocks(Q, 11)
+    expected = graph.kneighbors(rows, 9, queries=Q)
+    assert_lists(distributed.kneighbors(in_blocks(rows, size), 9, queries=queries), expected)
+    assert_lists(distributed.kneighbors(rows, 9, queries=queries), expected)
+
+
+@pytest.mark.parametrize("k", [1, 118, 119])
+def test_more_neighbours_than_a_block_has_rows(rows, k):
+    assert_lists(distributed.kneighbors(in_blocks(rows, 13), k), graph.kneighbors(rows, k))
+
+
+def test_columns_may_be_cut_and_blocks_may_be_empty_or_sparse(rows):
+    expected = graph.kneighbors(rows, 5)
+    assert_lists(distributed.kneighbors(da.from_array(rows, chunks=(40, 3)), 5), expected)
+    holes = da.from_array(rows, chunks=((40, 0, 80), (4,)))
+    assert 0 in holes.chunks[0]
+    assert_lists(distributed.kneighbors(holes, 5), expected)
+    assert_lists(distributed.kneighbors(in_blocks(rows[:12], 1), 5), graph.kneighbors(rows[:12], 5))
+    csr = in_blocks(rows, 40).map_blocks(sparse.csr_array)
+    assert_lists(distributed.kneighbors(csr, 5), graph.kneighbors(sparse.csr_array(rows), 5))
+
+
+def test_lists_are_chunked_as_the_queries(rows):
+    distances, indices = distributed.kneighbors(rows, 3, queries=in_blocks(rows, 50))
+    assert distances.chunks == indices.chunks == ((50, 50, 20), (3,))
+
+
+@pytest.mark.parametrize("weights", ["binary", "rbf"])
+def test_graph(rows, weights):
+    W = distributed.neighbor_graph(in_blocks(rows, 50), 6, weights=weights)
+    expected = graph.neighbor_graph(rows, 6, weights=weights)
+    for part in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(W, part), getattr(expected, part))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X: distributed.kneighbors(X, 120), "n_neighbors=120 needs more than 120 samples, got 120"),
+        (lambda X: distributed.kneighbors(X, 121, queries=X), "n_neighbors=121 needs at least 121 samples, got 120"),
+        (lambda X: distributed.kneighbors(X, 0), "n_neighbors must be an integer of at least 1"),
+        (lambda X: distributed.kneighbors(X, 3, queries=X[:, :2]), "queries has 2 features, but X has 4"),
+        (lambda X: distributed.kneighbors(X[:, 0], 3), "X must be a 2-D array"),
+        (lambda X: distributed.kneighbors(X[X[:, 0] > 0], 3), r"X has chunks of unknown size; call its compute_chunk"),
+        (lambda X: dask.compute(*distributed.kneighbors(X / 0, 3)), "X contains NaN or infinity"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_refused(rows, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(in_blocks(rows, 50))
+
+
+def draw(rng, n=90):
+    X = rng.normal(size=(n, 6))
+    Y = (X @ rng.normal(size=(6, 3)) > 0).astype(int)
+    Y[::4] = -1
+    return X, Y
+
+
+MODELS = {
+    "MLkNN": lambda: MLkNN(5, n_jobs=1),
+    "SemiSupervisedMLkNN": lambda: SemiSupervisedMLkNN(5, n_jobs=1),
+    "MultiLabelPropagation": lambda: MultiLabelPropagation(5, n_jobs=1),
+    "Pipeline": lambda: make_pipeline(StandardScaler(), MLkNN(5, n_jobs=1)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_predictions_by_blocks_are_the_same_bits(rng, name):
+    X, Y = draw(rng)
+    new = rng.normal(size=(53, 6))
+    model = MODELS[name]().fit(X, Y)
+    for method in (model.predict, model.predict_proba):
+        expected = method(new)
+        found = distributed.by_blocks(method, da.from_array(new, chunks=(20, 4)))
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_array_equal(found.compute(), expected)
+
+
+def test_classes_and_embeddings_by_blocks(rng):
+    X, Y = draw(rng)
+    y = np.array(["one", "two", "three"])[np.arange(len(X)) % 3]
+    model = MLkNN(5, n_jobs=1).fit(X, y)
+    found = distributed.by_blocks(model.predict, in_blocks(X, 40))
+    assert found.shape == (90,)
+    np.testing.assert_array_equal(found.compute(), model.predict(X))
+    projection = NMLSDR(2, n_jobs=1).fit(X, Y)
+    embedding = distributed.by_blocks(projection.transform, in_blocks(X, 40))
+    assert embedding.shape == (90, 2)
+    np.testing.assert_allclose(embedding.compute(), projection.transform(X), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("function", [distributed.kneighbors, distributed.neighbor_graph, distributed.by_blocks])
+def test_examples_run_where_there_is_dask(function):
+    text = inspect.getdoc(function).replace("  # doctest: +SKIP", "")
+    assert text.count(">>>") >= 2
+    test = doctest.DocTestParser().get_doctest(text, vars(distributed).copy(), function.__name__, None, 0)
+    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
+
+
+# ---------------------------------------------------------------- on a cluster of two processes
+
+
+@pytest.fixture(scope="module")
+def client():
+    cluster = pytest.importorskip("distributed", reason="needs Dask: pip install 'nmlsdr[dask]'")
+    with (
+        cluster.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local,
+        cluster.Client(local) as connected,
+    ):
+        yield connected
+
+
+def modules_of_workers():
+    return sorted(name for name in sys.modules if name.startswith("nmlsdr"))
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_bits(client, rows, rng):
+    distances, indices = distributed.kneighbors(in_blocks(rows, 50), 9)
+    assert_lists(client.gather(client.compute([distances, indices])), graph.kneighbors(rows, 9))
+    X, Y = draw(rng)
+    model = MLkNN(5, n_jobs=1).fit(X, Y)
+    scores = distributed.by_blocks(model.predict_proba, in_blocks(X, 20))
+    np.testing.assert_array_equal(client.compute(scores).result(), model.predict_proba(X))
+    assert all("nmlsdr.graph" in names for names in client.run(modules_of_workers).values())
+
+
+@pytest.mark.slow
+def test_cells_of_the_experiments_run_on_a_cluster(client, tmp_path):
+    words = ["reproduce", "toy", "--size", "small", "--seeds", "2", "--methods", "MDDMp", "NMLSDR", "--jobs", "2"]
+    with joblib.parallel_config("dask"):
+        assert main([*words, "--out", str(tmp_path / "cluster")]) == 0
+    assert any("nmlsdr.experiments.cell" in names for names in client.run(modules_of_workers).values())
+    assert main([*words[:-1], "1", "--out", str(tmp_path / "here")]) == 0
+    tables = {path.name: path.read_bytes() for path in (tmp_path / "cluster" / "tables").iterdir()}
+    assert tables == {path.name: path.read_bytes() for path in (tmp_path / "here" / "tables").iterdir()}
+    assert len(tables) > 2

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from . import _graph, _weights
+from ._errors import InputError
 from ._leading import leading_coordinates
 from ._threads import SIMD_LEVELS, check_n_jobs, simd_level
 from ._validation import check_count, check_graph, check_row_pair, check_rows
@@ -80,7 +81,7 @@ def squared_neighbors(
         rows, asked = check_row_pair(X, queries)
     k = check_count(n_neighbors, "n_neighbors")
     if k > rows.shape[0] - exclude_self:
-        raise ValueError(
+        raise InputError(
             f"n_neighbors={k} needs {'more than' if exclude_self else 'at least'} {k} samples, "
             f"got {rows.shape[0]}; lower n_neighbors."
         )
@@ -118,7 +119,7 @@ def _simd() -> int:
     if level is None:  # AVX-512 runs on request only: no machine of ours has run its tests
         return min(int(best), SIMD_LEVELS.index("avx2"))
     if SIMD_LEVELS.index(level) > best:
-        raise ValueError(f"NMLSDR_SIMD={level} needs a processor with {level}; unset it for the best at hand.")
+        raise InputError(f"NMLSDR_SIMD={level} needs a processor with {level}; unset it for the best at hand.")
     return SIMD_LEVELS.index(level)
 
 
@@ -198,9 +199,9 @@ def neighbor_graph(
 
 def _check_weights(weights: str, sigma: float | None) -> None:
     if weights not in ("binary", "rbf"):
-        raise ValueError(f'weights must be "binary" or "rbf", got {weights!r}.')
+        raise InputError(f'weights must be "binary" or "rbf", got {weights!r}.')
     if sigma is not None and not (np.isfinite(sigma) and sigma > 0):
-        raise ValueError(f"sigma must be a positive number or None, got {sigma!r}.")
+        raise InputError(f"sigma must be a positive number or None, got {sigma!r}.")
 
 
 def graph_of_lists(
@@ -251,7 +252,7 @@ def neighbor_lists(
     if isinstance(neighbors, str) and neighbors == "exact":
         return squared_neighbors(X, n_neighbors, queries=queries, n_jobs=n_jobs)
     if isinstance(neighbors, str | type) or not hasattr(neighbors, "fit_transform"):
-        raise ValueError(
+        raise InputError(
             'neighbors must be "exact" or a transformer whose fit_transform gives a CSR matrix of distances, '
             f"got {neighbors!r}."
         )
@@ -272,7 +273,7 @@ def choose_proposed(
     rows, asked = (check_rows(X),) * 2 if queries is None else check_row_pair(X, queries)
     shape = (asked.shape[0], rows.shape[0])
     if not sparse.issparse(proposed) or proposed.shape != shape:
-        raise ValueError(
+        raise InputError(
             f"the neighbors transformer must give a sparse matrix of shape {shape}, "
             f"got {type(proposed).__name__} of shape {getattr(proposed, 'shape', None)}."
         )
@@ -296,7 +297,7 @@ def choose_stored(distances: Any, n_neighbors: int, *, drop_diagonal: bool) -> t
     owner, column, value = _stored_pairs(distances, drop_diagonal=drop_diagonal)
     if not (np.isfinite(value) & (value >= 0)).all():
         row = int(owner[np.argmin(np.isfinite(value) & (value >= 0))])
-        raise ValueError(f"a precomputed distance in row {row} is negative, NaN or infinite; recompute the distances.")
+        raise InputError(f"a precomputed distance in row {row} is negative, NaN or infinite; recompute the distances.")
     count = _count_candidates(owner, distances.shape[0], k, "the precomputed matrix")
     squared, indices = _first_of_each(owner, column, value, count, k)
     return squared**2, indices
@@ -320,7 +321,7 @@ def _count_candidates(owner: np.ndarray, n_queries: int, k: int, source: str) ->
     count = np.bincount(owner, minlength=n_queries)
     if n_queries and count.min() < k:
         row = int(np.argmin(count))
-        raise ValueError(
+        raise InputError(
             f"{source} gave row {row} only {count[row]} other rows, n_neighbors={k} needs {k}; "
             "raise its n_neighbors (by one if it counts each row as its own neighbour)."
         )

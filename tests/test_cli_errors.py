@@ -392,6 +392,12 @@ def test_a_check_inside_an_estimator_is_bad_input(run, full):
     assert_refused(run("fit", "same.csv", *where, "--out", "same.npz"), "no dependence")
 
 
+def test_a_vector_width_that_is_not_here_is_bad_input(run, monkeypatch):
+    monkeypatch.setattr("nmlsdr._graph.best_simd_level", lambda: 0)
+    monkeypatch.setenv("NMLSDR_SIMD", "avx2")
+    assert_refused(run("info"), "NMLSDR_SIMD=avx2 needs a processor with avx2")
+
+
 def test_warnings_are_one_line(run, bad, monkeypatch):
     """An empty label is legal; what the estimators warn about comes without file names and line numbers."""
     import warnings

@@ -16,7 +16,6 @@ PACKAGE = Path(nmlsdr.__file__).parent
 # Where ValueError is raised as such, and why.
 PLAIN = {
     "_reference.py": "the plain twin imports numpy only",
-    "graph.py": "its estimators check first",
     "datasets/_npz.py": "caught in the same file and told with the file's name",
     "model_file.py": "caught in the same file and told with the file's name",
 }

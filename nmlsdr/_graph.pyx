@@ -321,7 +321,7 @@ cdef int nearest(
     cdef nmlsdr_rows given, asked
     cdef nmlsdr_search *search
     cdef nmlsdr_tree *tree
-    cdef int more = 1, level = min(best_level(), 1)
+    cdef int more = 1, level = best_level()
     if n < 1 or n >= 2147483647 or q < 0 or q >= 2147483647 or d < 1 or k < 1 or n_threads < 1:
         return -2
     if k > n - (queries is NULL):

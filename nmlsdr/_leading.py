@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from . import _graph
+from ._threads import single_threaded_blas
 
 __all__ = ["leading_coordinates"]
 
@@ -33,7 +34,7 @@ def leading_coordinates(rows: Any, asked: Any, describe: Any, n_threads: int) ->
     n, n_features = rows.shape
     if sparse.issparse(rows) or isinstance(rows, np.memmap) or n < _ROWS or n_features < _FEATURES:
         return None
-    with np.errstate(all="ignore"):  # squares may overflow: then there are none
+    with single_threaded_blas(), np.errstate(all="ignore"):  # squares may overflow: then there are none
         axes, centre = _axes(rows)
     if axes is None:
         return None
@@ -42,7 +43,8 @@ def leading_coordinates(rows: Any, asked: Any, describe: Any, n_threads: int) ->
         if side is None:
             found += [None, None]
             continue
-        lead = _project(side, axes, centre)
+        with single_threaded_blas():  # idle BLAS threads would spin beside the search's
+            lead = _project(side, axes, centre)
         order = np.empty(len(lead), dtype=np.intp)
         narrow = np.ascontiguousarray(lead[:, : min(8, found[0])])
         _graph.leaf_order(describe(narrow), order, n_threads)

@@ -116,8 +116,8 @@ def _search(rows: Any, asked: Any, squared: np.ndarray, indices: np.ndarray, n_t
 
 def _simd() -> int:
     level, best = simd_level(), _graph.best_simd_level()
-    if level is None:  # AVX-512 runs on request only: no machine of ours has run its tests
-        return min(int(best), SIMD_LEVELS.index("avx2"))
+    if level is None:
+        return int(best)
     if SIMD_LEVELS.index(level) > best:
         raise InputError(f"NMLSDR_SIMD={level} needs a processor with {level}; unset it for the best at hand.")
     return SIMD_LEVELS.index(level)

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import blas
 
-__all__ = ["centre_columns", "centred_blocks", "column_means", "cross_moment", "frobenius_norm", "label_moment",
-           "project", "row_blocks", "scatter_moments"]  # fmt: skip
+__all__ = ["add_gram", "centre_columns", "centred_blocks", "column_means", "compress_labels", "cross_moment",
+           "frobenius_norm", "label_gram", "label_moment", "project", "row_blocks", "scatter_moments"]  # fmt: skip
 
 _BLOCK_VALUES = 1 << 19  # values of X that are widened to float64 and centred at a time: 4 MiB
 # Labels with fewer non-zeros than this are multiplied as a sparse matrix: at 2 % (Corel) it takes a quarter of
@@ -58,21 +59,54 @@ def centre_columns(F: np.ndarray) -> np.ndarray:
     return centred
 
 
+def compress_labels(F: np.ndarray) -> Any:
+    """F in CSR where that makes its products faster, otherwise F itself."""
+    if F.ndim != 2:
+        return F
+    filled = F != 0
+    if np.count_nonzero(filled) >= _THIN * F.size:
+        return F
+    stored = np.flatnonzero(filled)
+    indptr = np.searchsorted(stored, F.shape[1] * np.arange(len(F) + 1))
+    return sparse.csr_array((F.ravel()[stored], stored % F.shape[1], indptr), shape=F.shape)
+
+
+def label_gram(F: np.ndarray) -> np.ndarray:
+    """F'F of shape (n_labels, n_labels)."""
+    factor = compress_labels(F)
+    G = factor.T @ factor
+    return G.toarray() if sparse.issparse(G) else np.asarray(G)
+
+
+def add_gram(S: np.ndarray, V: np.ndarray, share: float = 1.0) -> None:
+    """S += share V V' in the lower triangle of S, in place: half the work of a product.
+
+    S in Fortran order; V too, or it is copied.
+    """
+    blas.dsyrk(share, V, beta=1.0, c=S, lower=1, overwrite_c=1)
+
+
 def label_moment(X: Any, F: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Xc'F of shape (n_features, n_labels); the column of a constant label is exactly 0."""
-    M = cross_moment(X, F if _is_thin(F) else centre_columns(F), mean)
+    factor = compress_labels(F)
+    if not sparse.issparse(factor):
+        return _moment(X, centre_columns(F), mean)
+    M = _moment(X, factor, mean)
     M[:, _constant(F)] = 0.0
     return M
 
 
-def cross_moment(X: Any, F: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """(X - 1 mean')' F, for F of shape (n_samples,) or (n_samples, m)."""
-    factor: Any = sparse.csr_array(F) if _is_thin(F) else F
+def cross_moment(X: Any, F: Any, mean: np.ndarray) -> np.ndarray:
+    """(X - 1 mean')' F, for F of shape (n_samples,) or (n_samples, m), dense or CSR."""
+    return _moment(X, F if sparse.issparse(F) else compress_labels(F), mean)
+
+
+def _moment(X: Any, factor: Any, mean: np.ndarray) -> np.ndarray:
     if sparse.issparse(X):
         M = X.T @ factor
         M = M.toarray() if sparse.issparse(M) else np.asarray(M)
-        return M - np.multiply.outer(mean, F.sum(axis=0))
-    M = np.zeros((*F.shape[1:], X.shape[1]))
+        return M - np.multiply.outer(mean, factor.sum(axis=0))
+    M = np.zeros((*factor.shape[1:], X.shape[1]))
     for rows, block in centred_blocks(X, mean):
         M += factor[rows].T @ block
     return M.T
@@ -81,7 +115,10 @@ def cross_moment(X: Any, F: np.ndarray, mean: np.ndarray) -> np.ndarray:
 def scatter_moments(
     X: Any, F: np.ndarray, mean: np.ndarray, row_weights: np.ndarray | float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Xc'F and Xc' diag(row_weights) Xc, in one pass over the rows."""
+    """Xc'F and Xc' diag(row_weights) Xc, in one pass over the rows.
+
+    The second is given by its lower triangle, in Fortran order, with zeros above.
+    """
     if sparse.issparse(X):
         weights = np.broadcast_to(np.asarray(row_weights, dtype=np.float64), (X.shape[0],))
         weighted = X.astype(np.float64)
@@ -90,15 +127,15 @@ def scatter_moments(
         moment = np.asarray(X.T @ weights)
         S -= np.outer(moment, mean)
         S += np.outer(mean, weights.sum() * mean - moment)
-        return cross_moment(X, F, mean), S
-    factor: Any = sparse.csr_array(F) if _is_thin(F) else F
-    M, S = np.zeros((F.shape[1], X.shape[1])), np.zeros((X.shape[1], X.shape[1]))
+        return cross_moment(X, F, mean), np.asfortranarray(np.tril(S))
+    factor = compress_labels(F)
+    M, S = np.zeros((F.shape[1], X.shape[1])), np.zeros((X.shape[1], X.shape[1]), order="F")
     root = np.sqrt(row_weights)
     for rows, block in centred_blocks(X, mean):
         M += factor[rows].T @ block
         if root.ndim:
             block *= root[rows, None]
-        S += block.T @ block  # NumPy sees A'A and does half the work
+        add_gram(S, block.T)
     return M.T, S if root.ndim else S * float(row_weights)
 
 
@@ -124,8 +161,10 @@ def frobenius_norm(X: Any) -> float:
 
 
 def _constant(F: np.ndarray) -> np.ndarray:
-    return np.asarray(F.min(axis=0) == F.max(axis=0))
-
-
-def _is_thin(F: np.ndarray) -> bool:
-    return F.ndim == 2 and bool(np.count_nonzero(F) < _THIN * F.size)
+    """The columns that hold one value; soft labels are settled by their first rows."""
+    same = np.ones(F.shape[1], dtype=bool)
+    for first in range(0, len(F), 256):
+        same &= (F[first : first + 256] == F[0]).all(axis=0)
+        if not same.any():
+            break
+    return same

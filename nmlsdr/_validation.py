@@ -19,8 +19,9 @@ __all__ = ["Labels", "check_alpha", "check_count", "check_graph", "check_labels"
 
 # The square of a difference of two such numbers is finite, and so is the sum of 10^8 of them.
 LARGEST_VALUE = 1e150
-# Rows are checked for finiteness in pieces of this many values, so that a memory map is read once, by blocks.
-_CHECK_VALUES = 1 << 22
+# Rows are checked for finiteness in pieces of this many values (.5 MiB), so that a memory map is read once, by blocks,
+# and the second look at a block finds it in the cache.  A dot product would do in one, but BLAS wakes its threads.
+_CHECK_VALUES = 1 << 16
 
 
 def check_count(value: Any, name: str, *, least: int = 1) -> int:

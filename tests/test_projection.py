@@ -208,14 +208,17 @@ def test_few_labels_are_multiplied_as_a_sparse_matrix(rng, layout, monkeypatch):
     X = 5.0 + rng.standard_normal((300, 7))
     Y = (rng.random((300, 40)) < 0.02).astype(float)
     Y[:, 3] = 1.0  # constant
-    assert _moments._is_thin(Y[:, 4:])
+    assert sparse.issparse(_moments.compress_labels(Y[:, 4:]))
+    weights = rng.random(300)
+    scatter = np.tril((X - X.mean(axis=0)).T * weights @ (X - X.mean(axis=0)))
     mean = _moments.column_means(layout(X))
     for F in (Y, Y[:, 4:]):
         expected = (X - X.mean(axis=0)).T @ F
         for share in (0.0, 1.0):
             monkeypatch.setattr(_moments, "_THIN", share)
             np.testing.assert_allclose(_moments.label_moment(layout(X), F, mean), expected, atol=1e-10)
-            M, S = _moments.scatter_moments(layout(X), F, mean, rng.random(300))
+            M, S = _moments.scatter_moments(layout(X), F, mean, weights)
             np.testing.assert_allclose(M, expected, atol=1e-10)
-            assert np.allclose(S, S.T, rtol=1e-12)
+            np.testing.assert_allclose(S, scatter, atol=1e-10)
+            np.testing.assert_allclose(_moments.label_gram(F), F.T @ F, atol=1e-10)
     assert not _moments.label_moment(layout(X), Y, mean)[:, 3].any()

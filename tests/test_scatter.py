@@ -101,6 +101,24 @@ def test_no_feature_by_feature_matrix_with_fewer_rows(rng):
         assert peak < 60e6
 
 
+@pytest.mark.parametrize("path", ["partial back-transformation", "older scipy"])
+@pytest.mark.parametrize("n", [1, 2, 3, 20, 130])
+def test_leading_eigenvectors(rng, n, path, monkeypatch):
+    """By inverse iteration (few), by divide and conquer, and as older versions of scipy allow."""
+    if path == "older scipy":
+        monkeypatch.delattr(scatter.lapack, "dstevd", raising=False)
+    elif not hasattr(scatter.lapack, "dstevd"):
+        pytest.skip("this scipy has no dstevd")
+    A = rng.standard_normal((n, n))
+    S = A @ A.T
+    expected = np.linalg.eigvalsh(S)[::-1]
+    for wanted in {1, max(1, n // 11), max(1, n // 2), n}:
+        values, V = scatter._leading_eigenvectors(np.asfortranarray(np.tril(S)), wanted)
+        np.testing.assert_allclose(values, expected[:wanted], rtol=1e-9, atol=1e-12 * expected[0])
+        np.testing.assert_allclose(V.T @ V, np.eye(wanted), atol=1e-12)
+        np.testing.assert_allclose(S @ V, V * values, atol=1e-12 * n * expected[0])
+
+
 # ---------------------------------------------------------------- rank, bound, degenerate input
 
 

@@ -31,6 +31,7 @@ EXTENSIONS = [
         ["nmlsdr/_propagation.h", "nmlsdr/_propagation_loops.h", "nmlsdr/_typedefs.pxd"],
     ),
     ("nmlsdr._mlknn", ["nmlsdr/_mlknn.pyx"], []),
+    ("nmlsdr._dependence", ["nmlsdr/_dependence.pyx"], ["nmlsdr/_distance.h", "nmlsdr/_typedefs.pxd"]),
 ]
 
 DEBUG = os.environ.get("NMLSDR_DEBUG", "0") not in ("", "0")

@@ -12,12 +12,13 @@ Where things live; imports point downward only.
                   propagation.py          soft labels F                               article eq. (6)-(8)
                   projection.py           HSIC projection P                           article eq. (9)-(14)
                   scatter.py              generalised eigenproblems of the baselines
+                  label_weights.py        weights of the labels for wMLDA
                   mlknn.py                ML-kNN counts and posterior
                   metrics.py              the seven measures                  article eq. (15)-(21)
                   distributed.py          neighbours and predictions over Dask arrays
                   _validation.py          casts, copies and checks: the only gatekeeper
                   _threads.py             thread settings and the BLAS limit
-    0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx   raw buffers in, buffers filled
+    0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx  _dependence.pyx   buffers in, buffers filled
     0r twin       _reference.py           the same in plain NumPy; tests and benchmarks only
 
 A data point's way: validate -> neighbours -> graph -> propagate -> project -> estimator attributes.

@@ -21,6 +21,17 @@ static inline double nmlsdr_fold8(const double *a)
     return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]));
 }
 
+/* x'y by the same eight sums. */
+static inline double nmlsdr_dot_f64(const double *x, const double *y, ptrdiff_t d)
+{
+    double a[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    ptrdiff_t j = 0;
+    for (; j + 8 <= d; j += 8)
+        for (int m = 0; m < 8; m++) a[m] += x[j + m] * y[j + m];
+    for (int m = 0; j < d; j++, m++) a[m] += x[j] * y[j];
+    return nmlsdr_fold8(a);
+}
+
 #define NMLSDR_DENSE(NAME, TYPE)                                               \
     static inline double NAME(const TYPE *x, const TYPE *y, ptrdiff_t d)       \
     {                                                                          \

@@ -13,9 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from ._errors import InputError
-from ._moments import centred_blocks, column_means, cross_moment, project
+from ._moments import centred_blocks, column_means, compress_labels, cross_moment, label_gram, project
 from ._threads import single_threaded_blas
 from ._validation import check_count, check_row_weights, check_rows
+from ._dependence import dependence_sweep
 
 __all__ = ["correlation_weights", "dependence_weights", "entropy_weights", "fuzzy_weights"]
 
@@ -23,6 +24,7 @@ _LARGEST_FUZZY_STEPS = 100
 _AT_CENTRE = 1e-290  # below this the inverse of a squared distance, or a sum of such, would overflow
 _CANCELLED = 1e-3  # |x|^2 + |c|^2 - 2x'c below this share of |x|^2 + |c|^2 has lost three digits
 _FUZZY_STOP = 0.01  # movement of all centres (Frobenius)
+_SWEEP_VALUES = 1 << 19  # values of X that one call of the sweep reads: Ctrl-C is served between them
 
 
 def entropy_weights(Y: Any) -> np.ndarray:
@@ -57,8 +59,10 @@ def correlation_weights(Y: Any) -> np.ndarray:
     """
     Y = _check_binary(Y)
     norms = np.sqrt(Y.sum(axis=0))
-    unit = np.divide(Y, norms, out=np.zeros_like(Y), where=norms > 0)
-    return _divide_rows(Y @ (unit.T @ unit), Y.sum(axis=1))
+    scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    with single_threaded_blas():
+        W = compress_labels(Y) @ (label_gram(Y) * scale * scale[:, None])
+    return _divide_rows(W, Y.sum(axis=1))
 
 
 def fuzzy_weights(X: Any, Y: Any) -> np.ndarray:
@@ -163,27 +167,43 @@ def dependence_weights(
     X, Y = check_rows(X), _check_binary(Y)
     Y = check_row_weights(Y, "Y", X.shape[0])
     max_iter = check_count(max_iter, "max_iter")
-    l = len(Y)
-    draw = _orders(order, random_state, l)
-    labels = [np.flatnonzero(row) for row in Y]
-    several = np.array([len(found) > 1 for found in labels])
-    V = entropy_weights(Y)
+    draw = _orders(order, random_state, len(Y))
+    row, indices = np.divmod(np.flatnonzero(Y), Y.shape[1])
+    indptr = np.searchsorted(row, np.arange(len(Y) + 1))
+    sizes = np.diff(indptr)
+    share = 1.0 / sizes[row]  # of each label in its row, as `entropy_weights` has it
+    scratch = np.empty(X.shape[1] + sizes.max())
+    step = max(1, _SWEEP_VALUES // X.shape[1])
     with single_threaded_blas():
         mean = column_means(X)
-        A = cross_moment(X, V, mean).T.copy()
+        A = _weighted_sums(X, share, indices, indptr, Y.shape, mean)
         objective = [float(np.sum(A * A))]
         for _ in range(max_iter):
-            changed = False
+            changed = 0
             visited = draw()
-            for i in visited[several[visited]]:
-                changed |= _move_row(centred_row(X, i, mean), V[i], A, labels[i])
+            visited = visited[sizes[visited] > 1]
+            for first in range(0, len(visited), step):
+                group = visited[first : first + step]
+                rows, place = (X[group].toarray(), np.arange(len(group))) if sparse.issparse(X) else (X, group)
+                changed += dependence_sweep(rows, mean, group, place, indptr, indices, share, A, scratch)
             if not changed:
                 break
-            A = cross_moment(X, V, mean).T.copy()
+            A = _weighted_sums(X, share, indices, indptr, Y.shape, mean)
             objective.append(float(np.sum(A * A)))
         else:
             _warn_not_converged(max_iter)
-    return (V, np.array(objective)) if return_objective else V
+    W = np.zeros_like(Y)
+    W[row, indices] = share
+    return (W, np.array(objective)) if return_objective else W
+
+
+def _weighted_sums(
+    X: Any, share: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, ...], mean: np.ndarray
+) -> np.ndarray:
+    """A = W'Xc, summed anew: after many updates an emptied label would hold rounding noise, and ties would flip."""
+    W = sparse.csr_array((share, indices, indptr), shape=shape, copy=True)
+    W.eliminate_zeros()
+    return np.ascontiguousarray(cross_moment(X, W, mean).T)
 
 
 def _warn_not_converged(max_iter: int) -> None:
@@ -197,26 +217,7 @@ def _warn_not_converged(max_iter: int) -> None:
     )
 
 
-def _move_row(x: np.ndarray, v: np.ndarray, A: np.ndarray, labels: np.ndarray) -> bool:
-    """Give the row to its best label, in place; True when that changed its weights."""
-    given = v[labels]
-    square = x @ x
-    g = A[labels] @ x - given * square
-    best = int(np.argmax(g))
-    # A gain below rounding is none: the row stays, or two equal labels would take turns for ever.
-    noise = 1e-13 * (np.abs(g).max() + square)
-    current = int(np.argmax(given))
-    if given[current] == 1.0 and g[best] - g[current] <= noise:
-        return False
-    step = -given
-    step[best] += 1.0
-    A[labels] += step[:, None] * x
-    v[labels] = 0.0
-    v[labels[best]] = 1.0
-    return True
-
-
-def centred_row(X: Any, i: int, mean: np.ndarray) -> np.ndarray:
+def _centred_row(X: Any, i: int, mean: np.ndarray) -> np.ndarray:
     """Row i of X minus the mean, dense float64."""
     if not sparse.issparse(X):
         return np.asarray(X[i] - mean)
@@ -231,12 +232,12 @@ def _orders(order: Any, random_state: Any, n_rows: int) -> Any:
         fixed = np.asarray(order)
         if fixed.shape != (n_rows,) or not np.array_equal(np.sort(fixed), np.arange(n_rows)):
             raise InputError(f"order must be a permutation of 0..{n_rows - 1}, got shape {fixed.shape}.")
-        return lambda: fixed
+        return lambda: fixed.astype(np.intp)
     if isinstance(random_state, np.random.RandomState | np.random.Generator):
         generator: Any = random_state
     else:
         generator = np.random.default_rng(random_state)
-    return lambda: generator.permutation(n_rows)
+    return lambda: generator.permutation(n_rows).astype(np.intp, copy=False)
 
 
 def _centre_distances(X: Any, mean: np.ndarray, centres: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -252,7 +253,7 @@ def _centre_distances(X: Any, mean: np.ndarray, centres: np.ndarray, wanted: np.
     scale = norms[:, None] + np.sum(centres**2, axis=1)
     squared: np.ndarray = scale - 2.0 * project(X, centres.T, mean)
     for i, k in np.argwhere((squared < _CANCELLED * scale) & wanted):  # take the difference itself
-        squared[i, k] = np.sum((centred_row(X, i, mean) - centres[k]) ** 2)
+        squared[i, k] = np.sum((_centred_row(X, i, mean) - centres[k]) ** 2)
     return squared
 
 

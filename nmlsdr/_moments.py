@@ -136,7 +136,9 @@ def scatter_moments(
         if root.ndim:
             block *= root[rows, None]
         add_gram(S, block.T)
-    return M.T, S if root.ndim else S * float(row_weights)
+    if not root.ndim:
+        S *= row_weights
+    return M.T, S
 
 
 def project(X: Any, V: np.ndarray, mean: np.ndarray) -> np.ndarray:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._dependence import dependence_sweep
 from ._errors import InputError
 from ._moments import centred_blocks, column_means, compress_labels, cross_moment, label_gram, project
 from ._threads import single_threaded_blas
 from ._validation import check_count, check_row_weights, check_rows
-from ._dependence import dependence_sweep
 
 __all__ = ["correlation_weights", "dependence_weights", "entropy_weights", "fuzzy_weights"]
 

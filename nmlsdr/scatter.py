@@ -328,8 +328,8 @@ def _frame(X: Any, mean: np.ndarray) -> tuple[Any, np.ndarray, Callable[[np.ndar
     K = (wide @ wide.T).toarray()
     Xm = np.asarray(X @ mean)
     K += mean @ mean - Xm[:, None] - Xm[None, :]
-    squares, vectors = linalg.eigh(K, overwrite_a=True, check_finite=False)
-    kept = squares > squares[-1] * _EPS * len(K)
+    squares, vectors = linalg.eigh(K.T, overwrite_a=True, check_finite=False)  # K' = K is in the order of LAPACK
+    kept = slice(np.searchsorted(squares, squares[-1] * _EPS * len(K), side="right"), None)
     sigma, vectors = np.sqrt(squares[kept]), vectors[:, kept]
 
     def back(P: np.ndarray) -> np.ndarray:
@@ -373,24 +373,29 @@ def _add_ridge(S: np.ndarray, ridge: float) -> np.ndarray:
 
 
 def _cholesky(B: np.ndarray, name: str) -> np.ndarray:
-    """L with L L' = B, from its lower triangle (zeros above), or an error when B is singular to working precision.
+    """L with L L' = B, from the lower triangle of B (zeros above) and in its place.
 
-    Judged after scaling the diagonal to 1, as the error of a Cholesky factor is: a constant feature (a row
-    of B that holds the ridge alone) is harmless.
+    Raises when B is singular to working precision.  That is judged after scaling the diagonal to 1, as the error of
+    a Cholesky factor is: a constant feature (a row of B that holds the ridge alone) is harmless.
     """
-    diagonal = B.diagonal()
+    n, diagonal = len(B), B.diagonal()
     rcond = 0.0
     if (diagonal > 0).all():
         scale = np.sqrt(diagonal)
-        unit = B / scale / scale[:, None]
-        size = np.abs(unit)
-        norm = (size.sum(axis=0) + size.sum(axis=1)).max() - 1.0
-        L, info = lapack.dpotrf(unit, lower=1, clean=0, overwrite_a=1)
+        B /= scale
+        B /= scale[:, None]
+        sums = np.full(n, -1.0)  # of the absolute values in each row of the symmetric matrix; its diagonal counts twice
+        for first in range(0, n, 256):
+            part = np.abs(B[:, first : first + 256])
+            sums += part.sum(axis=1)
+            sums[first : first + 256] += part.sum(axis=0)
+        L, info = lapack.dpotrf(B, lower=1, clean=0, overwrite_a=1)
         if info == 0:
-            rcond, _ = lapack.dpocon(L, norm, uplo="L")
-    if rcond < len(B) * _EPS:
+            rcond, _ = lapack.dpocon(L, sums.max(), uplo="L")
+    if rcond < n * _EPS:
         raise InputError(
-            f"The {name} ({len(B)} x {len(B)}) is singular (reciprocal condition {rcond:.1e}); raise the ridge, "
+            f"The {name} ({n} x {n}) is singular (reciprocal condition {rcond:.1e}); raise the ridge, "
             "or drop constant and repeated columns."
         )
-    return np.asarray(L * scale[:, None])
+    L *= scale[:, None]
+    return np.asarray(L)

@@ -1,6 +1,6 @@
 """Fit of every projection against its textbook dense form: D x D matrices and scipy.linalg.eigh.
 
-    python bench/bench_methods.py            # all tables; about ten minutes
+    python bench/bench_methods.py            # all tables; about fifteen minutes
     python bench/bench_methods.py --quick    # fewer rounds, nothing stored
 
 Both sides get the same labels, the same label weights where the textbook has no form of its own, the same graph
@@ -160,7 +160,7 @@ def fit_table(rounds: int) -> list[dict[str, Any]]:
             X, Y = draw(n, D, C, cardinality, share)
             for name, (ours, book) in contestants(X, Y).items():
                 with threads(1):
-                    times = alternate({"ours": ours, "book": book}, rounds=rounds, budget=10.0)
+                    times = alternate({"ours": ours, "book": book}, rounds=rounds, budget=8.0)
                 fit, dense = better_half(times["ours"]), better_half(times["book"])
                 rows.append(
                     {"size": size, "labeled": round(100 * share), "method": name, "fit": 1e3 * fit,
@@ -238,7 +238,7 @@ def main() -> None:
     arguments = parser.parse_args()
     command = "python bench/bench_methods.py"
     parts = [arguments.part] if arguments.part else ["fit", "solver", "wide"]
-    rounds = 3 if arguments.quick else 8
+    rounds = 3 if arguments.quick else 20
     found = {}
     if "fit" in parts:
         found["fit"] = fit_table(rounds)

@@ -5,7 +5,8 @@
     python bench/bench_neighbours.py low --budget 20 # no new round of a cell after 20 s (default 60), three at least
 
 Groups: faiss (float32), brute (float64, scikit-learn), hard (integers, binary, duplicates, clusters), sparse, low,
-approximate (hnswlib, pynndescent), memory.  The result file is written after each cell.
+approximate (hnswlib, pynndescent), memory.  The result file is written after each cell.  The sparse group also takes
+tmc2007-500 from NMLSDR_SHARED (default ../shared) if it is there.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import json
 import os
 import time
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 
@@ -24,6 +26,7 @@ from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
 from nmlsdr import graph
+from nmlsdr.datasets import load_mulan
 
 N_THREADS, K = 2, 10
 SIZES = [(10_000, 100), (10_000, 500), (20_000, 320), (20_000, 32), (20_000, 8), (40_000, 120)]
@@ -75,12 +78,19 @@ def hard_cases():
     yield "two clusters, width / gap 5e-7, 20 000 x 100", rows * 1e-3 + 1e3 * side
 
 
-def sparse_rows():
-    """As sparse as tmc2007-500 (21 519 x 500, 22.6 ones a row), feature frequencies by a power law."""
+def sparse_cases():
+    """Rows as sparse as tmc2007-500 (22.6 ones of 500 features, frequencies by a power law), then the set itself."""
     rng = np.random.default_rng(0)
     frequency = 1.0 / np.arange(1, 501) ** 0.7
     frequency *= 22.6 / frequency.sum()
-    return sparse.csr_array((rng.random((21_519, 500)) < np.minimum(frequency, 0.9)).astype(float))
+    yield "CSR 21 519 x 500", sparse.csr_array((rng.random((21_519, 500)) < np.minimum(frequency, 0.9)).astype(float))
+    home = Path(os.environ.get("NMLSDR_SHARED", Path(__file__).resolve().parent.parent.parent / "shared"))
+    folder = home / "data" / "tmc2007-500"
+    if folder.is_dir():
+        bunch = load_mulan(folder / "tmc2007-500-train.arff.gz", folder / "tmc2007-500.xml")
+        yield "tmc2007-500 train, CSR 21 519 x 500", sparse.csr_array(bunch.data)
+    else:
+        print(f"{folder} is not here: the row of tmc2007-500 is left out", flush=True)
 
 
 def groups():
@@ -90,10 +100,8 @@ def groups():
         yield "brute", f"gaussian float64 {n} x {d}", gauss(n, d, np.float64), {"scikit-learn brute": brute}
     for work, X in hard_cases():
         yield "hard", work, X, {"scikit-learn brute": brute}
-    X = sparse_rows()
-    yield "sparse", "CSR 21 519 x 500", X, {
-        "scikit-learn CSR": brute, "scikit-learn dense": lambda _: brute(X.toarray())
-    }  # fmt: skip
+    for work, X in sparse_cases():
+        yield "sparse", work, X, {"scikit-learn CSR": brute, "scikit-learn dense": lambda X: brute(X.toarray())}
     for d in (3, 8):
         yield "low", f"gaussian float64 100 000 x {d}", gauss(100_000, d, np.float64), {"scipy cKDTree": tree}
 
@@ -178,6 +186,7 @@ def measure_memory():
     setup = """
         import numpy as np
         from nmlsdr import graph
+from nmlsdr.datasets import load_mulan
         X = np.random.default_rng(0).standard_normal((200_000, 128), dtype=np.float32)
         graph.kneighbors(X[:2000], 10, n_jobs=2)
     """

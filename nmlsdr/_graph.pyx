@@ -44,6 +44,7 @@ cdef extern from "_schedule.h" nogil:
     ctypedef struct nmlsdr_search:
         int n_threads, wide, integral, sparse
         Py_ssize_t lead_d
+        Py_ssize_t frequent
         double total
         nmlsdr_scratch *scratch
     int best_level "nmlsdr_best_level"()
@@ -181,7 +182,7 @@ cdef class Search:
     rows, asked : tuple (kind, data, indices, indptr, n, d), asked None for the rows against themselves
     squared, indices : OUT (n_asked, k)
     wide : propose with double products from the start
-    sparse : 1 by postings, 0 by packed blocks, -1 by cost
+    sparse : 1 by columns and postings, 0 by packed blocks, -1 by cost
     leads : tuple (d, (n, d + 1) of the rows, their order, the same two of the queries or None) of _leading.py
     """
     cdef nmlsdr_search *search
@@ -230,7 +231,8 @@ cdef class Search:
             tiles += self.search.scratch[t].tiles
             alive += self.search.scratch[t].alive
         return {"pairs": pairs, "decided": decided, "wide": bool(self.search.wide),
-                "integral": bool(self.search.integral), "sparse": bool(self.search.sparse), "total": self.search.total,
+                "integral": bool(self.search.integral), "sparse": bool(self.search.sparse),
+                "columns": self.search.frequent, "total": self.search.total,
                 "leads": self.search.lead_d, "tiles": tiles, "alive": alive}
 
 

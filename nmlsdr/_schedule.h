@@ -130,12 +130,12 @@ static double nmlsdr_decision_cost(const nmlsdr_search *q)
 {
     double decided = 0;
     for (int t = 0; t < q->n_threads; t++) decided += (double)q->scratch[t].decided;
-    return decided * (60 + 0.35 * (double)q->d);
+    return decided * q->decision_ns;
 }
 
 static double nmlsdr_product_cost(const nmlsdr_search *q, double pairs)
 {
-    return pairs * (double)(q->block * q->block) * (0.15 + 0.022 * (double)q->d);
+    return pairs * (double)(q->block * q->block) * q->pair_ns;
 }
 
 /* Float products cannot tell the candidates apart: decide what there is, go on with double products. */

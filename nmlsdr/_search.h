@@ -33,10 +33,6 @@
 #ifndef NMLSDR_RANKED
 #define NMLSDR_RANKED 32 /* up to this k each row ranks its k best bounds at every push */
 #endif
-#ifndef NMLSDR_SPARSE_BLOCK
-#define NMLSDR_SPARSE_BLOCK 1536 /* rows in a block of postings: sums of 6 kB, at least eight blocks of real data */
-#endif
-#define NMLSDR_POSTING_NS 1.0 /* one product by postings */
 #define NMLSDR_LOWEST (-0x1p126f) /* below every score */
 
 /* How the caller holds rows. */
@@ -67,6 +63,7 @@ typedef struct {
 typedef struct {
     double *lower;     /* capacity */
     void *partial;     /* T, one block of products */
+    int32_t *slots;    /* the frequent features that a sparse row holds */
     int64_t decided;   /* canonical distances computed */
     int64_t pairs;
     int64_t tiles, alive; /* tested by their leading coordinates, and not ruled out */
@@ -76,6 +73,7 @@ typedef struct {
 
 typedef struct {
     ptrdiff_t d, k, capacity, crowded, block, pass, terms, lead_d; /* lead_d 0: no leading coordinates */
+    ptrdiff_t longest; /* entries that a row holds at most */
     int sparse, force_sparse, ranked, symmetric, exclude_self, integral, wide, level, lanes, n_threads, phase;
     double scale, absolute, *centre;
     nmlsdr_side side[2], *asked, *rows;
@@ -84,10 +82,14 @@ typedef struct {
     ptrdiff_t chunk;                  /* blocks in a window */
     ptrdiff_t at_a, at_b, round, pair, finish; /* where the search stands */
     double total;                     /* block pairs in all */
+    double pair_ns, decision_ns;      /* a product of two rows, a canonical distance: roughly, one thread */
     void *never;                      /* T, one block of thresholds that nothing passes */
     int32_t *posting_ptr;             /* sparse rows by block and feature: (blocks, d + 2), then one per entry */
     int32_t *posting_row;
     void *posting_value;              /* T */
+    int32_t *slot;                    /* (d) which column holds the feature, -1: postings */
+    ptrdiff_t frequent;               /* features that are stored as columns */
+    void *columns;                    /* T (blocks, strips, frequent, 8 lanes) */
     nmlsdr_scratch *scratch;
 } nmlsdr_search;
 
@@ -262,7 +264,7 @@ static void nmlsdr_choose_scale(nmlsdr_search *q)
         const double other = nmlsdr_extent(q, &q->asked->rows, &integral);
         most = other > most ? other : most;
     }
-    q->integral = integral && 4 * (double)q->d * most * most < (q->wide ? 0x1p53 : 0x1p24);
+    q->integral = integral && 4 * (double)q->longest * most * most < (q->wide ? 0x1p53 : 0x1p24);
     q->scale = 1;
     q->absolute = 0;
     if (q->integral) return;
@@ -304,13 +306,16 @@ static void nmlsdr_drop_products(nmlsdr_search *q)
     free(q->posting_ptr);
     free(q->posting_row);
     nmlsdr_release(q->posting_value);
-    q->never = q->posting_value = NULL;
+    nmlsdr_release(q->columns);
+    q->never = q->posting_value = q->columns = NULL;
     q->posting_ptr = q->posting_row = NULL;
     for (int t = 0; q->scratch && t < q->n_threads; t++) {
         nmlsdr_release(q->scratch[t].partial);
         free(q->scratch[t].lower);
         free(q->scratch[t].tile);
         q->scratch[t].partial = NULL;
+        free(q->scratch[t].slots);
+        q->scratch[t].slots = NULL;
         q->scratch[t].lower = NULL;
         q->scratch[t].tile = NULL;
     }
@@ -324,6 +329,7 @@ static void nmlsdr_search_free(nmlsdr_search *q)
     nmlsdr_drop_products(q);
     free(q->scratch);
     free(q->centre);
+    free(q->slot);
     free(q);
 }
 
@@ -375,30 +381,7 @@ static int nmlsdr_new_windows(nmlsdr_search *q, double window_bytes)
     return 0;
 }
 
-static int nmlsdr_new_postings(nmlsdr_search *q)
-{
-    const nmlsdr_rows *x = &q->rows->rows;
-    const ptrdiff_t blocks = q->rows->blocks;
-    const size_t entries = (size_t)nmlsdr_row_pointer(x, x->n) + 1;
-    q->chunk = blocks > q->asked->blocks ? blocks : q->asked->blocks;
-    q->posting_ptr = (int32_t *)calloc((size_t)(blocks * (q->d + 2)), sizeof(int32_t));
-    q->posting_row = (int32_t *)malloc(entries * sizeof(int32_t));
-    q->posting_value = nmlsdr_aligned(entries * (q->wide ? 8 : 4));
-    if (!q->posting_ptr || !q->posting_row || !q->posting_value) return -1;
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 1)
-#endif
-    for (ptrdiff_t J = 0; J < blocks; J++) {
-        if (q->wide) nmlsdr_post_d(q, q->rows, J);
-        else nmlsdr_post_f(q, q->rows, J);
-    }
-    for (int s = 0; s < 2; s++) {
-        if (!q->side[s].h) continue;
-        if (q->wide) nmlsdr_measure_d(q, &q->side[s]);
-        else nmlsdr_measure_f(q, &q->side[s]);
-    }
-    return 0;
-}
+#include "_storage.h"
 
 /* Leading coordinates of every block, once. */
 static void nmlsdr_pack_leads(nmlsdr_search *q)
@@ -429,50 +412,16 @@ static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
     for (int t = 0; t < q->n_threads; t++) {
         nmlsdr_scratch *w = &q->scratch[t];
         w->lower = (double *)malloc((size_t)q->capacity * sizeof(double));
-        w->partial = nmlsdr_aligned((size_t)(q->sparse ? q->block : q->block * (q->block + 3)) * size);
         w->tile = (unsigned char *)malloc((size_t)(q->block * q->block / 12 + 1));
-        if (!w->lower || !w->partial || !w->tile) return -1;
+        w->partial = nmlsdr_aligned((size_t)(q->sparse ? q->block + q->frequent : q->block * (q->block + 3)) * size);
+        w->slots = (int32_t *)malloc((size_t)(q->frequent + 1) * sizeof(int32_t));
+        if (!w->lower || !w->tile || !w->partial || !w->slots) return -1;
     }
     if (nmlsdr_side_new(q, q->asked, 1)) return -1;
     if (q->rows != q->asked && nmlsdr_side_new(q, q->rows, 0)) return -1;
     q->lanes = q->wide ? nmlsdr_kernel_d(q->level).lanes : nmlsdr_kernel_f(q->level).lanes;
     if (q->lead_d) nmlsdr_pack_leads(q);
     return q->sparse ? nmlsdr_new_postings(q) : nmlsdr_new_windows(q, window_bytes);
-}
-
-/* Choose between postings and packed blocks by what each costs, in nanoseconds a pair of rows (measured). */
-static int nmlsdr_choose_storage(nmlsdr_search *q)
-{
-    const nmlsdr_rows *x = &q->rows->rows;
-    q->block = NMLSDR_BLOCK;
-    q->pass = (q->d + NMLSDR_KC - 1) / NMLSDR_KC; /* passes of equal length */
-    q->pass = (q->d + q->pass - 1) / q->pass;
-    q->terms = q->pass + (q->d + q->pass - 1) / q->pass;
-    if (x->kind <= NMLSDR_DENSE_F64) return 0;
-    double *held = (double *)calloc((size_t)q->d, sizeof(double)), pairs = 0, longest = 0;
-    if (!held) return -1;
-    for (ptrdiff_t p = 0; p < nmlsdr_row_pointer(x, x->n); p++) held[nmlsdr_entry_column(x, p)]++;
-    const nmlsdr_rows *y = &q->asked->rows;
-    for (ptrdiff_t i = 0; i < y->n; i++) {
-        const ptrdiff_t from = nmlsdr_row_pointer(y, i), to = nmlsdr_row_pointer(y, i + 1);
-        for (ptrdiff_t p = from; p < to; p++) pairs += held[nmlsdr_entry_column(y, p)];
-        if ((double)(to - from) > longest) longest = (double)(to - from);
-    }
-    free(held);
-    pairs /= (double)x->n * (double)y->n; /* products that are not zero, per pair of rows */
-    q->sparse = NMLSDR_POSTING_NS * pairs + 0.2 < 0.025 * (double)q->d + 0.1;
-    if (q->force_sparse >= 0) q->sparse = q->force_sparse;
-    if (!q->sparse) return 0;
-    q->terms = (ptrdiff_t)longest + 1;
-    /* sums of one block stay in the first-level cache, unless pointers would outgrow the entries */
-    const double pointers = 4.0 * (double)(q->d + 2), room = 8.0 * (double)nmlsdr_row_pointer(x, x->n) + 32e6;
-    double most = room / pointers;
-    if (most < 1) most = 1;
-    while ((double)x->n / (double)q->block > most || q->block < NMLSDR_SPARSE_BLOCK) {
-        if (q->block >= x->n && q->block >= y->n) break;
-        q->block *= 2;
-    }
-    return 0;
 }
 
 /* What a caller found out about the rows: orthogonal coordinates that hold most of their distances (docs/neighbours.md). */
@@ -483,7 +432,8 @@ typedef struct {
 } nmlsdr_leads;
 
 /* asked == NULL: the rows against themselves, self excluded.  squared and indices (n asked, k) receive the
- * answer.  wide: double products from the start; sparse: postings 1, packed blocks 0, -1 by cost.  Needs 1 <= k <= rows (- 1), d >= 1, rows below 2^31.  NULL: out of memory. */
+ * answer.  wide: double products from the start; sparse: columns and postings 1, packed blocks 0, -1 by cost.
+ * Needs 1 <= k <= rows (- 1), d >= 1, rows below 2^31.  NULL: out of memory. */
 static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_rows *asked, ptrdiff_t k,
                                         const nmlsdr_leads *leads, double *squared, ptrdiff_t *indices, int wide,
                                         int sparse, int level,
@@ -514,7 +464,7 @@ static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_ro
             q->side[1].order = leads->asked_order;
         }
     }
-    if (nmlsdr_choose_storage(q)) goto fail;
+    if (nmlsdr_choose_storage(q, window_bytes)) goto fail;
     for (int s = 0; s < 2; s++) q->side[s].blocks = (q->side[s].rows.n + q->block - 1) / q->block;
     q->asked->squared = squared;
     q->asked->indices = indices;

@@ -96,17 +96,36 @@ static NM_TARGET void NM_LEVEL(pair)(const NM_PAIR *p)
 
 #undef NM_ROW_OF
 
-/* The same test on one row of sparse products: sums[j] = <z_i, z_j> - h_j, set back to -h_j for the next row. */
-static NM_TARGET void NM_LEVEL(sweep)(const NM_PAIR *p, ptrdiff_t i, T *sums)
+/* The same test on one row of sparse products.  sums[j] holds -h_j and the products by postings; here come the products
+ * by columns, y[m] times column at[m] of each strip.  A strip is 8 vectors: 8 sums in registers hide the latency of
+ * two fused units.  sums[j] is set back to -h_j for the next row. */
+static NM_TARGET void NM_LEVEL(sweep)(const NM_PAIR *p, ptrdiff_t i, T *sums, const T *y, const int32_t *at,
+                                      ptrdiff_t held)
 {
+    enum { STRIP = 8 * G };
     const V h = VSET1(p->ha[i]);
-    for (ptrdiff_t j = 0; j < p->nb; j += G) {
-        const V s = VSUB(VLOAD(sums + j), h);
-        VSTORE(sums + j, VSUB(VZERO, VLOAD(p->hb + j)));
-        const unsigned passed = VMASK(VGE(s, VMIN(VSET1(p->ta[i]), VLOAD(p->tb + j))));
-        if (!passed) continue;
-        NM_ALIGNED T score[G];
-        VSTORE(score, s);
-        NM_PUSH(p, i, j, passed, score);
+    const T *columns = p->zb;
+    for (ptrdiff_t j = 0; j < p->nb; j += STRIP, columns += p->d * STRIP) {
+        V s[8];
+        for (int c = 0; c < 8; c++) s[c] = VLOAD(sums + j + c * G);
+        for (ptrdiff_t m = 0; m < held; m++) {
+            const V w = VSET1(y[m]);
+            const T *z = columns + (ptrdiff_t)at[m] * STRIP;
+            for (int c = 0; c < 8; c++) s[c] = VFMA(w, VLOAD(z + c * G), s[c]);
+        }
+        for (int half = 0; half < 8; half += 4) {
+            const V t = VSET1(p->ta[i]); /* the half before may have raised it */
+            unsigned long long passed = 0;
+            for (int c = 0; c < 4; c++) {
+                const ptrdiff_t to = j + (half + c) * G;
+                VSTORE(sums + to, VSUB(VZERO, VLOAD(p->hb + to)));
+                s[half + c] = VSUB(s[half + c], h);
+                passed |= (unsigned long long)VMASK(VGE(s[half + c], VMIN(t, VLOAD(p->tb + to)))) << (c * G);
+            }
+            if (!passed) continue;
+            NM_ALIGNED T score[4 * G];
+            for (int c = 0; c < 4; c++) VSTORE(score + c * G, s[half + c]);
+            NM_PUSH(p, i, j + half * G, passed, score);
+        }
     }
 }

@@ -67,6 +67,50 @@ def test_around_block_boundaries(name, n, d, k, narrow, queries, windows, level,
     assert_same(found, scan(X, k, Q))
 
 
+def uneven(values, n, seed):
+    """Sparse rows (n, 29) with features that 90 % down to 1 % of the rows hold; the first and the last row are empty."""
+    rng = np.random.default_rng(seed)
+    stored = rng.random((n, 29)) < 0.9 * 0.85 ** np.arange(29)[rng.permutation(29)]
+    stored[[0, -1]] = False
+    return sparse.csr_array(np.where(stored, make(values, (n, 29), seed), 0.0))
+
+
+@pytest.mark.parametrize("values", ["all equal", "integers", "large integers", "gauss", "offset", "rows of all scales"])
+def test_columns_and_postings_find_the_same_bits(values):
+    """Frequent features are summed by columns, rare ones by postings; without room for columns all by postings."""
+    X = uneven(values, 1100, 1)
+    X.data[::50] = 0.0  # a stored zero is a zero
+    Q = uneven(values, 300, 2)
+    expected, answers = scan(X, 7), scan(X, 7, Q)
+    for level in LEVELS:
+        for options in ({}, {"wide": True}, {"window_bytes": 1.0}, {"n_threads": 3, "budget": 1.0}, {"n_threads": 1}):
+            found = search(X, 7, postings=1, level=level, **options)
+            assert found[2]["sparse"]
+            assert (0 < found[2]["columns"] < 29) == ("window_bytes" not in options)
+            assert_same(found, expected)
+            assert_same(search(X, 7, queries=Q, postings=1, level=level, **options), answers)
+    assert_same(search(X, 40, postings=1), scan(X, 40))
+    wide_index = sparse.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
+    assert_same(search(wide_index, 7, postings=1), expected)
+    if np.abs(X.data).max() < 1e38:
+        assert_same(search(X.astype(np.float32), 7, postings=1), scan(X.astype(np.float32), 7))
+
+
+def test_short_rows_of_counts_are_exact_products(rng):
+    """What bounds the sums of integers is how many entries a row holds, not the number of features."""
+    X = sparse.csr_array(np.where(rng.random((300, 5000)) < 0.001, rng.integers(1, 31, (300, 5000)), 0.0))
+    for postings in (0, 1):
+        found = search(X, 6, postings=postings)
+        assert found[2]["integral"]
+        assert_same(found, scan(X, 6))
+
+
+@pytest.mark.parametrize(("density", "sparse_wins"), [(0.02, True), (0.2, True), (0.8, False)])
+def test_storage_of_sparse_rows_is_chosen_by_cost(density, sparse_wins, rng):
+    X = sparse.csr_array((rng.random((900, 200)) < density).astype(float))
+    assert search(X, 5)[2]["sparse"] == sparse_wins
+
+
 @settings(max_examples=15, deadline=None)
 @given(name=st.sampled_from(sorted(MAKERS)), n=st.integers(2, 40), d=st.integers(1, 20), k=st.integers(1, 12))
 def test_small_searches_equal_the_twin(name, n, d, k):

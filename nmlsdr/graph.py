@@ -15,6 +15,7 @@ from scipy import sparse
 
 from . import _graph, _weights
 from ._errors import InputError
+from ._far_groups import search_groups
 from ._leading import leading_coordinates
 from ._threads import SIMD_LEVELS, check_n_jobs, simd_level
 from ._validation import check_count, check_graph, check_row_pair, check_rows
@@ -96,12 +97,18 @@ def squared_neighbors(
     return squared, indices
 
 
-def _search(rows: Any, asked: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
-    """Every row by the kernels; between their steps Ctrl-C is served."""
+def _search(
+    rows: Any, asked: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int, grouped: bool = False
+) -> None:
+    """Every row by the kernels, ``grouped`` in one search; between their steps Ctrl-C is served."""
     given, queries = _described(rows), None if asked is None else _described(asked)
     search: _graph.Search | _graph.Tree
     if _graph.prefers_tree(given):
         search = _graph.Tree(given, queries, squared, indices, _simd(), n_threads)
+    elif not grouped and search_groups(
+        rows, asked, squared, indices, lambda rows, asked, d, i, grouped: _search(rows, asked, d, i, n_threads, grouped)
+    ):
+        return
     else:
         leads = leading_coordinates(rows, asked, _described, n_threads)
         search = _graph.Search(given, queries, squared, indices, False, -1, _simd(), 256e6, n_threads, leads)

@@ -68,7 +68,7 @@ def test_around_block_boundaries(name, n, d, k, narrow, queries, windows, level,
 
 
 def uneven(values, n, seed):
-    """Sparse rows (n, 29) with features that 90 % down to 1 % of the rows hold; the first and the last row are empty."""
+    """Sparse rows (n, 29) with features held by 90 % down to 1 % of the rows; the first and last row are empty."""
     rng = np.random.default_rng(seed)
     stored = rng.random((n, 29)) < 0.9 * 0.85 ** np.arange(29)[rng.permutation(29)]
     stored[[0, -1]] = False

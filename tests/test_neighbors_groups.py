@@ -1,0 +1,128 @@
+"""Far tight clusters: the groups that are searched alone give what the search of all rows gives."""
+
+import numpy as np
+import pytest
+from neighbor_cases import MAKERS, assert_same, make, scan
+
+from nmlsdr import _far_groups, _reference, graph
+
+
+@pytest.fixture
+def taken(monkeypatch):
+    """What search_groups answered, call by call, with groups from 200 rows on."""
+    answers = []
+
+    def spy(*given):
+        answers.append(_far_groups.search_groups(*given))
+        return answers[-1]
+
+    monkeypatch.setattr(_far_groups, "_ROWS", 200)
+    monkeypatch.setattr(graph, "search_groups", spy)
+    return answers
+
+
+def clusters(rng, sizes, *, gap=1e4, width=1e-3, d=12):
+    """Gaussian clusters of the given sizes around far centres, their rows mixed."""
+    centres = gap * rng.standard_normal((len(sizes), d))
+    of = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    return centres[of] + width * rng.standard_normal((len(of), d))
+
+
+def nested(rng):
+    """Clusters of clusters: the second gap shows only within a group of the first."""
+    inner = clusters(rng, [330, 330], gap=1e-2, width=1e-8)
+    return np.concatenate([inner, 1e6 + inner])[rng.permutation(2 * len(inner))]
+
+
+CASES = {
+    "two": lambda g: clusters(g, [200, 200]),
+    "width 1e-3 of the gap": lambda g: clusters(g, [200, 200], width=10.0),
+    "three": lambda g: clusters(g, [150, 180, 90]),
+    "twenty": lambda g: clusters(g, [25] * 20),
+    "nested": nested,
+    "fewer rows than neighbours": lambda g: clusters(g, [250, 200, 6]),
+    "as many rows as neighbours": lambda g: clusters(g, [250, 200, 7]),
+    "one more row than neighbours": lambda g: clusters(g, [250, 200, 8]),
+    "one row alone": lambda g: clusters(g, [250, 200, 1]),
+    "outliers": lambda g: clusters(g, [250, 200] + [1] * 9),
+    "one cluster and an outlier": lambda g: clusters(g, [400, 1]),
+    "offset": lambda g: 1e8 + clusters(g, [200, 200]),
+    "tiny": lambda g: 1e-30 * clusters(g, [200, 200]),
+    "squares underflow": lambda g: 1e-160 * clusters(g, [200, 200]),
+    "largest": lambda g: 1e140 * clusters(g, [200, 200]),
+    "copies within": lambda g: np.repeat(clusters(g, [40, 40, 40]), 4, axis=0),
+    "three rows": lambda g: clusters(g, [150, 150, 150], width=0.0),
+    "ties within": lambda g: np.round(clusters(g, [200, 200], d=9)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_groups_equal_the_twin(name, dtype, taken, rng):
+    with np.errstate(over="ignore", under="ignore"):
+        X = CASES[name](rng)
+        X = X if np.abs(X).max() > 1e30 else X.astype(dtype)
+    expected = _reference.kneighbors(X, 7)
+    for n_jobs in (1, 2, 3):
+        assert_same(graph.squared_neighbors(X, 7, n_jobs=n_jobs), expected)
+    if dtype is np.float64 and name not in ("squares underflow", "one cluster and an outlier"):
+        assert any(taken)
+    Q = np.concatenate([X[::9], X[:5] * 1.5, X[:3] + X[-1], X[:1] * 0])
+    assert_same(graph.squared_neighbors(X, 7, queries=Q), _reference.kneighbors(X, 7, queries=Q))
+    assert_same(graph.squared_neighbors(X, len(X) - 1), _reference.kneighbors(X, len(X) - 1))
+
+
+def test_a_group_that_the_sample_missed_is_asked_of_all_rows(taken, rng):
+    X = clusters(rng, [300, 300])
+    sampled = np.union1d(np.arange(128) * 600 // 128, np.arange(256) * 600 // 256)
+    missed = np.setdiff1d(np.arange(600), sampled)[::12]
+    X[missed] = 1e4 * rng.standard_normal(12) + 1e-3 * rng.standard_normal((len(missed), 12))
+    assert_same(graph.squared_neighbors(X, 7), _reference.kneighbors(X, 7))
+    assert any(taken)
+    X[missed] = X[0] + 1.0  # near a group, far for the width of it
+    assert_same(graph.squared_neighbors(X, 7), _reference.kneighbors(X, 7))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_wrong_groups_never_change_an_answer(name, taken, monkeypatch):
+    """Whatever centres and reach are proposed, a row that is not certified is asked of all rows."""
+    X = make(name, (320, 12), 3)
+    rng = np.random.default_rng(4)
+    expected, Q = scan(X, 5), X[::3] * 1.5
+    answers = scan(X, 5, Q)
+    monkeypatch.setattr(_far_groups, "_looks_grouped", lambda rows: True)
+    monkeypatch.setattr(_far_groups, "_FAILED", 1.0)
+    between = np.sqrt(np.median(scan(X, 319)[0]))
+    for reach in (0.5 * between, 0.9 * between, between, 1.5 * between, np.inf):
+        centres = X[rng.choice(320, 6, replace=False)].astype(float)
+        proposed = {320: (centres, reach)}  # the groups are not grouped again
+        monkeypatch.setattr(_far_groups, "_groups", lambda rows, proposed=proposed: proposed.get(len(rows)))
+        assert_same(graph.squared_neighbors(X, 5), expected)
+        assert_same(graph.squared_neighbors(X, 5, queries=Q), answers)
+    assert any(taken)
+
+
+@pytest.mark.parametrize("reach", [1.2, 5.0])
+def test_a_row_at_the_rim_is_not_certified(reach, taken, monkeypatch, rng):
+    """Row 0 is nearer to the other group (to strays, if the reach is small) than to its own, all of which it faces."""
+    X = 1e-3 * rng.standard_normal((320, 9))
+    X[:200, 0] += -1.0
+    X[0, 0] = 1.0
+    X[200:300, 0] += 20.0
+    X[300:, 0] += 2.5
+    centres = np.zeros((2 if reach < 2 else 3, 9))
+    centres[:, 0] = [0.0, 20.0, 2.5][: len(centres)]
+    monkeypatch.setattr(_far_groups, "_looks_grouped", lambda rows: True)
+    monkeypatch.setattr(_far_groups, "_groups", lambda rows: (centres, reach) if len(rows) == 320 else None)
+    monkeypatch.setattr(_far_groups, "_FAILED", 1.0)
+    expected = scan(X, 5)
+    assert expected[1][0].min() >= 300
+    assert_same(graph.squared_neighbors(X, 5), expected)
+    assert any(taken)
+
+
+def test_ordinary_rows_are_not_grouped(taken, rng):
+    X = rng.standard_normal((600, 12))
+    for rows in (X, X + 1e3, X + 5 * rng.integers(0, 2, (600, 1)), np.abs(X[:, :1]) * np.linspace(1, 2, 12)):
+        assert_same(graph.squared_neighbors(rows, 5), scan(rows, 5))
+    assert not any(taken)

@@ -16,6 +16,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from ._threads import single_threaded_blas
+
 __all__ = ["search_groups"]
 
 _ROWS = 4000  # fewer rows, or a quarter of it of queries, are decided before groups repay
@@ -40,7 +42,7 @@ def search_groups(
     if sparse.issparse(rows) or isinstance(rows, np.memmap) or min(len(rows), 4 * len(squared)) < _ROWS:
         return False
     k = squared.shape[1]
-    with np.errstate(all="ignore"):  # squares may overflow: then there are no groups
+    with single_threaded_blas(), np.errstate(all="ignore"):  # squares may overflow: then there are no groups
         found = _groups(rows) if _looks_grouped(rows) else None
         if found is None:
             return False

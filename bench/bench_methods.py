@@ -1,6 +1,6 @@
 """Fit of every projection against its textbook dense form: D x D matrices and scipy.linalg.eigh.
 
-    python bench/bench_methods.py            # all tables; about fifteen minutes
+    python bench/bench_methods.py            # all tables; about twenty minutes
     python bench/bench_methods.py --quick    # fewer rounds, nothing stored
 
 Both sides get the same labels, the same label weights where the textbook has no form of its own, the same graph

@@ -136,14 +136,17 @@ def _left_singular_vectors(M: np.ndarray, wanted: int, solver: str) -> tuple[np.
 def _eigsh_is_faster(shape: tuple[int, int], wanted: int) -> bool:
     """Whether Lanczos iterations beat the thin SVD.
 
-    Time of "svd" over time of "eigsh" for random M of D x C, one thread (bench/bench_methods.py --part solver):
+    Time of "svd" over time of "eigsh" for random M of D x C, one thread (bench/bench_methods.py --part solver; all
+    of it in docs/methods.md).  A tall M is read twice for every vector, while the SVD reduces it to C x C first:
 
-        500 x 153    d = 2: 1.2    d = 10: 1.0    d = 50: .5
-        1000 x 500   d = 2: 4.5    d = 10: 4.0    d = 50: 1.7    d = 150: .5
-        1000 x 1000  d = 2: 8.4    d = 10: 5.7
-        5000 x 50    d = 2: .5     d = 10: .5
+        1000 x 500   d = 2: 6.3    d = 10: 3.5    d = 50: 1.8    d = 150: .6
+        1000 x 1000  d = 2: 12     d = 10: 6.1    d = 50: 3.8    d = 150: 1.2
+        1000 x 3000  d = 2: 1.7    d = 10: 1.4    d = 50: .8     d = 150: .4
+        5000 x 500   d = 2: 1.2    d = 10: .9     d = 50: .4
+        5000 x 50    d = 2: .4     d = 10: .4
     """
-    return min(shape) > 200 and wanted * 8 < min(shape)
+    small, large = sorted(shape)
+    return small > 200 and wanted * max(5.0, 2.4 * (large / small) ** 2) < small
 
 
 # ---------------------------------------------------------------- shared by all projections

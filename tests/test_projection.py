@@ -158,6 +158,14 @@ def test_bad_input_is_named(rng):
         hsic_projection(X, F)
 
 
+def test_the_faster_solver_is_taken():
+    """On the cells of docs/methods.md that differ by half or more."""
+    lanczos = [((1000, 500), 2), ((1000, 500), 50), ((1000, 1000), 50), ((1000, 3000), 2)]
+    svd = [((500, 50), 2), ((1000, 500), 150), ((5000, 500), 50), ((20_000, 1000), 50), ((1000, 3000), 150)]
+    assert all(projection._eigsh_is_faster(*cell) for cell in lanczos)
+    assert not any(projection._eigsh_is_faster(*cell) for cell in svd)
+
+
 def test_lanczos_that_fails_falls_back(rng, monkeypatch):
     X, F = draw(rng, 30, 8, 6)
     expected = hsic_projection(X, F, 2)

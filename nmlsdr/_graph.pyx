@@ -44,7 +44,7 @@ cdef extern from "_schedule.h" nogil:
     ctypedef struct nmlsdr_search:
         int n_threads, wide, integral, sparse
         Py_ssize_t lead_d
-        Py_ssize_t frequent
+        Py_ssize_t frequent, span
         double total
         nmlsdr_scratch *scratch
     int best_level "nmlsdr_best_level"()
@@ -232,7 +232,7 @@ cdef class Search:
             alive += self.search.scratch[t].alive
         return {"pairs": pairs, "decided": decided, "wide": bool(self.search.wide),
                 "integral": bool(self.search.integral), "sparse": bool(self.search.sparse),
-                "columns": self.search.frequent, "total": self.search.total,
+                "columns": self.search.frequent, "span": self.search.span, "total": self.search.total,
                 "leads": self.search.lead_d, "tiles": tiles, "alive": alive}
 
 

@@ -1,9 +1,11 @@
-/* The order of work of an exact search (_search.h): windows, rounds of disjoint block pairs, decision.
+/* The order of work of an exact search (_search.h): windows, rounds of disjoint pairs of spans, decision.
  *
- * Blocks in one window: round m pairs block I with I ^ m, for every m below a power of two.  The pairs of a
- * round are disjoint by construction, round 0 is the diagonal, and low rounds join blocks that are near each
- * other in the order of the rows, which tightens thresholds early.
- * Two windows: round r pairs block I of the one with block (I + r) mod the larger count of the other.
+ * A span is a few blocks (q->span): a block of the one stays in the second-level cache while it is paired with
+ * each block of the other, and the next block is on its way meanwhile.
+ * Spans in one window: round m pairs span I with I ^ m, for every m below a power of two.  The pairs of a
+ * round are disjoint by construction, round 0 is the diagonal, and low rounds join rows that are near each
+ * other in their order, which tightens thresholds early.
+ * Two windows: round r pairs span I of the one with span (I + r) mod the larger count of the other.
  */
 #ifndef NMLSDR_SCHEDULE_H
 #define NMLSDR_SCHEDULE_H
@@ -37,7 +39,7 @@ static void nmlsdr_fill_window(nmlsdr_search *q, int w, ptrdiff_t chunk)
     }
 }
 
-/* Pair number p of round r: 1 and its blocks relative to their windows, or 0 if there is none. */
+/* Pair number p of round r: 1 and its spans, or 0 if there is none. */
 static int nmlsdr_pair_at(ptrdiff_t r, ptrdiff_t p, int one_window, ptrdiff_t count_a, ptrdiff_t count_b,
                           ptrdiff_t *I, ptrdiff_t *J)
 {
@@ -58,6 +60,31 @@ static int nmlsdr_pair_at(ptrdiff_t r, ptrdiff_t p, int one_window, ptrdiff_t co
     return *J < count_a && *I < count_a;
 }
 
+/* All pairs of blocks of span I of the first window with span J of the second; within a span each pair once.
+ * Back and forth, so that one block changes from pair to pair; it is announced one pair before. */
+static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, int one_window, nmlsdr_scratch *w)
+{
+    void (*run)(nmlsdr_search *, ptrdiff_t, ptrdiff_t, nmlsdr_scratch *) =
+        q->sparse ? (q->wide ? nmlsdr_run_sparse_d : nmlsdr_run_sparse_f)
+                  : (q->wide ? nmlsdr_run_dense_d : nmlsdr_run_dense_f);
+    const ptrdiff_t first_a = q->window[0].first, first_b = q->window[q->beside].first;
+    const ptrdiff_t count_a = q->window[0].count, count_b = q->window[q->beside].count;
+    const ptrdiff_t end_a = (I + 1) * q->span < count_a ? (I + 1) * q->span : count_a;
+    const ptrdiff_t end_b = (J + 1) * q->span < count_b ? (J + 1) * q->span : count_b;
+    const ptrdiff_t bytes = q->block * q->d * (q->wide ? 8 : 4);
+    int back = 0;
+    for (ptrdiff_t a = I * q->span; a < end_a; a++, back = !back) {
+        const ptrdiff_t low = one_window && I == J ? a : J * q->span;
+        for (ptrdiff_t step = 0; step < end_b - low; step++) {
+            const ptrdiff_t b = back ? end_b - 1 - step : low + step;
+            w->ahead = NULL;
+            if (step + 1 < end_b - low) w->ahead = (const char *)q->window[q->beside].z + (back ? b - 1 : b + 1) * bytes;
+            else if (a + 1 < end_a) w->ahead = (const char *)q->window[0].z + (a + 1) * bytes;
+            run(q, first_a + a, first_b + b, w);
+        }
+    }
+}
+
 /* Rounds of one pair of windows, about `budget` block pairs of them.  1: this pair of windows is done. */
 static int nmlsdr_run_rounds(nmlsdr_search *q, double budget)
 {
@@ -65,22 +92,20 @@ static int nmlsdr_run_rounds(nmlsdr_search *q, double budget)
     q->beside = !one_window;
     nmlsdr_fill_window(q, 0, q->at_a);
     if (!one_window) nmlsdr_fill_window(q, 1, q->at_b);
-    const ptrdiff_t count_a = q->window[0].count, count_b = q->window[q->beside].count;
-    const ptrdiff_t first_a = q->window[0].first, first_b = q->window[q->beside].first;
-    void (*run)(nmlsdr_search *, ptrdiff_t, ptrdiff_t, nmlsdr_scratch *) =
-        q->sparse ? (q->wide ? nmlsdr_run_sparse_d : nmlsdr_run_sparse_f)
-                  : (q->wide ? nmlsdr_run_dense_d : nmlsdr_run_dense_f);
+    const ptrdiff_t count_a = (q->window[0].count + q->span - 1) / q->span;
+    const ptrdiff_t count_b = (q->window[q->beside].count + q->span - 1) / q->span;
+    const double size = (double)(q->span * q->span);
     ptrdiff_t rounds = count_a > count_b ? count_a : count_b;
     if (one_window)
         for (rounds = 1; rounds < count_a;) rounds *= 2;
     while (budget > 0 && q->round < rounds) {
         const ptrdiff_t pairs = !one_window || q->round == 0 ? count_a : rounds / 2;
-        const ptrdiff_t from = q->pair, left = pairs - from, few = (ptrdiff_t)budget + 1;
+        const ptrdiff_t from = q->pair, left = pairs - from, few = (ptrdiff_t)(budget / size) + 1;
         const ptrdiff_t to = left <= few ? pairs : from + few;
         /* several whole rounds share one team */
         ptrdiff_t last = q->round;
         if (from == 0 && to == pairs && q->round > 0) {
-            last += (ptrdiff_t)(budget / (double)pairs);
+            last += (ptrdiff_t)(budget / (size * (double)pairs));
             if (last >= rounds) last = rounds - 1;
         }
         const ptrdiff_t first_round = q->round;
@@ -95,11 +120,12 @@ static int nmlsdr_run_rounds(nmlsdr_search *q, double budget)
 #endif
                 for (ptrdiff_t p = from; p < to; p++) {
                     ptrdiff_t I, J;
-                    if (nmlsdr_pair_at(r, p, one_window, count_a, count_b, &I, &J)) run(q, first_a + I, first_b + J, w);
+                    if (nmlsdr_pair_at(r, p, one_window, count_a, count_b, &I, &J))
+                        nmlsdr_run_spans(q, I, J, one_window, w);
                 }
             }
         }
-        budget -= (double)(to - from) * (double)(last - first_round + 1);
+        budget -= size * (double)(to - from) * (double)(last - first_round + 1);
         q->pair = to == pairs ? 0 : to;
         q->round = to == pairs ? last + 1 : q->round;
     }
@@ -158,7 +184,7 @@ static void nmlsdr_review_leads(nmlsdr_search *q)
         tiles += (double)q->scratch[t].tiles;
         alive += (double)q->scratch[t].alive;
     }
-    if (q->round < 8 || tiles < 10000) return; /* the first rounds set the thresholds */
+    if (q->round * q->span < 8 || tiles < 10000) return; /* the first rounds set the thresholds */
     if (alive / tiles + (double)(q->lead_d + 4) / (double)q->d > 1) q->lead_d = 0;
     for (int t = 0; t < q->n_threads; t++) q->scratch[t].tiles = q->scratch[t].alive = 0;
 }

@@ -33,6 +33,7 @@
 #ifndef NMLSDR_RANKED
 #define NMLSDR_RANKED 32 /* up to this k each row ranks its k best bounds at every push */
 #endif
+#define NMLSDR_SPAN 8 /* blocks that stay near while they are paired with as many others, if threads have enough to do */
 #define NMLSDR_LOWEST (-0x1p126f) /* below every score */
 
 /* How the caller holds rows. */
@@ -68,6 +69,7 @@ typedef struct {
     int64_t pairs;
     int64_t tiles, alive; /* tested by their leading coordinates, and not ruled out */
     unsigned char *tile;  /* one block pair's */
+    const char *ahead;    /* the packed block that comes next, or NULL */
     char pad[64];
 } nmlsdr_scratch;
 
@@ -80,6 +82,7 @@ typedef struct {
     struct { ptrdiff_t first, count; void *z; } window[2];
     int beside;                       /* which window holds the second block of a pair */
     ptrdiff_t chunk;                  /* blocks in a window */
+    ptrdiff_t span;                   /* blocks that are visited together */
     ptrdiff_t at_a, at_b, round, pair, finish; /* where the search stands */
     double total;                     /* block pairs in all */
     double pair_ns, decision_ns;      /* a product of two rows, a canonical distance: roughly, one thread */
@@ -141,6 +144,12 @@ static inline void nmlsdr_prefetch_row(const nmlsdr_rows *x, ptrdiff_t row)
     (void)row;
 #endif
 }
+
+#ifdef __GNUC__
+#define NMLSDR_PREFETCH(from) __builtin_prefetch(from, 0, 2)
+#else
+#define NMLSDR_PREFETCH(from) ((void)(from))
+#endif
 
 static inline int nmlsdr_lowest_bit(unsigned long long bits)
 {
@@ -476,6 +485,8 @@ static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_ro
     if (!q->scratch || nmlsdr_choose_centre(q)) goto fail;
     nmlsdr_choose_scale(q);
     if (nmlsdr_new_products(q, window_bytes)) goto fail;
+    q->span = q->sparse ? 1 : q->asked->blocks / ((q->symmetric ? 8 : 4) * n_threads);
+    q->span = q->span > NMLSDR_SPAN ? NMLSDR_SPAN : q->span < 1 ? 1 : q->span;
     q->total = (double)q->asked->blocks * (double)q->rows->blocks;
     if (q->symmetric) q->total = (q->total + (double)q->rows->blocks) / 2;
     return q;

@@ -218,6 +218,8 @@ typedef struct {
     T *partial;
     unsigned char *tiles; /* one for each tile: 0 is left out */
     int marks;            /* only mark the tiles that hold a pair of interest */
+    const char *ahead;    /* the block that comes next: each tile brings so many lines of it near */
+    ptrdiff_t lines;
     ptrdiff_t na, nb, d, pass;
     const nmlsdr_search *search;
     nmlsdr_side *a, *b;
@@ -275,6 +277,8 @@ static void NM(describe_pair)(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr
     p->partial = (T *)w->partial;
     p->tiles = w->tile;
     p->marks = 0;
+    p->ahead = NULL;
+    p->lines = 0;
     p->na = a->rows.n - p->first_a < q->block ? a->rows.n - p->first_a : q->block;
     p->nb = b->rows.n - p->first_b < q->block ? b->rows.n - p->first_b : q->block;
     p->d = q->d;
@@ -316,6 +320,9 @@ static void NM(run_dense)(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scr
     if (!NM(mark)(q, &p, w)) return;
     p.za = (const T *)q->window[0].z + (I - q->window[0].first) * size;
     p.zb = (const T *)q->window[q->beside].z + (J - q->window[q->beside].first) * size;
+    const ptrdiff_t tiles = (q->d + q->pass - 1) / q->pass * (q->block / 4) * (q->block / (3 * q->lanes));
+    p.ahead = w->ahead;
+    p.lines = p.ahead ? size * (ptrdiff_t)sizeof(T) / 64 / tiles : 0;
     NM(kernel)(q->level).pair(&p);
 }
 

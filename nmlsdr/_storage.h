@@ -16,12 +16,12 @@
 #ifndef NMLSDR_FREQUENT
 #define NMLSDR_FREQUENT 0.0625 /* from this share of the rows on a column costs less (measured, flat from .03 to .1) */
 #endif
-/* Nanoseconds per pair of rows on one thread, and what they are multiplied by (measured with AVX2). */
-#define NMLSDR_POSTING_NS 0.8  /* a product by postings */
-#define NMLSDR_COLUMN_NS 0.065 /* a feature of the asked row that is a column */
-#define NMLSDR_LOOKUP_NS 8.0   /* a feature of the asked row, per block */
+/* Nanoseconds per pair of rows on one thread, and what they are multiplied by (measured; by level of _simd.h). */
+#define NMLSDR_POSTING_NS 0.8 /* a product by postings */
+static const double nmlsdr_column_ns[] = {0.08, 0.05, 0.042};   /* a feature of the asked row that is a column */
+static const double nmlsdr_packed_ns[] = {0.044, 0.017, 0.009}; /* a feature in packed blocks */
+#define NMLSDR_LOOKUP_NS 10.0 /* a feature of the asked row, per block */
 #define NMLSDR_SWEEP_NS 0.25
-#define NMLSDR_PACKED_NS 0.0245 /* a feature in packed blocks */
 #define NMLSDR_TILE_NS 0.1
 
 /* The columns: features of the share NMLSDR_FREQUENT or more, fewer if their values would outgrow `bytes`. */
@@ -43,7 +43,7 @@ static int nmlsdr_choose_columns(nmlsdr_search *q, const int32_t *held, double b
 static int nmlsdr_choose_storage(nmlsdr_search *q, double window_bytes)
 {
     const nmlsdr_rows *x = &q->rows->rows, *y = &q->asked->rows;
-    const double d = (double)q->d, packed = NMLSDR_PACKED_NS * d + NMLSDR_TILE_NS;
+    const double d = (double)q->d, packed = nmlsdr_packed_ns[q->level] * d + NMLSDR_TILE_NS;
     q->block = NMLSDR_BLOCK;
     q->pass = (q->d + NMLSDR_KC - 1) / NMLSDR_KC; /* passes of equal length */
     q->pass = (q->d + q->pass - 1) / q->pass;
@@ -76,7 +76,7 @@ static int nmlsdr_choose_storage(nmlsdr_search *q, double window_bytes)
     }
     const double entries = (double)nmlsdr_row_pointer(y, y->n) / (double)y->n;
     const double by_postings = NMLSDR_POSTING_NS * products / (double)x->n / (double)y->n
-        + NMLSDR_COLUMN_NS * columns / (double)y->n + NMLSDR_LOOKUP_NS * entries / NMLSDR_SPARSE_BLOCK
+        + nmlsdr_column_ns[q->level] * columns / (double)y->n + NMLSDR_LOOKUP_NS * entries / NMLSDR_SPARSE_BLOCK
         + NMLSDR_SWEEP_NS;
     q->decision_ns = 60 + 6.5 * entries;
     q->sparse = q->force_sparse >= 0 ? q->force_sparse : by_postings < packed;

@@ -23,6 +23,7 @@ static NM_TARGET void NM_LEVEL(pair)(const NM_PAIR *p)
 {
     enum { NR = 3 * G };
     const ptrdiff_t d = p->d;
+    const char *ahead = p->ahead;
     for (ptrdiff_t k0 = 0; k0 < d; k0 += p->pass) {
         const ptrdiff_t kc = d - k0 < p->pass ? d - k0 : p->pass;
         const int first = k0 == 0, last = k0 + kc == d;
@@ -33,6 +34,7 @@ static NM_TARGET void NM_LEVEL(pair)(const NM_PAIR *p)
             for (ptrdiff_t i = 0; i < p->na; i += 4, partial += 4 * NR) {
                 if (!*++tile) continue; /* its leading coordinates are too far apart (_leading.h) */
                 const T *a0 = NM_ROW_OF(i), *a1 = NM_ROW_OF(i + 1), *a2 = NM_ROW_OF(i + 2), *a3 = NM_ROW_OF(i + 3);
+                for (ptrdiff_t line = 0; line < p->lines; line++, ahead += 64) NMLSDR_PREFETCH(ahead);
                 V c00, c01, c02, c10, c11, c12, c20, c21, c22, c30, c31, c32;
                 if (first) {
                     c00 = c10 = c20 = c30 = VSUB(VZERO, VLOAD(p->hb + j));

@@ -111,6 +111,25 @@ def test_storage_of_sparse_rows_is_chosen_by_cost(density, sparse_wins, rng):
     assert search(X, 5)[2]["sparse"] == sparse_wins
 
 
+@pytest.mark.parametrize("name", ["gauss", "integers", "two far tight clusters", "duplicates"])
+@pytest.mark.parametrize("rows_in_windows", [3000, 1000])
+def test_blocks_of_a_span_are_paired_once(name, rows_in_windows):
+    """27 blocks in spans of 3, in one window and in three; the last span and the last block are not full."""
+    X = make(name, (26 * BLOCK + 5, 9), 6)
+    expected = scan(X, 6)
+    bytes_ = 2 * rows_in_windows * 9 * 4
+    for options in ({}, {"budget": 1.0}, {"wide": True}, {"level": 0}):
+        found = search(X, 6, n_threads=1, window_bytes=bytes_, **options)
+        assert found[2]["span"] == 3
+        if rows_in_windows == 3000 and not found[2]["wide"]:
+            assert found[2]["pairs"] == 27 * 28 / 2
+        assert_same(found, expected)
+    Q = X[: 13 * BLOCK + 2] * 1.5
+    found = search(X, 6, queries=Q, n_threads=1, window_bytes=bytes_)
+    assert found[2]["span"] == 3
+    assert_same(found, scan(X, 6, Q))
+
+
 @settings(max_examples=15, deadline=None)
 @given(name=st.sampled_from(sorted(MAKERS)), n=st.integers(2, 40), d=st.integers(1, 20), k=st.integers(1, 12))
 def test_small_searches_equal_the_twin(name, n, d, k):

@@ -105,8 +105,9 @@ def test_short_rows_of_counts_are_exact_products(rng):
         assert_same(found, scan(X, 6))
 
 
-@pytest.mark.parametrize(("density", "sparse_wins"), [(0.02, True), (0.2, True), (0.8, False)])
+@pytest.mark.parametrize(("density", "sparse_wins"), [(0.02, True), (0.8, False)])
 def test_storage_of_sparse_rows_is_chosen_by_cost(density, sparse_wins, rng):
+    """Between these the choice depends on the vector width."""
     X = sparse.csr_array((rng.random((900, 200)) < density).astype(float))
     assert search(X, 5)[2]["sparse"] == sparse_wins
 

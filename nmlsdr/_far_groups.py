@@ -83,7 +83,7 @@ def _distances(sample: np.ndarray) -> np.ndarray:
 def _groups(rows: np.ndarray) -> tuple[np.ndarray, float] | None:
     """Centres (m, D) of the groups of a sample by single linkage, and how far from them their rows may be."""
     sample = _sample(rows, _SAMPLE)
-    i, j = np.triu_indices(len(sample), 1)
+    i, j = (index.astype(np.int32) for index in np.triu_indices(len(sample), 1))  # what older scipy's csgraph takes
     between = np.sqrt(_distances(sample)[i, j])
     least = between.max() * 1e-12  # the step between duplicates: a sparse graph holds no edge of length 0
     if not 0 < least < np.inf:

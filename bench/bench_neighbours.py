@@ -2,10 +2,12 @@
 
     python bench/bench_neighbours.py                 # every group, about ten quiet minutes
     python bench/bench_neighbours.py faiss low       # some groups; the others keep their stored rows
-    python bench/bench_neighbours.py low --budget 20 # no new round of a cell after 20 s (default 60), three at least
+    python bench/bench_neighbours.py low --budget 20 # at most 20 s a cell, but three rounds (default: 8)
+    OPENBLAS_CORETYPE=SkylakeX python bench/bench_neighbours.py faiss brute --result neighbours-avx512
 
 Groups: faiss (float32), brute (float64, scikit-learn), hard (integers, binary, duplicates, clusters), sparse, low,
-approximate (hnswlib, pynndescent), memory.  The result file is written after each cell.  The sparse group also takes
+approximate (hnswlib, pynndescent), memory.  The last line gives the peers the AVX-512 kernels of OpenBLAS where it
+does not take them by itself.  The result file is written after each cell.  The sparse group also takes
 tmc2007-500 from NMLSDR_SHARED (default ../shared) if it is there.
 """
 
@@ -186,7 +188,6 @@ def measure_memory():
     setup = """
         import numpy as np
         from nmlsdr import graph
-from nmlsdr.datasets import load_mulan
         X = np.random.default_rng(0).standard_normal((200_000, 128), dtype=np.float32)
         graph.kneighbors(X[:2000], 10, n_jobs=2)
     """
@@ -194,17 +195,19 @@ from nmlsdr.datasets import load_mulan
     return {"memory_200k_x_128_mb": over / 1e6}
 
 
-def main(wanted, budget):
-    path = RESULTS / "neighbours.json"
+def main(wanted, budget, result):
+    path = RESULTS / f"{result}.json"
     stored = json.loads(path.read_text()) if path.exists() else {"rows": [], "values": {}}
     rows, values = stored["rows"], stored["values"]
+    told = os.environ.get("OPENBLAS_CORETYPE")
+    command = f"OPENBLAS_CORETYPE={told} " * bool(told) + "python bench/bench_neighbours.py"
 
     def save():
         save_table(
-            "neighbours", title="Exact neighbours, k = 10, two threads", command="python bench/bench_neighbours.py",
-            columns=COLUMNS, rows=rows, values=values,
+            result, title="Exact neighbours, k = 10, two threads", command=command, columns=COLUMNS,
+            rows=rows, values=values,
             notes="Medians of the better half of alternating rounds. Share of sgemm: n^2 D flops over our time, "
-            "over the best two-thread square sgemm of the same cell.",
+            "over the best two-thread square sgemm of the same cell (of OpenBLAS's kernels the fastest here).",
         )  # fmt: skip
 
     for group, work, X, peers in groups():
@@ -247,8 +250,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Neighbour search against its peers.")
     names = ["faiss", "brute", "hard", "sparse", "low", "approximate", "memory"]
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"any of {', '.join(names)} (default: all)")
-    parser.add_argument("--budget", type=float, default=60.0, help="seconds after which a cell starts no new round")
+    parser.add_argument("--budget", type=float, help="seconds after which a cell starts no new round (default: none)")
+    parser.add_argument("--result", default="neighbours", help="name of the result file (default: neighbours)")
     arguments = parser.parse_args()
     if unknown := set(arguments.groups) - set(names):  # argparse's choices refuse an empty list
         parser.error(f"no group {', '.join(sorted(unknown))}; choose from {', '.join(names)}")
-    main(set(arguments.groups), arguments.budget)
+    main(set(arguments.groups), arguments.budget, arguments.result)

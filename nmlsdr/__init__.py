@@ -16,8 +16,10 @@ Where things live; imports point downward only.
                   mlknn.py                ML-kNN counts and posterior
                   metrics.py              the seven measures                  article eq. (15)-(21)
                   distributed.py          neighbours and predictions over Dask arrays
+                  _far_groups.py  _leading.py   what spares the search products
+                  _large_work.py          what a long search will cost, said before it starts
                   _validation.py          casts, copies and checks: the only gatekeeper
-                  _threads.py             thread settings and the BLAS limit
+                  _errors.py  _threads.py   InputError; thread settings and the BLAS limit
     0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx  _dependence.pyx   buffers in, buffers filled
     0r twin       _reference.py           the same in plain NumPy; tests and benchmarks only
 

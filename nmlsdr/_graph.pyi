@@ -2,11 +2,13 @@ from typing import Any
 
 import numpy as np
 
+_Rows = tuple[int, int, int, int, int, int]  # kind, data, indices, indptr, n, d
+
 class Search:
     def __init__(
         self,
-        rows: tuple[int, int, int, int, int, int],
-        asked: tuple[int, int, int, int, int, int] | None,
+        rows: _Rows,
+        asked: _Rows | None,
         squared: np.ndarray,
         indices: np.ndarray,
         wide: bool,
@@ -23,8 +25,8 @@ class Search:
 class Tree:
     def __init__(
         self,
-        rows: tuple[int, int, int, int, int, int],
-        asked: tuple[int, int, int, int, int, int] | None,
+        rows: _Rows,
+        asked: _Rows | None,
         squared: np.ndarray,
         indices: np.ndarray,
         level: int,
@@ -32,8 +34,8 @@ class Tree:
     ) -> None: ...
     def step(self, budget: float) -> bool: ...
 
-def leaf_order(rows: tuple[int, int, int, int, int, int], order: np.ndarray, n_threads: int) -> None: ...
-def prefers_tree(rows: tuple[int, int, int, int, int, int]) -> bool: ...
+def leaf_order(rows: _Rows, order: np.ndarray, n_threads: int) -> None: ...
+def prefers_tree(rows: _Rows) -> bool: ...
 def best_simd_level() -> int: ...
 def build_facts() -> dict[str, Any]: ...
 def neighbors_dense(

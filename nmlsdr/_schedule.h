@@ -71,7 +71,7 @@ static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, int one
     const ptrdiff_t count_a = q->window[0].count, count_b = q->window[q->beside].count;
     const ptrdiff_t end_a = (I + 1) * q->span < count_a ? (I + 1) * q->span : count_a;
     const ptrdiff_t end_b = (J + 1) * q->span < count_b ? (J + 1) * q->span : count_b;
-    const ptrdiff_t bytes = q->block * q->d * (q->wide ? 8 : 4);
+    const ptrdiff_t bytes = q->sparse ? 0 : q->block * q->d * (q->wide ? 8 : 4); /* sparse rows have no window */
     int back = 0;
     for (ptrdiff_t a = I * q->span; a < end_a; a++, back = !back) {
         const ptrdiff_t low = one_window && I == J ? a : J * q->span;

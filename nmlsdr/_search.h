@@ -445,8 +445,7 @@ typedef struct {
  * Needs 1 <= k <= rows (- 1), d >= 1, rows below 2^31.  NULL: out of memory. */
 static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_rows *asked, ptrdiff_t k,
                                         const nmlsdr_leads *leads, double *squared, ptrdiff_t *indices, int wide,
-                                        int sparse, int level,
-                                        double window_bytes, int n_threads)
+                                        int sparse, int level, double window_bytes, int n_threads)
 {
     nmlsdr_search *q = (nmlsdr_search *)calloc(1, sizeof(nmlsdr_search));
     if (!q) return NULL;

@@ -31,6 +31,29 @@ def check_count(value: Any, name: str, *, least: int = 1) -> int:
     return int(value)
 
 
+def check_n_neighbors(value: Any, n_samples: int, *, exclude_self: bool) -> int:
+    """k neighbours among n samples, of which a query that is one of them is none."""
+    k = check_count(value, "n_neighbors")
+    if k > n_samples - exclude_self:
+        raise InputError(
+            f"n_neighbors={k} needs {'more than' if exclude_self else 'at least'} {k} samples, got {n_samples}; "
+            "lower n_neighbors."
+        )
+    return k
+
+
+def asks_exact(neighbors: Any) -> bool:
+    """Whether a ``neighbors`` parameter is "exact"; otherwise it is a transformer, or refused."""
+    if isinstance(neighbors, str) and neighbors == "exact":
+        return True
+    if isinstance(neighbors, str | type) or not hasattr(neighbors, "fit_transform"):
+        raise InputError(
+            'neighbors must be "exact" or a transformer whose fit_transform gives a CSR matrix of distances, '
+            f"got {neighbors!r}."
+        )
+    return False
+
+
 def check_real(value: Any, name: str, low: float, high: float, *, low_open: bool = False) -> float:
     """A finite number in [low, high], or in (low, high] with ``low_open``; high may be infinite."""
     number = float(value) if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) else np.nan
@@ -86,17 +109,20 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
     return rows
 
 
+def refuse_unequal_features(n: int, n_asked: int, names: tuple[str, str] = ("X", "queries")) -> None:
+    if n != n_asked:
+        raise InputError(
+            f"{names[1]} has {n_asked} features, but {names[0]} has {n} features; pass the same columns."
+        )
+
+
 def check_row_pair(X: Any, queries: Any, names: tuple[str, str] = ("X", "queries")) -> tuple[Any, Any]:
     """Both sets of rows in one storage and one dtype, with the same number of features.
 
     float32 against float64 becomes float64 and dense against sparse becomes CSR: both are exact.
     """
     rows, asked = check_rows(X, names[0]), check_rows(queries, names[1])
-    if rows.shape[1] != asked.shape[1]:
-        raise InputError(
-            f"{names[1]} has {asked.shape[1]} features, but {names[0]} has {rows.shape[1]} features; "
-            "pass the same columns."
-        )
+    refuse_unequal_features(rows.shape[1], asked.shape[1], names)
     if sparse.issparse(rows) != sparse.issparse(asked):
         rows, asked = sparse.csr_array(rows), sparse.csr_array(asked)
     if rows.dtype != asked.dtype:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from ._errors import InputError
-from ._validation import check_count, check_rows
+from ._validation import check_n_neighbors, check_rows, refuse_unequal_features
 from .graph import graph_of_lists, squared_neighbors
 
 __all__ = ["by_blocks", "kneighbors", "neighbor_graph"]
@@ -167,13 +167,8 @@ def _lists(dask: Any, X: Any, n_neighbors: int, queries: Any, n_jobs: int) -> tu
     rows, sizes, n_features = _row_blocks(dask, X, "X")
     itself = queries is None
     asked, asked_sizes, width = (rows, sizes, n_features) if itself else _row_blocks(dask, queries, "queries")
-    if width != n_features:
-        raise InputError(f"queries has {width} features, but X has {n_features} features; pass the same columns.")
-    k, n = check_count(n_neighbors, "n_neighbors"), sum(sizes)
-    if k > n - itself:
-        raise InputError(
-            f"n_neighbors={k} needs {'more than' if itself else 'at least'} {k} samples, got {n}; lower n_neighbors."
-        )
+    refuse_unequal_features(n_features, width)
+    k = check_n_neighbors(n_neighbors, sum(sizes), exclude_self=itself)
     firsts = np.cumsum([0, *sizes]).tolist()
     search, merge = dask.delayed(_search), dask.delayed(_merge)
     lists = [

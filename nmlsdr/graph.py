@@ -18,7 +18,7 @@ from ._errors import InputError
 from ._far_groups import search_groups
 from ._leading import leading_coordinates
 from ._threads import SIMD_LEVELS, check_n_jobs, simd_level
-from ._validation import check_count, check_graph, check_row_pair, check_rows
+from ._validation import asks_exact, check_count, check_graph, check_n_neighbors, check_row_pair, check_rows
 
 __all__ = ["kneighbors", "neighbor_graph", "transition_matrix"]
 
@@ -80,12 +80,7 @@ def squared_neighbors(
         rows = asked = check_rows(X)
     else:
         rows, asked = check_row_pair(X, queries)
-    k = check_count(n_neighbors, "n_neighbors")
-    if k > rows.shape[0] - exclude_self:
-        raise InputError(
-            f"n_neighbors={k} needs {'more than' if exclude_self else 'at least'} {k} samples, "
-            f"got {rows.shape[0]}; lower n_neighbors."
-        )
+    k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=exclude_self)
     squared = np.empty((asked.shape[0], k))
     indices = np.empty((asked.shape[0], k), dtype=np.intp)
     if not squared.size:
@@ -256,13 +251,8 @@ def neighbor_lists(
     ValueError
         If ``neighbors`` is neither, or proposes fewer than k other rows for some row.
     """
-    if isinstance(neighbors, str) and neighbors == "exact":
+    if asks_exact(neighbors):
         return squared_neighbors(X, n_neighbors, queries=queries, n_jobs=n_jobs)
-    if isinstance(neighbors, str | type) or not hasattr(neighbors, "fit_transform"):
-        raise InputError(
-            'neighbors must be "exact" or a transformer whose fit_transform gives a CSR matrix of distances, '
-            f"got {neighbors!r}."
-        )
     plugin = copy.deepcopy(neighbors)
     given = plugin.fit_transform(X) if queries is None else plugin.fit(X).transform(queries)
     return choose_proposed(X, given, n_neighbors, queries=queries, n_jobs=n_jobs)

@@ -26,7 +26,7 @@ from scipy import sparse
 from . import _mlknn
 from ._errors import InputError
 from ._threads import check_n_jobs
-from ._validation import check_count, check_real
+from ._validation import check_count, check_n_neighbors, check_real
 
 __all__ = ["PosteriorTable", "count_neighbor_labels", "fit_posterior", "hard_labels", "posterior"]
 
@@ -140,10 +140,7 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
         raise InputError(
             f"indices has {len(indices)} rows, but Y has {n_samples}; give the neighbours of every row of Y."
         )
-    if n_samples <= n_neighbors:
-        raise InputError(
-            f"n_neighbors={n_neighbors} needs more than {n_neighbors} samples, got {n_samples}; lower n_neighbors."
-        )
+    check_n_neighbors(n_neighbors, n_samples, exclude_self=True)
     itself = (indices == np.arange(n_samples)[:, None]).any(axis=1)
     if itself.any():
         raise InputError(

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from .._errors import InputError
 from .._large_work import say_if_large
-from .._validation import Labels, check_alpha, check_count, check_graph, check_rows
+from .._validation import Labels, asks_exact, check_alpha, check_count, check_graph, check_rows
 from ..graph import choose_proposed, graph_of_lists, squared_neighbors
 from ..propagation import Propagation, propagate
 
@@ -82,14 +82,9 @@ def neighbors_of_rows(estimator: Any, rows: Any, k: int) -> tuple[np.ndarray, np
     """
     neighbors = estimator.neighbors
     vars(estimator).pop("neighbors_", None)  # an earlier fit's
-    if isinstance(neighbors, str) and neighbors == "exact":
+    if asks_exact(neighbors):
         say_if_large(rows, k, n_jobs=estimator.n_jobs)
         return squared_neighbors(rows, k, n_jobs=estimator.n_jobs)
-    if isinstance(neighbors, str) or not hasattr(neighbors, "fit_transform") or isinstance(neighbors, type):
-        raise InputError(
-            'neighbors must be "exact" or a transformer whose fit_transform gives a CSR matrix of distances, '
-            f"got {neighbors!r}."
-        )
     estimator.neighbors_ = clone(neighbors, safe=False)  # a plug-in need not be one of scikit-learn's estimators
     return choose_proposed(rows, estimator.neighbors_.fit_transform(rows), k, n_jobs=estimator.n_jobs)
 

@@ -16,9 +16,9 @@ from ._threads import single_threaded_blas
 
 __all__ = ["leading_coordinates"]
 
-# Fewer rows or features do not repay the coordinates; the shares and sizes were measured (docs/neighbours.md).
-_ROWS, _FEATURES, _SAMPLE = 4000, 32, 256
-_COORDINATES = (8, 16, 32)
+# How many coordinates, and from how many rows on they repay; sizes and shares were measured (docs/neighbours.md).
+_COORDINATES = {8: 4000, 12: 8000, 16: 14_000, 32: 20_000}
+_FEATURES, _SAMPLE, _MOST = 32, 256, 32
 _ENOUGH, _LEAST = 0.9, 0.6  # shares of the variance: take no more coordinates; do not try
 
 
@@ -32,7 +32,7 @@ def leading_coordinates(rows: Any, asked: Any, describe: Any, n_threads: int) ->
     n_threads : int
     """
     n, n_features = rows.shape
-    if sparse.issparse(rows) or isinstance(rows, np.memmap) or n < _ROWS or n_features < _FEATURES:
+    if sparse.issparse(rows) or isinstance(rows, np.memmap) or n < min(_COORDINATES.values()) or n_features < _FEATURES:
         return None
     with single_threaded_blas(), np.errstate(all="ignore"):  # squares may overflow: then there are none
         axes, centre = _axes(rows)
@@ -63,13 +63,19 @@ def _axes(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     gram = tried @ tried.T
     if not (0 < total < np.inf and np.isfinite(gram).all()):
         return None, centre
-    _, vectors = np.linalg.eigh(gram)
-    axes, _ = np.linalg.qr(tried.T @ vectors[:, ::-1][:, : _COORDINATES[-1]])
+    most = max(d for d, least in _COORDINATES.items() if len(rows) >= least)
+    # d directions that hold a share s of the trace hold s^2 / d of its square in the squares of the eigenvalues
+    if np.einsum("ij,ij->", gram, gram) < _LEAST**2 / most * np.trace(gram) ** 2:
+        return None, centre
+    basis, _ = np.linalg.qr(gram @ np.linalg.qr(gram[:, :: _SAMPLE // 48])[0])  # of the span, by subspace iteration
+    axes, _ = np.linalg.qr(tried.T @ basis)
+    _, turn = np.linalg.eigh((tried @ axes).T @ (tried @ axes))
+    axes = axes @ turn[:, ::-1][:, :_MOST]
     held = np.cumsum(np.einsum("ij,ij->j", held_out @ axes, held_out @ axes)) / total
     fitting = [d for d in _COORDINATES if 4 * d <= rows.shape[1] and held[d - 1] >= _LEAST]
-    if not fitting:
+    d = next((d for d in fitting if held[d - 1] >= _ENOUGH), fitting[-1] if fitting else _MOST + 1)
+    if d > most:
         return None, centre
-    d = next((d for d in fitting if held[d - 1] >= _ENOUGH), fitting[-1])
     axes = axes[:, :d]
     orthonormal = np.abs(axes.T @ axes - np.eye(d)).sum() < 1e-10
     return (axes * (1 - 1e-9) if orthonormal else None), centre  # no difference becomes longer

@@ -10,7 +10,7 @@ from nmlsdr import _graph, _leading, graph
 @pytest.fixture
 def always(monkeypatch):
     """Coordinates for any data, whatever share of the variance they hold."""
-    monkeypatch.setattr(_leading, "_ROWS", 2)
+    monkeypatch.setattr(_leading, "_COORDINATES", {8: 2, 12: 2, 16: 2, 32: 2})
     monkeypatch.setattr(_leading, "_FEATURES", 2)
     monkeypatch.setattr(_leading, "_LEAST", 0.0)
 
@@ -72,6 +72,16 @@ def test_integers_stay_exact():
     assert_same(found, search(X, 10, None))
 
 
+def test_loose_thresholds_of_the_first_pairs_do_not_end_the_test():
+    rng = np.random.default_rng(0)
+    X = np.tanh(rng.standard_normal((40_000, 10)) @ rng.standard_normal((10, 128)) / 3)
+    X = (X + 0.01 * rng.standard_normal(X.shape)).astype(np.float32)
+    found = search(X, 10, coordinates(X))
+    assert found[2]["leads"] == 12
+    assert 0 < found[2]["alive"] < 0.2 * found[2]["tiles"]
+    assert_same(found, search(X, 10, None))
+
+
 def test_coordinates_that_rule_nothing_out_are_given_up(always, rng):
     X = rng.standard_normal((6000, 40))
     leads = coordinates(X)
@@ -83,6 +93,7 @@ def test_coordinates_that_rule_nothing_out_are_given_up(always, rng):
 
 def test_no_coordinates_where_they_do_not_pay(rng, tmp_path):
     assert coordinates(folded(3000, 80)) is None  # few rows
+    assert coordinates(rng.standard_normal((5000, 11)) @ rng.standard_normal((11, 80))) is None  # few for 12 of them
     assert coordinates(folded(4500, 20)) is None  # few features
     assert coordinates(rng.standard_normal((4500, 80))) is None  # no leading directions
     assert coordinates(np.ones((4500, 80))) is None

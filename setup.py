@@ -20,9 +20,9 @@ EXTENSIONS = [
     (
         "nmlsdr._graph",
         ["nmlsdr/_graph.pyx"],
-        ["nmlsdr/_graph.pxd", "nmlsdr/_build.h", "nmlsdr/_distance.h", "nmlsdr/_schedule.h", "nmlsdr/_search.h",
-         "nmlsdr/_select.h", "nmlsdr/_simd.h", "nmlsdr/_simd_clear.h", "nmlsdr/_storage.h", "nmlsdr/_tile.h",
-         "nmlsdr/_tree.h", "nmlsdr/_tree_leaf.h"],
+        ["nmlsdr/_graph.pxd", "nmlsdr/_build.h", "nmlsdr/_distance.h", "nmlsdr/_few.h", "nmlsdr/_few_rows.h",
+         "nmlsdr/_schedule.h", "nmlsdr/_search.h", "nmlsdr/_select.h", "nmlsdr/_simd.h", "nmlsdr/_simd_clear.h",
+         "nmlsdr/_storage.h", "nmlsdr/_tile.h", "nmlsdr/_tree.h", "nmlsdr/_tree_leaf.h"],
     ),
     ("nmlsdr._weights", ["nmlsdr/_weights.pyx"], ["nmlsdr/_typedefs.pxd"]),
     (

@@ -1,14 +1,14 @@
 """Exact neighbours against faiss, scikit-learn and scipy: ratios within one run, two threads each.
 
-    python bench/bench_neighbours.py                 # every group, about ten quiet minutes
+    python bench/bench_neighbours.py                 # every group, about half an hour
     python bench/bench_neighbours.py faiss low       # some groups; the others keep their stored rows
     python bench/bench_neighbours.py low --budget 20 # at most 20 s a cell, but three rounds (default: 8)
     OPENBLAS_CORETYPE=SkylakeX python bench/bench_neighbours.py faiss brute --result neighbours-avx512
 
 Groups: faiss (float32), brute (float64, scikit-learn), hard (integers, binary, duplicates, clusters), sparse, low,
-approximate (hnswlib, pynndescent), memory.  The last line gives the peers the AVX-512 kernels of OpenBLAS where it
-does not take them by itself.  The result file is written after each cell.  The sparse group also takes
-tmc2007-500 from NMLSDR_SHARED (default ../shared) if it is there.
+queries (few against many rows), approximate (hnswlib, pynndescent), memory.  The last line gives the peers the AVX-512
+kernels of OpenBLAS where it does not take them by itself.  The result file is written after each cell.  The sparse
+group also takes tmc2007-500 from NMLSDR_SHARED (default ../shared) if it is there.
 """
 
 from __future__ import annotations
@@ -64,6 +64,20 @@ def flat(X):
     return run
 
 
+def built_brute(X, queries):
+    index = NearestNeighbors(n_neighbors=K, algorithm="brute", n_jobs=N_THREADS).fit(X)
+    return lambda: index.kneighbors(queries)
+
+
+def built_flat(X, queries):
+    import faiss
+
+    faiss.omp_set_num_threads(N_THREADS)
+    index = faiss.IndexFlatL2(X.shape[1])
+    index.add(X)
+    return lambda: index.search(queries, K)
+
+
 def tree(X):
     return lambda: cKDTree(X).query(X, K + 1, workers=N_THREADS)
 
@@ -108,6 +122,26 @@ def groups():
         yield "low", f"gaussian float64 100 000 x {d}", gauss(100_000, d, np.float64), {"scipy cKDTree": tree}
 
 
+def measure_queries(save, sizes=(1, 16, 100, 1000), n=100_000, n_features=100):
+    """Queries against rows: the peers have built their index before, this package looks at the rows at every call."""
+    rows, X = [], gauss(n, n_features)
+    for q in sizes:
+        queries = gauss(n + q, n_features)[n:]
+        with threads(N_THREADS):
+            contestants = {"nmlsdr": lambda queries=queries: graph.kneighbors(X, K, queries=queries, n_jobs=N_THREADS),
+                           "scikit-learn brute": built_brute(X, queries), "faiss IndexFlatL2": built_flat(X, queries)}
+            times = alternate(contestants, rounds=20)
+        base = better_half(times["nmlsdr"])
+        for name in list(contestants)[1:]:
+            theirs = better_half(times[name])
+            rows.append(
+                {"group": "queries", "work": f"{q} of {n} x {n_features} float32", "peer": name, "ours": base,
+                 "theirs": theirs, "ratio": theirs / base, "share": None, "rounds": len(times[name])}
+            )  # fmt: skip
+            print(rows[-1], flush=True)
+        save(rows)
+
+
 def folded(n, d, dtype=np.float32):
     """Rows near a curved surface of 10 dimensions, as real features are: what indexes are made for."""
     rng = np.random.default_rng(0)
@@ -147,13 +181,14 @@ def found_share(exact, found):
     return float(np.mean([len(set(a) & set(b)) / K for a, b in zip(exact, found, strict=False)]))
 
 
-def measure_approximate(save, sizes=(20_000, 50_000, 100_000), n_features=128):
+def measure_approximate(save, sizes=(20_000, 50_000, 100_000, 200_000), n_features=128):
     """Exact search against building an index and asking it for all rows, at the least effort with a recall of .95.
 
     One run a size.  The effort is chosen by the recall of the first 2000 rows and only the accepted question is timed,
-    which flatters the peers.  Compilation is not timed: a small set goes first.
+    which flatters the peers.  Compilation is not timed: a small set goes first.  A peer that took twenty times as long
+    is not asked for more rows of that kind.
     """
-    rows = []
+    rows, lost = [], set()
     for kind, make in (("folded, 10 inner dimensions,", folded), ("gaussian", gauss)):
         for n in sizes:
             X = make(n, n_features)
@@ -161,6 +196,8 @@ def measure_approximate(save, sizes=(20_000, 50_000, 100_000), n_features=128):
             _, exact = graph.kneighbors(X, K, n_jobs=N_THREADS)
             base = time.perf_counter() - start
             for name, index in (("hnswlib", hnsw), ("pynndescent", descent)):
+                if (kind, name) in lost:
+                    continue
                 ask, efforts = index(X[:5000])
                 for effort in efforts:
                     ask(effort, X[:5000])
@@ -181,6 +218,8 @@ def measure_approximate(save, sizes=(20_000, 50_000, 100_000), n_features=128):
                      "ratio": (build + spent) / base, "share": None, "rounds": 1}
                 )  # fmt: skip
                 print(rows[-1], flush=True)
+                if build + spent > 20 * base:
+                    lost.add((kind, name))
             save(rows)
 
 
@@ -229,14 +268,15 @@ def main(wanted, budget, result):
             )  # fmt: skip
             print(rows[-1], flush=True)
         save()
-    if not wanted or "approximate" in wanted:
-        kept = [row for row in rows if row["group"] != "approximate"]
+    for group, measure in (("queries", measure_queries), ("approximate", measure_approximate)):
+        if not wanted or group in wanted:
+            kept = [row for row in rows if row["group"] != group]
 
-        def keep(found):
-            rows[:] = kept + found
-            save()
+            def keep(found, kept=kept):
+                rows[:] = kept + found
+                save()
 
-        measure_approximate(keep)
+            measure(keep)
     if not wanted or "memory" in wanted:
         values.update(measure_memory())
     for group in ("faiss", "brute"):
@@ -248,7 +288,7 @@ def main(wanted, budget, result):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Neighbour search against its peers.")
-    names = ["faiss", "brute", "hard", "sparse", "low", "approximate", "memory"]
+    names = ["faiss", "brute", "hard", "sparse", "low", "queries", "approximate", "memory"]
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"any of {', '.join(names)} (default: all)")
     parser.add_argument("--budget", type=float, help="seconds after which a cell starts no new round (default: none)")
     parser.add_argument("--result", default="neighbours", help="name of the result file (default: neighbours)")

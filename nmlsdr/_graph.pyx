@@ -65,6 +65,16 @@ cdef extern from "_tree.h" nogil:
     int tree_order "nmlsdr_tree_order"(const nmlsdr_rows *rows, Py_ssize_t *order, int n_threads)
     void tree_free "nmlsdr_tree_free"(nmlsdr_tree *tree)
 
+cdef extern from "_few.h" nogil:
+    ctypedef struct nmlsdr_few:
+        pass
+    int few_wins "nmlsdr_few_wins"(const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, int n_threads)
+    nmlsdr_few *few_new "nmlsdr_few_new"(
+        const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, double *squared, Py_ssize_t *indices,
+        int level, int n_threads)
+    int few_step "nmlsdr_few_step"(nmlsdr_few *few, double budget)
+    void few_free "nmlsdr_few_free"(nmlsdr_few *few)
+
 from ._typedefs cimport index_t, real_t
 
 
@@ -267,6 +277,43 @@ cdef class Tree:
         return more == 1
 
 
+cdef class Few:
+    """An exact search for a few queries in progress, by the canonical distances of all pairs of dense rows; as Search."""
+    cdef nmlsdr_few *few
+    cdef object kept
+
+    def __cinit__(
+        self, rows, asked, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, int level, int n_threads,
+    ):
+        cdef nmlsdr_rows given, queries
+        self.kept = (rows, asked, squared, indices)
+        describe(rows, &given)
+        describe(asked, &queries)
+        if given.kind > 1:
+            raise ValueError("only dense rows are met one by one.")
+        self.few = few_new(&given, &queries, squared.shape[1], &squared[0, 0], &indices[0, 0], level, n_threads)
+        if self.few is NULL:
+            raise MemoryError("no memory for the queries; ask fewer at once.")
+
+    def __dealloc__(self):
+        few_free(self.few)
+
+    def step(self, double budget):
+        """Meet about `budget` thousand pairs; True if there is more to do."""
+        cdef int more
+        with nogil:
+            more = few_step(self.few, budget)
+        return more == 1
+
+
+def prefers_few(rows, asked, Py_ssize_t k, int n_threads):
+    """Whether these described queries are so few that meeting all rows is faster than preparing the rows."""
+    cdef nmlsdr_rows given, queries
+    describe(rows, &given)
+    describe(asked, &queries)
+    return few_wins(&given, &queries, k, n_threads) != 0
+
+
 def leaf_order(rows, Py_ssize_t[::1] order, int n_threads):
     """The described rows (1 to 8 features) in the order of the leaves of their tree: OUT order (n)."""
     cdef nmlsdr_rows given
@@ -323,6 +370,7 @@ cdef int nearest(
     cdef nmlsdr_rows given, asked
     cdef nmlsdr_search *search
     cdef nmlsdr_tree *tree
+    cdef nmlsdr_few *few
     cdef int more = 1, level = best_level()
     if n < 1 or n >= 2147483647 or q < 0 or q >= 2147483647 or d < 1 or k < 1 or n_threads < 1:
         return -2
@@ -337,6 +385,13 @@ cdef int nearest(
     given.data = rows
     asked.data = queries
     given.indices = given.indptr = asked.indices = asked.indptr = NULL
+    if queries is not NULL and few_wins(&given, &asked, k, n_threads):
+        few = few_new(&given, &asked, k, squared, indices, level, n_threads)
+        if few is NULL:
+            return -1
+        few_step(few, INFINITY)
+        few_free(few)
+        return 0
     if tree_wins(&given):
         tree = tree_new(&given, NULL if queries is NULL else &asked, k, squared, indices, level, n_threads)
         if tree is NULL:

@@ -32,7 +32,10 @@ def leading_coordinates(rows: Any, asked: Any, describe: Any, n_threads: int) ->
     n_threads : int
     """
     n, n_features = rows.shape
-    if sparse.issparse(rows) or isinstance(rows, np.memmap) or n < min(_COORDINATES.values()) or n_features < _FEATURES:
+    n_queries = n if asked is None else 16 * asked.shape[0]  # projecting the rows costs as much as some queries
+    if sparse.issparse(rows) or isinstance(rows, np.memmap) or n_features < _FEATURES:
+        return None
+    if min(n, n_queries) < min(_COORDINATES.values()):
         return None
     with single_threaded_blas(), np.errstate(all="ignore"):  # squares may overflow: then there are none
         axes, centre = _axes(rows)

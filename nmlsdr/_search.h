@@ -34,6 +34,7 @@
 #define NMLSDR_RANKED 32 /* up to this k each row ranks its k best bounds at every push */
 #endif
 #define NMLSDR_SPAN 8 /* blocks that stay near while they are paired with as many others, if threads have enough to do */
+#define NMLSDR_NEAR 2e6 /* bytes of packed rows that stay near from packing to product, if the queries are few */
 #define NMLSDR_LOWEST (-0x1p126f) /* below every score */
 
 /* How the caller holds rows. */
@@ -380,7 +381,11 @@ static int nmlsdr_new_windows(nmlsdr_search *q, double window_bytes)
     const double block_bytes = (double)q->block * (double)q->d * (double)size;
     const ptrdiff_t blocks = q->rows->blocks;
     const int one = q->symmetric && (q->chunk ? q->chunk >= blocks : blocks * block_bytes <= window_bytes);
-    if (!q->chunk) q->chunk = one ? blocks : (ptrdiff_t)(window_bytes / 2 / block_bytes) + 1;
+    if (!q->chunk) {
+        const ptrdiff_t fitting = (ptrdiff_t)(window_bytes / 2 / block_bytes) + 1, a = q->asked->blocks;
+        const ptrdiff_t some = (ptrdiff_t)(NMLSDR_NEAR / block_bytes) + 1, near = some < fitting ? some : fitting;
+        q->chunk = one ? blocks : q->symmetric || a > fitting ? fitting : a > near ? a : near; /* queries are packed once */
+    }
     for (int w = 0; w < (one ? 1 : 2); w++) {
         const ptrdiff_t most = w == 0 ? q->asked->blocks : blocks;
         const ptrdiff_t count = q->chunk < most ? q->chunk : most;

@@ -5,7 +5,7 @@
  *   2 avx512     AVX-512 F and DQ
  *
  * Fused products only propose candidates; the canonical distance never fuses (_distance.h).
- * Included by _select.h (_tile.h for float and double) and by _tree.h (_tree_leaf.h) with T, NM and NM_TEMPLATE
+ * Included by _select.h (_tile.h for float and double), _tree.h (_tree_leaf.h) and _few.h (_few_rows.h) with T, NM and NM_TEMPLATE
  * defined; NM_DOUBLE is 1 for double.
  */
 

@@ -121,7 +121,11 @@ def check_row_pair(X: Any, queries: Any, names: tuple[str, str] = ("X", "queries
 
     float32 against float64 becomes float64 and dense against sparse becomes CSR: both are exact.
     """
-    rows, asked = check_rows(X, names[0]), check_rows(queries, names[1])
+    return match_rows(check_rows(X, names[0]), check_rows(queries, names[1]), names)
+
+
+def match_rows(rows: Any, asked: Any, names: tuple[str, str] = ("X", "queries")) -> tuple[Any, Any]:
+    """`check_row_pair` of rows that are checked."""
     refuse_unequal_features(rows.shape[1], asked.shape[1], names)
     if sparse.issparse(rows) != sparse.issparse(asked):
         rows, asked = sparse.csr_array(rows), sparse.csr_array(asked)

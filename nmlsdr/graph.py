@@ -18,7 +18,15 @@ from ._errors import InputError
 from ._far_groups import search_groups
 from ._leading import leading_coordinates
 from ._threads import SIMD_LEVELS, check_n_jobs, simd_level
-from ._validation import asks_exact, check_count, check_graph, check_n_neighbors, check_row_pair, check_rows
+from ._validation import (
+    asks_exact,
+    check_count,
+    check_graph,
+    check_n_neighbors,
+    check_row_pair,
+    check_rows,
+    match_rows,
+)
 
 __all__ = ["kneighbors", "neighbor_graph", "transition_matrix"]
 
@@ -71,15 +79,19 @@ def kneighbors(
 
 
 def squared_neighbors(
-    X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int | None = None
+    X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int | None = None, checked: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """As `kneighbors`, with the canonical squared distances that order and merges must use."""
+    """As `kneighbors`, with the canonical squared distances that order and merges must use.
+
+    ``checked`` says that `check_rows` gave X and the queries: to look at a hundred thousand rows again would take
+    longer than to answer a query.
+    """
     n_threads = check_n_jobs(n_jobs)
     exclude_self = queries is None
     if exclude_self:
-        rows = asked = check_rows(X)
+        rows = asked = X if checked else check_rows(X)
     else:
-        rows, asked = check_row_pair(X, queries)
+        rows, asked = match_rows(X, queries) if checked else check_row_pair(X, queries)
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=exclude_self)
     squared = np.empty((asked.shape[0], k))
     indices = np.empty((asked.shape[0], k), dtype=np.intp)
@@ -97,8 +109,10 @@ def _search(
 ) -> None:
     """Every row by the kernels, ``grouped`` in one search; between their steps Ctrl-C is served."""
     given, queries = _described(rows), None if asked is None else _described(asked)
-    search: _graph.Search | _graph.Tree
-    if _graph.prefers_tree(given):
+    search: _graph.Search | _graph.Tree | _graph.Few
+    if queries is not None and _graph.prefers_few(given, queries, squared.shape[1], n_threads):
+        search = _graph.Few(given, queries, squared, indices, _simd(), n_threads)
+    elif _graph.prefers_tree(given):
         search = _graph.Tree(given, queries, squared, indices, _simd(), n_threads)
     elif not grouped and search_groups(
         rows, asked, squared, indices, lambda rows, asked, d, i, grouped: _search(rows, asked, d, i, n_threads, grouped)

@@ -30,6 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _model_table
 from ._errors import InputError
 from ._output import PathLike, replace_file, write_arrays
+from ._validation import check_rows
 from ._version import __version__
 
 __all__ = ["Model", "ModelFileError", "load_model", "open_model", "save_model"]
@@ -427,13 +428,15 @@ def _value_in(stored: Any, field: _model_table.Field, arrays: Mapping[str, np.nd
         data, indices, indptr = (arrays[name] for name in stored["parts"])
         matrix = make((data, indices, indptr), shape=tuple(stored["shape"]))
         matrix.check_format(full_check=True)
-        return matrix
+        return check_rows(matrix)  # searches take the rows of a fitted model as they are
     if field.kind in ("classes", "targets") and isinstance(stored, dict):
         return np.array(_text_list(stored["objects"]), dtype=object)
     if field.kind in _ARRAYS or (field.kind == "number" and isinstance(stored, str)):
         array = arrays[stored]
         if array.dtype.kind == "U" and field.kind not in ("classes", "targets"):
             raise TypeError(stored)
+        if field.kind == "rows":
+            return check_rows(array)
         return array[()] if array.ndim == 0 else array
     expected: Any = {"count": int, "number": int | float, "text": str}[field.kind]
     if not isinstance(stored, expected) or (field.kind == "count" and (isinstance(stored, bool) or stored < 0)):

@@ -139,3 +139,35 @@ def test_sparse_rows_with_an_index_outside_are_refused(tmp_path, samples):
     forge(tmp_path / "m.npz", change)
     with pytest.raises(ModelFileError, match="header is incomplete"):
         load_model(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_forged_training_rows_that_are_not_finite_are_refused(tmp_path, samples, sparse_rows):
+    X, Y, _ = samples
+    convert = sparse.csr_array if sparse_rows else np.asarray
+    save_model(tmp_path / "m.npz", nmlsdr.MLkNN(5).fit(convert(X), Y))
+
+    def spoil(header, arrays):
+        stored = header["model"]["fitted"]["training_rows_"]
+        name = stored["parts"][0] if sparse_rows else stored
+        arrays[name] = arrays[name].copy()
+        arrays[name].flat[3] = np.nan
+
+    forge(tmp_path / "m.npz", spoil)
+    with pytest.raises(ModelFileError, match="header is incomplete"):
+        load_model(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize("change", [np.asfortranarray, np.rint, lambda rows: np.rint(rows).astype(np.int8)])
+def test_forged_training_rows_of_another_form_are_made_right(tmp_path, samples, change):
+    X, Y, new = samples
+    fitted = nmlsdr.MLkNN(5).fit(X, Y)
+    save_model(tmp_path / "m.npz", fitted)
+
+    def turn(header, arrays):
+        name = header["model"]["fitted"]["training_rows_"]
+        arrays[name] = change(arrays[name])
+
+    forge(tmp_path / "m.npz", turn)
+    fitted.training_rows_ = np.ascontiguousarray(change(fitted.training_rows_), dtype=float)
+    assert_same_answers(fitted, load_model(tmp_path / "m.npz"), new)

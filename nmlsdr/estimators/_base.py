@@ -84,7 +84,7 @@ def neighbors_of_rows(estimator: Any, rows: Any, k: int) -> tuple[np.ndarray, np
     vars(estimator).pop("neighbors_", None)  # an earlier fit's
     if asks_exact(neighbors):
         say_if_large(rows, k, n_jobs=estimator.n_jobs)
-        return squared_neighbors(rows, k, n_jobs=estimator.n_jobs)
+        return squared_neighbors(rows, k, n_jobs=estimator.n_jobs, checked=True)
     estimator.neighbors_ = clone(neighbors, safe=False)  # a plug-in need not be one of scikit-learn's estimators
     return choose_proposed(rows, estimator.neighbors_.fit_transform(rows), k, n_jobs=estimator.n_jobs)
 
@@ -98,7 +98,7 @@ def say_if_many_queries(estimator: Any, rows: Any, n_queries: int, k: int) -> No
 def neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """As `neighbors_of_rows`, for other rows: the k nearest of ``rows`` to each query."""
     if isinstance(estimator.neighbors, str):
-        return squared_neighbors(rows, k, queries=queries, n_jobs=estimator.n_jobs)
+        return squared_neighbors(rows, k, queries=queries, n_jobs=estimator.n_jobs, checked=True)
     proposed = estimator.neighbors_.transform(queries)
     return choose_proposed(rows, proposed, k, queries=queries, n_jobs=estimator.n_jobs)
 

@@ -1,0 +1,78 @@
+"""A few queries against all rows, pair by pair: the bits of the scan and of the twin."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from neighbor_cases import LEVELS, MAKERS, assert_same, make, scan
+
+from nmlsdr import _graph, _reference, graph
+
+
+def search(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
+    squared, indices = np.empty((len(Q), k)), np.empty((len(Q), k), np.intp)
+    described = graph._described(X), graph._described(Q)
+    running = _graph.Few(*described, squared, indices, LEVELS[level], n_threads)
+    while running.step(budget):
+        pass
+    return squared, indices
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("d", [1, 7, 8, 9, 70])
+def test_a_few_queries_find_the_same_bits(name, d):
+    X = make(name, (403, d), 5)
+    Q = np.concatenate([X[::29], 0.75 * X[::57], make("gauss", (2, d), 6)])
+    expected = scan(X, 9, Q)
+    for level in LEVELS:
+        for options in ({}, {"n_threads": 1}, {"n_threads": 3, "budget": 0.1}):
+            assert_same(search(X, Q, 9, level=level, **options), expected)
+    assert_same(search(X[:7], Q, 7), scan(X[:7], 7, Q))
+    assert_same(search(X, Q[:1], 403), scan(X, 403, Q[:1]))
+
+
+@pytest.mark.parametrize("name", ["gauss", "integers", "duplicates", "all equal"])
+@pytest.mark.parametrize("d", [3, 40])
+def test_float32_rows_give_the_bits_of_the_same_values(name, d):
+    X = make(name, (300, d), 2).astype(np.float32)
+    assert_same(search(X, X[:9], 5), scan(X.astype(float), 5, X[:9].astype(float)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=st.sampled_from(sorted(MAKERS)), n=st.integers(1, 150), d=st.integers(1, 30), q=st.integers(1, 24),
+    k=st.integers(1, 70), n_threads=st.integers(1, 5), budget=st.sampled_from([0.01, 0.5, 1e9]),
+)  # fmt: skip
+def test_any_sizes_equal_the_twin(name, n, d, q, k, n_threads, budget):
+    X, k = make(name, (n, d), 1), min(k, n)
+    Q = np.concatenate([X, 0.75 * X, make("gauss", (24, d), 3)])
+    Q = np.ascontiguousarray(Q[:: max(1, n // 9)][:q])
+    assert_same(search(X, Q, k, n_threads=n_threads, budget=budget), _reference.kneighbors(X, k, queries=Q))
+
+
+def test_few_queries_take_this_way_and_many_do_not(rng, monkeypatch):
+    taken = []
+    few = _graph.Few
+    monkeypatch.setattr(_graph, "Few", lambda *given: taken.append(given) or few(*given))
+    for d in (5, 20):
+        X, Q = rng.standard_normal((300, d)), rng.standard_normal((80, d))
+        for q in (1, 24, 25, 80):
+            assert_same(graph.squared_neighbors(X, 4, queries=Q[:q]), scan(X, 4, Q[:q]))
+        graph.squared_neighbors(X, 4)
+    assert len(taken) == 4
+    assert not _graph.prefers_few(graph._described(X), graph._described(Q[:9]), 300_000, 2)  # heaps of 80 MB
+
+
+def test_a_memory_map_is_read_by_pieces(rng, tmp_path):
+    X = rng.standard_normal((500, 30)).astype(np.float32)
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    assert_same(graph.squared_neighbors(mapped, 6, queries=X[:3]), scan(X, 6, X[:3]))
+
+
+def test_it_refuses_sparse_rows(rng):
+    from scipy import sparse
+
+    X = graph._described(sparse.csr_array(rng.standard_normal((20, 9))))
+    with pytest.raises(ValueError, match="dense rows"):
+        _graph.Few(X, X, np.empty((20, 2)), np.empty((20, 2), np.intp), 0, 1)

@@ -33,6 +33,11 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("KMP_BLOCKTIME", "0")
 
+# A shell may tell OpenBLAS to take the kernels of an older processor; every contestant and every limit here shall have
+# what a user meets.  Also read when it loads: scripts import this module before NumPy.
+os.environ.pop("OPENBLAS_CORETYPE", None)
+os.environ.pop("OPENBLAS_L2_SIZE", None)
+
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -155,18 +160,13 @@ def peak_memory(setup: str, statement: str, *, env: Mapping[str, str] | None = N
     call the function once on small data where libraries load lazily.
     """
     program = CHILD.replace("{setup}", textwrap.dedent(setup)).replace("{statement}", textwrap.dedent(statement))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, sys.path)]), **(env or {})}
     child = subprocess.run(
-        [sys.executable, "-c", program], env={**_child_environment(), **(env or {})}, capture_output=True, text=True,
-        timeout=timeout, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=timeout, check=False
+    )
     if child.returncode:
         raise RuntimeError(f"the measured process failed:\n{child.stderr.strip()[-2000:]}")
     return json.loads(child.stdout.strip().splitlines()[-1])
-
-
-def _child_environment() -> dict[str, str]:
-    """This process's environment, and its import path."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, sys.path)])}
 
 
 # ---------------------------------------------------------------- the machine
@@ -181,7 +181,8 @@ def machine_facts() -> dict[str, Any]:
         "memory_gib": _memory_gib(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "blas": sorted({f"{pool['internal_api']} {pool.get('version') or ''}".strip() for pool in threadpool_info()}),
+        "blas": sorted({" ".join(str(pool[key]) for key in ("internal_api", "version", "architecture") if pool.get(key))
+                        for pool in threadpool_info()}),
         "simd": os.environ.get("NMLSDR_SIMD", "auto"),
         "versions": {name: found for name in PACKAGES if (found := _version(name))},
         "commit": commit(),
@@ -249,44 +250,14 @@ def _memory_gib() -> float | None:
 # ---------------------------------------------------------------- physical limits
 
 
-GEMM = """
-from _harness import gemm_gflops
-print(gemm_gflops({dtype!r}, n_threads={n_threads}, size={size}, rounds={rounds}, kernels=[None]))
-"""
-
-
-def gemm_gflops(
-    dtype: Any = "float32",
-    *,
-    n_threads: int = 2,
-    size: int = 2048,
-    rounds: int = 5,
-    kernels: Sequence[str | None] = (None, "SkylakeX"),
-) -> float:
-    """Best rate of a square matrix product (2 size^3 flops) in GFLOP/s.
-
-    OpenBLAS takes its AVX2 kernels on processors with AVX-512 that it does not know, at half the rate; so each of the
-    ``kernels`` (a value of OPENBLAS_CORETYPE, tried in a process of its own; None: as it is here) is measured, and the
-    best counts.  A kernel that this processor cannot run is passed over.
-    """
-    rates = []
-    for kernel in kernels:
-        if kernel is None:
-            rng = np.random.default_rng(0)
-            a, b = (rng.standard_normal((size, size)).astype(dtype) for _ in range(2))
-            out = np.empty((size, size), dtype)
-            with threads(n_threads):
-                times = alternate({"gemm": lambda a=a, b=b, out=out: np.matmul(a, b, out=out)}, rounds=rounds)
-            rates.append(2 * size**3 / min(times["gemm"]) / 1e9)
-        else:
-            program = GEMM.format(dtype=np.dtype(dtype).name, n_threads=n_threads, size=size, rounds=rounds)
-            child = subprocess.run(
-                [sys.executable, "-c", program], env={**_child_environment(), "OPENBLAS_CORETYPE": kernel},
-                capture_output=True, text=True, check=False,
-            )  # fmt: skip
-            if child.returncode == 0:
-                rates.append(float(child.stdout))
-    return max(rates)
+def gemm_gflops(dtype: Any = np.float32, *, n_threads: int = 2, size: int = 2048, rounds: int = 5) -> float:
+    """Best rate of a square matrix product (2 size^3 flops) in GFLOP/s."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((size, size)).astype(dtype) for _ in range(2))
+    out = np.empty((size, size), dtype)
+    with threads(n_threads):
+        best = min(alternate({"gemm": lambda: np.matmul(a, b, out=out)}, rounds=rounds)["gemm"])
+    return 2 * size**3 / best / 1e9
 
 
 def copy_gbytes(*, n_threads: int = 2, megabytes: int = 256, rounds: int = 5) -> float:
@@ -305,8 +276,8 @@ def limits(*, n_threads: int = 2) -> dict[str, float]:
     """The physical limits of this machine at this moment; measure them in the run whose numbers they judge."""
     return {
         "threads": n_threads,
-        "sgemm_gflops": gemm_gflops("float32", n_threads=n_threads),
-        "dgemm_gflops": gemm_gflops("float64", n_threads=n_threads),
+        "sgemm_gflops": gemm_gflops(np.float32, n_threads=n_threads),
+        "dgemm_gflops": gemm_gflops(np.float64, n_threads=n_threads),
         "copy_gbytes": copy_gbytes(n_threads=n_threads),
     }
 

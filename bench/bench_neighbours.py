@@ -3,12 +3,10 @@
     python bench/bench_neighbours.py                 # every group, about half an hour
     python bench/bench_neighbours.py faiss low       # some groups; the others keep their stored rows
     python bench/bench_neighbours.py low --budget 20 # at most 20 s a cell, but three rounds (default: 8)
-    OPENBLAS_CORETYPE=SkylakeX python bench/bench_neighbours.py faiss brute --result neighbours-avx512
 
 Groups: faiss (float32), brute (float64, scikit-learn), hard (integers, binary, duplicates, clusters), sparse, low,
-queries (few against many rows), approximate (hnswlib, pynndescent), memory.  The last line gives the peers the AVX-512
-kernels of OpenBLAS where it does not take them by itself.  The result file is written after each cell.  The sparse
-group also takes tmc2007-500 from NMLSDR_SHARED (default ../shared) if it is there.
+queries (few against many rows), approximate (hnswlib, pynndescent), memory.  The result file is written after each
+cell.  The sparse group also takes tmc2007-500 from NMLSDR_SHARED (default ../shared) if it is there.
 """
 
 from __future__ import annotations
@@ -21,6 +19,7 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 
+import _harness  # noqa: F401  (before NumPy: it clears what holds OpenBLAS back)
 import numpy as np
 from _harness import RESULTS, alternate, better_half, gemm_gflops, peak_memory, save_table, threads
 from scipy import sparse
@@ -31,6 +30,7 @@ from nmlsdr import graph
 from nmlsdr.datasets import load_mulan
 
 N_THREADS, K = 2, 10
+GROUPS = ["faiss", "brute", "hard", "sparse", "low", "queries", "approximate", "memory"]
 SIZES = [(10_000, 100), (10_000, 500), (20_000, 320), (20_000, 32), (20_000, 8), (40_000, 120)]
 COLUMNS = [
     ("group", "group", "s"), ("work", "work", "s"), ("peer", "against", "s"), ("ours", "nmlsdr", ".3f s"),
@@ -234,19 +234,18 @@ def measure_memory():
     return {"memory_200k_x_128_mb": over / 1e6}
 
 
-def main(wanted, budget, result):
-    path = RESULTS / f"{result}.json"
+def main(wanted, budget):
+    path = RESULTS / "neighbours.json"
     stored = json.loads(path.read_text()) if path.exists() else {"rows": [], "values": {}}
     rows, values = stored["rows"], stored["values"]
-    told = os.environ.get("OPENBLAS_CORETYPE")
-    command = f"OPENBLAS_CORETYPE={told} " * bool(told) + "python bench/bench_neighbours.py"
 
     def save():
         save_table(
-            result, title="Exact neighbours, k = 10, two threads", command=command, columns=COLUMNS,
-            rows=rows, values=values,
+            "neighbours", title="Exact neighbours, k = 10, two threads", command="python bench/bench_neighbours.py",
+            columns=COLUMNS,
+            rows=sorted(rows, key=lambda row: GROUPS.index(row["group"])), values=values,
             notes="Medians of the better half of alternating rounds. Share of sgemm: n^2 D flops over our time, "
-            "over the best two-thread square sgemm of the same cell (of OpenBLAS's kernels the fastest here).",
+            "over the best two-thread square sgemm of the same cell.",
         )  # fmt: skip
 
     for group, work, X, peers in groups():
@@ -288,11 +287,9 @@ def main(wanted, budget, result):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Neighbour search against its peers.")
-    names = ["faiss", "brute", "hard", "sparse", "low", "queries", "approximate", "memory"]
-    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"any of {', '.join(names)} (default: all)")
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"any of {', '.join(GROUPS)} (default: all)")
     parser.add_argument("--budget", type=float, help="seconds after which a cell starts no new round (default: none)")
-    parser.add_argument("--result", default="neighbours", help="name of the result file (default: neighbours)")
     arguments = parser.parse_args()
-    if unknown := set(arguments.groups) - set(names):  # argparse's choices refuse an empty list
-        parser.error(f"no group {', '.join(sorted(unknown))}; choose from {', '.join(names)}")
-    main(set(arguments.groups), arguments.budget, arguments.result)
+    if unknown := set(arguments.groups) - set(GROUPS):  # argparse's choices refuse an empty list
+        parser.error(f"no group {', '.join(sorted(unknown))}; choose from {', '.join(GROUPS)}")
+    main(set(arguments.groups), arguments.budget)

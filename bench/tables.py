@@ -80,9 +80,10 @@ def render(result: dict[str, Any]) -> str:
     lines.append("")
     if result["notes"]:
         lines.append(result["notes"] + "\n")
+    blas = " and ".join(machine["blas"])
     lines.append(
         f"Made by `{result['command']}` on {machine['date']} at commit {machine['commit']}: {machine['processor']}, "
-        f"{machine['cores']} cores, {machine['memory_gib']} GiB, Python {machine['python']}, {versions}."
+        f"{machine['cores']} cores, {machine['memory_gib']} GiB, Python {machine['python']}, {blas}, {versions}."
     )
     return "\n".join(lines) + "\n"
 

@@ -33,11 +33,7 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("KMP_BLOCKTIME", "0")
 
-# A shell may tell OpenBLAS to take the kernels of an older processor; every contestant and every limit here shall have
-# what a user meets.  Also read when it loads: scripts import this module before NumPy.
-os.environ.pop("OPENBLAS_CORETYPE", None)
-os.environ.pop("OPENBLAS_L2_SIZE", None)
-
+import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import _harness  # noqa: F401  (before NumPy: it clears what holds OpenBLAS back)
+import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import numpy as np
 from _harness import alternate, better_half, peak_memory, save_table, threads
 from scipy import linalg

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import warnings
 
-import _harness  # noqa: F401  (before NumPy: it clears what holds OpenBLAS back)
+import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import numpy as np
 from _harness import alternate, better_half, save_table
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 
-import _harness  # noqa: F401  (before NumPy: it clears what holds OpenBLAS back)
+import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import numpy as np
 from _harness import RESULTS, alternate, better_half, gemm_gflops, peak_memory, save_table, threads
 from scipy import sparse

@@ -23,7 +23,7 @@ import sys
 import time
 from pathlib import Path
 
-import _harness  # noqa: F401  (before NumPy: it clears what holds OpenBLAS back)
+import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import numpy as np
 from _harness import alternate, better_half, copy_gbytes, peak_memory, save_table, threads
 from scipy import sparse

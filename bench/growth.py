@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import _harness
 import _cases
+import _harness
 from compare import Side
 
 import nmlsdr

@@ -7,8 +7,8 @@ neighbour search and of the propagation are bench/bench_neighbours.py and bench/
 import importlib
 import warnings
 
-import _harness
 import _cases
+import _harness
 import numpy as np
 import pytest
 from scipy import sparse

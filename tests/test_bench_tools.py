@@ -74,6 +74,25 @@ def test_facts_name_no_host(harness):
     assert str(Path.home()) not in json.dumps(facts)
 
 
+@pytest.mark.parametrize(
+    ("flags", "kernels"),
+    [("fpu avx2 fma avx512f avx512dq avx512bw avx512vl", "SkylakeX"), ("fpu avx2 fma avx512f", "Haswell"),
+     ("fpu sse2", None)],
+)  # fmt: skip
+def test_best_kernels_of_openblas(flags, kernels):
+    assert load("_blas").best_kernels(f"model name\t: P\nflags\t\t: {flags}\n") == kernels
+
+
+def test_scripts_choose_the_kernels_before_numpy_loads():
+    scripts = [path for path in BENCH.glob("*.py") if "import numpy" in path.read_text()]
+    scripts = [path for path in scripts if path.name not in ("_cases.py", "compare.py")]  # equal sides, no peers
+    assert len(scripts) > 4
+    for path in scripts:
+        text = path.read_text()
+        first = "import _harness" if path.name == "test_peers.py" else "import _blas"
+        assert text.index(first) < text.index("import numpy")
+
+
 def test_limits_are_positive(harness):
     assert harness.gemm_gflops(size=128, n_threads=1, rounds=2) > 0
     assert harness.copy_gbytes(megabytes=4, n_threads=2, rounds=2) > 0
@@ -305,7 +324,8 @@ def tables():
 def result_file(folder, **more):
     content = {
         "name": "x", "title": "X", "command": "python x.py", "notes": "Note.", "values": {"best": 1.84, "n": 3},
-        "machine": {"processor": "P", "cores": 2, "memory_gib": 1.0, "python": "3.11", "date": "2026-01-02",
+        "machine": {"processor": "P", "cores": 2, "memory_gib": 1.0, "python": "3.11", "blas": ["openblas 1 Z"],
+                    "date": "2026-01-02",
                     "commit": "abc", "versions": {"numpy": "2"}},
         "columns": [["work", "work", "s"], ["ratio", "ratio", ".1f x"]],
         "rows": [{"work": "a", "ratio": 2.25}, {"work": "b", "ratio": 0.5}, {"work": "c"}], **more,
@@ -326,6 +346,7 @@ def test_markers_are_filled_and_stay(tables, tmp_path):
     assert "| work | ratio |\n|---|---:|\n| a | 2.2 x |\n| b | 0.5 x |\n| c | – |\n" in filled
     assert "Note." in filled
     assert "2026-01-02 at commit abc: P, 2 cores" in filled
+    assert ", openblas 1 Z, " in filled
     assert filled.endswith("<!-- bench:end -->\nrest")
     assert tables.fill(filled, tmp_path) == filled
 

@@ -4,7 +4,10 @@ import numpy as np
 
 _Rows = tuple[int, int, int, int, int, int]  # kind, data, indices, indptr, n, d
 
-class Search:
+class Progress:
+    def step(self, budget: float) -> bool: ...
+
+class Search(Progress):
     def __init__(
         self,
         rows: _Rows,
@@ -18,11 +21,10 @@ class Search:
         n_threads: int,
         leads: tuple[Any, ...] | None = None,
     ) -> None: ...
-    def step(self, budget: float) -> bool: ...
     @property
     def facts(self) -> dict[str, Any]: ...
 
-class Tree:
+class Tree(Progress):
     def __init__(
         self,
         rows: _Rows,
@@ -32,13 +34,11 @@ class Tree:
         level: int,
         n_threads: int,
     ) -> None: ...
-    def step(self, budget: float) -> bool: ...
 
-class Few:
+class Few(Progress):
     def __init__(
         self, rows: _Rows, asked: _Rows, squared: np.ndarray, indices: np.ndarray, level: int, n_threads: int
     ) -> None: ...
-    def step(self, budget: float) -> bool: ...
 
 def prefers_few(rows: _Rows, asked: _Rows, k: int, n_threads: int) -> bool: ...
 def leaf_order(rows: _Rows, order: np.ndarray, n_threads: int) -> None: ...

@@ -184,51 +184,75 @@ def neighbors_csr(
 cdef double WINDOW_BYTES = 256e6  # packed rows in memory at most, unless one pair of blocks is larger
 
 
-cdef class Search:
-    """An exact search in progress; the arrays it was given must live as long as it does.
+cdef class Progress:
+    """An exact search in progress, answered step by step; the arrays it was given must live as long as it does.
 
     Parameters
     ----------
     rows, asked : tuple (kind, data, indices, indptr, n, d), asked None for the rows against themselves
     squared, indices : OUT (n_asked, k)
+    """
+    cdef object kept
+    cdef nmlsdr_rows rows, queries
+    cdef nmlsdr_rows *asked
+    cdef double *squared
+    cdef Py_ssize_t *indices
+    cdef Py_ssize_t k
+
+    def __cinit__(self, rows, asked, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, *options, **named_options):
+        self.kept = (rows, asked, squared, indices, options, named_options)
+        describe(rows, &self.rows)
+        self.asked = NULL
+        if asked is not None:
+            describe(asked, &self.queries)
+            self.asked = &self.queries
+        self.squared = &squared[0, 0]
+        self.indices = &indices[0, 0]
+        self.k = squared.shape[1]
+
+    cdef int advance(self, double budget) noexcept nogil:
+        return 0
+
+    def step(self, double budget):
+        """Run about `budget` pairs of blocks, leaves of queries or thousands of pairs; True if there is more to do."""
+        cdef int more
+        with nogil:
+            more = self.advance(budget)
+        if more < 0:
+            raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
+        return more == 1
+
+
+cdef class Search(Progress):
+    """By products.
+
+    Parameters
+    ----------
     wide : propose with double products from the start
     sparse : 1 by columns and postings, 0 by packed blocks, -1 by cost
     leads : tuple (d, (n, d + 1) of the rows, their order, the same two of the queries or None) of _leading.py
     """
     cdef nmlsdr_search *search
     cdef double window_bytes
-    cdef object kept
 
     def __cinit__(
-        self, rows, asked, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, bint wide, int sparse, int level,
-        double window_bytes, int n_threads, leads=None,
+        self, rows, asked, squared, indices, bint wide, int sparse, int level, double window_bytes, int n_threads,
+        leads=None,
     ):
-        cdef nmlsdr_rows given, queries
         cdef nmlsdr_leads leading
-        self.kept = (rows, asked, squared, indices, leads)
         self.window_bytes = window_bytes
-        describe(rows, &given)
-        if asked is not None:
-            describe(asked, &queries)
         if leads is not None:
             describe_leads(leads, &leading)
-        self.search = search_new(&given, NULL if asked is None else &queries, squared.shape[1],
-                                 NULL if leads is None else &leading, &squared[0, 0], &indices[0, 0], wide, sparse,
-                                 level, window_bytes, n_threads)
+        self.search = search_new(&self.rows, self.asked, self.k, NULL if leads is None else &leading, self.squared,
+                                 self.indices, wide, sparse, level, window_bytes, n_threads)
         if self.search is NULL:
             raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
 
     def __dealloc__(self):
         search_free(self.search)
 
-    def step(self, double budget):
-        """Run about `budget` pairs of blocks; True if there is more to do."""
-        cdef int more
-        with nogil:
-            more = search_step(self.search, budget, self.window_bytes)
-        if more < 0:
-            raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
-        return more == 1
+    cdef int advance(self, double budget) noexcept nogil:
+        return search_step(self.search, budget, self.window_bytes)
 
     @property
     def facts(self):
@@ -246,64 +270,40 @@ cdef class Search:
                 "leads": self.search.lead_d, "tiles": tiles, "alive": alive}
 
 
-cdef class Tree:
-    """An exact search by a k-d tree in progress, for dense rows of at most 8 features; as Search."""
+cdef class Tree(Progress):
+    """By a k-d tree, for dense rows of at most 8 features."""
     cdef nmlsdr_tree *tree
-    cdef object kept
 
-    def __cinit__(
-        self, rows, asked, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, int level, int n_threads,
-    ):
-        cdef nmlsdr_rows given, queries
-        self.kept = (rows, asked, squared, indices)
-        describe(rows, &given)
-        if asked is not None:
-            describe(asked, &queries)
-        if not tree_wins(&given):
+    def __cinit__(self, rows, asked, squared, indices, int level, int n_threads):
+        if not tree_wins(&self.rows):
             raise ValueError("the tree takes dense rows of 1 to 8 features.")
-        self.tree = tree_new(&given, NULL if asked is None else &queries, squared.shape[1], &squared[0, 0],
-                             &indices[0, 0], level, n_threads)
+        self.tree = tree_new(&self.rows, self.asked, self.k, self.squared, self.indices, level, n_threads)
         if self.tree is NULL:
             raise MemoryError("no memory for the neighbour tree.")
 
     def __dealloc__(self):
         tree_free(self.tree)
 
-    def step(self, double budget):
-        """Answer about `budget` leaves of queries; True if there is more to do."""
-        cdef int more
-        with nogil:
-            more = tree_step(self.tree, budget)
-        return more == 1
+    cdef int advance(self, double budget) noexcept nogil:
+        return tree_step(self.tree, budget)
 
 
-cdef class Few:
-    """An exact search for a few queries in progress, by the canonical distances of all pairs of dense rows; as Search."""
+cdef class Few(Progress):
+    """For a few queries, by the canonical distances of all pairs of dense rows."""
     cdef nmlsdr_few *few
-    cdef object kept
 
-    def __cinit__(
-        self, rows, asked, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, int level, int n_threads,
-    ):
-        cdef nmlsdr_rows given, queries
-        self.kept = (rows, asked, squared, indices)
-        describe(rows, &given)
-        describe(asked, &queries)
-        if given.kind > 1:
-            raise ValueError("only dense rows are met one by one.")
-        self.few = few_new(&given, &queries, squared.shape[1], &squared[0, 0], &indices[0, 0], level, n_threads)
+    def __cinit__(self, rows, asked, squared, indices, int level, int n_threads):
+        if self.asked is NULL or self.rows.kind > 1:
+            raise ValueError("queries are met one by one by dense rows only.")
+        self.few = few_new(&self.rows, self.asked, self.k, self.squared, self.indices, level, n_threads)
         if self.few is NULL:
             raise MemoryError("no memory for the queries; ask fewer at once.")
 
     def __dealloc__(self):
         few_free(self.few)
 
-    def step(self, double budget):
-        """Meet about `budget` thousand pairs; True if there is more to do."""
-        cdef int more
-        with nogil:
-            more = few_step(self.few, budget)
-        return more == 1
+    cdef int advance(self, double budget) noexcept nogil:
+        return few_step(self.few, budget)
 
 
 def prefers_few(rows, asked, Py_ssize_t k, int n_threads):

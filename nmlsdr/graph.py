@@ -109,7 +109,7 @@ def _search(
 ) -> None:
     """Every row by the kernels, ``grouped`` in one search; between their steps Ctrl-C is served."""
     given, queries = _described(rows), None if asked is None else _described(asked)
-    search: _graph.Search | _graph.Tree | _graph.Few
+    search: _graph.Progress
     if queries is not None and _graph.prefers_few(given, queries, squared.shape[1], n_threads):
         search = _graph.Few(given, queries, squared, indices, _simd(), n_threads)
     elif _graph.prefers_tree(given):

@@ -19,7 +19,8 @@ Where things live; imports point downward only.
                   _far_groups.py  _leading.py   what spares the search products
                   _large_work.py          what a long search will cost, said before it starts
                   _validation.py          casts, copies and checks: the only gatekeeper
-                  _errors.py  _threads.py   InputError; thread settings and the BLAS limit
+                  _arrays.py  _errors.py  _memory.py   forms of arrays; InputError; how much memory there is
+                  _threads.py             thread settings and the BLAS limit
     0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx  _dependence.pyx   buffers in, buffers filled
     0r twin       _reference.py           the same in plain NumPy; tests and benchmarks only
 

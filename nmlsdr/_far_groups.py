@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from ._memory import is_out_of_core
 from ._threads import single_threaded_blas
 
 __all__ = ["search_groups"]
@@ -39,7 +40,7 @@ def search_groups(
     search : function (rows, asked, squared, indices, grouped)
         The search itself; ``grouped`` says that these rows shall not be grouped again.
     """
-    if sparse.issparse(rows) or isinstance(rows, np.memmap) or min(len(rows), 4 * len(squared)) < _ROWS:
+    if sparse.issparse(rows) or is_out_of_core(rows) or min(len(rows), 4 * len(squared)) < _ROWS:
         return False
     k = squared.shape[1]
     with single_threaded_blas(), np.errstate(all="ignore"):  # squares may overflow: then there are no groups

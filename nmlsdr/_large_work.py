@@ -12,13 +12,13 @@ share the work evenly, as they do when no other work holds them.
 from __future__ import annotations
 
 import logging
-import os
 import time
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from ._memory import memory_bytes
 from ._threads import check_n_jobs, single_threaded_blas
 from .graph import squared_neighbors
 
@@ -60,7 +60,7 @@ def say_if_large(rows: Any, n_neighbors: int, *, n_queries: int | None = None, n
     if not LOGGER.isEnabledFor(logging.INFO):
         return
     n, m = rows.shape[0], rows.shape[0] if n_queries is None else n_queries
-    half_of_memory = _memory() / 2
+    half_of_memory = memory_bytes() / 2
     if float(m) * _stored(rows) < PROBE_FROM and BYTES_PER_NEIGHBOR * m * n_neighbors < half_of_memory:
         return
     found = estimate_search(rows, n_neighbors, n_queries=n_queries, n_jobs=n_jobs)
@@ -108,14 +108,6 @@ def _probe(rows: Any, n_neighbors: int, n_queries: int) -> float:
 
 def _stored(rows: Any) -> int:
     return int(rows.nnz) if sparse.issparse(rows) else int(rows.size)
-
-
-def _memory() -> float:
-    """Bytes of this machine's memory; infinite where the system does not say."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return float("inf")
 
 
 def _duration(seconds: float) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from . import _graph
+from ._memory import is_out_of_core
 from ._threads import single_threaded_blas
 
 __all__ = ["leading_coordinates"]
@@ -33,7 +34,7 @@ def leading_coordinates(rows: Any, asked: Any, describe: Any, n_threads: int) ->
     """
     n, n_features = rows.shape
     n_queries = n if asked is None else 16 * asked.shape[0]  # projecting the rows costs as much as some queries
-    if sparse.issparse(rows) or isinstance(rows, np.memmap) or n_features < _FEATURES:
+    if sparse.issparse(rows) or is_out_of_core(rows) or n_features < _FEATURES:
         return None
     if min(n, n_queries) < min(_COORDINATES.values()):
         return None

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._arrays import aligned, contiguous, long_indices
 from ._errors import InputError
 
 __all__ = ["Labels", "check_alpha", "check_count", "check_graph", "check_labels", "check_row_pair", "check_rows"]
@@ -91,7 +92,7 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
                 rows = rows.copy()
             rows.sum_duplicates()
         _check_finite(rows.data, name)
-        return rows
+        return aligned(rows)
     rows = np.asarray(X)
     if rows.ndim != 2:
         raise InputError(
@@ -101,7 +102,7 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
     if np.issubdtype(rows.dtype, np.complexfloating):
         raise InputError(f"Complex data not supported: {name} has dtype {rows.dtype}; pass real numbers.")
     try:
-        rows = np.ascontiguousarray(rows, dtype=_float_type(rows.dtype, dtype))
+        rows = contiguous(rows, _float_type(rows.dtype, dtype))
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else InputError
         raise kind(f"{name} must hold numbers only: {error}; encode text and categories first.") from None
@@ -126,20 +127,15 @@ def check_row_pair(X: Any, queries: Any, names: tuple[str, str] = ("X", "queries
 
 def match_rows(rows: Any, asked: Any, names: tuple[str, str] = ("X", "queries")) -> tuple[Any, Any]:
     """`check_row_pair` of rows that are checked."""
+    rows, asked = aligned(rows), aligned(asked)
     refuse_unequal_features(rows.shape[1], asked.shape[1], names)
     if sparse.issparse(rows) != sparse.issparse(asked):
         rows, asked = sparse.csr_array(rows), sparse.csr_array(asked)
     if rows.dtype != asked.dtype:
         rows, asked = rows.astype(np.float64, copy=False), asked.astype(np.float64, copy=False)
     if sparse.issparse(rows) and rows.indices.dtype != asked.indices.dtype:
-        rows, asked = _long_indices(rows), _long_indices(asked)
+        rows, asked = long_indices(rows), long_indices(asked)
     return rows, asked
-
-
-def _long_indices(X: Any) -> Any:
-    wide = sparse.csr_array(X.shape, dtype=X.dtype)
-    wide.data, wide.indices, wide.indptr = X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    return wide
 
 
 def _float_type(given: Any, wanted: Any) -> Any:
@@ -223,8 +219,8 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
     W = _without_diagonal(W)
     W = _symmetric(W, name)
     if W.indices.dtype != W.indptr.dtype:
-        W = _long_indices(W)
-    return W
+        W = long_indices(W)
+    return aligned(W)
 
 
 def _without_diagonal(W: sparse.csr_array) -> sparse.csr_array:
@@ -267,7 +263,7 @@ def check_alpha(alpha: Any, n_samples: int, name: str = "alpha") -> np.ndarray:
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(f"{name} must lie in [0, 1), got {values[row]} (row {row}); 0 keeps given labels as they are.")
-    return np.ascontiguousarray(values)
+    return contiguous(values)
 
 
 # ---------------------------------------------------------------- labels: the one rule for every estimator

@@ -24,6 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from . import _mlknn
+from ._arrays import contiguous
 from ._errors import InputError
 from ._threads import check_n_jobs
 from ._validation import check_count, check_n_neighbors, check_real
@@ -266,7 +267,7 @@ def _check_labels_and_indices(Y: Any, indices: Any) -> tuple[np.ndarray, np.ndar
             f"indices must be integers of shape (n_queries, n_neighbors), "
             f"got shape {rows.shape} and dtype {rows.dtype}."
         )
-    rows = np.ascontiguousarray(rows, dtype=np.intp)
+    rows = contiguous(rows, np.intp)
     check_count(rows.shape[1], "the number of neighbours")
     if rows.size and (rows.min() < 0 or rows.max() >= len(Y)):
         raise InputError(

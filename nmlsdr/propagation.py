@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._arrays import contiguous
 from ._errors import InputError
 from ._solvers import Goal, Progress, System, conjugate_gradients, fixed_point, lu
 from ._threads import check_n_jobs
@@ -177,11 +178,11 @@ def _given_labels(Y: Any, labeled: Any, n: int) -> tuple[np.ndarray, np.ndarray]
         raise InputError(
             f"Y must lie in [0, 1], got {values[row].tolist()} in row {row}; mark unlabelled rows with labeled=."
         )
-    return np.ascontiguousarray(values), known
+    return contiguous(values), known
 
 
 def _first_iterate(init: Any, shape: tuple[int, int]) -> np.ndarray:
-    values = np.ascontiguousarray(init, dtype=np.float64)
+    values = contiguous(init, np.float64)
     if values.shape != shape or not np.isfinite(values).all():
         raise InputError(f"init must be a finite array of shape {shape}, got shape {values.shape}; pass an earlier F.")
     return values

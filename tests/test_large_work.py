@@ -90,7 +90,7 @@ def test_stored_entries_count_in_sparse_rows(heard, monkeypatch):
 
 
 def test_half_of_the_memory_is_large_too(heard, monkeypatch):
-    monkeypatch.setattr(_large_work, "_memory", lambda: 1e6)
+    monkeypatch.setattr(_large_work, "memory_bytes", lambda: 1e6)
     monkeypatch.setattr(_large_work, "PROBE_SECONDS", 0.0)
     say_if_large(np.zeros((2_000, 2)), 10)
     assert len(heard.messages) == 1

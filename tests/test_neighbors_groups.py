@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from neighbor_cases import MAKERS, assert_same, make, scan
 
-from nmlsdr import _far_groups, _reference, graph
+from nmlsdr import _far_groups, _memory, _reference, graph
 
 
 @pytest.fixture
@@ -126,3 +126,15 @@ def test_ordinary_rows_are_not_grouped(taken, rng):
     for rows in (X, X + 1e3, X + 5 * rng.integers(0, 2, (600, 1)), np.abs(X[:, :1]) * np.linspace(1, 2, 12)):
         assert_same(graph.squared_neighbors(rows, 5), scan(rows, 5))
     assert not any(taken)
+
+
+def test_rows_beyond_memory_are_not_grouped(taken, rng, tmp_path, monkeypatch):
+    X = clusters(rng, [200, 200])
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    assert_same(graph.squared_neighbors(mapped, 7), _reference.kneighbors(X, 7))
+    assert taken == [False, False, True]  # the groups are not grouped again
+    taken.clear()
+    monkeypatch.setattr(_memory, "memory_bytes", lambda: 1.9 * X.nbytes)
+    assert_same(graph.squared_neighbors(mapped, 7), _reference.kneighbors(X, 7))
+    assert taken == [False]

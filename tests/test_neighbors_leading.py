@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from neighbor_cases import LEVELS, MAKERS, assert_same, make, scan
 
-from nmlsdr import _graph, _leading, graph
+from nmlsdr import _graph, _leading, _memory, graph
+from nmlsdr._validation import check_rows
 
 
 @pytest.fixture
@@ -91,14 +92,21 @@ def test_coordinates_that_rule_nothing_out_are_given_up(always, rng):
     assert_same(found, search(X, 10, None))
 
 
-def test_no_coordinates_where_they_do_not_pay(rng, tmp_path):
+def test_no_coordinates_where_they_do_not_pay(rng):
     assert coordinates(folded(3000, 80)) is None  # few rows
     assert coordinates(rng.standard_normal((5000, 11)) @ rng.standard_normal((11, 80))) is None  # few for 12 of them
     assert coordinates(folded(4500, 20)) is None  # few features
     assert coordinates(rng.standard_normal((4500, 80))) is None  # no leading directions
     assert coordinates(np.ones((4500, 80))) is None
+
+
+def test_rows_beyond_memory_are_read_in_order(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", folded(4500, 80))
-    assert coordinates(np.load(tmp_path / "x.npy", mmap_mode="r")) is None  # read in order, not by order
+    mapped = check_rows(np.load(tmp_path / "x.npy", mmap_mode="r"))
+    assert coordinates(mapped) is not None
+    monkeypatch.setattr(_memory, "memory_bytes", lambda: 1.9 * mapped.nbytes)
+    assert coordinates(mapped) is None
+    assert coordinates(np.array(mapped)) is not None
 
 
 def test_coordinates_shorten_every_difference_and_order_all_rows():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from nmlsdr._validation import check_alpha, check_graph, check_labels, check_row_pair, check_rows
+from nmlsdr._validation import check_alpha, check_graph, check_labels, check_row_pair, check_rows, match_rows
 
 
 def test_two_dimensional_labels():
@@ -124,3 +124,28 @@ def test_explicit_zeros_stay_edges():
 def test_alpha_outside_its_range_is_refused(alpha):
     with pytest.raises(ValueError, match="alpha"):
         check_alpha(alpha, 3)
+
+
+def at_an_odd_byte(values):
+    """The same numbers one byte off, as a message between processes may leave them."""
+    held = np.empty(values.nbytes + 1, np.uint8)[1:].view(values.dtype).reshape(values.shape)
+    held[...] = values
+    assert not held.flags.aligned
+    return held
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_rows_and_graphs_become_aligned(rng, index):
+    X = rng.random((30, 12))
+    dense = check_rows(at_an_odd_byte(X))
+    assert dense.flags.aligned
+    np.testing.assert_array_equal(dense, X)
+    rows = sparse.csr_array(np.where(X > 0.5, X, 0))
+    off = sparse.csr_array(rows.shape)
+    off.data = at_an_odd_byte(rows.data)
+    off.indices, off.indptr = (at_an_odd_byte(part.astype(index)) for part in (rows.indices, rows.indptr))
+    for checked in (check_rows(off), *match_rows(off, rows)):
+        assert all(part.flags.aligned for part in (checked.data, checked.indices, checked.indptr))
+        np.testing.assert_array_equal(checked.toarray(), rows.toarray())
+    W = check_graph(at_an_odd_byte(np.ones((4, 4))))
+    assert all(part.flags.aligned for part in (W.data, W.indices, W.indptr))

@@ -1,0 +1,29 @@
+"""How much memory this machine has, and rows that lie in a file because it is not enough."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+__all__ = ["is_out_of_core", "memory_bytes"]
+
+
+def memory_bytes() -> float:
+    """Bytes of this machine's memory; infinite where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
+
+
+def is_out_of_core(rows: Any) -> bool:
+    """Whether dense rows are a memory map of more than half of the memory: to be read in order, never copied.
+
+    A smaller map, such as joblib makes for its workers, is as good as an array.
+    """
+    base = rows
+    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+        base = base.base
+    return isinstance(base, np.memmap) and rows.nbytes > memory_bytes() / 2

@@ -50,6 +50,13 @@ def test_any_sizes_equal_the_twin(name, n, d, q, k, n_threads, budget):
     assert_same(search(X, Q, k, n_threads=n_threads, budget=budget), _reference.kneighbors(X, k, queries=Q))
 
 
+@pytest.mark.parametrize("d", [600, 2100])
+def test_long_rows_come_by_small_chunks(d):
+    X = make("gauss", (103, d), 1)
+    for level in LEVELS:
+        assert_same(search(X, X[:9], 7, level=level, n_threads=3), scan(X, 7, X[:9]))
+
+
 def test_few_queries_take_this_way_and_many_do_not(rng, monkeypatch):
     taken = []
     few = _graph.Few

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nmlsdr import _reference, metrics
+from nmlsdr import _graph, _reference, metrics
 from nmlsdr._dependence import dependence_sweep
 from nmlsdr.graph import kneighbors, transition_matrix
 from nmlsdr.mlknn import fit_posterior, posterior
 from nmlsdr.propagation import propagate
+
+pytestmark = pytest.mark.skipif(_graph.build_facts()["debug"], reason="a debug build is not meant to be fast")
 
 
 def speedup(ours, twin, *, rounds=5):

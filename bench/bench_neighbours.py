@@ -39,6 +39,12 @@ COLUMNS = [
 ]  # fmt: skip
 
 
+def entry(group, work, peer, ours, theirs, *, rounds, share=None):
+    """One row of the table."""
+    return {"group": group, "work": work, "peer": peer, "ours": ours, "theirs": theirs, "ratio": theirs / ours,
+            "share": share, "rounds": rounds}  # fmt: skip
+
+
 def gauss(n, d, dtype=np.float32):
     return np.random.default_rng(0).standard_normal((n, d)).astype(dtype)
 
@@ -52,16 +58,7 @@ def brute(X):
 
 
 def flat(X):
-    import faiss
-
-    faiss.omp_set_num_threads(N_THREADS)
-
-    def run():
-        index = faiss.IndexFlatL2(X.shape[1])
-        index.add(X)
-        index.search(X, K + 1)
-
-    return run
+    return lambda: built_flat(X, X, K + 1)()
 
 
 def built_brute(X, queries):
@@ -69,13 +66,13 @@ def built_brute(X, queries):
     return lambda: index.kneighbors(queries)
 
 
-def built_flat(X, queries):
+def built_flat(X, queries, k=K):
     import faiss
 
     faiss.omp_set_num_threads(N_THREADS)
     index = faiss.IndexFlatL2(X.shape[1])
     index.add(X)
-    return lambda: index.search(queries, K)
+    return lambda: index.search(queries, k)
 
 
 def tree(X):
@@ -133,11 +130,8 @@ def measure_queries(save, sizes=(1, 16, 100, 1000), n=100_000, n_features=100):
             times = alternate(contestants, rounds=20)
         base = better_half(times["nmlsdr"])
         for name in list(contestants)[1:]:
-            theirs = better_half(times[name])
-            rows.append(
-                {"group": "queries", "work": f"{q} of {n} x {n_features} float32", "peer": name, "ours": base,
-                 "theirs": theirs, "ratio": theirs / base, "share": None, "rounds": len(times[name])}
-            )  # fmt: skip
+            work = f"{q} of {n} x {n_features} float32"
+            rows.append(entry("queries", work, name, base, better_half(times[name]), rounds=len(times[name])))
             print(rows[-1], flush=True)
         save(rows)
 
@@ -212,11 +206,8 @@ def measure_approximate(save, sizes=(20_000, 50_000, 100_000, 200_000), n_featur
                 start = time.perf_counter()
                 ask(effort, X)
                 spent = time.perf_counter() - start
-                rows.append(
-                    {"group": "approximate", "work": f"{kind} float32 {n} x {n_features}", "ours": base,
-                     "theirs": build + spent, "peer": f"{name}, recall {recall:.2f}, effort {effort}",
-                     "ratio": (build + spent) / base, "share": None, "rounds": 1}
-                )  # fmt: skip
+                work, peer = f"{kind} float32 {n} x {n_features}", f"{name}, recall {recall:.2f}, effort {effort}"
+                rows.append(entry("approximate", work, peer, base, build + spent, rounds=1))
                 print(rows[-1], flush=True)
                 if build + spent > 20 * base:
                     lost.add((kind, name))
@@ -242,8 +233,7 @@ def main(wanted, budget):
     def save():
         save_table(
             "neighbours", title="Exact neighbours, k = 10, two threads", command="python bench/bench_neighbours.py",
-            columns=COLUMNS,
-            rows=sorted(rows, key=lambda row: GROUPS.index(row["group"])), values=values,
+            columns=COLUMNS, rows=sorted(rows, key=lambda row: GROUPS.index(row["group"])), values=values,
             notes="Medians of the better half of alternating rounds. Share of sgemm: n^2 D flops over our time, "
             "over the best two-thread square sgemm of the same cell.",
         )  # fmt: skip
@@ -260,11 +250,8 @@ def main(wanted, budget):
         if group == "faiss":
             share = X.shape[0] ** 2 * X.shape[1] / base / 1e9 / gemm_gflops(n_threads=N_THREADS)
         for name in peers:
-            theirs = better_half(times[name])
-            rows.append(
-                {"group": group, "work": work, "peer": name, "ours": base, "theirs": theirs, "ratio": theirs / base,
-                 "share": share, "rounds": len(times[name])}
-            )  # fmt: skip
+            theirs, n_rounds = better_half(times[name]), len(times[name])
+            rows.append(entry(group, work, name, base, theirs, rounds=n_rounds, share=share))
             print(rows[-1], flush=True)
         save()
     for group, measure in (("queries", measure_queries), ("approximate", measure_approximate)):

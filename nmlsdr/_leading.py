@@ -19,7 +19,7 @@ __all__ = ["leading_coordinates"]
 
 # How many coordinates, and from how many rows on they repay; sizes and shares were measured (docs/neighbours.md).
 _COORDINATES = {8: 4000, 12: 8000, 16: 14_000, 32: 20_000}
-_FEATURES, _SAMPLE, _MOST = 32, 256, 32
+_FEATURES, _SAMPLE = 32, 256
 _ENOUGH, _LEAST = 0.9, 0.6  # shares of the variance: take no more coordinates; do not try
 
 
@@ -74,10 +74,12 @@ def _axes(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     basis, _ = np.linalg.qr(gram @ np.linalg.qr(gram[:, :: _SAMPLE // 48])[0])  # of the span, by subspace iteration
     axes, _ = np.linalg.qr(tried.T @ basis)
     _, turn = np.linalg.eigh((tried @ axes).T @ (tried @ axes))
-    axes = axes @ turn[:, ::-1][:, :_MOST]
+    axes = axes @ turn[:, ::-1][:, : max(_COORDINATES)]
     held = np.cumsum(np.einsum("ij,ij->j", held_out @ axes, held_out @ axes)) / total
     fitting = [d for d in _COORDINATES if 4 * d <= rows.shape[1] and held[d - 1] >= _LEAST]
-    d = next((d for d in fitting if held[d - 1] >= _ENOUGH), fitting[-1] if fitting else _MOST + 1)
+    if not fitting:
+        return None, centre
+    d = next((d for d in fitting if held[d - 1] >= _ENOUGH), fitting[-1])
     if d > most:
         return None, centre
     axes = axes[:, :d]

@@ -382,9 +382,11 @@ static int nmlsdr_new_windows(nmlsdr_search *q, double window_bytes)
     const ptrdiff_t blocks = q->rows->blocks;
     const int one = q->symmetric && (q->chunk ? q->chunk >= blocks : blocks * block_bytes <= window_bytes);
     if (!q->chunk) {
-        const ptrdiff_t fitting = (ptrdiff_t)(window_bytes / 2 / block_bytes) + 1, a = q->asked->blocks;
-        const ptrdiff_t some = (ptrdiff_t)(NMLSDR_NEAR / block_bytes) + 1, near = some < fitting ? some : fitting;
-        q->chunk = one ? blocks : q->symmetric || a > fitting ? fitting : a > near ? a : near; /* queries are packed once */
+        const ptrdiff_t fitting = (ptrdiff_t)(window_bytes / 2 / block_bytes) + 1;
+        const ptrdiff_t near = (ptrdiff_t)(NMLSDR_NEAR / block_bytes) + 1;
+        const ptrdiff_t few = q->asked->blocks > near ? q->asked->blocks : near;
+        q->chunk = one ? blocks : fitting;
+        if (!q->symmetric && few < fitting) q->chunk = few; /* queries are packed once, rows by small windows */
     }
     for (int w = 0; w < (one ? 1 : 2); w++) {
         const ptrdiff_t most = w == 0 ? q->asked->blocks : blocks;

@@ -1,7 +1,7 @@
 """Fitted models as data: an ``.npz`` file of plain arrays and one JSON header, without pickle.
 
 A model file cannot run code when it is read: it holds names and numbers, and only the classes and attributes listed in
-``_model_table.py`` are ever made from it. What comes back predicts bit for bit as what was written.
+``_model_schema.py`` are ever made from it. What comes back predicts bit for bit as what was written.
 
 The file is a zip archive. ``header.npy`` holds the bytes of the JSON header (format and its version, versions of the
 libraries, names of features and labels, the tree of estimators with parameters and fitted attributes, checksum); every
@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from . import _model_table
+from . import _model_schema
 from ._errors import InputError
 from ._output import PathLike, replace_file, write_arrays
 from ._validation import check_rows
@@ -212,14 +212,14 @@ def _node_out(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     if kind is Pipeline:
         return {"class": "Pipeline", "steps": [[name, _node_out(step, arrays)] for name, step in estimator.steps]}
     name = kind.__name__
-    if name not in _model_table.table or kind is not _model_table.class_of(name):
+    if name not in _model_schema.table or kind is not _model_schema.class_of(name):
         raise ModelFileError(
             f"A {name} cannot be written to a model file, which holds only "
-            + ", ".join(["Pipeline", *_model_table.table])
+            + ", ".join(["Pipeline", *_model_schema.table])
             + "."
         )
     fitted = {}
-    for attribute, field in _model_table.table[name].items():
+    for attribute, field in _model_schema.table[name].items():
         value = getattr(estimator, attribute, None)
         if value is not None:
             fitted[attribute] = _value_out(f"{name}.{attribute}", value, field, arrays)
@@ -246,7 +246,7 @@ def _parameter_out(what: str, value: Any) -> bool | int | float | str | None:
     )
 
 
-def _value_out(what: str, value: Any, field: _model_table.Field, arrays: dict[str, np.ndarray]) -> Any:
+def _value_out(what: str, value: Any, field: _model_schema.Field, arrays: dict[str, np.ndarray]) -> Any:
     if field.kind == "names":
         return _names_out(what, value)
     if field.kind == "classes" and isinstance(value, list):
@@ -392,21 +392,21 @@ def _node_in(node: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
         if not steps or len(set(_text_list(names))) != len(names):
             raise _Refused("is damaged: a pipeline's steps have no names of their own; make it again.")
         return Pipeline([(step, _node_in(inner, arrays)) for step, inner in steps])
-    if not isinstance(name, str) or name not in _model_table.table:
+    if not isinstance(name, str) or name not in _model_schema.table:
         raise _Refused(f"holds the class {name!r}, which nmlsdr {__version__} does not read; do not trust it.")
     parameters = node["parameters"]
     if not all(value is None or isinstance(value, bool | int | float | str) for value in parameters.values()):
         raise _Refused(f"is damaged: {name} has a parameter that is not a number or text; make it again.")
-    estimator: BaseEstimator = _model_table.class_of(name)()
+    estimator: BaseEstimator = _model_schema.class_of(name)()
     unknown = sorted(set(parameters) - set(estimator.get_params(deep=False)))
-    unknown += sorted(set(node["fitted"]) - set(_model_table.table[name]))
+    unknown += sorted(set(node["fitted"]) - set(_model_schema.table[name]))
     if unknown:
         raise _Refused(
             f"holds {name}.{unknown[0]}, which nmlsdr {__version__} does not know; install a newer nmlsdr."
         )
     estimator.set_params(**parameters)
     letters: dict[str, int] = {}
-    for attribute, field in _model_table.table[name].items():
+    for attribute, field in _model_schema.table[name].items():
         if attribute in node["fitted"]:
             value = None
             if not field.optional or node["fitted"][attribute] is not None:
@@ -418,7 +418,7 @@ def _node_in(node: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
     return estimator
 
 
-def _value_in(stored: Any, field: _model_table.Field, arrays: Mapping[str, np.ndarray]) -> Any:
+def _value_in(stored: Any, field: _model_schema.Field, arrays: Mapping[str, np.ndarray]) -> Any:
     if field.kind == "names":
         return np.array(_text_list(stored), dtype=object)
     if field.kind == "classes" and isinstance(stored, dict) and "list" in stored:
@@ -444,7 +444,7 @@ def _value_in(stored: Any, field: _model_table.Field, arrays: Mapping[str, np.nd
     return stored
 
 
-def _bind(what: str, value: Any, field: _model_table.Field, letters: dict[str, int]) -> None:
+def _bind(what: str, value: Any, field: _model_schema.Field, letters: dict[str, int]) -> None:
     """Hold an attribute's sizes against those of the attributes before it."""
     if field.kind == "count":
         sizes: tuple[int, ...] = (value,) if field.shape else ()
@@ -460,7 +460,7 @@ def _bind(what: str, value: Any, field: _model_table.Field, letters: dict[str, i
         raise _Refused(f"is damaged: {what} has shape {sizes} where the others need {_expected(field, letters)}.")
 
 
-def _expected(field: _model_table.Field, letters: Mapping[str, int]) -> str:
+def _expected(field: _model_schema.Field, letters: Mapping[str, int]) -> str:
     sizes = [str(letters.get(letter.removesuffix("+1"), letter)) + letter[1:] for letter in field.shape]
     return "(" + ", ".join(sizes) + ")"
 

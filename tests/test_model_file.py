@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
-from nmlsdr._model_table import table
+from nmlsdr._model_schema import table
 from nmlsdr.model_file import ModelFileError, load_model, open_model, save_model
 
 
@@ -319,7 +319,7 @@ def test_unknown_compression(tmp_path, scaler, compression):
 
 
 def test_table_names_real_classes():
-    from nmlsdr._model_table import class_of
+    from nmlsdr._model_schema import class_of
 
     for name in table:
         assert class_of(name).__name__ == name

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ._files import MAX_BYTES, MAX_FEATURES, Lines, Path_, shorten
-from ._rows import Codes, LabelNames, Rows, SparseRows, Split, number_problem, split_columns
+from ._cells import Codes, LabelNames, Rows, SparseRows, Split, number_problem, split_columns
 
 NUMBERS = ("numeric", "real", "integer")
 TEXTS = ("string", "date", "relational")

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 
 from ._files import MAX_BYTES, MAX_FEATURES, Lines, Path_
-from ._rows import LabelNames, Rows, Split, number_problem, split_columns
+from ._cells import LabelNames, Rows, Split, number_problem, split_columns
 
 
 def read_csv(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Lines, Path_, place, shorten
-from ._rows import Table, number_problem
+from ._cells import Table, number_problem
 
 UNLABELED = "-1"
 

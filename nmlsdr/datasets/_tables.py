@@ -17,7 +17,7 @@ from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Lines, Path_, existi
 from ._mulan import read_labels
 from ._npz import load_npy, read_npz
 from ._parquet import read_parquet
-from ._rows import LabelNames, Table
+from ._cells import LabelNames, Table
 from ._svmlight import read_svmlight
 
 __all__ = ["DataFileError", "read_table"]

@@ -171,7 +171,7 @@ def neighbor_graph(
     X: Any,
     n_neighbors: int = 10,
     *,
-    weights: str = "binary",
+    edge_weights: str = "binary",
     sigma: float | None = None,
     neighbors: Any = "exact",
     n_jobs: int | None = None,
@@ -186,7 +186,7 @@ def neighbor_graph(
     X : array-like or sparse matrix of shape (n_samples, n_features)
     n_neighbors : int, default=10
         k, self excluded.
-    weights : {"binary", "rbf"}, default="binary"
+    edge_weights : {"binary", "rbf"}, default="binary"
     sigma : float, optional
         Width of "rbf" in the units of X; None: the median over rows of the distance to the k-th neighbour.
     neighbors : "exact" or transformer, default="exact"
@@ -208,14 +208,14 @@ def neighbor_graph(
     >>> neighbor_graph([[0.0], [1.0], [3.0]], n_neighbors=1).toarray().tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
-    _check_weights(weights, sigma)
+    _check_weights(edge_weights, sigma)
     squared, indices = neighbor_lists(X, n_neighbors, neighbors=neighbors, n_jobs=n_jobs)
-    return graph_of_lists(squared, indices, weights=weights, sigma=sigma, n_jobs=n_jobs)
+    return graph_of_lists(squared, indices, edge_weights=weights, sigma=sigma, n_jobs=n_jobs)
 
 
-def _check_weights(weights: str, sigma: float | None) -> None:
-    if weights not in ("binary", "rbf"):
-        raise InputError(f'weights must be "binary" or "rbf", got {weights!r}.')
+def _check_weights(edge_weights: str, sigma: float | None) -> None:
+    if edge_weights not in ("binary", "rbf"):
+        raise InputError(f'weights must be "binary" or "rbf", got {edge_weights!r}.')
     if sigma is not None and not (np.isfinite(sigma) and sigma > 0):
         raise InputError(f"sigma must be a positive number or None, got {sigma!r}.")
 
@@ -224,14 +224,14 @@ def graph_of_lists(
     squared: np.ndarray,
     indices: np.ndarray,
     *,
-    weights: str = "binary",
+    edge_weights: str = "binary",
     sigma: float | None = None,
     n_jobs: int | None = None,
 ) -> sparse.csr_array:
     """W of eq. (2)-(3) from the lists of `neighbor_lists`, so that one search serves a graph and a classifier."""
-    _check_weights(weights, sigma)
+    _check_weights(edge_weights, sigma)
     W = union_graph(indices, n_jobs=n_jobs)
-    if weights == "rbf":
+    if edge_weights == "rbf":
         W.data[:] = _rbf_weights(W, squared, indices, sigma)
     return W
 

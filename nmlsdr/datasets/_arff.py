@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ._files import MAX_BYTES, MAX_FEATURES, Lines, Path_, shorten
 from ._cells import Codes, LabelNames, Rows, SparseRows, Split, number_problem, split_columns
+from ._files import MAX_BYTES, MAX_FEATURES, Lines, Path_, shorten
 
 NUMBERS = ("numeric", "real", "integer")
 TEXTS = ("string", "date", "relational")

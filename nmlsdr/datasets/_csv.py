@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 
-from ._files import MAX_BYTES, MAX_FEATURES, Lines, Path_
 from ._cells import LabelNames, Rows, Split, number_problem, split_columns
+from ._files import MAX_BYTES, MAX_FEATURES, Lines, Path_
 
 
 def read_csv(

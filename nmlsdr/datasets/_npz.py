@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Path_, existing, place
 from ._cells import Table, feature_array, label_array
+from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Path_, existing, place
 
 FEATURES, LABELS = ("X", "data"), ("y", "target")
 SPARSE_PARTS = ("data", "indices", "indptr", "shape", "format")  # as scipy.sparse.save_npz writes them

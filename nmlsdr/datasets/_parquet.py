@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Path_, existing, place
 from ._cells import LabelNames, Table, feature_array, label_array, split_columns
+from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Path_, existing, place
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # pandas writes an index under this name
 BATCH_ROWS = 65536

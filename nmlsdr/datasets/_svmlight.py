@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Lines, Path_, place, shorten
 from ._cells import Table, number_problem
+from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Lines, Path_, place, shorten
 
 UNLABELED = "-1"
 

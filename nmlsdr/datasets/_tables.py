@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch
 
 from ._arff import read_arff
+from ._cells import LabelNames, Table
 from ._csv import read_csv
 from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Lines, Path_, existing, place, shorten
 from ._mulan import read_labels
 from ._npz import load_npy, read_npz
 from ._parquet import read_parquet
-from ._cells import LabelNames, Table
 from ._svmlight import read_svmlight
 
 __all__ = ["DataFileError", "read_table"]

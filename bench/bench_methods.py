@@ -142,10 +142,10 @@ def contestants(X: np.ndarray, Y: np.ndarray) -> dict[str, tuple[Callable[[], An
         "MDDMp": (MDDM(), lambda: textbook_mddm(L, YL)),
         "MDDMf": (MDDM(constraint="features"), lambda: textbook_mddm_features(L, YL)),
         "wMLDAb": (MLDA(), lambda: textbook_lda(L, YL)),
-        "wMLDAe": (MLDA(weights="entropy"), lambda: textbook_lda(L, entropy_weights(YL))),
-        "wMLDAc": (MLDA(weights="correlation"), lambda: textbook_lda(L, correlation_weights(YL))),
-        "wMLDAf": (MLDA(weights="fuzzy"), lambda: textbook_lda(L, textbook_fuzzy(L, YL))),
-        "wMLDAd": (MLDA(weights="dependence", random_state=0), lambda: textbook_dependence(L, YL)),
+        "wMLDAe": (MLDA(label_weights="entropy"), lambda: textbook_lda(L, entropy_weights(YL))),
+        "wMLDAc": (MLDA(label_weights="correlation"), lambda: textbook_lda(L, correlation_weights(YL))),
+        "wMLDAf": (MLDA(label_weights="fuzzy"), lambda: textbook_lda(L, textbook_fuzzy(L, YL))),
+        "wMLDAd": (MLDA(label_weights="dependence", random_state=0), lambda: textbook_dependence(L, YL)),
     }
     pairs = {name: (lambda model=model: model.fit(X, Y), book) for name, (model, book) in supervised.items()}
     F, F_tilde = soft_labels(X, Y)  # neighbours and propagation have their own benchmarks
@@ -188,8 +188,9 @@ model.fit(X[small][:, :100], Y[small])
 """
 WIDE = {
     "CCA": "MultiLabelCCA()", "MVMD": "MVMD()", "MDDMp": "MDDM()", "MDDMf": "MDDM(constraint='features')",
-    "wMLDAb": "MLDA()", "wMLDAc": "MLDA(weights='correlation')", "wMLDAf": "MLDA(weights='fuzzy')",
-    "wMLDAd": "MLDA(weights='dependence', random_state=0)", "SSMLDR": "SSMLDR(n_jobs=1)", "NMLSDR": "NMLSDR(n_jobs=1)",
+    "wMLDAb": "MLDA()", "wMLDAc": "MLDA(label_weights='correlation')", "wMLDAf": "MLDA(label_weights='fuzzy')",
+    "wMLDAd": "MLDA(label_weights='dependence', random_state=0)", "SSMLDR": "SSMLDR(n_jobs=1)",
+    "NMLSDR": "NMLSDR(n_jobs=1)",
 }  # fmt: skip
 
 

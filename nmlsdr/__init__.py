@@ -29,6 +29,7 @@ A data point's way: validate -> neighbours -> graph -> propagate -> project -> e
 
 from typing import TYPE_CHECKING, Any
 
+from ._errors import InputError
 from ._version import __version__
 
 try:
@@ -45,6 +46,7 @@ __all__ = [
     "MVMD",
     "NMLSDR",
     "SSMLDR",
+    "InputError",
     "MLkNN",
     "MultiLabelCCA",
     "MultiLabelPropagation",

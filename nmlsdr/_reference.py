@@ -43,14 +43,14 @@ def kneighbors(X, n_neighbors, queries=None):
     return np.take_along_axis(squared, chosen, axis=1), chosen
 
 
-def neighbor_graph(X, n_neighbors, weights="binary", sigma=None):
+def neighbor_graph(X, n_neighbors, edge_weights="binary", sigma=None):
     """Dense W of eq. (2) on the kNN edges or eq. (3): i in kNN(j) OR j in kNN(i)."""
     squared, indices = kneighbors(X, n_neighbors)
     n = len(squared)
     edge = np.zeros((n, n), dtype=bool)
     edge[np.arange(n)[:, None], indices] = True
     edge |= edge.T
-    if weights == "binary":
+    if edge_weights == "binary":
         return edge.astype(np.float64)
     if sigma is None:
         sigma = np.median(np.sqrt(squared[:, -1])) or 1.0

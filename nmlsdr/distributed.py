@@ -76,7 +76,7 @@ def kneighbors(X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int = 1
 
 
 def neighbor_graph(
-    X: Any, n_neighbors: int = 10, *, weights: str = "binary", sigma: float | None = None, n_jobs: int = 1
+    X: Any, n_neighbors: int = 10, *, edge_weights: str = "binary", sigma: float | None = None, n_jobs: int = 1
 ) -> sparse.csr_array:
     """The graph W of `nmlsdr.graph.neighbor_graph`, its search done by Dask; for ``fit(X, y, graph=W)``.
 
@@ -84,7 +84,7 @@ def neighbor_graph(
     ----------
     X : dask array of shape (n_samples, n_features)
     n_neighbors : int, default=10
-    weights : {"binary", "rbf"}, default="binary"
+    edge_weights : {"binary", "rbf"}, default="binary"
     sigma : float, optional
     n_jobs : int, default=1
         Threads of a task.
@@ -110,7 +110,7 @@ def neighbor_graph(
     dask, _ = _dask()
     lists = dask.compute(*_lists(dask, X, n_neighbors, None, n_jobs)[0])
     squared, indices = (np.concatenate(parts) for parts in zip(*lists, strict=True))
-    return graph_of_lists(squared, indices, weights=weights, sigma=sigma)
+    return graph_of_lists(squared, indices, edge_weights=edge_weights, sigma=sigma)
 
 
 def by_blocks(method: Callable[[Any], Any], X: Any) -> Any:

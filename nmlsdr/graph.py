@@ -201,7 +201,7 @@ def neighbor_graph(
     Raises
     ------
     ValueError
-        For an unknown ``weights``, sigma <= 0, or the errors of `kneighbors`.
+        For an unknown ``edge_weights``, sigma <= 0, or the errors of `kneighbors`.
 
     Examples
     --------
@@ -210,12 +210,12 @@ def neighbor_graph(
     """
     _check_weights(edge_weights, sigma)
     squared, indices = neighbor_lists(X, n_neighbors, neighbors=neighbors, n_jobs=n_jobs)
-    return graph_of_lists(squared, indices, edge_weights=weights, sigma=sigma, n_jobs=n_jobs)
+    return graph_of_lists(squared, indices, edge_weights=edge_weights, sigma=sigma, n_jobs=n_jobs)
 
 
 def _check_weights(edge_weights: str, sigma: float | None) -> None:
     if edge_weights not in ("binary", "rbf"):
-        raise InputError(f'weights must be "binary" or "rbf", got {edge_weights!r}.')
+        raise InputError(f'edge_weights must be "binary" or "rbf", got {edge_weights!r}.')
     if sigma is not None and not (np.isfinite(sigma) and sigma > 0):
         raise InputError(f"sigma must be a positive number or None, got {sigma!r}.")
 

@@ -23,10 +23,10 @@ SUPERVISED = {
     "MVMD": MVMD(),
     "CCA": MultiLabelCCA(),
     "wMLDAb": MLDA(),
-    "wMLDAe": MLDA(weights="entropy"),
-    "wMLDAc": MLDA(weights="correlation"),
-    "wMLDAf": MLDA(weights="fuzzy"),
-    "wMLDAd": MLDA(weights="dependence", random_state=0),
+    "wMLDAe": MLDA(label_weights="entropy"),
+    "wMLDAc": MLDA(label_weights="correlation"),
+    "wMLDAf": MLDA(label_weights="fuzzy"),
+    "wMLDAd": MLDA(label_weights="dependence", random_state=0),
 }
 EXACT = {"tol": 1e-12}  # two orders of the rows stop at different F within tol
 PROPAGATING = {
@@ -135,12 +135,12 @@ def test_each_method_calls_its_core_function(data):
 
 
 def test_dependence_records_its_objective(data):
-    model = MLDA(weights="dependence", random_state=0).fit(*data)
+    model = MLDA(label_weights="dependence", random_state=0).fit(*data)
     assert len(model.objective_) == model.n_iter_ + 1
     assert (np.diff(model.objective_) >= 0).all()
-    assert not hasattr(model.set_params(weights="binary").fit(*data), "objective_")
+    assert not hasattr(model.set_params(label_weights="binary").fit(*data), "objective_")
     with pytest.warns(ConvergenceWarning, match="dependence weights stopped after 1 epoch"):
-        MLDA(weights="dependence", random_state=0, max_iter=1).fit(*data)
+        MLDA(label_weights="dependence", random_state=0, max_iter=1).fit(*data)
 
 
 def test_ssmldr_weighs_by_the_propagated_labels(data):
@@ -281,7 +281,7 @@ def test_more_components_than_the_bound_is_an_error(data, name):
 def test_bad_options_are_named(data):
     for model, message in [
         (MDDM(constraint="both"), "constraint must be"),
-        (MLDA(weights="random"), "weights must be one of"),
+        (MLDA(label_weights="random"), "label_weights must be one of"),
         (SSMLDR(labels="fuzzy"), "labels must be"),
         (MLDA(ridge=-1), "ridge must be"),
     ]:

@@ -72,10 +72,10 @@ def test_lists_are_chunked_as_the_queries(rows):
     assert distances.chunks == indices.chunks == ((50, 50, 20), (3,))
 
 
-@pytest.mark.parametrize("weights", ["binary", "rbf"])
-def test_graph(rows, weights):
-    W = distributed.neighbor_graph(in_blocks(rows, 50), 6, weights=weights)
-    expected = graph.neighbor_graph(rows, 6, weights=weights)
+@pytest.mark.parametrize("edge_weights", ["binary", "rbf"])
+def test_graph(rows, edge_weights):
+    W = distributed.neighbor_graph(in_blocks(rows, 50), 6, edge_weights=edge_weights)
+    expected = graph.neighbor_graph(rows, 6, edge_weights=edge_weights)
     for part in ("indptr", "indices", "data"):
         np.testing.assert_array_equal(getattr(W, part), getattr(expected, part))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import nmlsdr
-from nmlsdr._errors import InputError
+from nmlsdr import InputError
 from nmlsdr.datasets import DataFileError
 from nmlsdr.experiments.store import StoreError
 from nmlsdr.model_file import ModelFileError

@@ -91,13 +91,13 @@ def test_graph_and_transition_matrix_equal_the_twin(name, n_jobs):
 @pytest.mark.parametrize("sigma", [None, 0.7])
 def test_rbf_weights_equal_the_twin(sigma):
     X = CASES["gauss"]
-    W = graph.neighbor_graph(X, 4, weights="rbf", sigma=sigma)
+    W = graph.neighbor_graph(X, 4, edge_weights="rbf", sigma=sigma)
     np.testing.assert_allclose(W.toarray(), _reference.neighbor_graph(X, 4, "rbf", sigma), rtol=1e-12)
     np.testing.assert_array_equal(W.toarray(), W.toarray().T)
 
 
 def test_an_underflowed_weight_stays_an_edge():
-    W = graph.neighbor_graph([[0.0], [1.0], [1e6]], 1, weights="rbf", sigma=1.0)
+    W = graph.neighbor_graph([[0.0], [1.0], [1e6]], 1, edge_weights="rbf", sigma=1.0)
     assert W.nnz == 4
     assert W.data.min() == 0.0
 

@@ -48,12 +48,12 @@ def test_is_the_core_on_the_labelled_rows(rng):
     assert_same_model(model, MLkNN(5, smoothing=0.5).fit(X[kept], Y[kept]), queries)
 
 
-@pytest.mark.parametrize("weights", ["binary", "rbf"])
-def test_semi_supervised_is_its_three_steps(rng, weights):
+@pytest.mark.parametrize("edge_weights", ["binary", "rbf"])
+def test_semi_supervised_is_its_three_steps(rng, edge_weights):
     X, Y = draw(rng, hidden=30)
     labeled = Y[:, 0] >= 0
-    model = SemiSupervisedMLkNN(6, weights=weights, alpha_labeled=0.5, alpha_unlabeled=0.99).fit(X, Y)
-    W = neighbor_graph(X, 6, weights=weights)
+    model = SemiSupervisedMLkNN(6, edge_weights=edge_weights, alpha_labeled=0.5, alpha_unlabeled=0.99).fit(X, Y)
+    W = neighbor_graph(X, 6, edge_weights=edge_weights)
     result = propagate(W, np.where(labeled[:, None], Y, 0), np.where(labeled, 0.5, 0.99), labeled=labeled)
     np.testing.assert_array_equal(model.label_distributions_, result.F)
     hard = (result.F > 0.5).astype(int)
@@ -333,8 +333,8 @@ def test_parameters_are_checked_in_fit(Classifier, parameters, sentence, rng):
 @pytest.mark.parametrize(("parameters", "sentence"), [
     ({"alpha_labeled": 1.0}, r"alpha_labeled must lie in \[0, 1\), got 1.0"),
     ({"alpha_unlabeled": -0.1}, "alpha_unlabeled must lie in"),
-    ({"weights": "cosine"}, 'weights must be "binary" or "rbf", got .cosine.'),
-    ({"weights": "rbf", "sigma": 0.0}, "sigma must be a positive number or None"),
+    ({"edge_weights": "cosine"}, 'edge_weights must be "binary" or "rbf", got .cosine.'),
+    ({"edge_weights": "rbf", "sigma": 0.0}, "sigma must be a positive number or None"),
     ({"propagation_solver": "qr"}, "qr"),
 ])  # fmt: skip
 def test_parameters_of_the_propagation(parameters, sentence, rng):

@@ -27,7 +27,7 @@ ESTIMATORS = {
     "MVMD": lambda: nmlsdr.MVMD(2),
     "MultiLabelCCA": lambda: nmlsdr.MultiLabelCCA(2),
     "MLDA": lambda: nmlsdr.MLDA(2),
-    "MLDA with dependence weights": lambda: nmlsdr.MLDA(2, weights="dependence", random_state=3),
+    "MLDA with dependence weights": lambda: nmlsdr.MLDA(2, label_weights="dependence", random_state=3),
     "SSMLDR": lambda: nmlsdr.SSMLDR(2, n_neighbors=5),
     "MultiLabelPropagation": lambda: nmlsdr.MultiLabelPropagation(n_neighbors=5),
     "MLkNN": lambda: nmlsdr.MLkNN(5, smoothing=0.5),

@@ -22,7 +22,7 @@ def residual(W, Y, alpha, F):
 
 def problem(rng, n=200, n_labels=5, *, share=0.3, weights="binary", k=5):
     X = rng.standard_normal((n, 4))
-    W = neighbor_graph(X, k, weights=weights)
+    W = neighbor_graph(X, k, edge_weights=weights)
     labeled = rng.random(n) < share
     labeled[0] = True
     Y = ((rng.random((n, n_labels)) < 0.3) & labeled[:, None]).astype(float)

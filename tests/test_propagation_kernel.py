@@ -17,7 +17,7 @@ def system(rng, weights, n=83, n_labels=16):
     """A small problem with a clamped row, an isolated row and an unreached component."""
     X = rng.standard_normal((n, 3))
     X[-6:] += 1e3
-    W = sparse.lil_array(neighbor_graph(X, 4, weights=weights, sigma=1.0))
+    W = sparse.lil_array(neighbor_graph(X, 4, edge_weights=weights, sigma=1.0))
     W[5, :] = W[:, 5] = 0
     W = check_graph(sparse.csr_array(W))
     labeled = rng.random(n) < 0.4

@@ -19,13 +19,13 @@ def groups(rng, n=120, flipped=0.1, hidden=0.3):
     return X, y, truth
 
 
-@pytest.mark.parametrize("weights", ["binary", "rbf"])
-def test_attributes_follow_from_the_closed_form(rng, weights):
+@pytest.mark.parametrize("edge_weights", ["binary", "rbf"])
+def test_attributes_follow_from_the_closed_form(rng, edge_weights):
     X, y, _ = groups(rng)
-    model = MultiLabelPropagation(5, weights=weights, tol=1e-12).fit(X, y)
+    model = MultiLabelPropagation(5, edge_weights=edge_weights, tol=1e-12).fit(X, y)
     labeled = y[:, 0] != -1
     given = np.where(labeled[:, None], y, 0)
-    W = _reference.neighbor_graph(X, 5, weights)
+    W = _reference.neighbor_graph(X, 5, edge_weights)
     F = _reference.propagate(W, given, np.where(labeled, 0.6, 0.999), labeled)
     np.testing.assert_allclose(model.label_distributions_, F, rtol=0, atol=1e-10)
     np.testing.assert_array_equal(model.transduction_, F > 0.5)

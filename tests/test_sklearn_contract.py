@@ -449,3 +449,10 @@ def test_read_only_memory_maps(name, dtype, tmp_path):
 def test_layout_does_not_matter(name, change):
     X, Y = draw()
     np.testing.assert_array_equal(outcome(make(name).fit(change(X), Y), change(X)), outcome(make(name).fit(X, Y), X))
+
+
+@pytest.mark.parametrize("kind", [nmlsdr.NMLSDR, nmlsdr.MLDA, nmlsdr.SSMLDR, nmlsdr.SemiSupervisedMLkNN])
+def test_edges_and_labels_have_weights_of_their_own_names(kind):
+    assert {"edge_weights", "label_weights"} & {*kind().get_params()}
+    with pytest.raises(TypeError, match="weights"):
+        kind(weights="binary")

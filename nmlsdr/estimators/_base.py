@@ -134,7 +134,9 @@ def graph_of_rows(estimator: Any, rows: Any, graph: Any) -> sparse.csr_array:
     if graph is not None:
         return check_graph(graph, "graph", n_samples=rows.shape[0])
     squared, indices = neighbors_of_rows(estimator, rows, estimator.n_neighbors_)
-    return graph_of_lists(squared, indices, weights=estimator.weights, sigma=estimator.sigma, n_jobs=estimator.n_jobs)
+    return graph_of_lists(
+        squared, indices, edge_weights=estimator.edge_weights, sigma=estimator.sigma, n_jobs=estimator.n_jobs
+    )
 
 
 def keep_propagation(estimator: Any, propagation: Propagation, labels: Labels) -> None:

@@ -31,7 +31,7 @@ class MLDA(SupervisedProjection):
     ----------
     n_components : int or None
         d, at most min(n_labels - 1, n_features); None: as many as the numerical rank allows.
-    weights : {"binary", "entropy", "correlation", "fuzzy", "dependence"}
+    label_weights : {"binary", "entropy", "correlation", "fuzzy", "dependence"}
         "binary": 1 for each label of a row (wMLDAb).  "entropy": a row is shared equally among its labels (e).
         "correlation": labels that go with those of the row get a share too (c).  "fuzzy": shared by nearness to
         the centres of the labels (f).  "dependence": each row goes to the one of its labels that makes features
@@ -77,7 +77,7 @@ class MLDA(SupervisedProjection):
     --------
     >>> from nmlsdr import MLDA
     >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]
-    >>> lda = MLDA(weights="entropy", ridge=0.1).fit(X, [[1, 0], [1, 0], [0, 1], [0, 1]])
+    >>> lda = MLDA(label_weights="entropy", ridge=0.1).fit(X, [[1, 0], [1, 0], [0, 1], [0, 1]])
     >>> lda.components_.round(3)
     array([[0.   , 3.162]])
     """
@@ -86,13 +86,13 @@ class MLDA(SupervisedProjection):
         self,
         n_components: int | None = None,
         *,
-        weights: str = "binary",
+        label_weights: str = "binary",
         ridge: float = 0.1,
         max_iter: int = 1000,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
-        self.weights = weights
+        self.label_weights = label_weights
         self.ridge = ridge
         self.max_iter = max_iter
         self.random_state = random_state
@@ -104,16 +104,18 @@ class MLDA(SupervisedProjection):
         return weighted_lda(X, self.label_weights_, self.n_components, ridge=self.ridge)
 
     def _weights(self, X: Any, Y: np.ndarray) -> np.ndarray:
-        if self.weights == "binary":
+        if self.label_weights == "binary":
             return Y
-        if self.weights == "entropy":
+        if self.label_weights == "entropy":
             return entropy_weights(Y)
-        if self.weights == "correlation":
+        if self.label_weights == "correlation":
             return correlation_weights(Y)
-        if self.weights == "fuzzy":
+        if self.label_weights == "fuzzy":
             return fuzzy_weights(X, Y)
-        if self.weights != "dependence":
-            raise InputError(f"weights must be one of {', '.join(map(repr, _WEIGHTS))}, got {self.weights!r}.")
+        if self.label_weights != "dependence":
+            raise InputError(
+                f"label_weights must be one of {', '.join(map(repr, _WEIGHTS))}, got {self.label_weights!r}."
+            )
         W, objective = dependence_weights(
             X, Y, random_state=check_random_state(self.random_state), max_iter=self.max_iter, return_objective=True
         )

@@ -348,7 +348,7 @@ class SemiSupervisedMLkNN(_NeighborLabelClassifier):
         s > 0, added to every count of ML-kNN.
     alpha_labeled, alpha_unlabeled : float, default=0.6 and 0.999
         How much a labelled and an unlabelled row listens to its neighbours, in [0, 1); 0 keeps given labels.
-    weights : {"binary", "rbf"}, default="binary"
+    edge_weights : {"binary", "rbf"}, default="binary"
         Edge weights of the graph, eq. (3) or eq. (2).
     sigma : float, optional
         Width of "rbf" in the units of X; None: the median distance to the k-th neighbour.
@@ -406,7 +406,7 @@ class SemiSupervisedMLkNN(_NeighborLabelClassifier):
         smoothing: float = 1.0,
         alpha_labeled: float = 0.6,
         alpha_unlabeled: float = 0.999,
-        weights: str = "binary",
+        edge_weights: str = "binary",
         sigma: float | None = None,
         neighbors: Any = "exact",
         propagation_solver: str = "auto",
@@ -420,7 +420,7 @@ class SemiSupervisedMLkNN(_NeighborLabelClassifier):
         self.smoothing = smoothing
         self.alpha_labeled = alpha_labeled
         self.alpha_unlabeled = alpha_unlabeled
-        self.weights = weights
+        self.edge_weights = edge_weights
         self.sigma = sigma
         self.neighbors = neighbors
         self.propagation_solver = propagation_solver
@@ -477,7 +477,7 @@ class SemiSupervisedMLkNN(_NeighborLabelClassifier):
         k = clip_neighbors(self, n_samples - 1)
         squared, indices = self._training_neighbors(rows, k)
         if graph is None:
-            W = graph_of_lists(squared, indices, weights=self.weights, sigma=self.sigma, n_jobs=self.n_jobs)
+            W = graph_of_lists(squared, indices, edge_weights=self.edge_weights, sigma=self.sigma, n_jobs=self.n_jobs)
         else:
             W = check_graph(graph, "graph", n_samples=n_samples)
         result = propagate_labels(self, W, labels, alpha)

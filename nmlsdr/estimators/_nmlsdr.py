@@ -27,7 +27,7 @@ class NMLSDR(PropagatingProjection):
         d, at most min(n_labels, n_features, n_samples - 1); None: as many as the numerical rank allows.
     n_neighbors : int
         k; with fewer than k + 1 rows it is lowered to n_samples - 1, with a warning.
-    weights : {"binary", "rbf"}
+    edge_weights : {"binary", "rbf"}
         Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
     sigma : float or None
         Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
@@ -53,7 +53,7 @@ class NMLSDR(PropagatingProjection):
     eigenvalues_ : ndarray of shape (d,)
         Dependence along each direction, decreasing.
     dependence_ratio_ : ndarray of shape (d,)
-        Share of all dependence, the sum of all eigenvalues, that the first 1, ..., d directions hold together.
+        Share of each direction in all dependence, the sum of all eigenvalues; add them up for the first 1, ..., d.
     effective_rank_ : int
         Numerical rank of the eigenproblem; with "eigsh", as far as it was computed.
     mean_ : ndarray of shape (n_features,)
@@ -108,7 +108,7 @@ class NMLSDR(PropagatingProjection):
         n_components: int | None = None,
         *,
         n_neighbors: int = 10,
-        weights: str = "binary",
+        edge_weights: str = "binary",
         sigma: float | None = None,
         alpha_labeled: float = 0.6,
         alpha_unlabeled: float = 0.999,
@@ -121,7 +121,7 @@ class NMLSDR(PropagatingProjection):
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
-        self.weights = weights
+        self.edge_weights = edge_weights
         self.sigma = sigma
         self.alpha_labeled = alpha_labeled
         self.alpha_unlabeled = alpha_unlabeled
@@ -134,5 +134,5 @@ class NMLSDR(PropagatingProjection):
 
     def _solve(self, X: Any, F: np.ndarray, F_tilde: np.ndarray) -> Directions:
         found = hsic_directions(X, F_tilde, self.n_components, solver=self.eigen_solver)
-        self.dependence_ratio_ = np.minimum(np.cumsum(found.eigenvalues) / found.total, 1.0)
+        self.dependence_ratio_ = found.eigenvalues / found.total
         return found

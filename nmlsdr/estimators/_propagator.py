@@ -45,7 +45,7 @@ class MultiLabelPropagation(ClassifierMixin, BaseEstimator):
     ----------
     n_neighbors : int, default=10
         k; with fewer than k + 1 rows it is lowered to n_samples - 1, with a warning.
-    weights : {"binary", "rbf"}, default="binary"
+    edge_weights : {"binary", "rbf"}, default="binary"
         Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
     sigma : float, optional
         Width of "rbf" in the units of X; None: the median over rows of the distance to the k-th neighbour.
@@ -139,7 +139,7 @@ class MultiLabelPropagation(ClassifierMixin, BaseEstimator):
         self,
         n_neighbors: int = 10,
         *,
-        weights: str = "binary",
+        edge_weights: str = "binary",
         sigma: float | None = None,
         alpha_labeled: float = 0.6,
         alpha_unlabeled: float = 0.999,
@@ -150,7 +150,7 @@ class MultiLabelPropagation(ClassifierMixin, BaseEstimator):
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
-        self.weights = weights
+        self.edge_weights = edge_weights
         self.sigma = sigma
         self.alpha_labeled = alpha_labeled
         self.alpha_unlabeled = alpha_unlabeled
@@ -253,7 +253,7 @@ class MultiLabelPropagation(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Soft labels of rows through their nearest training rows: T's row of the new point, no alpha.
 
-        F(x) = sum_j d_j^-1/2 F_j / sum_j d_j^-1/2 over the k nearest training rows j of x, whatever ``weights``.
+        F(x) = sum_j d_j^-1/2 F_j / sum_j d_j^-1/2 over the k nearest training rows j of x, whatever ``edge_weights``.
         A training row is no exception: for its own soft labels take `label_distributions_`.
 
         Parameters

@@ -28,7 +28,8 @@ class SSMLDR(PropagatingProjection):
         "soft": F on all rows.  "hard": 1[F > 1/2] on the labelled rows and F on the others, as `NMLSDR` does.
     ridge : float
         r >= 0, added to the un-normalised within-class scatter.
-    n_neighbors, weights, sigma, alpha_labeled, alpha_unlabeled, neighbors, propagation_solver, tol, max_iter, n_jobs
+    n_neighbors, edge_weights, sigma, alpha_labeled, alpha_unlabeled, neighbors, propagation_solver, tol, max_iter,
+    n_jobs
         As in `NMLSDR`; ``alpha_labeled=0`` clamps the labelled rows (SSMLDR* of the article).
 
     Attributes
@@ -74,7 +75,7 @@ class SSMLDR(PropagatingProjection):
         labels: str = "soft",
         ridge: float = 0.1,
         n_neighbors: int = 10,
-        weights: str = "binary",
+        edge_weights: str = "binary",
         sigma: float | None = None,
         alpha_labeled: float = 0.6,
         alpha_unlabeled: float = 0.999,
@@ -88,7 +89,7 @@ class SSMLDR(PropagatingProjection):
         self.labels = labels
         self.ridge = ridge
         self.n_neighbors = n_neighbors
-        self.weights = weights
+        self.edge_weights = edge_weights
         self.sigma = sigma
         self.alpha_labeled = alpha_labeled
         self.alpha_unlabeled = alpha_unlabeled

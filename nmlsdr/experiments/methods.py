@@ -108,11 +108,11 @@ def _cca(*, n_components: int | None, graph: dict[str, Any], random_state: int |
     return MultiLabelCCA(n_components)
 
 
-def _mlda(weights: str) -> Callable[..., BaseEstimator]:
+def _mlda(label_weights: str) -> Callable[..., BaseEstimator]:
     def build(*, n_components: int | None, graph: dict[str, Any], random_state: int | None) -> BaseEstimator:
         from nmlsdr import MLDA
 
-        return MLDA(n_components, weights=weights, random_state=random_state)
+        return MLDA(n_components, label_weights=label_weights, random_state=random_state)
 
     return build
 

@@ -230,7 +230,8 @@ static int nmlsdr_choose_centre(nmlsdr_search *q)
     return 0;
 }
 
-/* max |x - centre| of one side, and whether all of x - centre are integers. */
+/* max |x - centre| of one side, and whether all of x are integers.  The values are asked, not x - centre, which rounds:
+ * 1e-18 - 1 is an integer.  The centre is a value of the rows; the difference of two integers is exact below 2^53. */
 static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *integral)
 {
     double most = 0;
@@ -240,7 +241,7 @@ static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *i
         for (ptrdiff_t p = nmlsdr_row_pointer(x, 0); p < end; p++) {
             const double y = fabs(nmlsdr_entry_value(x, p));
             if (y > most) most = y;
-            whole = whole && y == floor(y);
+            whole = whole && y == floor(y); /* the centre is 0 */
         }
         *integral = whole;
         return most;
@@ -256,7 +257,7 @@ static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *i
                                                              : ((const double *)x->data)[i * q->d + j];
             const double y = fabs(value - q->centre[j]);
             top = y > top ? y : top;
-            if (inside && y != floor(y)) inside = 0;
+            if (inside && value != floor(value)) inside = 0;
         }
         most = top > most ? top : most;
         whole = whole && inside;

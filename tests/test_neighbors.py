@@ -165,6 +165,39 @@ def test_integers_need_no_decision():
     assert_same(found, scan(X, 10))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_integers_up_to_rounding_are_not_taken_for_integers(dtype):
+    """Less the centre, 1, the noise around 0 is lost and leaves integers: whether x is one must be asked of x."""
+    rng = np.random.default_rng(0)
+    X = np.ones((60, 12))
+    X[40:] = 0
+    X[40:, 0] = 1e-18 * rng.permutation(20)
+    X = X.astype(dtype)
+    expected = scan(X, 2)
+    assert (expected[0][40:] > 0).all()
+    for form in (X, sparse.csr_array(X)):
+        for queries in (None, X[30:]):
+            answers = expected if queries is None else scan(X, 2, queries)
+            asked = queries if queries is None or form is X else sparse.csr_array(queries)
+            found = search(form, 2, queries=asked)
+            assert not found[2]["integral"]
+            assert_same(found, answers)
+    integers = np.round(X)
+    assert search(integers, 2)[2]["integral"]
+    assert not search(integers, 2, queries=X[30:])[2]["integral"]
+    assert_same(search(integers, 2, queries=X[30:]), scan(integers, 2, X[30:]))
+
+
+def test_near_integers_of_any_size_are_told_from_integers():
+    """Random integers around a centre of any size, one entry off by a little: below, at and above what rounds away."""
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        centre = float(2 ** rng.integers(0, 40))
+        X = centre * rng.integers(0, 2, (1, 9)) + rng.integers(-2, 3, (40, 9))
+        X[rng.integers(40), rng.integers(9)] += 2.0 ** -rng.integers(1, 80)
+        assert_same(search(X, 3, n_threads=1), scan(X, 3))
+
+
 def test_gaussian_rows_are_decided_about_once(rng):
     X = rng.standard_normal((3000, 50))
     assert search(X, 10)[2]["decided"] < 10.5 * len(X)

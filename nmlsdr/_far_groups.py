@@ -9,8 +9,7 @@ all rows.  So the answer is the same with groups and without, however they were 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +18,7 @@ from scipy.sparse import csgraph
 from ._memory import is_out_of_core
 from ._threads import single_threaded_blas
 
-__all__ = ["search_groups"]
+__all__ = ["Groups", "far_groups"]
 
 _ROWS = 4000  # fewer rows, or a quarter of it of queries, are decided before groups repay
 _LOOK, _SAMPLE = 128, 256  # rows of the look that every search pays, and of the sample that finds the groups
@@ -28,36 +27,37 @@ _GAP = 10.0  # a gap is this many times the longest step within the groups
 _FAILED = 1 / 16  # more rows than this that would be asked of all rows: no groups
 
 
-def search_groups(
-    rows: Any, asked: Any, squared: np.ndarray, indices: np.ndarray, search: Callable[..., None]
-) -> bool:
-    """Answer by groups if the rows fall into far tight ones; False, with nothing done, if they do not.
+class Groups(NamedTuple):
+    """Which rows may be searched by themselves, for which queries."""
+
+    members: list[np.ndarray]  # the rows of each group, increasing
+    sure: list[np.ndarray]  # the queries whose neighbours are rows of the group, increasing
+    failed: np.ndarray  # the queries that may need any row, increasing
+
+    def pairs(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Rows and sure queries of each group that answers any."""
+        return [(group, sure) for group, sure in zip(self.members, self.sure, strict=True) if len(sure)]
+
+
+def far_groups(rows: Any, asked: Any, k: int) -> Groups | None:
+    """The far tight groups that the rows fall into; None if they do not.
 
     Parameters
     ----------
     rows, asked : dense ndarray of shape (n_samples, n_features) and (n_queries, n_features) or None
-    squared, indices : OUT (n_queries, k)
-    search : function (rows, asked, squared, indices, grouped)
-        The search itself; ``grouped`` says that these rows shall not be grouped again.
+    k : int
     """
-    if sparse.issparse(rows) or is_out_of_core(rows) or min(len(rows), 4 * len(squared)) < _ROWS:
-        return False
-    k = squared.shape[1]
+    if sparse.issparse(rows) or is_out_of_core(rows):
+        return None
+    n_queries = len(rows) if asked is None else len(asked)
+    if min(len(rows), 4 * n_queries) < _ROWS:
+        return None
     with single_threaded_blas(), np.errstate(all="ignore"):  # squares may overflow: then there are no groups
         found = _groups(rows) if _looks_grouped(rows) else None
         if found is None:
-            return False
-        members, places, failed = _certify(rows, asked, k, *found)
-    if len(failed) > _FAILED * len(squared):
-        return False
-    for held, sure in zip(members, places, strict=True):
-        if len(sure):
-            wanted = held if asked is None else sure  # the rows of a group answer together, sure or not
-            near = np.empty((len(wanted), k)), np.empty((len(wanted), k), dtype=np.intp)
-            search(rows[held], None if asked is None else asked[wanted], *near, False)
-            squared[wanted], indices[wanted] = near[0], held[near[1]]  # held increases: ties keep their order
-    _ask_all(rows, asked, failed, squared, indices, search)
-    return True
+            return None
+        groups = _certify(rows, asked, k, *found)
+    return None if len(groups.failed) > _FAILED * n_queries else groups
 
 
 def _looks_grouped(rows: np.ndarray) -> bool:
@@ -103,29 +103,27 @@ def _groups(rows: np.ndarray) -> tuple[np.ndarray, float] | None:
     return None
 
 
-def _certify(
-    rows: np.ndarray, asked: Any, k: int, centres: np.ndarray, reach: float
-) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
-    """The rows of each group, the queries that need no other row than these, and the queries that may."""
+def _certify(rows: np.ndarray, asked: Any, k: int, centres: np.ndarray, reach: float) -> Groups:
+    """The rows of each group, and the queries that surely need no other row than these."""
     members, lengths, strays = _assign(rows, centres, reach)
     itself = asked is None
     if len(strays) > _FAILED * len(rows):
-        return [], [], np.arange(len(rows) if itself else len(asked))
+        return Groups([], [], np.arange(len(rows) if itself else len(asked)))
     queries, own_lengths, _ = (members, lengths, strays) if itself else _assign(asked, centres, reach)
     slack = 1e-9 + rows.shape[1] * 2.0**-50  # computed distances are off by less, each relative to itself
     radius = np.array([length.max(initial=0.0) for length in lengths]) * (1 + slack)
-    places = []
+    sure = []
     for g, centre in enumerate(centres):
         apart = _lengths(centres, centre) * (1 - slack) - radius  # to the rows of every other group, at least
         apart[g] = _lengths(rows[strays], centre).min(initial=np.inf) * (1 - slack)
         own = own_lengths[g] * (1 + slack)
         # k rows of the group are own + radius away at most, others at least this; 1e-140 is far above underflow
         others = (apart.min() - own) * (1 - slack)
-        sure = (own + radius[g] < others) & (others > 1e-140) & (len(members[g]) >= k + itself)
-        places.append(queries[g][sure])
+        certain = (own + radius[g] < others) & (others > 1e-140) & (len(members[g]) >= k + itself)
+        sure.append(queries[g][certain])
     failed = np.ones(len(rows) if itself else len(asked), dtype=bool)
-    failed[np.concatenate(places)] = False
-    return members, places, np.flatnonzero(failed)
+    failed[np.concatenate(sure)] = False
+    return Groups(members, sure, np.flatnonzero(failed))
 
 
 def _assign(
@@ -150,19 +148,3 @@ def _lengths(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Distances to a centre, or each row to its own, by differences: a relative error of D 2^-52 at most."""
     difference = rows - centres
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", difference, difference)))
-
-
-def _ask_all(
-    rows: np.ndarray, asked: Any, again: np.ndarray, squared: np.ndarray, indices: np.ndarray, search: Any
-) -> None:
-    """Answer some queries from all rows; without queries each row is found too and then dropped by index."""
-    if not len(again):
-        return
-    k, itself = squared.shape[1], asked is None
-    more, found = np.empty((len(again), k + itself)), np.empty((len(again), k + itself), dtype=np.intp)
-    search(rows, rows[again] if itself else asked[again], more, found, True)
-    if itself:
-        own = found == again[:, None]
-        own[~own.any(axis=1), -1] = True  # more than k duplicates of lower index: the last one goes
-        more, found = more[~own].reshape(-1, k), found[~own].reshape(-1, k)
-    squared[again], indices[again] = more, found

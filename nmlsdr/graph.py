@@ -15,7 +15,7 @@ from scipy import sparse
 
 from . import _graph, _weights
 from ._errors import InputError
-from ._far_groups import search_groups
+from ._far_groups import Groups, far_groups
 from ._leading import leading_coordinates
 from ._threads import SIMD_LEVELS, check_n_jobs, simd_level
 from ._validation import (
@@ -104,20 +104,72 @@ def squared_neighbors(
     return squared, indices
 
 
-def _search(
-    rows: Any, asked: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int, grouped: bool = False
+def _search(rows: Any, asked: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
+    """Every query by the kernels, at once or group by group where the rows fall into far tight groups.
+
+    Groups may fall into groups again.  Those that wait are row numbers, and each is copied from ``rows`` when its turn
+    comes: beside the rows there is never more than one group, however deep it lies.
+    """
+    itself = asked is None
+    groups = _search_part(rows, asked, squared, indices, n_threads)
+    if groups is None:
+        return
+    pending = np.ones(len(squared), dtype=bool)  # queries whose answer is still to come
+    pending[groups.failed] = False
+    waiting = [(group, group if itself else sure) for group, sure in groups.pairs()]
+    while waiting:
+        held, wanted = waiting.pop()  # the rows of a group and the queries that they answer
+        near = np.empty((len(wanted), squared.shape[1])), np.empty((len(wanted), squared.shape[1]), dtype=np.intp)
+        part = rows[held], None if itself else asked[wanted]
+        groups = _search_part(*part, *near, n_threads)
+        del part
+        answered = np.arange(len(wanted)) if groups is None else groups.failed
+        answered = answered[pending[wanted[answered]]]
+        squared[wanted[answered]] = near[0][answered]
+        indices[wanted[answered]] = held[near[1][answered]]  # held increases: ties keep their order
+        pending[wanted[answered]] = False
+        if groups is not None:
+            waiting += [(held[inner], held[inner] if itself else wanted[sure]) for inner, sure in groups.pairs()]
+
+
+def _search_part(rows: Any, asked: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> Groups | None:
+    """Answer all queries, and return None; or only those that no group answers for sure, and return the groups."""
+    few = asked is not None and _graph.prefers_few(_described(rows), _described(asked), squared.shape[1], n_threads)
+    if few or _graph.prefers_tree(_described(rows)):
+        _run(rows, asked, squared, indices, n_threads)
+        return None
+    groups = far_groups(rows, asked, squared.shape[1])
+    if groups is None:
+        _run(rows, asked, squared, indices, n_threads)
+    else:
+        _ask_all(rows, asked, groups.failed, squared, indices, n_threads)
+    return groups
+
+
+def _ask_all(
+    rows: Any, asked: Any, again: np.ndarray, squared: np.ndarray, indices: np.ndarray, n_threads: int
 ) -> None:
-    """Every row by the kernels, ``grouped`` in one search; between their steps Ctrl-C is served."""
+    """Answer some queries from all rows; without queries each row is found too and then dropped by index."""
+    if not len(again):
+        return
+    k, itself = squared.shape[1], asked is None
+    more, found = np.empty((len(again), k + itself)), np.empty((len(again), k + itself), dtype=np.intp)
+    _run(rows, rows[again] if itself else asked[again], more, found, n_threads)
+    if itself:
+        own = found == again[:, None]
+        own[~own.any(axis=1), -1] = True  # more than k duplicates of lower index: the last one goes
+        more, found = more[~own].reshape(-1, k), found[~own].reshape(-1, k)
+    squared[again], indices[again] = more, found
+
+
+def _run(rows: Any, asked: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
+    """Every query by one kernel; between its steps Ctrl-C is served."""
     given, queries = _described(rows), None if asked is None else _described(asked)
     search: _graph.Progress
     if queries is not None and _graph.prefers_few(given, queries, squared.shape[1], n_threads):
         search = _graph.Few(given, queries, squared, indices, _simd(), n_threads)
     elif _graph.prefers_tree(given):
         search = _graph.Tree(given, queries, squared, indices, _simd(), n_threads)
-    elif not grouped and search_groups(
-        rows, asked, squared, indices, lambda rows, asked, d, i, grouped: _search(rows, asked, d, i, n_threads, grouped)
-    ):
-        return
     else:
         leads = leading_coordinates(rows, asked, _described, n_threads)
         search = _graph.Search(given, queries, squared, indices, False, -1, _simd(), 256e6, n_threads, leads)

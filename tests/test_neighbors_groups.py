@@ -1,5 +1,7 @@
 """Far tight clusters: the groups that are searched alone give what the search of all rows gives."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from neighbor_cases import MAKERS, assert_same, make, scan
@@ -9,15 +11,16 @@ from nmlsdr import _far_groups, _memory, _reference, graph
 
 @pytest.fixture
 def taken(monkeypatch):
-    """What search_groups answered, call by call, with groups from 200 rows on."""
+    """Whether far_groups found any, call by call, with groups from 200 rows on."""
     answers = []
 
     def spy(*given):
-        answers.append(_far_groups.search_groups(*given))
-        return answers[-1]
+        found = _far_groups.far_groups(*given)
+        answers.append(found is not None)
+        return found
 
     monkeypatch.setattr(_far_groups, "_ROWS", 200)
-    monkeypatch.setattr(graph, "search_groups", spy)
+    monkeypatch.setattr(graph, "far_groups", spy)
     return answers
 
 
@@ -121,6 +124,35 @@ def test_a_row_at_the_rim_is_not_certified(reach, taken, monkeypatch, rng):
     assert any(taken)
 
 
+def scales_within_scales(rng, n_scales, per_scale, d):
+    """Tight clusters at 12, 144, ...: the first look parts the farthest from the others, the next look the next."""
+    along = np.repeat(12.0 ** np.arange(n_scales), per_scale)[:, None] * np.ones(d)
+    return (along * (1 + 1e-6 * rng.standard_normal(along.shape)))[rng.permutation(len(along))]
+
+
+def test_groups_within_groups_within_groups_equal_the_twin(taken, rng):
+    X = scales_within_scales(rng, 12, 60, 9)
+    expected = _reference.kneighbors(X, 7)
+    assert_same(graph.squared_neighbors(X, 7), expected)
+    assert sum(taken) >= 6
+    Q = np.concatenate([X[::3], X[:5] * 1.5, 0 * X[:1]])
+    assert_same(graph.squared_neighbors(X, 7, queries=Q), _reference.kneighbors(X, 7, queries=Q))
+
+
+def test_no_more_than_one_group_is_copied_however_deep_it_lies(taken, rng):
+    """tracemalloc counts NumPy's memory; what the kernels allocate is O(n k) and one window."""
+    X = scales_within_scales(rng, 40, 250, 32)
+    tracemalloc.start()
+    try:
+        found = graph.squared_neighbors(X, 5)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert sum(taken) >= 20
+    assert peak < 2.5 * X.nbytes
+    assert_same(found, scan(X, 5))
+
+
 def test_ordinary_rows_are_not_grouped(taken, rng):
     X = rng.standard_normal((600, 12))
     for rows in (X, X + 1e3, X + 5 * rng.integers(0, 2, (600, 1)), np.abs(X[:, :1]) * np.linspace(1, 2, 12)):
@@ -133,7 +165,7 @@ def test_rows_beyond_memory_are_not_grouped(taken, rng, tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     assert_same(graph.squared_neighbors(mapped, 7), _reference.kneighbors(X, 7))
-    assert taken == [False, False, True]  # the groups are not grouped again
+    assert taken == [True, False, False]  # the groups are not grouped again
     taken.clear()
     monkeypatch.setattr(_memory, "memory_bytes", lambda: 1.9 * X.nbytes)
     assert_same(graph.squared_neighbors(mapped, 7), _reference.kneighbors(X, 7))

@@ -12,7 +12,8 @@ cdef int abi_number() noexcept nogil
 
 # The k nearest other rows of each of the n rows (C order, n x d): squared distances out (n x k, canonical:
 # see docs/neighbours.md) in the order (squared distance, row), self excluded.
-# Values must be finite and at most 1e150; 1 <= k < n < 2^31, d >= 1, n_threads >= 1.
+# Values must be finite and at most 1e150; 1 <= k < n < 2^31, d >= 1, n_threads >= 1
+# (more than 64 and more than four for each processor are taken for these).
 # Returns 0, -1 out of memory, -2 an argument out of range.
 cdef int nearest_f32(
     const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,

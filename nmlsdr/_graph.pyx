@@ -48,6 +48,7 @@ cdef extern from "_schedule.h" nogil:
         double total
         nmlsdr_scratch *scratch
     int best_level "nmlsdr_best_level"()
+    int clip_threads "nmlsdr_clip_threads"(int n_threads)
     nmlsdr_search *search_new "nmlsdr_search_new"(
         const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, const nmlsdr_leads *leads, double *squared,
         Py_ssize_t *indices, int wide, int sparse, int level, double window_bytes, int n_threads)
@@ -378,6 +379,7 @@ cdef int nearest(
         return -2
     if queries is not NULL and q == 0:
         return 0
+    n_threads = clip_threads(n_threads)
     given.kind = asked.kind = kind
     given.n = n
     asked.n = q

@@ -21,6 +21,17 @@ static int nmlsdr_thread(void)
 #endif
 }
 
+/* What a C caller asks for, at most 64 or four for each processor: a team of thousands takes minutes to start, and
+ * 100 000 threads end the process.  (Python callers get an error before they come here.) */
+static int nmlsdr_clip_threads(int n_threads)
+{
+    int most = 64;
+#ifdef _OPENMP
+    if (4 * omp_get_num_procs() > most) most = 4 * omp_get_num_procs();
+#endif
+    return n_threads < most ? n_threads : most;
+}
+
 static void nmlsdr_fill_window(nmlsdr_search *q, int w, ptrdiff_t chunk)
 {
     nmlsdr_side *s = w == 0 ? q->asked : q->rows;

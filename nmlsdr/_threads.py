@@ -29,6 +29,8 @@ __all__ = ["check_n_jobs", "simd_level", "single_threaded_blas"]
 
 SIMD_LEVELS = ("portable", "avx2", "avx512")
 
+_MOST_THREADS = 64  # always allowed: four for each core of a laptop, and too few to hurt any machine
+
 _forked = False
 
 
@@ -55,7 +57,8 @@ def check_n_jobs(n_jobs: int | None) -> int:
     Raises
     ------
     ValueError
-        If ``n_jobs`` is 0 or not an integer.
+        If ``n_jobs`` is 0, not an integer, or more than 64 and more than four for each core that the affinity mask
+        and the cgroup allow: a team of thousands takes minutes to start, and 100 000 threads end the process.
 
     Examples
     --------
@@ -64,6 +67,11 @@ def check_n_jobs(n_jobs: int | None) -> int:
     """
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InputError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}; use None for all cores.")
+    if n_jobs is not None and n_jobs > _MOST_THREADS and n_jobs > 4 * joblib.cpu_count():
+        raise InputError(
+            f"n_jobs must be at most {max(_MOST_THREADS, 4 * joblib.cpu_count())} on this machine, which allows "
+            f"{joblib.cpu_count()} cores, got {n_jobs}; use None for all cores."
+        )
     if _forked:
         return 1
     if n_jobs is not None and n_jobs > 0:

@@ -8,28 +8,42 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from neighbor_cases import assert_same, scan
 
 import nmlsdr
-from nmlsdr import graph
 
 MODULE = """
     # cython: language_level=3
     cimport nmlsdr._graph as nearest
 
+    ctypedef fused real_t:
+        float
+        double
+
     def abi():
         return nearest.ABI, nearest.abi_number()
 
-    def own(const double[:, ::1] X, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, Py_ssize_t k):
+    def own(const real_t[:, ::1] X, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, Py_ssize_t k, int n_threads):
         cdef int code
+        cdef Py_ssize_t n = X.shape[0], d = X.shape[1]
         with nogil:
-            code = nearest.nearest_f64(&X[0, 0], X.shape[0], X.shape[1], k, &squared[0, 0], &indices[0, 0], 2)
+            if real_t is double:
+                code = nearest.nearest_f64(&X[0, 0], n, d, k, &squared[0, 0], &indices[0, 0], n_threads)
+            else:
+                code = nearest.nearest_f32(&X[0, 0], n, d, k, &squared[0, 0], &indices[0, 0], n_threads)
         return code
 
-    def to(const float[:, ::1] X, const float[:, ::1] Q, double[:, ::1] squared, Py_ssize_t[:, ::1] indices):
+    def to(const real_t[:, ::1] X, const real_t[:, ::1] Q, double[:, ::1] squared, Py_ssize_t[:, ::1] indices,
+           Py_ssize_t k, int n_threads):
         cdef int code
+        cdef Py_ssize_t n = X.shape[0], q = Q.shape[0], d = X.shape[1]
         with nogil:
-            code = nearest.nearest_to_f32(&X[0, 0], X.shape[0], &Q[0, 0], Q.shape[0], X.shape[1], squared.shape[1],
-                                          &squared[0, 0], &indices[0, 0], 1)
+            if real_t is double:
+                code = nearest.nearest_to_f64(
+                    &X[0, 0], n, &Q[0, 0], q, d, k, &squared[0, 0], &indices[0, 0], n_threads)
+            else:
+                code = nearest.nearest_to_f32(
+                    &X[0, 0], n, &Q[0, 0], q, d, k, &squared[0, 0], &indices[0, 0], n_threads)
         return code
 """
 SETUP = """
@@ -39,32 +53,70 @@ SETUP = """
 """
 
 
-@pytest.mark.slow
-def test_a_package_that_cimports_the_search(tmp_path, monkeypatch, rng):
+@pytest.fixture(scope="module")
+def embedder(tmp_path_factory):
     pytest.importorskip("Cython", reason="building the small package needs Cython")
-    (tmp_path / "embedder.pyx").write_text(textwrap.dedent(MODULE))
-    (tmp_path / "setup.py").write_text(textwrap.dedent(SETUP))
+    folder = tmp_path_factory.mktemp("embedder")
+    (folder / "embedder.pyx").write_text(textwrap.dedent(MODULE))
+    (folder / "setup.py").write_text(textwrap.dedent(SETUP))
     environment = {**os.environ, "PYTHONPATH": str(Path(nmlsdr.__file__).parent.parent)}
     built = subprocess.run(
         [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert built.returncode == 0, built.stderr
-    monkeypatch.syspath_prepend(str(tmp_path))
-    embedder = __import__("embedder")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        yield __import__("embedder")
 
+
+def answer(embedder, X, k, queries=None, n_threads=2):
+    shape = (len(X if queries is None else queries), k)
+    squared, indices = np.full(shape, np.nan), np.full(shape, -1, np.intp)
+    if queries is None:
+        code = embedder.own(X, squared, indices, k, n_threads)
+    else:
+        code = embedder.to(X, queries, squared, indices, k, n_threads)
+    assert code == 0
+    return squared, indices
+
+
+@pytest.mark.slow
+def test_the_interface_has_its_number(embedder):
     assert embedder.abi() == (1, 1)
-    X = rng.standard_normal((230, 6))
-    squared, indices = np.empty((230, 5)), np.empty((230, 5), np.intp)
-    assert embedder.own(X, squared, indices, 5) == 0
-    expected = graph.squared_neighbors(X, 5)
-    np.testing.assert_array_equal(squared, expected[0])
-    np.testing.assert_array_equal(indices, expected[1])
-    assert embedder.own(X, squared, indices, 230) == -2  # k must be below n
 
-    X, Q = X.astype(np.float32), rng.standard_normal((7, 6)).astype(np.float32)
-    squared, indices = np.empty((7, 3)), np.empty((7, 3), np.intp)
-    assert embedder.to(X, Q, squared, indices) == 0
-    expected = graph.squared_neighbors(X, 3, queries=Q)
-    np.testing.assert_array_equal(squared, expected[0])
-    np.testing.assert_array_equal(indices, expected[1])
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [6, 20])  # by the tree, by products
+@pytest.mark.parametrize("n_queries", [None, 7, 300])  # among themselves, pair by pair, by the tree or products
+def test_every_entry_point_gives_the_bits_of_the_package(embedder, dtype, d, n_queries):
+    """More block pairs than one step does, on one thread and on three."""
+    rng = np.random.default_rng(0)
+    n = 5000 if d == 20 and n_queries is None else 700
+    X = rng.standard_normal((n, d)).astype(dtype)
+    Q = None if n_queries is None else rng.standard_normal((n_queries, d)).astype(dtype)
+    expected = scan(X, 5, Q)
+    for n_threads in (1, 3):
+        assert_same(answer(embedder, X, 5, Q, n_threads), expected)
+
+
+@pytest.mark.slow
+def test_arguments_out_of_range_are_refused(embedder, rng):
+    X = rng.standard_normal((30, 9))
+    squared, indices = np.empty((30, 30)), np.empty((30, 30), np.intp)
+    assert embedder.own(X, squared, indices, 30, 2) == -2  # k must be below n
+    assert embedder.own(X, squared, indices, 0, 2) == -2
+    assert embedder.own(X, squared, indices, 3, 0) == -2
+    assert embedder.to(X, X, squared, indices, 31, 2) == -2
+    assert embedder.to(X, X, squared, indices, 30, 2) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [6, 20])
+def test_absurd_thread_counts_are_clipped(embedder, rng, d):
+    """100 000 threads would end the process, 5000 take minutes."""
+    X = rng.standard_normal((300, d))
+    for n_threads in (5000, 100_000, 2**31 - 1):
+        assert_same(answer(embedder, X, 5, None, n_threads), scan(X, 5))
+        assert_same(answer(embedder, X, 5, X[:4], n_threads), scan(X, 5, X[:4]))

@@ -21,9 +21,10 @@ from _harness import alternate, better_half, peak_memory, save_table, threads
 from scipy import linalg
 
 from nmlsdr import MDDM, MLDA, MVMD, MultiLabelCCA
+from nmlsdr._directions import leading_by_lanczos, thin_svd
 from nmlsdr.graph import neighbor_graph
 from nmlsdr.label_weights import correlation_weights, entropy_weights
-from nmlsdr.projection import hsic_projection, leading_by_lanczos, thin_svd
+from nmlsdr.projection import hsic_projection
 from nmlsdr.propagation import propagate
 from nmlsdr.scatter import weighted_lda
 

@@ -5,6 +5,7 @@ Where things live; imports point downward only.
     4 door        cli.py                  ``nmlsdr ...``; nothing imports it
     3 studies     datasets/               toy, Mulan reader, noise, simulated cohort
                   experiments/            protocol, runner, tables, figures, report of the article
+                  _methods.py             the article's methods by name
                   model_file.py           fitted models as data, not code
     2 estimators  estimators/             NMLSDR, MultiLabelPropagation, ML-kNN, the nine baselines
                   model_selection.py      LabeledRowsSplit, SCORERS
@@ -18,7 +19,9 @@ Where things live; imports point downward only.
                   distributed.py          neighbours and predictions over Dask arrays
                   _far_groups.py  _leading.py   what spares the search products
                   _large_work.py          what a long search will cost, said before it starts
-                  _validation.py          casts, copies and checks: the only gatekeeper
+                  _labels.py              the label rule, and the one check of 0/1
+                  _validation.py          casts, copies and checks counts, rows and graphs
+                  _directions.py          what every projection shares
                   _arrays.py  _errors.py  _memory.py   forms of arrays; InputError; how much memory there is
                   _threads.py             thread settings and the BLAS limit
     0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx  _dependence.pyx   buffers in, buffers filled

@@ -47,6 +47,7 @@ _PROJECTION = {
 _PROPAGATION = {
     "label_distributions_": _array("n", "C"),
     "transduction_": Field("targets", ("n", "C")),
+    "label_flips_": _array("n", "C"),
     "n_iter_": _count(),
     "residual_": Field("number"),
     "n_unreached_": _count(),
@@ -81,7 +82,6 @@ table: dict[str, dict[str, Field]] = {
         **_GRAPH,
         **_PROPAGATION,
         "dependence_ratio_": _array("d"),
-        "label_flips_": _array("n", "C"),
     },
     "MDDM": _PROJECTION,
     "MVMD": _PROJECTION,
@@ -92,7 +92,7 @@ table: dict[str, dict[str, Field]] = {
         "n_iter_": _count(),
         "objective_": _array("sweeps", optional=True),
     },
-    "SSMLDR": {**_PROJECTION, **_GRAPH, **_PROPAGATION, "label_flips_": _array("n", "C")},
+    "SSMLDR": {**_PROJECTION, **_GRAPH, **_PROPAGATION},
     "MLkNN": {**_COUNTS, "labeled_rows_": _array("n")},
     "SemiSupervisedMLkNN": {**_COUNTS, **_PROPAGATION},
     "MultiLabelPropagation": {
@@ -100,7 +100,6 @@ table: dict[str, dict[str, Field]] = {
         **_LABELS,
         **_GRAPH,
         **_PROPAGATION,
-        "label_flips_": _array("n", "C"),
         "flip_scores_": _array("n", "C"),
         "training_rows_": Field("rows", ("n", "D")),
         "row_weights_": _array("n"),

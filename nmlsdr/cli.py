@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Parameters
     ----------
-    argv : sequence of str, optional
+    argv : sequence of str, default=None
         The arguments; the process's own by default.
 
     Returns

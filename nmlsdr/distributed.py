@@ -35,7 +35,7 @@ def kneighbors(X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int = 1
         one block.
     n_neighbors : int
         k.  At most n_samples - 1 without queries, n_samples with them.
-    queries : dask array, array-like or sparse matrix of shape (n_queries, n_features), optional
+    queries : dask array, array-like or sparse matrix of shape (n_queries, n_features), default=None
         None: the rows of X, each excluded from its own list by index.
     n_jobs : int, default=1
         Threads of a task; Dask runs tasks side by side.
@@ -85,7 +85,7 @@ def neighbor_graph(
     X : dask array of shape (n_samples, n_features)
     n_neighbors : int, default=10
     edge_weights : {"binary", "rbf"}, default="binary"
-    sigma : float, optional
+    sigma : float, default=None
     n_jobs : int, default=1
         Threads of a task.
 

@@ -46,10 +46,10 @@ def kneighbors(
         The rows to search, float32 or float64 (anything else is converted to float64).
     n_neighbors : int
         k.  At most n_samples - 1 without queries, n_samples with them.
-    queries : array-like or sparse matrix of shape (n_queries, n_features), optional
+    queries : array-like or sparse matrix of shape (n_queries, n_features), default=None
         Rows whose neighbours are wanted.  None: the rows of X, each excluded from its own list by
         index (a duplicate at distance 0 is a neighbour).  ``queries=X`` does not exclude.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads; None for all cores.  The answer does not depend on it.
 
     Returns
@@ -239,11 +239,11 @@ def neighbor_graph(
     n_neighbors : int, default=10
         k, self excluded.
     edge_weights : {"binary", "rbf"}, default="binary"
-    sigma : float, optional
+    sigma : float, default=None
         Width of "rbf" in the units of X; None: the median over rows of the distance to the k-th neighbour.
     neighbors : "exact" or transformer, default="exact"
         A transformer whose ``fit_transform(X)`` gives a CSR matrix of distances.
-    n_jobs : int, optional
+    n_jobs : int, default=None
 
     Returns
     -------
@@ -469,6 +469,8 @@ def transition_matrix(W: Any, *, n_jobs: int | None = None) -> sparse.csr_array:
     ----------
     W : sparse matrix of shape (n_samples, n_samples)
         Symmetric, non-negative; the diagonal is ignored.
+    n_jobs : int, default=None
+        Threads; None for all cores.  The answer does not depend on it.
 
     Returns
     -------

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from ._dependence import dependence_sweep
 from ._errors import InputError
+from ._labels import check_binary
 from ._moments import centred_blocks, column_means, compress_labels, cross_moment, label_gram, project
 from ._threads import single_threaded_blas
 from ._validation import check_count, check_row_weights, check_rows
@@ -38,7 +39,7 @@ def entropy_weights(Y: Any) -> np.ndarray:
            [0. , 1. ],
            [0. , 0. ]])
     """
-    Y = _check_binary(Y)
+    Y = check_binary(Y).astype(np.float64)
     return _divide_rows(Y, Y.sum(axis=1))
 
 
@@ -57,7 +58,7 @@ def correlation_weights(Y: Any) -> np.ndarray:
            [1.  , 0.5 ],
            [0.5 , 1.  ]])
     """
-    Y = _check_binary(Y)
+    Y = check_binary(Y).astype(np.float64)
     norms = np.sqrt(Y.sum(axis=0))
     scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
     with single_threaded_blas():
@@ -93,7 +94,7 @@ def fuzzy_weights(X: Any, Y: Any) -> np.ndarray:
     >>> W[-1].round(2)
     array([0.01, 0.99])
     """
-    X, Y = check_rows(X), _check_binary(Y)
+    X, Y = check_rows(X), check_binary(Y).astype(np.float64)
     Y = check_row_weights(Y, "Y", X.shape[0])
     with single_threaded_blas():
         mean = column_means(X)
@@ -135,13 +136,13 @@ def dependence_weights(
     X : array or sparse matrix of shape (n_samples, n_features)
     Y : array of shape (n_samples, n_labels)
         0/1.  Rows with one label are left alone, rows without any get weights of 0.
-    order : array of shape (n_samples,), optional
+    order : array of shape (n_samples,), default=None
         A permutation: the order in which every epoch visits the rows.  None: a new random order each time.
-    random_state : None, int, numpy.random.Generator or numpy.random.RandomState
+    random_state : None, int, numpy.random.Generator or numpy.random.RandomState, default=None
         Used when ``order`` is None.
-    max_iter : int
+    max_iter : int, default=1000
         Largest number of epochs.
-    return_objective : bool
+    return_objective : bool, default=False
         Also return the objective at the start and after each epoch.
 
     Returns
@@ -164,7 +165,7 @@ def dependence_weights(
     >>> dependence_weights(X, [[1, 0], [1, 0], [0, 1], [0, 1], [1, 1]], random_state=0)[-1]
     array([0., 1.])
     """
-    X, Y = check_rows(X), _check_binary(Y)
+    X, Y = check_rows(X), check_binary(Y).astype(np.float64)
     Y = check_row_weights(Y, "Y", X.shape[0])
     max_iter = check_count(max_iter, "max_iter")
     draw = _orders(order, random_state, len(Y))
@@ -266,10 +267,3 @@ def _membership(squared: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 def _divide_rows(W: np.ndarray, totals: np.ndarray) -> np.ndarray:
     return np.asarray(np.divide(W, totals[:, None], out=np.zeros_like(W), where=totals[:, None] > 0))
-
-
-def _check_binary(Y: Any) -> np.ndarray:
-    labels = check_row_weights(Y, "Y", Y.shape[0] if sparse.issparse(Y) else len(Y))
-    if not ((labels == 0) | (labels == 1)).all():
-        raise InputError("Y must hold 0 and 1 only; threshold soft labels first.")
-    return labels

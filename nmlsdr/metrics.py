@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._errors import InputError
+from ._labels import check_measured
 from ._ranking import average_precisions, coverages, one_errors, rank, ranking_losses
-from ._validation import check_measured
 
 __all__ = [
     "average_precision",

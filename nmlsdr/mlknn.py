@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from . import _mlknn
 from ._arrays import contiguous
 from ._errors import InputError
+from ._labels import check_binary
 from ._threads import check_n_jobs
 from ._validation import check_count, check_n_neighbors, check_real
 
@@ -72,7 +72,7 @@ def count_neighbor_labels(Y: Any, indices: Any, *, n_jobs: int | None = None) ->
         0/1.
     indices : array-like of shape (n_queries, n_neighbors)
         Rows of Y, as `nmlsdr.graph.kneighbors` gives them.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads; None for all cores.  The answer does not depend on it.
 
     Returns
@@ -109,7 +109,7 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
         The nearest *other* rows of every row, as ``nmlsdr.graph.kneighbors(X, n_neighbors)`` gives them.
     smoothing : float, default=1.0
         s > 0; 1 is Laplace's rule.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads; None for all cores.  The answer does not depend on it.
 
     Returns
@@ -182,7 +182,7 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
         The labels of the training rows, 0/1.
     indices : array-like of shape (n_queries, n_neighbors)
         The nearest training rows of every query, as many as in the fit.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads; None for all cores.  The answer does not depend on it.
 
     Returns
@@ -245,22 +245,8 @@ def hard_labels(scores: np.ndarray, *, threshold: float = 0.5, at_least_one: boo
     return labels
 
 
-def binary_labels(Y: Any) -> np.ndarray:
-    """0/1 labels as the kernels read them: C-contiguous uint8 of shape (n_samples, n_labels)."""
-    given = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
-    if given.ndim != 2:
-        raise InputError(f"Y must be of shape (n_samples, n_labels), got {given.ndim} dimension(s).")
-    if given.dtype.kind not in "biuf":
-        raise InputError(f"Y must hold 0 and 1, got dtype {given.dtype}; convert it to numbers first.")
-    good = ((given == 0) | (given == 1)).all(axis=1)
-    if not good.all():
-        row = int(np.argmin(good))
-        raise InputError(f"Y must hold 0 and 1 only, got {given[row].tolist()} in row {row}; drop unlabelled rows.")
-    return np.ascontiguousarray(given, dtype=np.uint8)
-
-
 def _check_labels_and_indices(Y: Any, indices: Any) -> tuple[np.ndarray, np.ndarray]:
-    Y = binary_labels(Y)
+    Y = check_binary(Y)
     rows = np.asarray(indices)
     if rows.ndim != 2 or (rows.dtype.kind not in "iu" and rows.size):
         raise InputError(

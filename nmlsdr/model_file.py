@@ -88,7 +88,7 @@ def save_model(
     estimator : estimator
         A fitted estimator of this package, one of scikit-learn's StandardScaler, MaxAbsScaler and Normalizer, or a
         Pipeline of such steps. A pipeline's ``memory`` and ``verbose`` are not kept.
-    feature_names, label_names : sequence of str, optional
+    feature_names, label_names : sequence of str or None, default=None
         Kept in the header for the reader.
     inputs : iterable of str or path-like, default=()
         Files that must not be overwritten.

@@ -20,7 +20,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from . import metrics
 from ._errors import InputError
-from ._validation import check_labels, to_dense
+from ._labels import check_labels, to_dense
 
 __all__ = ["SCORERS", "LabeledRowsSplit"]
 
@@ -68,9 +68,9 @@ class LabeledRowsSplit:
         ----------
         X : array-like of shape (n_samples, n_features), or None
             Only handed on to ``cv``.
-        y : array-like or sparse of shape (n_samples,) or (n_samples, n_labels)
+        y : array-like or sparse of shape (n_samples,) or (n_samples, n_labels), default=None
             Labels with the project's rule: a row of -1 is unlabelled.
-        groups : array-like of shape (n_samples,), optional
+        groups : array-like of shape (n_samples,), default=None
             For splitters that keep groups together.
 
         Yields

@@ -18,9 +18,10 @@ from scipy import sparse
 
 from ._arrays import contiguous
 from ._errors import InputError
+from ._labels import check_mask
 from ._solvers import Goal, Progress, System, conjugate_gradients, fixed_point, lu
 from ._threads import check_n_jobs
-from ._validation import check_alpha, check_count, check_graph, check_mask, check_real
+from ._validation import check_alpha, check_count, check_graph, check_real
 
 __all__ = ["Progress", "Propagation", "propagate"]
 
@@ -78,20 +79,20 @@ def propagate(
         Given labels in [0, 1].  What an unlabelled row holds is ignored: it counts as 0.
     alpha : float or array-like of shape (n_samples,)
         A = diag(alpha), 0 <= alpha_i < 1: how much row i listens to its neighbours.  0 keeps F_i = Y_i exactly.
-    labeled : array-like of shape (n_samples,), bool, optional
+    labeled : array-like of shape (n_samples,), bool, default=None
         The labelled rows; None: the rows with any Y != 0.
     solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
         "cg": conjugate gradients on the symmetric form; "lu": sparse LU of I - A T, refined; "fixed_point":
         the iteration of eq. (4).  "auto" is "cg", the fastest in every case measured (docs/propagation.md).
     tol : float, default=1e-8
         Largest residual of eq. (8) accepted, over all entries.
-    max_iter : int, optional
+    max_iter : int, default=None
         Sweeps allowed per label.  None: what theory says is enough for ``alpha`` and ``tol``.
-    init : array-like of shape (n_samples, n_labels), optional
+    init : array-like of shape (n_samples, n_labels), default=None
         First iterate, for example the F of a similar problem; None: Y, as in the article.  Not used by "lu".
-    callback : callable, optional
+    callback : callable, default=None
         Called with a `Progress` after every sweep; an exception it raises ends the call.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads; None for all cores.  F does not depend on it, to the last bit.
 
     Returns

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.linalg import lapack
 
+from ._directions import Directions, finish, leading_by_lanczos, refine, refuse_no_dependence, thin_svd
 from ._errors import InputError
 from ._moments import (
     add_gram,
@@ -32,7 +33,6 @@ from ._moments import (
 )
 from ._threads import single_threaded_blas
 from ._validation import check_components, check_real, check_row_weights, check_rows
-from .projection import Directions, finish, leading_by_lanczos, refine, refuse_no_dependence, thin_svd
 
 __all__ = ["cca", "mddm_features", "mvmd", "weighted_lda"]
 
@@ -50,9 +50,9 @@ def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) 
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
     Y : array of shape (n_samples, n_labels)
-    n_components : int or None
+    n_components : int or None, default=None
         At most min(n_labels, n_features, n_samples - 1).
-    ridge : float
+    ridge : float, default=0.1
         r >= 0, added to both un-normalised scatters.
 
     Returns
@@ -96,9 +96,9 @@ def mddm_features(X: Any, Y: Any, n_components: int | None = None, *, mu: float 
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
     Y : array of shape (n_samples, n_labels)
-    n_components : int or None
+    n_components : int or None, default=None
         At most min(n_labels, n_features, n_samples - 1).
-    mu : float
+    mu : float, default=0.5
         In [0, 1]; 0 gives the directions of MDDMp.
 
     Returns
@@ -140,9 +140,9 @@ def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: floa
     X : array or sparse matrix of shape (n_samples, n_features)
     W : array of shape (n_samples, n_labels)
         Weights >= 0 of the labels in each row; a label of total weight 0 is ignored.
-    n_components : int or None
+    n_components : int or None, default=None
         At most min(n_labels - 1, n_features).
-    ridge : float
+    ridge : float, default=0.1
         r >= 0, added to the un-normalised within-class scatter.
 
     Returns
@@ -192,9 +192,9 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
     Y : array of shape (n_samples, n_labels)
-    n_components : int or None
+    n_components : int or None, default=None
         At most min(n_features, n_samples - 1); None: as many as there are labels, if the rank allows.
-    beta : float
+    beta : float, default=0.5
         In [0, 1]; 0 is principal component analysis, 1 is MDDMp.
 
     Returns

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 import nmlsdr
 from nmlsdr import _graph, metrics
-from nmlsdr.experiments.methods import METHODS
+from nmlsdr._methods import METHODS
 from nmlsdr.model_file import load_model, open_model
 
 __all__ = ["run", "tables"]  # fixtures, used by their names

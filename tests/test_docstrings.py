@@ -5,6 +5,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 
 import pytest
 
@@ -46,3 +47,29 @@ def test_public_things_are_documented_with_an_example(name, thing):
 
 def _method_has_example(thing):
     return inspect.isclass(thing) and any(">>>" in (inspect.getdoc(member) or "") for member in vars(thing).values())
+
+
+def parameters_with_defaults():
+    """(name, docstring, parameter, default) of what is public: functions, constructors and methods."""
+    for name, thing in public_objects():
+        members = [(name, thing, thing)]
+        if inspect.isclass(thing):
+            members = [(name, thing, thing.__init__)] if "__init__" in vars(thing) else []
+            members += [(f"{name}.{key}", f, f) for key, f in inspect.getmembers(thing, inspect.isfunction)]
+        for label, documented, function in members:
+            text = inspect.getdoc(documented) or ""
+            if label.rpartition(".")[2].startswith("_") or not function.__module__.startswith("nmlsdr"):
+                continue
+            if "Parameters\n" not in text:
+                continue  # a helper whose one sentence says it all
+            for parameter in inspect.signature(function).parameters.values():
+                if parameter.default is not inspect.Parameter.empty:
+                    yield pytest.param(text, parameter.name, parameter.default, id=f"{label}-{parameter.name}")
+
+
+@pytest.mark.parametrize(("text", "parameter", "default"), list(parameters_with_defaults()))
+def test_parameters_say_their_default(text, parameter, default):
+    (line,) = re.findall(rf"^(?:.*, )?{parameter}(?:, .*)? : .*$", text, flags=re.MULTILINE)
+    _, _, said = line.partition("default=")
+    assert said, line
+    assert eval(said.replace(" GiB", " * 2**30")) == default

@@ -100,7 +100,7 @@ def test_half_of_the_memory_is_large_too(heard, monkeypatch):
 
 
 def test_fit_says_it_once_and_predict_once_for_all_blocks(heard, all_is_large, rng, monkeypatch):
-    monkeypatch.setattr("nmlsdr.estimators._mlknn._QUERY_ROWS", 7)
+    monkeypatch.setattr("nmlsdr.estimators._base._QUERY_ROWS", 7)
     X, Y = draw(rng)
     model = MLkNN(5).fit(X, Y)
     assert all_is_large == [((60, 4), 5, None)]

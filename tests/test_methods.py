@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmlsdr.experiments.methods import METHODS, find_method
+from nmlsdr._methods import METHODS, find_method
 
 ARTICLE = ["CCA", "MVMD", "MDDMp", "MDDMf", "wMLDAb", "wMLDAe", "wMLDAc", "wMLDAd", "SSMLDR", "NMLSDR"]
 

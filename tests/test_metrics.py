@@ -282,7 +282,7 @@ def test_any_array_form(name):
         ([[1, 0]], [[0.1], [0.2]], r"shape \(1, 2\) but scores has shape \(2, 1\)"),
         (np.zeros((0, 3)), np.zeros((0, 3)), r"shape \(0, 3\); at least one row"),
         (np.zeros((3, 0)), np.zeros((3, 0)), r"shape \(3, 0\); at least one row"),
-        ([[1, 0], [0, 2]], np.zeros((2, 2)), r"got 2 in row 1, label 1; code relevant as 1"),
+        ([[1, 0], [0, 2]], np.zeros((2, 2)), r"got 2 in row 1, label 1; threshold or encode it"),
         ([[1, 0], [-1, -1]], np.zeros((2, 2)), r"got -1 in row 1, label 0; drop the unlabelled rows"),
         ([[1.0, np.nan]], np.zeros((1, 2)), r"got nan in row 0, label 1"),
         ([[0.5, 0]], np.zeros((1, 2)), r"got 0.5 in row 0"),

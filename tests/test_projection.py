@@ -8,7 +8,7 @@ import pytest
 from projections import assert_same_directions, draw
 from scipy import sparse
 
-from nmlsdr import _moments, _reference, projection
+from nmlsdr import _directions, _moments, _reference
 from nmlsdr.projection import hsic_directions, hsic_projection
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -171,9 +171,9 @@ def test_lanczos_that_fails_falls_back(rng, monkeypatch):
     expected = hsic_projection(X, F, 2)
 
     def fail(*_, **__):
-        raise projection.ArpackError(-1)
+        raise _directions.ArpackError(-1)
 
-    monkeypatch.setattr(projection, "eigsh", fail)
+    monkeypatch.setattr(_directions, "eigsh", fail)
     assert_same_directions(hsic_projection(X, F, 2, solver="eigsh"), expected, 1e-12)
 
 

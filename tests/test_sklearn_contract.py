@@ -313,7 +313,7 @@ def test_one_dimensional_y(name, kind):
 
 @every_estimator
 @pytest.mark.parametrize(("change", "sentence"), [
-    ("coded", r"codes labels as -1/\+1 \(row 0\).*\(y \+ 1\) // 2"),
+    ("coded", r"codes labels as -1/\+1 \(row 0, label [01]\).*\(y \+ 1\) // 2"),
     ("mixed", "mixes -1 with other values in row 3"),
     ("nan", "y contains NaN in row 3"),
     ("two", "must hold 0, 1 or rows of -1, got 2.* in row 3"),
@@ -456,3 +456,44 @@ def test_edges_and_labels_have_weights_of_their_own_names(kind):
     assert {"edge_weights", "label_weights"} & {*kind().get_params()}
     with pytest.raises(TypeError, match="weights"):
         kind(weights="binary")
+
+
+# ---------------------------------------------------------------- what every estimator that propagates keeps
+
+PROPAGATING = [name for name, thing in ESTIMATORS.items() if hasattr(thing, "_propagate")]
+
+
+@pytest.mark.parametrize("name", PROPAGATING)
+def test_propagation_keeps_the_same_attributes_everywhere(name):
+    X, Y = draw()
+    model = make(name).fit(X, Y)
+    reference = make("MultiLabelPropagation").fit(X, Y)
+    np.testing.assert_array_equal(model.transduction_, model.label_distributions_ > 0.5)
+    for attribute in ("label_distributions_", "transduction_", "label_flips_", "n_iter_", "residual_", "n_unreached_"):
+        np.testing.assert_array_equal(getattr(model, attribute), getattr(reference, attribute), err_msg=attribute)
+    assert model.label_flips_.dtype == bool
+    assert not model.label_flips_[(Y == -1).all(axis=1)].any()
+
+
+@pytest.mark.parametrize("name", PROPAGATING)
+def test_classes_are_the_largest_soft_label(name):
+    """Three classes near one another: some rows have no soft label above 1/2, and their class is the largest."""
+    X, _ = draw(hidden=0)
+    y = np.digitize(X[:, 0] + 0.8 * X[:, 1], [-0.6, 0.6])
+    hidden = np.arange(len(y)) % 3 == 0
+    model = make(name).fit(X, np.where(hidden, -1, y).astype(int))
+    F = model.label_distributions_
+    assert (F.max(axis=1) < 0.5).any()
+    best = F.argmax(axis=1)
+    assert model.transduction_.shape == y.shape
+    np.testing.assert_array_equal(model.transduction_, model.classes_[best])
+    np.testing.assert_array_equal(model.label_flips_.any(axis=1), (best != y) & ~hidden)
+    assert {*model.label_flips_.sum(axis=1)} <= {0, 2}
+
+
+@pytest.mark.parametrize("name", PROPAGATING)
+def test_labels_that_need_no_step_count_one_iteration(name):
+    X, _ = draw(hidden=0)
+    Y = np.tile([1, 0], (len(X), 1))
+    Y[0] = [0, 1]
+    assert make(name, alpha_labeled=0.0).fit(X, Y).n_iter_ == 1

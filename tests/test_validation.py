@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from nmlsdr._validation import check_alpha, check_graph, check_labels, check_row_pair, check_rows, match_rows
+from nmlsdr._labels import check_labels
+from nmlsdr._validation import check_alpha, check_graph, check_row_pair, check_rows, match_rows
 
 
 def test_two_dimensional_labels():
@@ -55,7 +56,7 @@ def test_one_dimensional_labels(y, classes, Y):
     ("y", "message"),
     [
         ([[1, -1], [1, 0]], r"mixes -1 with other values in row 0"),
-        ([[1, -1], [-1, 1]], r"codes labels as -1/\+1 \(row 0\).*\(y \+ 1\) // 2"),
+        ([[1, -1], [-1, 1]], r"codes labels as -1/\+1 \(row 0, label 1\).*\(y \+ 1\) // 2"),
         ([[1], [-1]], r"only -1 and \+1.*\(y \+ 1\) // 2"),
         ([1, -1, 1], r"only -1 and \+1 \(first -1 at row 1\)"),
         ([[0, 1], [0, np.nan]], "NaN in row 1"),

@@ -78,8 +78,8 @@ def add_parsers(verbs: Any) -> None:
 
 def fit(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr fit``."""
+    from nmlsdr._methods import METHODS, find_method
     from nmlsdr._output import check_output
-    from nmlsdr.experiments.methods import METHODS, find_method
     from nmlsdr.model_file import save_model
 
     from .reading import input_files, read_data

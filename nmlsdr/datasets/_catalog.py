@@ -124,7 +124,7 @@ def verify_dataset(name: str, data_home: Path_ | None = None) -> list[dict[str, 
     ----------
     name : str
         Name or folder of the set.
-    data_home : path, optional
+    data_home : path, default=None
         Folder of the data; default NMLSDR_DATA, else ~/nmlsdr_data.
 
     Returns
@@ -172,9 +172,9 @@ def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | No
     ----------
     name : str
         Name or folder of the set.
-    data_home : path, optional
+    data_home : path, default=None
         Folder to write to (below it, the set's own folder); default NMLSDR_DATA, else ~/nmlsdr_data.
-    source : str, optional
+    source : str, default=None
         Address of a folder that holds the sets' folders; default Mulan's repository at a fixed commit.
 
     Returns

@@ -36,7 +36,7 @@ def load_mulan(
         XML file with one ``<label name="...">`` per label, nested or not.  Labels are found by name.
     drop : sequence of str, default=()
         Attributes to leave out, such as row names; other attributes of text are an error.
-    n_rows : int, optional
+    n_rows : int, default=None
         Read the first rows only; default all.
     max_bytes : int, default=4 GiB
         Stop when a file unpacks to more than this.

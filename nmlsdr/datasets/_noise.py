@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validation import check_label_rows, check_real
+from .._labels import check_label_rows
+from .._validation import check_real
 from ._random import FLIP, MASK, generator
 
 UNLABELED = -1

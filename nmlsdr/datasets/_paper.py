@@ -34,7 +34,7 @@ def paper_split(name: str, data_home: Path_ | None = None) -> Bunch:
     name : str
         Birds, Corel, Emotions, Enron, Genbase, Medical, Scene, Tmc2007 or Yeast, in any case, or the name of
         its folder (corel16k001, tmc2007-500).
-    data_home : path, optional
+    data_home : path, default=None
         Folder with one folder per set, files plain or gzipped; default the environment variable NMLSDR_DATA,
         else ~/nmlsdr_data.
 

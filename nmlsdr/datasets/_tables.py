@@ -70,20 +70,20 @@ def read_table(
     ----------
     path : path
         The file; its suffix says which kind it is.
-    labels_xml : path, optional
+    labels_xml : path, default=None
         A Mulan XML file: the columns with its names are labels.
-    label_columns : sequence of str, optional
+    label_columns : sequence of str, default=None
         Names of the columns that are labels; their cells are 0/1, true/false or yes/no.  For svmlight: the
         label ids, in the order wanted; without it the ids that occur, in increasing order.
-    label_file : path, optional
+    label_file : path, default=None
         A file of the same kinds with one row per row of `path`, in which every column is a label (for npz:
         ``y`` or ``target``).  A blank line of a CSV label file is an unlabelled row.
-    mask : path or array-like of bool (n,), optional
+    mask : path or array-like of bool (n,), default=None
         Rows whose labels are to be used (1); the others (0) count as unlabelled.  A file holds 0 or 1 on each
         line, with or without a header line, or is an ``.npy`` file.
     drop : sequence of str, default=()
         Columns to leave out, such as row names; they may hold text.
-    n_features : int, optional
+    n_features : int, default=None
         For svmlight: how many feature columns there are, if not as many as the largest index.
     zero_based : bool, default=False
         For svmlight: whether indices start from 0.

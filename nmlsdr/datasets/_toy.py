@@ -51,7 +51,7 @@ def make_toy(
     ----------
     n_samples : int, default=8000
         Number of samples in all, at least 8.  Where 4 does not divide it, the first classes get one more.
-    n_train : int, optional
+    n_train : int, default=None
         How many of them are training rows, drawn at random; default three quarters (6000 of 8000).
     block_size : int, default=20
         Features per block.

@@ -1,35 +1,37 @@
-"""What the estimators share: reading X, clipping k, the neighbour plug-in, and the propagation step."""
+"""What the estimators share: reading X and y, clipping k, the neighbour plug-in, propagation, predicting by blocks."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import sklearn
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.utils.validation import validate_data
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._errors import InputError
+from .._labels import Labels, check_labels
 from .._large_work import say_if_large
-from .._validation import Labels, asks_exact, check_alpha, check_count, check_graph, check_rows
+from .._validation import asks_exact, check_alpha, check_count, check_graph, check_rows
 from ..graph import choose_proposed, graph_of_lists, squared_neighbors
-from ..propagation import Propagation, propagate
+from ..propagation import propagate
 
 __all__ = [
+    "LearnsLabels",
+    "NeighborClassifier",
+    "PropagatesLabels",
     "as_attribute",
     "clip_neighbors",
-    "graph_of_rows",
-    "keep_propagation",
-    "neighbors_of_queries",
     "neighbors_of_rows",
-    "propagate_labels",
     "read_rows",
     "refuse",
-    "say_if_many_queries",
-    "shares",
 ]
+
+# Rows per block of predict: their neighbours and scores are all that predict needs beside its output.
+_QUERY_ROWS = 4096
 
 
 def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -103,52 +105,167 @@ def neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) -> tup
     return choose_proposed(rows, proposed, k, queries=queries, n_jobs=estimator.n_jobs)
 
 
-# ---------------------------------------------------------------- propagation
+# ---------------------------------------------------------------- labels and their propagation
 
 
-def propagate_labels(estimator: Any, W: sparse.csr_array, labels: Labels, alpha: Any = None) -> Propagation:
-    """Solve eq. (8) with the estimator's alphas, solver, tol, max_iter and n_jobs.
+class LearnsLabels:
+    """Reads y by the label rule and keeps what it says of the columns."""
 
-    ``alpha`` (a number, or one per row) replaces ``alpha_labeled`` and ``alpha_unlabeled``.
-    """
-    n_samples = len(labels.Y)
-    if alpha is None:
-        given = check_alpha(estimator.alpha_labeled, 1, "alpha_labeled")
-        hidden = check_alpha(estimator.alpha_unlabeled, 1, "alpha_unlabeled")
-        alpha = np.where(labels.labeled, given, hidden)
-    return propagate(
-        W,
-        labels.Y,
-        check_alpha(alpha, n_samples),
-        labeled=labels.labeled,
-        solver=estimator.propagation_solver,
-        tol=estimator.tol,
-        max_iter=estimator.max_iter,
-        n_jobs=estimator.n_jobs,
-    )
+    def _read_labels(self, y: Any, rows: Any, labeled: Any) -> Labels:
+        labels = check_labels(y, n_samples=rows.shape[0], labeled=labeled)
+        self.classes_ = labels.classes
+        vars(self).pop("label_names_in_", None)  # an earlier fit's
+        if labels.names is not None:
+            self.label_names_in_ = labels.names
+        return labels
 
 
-def graph_of_rows(estimator: Any, rows: Any, graph: Any) -> sparse.csr_array:
-    """The given graph, or that of the estimator's neighbours of the rows; sets n_neighbors_."""
-    estimator.n_neighbors_ = clip_neighbors(estimator, rows.shape[0] - 1)
-    if graph is not None:
-        return check_graph(graph, "graph", n_samples=rows.shape[0])
-    squared, indices = neighbors_of_rows(estimator, rows, estimator.n_neighbors_)
-    return graph_of_lists(
-        squared, indices, edge_weights=estimator.edge_weights, sigma=estimator.sigma, n_jobs=estimator.n_jobs
-    )
+class PropagatesLabels(LearnsLabels):
+    """Propagates labels over the graph of the rows and keeps F and what follows from it."""
+
+    def _graph_of_rows(self: Any, rows: Any, graph: Any) -> sparse.csr_array:
+        """The given graph, or that of the neighbours of the rows; sets n_neighbors_."""
+        self.n_neighbors_ = clip_neighbors(self, rows.shape[0] - 1)
+        if graph is not None:
+            return check_graph(graph, "graph", n_samples=rows.shape[0])
+        return self._graph_of_lists(*neighbors_of_rows(self, rows, self.n_neighbors_))
+
+    def _graph_of_lists(self: Any, squared: np.ndarray, indices: np.ndarray) -> sparse.csr_array:
+        return graph_of_lists(squared, indices, edge_weights=self.edge_weights, sigma=self.sigma, n_jobs=self.n_jobs)
+
+    def _propagate(self: Any, W: sparse.csr_array, labels: Labels, alpha: Any) -> np.ndarray:
+        """F of eq. (8) with the estimator's alphas, solver, tol, max_iter and n_jobs; sets the attributes.
+
+        ``alpha`` (a number, or one per row) replaces ``alpha_labeled`` and ``alpha_unlabeled``.
+        """
+        if alpha is None:
+            given = check_alpha(self.alpha_labeled, 1, "alpha_labeled")
+            hidden = check_alpha(self.alpha_unlabeled, 1, "alpha_unlabeled")
+            alpha = np.where(labels.labeled, given, hidden)
+        found = propagate(
+            W,
+            labels.Y,
+            check_alpha(alpha, len(labels.Y)),
+            labeled=labels.labeled,
+            solver=self.propagation_solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+        )
+        self.label_distributions_ = F = found.F
+        if labels.single:
+            best = np.argmax(F, axis=1)
+            hard = best[:, None] == np.arange(F.shape[1])
+            self.transduction_ = labels.classes[best]
+        else:
+            hard = F > 0.5
+            self.transduction_ = hard.astype(np.int64)
+        self.label_flips_ = (hard != labels.Y) & labels.labeled[:, None]
+        self.n_iter_ = max(1, found.n_iter)  # labels that solve eq. (8) as given need a look, but no step
+        self.residual_ = found.residual
+        self.n_unreached_ = found.n_unreached
+        self.propagation_solver_ = found.solver
+        return F
 
 
-def keep_propagation(estimator: Any, propagation: Propagation, labels: Labels) -> None:
-    """The attributes that every estimator that propagates has."""
-    F = propagation.F
-    estimator.label_distributions_ = F
-    estimator.transduction_ = (F > 0.5).astype(np.int64)
-    estimator.label_flips_ = (estimator.transduction_ != labels.Y) & labels.labeled[:, None]
-    estimator.n_iter_ = max(1, propagation.n_iter)  # labels that solve eq. (8) as given need a look, but no step
-    estimator.residual_ = propagation.residual
-    estimator.n_unreached_ = propagation.n_unreached
-    estimator.propagation_solver_ = propagation.solver
+# ---------------------------------------------------------------- predictions
+
+
+class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
+    """Predicts from the nearest training rows, by blocks of queries; a subclass scores them and decides."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:
+        """Scores (n_queries, n_labels) from the nearest training rows of each query."""
+        raise NotImplementedError
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        """Labels 0/1 from scores, for 2-D y."""
+        raise NotImplementedError
+
+    def _nearest(self: Any, rows: Any) -> np.ndarray:
+        return neighbors_of_queries(self, self.training_rows_, rows, self.n_neighbors_)[1]
+
+    def _is_multi_label(self) -> bool:
+        return isinstance(self.classes_, list)
+
+    def _scores(self: Any, X: Any) -> tuple[int, Iterator[tuple[slice, np.ndarray]]]:
+        """The number of rows, and their scores (rows, n_labels) block by block."""
+        check_is_fitted(self)
+        rows = read_rows(self, X, reset=False)
+        say_if_many_queries(self, self.training_rows_, rows.shape[0], self.n_neighbors_)
+        return rows.shape[0], self._score_blocks(rows)
+
+    def _score_blocks(self, rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        for first in range(0, rows.shape[0], _QUERY_ROWS):
+            part = slice(first, first + _QUERY_ROWS)
+            scores = self._score_neighbors(self._nearest(rows[part]))
+            yield part, scores if self._is_multi_label() else shares(scores)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of every label.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            With ``neighbors="precomputed"``: distances to the rows of ``fit``, (n_samples, n_fitted).
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), float64
+            In [0, 1], for every label on its own; after a fit on 1-D y one column for each class, scaled so that
+            rows sum to 1.
+
+        Raises
+        ------
+        ValueError
+            For non-finite values or another number of features than in ``fit``.
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+        """
+        n_samples, blocks = self._scores(X)
+        proba = np.empty((n_samples, len(self.classes_)))
+        for part, scores in blocks:
+            proba[part] = scores
+        return proba
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels 0/1, or classes after a fit on 1-D y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As in `predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), int, or (n_samples,)
+            By `predict_proba`; after a fit on 1-D y the class with the highest, the first of equals.
+
+        Raises
+        ------
+        ValueError
+            For non-finite values or another number of features than in ``fit``.
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+        """
+        n_samples, blocks = self._scores(X)
+        if not self._is_multi_label():
+            codes = np.empty(n_samples, dtype=np.intp)
+            for part, scores in blocks:
+                codes[part] = np.argmax(scores, axis=1)
+            chosen: np.ndarray = self.classes_[codes]
+            return chosen
+        labels = np.empty((n_samples, len(self.classes_)), dtype=np.int64)
+        for part, scores in blocks:
+            labels[part] = self._decide(scores)
+        return labels
 
 
 def shares(scores: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..projection import Directions
+from .._directions import Directions
 from ..scatter import cca
 from ._projection import SupervisedProjection
 
@@ -23,9 +23,9 @@ class MultiLabelCCA(SupervisedProjection):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int or None, default=None
         d, at most min(n_labels, n_features, labelled rows - 1); None: as many as the numerical rank allows.
-    ridge : float
+    ridge : float, default=0.1
         r >= 0, added to both un-normalised scatters.
 
     Attributes

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._directions import Directions
 from .._errors import InputError
-from ..projection import Directions, hsic_directions
+from ..projection import hsic_directions
 from ..scatter import mddm_features
 from ._projection import SupervisedProjection
 
@@ -24,11 +25,11 @@ class MDDM(SupervisedProjection):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int or None, default=None
         d, at most min(n_labels, n_features, labelled rows - 1); None: as many as the numerical rank allows.
-    constraint : {"projection", "features"}
+    constraint : {"projection", "features"}, default="projection"
         Orthonormal directions (MDDMp), or projected features that are uncorrelated (MDDMf).
-    mu : float
+    mu : float, default=0.5
         In [0, 1]; only for "features".
 
     Attributes

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._directions import Directions
 from .._errors import InputError
 from ..label_weights import correlation_weights, dependence_weights, entropy_weights, fuzzy_weights
-from ..projection import Directions
 from ..scatter import weighted_lda
 from ._projection import SupervisedProjection
 
@@ -29,18 +29,18 @@ class MLDA(SupervisedProjection):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int or None, default=None
         d, at most min(n_labels - 1, n_features); None: as many as the numerical rank allows.
-    label_weights : {"binary", "entropy", "correlation", "fuzzy", "dependence"}
+    label_weights : {"binary", "entropy", "correlation", "fuzzy", "dependence"}, default="binary"
         "binary": 1 for each label of a row (wMLDAb).  "entropy": a row is shared equally among its labels (e).
         "correlation": labels that go with those of the row get a share too (c).  "fuzzy": shared by nearness to
         the centres of the labels (f).  "dependence": each row goes to the one of its labels that makes features
         and weighted labels depend on each other most (d).
-    ridge : float
+    ridge : float, default=0.1
         r >= 0, added to the un-normalised within-class scatter.
-    max_iter : int
+    max_iter : int, default=1000
         Largest number of epochs over the rows; only for "dependence".
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Order of the rows in each epoch; only for "dependence".
 
     Attributes

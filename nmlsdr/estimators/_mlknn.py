@@ -2,46 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from .. import mlknn
 from .._errors import InputError
-from .._validation import Labels, check_graph, check_labels, check_real
-from ..graph import choose_stored, graph_of_lists
+from .._labels import check_binary
+from .._validation import check_graph, check_real
+from ..graph import choose_stored
 from ._base import (
+    NeighborClassifier,
+    PropagatesLabels,
     as_attribute,
     clip_neighbors,
-    neighbors_of_queries,
     neighbors_of_rows,
-    propagate_labels,
     read_rows,
     refuse,
-    say_if_many_queries,
-    shares,
 )
 
 __all__ = ["MLkNN", "SemiSupervisedMLkNN"]
 
-# Rows per block of predict: their neighbours, counts and scores are all that predict needs beside its output.
-_QUERY_ROWS = 4096
-
 _ADVICE = {"sample_weight": "ML-kNN counts rows and has no place for weights, so repeat rows instead"}
 
 
-class _NeighborLabelClassifier(ClassifierMixin, BaseEstimator):
+class _CountsNeighborLabels(NeighborClassifier):
     """What follows once every training row has labels: counts, posteriors, predictions."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._is_precomputed()
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
         return tags
 
     def _is_precomputed(self) -> bool:
@@ -64,107 +54,33 @@ class _NeighborLabelClassifier(ClassifierMixin, BaseEstimator):
             return choose_stored(rows, k, drop_diagonal=True)
         return neighbors_of_rows(self, rows, k)
 
-    def _learn(self, rows: Any, Y: np.ndarray, indices: np.ndarray, labels: Labels) -> None:
+    def _learn(self, rows: Any, Y: np.ndarray, indices: np.ndarray) -> None:
         table = mlknn.fit_posterior(Y, indices, smoothing=self.smoothing, n_jobs=self.n_jobs)
         self.training_rows_ = None if self._is_precomputed() else as_attribute(rows)
-        self.training_labels_ = mlknn.binary_labels(Y)
+        self.training_labels_ = check_binary(Y)
         self.prior_ = table.prior
         self.present_ = table.present
         self.absent_ = table.absent
         self.posterior_ = table.posterior
-        self.classes_ = labels.classes
-        self.__dict__.pop("label_names_in_", None)
-        if labels.names is not None:
-            self.label_names_in_ = labels.names
 
-    def _scores(self, X: Any) -> tuple[int, Iterator[tuple[slice, np.ndarray]]]:
-        """The number of rows, and their scores (rows, n_labels) block by block."""
-        check_is_fitted(self)
-        rows = read_rows(self, X, reset=False)
-        say_if_many_queries(self, self.training_rows_, rows.shape[0], self.n_neighbors_)
-        return rows.shape[0], self._score_blocks(rows)
-
-    def _score_blocks(self, rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        table = mlknn.PosteriorTable(self.prior_, self.present_, self.absent_, self.posterior_)
-        for first in range(0, rows.shape[0], _QUERY_ROWS):
-            part = slice(first, first + _QUERY_ROWS)
-            if self._is_precomputed():
-                distances = rows[part][:, self._columns()]
-                _, indices = choose_stored(distances, self.n_neighbors_, drop_diagonal=False)
-            else:
-                _, indices = neighbors_of_queries(self, self.training_rows_, rows[part], self.n_neighbors_)
-            scores = mlknn.posterior(table, self.training_labels_, indices, n_jobs=self.n_jobs)
-            yield part, scores if self._is_multi_label() else shares(scores)
+    def _nearest(self, rows: Any) -> np.ndarray:
+        if self._is_precomputed():
+            return choose_stored(rows[:, self._columns()], self.n_neighbors_, drop_diagonal=False)[1]
+        return super()._nearest(rows)
 
     def _columns(self) -> Any:
         """Which columns of a precomputed matrix are training rows: all, unless some were not labelled."""
         return slice(None)
 
-    def _is_multi_label(self) -> bool:
-        return isinstance(self.classes_, list)
+    def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:
+        table = mlknn.PosteriorTable(self.prior_, self.present_, self.absent_, self.posterior_)
+        return mlknn.posterior(table, self.training_labels_, indices, n_jobs=self.n_jobs)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Posterior probability of every label.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            With ``neighbors="precomputed"``: distances to the rows of ``fit``, (n_samples, n_fitted).
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels), float64
-            P(label | neighbours) for every label on its own; after a fit on 1-D y one column for each
-            class, scaled so that rows sum to 1.
-
-        Raises
-        ------
-        ValueError
-            For non-finite values or another number of features than in ``fit``.
-        sklearn.exceptions.NotFittedError
-            Before ``fit``.
-        """
-        n_samples, blocks = self._scores(X)
-        proba = np.empty((n_samples, len(self.classes_)))
-        for part, scores in blocks:
-            proba[part] = scores
-        return proba
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Labels 0/1, or classes after a fit on 1-D y.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            As in `predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels), int, or (n_samples,)
-            1 where the posterior is at least ``threshold``; after a fit on 1-D y the class with the
-            highest posterior, the first of equals.
-
-        Raises
-        ------
-        ValueError
-            For non-finite values or another number of features than in ``fit``.
-        sklearn.exceptions.NotFittedError
-            Before ``fit``.
-        """
-        n_samples, blocks = self._scores(X)
-        if not self._is_multi_label():
-            codes = np.empty(n_samples, dtype=np.intp)
-            for part, scores in blocks:
-                codes[part] = np.argmax(scores, axis=1)
-            chosen: np.ndarray = self.classes_[codes]
-            return chosen
-        labels = np.empty((n_samples, len(self.classes_)), dtype=np.intp)
-        for part, scores in blocks:
-            labels[part] = mlknn.hard_labels(scores, threshold=self.threshold, at_least_one=self.at_least_one)
-        return labels
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        return mlknn.hard_labels(scores, threshold=self.threshold, at_least_one=self.at_least_one)
 
 
-class MLkNN(_NeighborLabelClassifier):
+class MLkNN(_CountsNeighborLabels):
     """Multi-label k-nearest-neighbour classifier (Zhang & Zhou, Pattern Recognition 40, 2007).
 
     For every label: a prior, and how often rows with and without the label have d neighbours that
@@ -187,7 +103,7 @@ class MLkNN(_NeighborLabelClassifier):
         `predict` gives a label when its posterior is at least this.  Not used for 1-D y.
     at_least_one : bool, default=False
         `predict` gives a row that would get no label the one with the highest posterior.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads; None for all cores.  The answer does not depend on it.
 
     Attributes
@@ -277,7 +193,7 @@ class MLkNN(_NeighborLabelClassifier):
         self.at_least_one = at_least_one
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, *, labeled: Any = None, **unsupported: Any) -> MLkNN:
+    def fit(self, X: Any, y: Any, *, labeled: Any = None, **unsupported: Any) -> Self:
         """Count labels among neighbours.
 
         Parameters
@@ -286,7 +202,7 @@ class MLkNN(_NeighborLabelClassifier):
             With ``neighbors="precomputed"``: distances (n_samples, n_samples).
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
             0/1, a row of -1 is unlabelled; or classes, -1 is unlabelled.
-        labeled : array-like of shape (n_samples,), bool, optional
+        labeled : array-like of shape (n_samples,), bool, default=None
             The labelled rows; for sparse y, which cannot hold rows of -1 cheaply.
         **unsupported
             Refused with a sentence; ``sample_weight`` is not supported.
@@ -305,7 +221,7 @@ class MLkNN(_NeighborLabelClassifier):
         """
         refuse(self, unsupported, _ADVICE)
         rows = self._read_training_rows(X)
-        labels = check_labels(y, n_samples=rows.shape[0], labeled=labeled)
+        labels = self._read_labels(y, rows, labeled)
         kept = np.flatnonzero(labels.labeled)
         _refuse_one_sample(self, len(kept))
         Y = labels.Y
@@ -315,7 +231,7 @@ class MLkNN(_NeighborLabelClassifier):
                 rows = rows[:, kept]
         k = clip_neighbors(self, len(kept) - 1)
         _, indices = self._training_neighbors(rows, k)
-        self._learn(rows, Y, indices, labels)
+        self._learn(rows, Y, indices)
         self.n_neighbors_ = k
         self.labeled_rows_ = kept
         return self
@@ -333,7 +249,7 @@ def _refuse_one_sample(estimator: Any, n_samples: int) -> None:
         )
 
 
-class SemiSupervisedMLkNN(_NeighborLabelClassifier):
+class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
     """Semi-supervised ML-kNN (article, section 3.4): propagate the labels, then ML-kNN on hard labels of all rows.
 
     Labels are propagated over the neighbour graph of X, usually an embedding by `NMLSDR`, with noisy
@@ -346,23 +262,25 @@ class SemiSupervisedMLkNN(_NeighborLabelClassifier):
         k of the graph and of ML-kNN.  Clipped with a warning to n_samples - 1.
     smoothing : float, default=1.0
         s > 0, added to every count of ML-kNN.
-    alpha_labeled, alpha_unlabeled : float, default=0.6 and 0.999
-        How much a labelled and an unlabelled row listens to its neighbours, in [0, 1); 0 keeps given labels.
+    alpha_labeled : float, default=0.6
+        How much a labelled row listens to its neighbours, in [0, 1); 0 keeps given labels.
+    alpha_unlabeled : float, default=0.999
+        The same for an unlabelled row.
     edge_weights : {"binary", "rbf"}, default="binary"
         Edge weights of the graph, eq. (3) or eq. (2).
-    sigma : float, optional
+    sigma : float, default=None
         Width of "rbf" in the units of X; None: the median distance to the k-th neighbour.
     neighbors : "exact", "precomputed" or transformer, default="exact"
         As in `MLkNN`.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
     tol : float, default=1e-8
         Largest residual of eq. (8).
-    max_iter : int, optional
+    max_iter : int, default=None
     threshold : float, default=0.5
         `predict` gives a label when its posterior is at least this.  Not used for 1-D y.
     at_least_one : bool, default=False
         `predict` gives a row that would get no label the one with the highest posterior.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads; None for all cores.  The answer does not depend on it.
 
     Attributes
@@ -371,7 +289,10 @@ class SemiSupervisedMLkNN(_NeighborLabelClassifier):
         Soft labels F of the training rows, in [0, 1].
     transduction_ : ndarray of shape (n_samples, n_labels), int, or (n_samples,)
         Hard labels 1[F > 0.5]; after a fit on 1-D y the class with the largest F.
+    label_flips_ : ndarray of shape (n_samples, n_labels), bool
+        Given labels that the hard labels contradict; False on unlabelled rows.
     n_iter_ : int
+        Iterations of the propagation, at least 1.
     residual_ : float
     n_unreached_ : int
         Rows that no labelled row reaches; their F is 0.
@@ -432,7 +353,7 @@ class SemiSupervisedMLkNN(_NeighborLabelClassifier):
 
     def fit(
         self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unsupported: Any
-    ) -> SemiSupervisedMLkNN:
+    ) -> Self:
         """Propagate the labels over the graph of X and count hard labels among neighbours.
 
         Parameters
@@ -441,12 +362,12 @@ class SemiSupervisedMLkNN(_NeighborLabelClassifier):
             With ``neighbors="precomputed"``: distances (n_samples, n_samples).
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
             0/1, a row of -1 is unlabelled; or classes, -1 is unlabelled.
-        graph : sparse matrix of shape (n_samples, n_samples), optional
+        graph : sparse matrix of shape (n_samples, n_samples), default=None
             Symmetric graph to propagate over instead of the neighbour graph; ML-kNN still counts the
             neighbours of X.
-        alpha : float or array-like of shape (n_samples,), optional
+        alpha : float or array-like of shape (n_samples,), default=None
             Replaces ``alpha_labeled`` and ``alpha_unlabeled``.
-        labeled : array-like of shape (n_samples,), bool, optional
+        labeled : array-like of shape (n_samples,), bool, default=None
             The labelled rows; for sparse y, which cannot hold rows of -1 cheaply.
         **unsupported
             Refused with a sentence; ``sample_weight`` is not supported.
@@ -472,22 +393,14 @@ class SemiSupervisedMLkNN(_NeighborLabelClassifier):
         refuse(self, unsupported, _ADVICE)
         rows = self._read_training_rows(X)
         n_samples = rows.shape[0]
-        labels = check_labels(y, n_samples=n_samples, labeled=labeled)
+        labels = self._read_labels(y, rows, labeled)
         _refuse_one_sample(self, n_samples)
-        k = clip_neighbors(self, n_samples - 1)
-        squared, indices = self._training_neighbors(rows, k)
+        self.n_neighbors_ = clip_neighbors(self, n_samples - 1)
+        squared, indices = self._training_neighbors(rows, self.n_neighbors_)
         if graph is None:
-            W = graph_of_lists(squared, indices, edge_weights=self.edge_weights, sigma=self.sigma, n_jobs=self.n_jobs)
+            W = self._graph_of_lists(squared, indices)
         else:
             W = check_graph(graph, "graph", n_samples=n_samples)
-        result = propagate_labels(self, W, labels, alpha)
-        hard = (result.F > 0.5).astype(np.intp)
-        self._learn(rows, hard, indices, labels)
-        self.n_neighbors_ = k
-        self.label_distributions_ = result.F
-        self.transduction_ = hard if self._is_multi_label() else self.classes_[np.argmax(result.F, axis=1)]
-        self.n_iter_ = result.n_iter
-        self.residual_ = result.residual
-        self.n_unreached_ = result.n_unreached
-        self.propagation_solver_ = result.solver
+        F = self._propagate(W, labels, alpha)
+        self._learn(rows, F > 0.5, indices)
         return self

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..projection import Directions
+from .._directions import Directions
 from ..scatter import mvmd
 from ._projection import SupervisedProjection
 
@@ -22,9 +22,9 @@ class MVMD(SupervisedProjection):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int or None, default=None
         d, at most min(n_features, labelled rows - 1); None: n_labels, or the numerical rank if that is less.
-    beta : float
+    beta : float, default=0.5
         In [0, 1]: 0 is principal component analysis, 1 is MDDMp.
 
     Attributes

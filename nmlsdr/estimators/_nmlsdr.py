@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..projection import Directions, hsic_directions
+from .._directions import Directions
+from ..projection import hsic_directions
 from ._projection import PropagatingProjection
 
 __all__ = ["NMLSDR"]
@@ -23,27 +24,27 @@ class NMLSDR(PropagatingProjection):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int or None, default=None
         d, at most min(n_labels, n_features, n_samples - 1); None: as many as the numerical rank allows.
-    n_neighbors : int
+    n_neighbors : int, default=10
         k; with fewer than k + 1 rows it is lowered to n_samples - 1, with a warning.
-    edge_weights : {"binary", "rbf"}
+    edge_weights : {"binary", "rbf"}, default="binary"
         Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
-    sigma : float or None
+    sigma : float or None, default=None
         Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
-    alpha_labeled : float
+    alpha_labeled : float, default=0.6
         alpha of the labelled rows, in [0, 1); 0 keeps the given labels as they are (NMLSDR* of the article).
-    alpha_unlabeled : float
+    alpha_unlabeled : float, default=0.999
         alpha of the unlabelled rows, in [0, 1).
-    neighbors : "exact" or transformer
+    neighbors : "exact" or transformer, default="exact"
         A transformer whose ``fit_transform`` gives a CSR matrix of distances proposes the neighbours.
-    propagation_solver : {"auto", "cg", "lu", "fixed_point"}
-    eigen_solver : {"auto", "eigsh", "svd"}
-    tol : float
+    propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
+    eigen_solver : {"auto", "eigsh", "svd"}, default="auto"
+    tol : float, default=1e-8
         Largest entry of the residual of eq. (8) to accept.
-    max_iter : int or None
+    max_iter : int or None, default=None
         Iterations of the propagation; None: enough for ``tol``.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Threads; None: all that are allowed.
 
     Attributes
@@ -60,10 +61,11 @@ class NMLSDR(PropagatingProjection):
         Mean of the rows.
     label_distributions_ : ndarray of shape (n_samples, n_labels)
         F, in [0, 1].
-    transduction_ : ndarray of shape (n_samples, n_labels), int
-        Hard labels 1[F > 1/2].
+    transduction_ : ndarray of shape (n_samples, n_labels), int, or (n_samples,)
+        Hard labels 1[F > 1/2]; after a fit on 1-D y the class with the largest F, the first of equals.
     label_flips_ : ndarray of shape (n_samples, n_labels), bool
-        Where the hard label is not the given one; False on unlabelled rows.
+        Given labels that the hard labels contradict; False on unlabelled rows.  For 1-D y a flipped row has two
+        True entries, its given and its new class.
     n_neighbors_ : int
         k as used.
     n_iter_ : int

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._directions import Directions
 from .._errors import InputError
+from .._labels import Labels
 from .._moments import project
-from .._validation import Labels, check_labels
-from ..projection import Directions
-from ._base import graph_of_rows, keep_propagation, propagate_labels, read_rows
+from ._base import LearnsLabels, PropagatesLabels, read_rows
 
 __all__ = ["Projection", "PropagatingProjection", "SupervisedProjection"]
 
 
-class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A linear map x -> P'(x - mean), learned from labels by the rule of `check_labels`."""
+class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A linear map x -> P'(x - mean), learned from labels."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -51,15 +51,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _read(self, X: Any, y: Any, labeled: Any) -> tuple[Any, Labels]:
         rows = read_rows(self, X, reset=True)
-        labels = check_labels(y, n_samples=rows.shape[0], labeled=labeled)
         if rows.shape[0] == 1:
             raise InputError(f"{type(self).__name__} needs rows that differ, got 1 sample; give at least two.")
-        self.classes_ = labels.classes
-        if labels.names is not None:
-            self.label_names_in_ = labels.names
-        elif hasattr(self, "label_names_in_"):
-            del self.label_names_in_
-        return rows, labels
+        return rows, self._read_labels(y, rows, labeled)
 
     def _keep(self, found: Directions) -> None:
         self.components_ = found.components
@@ -71,7 +65,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 class SupervisedProjection(Projection):
     """Fits on the labelled rows and ignores the rest; a subclass answers with directions in ``_solve``."""
 
-    def fit(self, X: Any, y: Any, *, labeled: Any = None) -> SupervisedProjection:
+    def fit(self, X: Any, y: Any, *, labeled: Any = None) -> Self:
         """Learn the projection from the labelled rows.
 
         Parameters
@@ -79,7 +73,7 @@ class SupervisedProjection(Projection):
         X : array or sparse matrix of shape (n_samples, n_features)
         y : array of shape (n_samples, n_labels) or (n_samples,)
             0/1, a row of -1 is unlabelled; 1-D: classes, -1 is unlabelled.
-        labeled : array of shape (n_samples,), bool, optional
+        labeled : array of shape (n_samples,), bool, default=None
             The labelled rows, instead of -1.
 
         Returns
@@ -101,12 +95,10 @@ class SupervisedProjection(Projection):
         raise NotImplementedError
 
 
-class PropagatingProjection(Projection):
+class PropagatingProjection(PropagatesLabels, Projection):
     """Propagates the labels over the neighbour graph first and fits on all rows."""
 
-    def fit(
-        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None
-    ) -> PropagatingProjection:
+    def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None) -> Self:
         """Propagate the labels and learn the projection from all rows.
 
         Parameters
@@ -114,11 +106,11 @@ class PropagatingProjection(Projection):
         X : array or sparse matrix of shape (n_samples, n_features)
         y : array of shape (n_samples, n_labels) or (n_samples,)
             0/1, a row of -1 is unlabelled; 1-D: classes, -1 is unlabelled.
-        graph : sparse matrix of shape (n_samples, n_samples), optional
+        graph : sparse matrix of shape (n_samples, n_samples), default=None
             A symmetric graph W instead of the neighbours of the rows.
-        alpha : float or array of shape (n_samples,), optional
+        alpha : float or array of shape (n_samples,), default=None
             In [0, 1), for every row, instead of ``alpha_labeled`` and ``alpha_unlabeled``.
-        labeled : array of shape (n_samples,), bool, optional
+        labeled : array of shape (n_samples,), bool, default=None
             The labelled rows, instead of -1.
 
         Returns
@@ -126,16 +118,10 @@ class PropagatingProjection(Projection):
         self
         """
         rows, labels = self._read(X, y, labeled)
-        propagation = propagate_labels(self, graph_of_rows(self, rows, graph), labels, alpha)
-        keep_propagation(self, propagation, labels)
-        self._keep(self._solve(rows, propagation.F, self._half_hard(labels)))
+        F = self._propagate(self._graph_of_rows(rows, graph), labels, alpha)
+        half_hard = np.where(labels.labeled[:, None], F > 0.5, F)  # F~ (article, section 3.3)
+        self._keep(self._solve(rows, F, half_hard))
         return self
-
-    def _half_hard(self, labels: Labels) -> np.ndarray:
-        """F~: hard labels on the labelled rows, soft ones on the others."""
-        hard: np.ndarray = self.transduction_
-        soft: np.ndarray = self.label_distributions_
-        return np.where(labels.labeled[:, None], hard, soft)
 
     def _solve(self, X: Any, F: np.ndarray, F_tilde: np.ndarray) -> Directions:
         raise NotImplementedError

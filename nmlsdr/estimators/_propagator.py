@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from .._errors import InputError
-from .._validation import Labels, check_labels
-from ._base import (
-    as_attribute,
-    graph_of_rows,
-    keep_propagation,
-    neighbors_of_queries,
-    propagate_labels,
-    read_rows,
-    refuse,
-    say_if_many_queries,
-    shares,
-)
+from ._base import NeighborClassifier, PropagatesLabels, as_attribute, read_rows, refuse
 
 __all__ = ["MultiLabelPropagation"]
-
-# Rows per block of predict: their neighbours and sums are all that predict needs beside its output.
-_QUERY_ROWS = 4096
 
 _ADVICE = {"sample_weight": "give alpha, one per row, to say how much a row listens to its neighbours instead"}
 
 
-class MultiLabelPropagation(ClassifierMixin, BaseEstimator):
+class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
     """Spread and correct noisy multi-labels over a neighbour graph (article, section 3.2).
 
     W joins each row to its k nearest others (eq. 2 or 3) and T is its row-stochastic form (eq. 4-5).  The soft
@@ -41,13 +24,18 @@ class MultiLabelPropagation(ClassifierMixin, BaseEstimator):
     labelled rows a wrong label can be outvoted: `label_flips_` says which were, and `flip_scores_` orders all given
     labels for review.
 
+    A new row's soft labels come through its nearest training rows, T's row of the new point without alpha:
+    F(x) = sum_j d_j^-1/2 F_j / sum_j d_j^-1/2 over the k nearest training rows j of x, whatever ``edge_weights``, and
+    its label is 1 where F(x) > 1/2.  A training row is no exception: for its own soft labels take
+    `label_distributions_`.
+
     Parameters
     ----------
     n_neighbors : int, default=10
         k; with fewer than k + 1 rows it is lowered to n_samples - 1, with a warning.
     edge_weights : {"binary", "rbf"}, default="binary"
         Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
-    sigma : float, optional
+    sigma : float, default=None
         Width of "rbf" in the units of X; None: the median over rows of the distance to the k-th neighbour.
     alpha_labeled : float, default=0.6
         alpha of the labelled rows, in [0, 1); 0 keeps the given labels as they are.
@@ -59,9 +47,9 @@ class MultiLabelPropagation(ClassifierMixin, BaseEstimator):
         See `nmlsdr.propagation.propagate`.
     tol : float, default=1e-8
         Largest entry of the residual of eq. (8) to accept.
-    max_iter : int, optional
+    max_iter : int, default=None
         Iterations of the propagation; None: enough for ``tol``.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads; None for all cores.  The answer does not depend on it.
 
     Attributes
@@ -160,16 +148,9 @@ class MultiLabelPropagation(ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        return tags
-
     def fit(
         self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unsupported: Any
-    ) -> MultiLabelPropagation:
+    ) -> Self:
         """Propagate the labels over the graph of the rows.
 
         Parameters
@@ -177,12 +158,12 @@ class MultiLabelPropagation(ClassifierMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
             0/1, a row of -1 is unlabelled; 1-D: classes, -1 is unlabelled.
-        graph : sparse matrix of shape (n_samples, n_samples), optional
+        graph : sparse matrix of shape (n_samples, n_samples), default=None
             A symmetric graph W instead of the neighbours of the rows; `predict` still searches X.
-        alpha : float or array-like of shape (n_samples,), optional
+        alpha : float or array-like of shape (n_samples,), default=None
             In [0, 1), for every row, instead of ``alpha_labeled`` and ``alpha_unlabeled``: trust by annotator or
             by source.
-        labeled : array-like of shape (n_samples,), bool, optional
+        labeled : array-like of shape (n_samples,), bool, default=None
             The labelled rows, instead of -1; for sparse y, which cannot hold rows of -1 cheaply.
         **unsupported
             Refused with a sentence; ``sample_weight`` is not supported.
@@ -208,100 +189,27 @@ class MultiLabelPropagation(ClassifierMixin, BaseEstimator):
         """
         refuse(self, unsupported, _ADVICE)
         rows = read_rows(self, X, reset=True)
-        labels = check_labels(y, n_samples=rows.shape[0], labeled=labeled)
         if rows.shape[0] < 2:
             raise InputError("MultiLabelPropagation needs at least 2 rows, got n_samples = 1; add rows.")
-        W = graph_of_rows(self, rows, graph)
-        keep_propagation(self, propagate_labels(self, W, labels, alpha), labels)
-        self._keep_hard_labels(labels)
+        labels = self._read_labels(y, rows, labeled)
+        W = self._graph_of_rows(rows, graph)
+        F = self._propagate(W, labels, alpha)
+        self.flip_scores_ = np.where(labels.labeled[:, None], np.abs(F - labels.Y), 0.0)
         self.training_rows_ = as_attribute(rows)
         self.row_weights_ = _row_weights(W)
         return self
 
-    def _keep_hard_labels(self, labels: Labels) -> None:
-        F = self.label_distributions_
-        self.classes_ = labels.classes
-        self.__dict__.pop("label_names_in_", None)
-        if labels.names is not None:
-            self.label_names_in_ = labels.names
-        if labels.single:
-            chosen = np.argmax(F, axis=1)
-            hard = np.arange(F.shape[1]) == chosen[:, None]
-            self.transduction_ = labels.classes[chosen]
-            self.label_flips_ = (hard != labels.Y) & labels.labeled[:, None]
-        self.flip_scores_ = np.where(labels.labeled[:, None], np.abs(F - labels.Y), 0.0)
-
-    def _scores(self, X: Any) -> tuple[int, Iterator[tuple[slice, np.ndarray]]]:
-        """The number of rows, and their soft labels (rows, n_labels) block by block."""
-        check_is_fitted(self)
-        rows = read_rows(self, X, reset=False)
-        say_if_many_queries(self, self.training_rows_, rows.shape[0], self.n_neighbors_)
-        return rows.shape[0], self._score_blocks(rows)
-
-    def _score_blocks(self, rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:
         F, row_weights = self.label_distributions_, self.row_weights_
-        for first in range(0, rows.shape[0], _QUERY_ROWS):
-            part = slice(first, first + _QUERY_ROWS)
-            _, indices = neighbors_of_queries(self, self.training_rows_, rows[part], self.n_neighbors_)
-            scores, total = np.zeros((len(indices), F.shape[1])), np.zeros((len(indices), 1))
-            for nearest in indices.T:  # in the order of the neighbours: the same bits for any block
-                weight = row_weights[nearest, None]
-                scores += weight * F[nearest]
-                total += weight
-            yield part, np.minimum(scores / total, 1.0)
+        scores, total = np.zeros((len(indices), F.shape[1])), np.zeros((len(indices), 1))
+        for nearest in indices.T:  # in the order of the neighbours: the same bits for any block
+            weight = row_weights[nearest, None]
+            scores += weight * F[nearest]
+            total += weight
+        return np.minimum(scores / total, 1.0)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Soft labels of rows through their nearest training rows: T's row of the new point, no alpha.
-
-        F(x) = sum_j d_j^-1/2 F_j / sum_j d_j^-1/2 over the k nearest training rows j of x, whatever ``edge_weights``.
-        A training row is no exception: for its own soft labels take `label_distributions_`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels), float64
-            In [0, 1]; after a fit on 1-D y one column for each class, scaled so that rows sum to 1.
-
-        Raises
-        ------
-        ValueError
-            For non-finite values or another number of features than in ``fit``.
-        sklearn.exceptions.NotFittedError
-            Before ``fit``.
-        """
-        n_samples, blocks = self._scores(X)
-        proba = np.empty((n_samples, self.label_distributions_.shape[1]))
-        for part, scores in blocks:
-            proba[part] = scores if isinstance(self.classes_, list) else shares(scores)
-        return proba
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Hard labels of rows, by `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels), int, or (n_samples,)
-            1 where F(x) > 1/2; after a fit on 1-D y the class with the largest, the first of equals.
-
-        Raises
-        ------
-        ValueError
-            For non-finite values or another number of features than in ``fit``.
-        sklearn.exceptions.NotFittedError
-            Before ``fit``.
-        """
-        proba = self.predict_proba(X)
-        if isinstance(self.classes_, list):
-            return (proba > 0.5).astype(np.int64)
-        chosen: np.ndarray = self.classes_[np.argmax(proba, axis=1)]
-        return chosen
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        return scores > 0.5
 
 
 def _row_weights(W: sparse.csr_array) -> np.ndarray:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .._directions import Directions
 from .._errors import InputError
-from ..projection import Directions
 from ..scatter import weighted_lda
 from ._projection import PropagatingProjection
 
@@ -22,15 +22,24 @@ class SSMLDR(PropagatingProjection):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int or None, default=None
         d, at most min(n_labels - 1, n_features); None: as many as the numerical rank allows.
-    labels : {"soft", "hard"}
+    labels : {"soft", "hard"}, default="soft"
         "soft": F on all rows.  "hard": 1[F > 1/2] on the labelled rows and F on the others, as `NMLSDR` does.
-    ridge : float
+    ridge : float, default=0.1
         r >= 0, added to the un-normalised within-class scatter.
-    n_neighbors, edge_weights, sigma, alpha_labeled, alpha_unlabeled, neighbors, propagation_solver, tol, max_iter,
-    n_jobs
-        As in `NMLSDR`; ``alpha_labeled=0`` clamps the labelled rows (SSMLDR* of the article).
+    n_neighbors : int, default=10
+        As in `NMLSDR`, like all that follow.
+    edge_weights : {"binary", "rbf"}, default="binary"
+    sigma : float or None, default=None
+    alpha_labeled : float, default=0.6
+        0 clamps the labelled rows (SSMLDR* of the article).
+    alpha_unlabeled : float, default=0.999
+    neighbors : "exact" or transformer, default="exact"
+    propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
+    tol : float, default=1e-8
+    max_iter : int or None, default=None
+    n_jobs : int or None, default=None
 
     Attributes
     ----------
@@ -41,7 +50,7 @@ class SSMLDR(PropagatingProjection):
         Numerical rank of the eigenproblem.
     mean_ : ndarray of shape (n_features,)
         Mean of the rows.
-    label_distributions_, transduction_, label_flips_ : ndarray of shape (n_samples, n_labels)
+    label_distributions_, transduction_, label_flips_ : ndarray
         As in `NMLSDR`, like the next line.
     n_neighbors_, n_iter_, residual_, n_unreached_, propagation_solver_
     classes_ : list of ndarray, or ndarray

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from .. import MLkNN, SemiSupervisedMLkNN
+from .._methods import METHODS
 from ..metrics import score_table
-from .methods import METHODS
 from .protocol import METRICS, N_NEIGHBORS, STUDIES, Draw, Study, draw, versions
 from .store import CellKey
 

@@ -16,11 +16,11 @@ from typing import Any
 import joblib
 
 from .._errors import InputError
+from .._methods import find_method
 from ..datasets import dataset_info
 from .benchmarks import benchmarks_section
 from .case_study import case_study_section
 from .cell import run_cell
-from .methods import find_method
 from .protocol import STUDIES, Study, cells_of, fingerprint
 from .report import write_report
 from .results import Results, collect

@@ -1,4 +1,4 @@
-"""The article's methods by name: the one table that the experiments and the command line share.
+"""The article's methods by name: the one table that `nmlsdr fit` and the experiments share.
 
 Every entry is called like a constructor, ``METHODS["MDDMp"](n_components, n_neighbors, ...)``, and returns an estimator
 that is not fitted. The settings are those that reproduce the article's columns (ridge 0.1, beta = mu = 0.5). A starred
@@ -14,7 +14,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from .._errors import InputError
+from ._errors import InputError
 
 __all__ = ["METHODS", "Method", "find_method"]
 

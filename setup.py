@@ -5,13 +5,17 @@ Environment variables, read at build time only:
 NMLSDR_DEBUG=1       bounds checks, C asserts and the undefined-behaviour sanitizer
 NMLSDR_NO_OPENMP=1   build serial kernels even where OpenMP works
 NMLSDR_ABI3=0        build for this Python only, not for the stable ABI of 3.11 and later
+NMLSDR_CLANG_CL=PATH compile with clang-cl instead of MSVC (Windows)
 """
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
+import tomllib
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -41,6 +45,7 @@ NO_OPENMP = os.environ.get("NMLSDR_NO_OPENMP", "0") not in ("", "0")
 
 # One wheel serves CPython 3.11 and every later one.  Free-threaded Pythons have no stable ABI before 3.15.
 ABI3 = os.environ.get("NMLSDR_ABI3", "1") not in ("", "0") and not sysconfig.get_config_var("Py_GIL_DISABLED")
+CLANG_CL = os.environ.get("NMLSDR_CLANG_CL", "")
 STABLE_ABI = [("Py_LIMITED_API", "0x030B0000")] if ABI3 else []
 
 # Multiply and add must stay two roundings: the canonical distance is the same
@@ -56,9 +61,9 @@ MSVC_FLAGS = ["/O2", "/fp:precise"]
 OPENMP_PROGRAM = """
 #include <omp.h>
 int main(void) {
-    int total = 0;
+    int i, total = 0; /* MSVC's OpenMP 2.0 refuses an index that is declared in the loop */
     #pragma omp parallel for reduction(+:total)
-    for (int i = 0; i < 8; i++) total += omp_get_num_threads() > 0;
+    for (i = 0; i < 8; i++) total += omp_get_num_threads() > 0;
     return total != 8;
 }
 """
@@ -93,10 +98,19 @@ def probe_openmp(compiler):
 
 
 class BuildKernels(build_ext):
-    """Add the flags that the compiler at hand understands."""
+    """Add the flags that the compiler at hand understands, and say how long the kernels took."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        if self.parallel is None:  # one kernel a core: _graph alone takes as long as the other four together
+            self.parallel = os.cpu_count()
 
     def build_extensions(self):
+        begin = time.perf_counter()
         msvc = self.compiler.compiler_type == "msvc"
+        if msvc and CLANG_CL:  # MSVC's own OpenMP is of 2002, and it knows no target_clones
+            self.compiler.initialize()
+            self.compiler.cc = CLANG_CL
         flags = MSVC_FLAGS if msvc else (UNIX_DEBUG_FLAGS if DEBUG else UNIX_FLAGS)
         link = ["-fsanitize=undefined"] if DEBUG and not msvc else []
         omp_compile, omp_link = ([], []) if NO_OPENMP else probe_openmp(self.compiler)
@@ -105,6 +119,7 @@ class BuildKernels(build_ext):
             extension.extra_link_args = [*link, *omp_link]
             extension.define_macros = [("NMLSDR_DEBUG_BUILD", str(int(DEBUG))), *STABLE_ABI]
         super().build_extensions()
+        print(f"nmlsdr: kernels built in {time.perf_counter() - begin:.1f} s", file=sys.stderr)
 
     def copy_extensions_to_source(self):
         """After a build in place, remove kernels built for one Python only: it would load them before abi3 ones."""
@@ -134,7 +149,17 @@ def extensions():
     return cythonize(modules, compiler_directives=directives, force=DEBUG)
 
 
+def long_description():
+    """The README for a package index, where a relative link is dead: absolute by the Source URL, else its text."""
+    source = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {}).get("Source")
+    target = rf"[\1]({source}/blob/HEAD/\2)" if source else r"\1"
+    text = Path("README.md").read_text(encoding="utf-8")
+    return re.sub(r"(?<!!)\[([^\]]+)\]\((?!https?://|#)([^)]+)\)", target, text)
+
+
 setup(
+    long_description=long_description(),
+    long_description_content_type="text/markdown",
     ext_modules=extensions(),
     cmdclass={"build_ext": BuildKernels},
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if ABI3 else {},

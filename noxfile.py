@@ -1,0 +1,126 @@
+"""The project's verbs.  `.ci/run` and the forge's workflows call the same ones: what they do can be done at home.
+
+    nox -s build     rebuild the kernels in place, in the environment that is active; it says how long that took
+    nox -s tests     the suite against the installed package; arguments after -- go to pytest
+    nox -s lint      ruff, cython-lint, mypy, and the form of pyproject.toml
+    nox -s docs      the documentation site, warnings as errors, and every link within it
+    nox -s bench     the benchmark suite, as bench/README.md describes it
+    nox -s wheel     sdist and wheel, repaired and checked, in dist/
+    nox -s portable  the suite's kernels without SIMD and OpenMP, from a build of its own
+    nox -s release   what must be true before a person uploads
+
+`nox --no-venv --no-install -s NAME` runs a verb in the environment that is active.
+"""
+
+import re
+import shutil
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).resolve().parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.sessions = ["lint", "tests"]
+
+# Without SIMD and OpenMP everything above the kernels is the same; the tests of these meet every kernel and take half a
+# minute instead of ten.
+KERNEL_TESTS = ["graph", "neighbors*", "propagation_kernel", "mlknn", "dependence_kernel"]
+
+
+def group(name: str) -> list[str]:
+    return nox.project.dependency_groups(PROJECT, name)
+
+
+@nox.session(venv_backend="none")
+def build(session: nox.Session) -> None:
+    session.run("python", "setup.py", "-q", "build_ext", "--inplace")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    session.install(".[test]")
+    session.run("python", "-P", "-m", "pytest", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    session.install(".[cli,parquet]", *group("lint"))
+    session.run("ruff", "check", ".")
+    session.run("cython-lint", "nmlsdr")
+    session.run("mypy")
+    session.run("validate-pyproject", "pyproject.toml")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    session.install(".[cli]", *group("docs"))
+    build = ["-W", "--keep-going", "-q", "-d", "docs/_build/doctrees", "docs", "docs/_build/html"]
+    session.run("python", "-P", "-m", "sphinx", *build)
+    session.run("python", ".ci/check_links.py", "docs/_build/html")
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    session.install(".[peers]")
+    session.run("python", "bench/run.py", *session.posargs)
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """Build from the sdist, so that what is uploaded is what was built; `-- DIR` says where to."""
+    session.install(*group("wheel"), *group("build"))
+    dist = Path(session.posargs[0] if session.posargs else ROOT / "dist")
+    shutil.rmtree(dist, ignore_errors=True)
+    offline = {"PIP_NO_INDEX": "1"}
+    session.run("python", "-m", "build", "--no-isolation", "--outdir", str(dist), ".", env=offline)
+    (built,) = dist.glob("*.whl")
+    session.run("python", ".ci/check_packages.py", str(dist))
+    if sys.platform == "linux":  # delocate and delvewheel do this on the other systems: see [tool.cibuildwheel]
+        session.run("auditwheel", "repair", "--wheel-dir", str(dist / "repaired"), str(built))
+        built.unlink()
+        (repaired,) = (dist / "repaired").glob("*.whl")
+        built = Path(shutil.move(repaired, dist))
+        (dist / "repaired").rmdir()
+    if "-abi3-" in built.name:
+        session.run("abi3audit", "--strict", str(built))
+    session.run("check-wheel-contents", str(built))
+    session.run("twine", "check", "--strict", *map(str, dist.iterdir()))
+    session.run("pyroma", "--min", "10", ".")
+    session.log(f"{built.name}: {built.stat().st_size / 1e6:.2f} MB")
+
+
+@nox.session
+def portable(session: nox.Session) -> None:
+    session.install(".[test]", *group("build"))
+    with tempfile.TemporaryDirectory() as folder:
+        flags = {"CFLAGS": "-DNMLSDR_SCALAR -DNMLSDR_PORTABLE_ONLY", "NMLSDR_NO_OPENMP": "1"}
+        own_build = ["-b", f"{folder}/base", "--build-lib", f"{folder}/lib"]
+        session.run("python", "setup.py", "-q", "build", *own_build, env=flags)
+        shutil.copytree(ROOT / "tests", f"{folder}/tests")
+        shutil.copy(ROOT / "pyproject.toml", folder)
+        with session.chdir(folder):
+            own = {"PYTHONPATH": f"{folder}/lib"}
+            session.run("python", "-P", "-c", "from nmlsdr.cli import main; main(['info'])", env=own)
+            files = [str(file) for name in KERNEL_TESTS for file in sorted(Path("tests").glob(f"test_{name}.py"))]
+            session.run("python", "-P", "-m", "pytest", "-q", "-m", "not slow", *files, env=own)
+
+
+@nox.session(venv_backend="none")
+def release(session: nox.Session) -> None:
+    """Refuse while something is missing that only a person can give."""
+    missing = []
+    if ".invalid" in (ROOT / "pyproject.toml").read_text(encoding="utf-8"):
+        missing.append("pyproject.toml: an address that is read, for authors")
+    for name in ("Homepage", "Documentation", "Source", "Issues", "Changelog"):
+        if name not in PROJECT["project"]["urls"]:
+            missing.append(f"pyproject.toml: project.urls.{name}")
+    if not re.search(r"^doi:|^    doi:", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE):
+        missing.append("CITATION.cff: the article's DOI")
+    if "unreleased" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"):
+        missing.append("CHANGELOG.md: the date of the release")
+    if missing:
+        session.error("not ready to be uploaded:\n" + "\n".join(missing))

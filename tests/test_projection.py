@@ -8,7 +8,7 @@ import pytest
 from projections import assert_same_directions, draw
 from scipy import sparse
 
-from nmlsdr import _directions, _moments, _reference
+from nmlsdr import _directions, _moments, _reference, projection
 from nmlsdr.projection import hsic_directions, hsic_projection
 
 GOLDEN = Path(__file__).parent / "golden"

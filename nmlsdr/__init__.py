@@ -11,7 +11,8 @@ Where things live; imports point downward only.
                   model_selection.py      LabeledRowsSplit, SCORERS
     1 core        graph.py                neighbours, W by the OR rule, T             article eq. (2)-(5)
                   propagation.py          soft labels F                               article eq. (6)-(8)
-                  projection.py           HSIC projection P                           article eq. (9)-(14)
+                  projection.py           HSIC projection P, weights of features      article eq. (9)-(14)
+                  ridge.py                cross-fitted trend of the labels over the features
                   scatter.py              generalised eigenproblems of the baselines
                   label_weights.py        weights of the labels for wMLDA
                   mlknn.py                ML-kNN counts and posterior
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from . import model_selection as model_selection
     from . import projection as projection
     from . import propagation as propagation
+    from . import ridge as ridge
     from . import scatter as scatter
     from .estimators import (
         MDDM,
@@ -94,6 +96,7 @@ else:  # PEP 562: scikit-learn is loaded by the first use of an estimator, so th
         "model_selection",
         "projection",
         "propagation",
+        "ridge",
         "scatter",
     )
 

@@ -14,8 +14,9 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import blas
 
-__all__ = ["add_gram", "centre_columns", "centred_blocks", "column_means", "compress_labels", "cross_moment",
-           "frobenius_norm", "label_gram", "label_moment", "project", "row_blocks", "scatter_moments"]  # fmt: skip
+__all__ = ["add_gram", "centre_columns", "centred_blocks", "centred_gram", "column_means", "column_squares",
+           "compress_labels", "cross_moment", "frobenius_norm", "label_gram", "label_moment", "project", "row_blocks",
+           "scatter_moments"]  # fmt: skip
 
 _BLOCK_VALUES = 1 << 19  # values of X that are widened to float64 and centred at a time: 4 MiB
 # Labels with fewer non-zeros than this are multiplied as a sparse matrix: at 2 % (Corel) it takes a quarter of
@@ -50,6 +51,22 @@ def column_means(X: Any) -> np.ndarray:
         for rows in row_blocks(X):
             total += X[rows].sum(axis=0, dtype=np.float64)
     return np.asarray(total / X.shape[0])
+
+
+def column_squares(X: Any, mean: np.ndarray) -> np.ndarray:
+    """Sums of squares of the columns of Xc; of a constant column exactly 0, not rounding noise."""
+    if sparse.issparse(X):
+        values = X.data.astype(np.float64, copy=False)
+        raw = np.bincount(X.indices, weights=values * values, minlength=X.shape[1])
+        total = np.maximum(raw - X.shape[0] * mean * mean, 0.0)
+        constant = X.max(axis=0).toarray().ravel() == X.min(axis=0).toarray().ravel()
+    else:
+        total = np.zeros(X.shape[1])
+        for _, block in centred_blocks(X, mean):
+            total += np.einsum("ij,ij->j", block, block)
+        constant = _constant(X)
+    total[constant] = 0.0
+    return np.asarray(total)
 
 
 def centre_columns(F: np.ndarray) -> np.ndarray:
@@ -139,6 +156,23 @@ def scatter_moments(
     if not root.ndim:
         S *= row_weights
     return M.T, S
+
+
+def centred_gram(X: Any, mean: np.ndarray) -> np.ndarray:
+    """(X - 1 mean')' (X - 1 mean') in Fortran order, whatever rows ``mean`` is the mean of.
+
+    Of dense X only the lower triangle is filled; of sparse X all of it.
+    """
+    if sparse.issparse(X):
+        rows = X.astype(np.float64, copy=False)
+        total = np.asarray(rows.sum(axis=0)).ravel()
+        S = np.asfortranarray((rows.T @ rows).toarray())
+        S -= np.add(np.outer(total, mean), np.outer(mean, total - X.shape[0] * mean))
+        return S
+    S = np.zeros((X.shape[1], X.shape[1]), order="F")
+    for _, block in centred_blocks(X, mean):
+        add_gram(S, block.T)
+    return S
 
 
 def project(X: Any, V: np.ndarray, mean: np.ndarray) -> np.ndarray:

@@ -184,6 +184,54 @@ def _leading(eigenvalues, P, n_components):
     return P * signs, eigenvalues[order]
 
 
+def feature_weights(X, Y):
+    """kappa: one minus what the rows of Y, permuted at random, would show on average; at least 0."""
+    l = len(Y)
+    Xc, Yc = centring_matrix(l) @ _dense64(X), centring_matrix(l) @ Y
+    h = np.array([sum((x @ y) ** 2 for y in Yc.T) for x in Xc.T])
+    h0 = np.array([(x @ x) * np.sum(Yc * Yc) / (l - 1) if l > 1 else 0.0 for x in Xc.T])
+    constant = np.ptp(_dense64(X), axis=0) == 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(constant | (h == 0), 0.0, np.maximum(0.0, 1.0 - h0 / h))
+
+
+# ---------------------------------------------------------------- 2b. the trend
+
+
+def ridge_regression(X, Y, ridge, w):
+    """(coef, intercept) on S = Xc diag(w)^1/2, lambda = ridge |S|^2 / l; nothing varies: the mean."""
+    X, l = _dense64(X), len(Y)
+    S = (X - X.mean(axis=0)) * np.sqrt(w) * (np.ptp(X, axis=0) > 0)
+    level = ridge * np.sum(S * S) / l
+    if level == 0:
+        return np.zeros((Y.shape[1], X.shape[1])), Y.mean(axis=0)
+    B = np.linalg.solve(S.T @ S + level * np.eye(X.shape[1]), S.T @ (Y - Y.mean(axis=0)))
+    coef = (np.sqrt(w)[:, None] * B).T
+    return coef, Y.mean(axis=0) - coef @ X.mean(axis=0)
+
+
+def cross_fit(X, Y, shrinkages=(0.0, 0.5, 1.0), ridges=(0.3, 1.0, 3.0, 10.0, 30.0), n_splits=5, seed=0):
+    """(b, c, out-of-fold predictions, errors): every pair fitted in every fold, from the other folds alone."""
+    X, l = _dense64(X), len(Y)
+    fold = np.random.default_rng(seed).permutation(l) % min(n_splits, l)
+    varies = np.ptp(Y, axis=0) > 0
+    best, errors = (shrinkages[0], ridges[0], Y), {}
+    for b in shrinkages:
+        for c in ridges:
+            O = np.empty(Y.shape)
+            for t in range(fold.max() + 1):
+                a = fold != t
+                kappa = feature_weights(X[a], Y[a])
+                w = 1.0 - b * (1.0 - (kappa if kappa.any() else np.ones(len(kappa))))
+                coef, intercept = ridge_regression(X[a], Y[a], c, w)
+                O[~a] = X[~a] @ coef.T + intercept
+            left, all_of_it = np.sum((Y - O) ** 2, axis=0), np.sum((Y - Y.mean(axis=0)) ** 2, axis=0)
+            errors[b, c] = np.mean(left[varies] / all_of_it[varies]) if varies.any() else 0.0
+            if len(errors) == 1 or errors[b, c] < errors[best[:2]]:
+                best = b, c, O
+    return *best, errors
+
+
 # ---------------------------------------------------------------- 3. ML-kNN
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import nmlsdr
 
-CORE = ("graph", "label_weights", "metrics", "mlknn", "projection", "propagation", "scatter", "distributed")
+CORE = ("graph", "label_weights", "metrics", "mlknn", "projection", "propagation", "ridge", "scatter", "distributed")
 
 
 def run(program, *arguments):

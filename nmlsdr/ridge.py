@@ -1,0 +1,251 @@
+"""Ridge regression of the labels on shrunken features, and the cross-validation that sets both strengths.
+
+`cross_fit` chooses how much to shrink the features (b) and how strong the ridge is (c) on the labelled rows, and
+keeps what it predicted for rows that it had not seen.  `ridge_regression` is the fit on all of them.  How the
+equations are solved stands in `_normal_equations`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ._errors import InputError
+from ._moments import column_means
+from ._normal_equations import DualFolds, Folds, PrimalFolds, SweepFolds, coefficients
+from ._threads import single_threaded_blas
+from ._validation import check_count, check_real, check_row_weights, check_rows
+
+__all__ = ["RIDGE_GRID", "SHRINKAGE_GRID", "CrossFit", "cross_fit", "ridge_regression"]
+
+SHRINKAGE_GRID = (0.0, 0.5, 1.0)
+RIDGE_GRID = (0.3, 1.0, 3.0, 10.0, 30.0)
+
+# The largest Gram matrix to form, 72 MB.  Above it the grid is searched on a sample of the rows, whose Gram matrix is
+# small again, and what all rows are needed for is solved by conjugate gradients.
+LARGEST_GRAM = 3000
+SAMPLED_ROWS = 2000
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """What the labelled rows chose, and what they predict of each other.
+
+    Attributes
+    ----------
+    shrinkage : float
+        b.
+    ridge : float
+        c.
+    predictions : ndarray of shape (n_samples, n_labels), float64
+        Each row as the others predict it, with b and c: the rows of its fold took no part.  Not clipped.
+    errors : ndarray of shape (n_shrinkages, n_ridges)
+        The share of the labels' variance that is left, for every pair; NaN where no label varies.
+    folds : ndarray of shape (n_samples,), intp
+        The fold of each row.
+    """
+
+    shrinkage: float
+    ridge: float
+    predictions: np.ndarray
+    errors: np.ndarray
+    folds: np.ndarray
+
+
+def cross_fit(
+    X: Any,
+    Y: Any,
+    *,
+    shrinkage: Any = SHRINKAGE_GRID,
+    ridge: Any = RIDGE_GRID,
+    n_splits: int = 5,
+    random_state: int | None = 0,
+) -> CrossFit:
+    """Choose the shrinkage of the features and the strength of the ridge by one cross-validation.
+
+    In each fold the training rows alone give kappa (`nmlsdr.projection.feature_weights`; where it is 0 for every
+    feature, 1 takes its place), the means, and for w(b) = 1 - b (1 - kappa), S = (X - mean) diag(w)^1/2 the ridge
+    regression of the labels on S with lambda = c |S|_F^2 / n_train.  What is compared is
+
+        error(b, c) = mean over the labels that vary of  sum_i (y_i - p_i)^2 / sum_i (y_i - mean y)^2.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The labelled rows.  Sparse X is never centred or made dense.
+    Y : array or sparse matrix of shape (n_samples, n_labels)
+        Their labels.
+    shrinkage : float or sequence of float, default=(0, 0.5, 1)
+        b, each in [0, 1].
+    ridge : float or sequence of float, default=(0.3, 1, 3, 10, 30)
+        c, each above 0; relative, so that it does not depend on the scale of X.
+    n_splits : int, default=5
+        Folds; row i goes to fold ``default_rng(random_state).permutation(n)[i] % min(n_splits, n)``.
+    random_state : int or None, default=0
+        Seed of the folds.
+
+    Returns
+    -------
+    CrossFit
+        The first of the pairs (b, c) with the smallest error, in the order given, and its predictions.  Where no
+        label varies, the first pair.
+
+    Raises
+    ------
+    ValueError
+        For NaN or infinity, unequal numbers of rows, or strengths out of range.
+
+    Warns
+    -----
+    UserWarning
+        For one row, which no other row predicts: its prediction is its label.
+
+    Notes
+    -----
+    The smaller of n_train and D decides which normal equations are solved, and where both are above 3000 the errors
+    are taken on the 2000 rows ``default_rng(random_state).permutation(n)[:2000]``; the predictions of all rows then
+    come from one pass with the winner by conjugate gradients.
+
+    Examples
+    --------
+    The label follows the first of ten features; shrinking the others away pays.
+
+    >>> import numpy as np
+    >>> from nmlsdr.ridge import cross_fit
+    >>> X = np.random.default_rng(0).normal(size=(60, 10))
+    >>> found = cross_fit(X, X[:, :1] > 0)
+    >>> found.shrinkage, found.ridge
+    (1.0, 3.0)
+    >>> found.predictions.shape, found.errors.shape
+    ((60, 1), (3, 5))
+    """
+    X = check_rows(X)
+    Y = check_row_weights(Y, "Y", X.shape[0])
+    grid_b = check_grid(shrinkage, "shrinkage")
+    grid_c = check_grid(ridge, "ridge")
+    n_splits = check_count(n_splits, "n_splits", least=2)
+    n_samples = X.shape[0]
+    errors = np.full((len(grid_b), len(grid_c)), np.nan)
+    if n_samples == 1:
+        warnings.warn(
+            "One labelled row cannot be held out: its label is its own prediction and the first strengths are "
+            "taken; label more rows.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return CrossFit(grid_b[0], grid_c[0], Y.copy(), errors, np.zeros(1, dtype=np.intp))
+    order = np.random.default_rng(random_state).permutation(n_samples)
+    folds = order % min(n_splits, n_samples)
+    with single_threaded_blas():
+        if min(X.shape) <= LARGEST_GRAM:
+            whole: Folds = _folds(X, Y, folds)
+            searched = whole
+            rows = np.arange(n_samples)
+        else:
+            rows = np.sort(order[:SAMPLED_ROWS])
+            whole, searched = SweepFolds(X, Y), _folds(X[rows], Y[rows], folds[rows])
+        winner = _search(searched, Y[rows], folds[rows], grid_b, grid_c, errors)
+        predictions = np.empty_like(Y)
+        for t in range(int(folds.max()) + 1):
+            predictions[folds == t] = whole.fold(folds == t).predict(*winner)
+    return CrossFit(*winner, predictions, errors, folds)
+
+
+def _folds(X: Any, Y: np.ndarray, folds: np.ndarray) -> Folds:
+    smallest = len(folds) - np.bincount(folds).max()
+    return PrimalFolds(X, Y) if X.shape[1] <= smallest else DualFolds(X, Y)
+
+
+def _search(
+    searched: Folds,
+    Y: np.ndarray,
+    folds: np.ndarray,
+    grid_b: tuple[float, ...],
+    grid_c: tuple[float, ...],
+    errors: np.ndarray,
+) -> tuple[float, float]:
+    """The best pair; fills ``errors``."""
+    variation = ((Y - Y.mean(axis=0)) ** 2).sum(axis=0)
+    varies = np.ptp(Y, axis=0) > 0
+    if errors.size == 1 or not varies.any():
+        return grid_b[0], grid_c[0]
+    left = np.zeros((*errors.shape, int(varies.sum())))
+    for t in range(int(folds.max()) + 1):
+        test = folds == t
+        if not test.any() or test.all():
+            continue  # a sample may miss a fold
+        fold = searched.fold(test)
+        for i, b in enumerate(grid_b):
+            for j, c in enumerate(grid_c):
+                left[i, j] += ((Y[test] - fold.predict(b, c)) ** 2).sum(axis=0)[varies]
+    errors[:] = (left / variation[varies]).mean(axis=2)
+    i, j = divmod(int(np.argmin(errors)), len(grid_c))
+    return grid_b[i], grid_c[j]
+
+
+def ridge_regression(X: Any, Y: Any, ridge: float, *, feature_weights: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """Ridge regression of all labels on weighted features: x -> coef x + intercept.
+
+    With S = (X - mean X) diag(w)^1/2 and lambda = c |S|_F^2 / n, B minimises |Yc - S B|_F^2 + lambda |B|_F^2;
+    coef = (diag(w)^1/2 B)', intercept = mean Y - coef mean X.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    Y : array or sparse matrix of shape (n_samples, n_labels)
+    ridge : float
+        c, above 0.
+    feature_weights : array of shape (n_features,), optional
+        w, each 0 or more; None: 1.
+
+    Returns
+    -------
+    coef : ndarray of shape (n_labels, n_features), float64
+    intercept : ndarray of shape (n_labels,), float64
+        The mean of Y where no feature varies.
+
+    Raises
+    ------
+    ValueError
+        For NaN or infinity, unequal numbers of rows, a ridge that is not positive, or negative weights.
+
+    Examples
+    --------
+    One feature, X = (-1, 1), Y = (0, 1), c = 1: |S|^2 = 2, lambda = 1, B = 1 / (2 + 1).
+
+    >>> from nmlsdr.ridge import ridge_regression
+    >>> coef, intercept = ridge_regression([[-1.0], [1.0]], [[0], [1]], 1.0)
+    >>> coef.round(6).tolist(), intercept.tolist()
+    ([[0.333333]], [0.5])
+    """
+    X = check_rows(X)
+    Y = check_row_weights(Y, "Y", X.shape[0])
+    ridge = check_real(ridge, "ridge", 0.0, math.inf, low_open=True)
+    w = np.ones(X.shape[1]) if feature_weights is None else np.asarray(feature_weights, dtype=np.float64)
+    if w.shape != (X.shape[1],) or not (np.isfinite(w) & (w >= 0)).all():
+        raise InputError(
+            f"feature_weights must be {X.shape[1]} finite numbers of 0 or more, one per feature, got shape {w.shape}; "
+            "take those of nmlsdr.projection.feature_weights."
+        )
+    with single_threaded_blas():
+        coef = coefficients(X, Y, ridge, w, LARGEST_GRAM).T
+        intercept = Y.mean(axis=0) - coef @ column_means(X)
+    return np.ascontiguousarray(coef), intercept
+
+
+def check_grid(values: Any, name: str) -> tuple[float, ...]:
+    """The strengths to try, from a number or a sequence of them: shrinkages in [0, 1], ridges above 0."""
+    high, low_open = (1.0, False) if name == "shrinkage" else (math.inf, True)
+    given = (values,) if isinstance(values, (Real, str)) else values
+    if not isinstance(given, Iterable):
+        raise InputError(f"{name} must be a number or a sequence of numbers, got {values!r}.")
+    grid = tuple(check_real(value, name, 0.0, high, low_open=low_open) for value in given)
+    if not grid:
+        raise InputError(f"{name} is empty; give at least one strength.")
+    return grid

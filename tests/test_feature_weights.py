@@ -1,0 +1,85 @@
+"""kappa: what it is by hand and by permutation, what leaves it unchanged, and input that holds next to nothing."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from nmlsdr import _reference
+from nmlsdr.projection import feature_weights
+
+
+def draw(rng, l=40, D=12, C=3):
+    X = rng.standard_normal((l, D))
+    Y = (X[:, :C] + rng.standard_normal((l, C)) > 0).astype(float)
+    return X, Y
+
+
+def test_by_hand():
+    # Yc = (-1, -1, 1, 1) / 2, |Yc|^2 = 1; features: orthogonal to it, twice it, and (3, 1, -1, -3) / 2 centred
+    X = np.array([[0.0, 0.0, 3.0], [1.0, 0.0, 2.0], [0.0, 2.0, 1.0], [1.0, 2.0, 0.0]])
+    # h = 0, 4, 4;  |Xc_j|^2 = 1, 4, 5;  h0 = |Xc_j|^2 / 3
+    np.testing.assert_allclose(feature_weights(X, [[0], [0], [1], [1]]), [0, 1 - 1 / 3, 1 - 5 / 12], atol=1e-15)
+
+
+def test_chance_is_the_mean_over_all_permutations_of_the_labels(rng):
+    X, Y = draw(rng, 6, 4, 2)
+    Xc = X - X.mean(axis=0)
+    h0 = np.mean([np.sum((Xc.T @ (Y[list(p)] - Y.mean(axis=0))) ** 2, axis=1) for p in permutations(range(6))], axis=0)
+    h = np.sum((Xc.T @ (Y - Y.mean(axis=0))) ** 2, axis=1)
+    np.testing.assert_allclose(feature_weights(X, Y), np.maximum(0, 1 - h0 / h), atol=1e-12)
+
+
+def test_equals_the_twin(rng):
+    X, Y = draw(rng)
+    kappa = feature_weights(X, Y)
+    assert ((kappa >= 0) & (kappa < 1)).all()
+    assert (kappa[:3] > 0.5).all()  # what the labels were made from
+    np.testing.assert_allclose(kappa, _reference.feature_weights(X, Y), atol=1e-13)
+
+
+@pytest.mark.parametrize("layout", [np.asfortranarray, sparse.csr_array, sparse.csc_matrix])
+def test_storage_does_not_matter(rng, layout):
+    X, Y = draw(rng)
+    X[rng.random(X.shape) < 0.5] = 0.0
+    np.testing.assert_allclose(feature_weights(layout(X), Y), feature_weights(X, Y), atol=1e-13)
+    np.testing.assert_allclose(feature_weights(X, sparse.csr_array(Y)), feature_weights(X, Y), atol=0)
+
+
+def test_scale_shift_and_order_do_not_matter(rng):
+    X, Y = draw(rng)
+    kappa = feature_weights(X, Y)
+    scale = 10.0 ** rng.uniform(-3, 3, X.shape[1])
+    np.testing.assert_allclose(feature_weights(X * scale, Y), kappa, atol=1e-13)
+    np.testing.assert_allclose(feature_weights(X + 1e6, Y), kappa, atol=1e-8)
+    np.testing.assert_allclose(feature_weights(X * 1e148, Y), kappa, atol=1e-13)
+    rows, columns, labels = (rng.permutation(n) for n in (*X.shape, Y.shape[1]))
+    moved = feature_weights(X[rows][:, columns], Y[rows][:, labels])
+    np.testing.assert_allclose(moved, kappa[columns], atol=1e-13)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_nothing_to_see_is_zero(rng, layout):
+    X, Y = draw(rng)
+    X[:, 4], X[:, 5] = 0.1, 0.0  # the mean of .1 is not .1: rounding must not pass for dependence
+    assert (feature_weights(layout(X), Y)[4:6] == 0).all()
+    assert (feature_weights(layout(X), np.ones_like(Y)) == 0).all()
+    assert (feature_weights(layout(X[:1]), Y[:1]) == 0).all()
+    assert (feature_weights(layout(np.repeat(X[:1], 7, axis=0)), Y[:7]) == 0).all()
+
+
+def test_wide_sparse_rows_stay_sparse(rng):
+    X = sparse.random_array((300, 50_000), density=1e-3, random_state=rng, format="csr")
+    Y = (rng.random((300, 4)) < 0.3).astype(float)
+    kappa = feature_weights(X, Y)
+    assert kappa.shape == (50_000,)
+    some = np.r_[0:200]
+    np.testing.assert_allclose(kappa[some], _reference.feature_weights(X[:, some], Y), atol=1e-12)
+
+
+def test_bad_input_is_one_sentence():
+    with pytest.raises(ValueError, match="Y must have 2 rows, as X has"):
+        feature_weights([[0.0], [1.0]], [[0], [1], [1]])
+    with pytest.raises(ValueError, match="X contains NaN"):
+        feature_weights([[np.nan], [1.0]], [[0], [1]])

@@ -9,6 +9,8 @@ Where things live; imports point downward only.
                   model_file.py           fitted models as data, not code
     2 estimators  estimators/             NMLSDR, MultiLabelPropagation, ML-kNN, the nine baselines
                   model_selection.py      LabeledRowsSplit, SCORERS
+                  inspection/             the annotations to review first; pictures of fits
+                  _colors.py              colours of the pictures
     1 core        graph.py                neighbours, W by the OR rule, T             article eq. (2)-(5)
                   propagation.py          soft labels F                               article eq. (6)-(8)
                   projection.py           HSIC projection P, weights of features      article eq. (9)-(14)
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from . import distributed as distributed
     from . import estimators as estimators
     from . import graph as graph
+    from . import inspection as inspection
     from . import label_weights as label_weights
     from . import metrics as metrics
     from . import mlknn as mlknn
@@ -89,6 +92,7 @@ else:  # PEP 562: scikit-learn is loaded by the first use of an estimator, so th
         "distributed",
         "estimators",
         "graph",
+        "inspection",
         "label_weights",
         "metrics",
         "mlknn",

@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._colors import COLORS, GREY, MARKERS
 from .statistics import undistinguished_groups
 
 __all__ = ["bars", "critical_differences", "difference_maps", "embeddings", "image_bytes"]
-
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
 
 
 def _figure(width: float, height: float) -> Any:
@@ -82,7 +80,7 @@ def bars(names: Sequence[str], ours: ArrayLike, printed: ArrayLike, *, label: st
     figure = _figure(7.5, 0.45 * len(names) + 1.0)
     axes = figure.add_subplot()
     place = np.arange(len(names))
-    for values, shift, color, text in ((first, 0.2, COLORS[0], "ours"), (second, -0.2, "#999999", "article")):
+    for values, shift, color, text in ((first, 0.2, COLORS[0], "ours"), (second, -0.2, GREY, "article")):
         drawn = axes.barh(place + shift, values[order], height=0.38, color=color, label=text)
         axes.bar_label(drawn, fmt="%.2f", fontsize=8, padding=2)
     axes.set_yticks(place, [names[j] for j in order])

@@ -1,0 +1,291 @@
+"""EmbeddingDisplay: the rows in two components, by their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
+
+from .._colors import COLORS, GREY, MARKERS
+from .._errors import InputError
+from .._labels import check_labels
+from .._validation import check_count
+from ._parts import axes_for, label_names, last_with, plain
+
+__all__ = ["EmbeddingDisplay"]
+
+# More points than this hide one another on a page, and take a browser or a printer seconds.
+_MAX_POINTS = 5000
+_LARGEST_GROUPS = 6
+# Drawn behind the others, small and grey.
+_BACKGROUND = {"unlabelled": "#cccccc", "not given": GREY, "other labels": "#666666"}
+
+
+class EmbeddingDisplay:
+    """The rows in two components of an embedding, by their labels.
+
+    Use `from_estimator` to make one.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_samples, 2) or (n_samples, 1)
+        Positions; with one component the other axis only parts the points.
+    groups : sequence of (str, ndarray of shape (n_samples,), bool)
+        Name and rows of each colour, drawn in this order; rows in no group are not drawn.
+    axis_names : sequence of str, default=("component 1", "component 2")
+    suspects : ndarray of shape (n_samples,), bool, default=None
+        Rows to ring.
+    max_points : int or None, default=5000
+        Draw a random part of this size, and all suspects, where there are more rows; None: draw all.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    scatters_ : list of PathCollection
+        One for each group.
+    rings_ : PathCollection or None
+        Around the suspects.
+
+    See Also
+    --------
+    LabelReviewDisplay : The annotations that look wrong, by score.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> from nmlsdr import NMLSDR
+    >>> from nmlsdr.inspection import EmbeddingDisplay
+    >>> X = [[0.0, 1.0], [0.1, 0.0], [0.2, 1.0], [5.0, 0.0], [5.1, 1.0], [5.2, 0.0]]
+    >>> y = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [-1, -1]]
+    >>> display = EmbeddingDisplay.from_estimator(NMLSDR(1, n_neighbors=2).fit(X, y), X, y)
+    >>> [name for name, _ in display.groups]
+    ['label 0', 'label 1', 'unlabelled']
+    """
+
+    def __init__(
+        self,
+        points: NDArray[Any],
+        groups: Sequence[tuple[str, NDArray[np.bool_]]],
+        *,
+        axis_names: Sequence[str] = ("component 1", "component 2"),
+        suspects: NDArray[np.bool_] | None = None,
+        max_points: int | None = _MAX_POINTS,
+    ) -> None:
+        self.points = points
+        self.groups = groups
+        self.axis_names = axis_names
+        self.suspects = suspects
+        self.max_points = max_points
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        color_by: int | str | None = None,
+        components: tuple[int, int] = (0, 1),
+        suspects: ArrayLike | None = None,
+        max_points: int | None = _MAX_POINTS,
+        ax: Any = None,
+        **scatter: Any,
+    ) -> EmbeddingDisplay:
+        """Transform the rows of X and draw them.
+
+        Parameters
+        ----------
+        estimator : estimator or Pipeline
+            Fitted.  In a pipeline whose last step classifies, the steps before it transform.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples, n_labels) or (n_samples,), default=None
+            Labels of these rows, of which the unlabelled are grey; None: one colour.
+        color_by : int or str, default=None
+            One label (its number, or its name where y is a data frame): given, not given, unlabelled.  None: the six
+            commonest sets of labels, and the others together.
+        components : pair of int, default=(0, 1)
+            Which two, from 0; an embedding of one component is drawn by it alone.
+        suspects : array-like of shape (n_samples,), bool, or of row numbers, default=None
+            Rows to ring, such as ``label_flips_.any(axis=1)`` or ``rank_suspects(...).row[:50]``.
+        max_points : int or None, default=5000
+            Draw a random part of this size, and all suspects, where there are more rows; None: draw all.
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+        **scatter
+            For ``Axes.scatter``, such as ``s=20``.
+
+        Returns
+        -------
+        EmbeddingDisplay
+
+        Raises
+        ------
+        ValueError
+            For an estimator that does not embed, components or labels that do not exist, or labels against the rule.
+        """
+        points = _embed(estimator, X)
+        axes = _two_axes(components, points.shape[1])
+        ratio = getattr(last_with(estimator, "dependence_ratio_"), "dependence_ratio_", None)
+        names = [f"component {c + 1}" + ("" if ratio is None else f" ({ratio[c]:.0%} of the dependence)") for c in axes]
+        groups = [("rows", np.ones(len(points), dtype=bool))]
+        if y is not None:
+            labels = check_labels(y, n_samples=len(points))
+            groups = _groups(labels, color_by)
+        elif color_by is not None:
+            raise InputError("color_by needs the labels; pass y too.")
+        display = cls(
+            points[:, axes],
+            groups,
+            axis_names=names,
+            suspects=_row_mask(suspects, len(points)),
+            max_points=max_points,
+        )
+        return display.plot(ax, **scatter)
+
+    def plot(self, ax: Any = None, **scatter: Any) -> EmbeddingDisplay:
+        """Draw the rows.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+        **scatter
+            For ``Axes.scatter``.
+
+        Returns
+        -------
+        EmbeddingDisplay
+            Itself.
+        """
+        self.ax_ = ax = axes_for(ax, (6.4, 4.8))
+        self.figure_ = ax.figure
+        points = np.asarray(self.points, dtype=np.float64)
+        one = points.shape[1] == 1
+        if one:
+            points = np.column_stack([points, _spread(len(points))])
+        drawn = self._drawn()
+        style: dict[str, Any] = {"s": 14, "alpha": 0.7, "linewidths": 0} | scatter
+        self.scatters_ = []
+        colored = 0
+        for name, rows in self.groups:
+            look: dict[str, Any] = {"color": _BACKGROUND.get(name), "marker": ".", "zorder": 1}
+            if name not in _BACKGROUND:
+                look = {"color": COLORS[colored % len(COLORS)], "marker": MARKERS[colored % len(MARKERS)], "zorder": 2}
+                colored += 1
+            kept = rows & drawn
+            self.scatters_.append(
+                ax.scatter(*points[kept].T, label=plain(f"{name} ({int(rows.sum())})"), **(look | style))
+            )
+        self.rings_ = None
+        if self.suspects is not None and self.suspects.any():
+            self.rings_ = ax.scatter(
+                *points[self.suspects].T, s=4 * float(np.max(style["s"])), facecolors="none", edgecolors="black",
+                linewidths=1.0, zorder=3, label=f"suspect ({int(self.suspects.sum())})",
+            )  # fmt: skip
+        ax.set_xlabel(self.axis_names[0])
+        if one:
+            ax.set_yticks([])
+            ax.set_ylabel("(spread only to part the points)")
+        else:
+            ax.set_ylabel(self.axis_names[1])
+        if not drawn.all():
+            ax.set_title(f"{int(drawn.sum())} of {len(points)} rows", fontsize="medium")
+        if len(self.groups) > 1 or self.rings_ is not None:
+            # Beside the axes: rows fill every corner of them.
+            ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small", borderaxespad=0)
+        return self
+
+    def _drawn(self) -> NDArray[np.bool_]:
+        n = len(self.points)
+        drawn = np.ones(n, dtype=bool)
+        if self.max_points is not None and check_count(self.max_points, "max_points") < n:
+            drawn[:] = False
+            drawn[np.random.default_rng(0).permutation(n)[: self.max_points]] = True
+            if self.suspects is not None:
+                drawn |= self.suspects
+        return drawn
+
+
+# ---------------------------------------------------------------- what is drawn
+
+
+def _embed(estimator: Any, X: Any) -> NDArray[Any]:
+    whole = estimator
+    if isinstance(estimator, Pipeline) and len(estimator.steps) > 1 and not hasattr(estimator, "transform"):
+        whole = estimator[:-1]
+    if not hasattr(whole, "transform"):
+        raise InputError(f"{type(estimator).__name__} does not embed rows; pass a projection or a pipeline with one.")
+    points = np.asarray(whole.transform(X))
+    if points.ndim != 2 or points.shape[1] == 0:
+        raise InputError(f"The embedding must have at least one component, got shape {points.shape}.")
+    return points
+
+
+def _two_axes(components: tuple[int, int], n_components: int) -> list[int]:
+    wanted = [check_count(c, "components", least=0) for c in components]
+    if n_components == 1 and wanted == [0, 1]:
+        return [0]
+    if len(wanted) != 2 or max(wanted) >= n_components:
+        raise InputError(
+            f"components must be two numbers from 0 to {n_components - 1}, got {components!r}; "
+            f"the embedding has {n_components}."
+        )
+    return wanted
+
+
+def _groups(labels: Any, color_by: int | str | None) -> list[tuple[str, NDArray[np.bool_]]]:
+    """One label's rows, or the commonest sets of labels; the unlabelled rows last."""
+    names, given, labeled = label_names(labels), labels.Y > 0.5, labels.labeled
+    if color_by is not None:
+        c = _label_number(color_by, names)
+        groups = [(names[c], labeled & given[:, c]), ("not given", labeled & ~given[:, c])]
+    else:
+        sets, which, counts = np.unique(given[labeled], axis=0, return_inverse=True, return_counts=True)
+        code = np.full(len(labeled), -1)
+        code[labeled] = which.ravel()
+        common = np.argsort(-counts, kind="stable")
+        # Sets in the order of their first label, so that the legend reads like the columns.
+        shown = sorted(common[:_LARGEST_GROUPS], key=lambda s: tuple(~sets[s]))
+        groups = [(_set_name(sets[s], names), code == s) for s in shown]
+        groups.append(("other labels", np.isin(code, common[_LARGEST_GROUPS:])))
+    groups.append(("unlabelled", ~labeled))
+    return [(name, rows) for name, rows in groups if rows.any()]
+
+
+def _set_name(members: NDArray[np.bool_], names: Sequence[str]) -> str:
+    return " + ".join(names[c] for c in np.flatnonzero(members).tolist()) or "no label"
+
+
+def _label_number(color_by: int | str, names: Sequence[str]) -> int:
+    if isinstance(color_by, str):
+        if color_by not in names:
+            raise InputError(f"color_by={color_by!r} is no label; the labels are {', '.join(names[:20])}.")
+        return list(names).index(color_by)
+    if check_count(color_by, "color_by", least=0) >= len(names):
+        raise InputError(f"color_by={color_by} is above {len(names) - 1}, the last of the {len(names)} labels.")
+    return int(color_by)
+
+
+def _row_mask(rows: ArrayLike | None, n_samples: int) -> NDArray[np.bool_] | None:
+    if rows is None:
+        return None
+    given = np.asarray(rows)
+    if given.dtype == np.bool_:
+        if given.shape != (n_samples,):
+            raise InputError(f"suspects must have one entry for each of the {n_samples} rows, got shape {given.shape}.")
+        return given
+    mask = np.zeros(n_samples, dtype=bool)
+    if given.size:
+        if given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n_samples:
+            raise InputError(f"suspects must be row numbers from 0 to {n_samples - 1} or a mask, got {rows!r}.")
+        mask[given] = True
+    return mask
+
+
+def _spread(n: int) -> NDArray[np.float64]:
+    """Evenly spread positions in [0, 1) that look unordered: multiples of the golden ratio."""
+    return np.modf(np.arange(1, n + 1) * 0.6180339887498949)[0]

@@ -1,0 +1,42 @@
+"""What the displays share: axes, text as matplotlib takes it, steps of pipelines, names of labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+__all__ = ["axes_for", "label_names", "last_with", "plain"]
+
+
+def axes_for(ax: Any, size: tuple[float, float]) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError("Displays need matplotlib; install it with pip install 'nmlsdr[cli]'.") from None
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def plain(text: str) -> str:
+    """Text that matplotlib draws as it is: no formula between dollars, no entry that a leading _ hides."""
+    text = text.replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def last_with(estimator: Any, attribute: str) -> Any:
+    """The last step that has the attribute, or None."""
+    return next((step for step in reversed(_steps(estimator)) if hasattr(step, attribute)), None)
+
+
+def _steps(estimator: Any) -> list[Any]:
+    return [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+
+
+def label_names(labels: Any) -> list[str]:
+    if labels.names is not None:
+        return [str(name) for name in labels.names]
+    if labels.single:
+        return [str(name) for name in labels.classes]
+    return [f"label {c}" for c in range(labels.Y.shape[1])]

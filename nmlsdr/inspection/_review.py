@@ -1,0 +1,158 @@
+"""LabelReviewDisplay: the annotations that look wrong, by score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._colors import COLORS
+from .._errors import InputError
+from .._labels import check_labels
+from .._validation import check_count
+from ._parts import axes_for, label_names, last_with, plain
+from ._suspects import Suspects, rank_suspects
+
+__all__ = ["LabelReviewDisplay"]
+
+
+class LabelReviewDisplay:
+    """The annotations that look wrong, as bars by score.
+
+    Use `from_estimator` to make one.
+
+    Parameters
+    ----------
+    suspects : Suspects
+        As `rank_suspects` orders them.
+    row_names, label_names : sequence of str
+        Names of all rows and labels.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    bars_ : BarContainer
+
+    See Also
+    --------
+    rank_suspects : The list alone.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> from nmlsdr import MultiLabelPropagation
+    >>> from nmlsdr.inspection import LabelReviewDisplay
+    >>> X = [[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2]]
+    >>> y = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [-1, -1]]
+    >>> model = MultiLabelPropagation(2, alpha_labeled=0.9).fit(X, y)
+    >>> display = LabelReviewDisplay.from_estimator(model, X, y, kind="spurious")
+    >>> int(display.suspects.row[0]), int(display.suspects.label[0])
+    (3, 1)
+    """
+
+    def __init__(self, suspects: Suspects, *, row_names: Sequence[str], label_names: Sequence[str]) -> None:
+        self.suspects = suspects
+        self.row_names = row_names
+        self.label_names = label_names
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, kind: str = "both", top: int = 20, ax: Any = None, **bar: Any
+    ) -> LabelReviewDisplay:
+        """Rank the annotations of the rows that `estimator` was fitted on, and draw the first.
+
+        Parameters
+        ----------
+        estimator : estimator or Pipeline
+            Fitted on X and y; it, or a step of the pipeline, has ``flip_scores_``.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows of the fit; the index of a data frame names them.
+        y : array-like of shape (n_samples, n_labels) or (n_samples,)
+            The labels of the fit; the columns of a data frame name them.
+        kind : {"both", "missing", "spurious"}, default="both"
+            See `rank_suspects`.
+        top : int, default=20
+            How many to draw.
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+        **bar
+            For ``Axes.barh``.
+
+        Returns
+        -------
+        LabelReviewDisplay
+
+        Raises
+        ------
+        ValueError
+            For an estimator without ``flip_scores_`` or fitted on other rows, an unknown kind, or labels against the
+            rule.
+        """
+        step = last_with(estimator, "flip_scores_")
+        if step is None:
+            raise InputError(
+                f"{type(estimator).__name__} has no flip_scores_; fit a MultiLabelPropagation, or one that has them."
+            )
+        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+        scores = step.flip_scores_
+        if n_samples != len(scores):
+            raise InputError(
+                f"X has {n_samples} rows, but the estimator was fitted on {len(scores)}; pass the rows of its fit."
+            )
+        labels = check_labels(y, n_samples=n_samples)
+        suspects = rank_suspects(scores, y, kind=kind)
+        index = X.index if hasattr(X, "iloc") else range(n_samples)
+        row_names = [str(name) for name in index]
+        display = cls(suspects, row_names=row_names, label_names=label_names(labels))
+        return display.plot(ax, top=top, **bar)
+
+    def plot(self, ax: Any = None, *, top: int = 20, **bar: Any) -> LabelReviewDisplay:
+        """Draw the first annotations.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure, as high as the bars need.
+        top : int, default=20
+            How many to draw.
+        **bar
+            For ``Axes.barh``.
+
+        Returns
+        -------
+        LabelReviewDisplay
+            Itself.
+        """
+        shown = self.suspects.first(check_count(top, "top"))
+        n = len(shown.row)
+        self.ax_ = ax = axes_for(ax, (6.4, 1.2 + 0.22 * max(n, 4)))
+        self.figure_ = ax.figure
+        place = np.arange(n)
+        spurious = shown.given == 1
+        colors = np.where(spurious, COLORS[1], COLORS[0])
+        hatches = np.where(spurious, "", "///")
+        style: dict[str, Any] = {"height": 0.75, "color": colors, "edgecolor": "white"} | bar
+        self.bars_ = ax.barh(place, shown.score, **style)
+        for patch, hatch in zip(self.bars_.patches, hatches, strict=True):
+            patch.set_hatch(hatch)
+        names = zip(shown.row, shown.label, strict=True)
+        ax.set_yticks(place, [plain(f"{self.row_names[i]} · {self.label_names[c]}") for i, c in names])
+        ax.tick_params(axis="y", labelsize="small")
+        ax.set_ylim(max(n, 1) - 0.4, -0.6)  # the first on top
+        ax.set_xlim(0, 1)
+        ax.set_xlabel("score")
+        ax.spines[["top", "right"]].set_visible(False)
+        from matplotlib.patches import Patch
+
+        handles = []
+        if spurious.any():
+            handles.append(Patch(facecolor=COLORS[1], label="spurious: given 1, remove?"))
+        if not spurious.all():
+            handles.append(Patch(facecolor=COLORS[0], hatch="///", edgecolor="white", label="missing: given 0, add?"))
+        if handles:
+            ax.legend(
+                handles=handles, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2, frameon=False, fontsize="small"
+            )
+        return self

@@ -1,0 +1,101 @@
+"""The order in which given annotations are reviewed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._errors import InputError
+from .._labels import check_labels
+
+__all__ = ["KINDS", "Suspects", "rank_suspects"]
+
+KINDS = ("missing", "spurious")
+
+
+class Suspects(NamedTuple):
+    """Annotations in the order of their review; each field has one entry for each of them.
+
+    Attributes
+    ----------
+    row, label : ndarray of intp
+        Where the annotation is.
+    given : ndarray of int
+        1 or 0.
+    score : ndarray of float64
+        How much its neighbourhood contradicts it, in [0, 1].
+    kind : ndarray of str
+        "missing" (given 0, looks like 1) or "spurious" (given 1, looks like 0).
+    rank : ndarray of intp
+        1, 2, ... among those of its kind.
+    """
+
+    row: NDArray[np.intp]
+    label: NDArray[np.intp]
+    given: NDArray[np.int64]
+    score: NDArray[np.float64]
+    kind: NDArray[Any]
+    rank: NDArray[np.intp]
+
+    def first(self, n: int | None) -> Suspects:
+        """The first `n` of the list; all of them for None."""
+        return self if n is None else Suspects(*(values[:n] for values in tuple[Any, ...](self)))
+
+
+def rank_suspects(flip_scores: ArrayLike, y: Any, *, kind: str = "both", labeled: Any = None) -> Suspects:
+    """Order the given annotations for review, the likeliest wrong one first.
+
+    Parameters
+    ----------
+    flip_scores : array-like of shape (n_samples, n_labels)
+        ``flip_scores_`` of a fit, in [0, 1].
+    y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
+        The labels of that fit; what is not labelled is not listed.
+    kind : {"both", "missing", "spurious"}, default="both"
+        "missing" lists given 0s, "spurious" given 1s, "both" all of them by the score alone.  The score does not know
+        which mistakes annotators make: where they forget labels, most of the given 1s at its head are right, and
+        "missing" is the list to read.
+    labeled : array-like of shape (n_samples,), bool, default=None
+        The labelled rows, instead of -1; as in the fit.
+
+    Returns
+    -------
+    Suspects
+        By decreasing score; equal scores by row and label.
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind, labels against the rule, or scores of another shape.
+
+    Examples
+    --------
+    Two of three annotations of row 0 look wrong; row 1 is unlabelled.
+
+    >>> found = rank_suspects([[0.9, 0.2, 0.7], [0.0, 0.0, 0.0]], [[1, 0, 0], [-1, -1, -1]])
+    >>> found.label, found.kind, found.rank
+    (array([0, 2, 1]), array(['spurious', 'missing', 'missing'], dtype='<U8'), array([1, 1, 2]))
+    >>> rank_suspects([[0.9, 0.2, 0.7]], [[1, 0, 0]], kind="missing").label
+    array([2, 1])
+    """
+    if kind not in ("both", *KINDS):
+        raise InputError(f'kind must be "both", "missing" or "spurious", got {kind!r}.')
+    scores = np.asarray(flip_scores, dtype=np.float64)
+    labels = check_labels(y, n_samples=scores.shape[0] if scores.ndim else None, labeled=labeled)
+    if scores.shape != labels.Y.shape:
+        raise InputError(
+            f"flip_scores must have the shape of the labels, {labels.Y.shape}, got {scores.shape}; "
+            "pass flip_scores_ and y of the same fit."
+        )
+    known = np.broadcast_to(labels.labeled[:, None], scores.shape)
+    is_given = labels.Y > 0.5
+    listed = known if kind == "both" else known & (is_given == (kind == "spurious"))
+    row, label = np.nonzero(listed)
+    order = np.argsort(-scores[row, label], kind="stable")
+    row, label = row[order], label[order]
+    given = is_given[row, label].astype(np.int64)
+    rank = np.where(given == 1, np.cumsum(given), np.cumsum(1 - given))
+    kinds = np.array(KINDS)[given]
+    return Suspects(row, label, given, scores[row, label], kinds, rank)

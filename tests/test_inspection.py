@@ -1,0 +1,219 @@
+"""The order of review by kind, and the displays: what they draw is what was computed."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from nmlsdr import NMLSDR, InputError, MLkNN, MultiLabelPropagation
+from nmlsdr.inspection import KINDS, EmbeddingDisplay, LabelReviewDisplay, rank_suspects
+
+matplotlib = pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    """Pictures without a display, and none left open."""
+    from matplotlib import pyplot
+
+    matplotlib.use("Agg")
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture
+def two_groups(rng):
+    """60 rows in two groups, two labels; two wrong annotations (rows 3 and 40) and six unlabelled rows."""
+    side = np.repeat([0, 1], 30)
+    X = rng.normal(size=(60, 5)) + 6 * side[:, None]
+    Y = np.column_stack([1 - side, side])
+    Y[3], Y[40] = [1, 1], [0, 0]
+    Y[[10, 20, 29, 50, 55, 59]] = -1
+    return X, Y
+
+
+# ---------------------------------------------------------------- the order of review
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_every_kind_lists_its_annotations_once_and_in_order(data):
+    n, C = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 4))
+    # few distinct scores, so that ties are common
+    scores = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=n * C, max_size=n * C)))
+    scores = scores.reshape(n, C)
+    Y = np.array(data.draw(st.lists(st.sampled_from([0, 1]), min_size=n * C, max_size=n * C))).reshape(n, C)
+    labeled = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    labeled[0] = True  # a fit on nothing is refused
+    lists = {kind: rank_suspects(scores, Y, kind=kind, labeled=labeled) for kind in ("both", *KINDS)}
+    for kind, found in lists.items():
+        pairs = list(zip(found.row.tolist(), found.label.tolist(), strict=True))
+        wanted = [
+            (i, c)
+            for i in range(n)
+            for c in range(C)
+            if labeled[i] and (kind == "both" or Y[i, c] == (kind == "spurious"))
+        ]
+        assert sorted(pairs) == wanted
+        assert pairs == sorted(pairs, key=lambda p: (-scores[p], *p))  # by score, equal ones by row and label
+        assert (found.given == Y[found.row, found.label]).all()
+        assert (found.kind == np.where(found.given == 1, "spurious", "missing")).all()
+    for kind in KINDS:
+        alone, among = lists[kind], lists["both"]
+        assert alone.rank.tolist() == list(range(1, len(alone.rank) + 1))
+        mine = among.kind == kind
+        assert among.rank[mine].tolist() == alone.rank.tolist()
+        assert among.row[mine].tolist() == alone.row.tolist()
+
+
+def test_forgotten_labels_lead_their_own_list(rng):
+    """Where a third of the 1s are forgotten, the head of "both" holds right 1s; that of "missing" the forgotten."""
+    X = np.repeat(rng.normal(size=(12, 4)) * 10, 20, axis=0) + rng.normal(size=(240, 4))
+    truth = np.repeat(np.eye(12, dtype=int), 20, axis=0)
+    forgotten = (truth == 1) & (rng.random(truth.shape) < 0.35)
+    given_labels = np.where(forgotten, 0, truth)
+    scores = MultiLabelPropagation(8).fit(X, given_labels).flip_scores_
+    found = rank_suspects(scores, given_labels, kind="missing").first(int(forgotten.sum()))
+    assert forgotten[found.row, found.label].mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("scores", "y", "options", "words"),
+    [
+        ([[0.5, 0.1]], [[1, 0]], {"kind": "all"}, 'kind must be "both", "missing" or "spurious", got \'all\''),
+        ([[0.5]], [[1, 0]], {}, r"shape of the labels, \(1, 2\), got \(1, 1\)"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(scores, y, options, words):
+    with pytest.raises(InputError, match=words):
+        rank_suspects(scores, y, **options)
+
+
+# ---------------------------------------------------------------- the embedding
+
+
+def test_the_embedding_is_that_of_the_estimator(two_groups):
+    X, Y = two_groups
+    model = make_pipeline(StandardScaler(), NMLSDR(2, n_neighbors=5)).fit(X, Y)
+    display = EmbeddingDisplay.from_estimator(model, X, Y)
+    drawn = np.vstack([np.asarray(s.get_offsets()) for s in display.scatters_])
+    wanted = model.transform(X)
+    assert drawn[np.lexsort(drawn.T)] == pytest.approx(wanted[np.lexsort(wanted.T)])
+    names = [t.get_text() for t in display.ax_.get_legend().get_texts()]
+    assert names == ["label 0 + label 1 (1)", "label 0 (26)", "label 1 (26)", "no label (1)", "unlabelled (6)"]
+    assert "of the dependence)" in display.ax_.get_xlabel()
+    assert display.figure_ is display.ax_.figure
+
+
+def test_a_classifier_at_the_end_is_left_out(two_groups):
+    X, Y = two_groups
+    model = make_pipeline(NMLSDR(1, n_neighbors=5), MLkNN(5)).fit(X, Y)
+    display = EmbeddingDisplay.from_estimator(model, X, Y)
+    assert display.points.shape == (60, 1)
+    assert "part the points" in display.ax_.get_ylabel()
+
+
+@pytest.mark.parametrize("color_by", [1, "cold"])
+def test_one_label_parts_given_from_not_given(two_groups, color_by):
+    pandas = pytest.importorskip("pandas")
+    X, Y = two_groups
+    frame = pandas.DataFrame(Y, columns=["flu", "cold"])
+    display = EmbeddingDisplay.from_estimator(NMLSDR(n_neighbors=5).fit(X, frame), X, frame, color_by=color_by)
+    assert [(name, int(rows.sum())) for name, rows in display.groups] == [
+        ("cold", 27),
+        ("not given", 27),
+        ("unlabelled", 6),
+    ]
+
+
+def test_suspects_are_ringed_and_never_thinned_away(two_groups):
+    X, Y = two_groups
+    model = NMLSDR(2, n_neighbors=5).fit(X, Y)
+    display = EmbeddingDisplay.from_estimator(model, X, Y, suspects=[3, 40], max_points=10)
+    assert np.asarray(display.rings_.get_offsets()) == pytest.approx(model.transform(X)[[3, 40]])
+    drawn = sum(len(s.get_offsets()) for s in display.scatters_)
+    assert 10 <= drawn <= 12
+    assert display.ax_.get_title() == f"{drawn} of 60 rows"
+    again = display.plot()
+    assert sum(len(s.get_offsets()) for s in again.scatters_) == drawn
+
+
+def test_axes_of_the_caller_are_drawn_on(two_groups):
+    from matplotlib.figure import Figure
+
+    X, Y = two_groups
+    ax = Figure().add_subplot()
+    model = NMLSDR(2, n_neighbors=5).fit(X, Y)
+    assert EmbeddingDisplay.from_estimator(model, X, ax=ax, s=3).ax_ is ax
+    assert ax.get_legend() is None  # one colour needs no legend
+    scores = MultiLabelPropagation(5).fit(X, Y)
+    assert LabelReviewDisplay.from_estimator(scores, X, Y, ax=ax).ax_ is ax
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"components": (0, 2)}, "components must be two numbers from 0 to 1"),
+        ({"components": (0, 1, 1)}, "components must be two numbers"),
+        ({"color_by": 2}, "color_by=2 is above 1"),
+        ({"color_by": "flu"}, "color_by='flu' is no label; the labels are label 0, label 1"),
+        ({"suspects": [60]}, "row numbers from 0 to 59 or a mask"),
+        ({"suspects": [True]}, "one entry for each of the 60 rows"),
+    ],
+)
+def test_a_picture_that_cannot_be_is_one_sentence(two_groups, options, words):
+    X, Y = two_groups
+    model = NMLSDR(2, n_neighbors=5).fit(X, Y)
+    with pytest.raises(InputError, match=words):
+        EmbeddingDisplay.from_estimator(model, X, Y, **options)
+
+
+def test_an_estimator_that_does_not_embed_is_one_sentence(two_groups):
+    X, Y = two_groups
+    with pytest.raises(InputError, match="MLkNN does not embed rows"):
+        EmbeddingDisplay.from_estimator(MLkNN(5).fit(X, Y), X, Y)
+    with pytest.raises(InputError, match="NMLSDR has no flip_scores_"):
+        LabelReviewDisplay.from_estimator(NMLSDR(n_neighbors=5).fit(X, Y), X, Y)
+
+
+def test_names_are_drawn_as_they_are(two_groups):
+    """No formula between dollars, and no name that a leading _ hides from the legend."""
+    pandas = pytest.importorskip("pandas")
+    X, Y = two_groups
+    frame = pandas.DataFrame(Y, columns=[r"$\frac{$", "_hidden"])
+    display = EmbeddingDisplay.from_estimator(NMLSDR(2, n_neighbors=5).fit(X, frame), X, frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        display.figure_.canvas.draw()
+    assert any("_hidden" in t.get_text() for t in display.ax_.get_legend().get_texts())
+    review = LabelReviewDisplay.from_estimator(MultiLabelPropagation(5).fit(X, frame), X, frame)
+    review.figure_.canvas.draw()
+
+
+# ---------------------------------------------------------------- the list
+
+
+def test_the_bars_are_the_list(two_groups):
+    pandas = pytest.importorskip("pandas")
+    X, Y = two_groups
+    rows = pandas.DataFrame(X, index=[f"P{i}" for i in range(60)])
+    model = make_pipeline(StandardScaler(), MultiLabelPropagation(5)).fit(rows.to_numpy(), Y)
+    display = LabelReviewDisplay.from_estimator(model, rows, Y, top=3)
+    widths = [bar.get_width() for bar in display.bars_]
+    assert widths == pytest.approx(np.sort(model[-1].flip_scores_.ravel())[::-1][:3])
+    assert {t.get_text().split(" · ")[0] for t in display.ax_.get_yticklabels()[:2]} <= {"P3", "P40"}
+    assert display.suspects.kind[0] in KINDS
+    with pytest.raises(InputError, match="X has 59 rows, but the estimator was fitted on 60"):
+        LabelReviewDisplay.from_estimator(model, X[:59], Y[:59])
+
+
+def test_classes_are_named(two_groups):
+    X, _ = two_groups
+    y = np.repeat(["flu", "cold"], 30)
+    y[3] = "cold"
+    display = LabelReviewDisplay.from_estimator(MultiLabelPropagation(5).fit(X, y), X, y, kind="spurious", top=1)
+    assert display.ax_.get_yticklabels()[0].get_text() == "3 · cold"

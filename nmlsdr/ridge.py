@@ -201,7 +201,7 @@ def ridge_regression(X: Any, Y: Any, ridge: float, *, feature_weights: Any = Non
     Y : array or sparse matrix of shape (n_samples, n_labels)
     ridge : float
         c, above 0.
-    feature_weights : array of shape (n_features,), optional
+    feature_weights : array of shape (n_features,), default=None
         w, each 0 or more; None: 1.
 
     Returns

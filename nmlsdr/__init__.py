@@ -13,6 +13,7 @@ Where things live; imports point downward only.
                   _colors.py              colours of the pictures
     1 core        graph.py                neighbours, W by the OR rule, T             article eq. (2)-(5)
                   propagation.py          soft labels F                               article eq. (6)-(8)
+                  _solvers.py  _solver_chain.py   its system; conjugate gradients; the other ways, and "auto"
                   projection.py           HSIC projection P, weights of features      article eq. (9)-(14)
                   ridge.py                cross-fitted trend of the labels over the features
                   scatter.py              generalised eigenproblems of the baselines

@@ -91,9 +91,11 @@ static int nmlsdr_has_avx2(void) { return 0; }
 static void nmlsdr_residual_block(
     ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const double *values, int64_t n_stored,
     const double *gain, const double *h, const double *m, const double *B, const double *F,
-    const int32_t *take, int restart, float *z, float *p, double *dot, double *peak, int width, int avx2)
+    const int32_t *take, int restart, float *z, float *p, double *dot, double *along, double *peak,
+    int width, int avx2)
 {
-    NMLSDR_CHOOSE(residual, lo, hi, indptr, indices, values, n_stored, gain, h, m, B, F, take, restart, z, p, dot, peak);
+    NMLSDR_CHOOSE(
+        residual, lo, hi, indptr, indices, values, n_stored, gain, h, m, B, F, take, restart, z, p, dot, along, peak);
 }
 
 static void nmlsdr_flush_block(

@@ -32,7 +32,8 @@ cdef extern from "_propagation.h" nogil:
     void residual_block "nmlsdr_residual_block"(
         Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const double *values,
         int64_t n_stored, const double *gain, const double *h, const double *m, const double *B, const double *F,
-        const int32_t *take, int restart, float *z, float *p, double *dot, double *peak, int width, int avx2)
+        const int32_t *take, int restart, float *z, float *p, double *dot, double *along, double *peak,
+        int width, int avx2)
     void flush_block "nmlsdr_flush_block"(
         Py_ssize_t lo, Py_ssize_t hi, const double *gain, const double *h, const int32_t *take, int clip,
         float *x, double *F, int width, int avx2)
@@ -93,10 +94,11 @@ def residual(
     const int32_t[::1] take,         # IN  (width) 1 = answer this column
     bint restart,                    # also set p = z
     float[:, ::1] z,                 # OUT (n, width) h (B - (I - A T) F)
-    float[:, ::1] p,                 # OUT (n, width)
+    float[:, ::1] p,                 # IN, OUT (n, width) search direction
     double[::1] rho,                 # OUT (width) sum m z^2
+    double[::1] along,               # OUT (width) sum m p z, with p as it came
     double[::1] peak,                # OUT (width) max |B - (I - A T) F|
-    double[:, :, ::1] partial,       # scratch (2, n_blocks, width)
+    double[:, :, ::1] partial,       # scratch (3, n_blocks, width)
     Py_ssize_t block,
     int n_threads,
     bint avx2,
@@ -107,6 +109,7 @@ def residual(
     cdef const double *v = values_or_null(values)
     cdef const int32_t *neighbors = indices_or_null(indices)
     cdef double total[NMLSDR_MAX_WIDTH]
+    cdef double with_p[NMLSDR_MAX_WIDTH]
     cdef double top[NMLSDR_MAX_WIDTH]
     if n == 0:
         return
@@ -114,12 +117,14 @@ def residual(
         residual_block(
             b * block, lesser((b + 1) * block, n), &indptr[0], neighbors, v, indices.shape[0], &gain[0], &h[0], &m[0],
             &B[0, 0], &F[0, 0], &take[0], restart, &z[0, 0], &p[0, 0], &partial[0, b, 0], &partial[1, b, 0],
-            width, avx2)
+            &partial[2, b, 0], width, avx2)
     add_blocks(&partial[0, 0, 0], n_blocks, width, total)
-    top_blocks[double](&partial[1, 0, 0], n_blocks, width, top)
+    add_blocks(&partial[1, 0, 0], n_blocks, width, with_p)
+    top_blocks[double](&partial[2, 0, 0], n_blocks, width, top)
     for c in range(width):
         if take[c]:
             rho[c] = total[c]
+            along[c] = with_p[c]
             peak[c] = top[c]
 
 
@@ -261,6 +266,64 @@ def fixed_point_sweep(
             &Y[0, 0], &F[0, 0], n_labels, &out[0, 0], &tops[b, 0])
     top_blocks[double](&tops[0, 0], n_blocks, 1, &top)
     return top
+
+
+def eliminate(
+    double[:, ::1] P,                # IN, OUT (n, n) A T among the rows that are sought; the diagonal is not used
+    double[::1] slack,               # IN, OUT (n) 1 - the row's sum of P, known without a subtraction; then the pivot
+    double[:, ::1] B,                # IN, OUT (n, n_labels) what a row has from elsewhere
+    Py_ssize_t first,                # rows first - 1, first - 2, ..., last go
+    Py_ssize_t last,
+    int n_threads,
+):
+    """Take rows out of F = P F + B: the right-hand side of F_q goes into the rows before q.
+
+    1 - P_qq is the sum of what else the row has, so nothing is subtracted anywhere and every entry keeps its
+    relative accuracy (Grassmann, Taksar and Heyman 1985; Alfa, Xue and Ye 2002).
+    """
+    cdef Py_ssize_t n_labels = B.shape[1], q, i, j
+    cdef double pivot, rest
+    if P.shape[0] == 0:
+        return
+    for q in range(first - 1, last - 1, -1):
+        rest = slack[q]
+        pivot = rest
+        for j in range(q):
+            pivot += P[q, j]
+        slack[q] = pivot
+        for i in prange(q, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
+            take_out(&P[i, 0], &P[q, 0], q, P[i, q] / pivot, rest, &slack[i], &B[i, 0], &B[q, 0], n_labels)
+
+
+cdef inline void take_out(
+    double *row, const double *gone, Py_ssize_t q, double share, double rest, double *slack, double *own,
+    const double *gone_own, Py_ssize_t n_labels,
+) noexcept nogil:
+    cdef Py_ssize_t j
+    if share == 0.0:
+        return
+    for j in range(q):
+        row[j] += share * gone[j]
+    slack[0] += share * rest
+    for j in range(n_labels):
+        own[j] += share * gone_own[j]
+
+
+def substitute(
+    const double[:, ::1] P,          # IN  (n, n) as `eliminate` left it
+    const double[::1] pivot,         # IN  (n)
+    double[:, ::1] B,                # IN, OUT (n, n_labels) F on return
+):
+    """F_q = (sum_{j < q} P_qj F_j + B_q) / pivot_q, row after row."""
+    cdef Py_ssize_t n = P.shape[0], n_labels = B.shape[1], q, j, c
+    with nogil:
+        for q in range(n):
+            for j in range(q):
+                if P[q, j] != 0.0:
+                    for c in range(n_labels):
+                        B[q, c] += P[q, j] * B[j, c]
+            for c in range(n_labels):
+                B[q, c] /= pivot[q]
 
 
 def multiply(

@@ -28,14 +28,14 @@ typedef double NAME(wide);
 #endif
 #define NW (WIDTH / HALF)
 
-/* z = h [(B + gain sum_j v_ij F_j) - F] in float64, rounded once; dot = sum m z^2; peak = max |z / h|.
- * Where take is 0, z stays; with restart, p = z.  values == NULL: v_ij = h_j */
+/* z = h [(B + gain sum_j v_ij F_j) - F] in float64, rounded once; dot = sum m z^2; along = sum m p z;
+ * peak = max |z / h|.  Where take is 0, z stays; with restart, p = z.  values == NULL: v_ij = h_j */
 TARGET static void NAME(residual)(
     ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const double *values, int64_t n_stored,
     const double *gain, const double *h, const double *m, const double *B, const double *F,
-    const int32_t *take, int restart, float *z, float *p, double *dot, double *peak)
+    const int32_t *take, int restart, float *z, float *p, double *dot, double *along, double *peak)
 {
-    double d[WIDTH] = {0}, top[WIDTH] = {0}, rest[WIDTH];
+    double d[WIDTH] = {0}, with_p[WIDTH] = {0}, top[WIDTH] = {0}, rest[WIDTH];
     for (ptrdiff_t i = lo; i < hi; i++) {
         float *zi = z + i * WIDTH, *pi = p + i * WIDTH;
         const NAME(wide) *Fi = (const NAME(wide) *)(F + i * WIDTH), *Bi = (const NAME(wide) *)(B + i * WIDTH);
@@ -61,6 +61,7 @@ TARGET static void NAME(residual)(
             const double size = fabs(rest[c]);
             zi[c] = take[c] ? scaled : zi[c];
             d[c] += (m[i] * scaled) * scaled;
+            with_p[c] += (m[i] * pi[c]) * scaled;
             top[c] = size > top[c] ? size : top[c];
         }
         if (restart)
@@ -68,6 +69,7 @@ TARGET static void NAME(residual)(
     }
     for (int c = 0; c < WIDTH; c++) {
         dot[c] = d[c];
+        along[c] = with_p[c];
         peak[c] = top[c];
     }
 }

@@ -97,8 +97,9 @@ def propagate(W, Y, alpha, labeled=None):
     return np.linalg.solve(np.eye(len(Y)) - A * transition_matrix(W), (1 - A) * Y)
 
 
-def residual(indptr, indices, values, gain, h, m, B, F, block):
-    """(z, rho, peak): z = h (B - (I - A T) F) in float64, rounded to float32 once; rho = sum m z^2; peak = max |z / h|.
+def residual(indptr, indices, values, gain, h, m, B, F, p, block):
+    """(z, rho, along, peak) in float64: z = h (B - (I - A T) F), rounded to float32 once; rho = sum m z^2;
+    along = sum m p z; peak = max |z / h|.
 
     (A T F)_i = gain_i sum_j v_ij F_j; an empty ``values`` means v_ij = h_j.  Eliminated rows (gain 0) have z = 0.
     """
@@ -107,7 +108,9 @@ def residual(indptr, indices, values, gain, h, m, B, F, block):
     rest[gain == 0] = 0
     z = (h[:, None] * rest).astype(np.float32)
     wide = z.astype(np.float64)
-    return z, _block_sums((m[:, None] * wide) * wide, block), np.abs(rest).max(axis=0)
+    p = np.where(gain[:, None] == 0, np.float32(0), p)
+    along = _block_sums((m[:, None] * p.astype(np.float64)) * wide, block)
+    return z, _block_sums((m[:, None] * wide) * wide, block), along, np.abs(rest).max(axis=0)
 
 
 def cg_sweeps(indptr, indices, values, k, m, e, x, z, p, rho, peak, tol, block, n_sweeps):
@@ -137,6 +140,26 @@ def flush(gain, h, x, F, clip):
     if clip:
         moved = np.clip(moved, 0.0, 1.0)
     return np.where(gain[:, None] == 0, F, moved)
+
+
+def eliminate(P, slack, B):
+    """F = P F + B by elimination without a subtraction; ``slack`` is 1 - the row sums of P.  Returns F."""
+    P, slack, B = P.copy(), slack.copy(), B.copy()
+    n = len(P)
+    pivot = np.empty(n)
+    for q in range(n - 1, -1, -1):
+        pivot[q] = slack[q]
+        for j in range(q):
+            pivot[q] += P[q, j]
+        share = P[:q, [q]] / pivot[q]
+        P[:q, :q] += share * P[q, :q]
+        slack[:q] += share[:, 0] * slack[q]
+        B[:q] += share * B[q]
+    for q in range(n):
+        for j in range(q):
+            B[q] += P[q, j] * B[j]
+        B[q] /= pivot[q]
+    return B
 
 
 def _neighbor_sums(indptr, indices, values, p):

@@ -247,7 +247,10 @@ def _symmetric(W: sparse.csr_array, name: str) -> sparse.csr_array:
             f"{name} is not symmetric (largest |W - W'| is {worst:g}); "
             "symmetrise it, for example with W.maximum(W.T) or (W + W.T) / 2."
         )
-    W = sparse.csr_array((W + mirror) * 0.5)
+    if W.data.max() > 2.0**1022:  # the sum of two such weights is infinite, and half of the least one is 0
+        W = sparse.csr_array(W * 0.5 + mirror * 0.5)
+    else:
+        W = sparse.csr_array((W + mirror) * 0.5)
     W.sort_indices()
     return W
 

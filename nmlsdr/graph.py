@@ -7,6 +7,7 @@ The order of neighbours is (squared distance, row index) with the canonical squa
 from __future__ import annotations
 
 import copy
+import math
 import time
 from typing import Any
 
@@ -33,6 +34,8 @@ __all__ = ["kneighbors", "neighbor_graph", "transition_matrix"]
 # One kernel call answers this many query-row pairs times features, about .1 s of scanning: between
 # calls Python serves Ctrl-C.
 _WORK_PER_CALL = 2e8
+# A row of 2^31 weights of at most 2^990 has a degree that is finite.
+_LARGEST_EXPONENT = 990
 
 
 def kneighbors(
@@ -497,11 +500,31 @@ def transition_matrix(W: Any, *, n_jobs: int | None = None) -> sparse.csr_array:
 def normalized_weights(
     W: sparse.csr_array, *, stochastic: bool, n_jobs: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Stored values of W~ (or of T) for a checked graph, and the row sums d~ of W~."""
+    """Stored values of W~ (or of T) for a checked graph, and the row sums d~ of W~.
+
+    W~ does not depend on the scale of W, so weights whose degrees would overflow, or whose products of roots would
+    lose digits below the normal numbers, are first multiplied by an even power of two, which changes no bit.
+    """
     n_threads = check_n_jobs(n_jobs)
+    exponent = even_exponent(W.data)
+    data = np.ldexp(W.data, exponent) if exponent else W.data
     degree = np.empty(W.shape[0])
     values = np.empty(W.nnz)
     row_sums = np.empty(W.shape[0])
-    _weights.degrees(W.data, W.indptr, degree, n_threads)
-    _weights.normalize(W.data, W.indices, W.indptr, degree, stochastic, values, row_sums, n_threads)
+    _weights.degrees(data, W.indptr, degree, n_threads)
+    _weights.normalize(data, W.indices, W.indptr, degree, stochastic, values, row_sums, n_threads)
     return values, row_sums
+
+
+def even_exponent(weights: np.ndarray) -> int:
+    """The power of two that brings weights of an extreme range to a largest of about 2^990; 0 for ordinary ones."""
+    largest = float(weights.max(initial=0.0))
+    if largest == 0:
+        return 0
+    least = float(weights.min())
+    if least == 0:
+        least = float(weights[weights > 0].min())
+    top = math.frexp(largest)[1]
+    if top <= _LARGEST_EXPONENT and math.frexp(least)[1] >= -_LARGEST_EXPONENT // 2:
+        return 0
+    return (_LARGEST_EXPONENT - top) // 2 * 2

@@ -1,8 +1,8 @@
 """Label propagation: F with (I - A T) F = (I - A) Y, for all labels at once (article 3.2, eq. 4 and 8).
 
 A row with alpha_i listens to its neighbours with weight alpha_i and to its given labels with 1 - alpha_i.
-`propagate` checks what it is given, runs a solver of `_solvers` (where the mathematics is) and says how
-well the answer solves eq. (8).
+`propagate` checks what it is given, runs a solver (`_solvers`, `_solver_chain`, where the mathematics is) and says how
+well the answer solves eq. (8).  `propagate_signed` does so for numbers of either sign.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,17 @@ from scipy import sparse
 from ._arrays import contiguous
 from ._errors import InputError
 from ._labels import check_mask
-from ._solvers import Goal, Progress, System, conjugate_gradients, fixed_point, lu
+from ._solver_chain import SMALL, SOLVERS, Solution, solve
+from ._solvers import Goal, Progress, System
 from ._threads import check_n_jobs
 from ._validation import check_alpha, check_count, check_graph, check_real
 
-__all__ = ["Progress", "Propagation", "propagate"]
+__all__ = ["Progress", "Propagation", "propagate", "propagate_signed"]
 
-RUN = {"cg": conjugate_gradients, "lu": lu, "fixed_point": fixed_point}
+# Above this alpha (the default of unlabelled rows) a residual of tol could hide an error of more than 1000 tol: there
+# the solvers aim lower in proportion, though not below what rounding leaves of a residual.
+_USUAL_ALPHA = 0.999
+_ROUNDING = 16 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Propagation:
     residual : float
         max |(I - A T) F - (I - A) Y| over all entries, computed from F.
     error_bound : float
-        residual / (1 - max alpha): no entry of F is further than this from the solution (up to rounding).
+        residual / (1 - max alpha), rounding included: no entry of F is further than this from the solution.
     n_unreached : int
         Rows in components of the graph that hold no labelled row; their F is 0.
     solver : str
@@ -82,10 +86,13 @@ def propagate(
     labeled : array-like of shape (n_samples,), bool, default=None
         The labelled rows; None: the rows with any Y != 0.
     solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
-        "cg": conjugate gradients on the symmetric form; "lu": sparse LU of I - A T, refined; "fixed_point":
-        the iteration of eq. (4).  "auto" is "cg", the fastest in every case measured (docs/propagation.md).
+        "cg": conjugate gradients on the symmetric form; "lu": elimination without subtraction up to 1000 rows,
+        sparse LU of I - A T above; "fixed_point": the iteration of eq. (4).  "auto" is "lu" up to 100 rows and else
+        "cg", the fastest; what that leaves above ``tol`` goes on in float64, then to "lu" where its factors are
+        small, then to "fixed_point" (docs/propagation.md).
     tol : float, default=1e-8
-        Largest residual of eq. (8) accepted, over all entries.
+        Largest residual of eq. (8) accepted, over all entries.  Above alpha = .999 the solvers aim lower in
+        proportion to 1 - max alpha, so that ``error_bound`` is at most 1000 tol where rounding lets it.
     max_iter : int, default=None
         Sweeps allowed per label.  None: what theory says is enough for ``alpha`` and ``tol``.
     init : array-like of shape (n_samples, n_labels), default=None
@@ -111,7 +118,7 @@ def propagate(
     UserWarning
         If a component of the graph holds no labelled row.
     sklearn.exceptions.ConvergenceWarning
-        If the residual is above ``tol`` at the end.
+        If the residual is above ``tol`` at the end; it says how far off an entry can be.
 
     Examples
     --------
@@ -122,64 +129,182 @@ def propagate(
     >>> result.F.ravel().round(12).tolist()
     [1.0, 0.4, 0.0]
     >>> result.solver, result.n_unreached, result.residual <= 1e-8
-    ('cg', 0, True)
+    ('lu', 0, True)
     """
-    if solver != "auto" and solver not in RUN:
-        raise InputError(f"solver must be one of auto, {', '.join(RUN)}, got {solver!r}.")
+    graph = check_graph(W)
+    given, known = _given_labels(Y, labeled, graph.shape[0])
+    start = None if init is None else np.clip(_first_iterate(init, given.shape), 0.0, 1.0)
+    return _solve(graph, given, known, alpha, solver, tol, max_iter, start, callback, n_jobs, signed=False)
+
+
+def propagate_signed(
+    W: Any,
+    R: Any,
+    alpha: Any,
+    *,
+    labeled: Any = None,
+    solver: str = "auto",
+    tol: float = 1e-8,
+    max_iter: int | None = None,
+    init: Any = None,
+    callback: Callable[[Progress], object] | None = None,
+    n_jobs: int | None = None,
+) -> Propagation:
+    """Solve (I - A T) E = (I - A) R, eq. (8), for numbers R of either sign and any size; nothing is clipped.
+
+    Residuals of a model, for example: what its labelled rows miss reaches their neighbours.
+
+    Parameters
+    ----------
+    W : sparse matrix or array of shape (n_samples, n_samples)
+        Symmetric graph with weights of 0 or more; the diagonal is ignored.
+    R : array-like or sparse matrix of shape (n_samples, n_labels)
+        Finite numbers.  What an unlabelled row holds is ignored: it counts as 0.
+    alpha, labeled, solver, max_iter, init, callback, n_jobs
+        As in `propagate`.
+    tol : float, default=1e-8
+        Largest residual accepted, over all entries, in units of max |R|.
+
+    Returns
+    -------
+    Propagation
+        Its ``F`` is E, in [-max |R|, max |R|] up to rounding; ``residual`` and ``error_bound`` are in the units of R.
+        A component without a labelled row has E = 0.
+
+    Raises
+    ------
+    ValueError
+        As `propagate`, and for an R that is not finite.
+
+    Warns
+    -----
+    UserWarning
+        If a component of the graph holds no labelled row.
+    sklearn.exceptions.ConvergenceWarning
+        If the residual is above ``tol`` max |R| at the end.
+
+    Examples
+    --------
+    A chain of three, the middle one unlabelled: E_1 = alpha (E_0 + E_2) / 2.
+
+    >>> W = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    >>> result = propagate_signed(W, [[30.0], [0.0], [-20.0]], [0, 0.8, 0], labeled=[True, False, True])
+    >>> result.F.ravel().round(12).tolist()
+    [30.0, 4.0, -20.0]
+    """
+    graph = check_graph(W)
+    given, known = _known_rows(R, labeled, graph.shape[0], "R")
+    if not np.isfinite(given).all():
+        row = int(np.argmin(np.isfinite(given).all(axis=1)))
+        raise InputError(
+            f"R must be finite, got {given[row].tolist()} in row {row}; mark unlabelled rows with labeled=."
+        )
+    exponent = math.frexp(float(np.abs(given).max(initial=0.0)))[1]  # a power of two changes no bit
+    start = None if init is None else np.ldexp(_first_iterate(init, given.shape), -exponent)
+    scaled = contiguous(np.ldexp(given, -exponent))
+    result = _solve(graph, scaled, known, alpha, solver, tol, max_iter, start, callback, n_jobs, signed=True)
+    return replace(
+        result,
+        F=np.ldexp(result.F, exponent),
+        residual=math.ldexp(result.residual, exponent),
+        error_bound=math.ldexp(result.error_bound, exponent),
+    )
+
+
+def _solve(
+    graph: sparse.csr_array,
+    Y: np.ndarray,
+    known: np.ndarray,
+    alpha: Any,
+    solver: str,
+    tol: float,
+    max_iter: int | None,
+    init: np.ndarray | None,
+    callback: Callable[[Progress], object] | None,
+    n_jobs: int | None,
+    *,
+    signed: bool,
+) -> Propagation:
+    if solver != "auto" and solver not in SOLVERS:
+        raise InputError(f"solver must be one of auto, {', '.join(SOLVERS)}, got {solver!r}.")
     tol = check_real(tol, "tol", 0.0, math.inf, low_open=True)
     if max_iter is not None:
         max_iter = check_count(max_iter, "max_iter")
     n_threads = check_n_jobs(n_jobs)
-    graph = check_graph(W)
     n = graph.shape[0]
-    Y, known = _given_labels(Y, labeled, n)
-    trust = check_alpha(alpha, n)
-    system = System(graph, Y, trust, known, n_threads)
-    F = system.first_iterate(None if init is None else _first_iterate(init, Y.shape))
-    chosen = "cg" if solver == "auto" else solver
-    n_iter, residual = RUN[chosen](system, F, Goal(tol, max_iter, callback))
+    system = System(graph, Y, check_alpha(alpha, n), known, n_threads, clip=not signed)
+    F = system.first_iterate(init)
+    if signed:
+        tol *= float(np.abs(Y).max(initial=0.0)) or 1.0
+    done = solve(system, F, Goal(_aim(system, tol), max_iter, callback), solver)
     n_unreached = system.n_unreached
     if n_unreached:
         warnings.warn(
             f"{n_unreached} of {n} rows lie in components of the graph without a labelled row; their soft labels "
             "are 0: label a row of each component or raise n_neighbors.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    if not residual <= tol:
-        _warn_not_converged(chosen, n_iter, residual, tol)
-    error_bound = residual / (1 - trust.max()) if n else 0.0
-    return Propagation(F, n_iter, residual, float(error_bound), n_unreached, chosen)
+    error_bound = _error_bound(system, done.residual)
+    if not signed:
+        error_bound = min(error_bound, 1.0)  # F and the solution lie in [0, 1]
+    if not done.residual <= _aim(system, tol):
+        _warn_not_converged(done, tol, error_bound)
+    return Propagation(F, done.n_iter, done.residual, error_bound, n_unreached, done.solver)
 
 
-def _warn_not_converged(solver: str, n_iter: int, residual: float, tol: float) -> None:
+def _aim(system: System, tol: float) -> float:
+    """The residual that the solvers work for: ``tol``, or less for an alpha near 1 and where a sweep costs nothing."""
+    usual = 1 - _USUAL_ALPHA
+    share = min(1.0, (1 - system.top) / usual)
+    if np.count_nonzero(system.kept) <= SMALL:
+        share *= 0.1
+    return min(tol, max(tol * share, _ROUNDING))
+
+
+def _error_bound(system: System, residual: float) -> float:
+    """No entry of F is further than this from the solution.
+
+    The rows of A T sum to at most max alpha, so an error is at most residual / (1 - max alpha); the residual itself
+    and T are known up to the rounding of sums over a row.
+    """
+    longest = int(np.diff(system.indptr).max(initial=0))
+    rounding = (longest + 8) * float(np.finfo(np.float64).eps)
+    return (residual + rounding) / (1 - system.top)
+
+
+def _warn_not_converged(done: Solution, tol: float, error_bound: float) -> None:
     # The class that users filter on.  Imported here and not above: this floor works without loading scikit-learn.
     from sklearn.exceptions import ConvergenceWarning
 
     warnings.warn(
-        f"propagation with solver={solver!r} stopped after {n_iter} iterations at a residual of {residual:.2e}, "
-        f"above tol={tol:g}; raise max_iter or tol.",
+        f"propagation with solver={done.solver!r} stopped after {done.n_iter} iterations at a residual of "
+        f"{done.residual:.2e} (tol={tol:g}), so that an entry can be wrong by {error_bound:.2g}; "
+        "raise max_iter or tol, lower alpha, or leave solver at 'auto'.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 
 def _given_labels(Y: Any, labeled: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Y with zeros in the unlabelled rows, and the labelled rows."""
-    values = np.asarray(Y.toarray() if sparse.issparse(Y) else Y, dtype=np.float64)
-    if values.ndim != 2 or values.shape[0] != n:
-        raise InputError(f"Y must have shape ({n}, n_labels) to match W, got {values.shape}.")
-    if labeled is None:
-        known = (values != 0).any(axis=1)
-    else:
-        known = check_mask(labeled, n)
-        values = np.where(known[:, None], values, 0.0)
+    values, known = _known_rows(Y, labeled, n, "Y")
     if values.size and not (values.min() >= 0 and values.max() <= 1):  # false for NaN too
         row = int(np.argmin(((values >= 0) & (values <= 1)).all(axis=1)))
         raise InputError(
             f"Y must lie in [0, 1], got {values[row].tolist()} in row {row}; mark unlabelled rows with labeled=."
         )
     return contiguous(values), known
+
+
+def _known_rows(Y: Any, labeled: Any, n: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    values = np.asarray(Y.toarray() if sparse.issparse(Y) else Y, dtype=np.float64)
+    if values.ndim != 2 or values.shape[0] != n:
+        raise InputError(f"{name} must have shape ({n}, n_labels) to match W, got {values.shape}.")
+    if labeled is None:
+        return values, (values != 0).any(axis=1)
+    known = check_mask(labeled, n)
+    return np.where(known[:, None], values, 0.0), known
 
 
 def _first_iterate(init: Any, shape: tuple[int, int]) -> np.ndarray:

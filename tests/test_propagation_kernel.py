@@ -46,15 +46,20 @@ def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, avx2):
     B = s.own[:, None] * s.Y[:, :width]
     graph = (s.indptr, s.indices)
     z, p, x, y = (np.full((n, width), np.float32(7)) for _ in range(4))
-    rho, peak = np.empty((2, width))
+    p[...] = rng.standard_normal(p.shape)
+    given_p = p.copy()
+    rho, along, peak = np.empty((3, width))
     blocks = -(-n // block)
-    partial, tops = np.empty((2, blocks, width)), np.empty((blocks, width), np.float32)
+    partial, tops = np.empty((3, blocks, width)), np.empty((blocks, width), np.float32)
     every = np.ones(width, np.int32)
     _propagation.residual(
-        *graph, s.values, s.gain, s.h, s.m, B, F, every, True, z, p, rho, peak, partial, block, n_threads, avx2
+        *graph, s.values, s.gain, s.h, s.m, B, F, every, True, z, p, rho, along, peak, partial, block,
+        n_threads, avx2,
+    )  # fmt: skip
+    twin_z, twin_rho, twin_along, twin_peak = _reference.residual(
+        *graph, s.values, s.gain, s.h, s.m, B, F, given_p, block
     )
-    twin_z, twin_rho, twin_peak = _reference.residual(*graph, s.values, s.gain, s.h, s.m, B, F, block)
-    same_bits((z, twin_z), (p, twin_z), (rho, twin_rho), (peak, twin_peak))
+    same_bits((z, twin_z), (p, twin_z), (rho, twin_rho), (along, twin_along), (peak, twin_peak))
 
     x[:] = 0
     tol = float(np.median(peak)) / 4  # some columns get there on the way and must stay as they are
@@ -78,15 +83,15 @@ def test_a_masked_column_stays_as_it_is(rng):
     n, width = len(s.kept), 4
     F, B = rng.random((2, n, width))
     z, p, x = (rng.random((n, width)).astype(np.float32) for _ in range(3))
-    rho, peak = rng.random((2, width))
-    before = [a.copy() for a in (z, p, x, rho, peak, F)]
+    rho, along, peak = rng.random((3, width))
+    before = [a.copy() for a in (z, p, x, rho, along, peak, F)]
     take = np.array([1, 0, 1, 0], np.int32)
     _propagation.residual(
-        s.indptr, s.indices, s.values, s.gain, s.h, s.m, B, F, take, True, z, p, rho, peak, np.empty((2, 1, width)),
-        256, 2, False,
+        s.indptr, s.indices, s.values, s.gain, s.h, s.m, B, F, take, True, z, p, rho, along, peak,
+        np.empty((3, 1, width)), 256, 2, False,
     )  # fmt: skip
     _propagation.flush(s.gain, s.h, take, False, x, F, 256, 2, False)
-    for now, then in zip((z, p, x, rho, peak, F), before, strict=True):
+    for now, then in zip((z, p, x, rho, along, peak, F), before, strict=True):
         rows = slice(None) if now.ndim == 1 else s.kept
         np.testing.assert_array_equal(now[rows][..., [1, 3]], then[rows][..., [1, 3]])
         assert (now[rows][..., [0, 2]] != then[rows][..., [0, 2]]).any()

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .._errors import InputError
+from ..graph import even_exponent
 from ._base import NeighborClassifier, PropagatesLabels, as_attribute, read_rows, refuse
 
 __all__ = ["MultiLabelPropagation"]
@@ -113,10 +114,10 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
     >>> model.transduction_[3], model.transduction_[6]
     (array([1, 0]), array([0, 1]))
 
-    The list to review, likeliest first, as (row, label):
+    The two likeliest errors, as (row, label):
 
     >>> order = np.argsort(-model.flip_scores_, axis=None, kind="stable")[:2]
-    >>> [(int(row), int(label)) for row, label in zip(*np.unravel_index(order, model.flip_scores_.shape))]
+    >>> sorted((int(row), int(label)) for row, label in zip(*np.unravel_index(order, model.flip_scores_.shape)))
     [(3, 0), (3, 1)]
     >>> model.predict([[0.15], [5.05]])
     array([[1, 0],
@@ -214,8 +215,9 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
 
 def _row_weights(W: sparse.csr_array) -> np.ndarray:
     """D^-1/2; an isolated row, possible in a given graph only, counts like the row of the smallest degree."""
-    degree = np.asarray(W.sum(axis=1), dtype=np.float64)
+    exponent = even_exponent(W.data)  # or a degree overflows
+    degree = np.asarray(sparse.csr_array((np.ldexp(W.data, exponent), W.indices, W.indptr), shape=W.shape).sum(axis=1))
     smallest = degree[degree > 0].min(initial=np.inf)
     degree[degree == 0] = smallest if np.isfinite(smallest) else 1.0
-    weights: np.ndarray = 1.0 / np.sqrt(degree)
+    weights: np.ndarray = np.ldexp(1.0 / np.sqrt(degree), exponent // 2)
     return weights

@@ -160,10 +160,22 @@ def propagate_signed(
         Symmetric graph with weights of 0 or more; the diagonal is ignored.
     R : array-like or sparse matrix of shape (n_samples, n_labels)
         Finite numbers.  What an unlabelled row holds is ignored: it counts as 0.
-    alpha, labeled, solver, max_iter, init, callback, n_jobs
+    alpha : float or array-like of shape (n_samples,)
+        A = diag(alpha), 0 <= alpha_i < 1; 0 keeps E_i = R_i exactly.
+    labeled : array-like of shape (n_samples,), bool, default=None
+        The rows with numbers; None: the rows with any R != 0.
+    solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
         As in `propagate`.
     tol : float, default=1e-8
         Largest residual accepted, over all entries, in units of max |R|.
+    max_iter : int, default=None
+        Sweeps allowed per column; None: what theory says is enough.
+    init : array-like of shape (n_samples, n_labels), default=None
+        First iterate; None: R.
+    callback : callable, default=None
+        Called with a `Progress` after every sweep.
+    n_jobs : int, default=None
+        Threads; None for all cores.  E does not depend on it, to the last bit.
 
     Returns
     -------

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nmlsdr._validation import check_labels
+from nmlsdr._labels import check_labels
 from nmlsdr.datasets import flip_labels, make_toy, mask_labels
 from nmlsdr.datasets._random import FLIP, MASK, TOY, generator
 

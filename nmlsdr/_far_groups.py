@@ -57,7 +57,9 @@ def far_groups(rows: Any, asked: Any, k: int) -> Groups | None:
         if found is None:
             return None
         groups = _certify(rows, asked, k, *found)
-    return None if len(groups.failed) > _FAILED * n_queries else groups
+    if len(groups.failed) > _FAILED * n_queries or max(map(len, groups.members)) == len(rows):
+        return None  # too many would be asked of all rows, or one group is all of them
+    return groups
 
 
 def _looks_grouped(rows: np.ndarray) -> bool:

@@ -34,6 +34,8 @@ class Tree(Progress):
         level: int,
         n_threads: int,
     ) -> None: ...
+    @property
+    def facts(self) -> dict[str, int]: ...
 
 class Few(Progress):
     def __init__(

@@ -56,8 +56,12 @@ cdef extern from "_schedule.h" nogil:
     void search_free "nmlsdr_search_free"(nmlsdr_search *search)
 
 cdef extern from "_tree.h" nogil:
+    ctypedef struct nmlsdr_branches:
+        Py_ssize_t leaves
     ctypedef struct nmlsdr_tree:
-        pass
+        nmlsdr_branches *held
+        nmlsdr_branches *asked
+        long long visited
     int tree_wins "nmlsdr_tree_wins"(const nmlsdr_rows *rows)
     nmlsdr_tree *tree_new "nmlsdr_tree_new"(
         const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, double *squared, Py_ssize_t *indices,
@@ -287,6 +291,11 @@ cdef class Tree(Progress):
 
     cdef int advance(self, double budget) noexcept nogil:
         return tree_step(self.tree, budget)
+
+    @property
+    def facts(self):
+        """Leaves of rows and of queries, and how many of the first the second looked into so far."""
+        return {"leaves": self.tree.held.leaves, "queries": self.tree.asked.leaves, "visited": self.tree.visited}
 
 
 cdef class Few(Progress):

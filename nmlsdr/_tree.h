@@ -49,6 +49,7 @@ typedef struct {
 typedef struct {
     nmlsdr_branches side[2], *asked, *held;
     ptrdiff_t k, next;
+    int64_t visited;    /* leaves of rows that leaves of queries looked into */
     double *squared;    /* heaps (n asked, k), later the answer; by row */
     ptrdiff_t *indices;
     int exclude_self, level, n_threads;
@@ -298,8 +299,8 @@ static int nmlsdr_meet(const nmlsdr_tree *q, nmlsdr_asking *a, const nmlsdr_tree
     return changed;
 }
 
-/* Answer the queries of one leaf. */
-static void nmlsdr_ask(const nmlsdr_tree *q, ptrdiff_t leaf, const nmlsdr_tree_kernel *kernel)
+/* Answer the queries of one leaf; how many leaves of rows they looked into. */
+static int64_t nmlsdr_ask(const nmlsdr_tree *q, ptrdiff_t leaf, const nmlsdr_tree_kernel *kernel)
 {
     typedef struct {
         double bound;
@@ -334,6 +335,7 @@ static void nmlsdr_ask(const nmlsdr_tree *q, ptrdiff_t leaf, const nmlsdr_tree_k
     }
     place stack[NMLSDR_STACK];
     int height = 0;
+    int64_t visited = 0;
     stack[height++] = (place){0, 1, 0, held->leaves};
     while (height) {
         const place at = stack[--height];
@@ -348,6 +350,7 @@ static void nmlsdr_ask(const nmlsdr_tree *q, ptrdiff_t leaf, const nmlsdr_tree_k
             stack[height++] = left_last ? r : l;
             continue;
         }
+        visited++;
         if (!nmlsdr_meet(q, &a, kernel, from, at.node, at.b0)) continue;
         worst = -1;
         for (ptrdiff_t p = 0; p < queries; p++) {
@@ -362,6 +365,7 @@ static void nmlsdr_ask(const nmlsdr_tree *q, ptrdiff_t leaf, const nmlsdr_tree_k
         const ptrdiff_t own = q->asked->row[from + p];
         nmlsdr_heap_sort(q->squared + own * k, q->indices + own * k, k);
     }
+    return visited;
 }
 
 /* Answer about `budget` leaves of queries.  1: call again; 0: done. */
@@ -369,11 +373,13 @@ static int nmlsdr_tree_step(nmlsdr_tree *q, double budget)
 {
     const nmlsdr_tree_kernel kernel = nmlsdr_tree_choose(q->level);
     const ptrdiff_t left = q->asked->leaves - q->next;
+    int64_t visited = 0;
     const ptrdiff_t to = budget < (double)left ? q->next + (ptrdiff_t)budget + 1 : q->asked->leaves;
 #ifdef _OPENMP
-#pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 4)
+#pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 4) reduction(+ : visited)
 #endif
-    for (ptrdiff_t leaf = q->next; leaf < to; leaf++) nmlsdr_ask(q, leaf, &kernel);
+    for (ptrdiff_t leaf = q->next; leaf < to; leaf++) visited += nmlsdr_ask(q, leaf, &kernel);
+    q->visited += visited;
     q->next = to;
     return to < q->asked->leaves;
 }

@@ -1,8 +1,10 @@
 """Data that break neighbour searches, and the scan of all pairs that they are held against."""
 
+from unittest import mock
+
 import numpy as np
 
-from nmlsdr import _graph, graph
+from nmlsdr import _far_groups, _graph, _leading, graph
 
 LEVELS = list(range(_graph.best_simd_level() + 1))
 
@@ -36,12 +38,74 @@ def make(name, shape, seed):
     return MAKERS[name](rng.standard_normal(shape), rng)
 
 
-def scan(X, k, queries=None):
+def by_scan(X, k, *, queries=None, n_threads=2):
     """Every pair by the canonical distance: the kernel that test_graph.py holds against the twin."""
-    asked = X if queries is None else queries
-    squared, indices = np.empty((asked.shape[0], k)), np.empty((asked.shape[0], k), np.intp)
-    graph._scan(X, asked, queries is None, squared, indices, 2)
-    return squared, indices
+    found = _empty(X, queries, k)
+    graph._scan(X, X if queries is None else queries, queries is None, *found, n_threads)
+    return found
+
+
+def scan(X, k, queries=None):
+    return by_scan(X, k, queries=queries)
+
+
+def by_products(
+    X, k, *, queries=None, wide=False, postings=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0, leads=None
+):
+    """Proposed by products, decided by the canonical distance; with the facts of the search."""
+    found = _empty(X, queries, k)
+    described = graph._described(X), None if queries is None else graph._described(queries)
+    options = wide, postings, LEVELS[level], window_bytes, n_threads, leads
+    return _answered(_graph.Search(*described, *found, *options), found, budget)
+
+
+def by_leads(X, k, *, queries=None, level=-1, n_threads=2, budget=64.0):
+    """By products, with leading coordinates whatever they hold."""
+    with any_leads():
+        leads = _leading.leading_coordinates(X, queries, graph._described, n_threads)
+    return by_products(X, k, queries=queries, level=level, n_threads=n_threads, budget=budget, leads=leads)
+
+
+def any_leads():
+    """Coordinates for any data, whatever share of the variance they hold."""
+    return mock.patch.multiple(_leading, _COORDINATES={8: 2, 12: 2, 16: 2, 32: 2}, _FEATURES=2, _LEAST=0.0)
+
+
+def by_tree(X, k, *, queries=None, level=-1, n_threads=2, budget=1e9):
+    """By the tree of few features; with its facts."""
+    found = _empty(X, queries, k)
+    described = graph._described(X), None if queries is None else graph._described(queries)
+    return _answered(_graph.Tree(*described, *found, LEVELS[level], n_threads), found, budget)
+
+
+def by_few(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
+    """Pair by pair, for a few queries."""
+    found = _empty(X, Q, k)
+    search = _graph.Few(graph._described(X), graph._described(Q), *found, LEVELS[level], n_threads)
+    while search.step(budget):
+        pass
+    return found
+
+
+def by_groups(X, k, rng, *, queries=None, n_threads=2):
+    """Through the door, with groups around some of the rows, however the rows lie."""
+    centres = X[rng.choice(len(X), min(len(X), int(rng.integers(1, 7))), replace=False)].astype(float)
+    reach = rng.choice([0.1, 0.5, 1.0, np.inf]) * np.linalg.norm(np.ptp(X.astype(float), axis=0))
+    proposed = {len(X): (centres, reach)}  # the groups are not grouped again
+    forced = {"_looks_grouped": lambda rows: True, "_groups": lambda rows: proposed.get(len(rows))}
+    with mock.patch.multiple(_far_groups, _ROWS=1, _FAILED=1.0, **forced):
+        return graph.squared_neighbors(X, k, queries=queries, n_jobs=n_threads)
+
+
+def _empty(X, queries, k):
+    shape = (X.shape[0] if queries is None else queries.shape[0], k)
+    return np.empty(shape), np.empty(shape, np.intp)
+
+
+def _answered(search, found, budget):
+    while search.step(budget):
+        pass
+    return *found, search.facts
 
 
 def assert_same(found, expected):

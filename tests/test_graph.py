@@ -102,6 +102,32 @@ def test_an_underflowed_weight_stays_an_edge():
     assert W.data.min() == 0.0
 
 
+def test_a_width_whose_square_underflows_gives_duplicates_weight_one():
+    X = np.repeat([[0.0], [1.0]], 3, axis=0)
+    W = graph.neighbor_graph(X, 2, edge_weights="rbf", sigma=1e-170)
+    np.testing.assert_array_equal(W.toarray(), np.kron(np.eye(2), 1 - np.eye(3)))
+
+
+def test_a_width_whose_square_overflows_still_tells_distances_apart():
+    X = np.array([[0.0], [1e150], [-1e150]])
+    W = graph.neighbor_graph(X, 2, edge_weights="rbf", sigma=1e155)
+    np.testing.assert_allclose(1 - W.toarray()[1], [1e-10, 1.0, 4e-10], rtol=1e-5)
+
+
+def test_more_than_half_duplicates_have_width_one():
+    """The median distance to the k-th neighbour is 0."""
+    X = np.array([[0.0]] * 7 + [[2.0], [3.0]])
+    W = graph.neighbor_graph(X, 2, edge_weights="rbf").toarray()
+    assert W[0, 1] == 1
+    np.testing.assert_allclose(W[7, [0, 8]], [np.exp(-4), np.exp(-1)], rtol=1e-15)
+
+
+@pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf])
+def test_a_width_that_is_no_positive_number_is_refused(sigma):
+    with pytest.raises(ValueError, match="sigma must be a positive number or None"):
+        graph.neighbor_graph([[0.0], [1.0], [3.0]], 1, edge_weights="rbf", sigma=sigma)
+
+
 def test_isolated_node_has_a_zero_row():
     W = sparse.csr_array(np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0.0]]))
     T = graph.transition_matrix(W).toarray()

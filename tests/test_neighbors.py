@@ -9,23 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neighbor_cases import LEVELS, MAKERS, assert_same, make, scan
+from neighbor_cases import LEVELS, MAKERS, assert_same, by_products, make, scan
 from scipy import sparse
 
 from nmlsdr import _graph, _reference, graph
 
 BLOCK = 96  # NMLSDR_BLOCK of _search.h
-
-def search(X, k, *, queries=None, wide=False, postings=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0):
-    asked = X if queries is None else queries
-    squared, indices = np.empty((asked.shape[0], k)), np.empty((asked.shape[0], k), np.intp)
-    running = _graph.Search(
-        graph._described(X), None if queries is None else graph._described(queries), squared, indices,
-        wide, postings, LEVELS[level], window_bytes, n_threads,
-    )  # fmt: skip
-    while running.step(budget):
-        pass
-    return squared, indices, running.facts
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -34,12 +23,12 @@ def test_every_strategy_finds_the_same_bits(name):
     expected = scan(X, 9)
     for level in LEVELS:
         for options in ({}, {"wide": True}, {"window_bytes": 1.0}, {"n_threads": 3, "budget": 1.0}):
-            assert_same(search(X, 9, level=level, **options), expected)
+            assert_same(by_products(X, 9, level=level, **options), expected)
         if np.count_nonzero(X):
             for postings in (0, 1):
-                assert_same(search(sparse.csr_array(X), 9, postings=postings, level=level), expected)
-    assert_same(search(X, 9, queries=X[5:50] * 1.5), scan(X, 9, X[5:50] * 1.5))
-    assert_same(search(X, len(X) - 1), scan(X, len(X) - 1))
+                assert_same(by_products(sparse.csr_array(X), 9, postings=postings, level=level), expected)
+    assert_same(by_products(X, 9, queries=X[5:50] * 1.5), scan(X, 9, X[5:50] * 1.5))
+    assert_same(by_products(X, len(X) - 1), scan(X, len(X) - 1))
 
 
 @settings(max_examples=40, deadline=None)
@@ -63,7 +52,7 @@ def test_around_block_boundaries(name, n, d, k, narrow, queries, windows, level,
     if Q is not None:
         Q = X[:1] if np.abs(Q).max() > np.finfo(X.dtype).max else Q.astype(X.dtype)
     k = min(k, n - 1)
-    found = search(X, k, queries=Q, level=level, window_bytes=windows, n_threads=n_threads)
+    found = by_products(X, k, queries=Q, level=level, window_bytes=windows, n_threads=n_threads)
     assert_same(found, scan(X, k, Q))
 
 
@@ -84,23 +73,23 @@ def test_columns_and_postings_find_the_same_bits(values):
     expected, answers = scan(X, 7), scan(X, 7, Q)
     for level in LEVELS:
         for options in ({}, {"wide": True}, {"window_bytes": 1.0}, {"n_threads": 3, "budget": 1.0}, {"n_threads": 1}):
-            found = search(X, 7, postings=1, level=level, **options)
+            found = by_products(X, 7, postings=1, level=level, **options)
             assert found[2]["sparse"]
             assert (0 < found[2]["columns"] < 29) == ("window_bytes" not in options)
             assert_same(found, expected)
-            assert_same(search(X, 7, queries=Q, postings=1, level=level, **options), answers)
-    assert_same(search(X, 40, postings=1), scan(X, 40))
+            assert_same(by_products(X, 7, queries=Q, postings=1, level=level, **options), answers)
+    assert_same(by_products(X, 40, postings=1), scan(X, 40))
     wide_index = sparse.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
-    assert_same(search(wide_index, 7, postings=1), expected)
+    assert_same(by_products(wide_index, 7, postings=1), expected)
     if np.abs(X.data).max() < 1e38:
-        assert_same(search(X.astype(np.float32), 7, postings=1), scan(X.astype(np.float32), 7))
+        assert_same(by_products(X.astype(np.float32), 7, postings=1), scan(X.astype(np.float32), 7))
 
 
 def test_short_rows_of_counts_are_exact_products(rng):
     """What bounds the sums of integers is how many entries a row holds, not the number of features."""
     X = sparse.csr_array(np.where(rng.random((300, 5000)) < 0.001, rng.integers(1, 31, (300, 5000)), 0.0))
     for postings in (0, 1):
-        found = search(X, 6, postings=postings)
+        found = by_products(X, 6, postings=postings)
         assert found[2]["integral"]
         assert_same(found, scan(X, 6))
 
@@ -109,7 +98,7 @@ def test_short_rows_of_counts_are_exact_products(rng):
 def test_storage_of_sparse_rows_is_chosen_by_cost(density, sparse_wins, rng):
     """Between these the choice depends on the vector width."""
     X = sparse.csr_array((rng.random((900, 200)) < density).astype(float))
-    assert search(X, 5)[2]["sparse"] == sparse_wins
+    assert by_products(X, 5)[2]["sparse"] == sparse_wins
 
 
 @pytest.mark.parametrize("name", ["gauss", "integers", "two far tight clusters", "duplicates"])
@@ -120,13 +109,13 @@ def test_blocks_of_a_span_are_paired_once(name, rows_in_windows):
     expected = scan(X, 6)
     bytes_ = 2 * rows_in_windows * 9 * 4
     for options in ({}, {"budget": 1.0}, {"wide": True}, {"level": 0}):
-        found = search(X, 6, n_threads=1, window_bytes=bytes_, **options)
+        found = by_products(X, 6, n_threads=1, window_bytes=bytes_, **options)
         assert found[2]["span"] == 3
         if rows_in_windows == 3000 and not found[2]["wide"]:
             assert found[2]["pairs"] == 27 * 28 / 2
         assert_same(found, expected)
     Q = X[: 13 * BLOCK + 2] * 1.5
-    found = search(X, 6, queries=Q, n_threads=1, window_bytes=bytes_)
+    found = by_products(X, 6, queries=Q, n_threads=1, window_bytes=bytes_)
     assert found[2]["span"] == 3
     assert_same(found, scan(X, 6, Q))
 
@@ -152,14 +141,14 @@ def test_permuted_rows_give_permuted_neighbours(rng):
 
 def test_float_products_that_cannot_decide_become_double(rng):
     X = 1e-3 * rng.standard_normal((1500, 20)) + np.where(rng.random((1500, 1)) < 0.5, 1e3, -1e3)
-    found = search(X, 10, budget=1.0)
+    found = by_products(X, 10, budget=1.0)
     assert found[2]["wide"]
     assert_same(found, scan(X, 10))
 
 
 def test_integers_need_no_decision():
     X = np.random.default_rng(0).integers(0, 3, (500, 30)).astype(np.float32)
-    found = search(X, 10)
+    found = by_products(X, 10)
     assert found[2]["integral"]
     assert found[2]["decided"] == 0
     assert_same(found, scan(X, 10))
@@ -179,13 +168,13 @@ def test_integers_up_to_rounding_are_not_taken_for_integers(dtype):
         for queries in (None, X[30:]):
             answers = expected if queries is None else scan(X, 2, queries)
             asked = queries if queries is None or form is X else sparse.csr_array(queries)
-            found = search(form, 2, queries=asked)
+            found = by_products(form, 2, queries=asked)
             assert not found[2]["integral"]
             assert_same(found, answers)
     integers = np.round(X)
-    assert search(integers, 2)[2]["integral"]
-    assert not search(integers, 2, queries=X[30:])[2]["integral"]
-    assert_same(search(integers, 2, queries=X[30:]), scan(integers, 2, X[30:]))
+    assert by_products(integers, 2)[2]["integral"]
+    assert not by_products(integers, 2, queries=X[30:])[2]["integral"]
+    assert_same(by_products(integers, 2, queries=X[30:]), scan(integers, 2, X[30:]))
 
 
 def test_near_integers_of_any_size_are_told_from_integers():
@@ -195,17 +184,17 @@ def test_near_integers_of_any_size_are_told_from_integers():
         centre = float(2 ** rng.integers(0, 40))
         X = centre * rng.integers(0, 2, (1, 9)) + rng.integers(-2, 3, (40, 9))
         X[rng.integers(40), rng.integers(9)] += 2.0 ** -rng.integers(1, 80)
-        assert_same(search(X, 3, n_threads=1), scan(X, 3))
+        assert_same(by_products(X, 3, n_threads=1), scan(X, 3))
 
 
 def test_gaussian_rows_are_decided_about_once(rng):
     X = rng.standard_normal((3000, 50))
-    assert search(X, 10)[2]["decided"] < 10.5 * len(X)
+    assert by_products(X, 10)[2]["decided"] < 10.5 * len(X)
 
 
 def test_all_equal_rows_are_not_scanned_by_the_canonical_distance():
     X = np.full((1500, 40), 0.1)
-    found = search(X, 10, budget=1.0)
+    found = by_products(X, 10, budget=1.0)
     assert found[2]["decided"] < 0.2 * len(X) ** 2
     np.testing.assert_array_equal(found[1][20:], np.tile(np.arange(10), (len(X) - 20, 1)))
 
@@ -215,7 +204,7 @@ def test_memory_map_is_searched_by_blocks(tmp_path, rng):
     np.save(tmp_path / "rows.npy", X)
     mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
     assert_same(graph.squared_neighbors(mapped, 6), scan(X, 6))
-    assert_same(search(mapped, 6, window_bytes=1.0), scan(X, 6))
+    assert_same(by_products(mapped, 6, window_bytes=1.0), scan(X, 6))
 
 
 def test_simd_levels_agree_through_the_environment():
@@ -258,5 +247,5 @@ def test_mulan_sets_are_the_same_everywhere(shared, name):
         assert_same(graph.squared_neighbors(X, 10, n_jobs=n_jobs), expected)
     for form in (X.astype(np.float64), np.asfortranarray(X), sparse.csr_array(X), sparse.csr_array(X.astype(float))):
         assert_same(graph.squared_neighbors(form, 10), expected)
-    assert_same(search(sparse.csr_array(X), 10, postings=0), expected)
-    assert_same(search(sparse.csr_array(X), 10, postings=1), expected)
+    assert_same(by_products(sparse.csr_array(X), 10, postings=0), expected)
+    assert_same(by_products(sparse.csr_array(X), 10, postings=1), expected)

@@ -4,18 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neighbor_cases import LEVELS, MAKERS, assert_same, make, scan
+from neighbor_cases import LEVELS, MAKERS, assert_same, by_few, make, scan
 
 from nmlsdr import _graph, _reference, graph
-
-
-def search(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
-    squared, indices = np.empty((len(Q), k)), np.empty((len(Q), k), np.intp)
-    described = graph._described(X), graph._described(Q)
-    running = _graph.Few(*described, squared, indices, LEVELS[level], n_threads)
-    while running.step(budget):
-        pass
-    return squared, indices
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -26,16 +17,16 @@ def test_a_few_queries_find_the_same_bits(name, d):
     expected = scan(X, 9, Q)
     for level in LEVELS:
         for options in ({}, {"n_threads": 1}, {"n_threads": 3, "budget": 0.1}):
-            assert_same(search(X, Q, 9, level=level, **options), expected)
-    assert_same(search(X[:7], Q, 7), scan(X[:7], 7, Q))
-    assert_same(search(X, Q[:1], 403), scan(X, 403, Q[:1]))
+            assert_same(by_few(X, Q, 9, level=level, **options), expected)
+    assert_same(by_few(X[:7], Q, 7), scan(X[:7], 7, Q))
+    assert_same(by_few(X, Q[:1], 403), scan(X, 403, Q[:1]))
 
 
 @pytest.mark.parametrize("name", ["gauss", "integers", "duplicates", "all equal"])
 @pytest.mark.parametrize("d", [3, 40])
 def test_float32_rows_give_the_bits_of_the_same_values(name, d):
     X = make(name, (300, d), 2).astype(np.float32)
-    assert_same(search(X, X[:9], 5), scan(X.astype(float), 5, X[:9].astype(float)))
+    assert_same(by_few(X, X[:9], 5), scan(X.astype(float), 5, X[:9].astype(float)))
 
 
 @settings(max_examples=60, deadline=None)
@@ -47,14 +38,14 @@ def test_any_sizes_equal_the_twin(name, n, d, q, k, n_threads, budget):
     X, k = make(name, (n, d), 1), min(k, n)
     Q = np.concatenate([X, 0.75 * X, make("gauss", (24, d), 3)])
     Q = np.ascontiguousarray(Q[:: max(1, n // 9)][:q])
-    assert_same(search(X, Q, k, n_threads=n_threads, budget=budget), _reference.kneighbors(X, k, queries=Q))
+    assert_same(by_few(X, Q, k, n_threads=n_threads, budget=budget), _reference.kneighbors(X, k, queries=Q))
 
 
 @pytest.mark.parametrize("d", [600, 2100])
 def test_long_rows_come_by_small_chunks(d):
     X = make("gauss", (103, d), 1)
     for level in LEVELS:
-        assert_same(search(X, X[:9], 7, level=level, n_threads=3), scan(X, 7, X[:9]))
+        assert_same(by_few(X, X[:9], 7, level=level, n_threads=3), scan(X, 7, X[:9]))
 
 
 def test_few_queries_take_this_way_and_many_do_not(rng, monkeypatch):

@@ -153,6 +153,48 @@ def test_no_more_than_one_group_is_copied_however_deep_it_lies(taken, rng):
     assert_same(found, scan(X, 5))
 
 
+def assert_certified_rows_are_right(X, k, centres, reach):
+    """What is certified needs no row outside its group; returns how many rows are."""
+    with np.errstate(all="ignore"):
+        groups = _far_groups._certify(X, None, k, np.asarray(centres, dtype=float), reach)
+    expected = _reference.kneighbors(X, k)[1]
+    for group, sure in zip(groups.members, groups.sure, strict=True):
+        assert np.isin(expected[sure], group).all()
+    return sum(len(sure) for sure in groups.sure)
+
+
+def test_a_group_is_as_wide_as_its_farthest_row():
+    """Row 0 lies at the centre, the others of its group 1 from it, and a row of the other group .8 from it."""
+    X = np.array([[0.0], [-1.0], [-1.0], [-1.0], [0.8], [1.5], [2.2]])
+    assert_certified_rows_are_right(X, 2, [[0.0], [1.5]], 1.2)
+    X[4:] += 3.0
+    assert assert_certified_rows_are_right(X, 2, [[0.0], [4.5]], 1.2) == 7
+
+
+def test_rows_that_only_rounding_could_certify_are_not(rng):
+    """On a line, where the certificate is tight: a row of the other group is nearer than the own by the last bits."""
+    certified = 0
+    for trial in range(3000):
+        o, r = rng.uniform(0.1, 1.0, 2)
+        nearer = 2.0 ** -rng.integers(40, 56) if trial % 10 else -rng.uniform(0.1, 0.5)
+        rim = o + (o + r) * (1 - nearer)
+        far = 1.9 * rim
+        direction = rng.standard_normal(3)
+        direction /= np.linalg.norm(direction)
+        X = np.outer([rim, o, -r, far, 2 * far - rim], direction) + rng.choice([0.0, 1.0, 1e3]) * rng.standard_normal(3)
+        centres = (X[2] + r * direction, X[3])
+        certified += assert_certified_rows_are_right(X, 1, centres, far)
+    assert certified > 300
+
+
+def test_distances_whose_squares_underflow_certify_nothing():
+    """The other group's centre is a distance away, but its first row is at distance 0: a tie that its index wins."""
+    X = np.array([[1.5e-162], [0.0], [0.0], [1.8e-162]])
+    assert _reference.kneighbors(X, 1)[1].ravel().tolist() == [1, 0, 0, 0]
+    assert np.sqrt(np.square(1.65e-162)) > 0
+    assert assert_certified_rows_are_right(X, 1, [[0.0], [1.65e-162]], 1.0) == 0
+
+
 def test_ordinary_rows_are_not_grouped(taken, rng):
     X = rng.standard_normal((600, 12))
     for rows in (X, X + 1e3, X + 5 * rng.integers(0, 2, (600, 1)), np.abs(X[:, :1]) * np.linspace(1, 2, 12)):

@@ -2,36 +2,22 @@
 
 import numpy as np
 import pytest
-from neighbor_cases import LEVELS, MAKERS, assert_same, make, scan
+from neighbor_cases import LEVELS, MAKERS, any_leads, assert_same, by_products, make, scan
 
 from nmlsdr import _graph, _leading, _memory, graph
 from nmlsdr._validation import check_rows
 
 
 @pytest.fixture
-def always(monkeypatch):
-    """Coordinates for any data, whatever share of the variance they hold."""
-    monkeypatch.setattr(_leading, "_COORDINATES", {8: 2, 12: 2, 16: 2, 32: 2})
-    monkeypatch.setattr(_leading, "_FEATURES", 2)
-    monkeypatch.setattr(_leading, "_LEAST", 0.0)
+def always():
+    with any_leads():
+        yield
 
 
 def folded(n, d):
     rng = np.random.default_rng(0)
     bent = np.tanh(rng.standard_normal((n, 6)) @ rng.standard_normal((6, d)) / 3)
     return bent + 0.01 * rng.standard_normal((n, d))
-
-
-def search(X, k, leads, *, queries=None, wide=False, level=-1, n_threads=2, budget=64.0):
-    asked = X if queries is None else queries
-    squared, indices = np.empty((asked.shape[0], k)), np.empty((asked.shape[0], k), np.intp)
-    described = None if queries is None else graph._described(queries)
-    running = _graph.Search(
-        graph._described(X), described, squared, indices, wide, -1, LEVELS[level], 1e9, n_threads, leads
-    )
-    while running.step(budget):
-        pass
-    return squared, indices, running.facts
 
 
 def coordinates(X, queries=None):
@@ -49,47 +35,47 @@ def test_the_same_bits_on_every_kind_of_data(name, d, always):
     expected, answers = scan(X, 9), scan(X, 9, Q)
     for level in LEVELS:
         for options in ({}, {"wide": True}, {"n_threads": 3, "budget": 1.0}):
-            assert_same(search(X, 9, leads, level=level, **options), expected)
-            assert_same(search(X, 9, both, queries=Q, level=level, **options), answers)
+            assert_same(by_products(X, 9, leads=leads, level=level, **options), expected)
+            assert_same(by_products(X, 9, leads=both, queries=Q, level=level, **options), answers)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_distant_pairs_are_ruled_out(dtype):
     X, Q = np.split(folded(5000, 80).astype(dtype), [4500])
-    found = search(X, 10, coordinates(X), budget=100.0)
+    found = by_products(X, 10, leads=coordinates(X), budget=100.0)
     assert found[2]["leads"] == 8
     assert 0 < found[2]["alive"] < 0.5 * found[2]["tiles"]
-    assert_same(found, search(X, 10, None))
-    asked = search(X, 10, coordinates(X, Q), queries=Q)
+    assert_same(found, by_products(X, 10, leads=None))
+    asked = by_products(X, 10, leads=coordinates(X, Q), queries=Q)
     assert 0 < asked[2]["alive"] < 0.7 * asked[2]["tiles"]
-    assert_same(asked, search(X, 10, None, queries=Q))
+    assert_same(asked, by_products(X, 10, leads=None, queries=Q))
 
 
 def test_integers_stay_exact():
     X = np.round(40 * folded(4500, 80))
-    found = search(X, 10, coordinates(X))
+    found = by_products(X, 10, leads=coordinates(X))
     assert found[2]["integral"]
     assert found[2]["alive"] < 0.8 * found[2]["tiles"]
-    assert_same(found, search(X, 10, None))
+    assert_same(found, by_products(X, 10, leads=None))
 
 
 def test_loose_thresholds_of_the_first_pairs_do_not_end_the_test():
     rng = np.random.default_rng(0)
     X = np.tanh(rng.standard_normal((40_000, 10)) @ rng.standard_normal((10, 128)) / 3)
     X = (X + 0.01 * rng.standard_normal(X.shape)).astype(np.float32)
-    found = search(X, 10, coordinates(X))
+    found = by_products(X, 10, leads=coordinates(X))
     assert found[2]["leads"] == 12
     assert 0 < found[2]["alive"] < 0.2 * found[2]["tiles"]
-    assert_same(found, search(X, 10, None))
+    assert_same(found, by_products(X, 10, leads=None))
 
 
 def test_coordinates_that_rule_nothing_out_are_given_up(always, rng):
     X = rng.standard_normal((6000, 40))
     leads = coordinates(X)
     assert leads[0] == 8
-    found = search(X, 10, leads, budget=100.0)
+    found = by_products(X, 10, leads=leads, budget=100.0)
     assert found[2]["leads"] == 0
-    assert_same(found, search(X, 10, None))
+    assert_same(found, by_products(X, 10, leads=None))
 
 
 def test_no_coordinates_where_they_do_not_pay(rng):

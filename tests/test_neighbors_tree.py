@@ -4,21 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neighbor_cases import LEVELS, MAKERS, assert_same, make, scan
+from neighbor_cases import LEVELS, MAKERS, assert_same, by_tree, make, scan
 
 from nmlsdr import _graph, _reference, graph
 
 FEATURES = range(1, 9)
-
-
-def search(X, k, *, queries=None, level=-1, n_threads=2, budget=1e9):
-    asked = X if queries is None else queries
-    squared, indices = np.empty((asked.shape[0], k)), np.empty((asked.shape[0], k), np.intp)
-    described = None if queries is None else graph._described(queries)
-    running = _graph.Tree(graph._described(X), described, squared, indices, LEVELS[level], n_threads)
-    while running.step(budget):
-        pass
-    return squared, indices
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -28,25 +18,25 @@ def test_the_tree_finds_the_same_bits(name, d):
     expected = scan(X, 9)
     for level in LEVELS:
         for options in ({}, {"n_threads": 1}, {"n_threads": 3, "budget": 1.0}):
-            assert_same(search(X, 9, level=level, **options), expected)
+            assert_same(by_tree(X, 9, level=level, **options), expected)
     Q = np.concatenate([X[::9], 0.75 * X[::7], make("gauss", (5, d), 6)])
-    assert_same(search(X, 9, queries=Q), scan(X, 9, Q))
-    assert_same(search(X[:7], 7, queries=Q), scan(X[:7], 7, Q))
+    assert_same(by_tree(X, 9, queries=Q), scan(X, 9, Q))
+    assert_same(by_tree(X[:7], 7, queries=Q), scan(X[:7], 7, Q))
 
 
 @pytest.mark.parametrize("name", ["gauss", "integers", "duplicates", "all equal"])
 @pytest.mark.parametrize("d", [1, 3, 8])
 def test_float32_rows_give_the_bits_of_the_same_values(name, d):
     X = make(name, (300, d), 2).astype(np.float32)
-    assert_same(search(X, 5), scan(X.astype(float), 5))
-    assert_same(search(X, 5, queries=X[:30]), scan(X.astype(float), 5, X[:30].astype(float)))
+    assert_same(by_tree(X, 5), scan(X.astype(float), 5))
+    assert_same(by_tree(X, 5, queries=X[:30]), scan(X.astype(float), 5, X[:30].astype(float)))
 
 
 @pytest.mark.parametrize("d", FEATURES)
 def test_rounded_values_tie_at_every_rank(d):
     X = np.round(make("gauss", (500, d), 6), 1 if d < 4 else 0)
     for k in (1, 10, 200, 499):
-        assert_same(search(X, k), scan(X, k))
+        assert_same(by_tree(X, k), scan(X, k))
 
 
 @settings(max_examples=60, deadline=None)
@@ -54,9 +44,9 @@ def test_rounded_values_tie_at_every_rank(d):
 def test_sizes_around_leaves_equal_the_twin(name, n, d, k):
     X = make(name, (n, d), 1)
     k = min(k, n - 1)
-    assert_same(search(X, k), _reference.kneighbors(X, k))
+    assert_same(by_tree(X, k), _reference.kneighbors(X, k))
     Q = X[: n // 2 + 1] * 0.75
-    assert_same(search(X, k, queries=Q), _reference.kneighbors(X, k, queries=Q))
+    assert_same(by_tree(X, k, queries=Q), _reference.kneighbors(X, k, queries=Q))
 
 
 def test_low_dimensional_rows_are_given_to_the_tree(rng, monkeypatch):
@@ -75,20 +65,23 @@ def test_low_dimensional_rows_are_given_to_the_tree(rng, monkeypatch):
 def test_the_tree_refuses_more_features_than_it_has_sums_for(rng):
     X = rng.standard_normal((20, 9))
     with pytest.raises(ValueError, match="1 to 8 features"):
-        search(X, 2)
+        by_tree(X, 2)
 
 
 def test_many_equal_rows_do_not_make_the_tree_visit_all_pairs():
-    """The work is counted by time against a search of distinct rows in the same process, generously."""
-    import time
+    X = np.ones((20_000, 3))
+    facts = by_tree(X, 10)[2]
+    assert facts["visited"] < 3 * facts["queries"]
+    distinct = by_tree(np.random.default_rng(0).standard_normal((20_000, 3)), 10)[2]
+    assert facts["visited"] < distinct["visited"]
 
-    def least(X):
-        times = []
-        for _ in range(3):
-            start = time.process_time()
-            search(X, 10, n_threads=1)
-            times.append(time.process_time() - start)
-        return min(times)
 
-    distinct = np.random.default_rng(0).standard_normal((20_000, 3))
-    assert least(np.ones((20_000, 3))) < 3 * least(distinct)  # all pairs would cost a hundred times as much
+def test_a_worst_neighbour_that_changes_only_its_index_ends_the_walk():
+    """256 corners of a cube, all as far from the centre: after the first leaf only indices improve, soon none can."""
+    corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * 8)).reshape(8, -1).T
+    X = np.tile(corners, (64, 1))  # each leaf is a corner, its rows are corner, corner + 256, ...
+    Q = np.zeros((64, 8))
+    found = by_tree(X, 10, queries=Q)
+    np.testing.assert_array_equal(found[1], np.tile(np.arange(10), (64, 1)))
+    assert found[2]["leaves"] == 256
+    assert found[2]["visited"] < 64

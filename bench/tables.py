@@ -41,7 +41,10 @@ class Failure(Exception):
 def pages(top: Path = TOP) -> list[Path]:
     """The files that may hold markers."""
     return [
-        page for page in [top / "README.md", top / "bench" / "README.md", *sorted((top / "docs").rglob("*.md"))]
+        page
+        for page in [
+            top / "README.md", top / "paper.md", top / "bench" / "README.md", *sorted((top / "docs").rglob("*.md")),
+        ]
         if page.is_file()
     ]  # fmt: skip
 

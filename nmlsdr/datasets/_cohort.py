@@ -119,7 +119,9 @@ def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
         feature_names : list of str
             "ICD9:401.9", ..., "ATC:C09AA", ...
         label_names : list of str
+            "healthy", "hypertension", "diabetes".
         DESCR : str
+            How it was drawn.
 
     Raises
     ------

@@ -46,11 +46,14 @@ def load_mulan(
     Returns
     -------
     Bunch
-        data : ndarray (n, D) float64 from a dense file, csr_array (n, D) float64 from a sparse one
+        data : ndarray or csr_array (n, D), float64
+            Dense from a dense file, CSR from a sparse one.
         target : ndarray (n, C), int64
             0/1, columns in the order of the ARFF file (the order of the XML file differs in some sets).
         feature_names, label_names : list of str
+            In the order of the columns.
         DESCR : str
+            What was read.
 
     Raises
     ------

@@ -46,7 +46,9 @@ def paper_split(name: str, data_home: Path_ | None = None) -> Bunch:
         target, test_target : ndarray (n, C), int64
             0/1, in the order of the ARFF files.
         feature_names, label_names : list of str
+            In the order of the columns.
         DESCR : str
+            What was read.
 
     Raises
     ------

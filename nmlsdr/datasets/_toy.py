@@ -73,7 +73,9 @@ def make_toy(
         test_data, test_target : ndarray
             The same for the n_samples - n_train test rows.
         feature_names, label_names : list of str
+            In the order of the columns.
         DESCR : str
+            How it was drawn.
 
     Raises
     ------

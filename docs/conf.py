@@ -1,0 +1,79 @@
+"""Sphinx: `nox -s docs` builds the site with warnings as errors.
+
+What can be derived is derived before each build, into docs/generated: the API pages from every module's `__all__`, the
+command line reference from the parsers.
+"""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import _generate  # noqa: E402
+
+import nmlsdr  # noqa: E402
+
+_generate.write_api(HERE / "generated")
+_generate.write_command_line(HERE / "generated")
+_generate.write_scores(HERE / "generated", HERE / "reproduction" / "tables")
+
+project = "nmlsdr"
+author = "The nmlsdr developers"
+copyright = author
+version = release = nmlsdr.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "README.md", "examples", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.zip"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+templates_path = ["_templates"]
+nitpicky = False  # docstrings name array shapes and NumPy's types in prose
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc's Parameters say more
+numpydoc_show_class_members = False  # the class template lists methods itself
+numpydoc_use_plots = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "min_reported_time": 1,
+    "write_computation_times": False,
+    "copyfile_regex": r"(?!)",
+}
+
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", _generate.escape_prose, priority=900)  # after numpydoc
+
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"nmlsdr {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "nmlsdr"},
+    "navbar_align": "left",
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "navigation_with_keys": False,
+}

@@ -1,0 +1,42 @@
+"""
+One suspect and its ten neighbours
+==================================
+
+Why is an annotation on the list for review? Because of the rows around it. This example takes the first entry of the
+list and shows the labels that its nearest neighbours were given.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from nmlsdr import MultiLabelPropagation
+from nmlsdr.datasets import flip_labels, make_toy
+from nmlsdr.graph import kneighbors
+
+toy = make_toy(n_samples=2000, random_state=0)
+y = flip_labels(toy.target, 0.05, random_state=0)
+X = StandardScaler().fit_transform(toy.data)
+propagation = MultiLabelPropagation().fit(X, y)
+
+# %%
+# ``flip_scores_`` has one number for each given entry; the largest is the likeliest mistake.
+row, label = np.unravel_index(np.nanargmax(propagation.flip_scores_), y.shape)
+distances, indices = kneighbors(X, 10)
+around = indices[row]
+print(f"row {row}, label {label}: given {y[row, label]}, truth {toy.target[row, label]}, ", end="")
+print(f"soft label {propagation.label_distributions_[row, label]:.2f}")
+
+# %%
+# The suspect stands on top, its neighbours below it from near to far: black is 1, the framed column is the label in
+# question.
+shown = np.vstack([y[row], y[around]])
+fig, ax = plt.subplots(figsize=(5, 5), layout="constrained")
+ax.pcolormesh(shown, cmap="Greys", edgecolors="0.8", linewidth=1, vmin=0, vmax=1.3)
+ax.add_patch(plt.Rectangle((label, 0), 1, len(shown), fill=False, edgecolor="tab:red", linewidth=2))
+ax.invert_yaxis()
+ax.set_xticks(np.arange(4) + 0.5, [f"label {c}" for c in range(4)])
+names = [f"row {row}, the suspect"] + [f"row {i}, at {d:.1f}" for i, d in zip(around, distances[row], strict=True)]
+ax.set_yticks(np.arange(11) + 0.5, names)
+ax.set_title("given labels")
+plt.show()

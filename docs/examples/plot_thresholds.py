@@ -1,0 +1,43 @@
+"""
+Thresholds and rare labels
+==========================
+
+A posterior of one half is a harsh cut for a rare label. This example moves ``threshold`` and shows what macro F1, in
+which every label counts the same, and Hamming loss, in which every entry does, make of it.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.metrics import f1_score, hamming_loss
+from sklearn.preprocessing import StandardScaler
+
+from nmlsdr import MLkNN
+from nmlsdr.datasets import make_toy
+
+toy = make_toy(n_samples=3000, random_state=0)
+rng = np.random.default_rng(0)
+keep = np.array([1.0, 0.5, 0.25, 0.12])  # thin the labels out: the last one becomes rare
+y = (toy.target * (rng.random(toy.target.shape) < keep)).astype(int)
+truth = (toy.test_target * (rng.random(toy.test_target.shape) < keep)).astype(int)
+scaler = StandardScaler().fit(toy.data)
+
+# %%
+# One model, many thresholds: the posterior stays the same.
+model = MLkNN().fit(scaler.transform(toy.data), y)
+posterior = model.predict_proba(scaler.transform(toy.test_data))
+cuts = np.linspace(0.05, 0.95, 37)
+macro = [f1_score(truth, posterior >= cut, average="macro", zero_division=0) for cut in cuts]
+loss = [hamming_loss(truth, posterior >= cut) for cut in cuts]
+
+fig, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+axes[0].plot(cuts, macro, label="macro F1")
+axes[0].plot(cuts, loss, label="Hamming loss")
+axes[0].axvline(0.5, color="0.6", linestyle=":")
+axes[0].set(xlabel="threshold")
+axes[0].legend()
+for c in range(4):
+    per_label = [f1_score(truth[:, c], posterior[:, c] >= cut, zero_division=0) for cut in cuts]
+    axes[1].plot(cuts, per_label, label=f"carried by {y[:, c].mean():.0%}")
+axes[1].set(xlabel="threshold", ylabel="F1 of each label")
+axes[1].legend()
+plt.show()

@@ -6,7 +6,7 @@ Where things live; imports point downward only.
     3 studies     datasets/               toy, Mulan reader, noise, simulated cohort
                   experiments/            protocol, runner, tables, figures, report of the article
                   _methods.py             the article's methods by name
-                  model_file.py           fitted models as data, not code
+                  model_file.py           fitted models as data, not code; behind it _model/
     2 estimators  estimators/             NMLSDR, MultiLabelPropagation, ML-kNN, the nine baselines
                   model_selection.py      LabeledRowsSplit, SCORERS
                   inspection/             the annotations to review first; pictures of fits
@@ -27,6 +27,7 @@ Where things live; imports point downward only.
                   _validation.py          casts, copies and checks counts, rows and graphs
                   _directions.py          what every projection shares
                   _arrays.py  _errors.py  _memory.py   forms of arrays; InputError; how much memory there is
+                  _npy.py  _output.py     arrays from foreign bytes; results whole or not at all
                   _threads.py             thread settings and the BLAS limit
     0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx  _dependence.pyx   buffers in, buffers filled
     0r twin       _reference.py           the same in plain NumPy; tests and benchmarks only
@@ -44,7 +45,7 @@ try:
 except ImportError as error:  # one sentence instead of a chain of tracebacks
     raise ImportError(
         f"The compiled part of nmlsdr is missing or does not load ({error}); "
-        "install the package with pip, which builds it, and do not import it from a source checkout."
+        "in a source checkout run pip install -e . there, which builds it in place; elsewhere install the package."
     ) from None
 
 __all__ = [

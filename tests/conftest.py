@@ -1,6 +1,8 @@
 """Fixtures for every test: where the shared folder is, seeds, and the check that the installed package is met."""
 
+import json
 import os
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +25,10 @@ def pytest_configure(config):
 
 
 def _is_editable():
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        return '"editable": true' in (distribution("nmlsdr").read_text("direct_url.json") or "")
-    except PackageNotFoundError:
-        return False
+    """Whether an installation says so; the checkout itself, first on the path of `python -m pytest`, says nothing."""
+    installed = metadata.distributions(name="nmlsdr")
+    sources = [json.loads(found.read_text("direct_url.json") or "{}") for found in installed]
+    return any(source.get("dir_info", {}).get("editable") for source in sources)
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ._errors import InputError
 
-__all__ = ["check_output", "replace_file", "write_arrays"]
+__all__ = ["check_output", "names_file", "replace_file", "write_arrays"]
 
 PathLike = str | os.PathLike[str]
 
@@ -79,6 +79,27 @@ def check_output(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Path:
 
 
 @contextlib.contextmanager
+def names_file(path: PathLike) -> Iterator[None]:
+    """Give an error of the system that names no file, such as that of a full disk, the name of the file.
+
+    Examples
+    --------
+    >>> try:
+    ...     with names_file("records.jsonl"):
+    ...         raise OSError(28, "No space left on device")
+    ... except OSError as error:
+    ...     print(error)
+    [Errno 28] No space left on device: 'records.jsonl'
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = os.fspath(path)
+        raise
+
+
+@contextlib.contextmanager
 def replace_file(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Iterator[BinaryIO]:
     """Open a binary file that becomes `path` when the block ends without an error.
 
@@ -114,6 +135,11 @@ def replace_file(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Iterator
     'whole'
     >>> folder.cleanup()
     """
+    with names_file(path):
+        yield from _replace(path, inputs)
+
+
+def _replace(path: PathLike, inputs: Iterable[PathLike]) -> Iterator[BinaryIO]:
     target = check_output(path, inputs=inputs)
     try:
         mode = os.stat(path).st_mode

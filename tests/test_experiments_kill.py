@@ -137,6 +137,64 @@ def test_ctrl_c_leaves_a_consistent_store(tmp_path, uninterrupted, jobs, start):
     assert tables(out) == tables(uninterrupted)
 
 
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "terminated"])
+@pytest.mark.parametrize("begun", [0, 1], ids=["while workers start", "while they work"])
+def test_no_worker_outlives_the_run(tmp_path, how, begun):
+    """Idle workers would keep the output of a dead run open for five minutes: who reads it would wait so long."""
+    out = tmp_path / "out"
+    running = background(out, "--sleep", 0.3, "--jobs", 2, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        wait_for(lambda: len(whole_records(out)) >= begun if begun else (out / ".lock").exists(), running)
+        running.send_signal(how)
+        begin = time.monotonic()
+        running.communicate(timeout=60)  # ends when nobody holds the other end of the pipe
+        assert time.monotonic() - begin < 60
+        assert running.returncode == -how
+    finally:
+        running.kill()
+        running.wait()
+
+
+@pytest.mark.parametrize("torn", [False, True])
+def test_a_torn_line_is_cut_off_on_the_disk_before_anything_follows(tmp_path, monkeypatch, torn):
+    """Cut off in memory only, half a line could come back after a crash and spoil the record written behind it."""
+    with RecordStore(tmp_path) as store:
+        store.append({"study": "toy", "dataset": "Toy", "method": "MDDMp", "seed": 0, "error": None})
+    path = tmp_path / "records.jsonl"
+    whole = path.read_bytes()
+    if torn:
+        path.write_bytes(whole + whole[: len(whole) // 2])
+    calls = []
+
+    def recorded(name, real):
+        def call(descriptor, *size):
+            calls.append((name, *size))
+            return real(descriptor, *size)
+
+        return call
+
+    for name in ("ftruncate", "fsync"):
+        monkeypatch.setattr(os, name, recorded(name, getattr(os, name)))
+    with RecordStore(tmp_path) as store:
+        assert len(store.records) == 1
+    calls.remove(("ftruncate", 0))  # of the lock
+    assert calls == ([("ftruncate", len(whole)), ("fsync",)] if torn else [])
+    assert path.read_bytes() == whole
+
+
+def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
+    def full(descriptor, data):
+        raise OSError(28, "No space left on device")
+
+    record = {"study": "toy", "dataset": "Toy", "method": "MDDMp", "seed": 0, "error": None}
+    with RecordStore(tmp_path) as store:
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space left on device") as caught:
+            store.append(record)
+        monkeypatch.undo()
+    assert caught.value.filename == str(tmp_path / "records.jsonl")
+
+
 def test_a_second_start_names_the_holder(tmp_path):
     out = tmp_path / "out"
     running = background(out, "--sleep", 20)

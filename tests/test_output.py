@@ -72,6 +72,17 @@ def test_pipe_is_written_directly(tmp_path):
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
+def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left") as caught, replace_file(tmp_path / "a") as file:
+        file.write(b"a")
+    assert caught.value.filename == str(tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_longest_name(tmp_path):
     name = "é" * 127  # 254 bytes; the temporary name must be cut, even inside a character
     write(tmp_path / name)

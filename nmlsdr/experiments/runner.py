@@ -9,6 +9,7 @@ joblib 1.6 waits for it without end: interrupt, and the same command goes on.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import defaultdict
@@ -20,6 +21,7 @@ import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from .store import CellKey, RecordStore
+from .workers import end_with
 
 __all__ = ["Progress", "run_cells"]
 
@@ -99,12 +101,18 @@ def _noting(cells: Iterable[CellKey], given: list[CellKey]) -> Iterator[CellKey]
 def _in_workers(cells: Iterable[CellKey], work: Work, record: Callable[[Record], None], *, jobs: int) -> bool:
     """Run the cells in worker processes; False if one of these died."""
     parallel = joblib.Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="n_jobs", return_as=RETURN_AS, max_nbytes=None)
+    parent = os.getpid()
     try:
-        for result in parallel(joblib.delayed(work)(key) for key in cells):
+        for result in parallel(joblib.delayed(_in_worker)(work, key, parent) for key in cells):
             record(result)
     except (TerminatedWorkerError, BrokenProcessPool):
         return False
     return True
+
+
+def _in_worker(work: Work, key: CellKey, parent: int) -> Record:
+    end_with(parent)
+    return work(key)
 
 
 class Progress:

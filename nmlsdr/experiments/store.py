@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from .._errors import InputError
+from .._output import names_file
 
 __all__ = ["CellKey", "RecordStore", "StoreError", "decode_line", "encode_line"]
 
@@ -122,9 +123,10 @@ class RecordStore:
         """Add one record; when this returns, it is on the disk."""
         line = encode_line(record)
         view = memoryview(line)
-        while view:
-            view = view[os.write(self._descriptor, view) :]
-        os.fsync(self._descriptor)
+        with names_file(self.path):
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+            os.fsync(self._descriptor)
         self.records[_key(record)] = record
 
     def finished(self, key: CellKey) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from ._cli import datasets, info, models, reproduce, review
 from ._cli.arguments import Parser
 from ._cli.console import Console, RunError
-from ._errors import InputError
+from ._errors import InputError, printable
 from ._version import __version__
 
 __all__ = ["main"]
@@ -97,7 +97,7 @@ def _parser() -> Parser:
 
 
 def _stop(status: int, text: str) -> int:
-    print(f"nmlsdr: {text}", file=sys.stderr)
+    print(f"nmlsdr: {printable(text)}", file=sys.stderr)
     return status
 
 
@@ -111,4 +111,4 @@ def _sentence(error: BaseException) -> str:
 
 
 def _show_warning(message: Warning | str, *place: Any, **options: Any) -> None:
-    print(f"nmlsdr: warning: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"nmlsdr: warning: {printable(' '.join(str(message).split()))}", file=sys.stderr)

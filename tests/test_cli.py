@@ -1,5 +1,7 @@
 """The command line at work: a table in, a model, results out, in every format; the same as the Python interface."""
 
+import inspect
+import io
 import re
 
 import numpy as np
@@ -23,8 +25,9 @@ from sklearn.preprocessing import StandardScaler
 
 import nmlsdr
 from nmlsdr import _graph, metrics
+from nmlsdr._cli.console import Console
 from nmlsdr._methods import METHODS
-from nmlsdr.model_file import load_model, open_model
+from nmlsdr.model_file import load_model, open_model, save_model
 
 __all__ = ["run", "tables"]  # fixtures, used by their names
 
@@ -108,6 +111,60 @@ def test_options_reach_the_estimators(run, tables, classifier):
     if classifier == "mlknn":
         assert type(steps[1][1]) is nmlsdr.MLkNN
         assert steps[1][1].n_neighbors == 4
+
+
+@pytest.mark.parametrize("method", ["NMLSDR", "SSMLDR", "NMLSDR*", "MDDMp"])
+def test_alphas_that_are_not_given_are_the_estimators_own(run, tables, method):
+    """What the command line hands on is what was asked for: another default of an estimator must reach the model."""
+    assert_done(run("fit", "train.csv", *COLUMNS, "--method", method, "--out", "model.npz"))
+    _, projection, classifier = (step for _, step in load_model("model.npz").steps)
+    for alpha in ("alpha_labeled", "alpha_unlabeled"):
+        own = 0.0 if method.endswith("*") and alpha == "alpha_labeled" else None
+        for step in (projection, classifier):
+            if hasattr(step, alpha):
+                default = inspect.signature(type(step)).parameters[alpha].default
+                assert getattr(step, alpha) == (default if own is None else own)
+
+
+def test_review_hands_on_only_alphas_that_are_given(run, tables, monkeypatch):
+    given = []
+    real = nmlsdr.MultiLabelPropagation
+
+    def recording(**parameters):
+        given.append(parameters)
+        return real(**parameters)
+
+    monkeypatch.setattr(nmlsdr, "MultiLabelPropagation", recording)
+    for words, names in (([], set()), (["--alpha-labeled", "0"], {"alpha_labeled"})):
+        assert_done(run("review", "train.csv", *COLUMNS, *words, "--out", "review.csv"))
+        assert {name for name in given.pop() if name.startswith("alpha")} == names
+
+
+@pytest.mark.parametrize("classifier", ["semi-supervised", "mlknn"])
+def test_a_score_at_the_threshold_is_a_label(run, tables, classifier):
+    """As the estimator's own predict, at every score that a row has."""
+    _, _, X_test, _ = tables
+    assert_done(run("fit", "train.csv", *COLUMNS, "--classifier", classifier, "--out", "model.npz"))
+    model = load_model("model.npz")
+    scores = model.predict_proba(X_test)
+    for score in np.unique(scores)[::7]:
+        model.steps[-1][1].threshold = float(score)
+        save_model("model.npz", model, feature_names=FEATURES, label_names=LABELS)
+        assert_done(run("predict", "model.npz", "test.csv", *COLUMNS, "--out", "labels.csv"))
+        np.testing.assert_array_equal(predicted("labels.csv")[1], scores >= score)
+        np.testing.assert_array_equal(predicted("labels.csv")[1], model.predict(X_test))
+
+
+def test_a_model_of_a_data_frame_finds_its_columns_by_name(run, tables, tmp_path):
+    """Saved without a word of names, as by a user's own script; the file has its columns in another order."""
+    pd = pytest.importorskip("pandas")
+    X, Y, X_test, _ = tables
+    model = make_pipeline(StandardScaler(), nmlsdr.MLkNN(5)).fit(pd.DataFrame(X, columns=FEATURES), Y)
+    save_model("model.npz", model)
+    pd.DataFrame(X_test, columns=FEATURES)[FEATURES[::-1]].to_csv("turned.csv", index=False)
+    assert_done(run("predict", "model.npz", "turned.csv", "--out", "labels.csv"))
+    expected = model[-1].predict(model[0].transform(pd.DataFrame(X_test, columns=FEATURES)))
+    np.testing.assert_array_equal(predicted("labels.csv")[1], expected)
 
 
 def test_model_knows_names(run, tables, model):
@@ -331,6 +388,44 @@ def test_info_of_a_model(run, model):
     assert_done(outcome)
     assert "NMLSDR()" in outcome.out
     assert "3: flu; cold, heavy; o'k" in outcome.out
+
+
+HOSTILE = "a\x1b[2J\x1b]0;owned\x07\u202egnp\r"
+
+
+def test_names_of_a_model_do_not_reach_the_terminal_raw(run, tables):
+    X, Y, _, _ = tables
+    save_model("m.npz", nmlsdr.MLkNN(5).fit(X, Y), feature_names=[HOSTILE, *"bcde"], label_names=[HOSTILE, "q", "r"])
+    outcome = run("info", "m.npz")
+    assert_done(outcome)
+    assert r"3: a\x1b[2J\x1b]0;owned\x07\u202egnp\r; q; r" in outcome.out
+    assert all(line.isprintable() for line in outcome.out.splitlines())
+    outcome = run("predict", "m.npz", "test.csv", *COLUMNS, "--out", "labels.csv")
+    assert outcome.status == 2
+    assert outcome.err[:-1].isprintable()
+
+
+def test_names_of_a_table_do_not_reach_the_terminal_raw(run, tables, tmp_path):
+    (tmp_path / "t.csv").write_text(f'"{HOSTILE[:-1]}",y\n{HOSTILE[:-1]},1\n', newline="")
+    for words in (["--label-columns", "y"], ["--label-columns", HOSTILE[:-1]], ["--drop", "no" + HOSTILE]):
+        outcome = run("fit", "t.csv", *words, "--out", "m.npz")
+        assert outcome.status == 2
+        assert len(outcome.err.splitlines()) == 1
+        assert outcome.err[:-1].isprintable(), outcome.err
+    terminal = io.StringIO()
+    console = Console(stream=terminal)
+    console.note(HOSTILE)
+    console.live = True
+    with console.step(HOSTILE):
+        pass
+    shown = terminal.getvalue().replace("\r\x1b[K", "").replace("\n", "")
+    assert shown.isprintable()
+
+
+def test_review_takes_no_seed_which_it_would_not_use(run, tables):
+    outcome = run("review", "train.csv", *COLUMNS, "--seed", "3", "--out", "review.csv")
+    assert outcome.status == 2
+    assert "--seed" in outcome.err
 
 
 def test_nothing_else_is_left_behind(run, tables, model):

@@ -79,9 +79,17 @@ def test_kill_during_a_write_leaves_the_old_file(run, folder, monkeypatch, comma
     assert_done(run("evaluate", "model.npz", "test.csv", *COLUMNS))
 
 
+@pytest.fixture
+def ctrl_c():
+    """SIGINT as a terminal's program has it: where the suite runs in the background it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @POSIX
 @pytest.mark.parametrize("command", [PREDICT, FIT], ids=["predict", "fit"])
-def test_ctrl_c(run, folder, monkeypatch, command):
+def test_ctrl_c(run, folder, monkeypatch, ctrl_c, command):
     before = contents()
     monkeypatch.setattr(os, "fsync", lambda descriptor: os.kill(os.getpid(), signal.SIGINT))
     outcome = run(*command)

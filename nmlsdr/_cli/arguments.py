@@ -10,7 +10,17 @@ from typing import Any, NoReturn
 
 from nmlsdr._errors import InputError
 
-__all__ = ["Parser", "add_common", "add_data", "add_graph", "add_out", "add_table_limits", "check_suffix", "count"]
+__all__ = [
+    "Parser",
+    "add_common",
+    "add_data",
+    "add_graph",
+    "add_out",
+    "add_table_limits",
+    "check_suffix",
+    "count",
+    "seed",
+]
 
 
 class Parser(argparse.ArgumentParser):
@@ -39,7 +49,8 @@ def _whole(text: str, least: int) -> int:
     return value
 
 
-def _seed(text: str) -> int:
+def seed(text: str) -> int:
+    """Return a whole number that a generator of random numbers can begin with."""
     value = _whole(text, 0)
     if value >= 2**32:
         raise argparse.ArgumentTypeError(f"it must be below 2^32, got {text!r}")
@@ -68,7 +79,10 @@ def _alpha(text: str) -> float:
 
 def _names(text: str) -> list[str]:
     """Split at commas; a name that holds a comma stands in double quotes."""
-    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    try:
+        names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    except csv.Error:
+        names = []
     if not names or not all(names):
         raise argparse.ArgumentTypeError(f"it must be names with commas between them, got {text!r}")
     return names
@@ -159,7 +173,6 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-standardize", action="store_true", help="take the features as they are (default: variance 1)"
     )
-    parser.add_argument("--seed", type=_seed, metavar="S", help="for the one random method, wMLDAd")
 
 
 def add_out(parser: argparse.ArgumentParser, suffixes: str, *, required: bool = True) -> None:

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TextIO
 
+from nmlsdr._errors import printable
+
 __all__ = ["Console", "RunError"]
 
 
@@ -44,7 +46,7 @@ class Console:
     def note(self, text: str) -> None:
         """Write one sentence that matters even in a script."""
         clear = "\r\x1b[K" if self.live else ""
-        print(f"{clear}nmlsdr: {text}", file=self.stream)
+        print(f"{clear}nmlsdr: {printable(text)}", file=self.stream)
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -70,7 +72,7 @@ class Console:
 
         def show(text: str) -> None:
             if self.live:
-                self.stream.write(f"\r\x1b[K{text} ...")
+                self.stream.write(f"\r\x1b[K{printable(text)} ...")
                 self.stream.flush()
             shown[0] = text
 
@@ -82,5 +84,5 @@ class Console:
                 self.stream.write("\n")
             raise
         if self.live:
-            self.stream.write(f"\r\x1b[K{shown[0]} ({time.monotonic() - begin:.1f} s)\n")
+            self.stream.write(f"\r\x1b[K{printable(shown[0])} ({time.monotonic() - begin:.1f} s)\n")
             self.stream.flush()

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from nmlsdr._errors import printable
+
 from .arguments import Parser, add_quiet
 from .console import Console, RunError
 
@@ -68,7 +70,7 @@ def _info(names: Sequence[str], args: argparse.Namespace, console: Console) -> i
         print(f"  home        {info['home']}")
         for found in verify_dataset(name, args.data_home):
             file = info["files"][found["role"]]
-            print(f"  {found['role']:<10}  {found['state']}: {found['file']}")
+            print(printable(f"  {found['role']:<10}  {found['state']}: {found['file']}"))
             print(f"              {file['bytes']} bytes unpacked, sha256 {file['sha256']}")
             print(f"              {file['url']}")
     return 0
@@ -84,7 +86,7 @@ def _fetch(names: Sequence[str], args: argparse.Namespace, console: Console) -> 
         except DataFileError as error:  # the names are known to be right, so it is the network or the folder
             raise RunError(str(error)) from error
         for file in files:
-            print(file)
+            print(printable(str(file)))
     return 0
 
 
@@ -96,7 +98,7 @@ def _verify(names: Sequence[str], args: argparse.Namespace, console: Console) ->
         with console.step(f"verify {name}"):
             report = verify_dataset(name, args.data_home)
         for found in report:
-            print(f"{name:<10}{found['role']:<8}{found['state']:<12}{found['file']}")
+            print(printable(f"{name:<10}{found['role']:<8}{found['state']:<12}{found['file']}"))
             bad += found["state"] != "ok"
     if bad:
         raise RunError(f"{bad} of {3 * len(names)} files are missing or not what they should be; see the list.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from nmlsdr._errors import printable
+
 from .arguments import add_quiet
 from .console import Console
 
@@ -12,7 +14,6 @@ __all__ = ["add_parsers"]
 
 # What each package that may be missing is for.
 OPTIONAL = {
-    "liac-arff": "reads ARFF; pip install 'nmlsdr[datasets]'",
     "pooch": "fetches data sets; pip install 'nmlsdr[datasets]'",
     "matplotlib": "draws figures; pip install 'nmlsdr[cli]'",
     "pyarrow": "reads and writes Parquet; pip install 'nmlsdr[parquet]'",
@@ -36,7 +37,7 @@ def info(args: argparse.Namespace, console: Console) -> int:
     lines = _model_lines(args.model) if args.model is not None else _installation_lines()
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
-        print(f"{name:<{width}}  {value}")
+        print(printable(f"{name:<{width}}  {value}"))
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nmlsdr._errors import InputError
 
-from .arguments import add_common, add_data, add_graph, add_out, check_suffix, count
+from .arguments import add_common, add_data, add_graph, add_out, check_suffix, count, seed
 from .console import Console, RunError
 
 __all__ = ["add_parsers"]
@@ -36,6 +36,7 @@ def add_parsers(verbs: Any) -> None:
         "--n-components", type=count, metavar="D", help="columns of the embedding (default: as many as there can be)"
     )
     add_graph(parser)
+    parser.add_argument("--seed", type=seed, metavar="S", help="for the one random method, wMLDAd")
     parser.add_argument(
         "--classifier",
         choices=("semi-supervised", "mlknn", "none"),
@@ -172,6 +173,8 @@ class Loaded:
         for _, step in steps:
             if "n_jobs" in step.get_params():
                 step.set_params(n_jobs=args.jobs)
+            # Columns are matched here, by name where there are names, and go on as arrays, which have none.
+            vars(step).pop("feature_names_in_", None)
         self.classifier = steps.pop()[1] if hasattr(steps[-1][1], "predict_proba") else None
         self.steps = steps
 

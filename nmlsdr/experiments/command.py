@@ -15,7 +15,7 @@ from typing import Any
 
 import joblib
 
-from .._errors import InputError
+from .._errors import InputError, printable
 from .._methods import find_method
 from ..datasets import dataset_info
 from .benchmarks import benchmarks_section
@@ -81,7 +81,7 @@ def _run(args: argparse.Namespace) -> int:
     progress = Progress()
     with RecordStore(args.out, command=command) as store:
         for note in store.notes:
-            print(f"nmlsdr reproduce: {note}", file=sys.stderr)
+            print(f"nmlsdr reproduce: {printable(note)}", file=sys.stderr)
         if args.force_new and (aside := store.set_aside()):
             print(f"The earlier records are now in {aside.name}.", file=sys.stderr)
         cells = [
@@ -170,7 +170,7 @@ def _print(section: Section) -> None:
     shown = SHOWN.get(section.name)
     for table in section.tables:
         if table.rows and (shown is None or table.name in shown) and not table.name.endswith("-differences"):
-            print(table.to_text() + "\n")
+            print("\n".join(map(printable, table.to_text().split("\n"))) + "\n")
     for text, holds in section.claims:
         print(f"{'yes' if holds else 'NO ':3s}  {text}")
 

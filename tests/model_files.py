@@ -6,7 +6,7 @@ import zipfile
 
 import numpy as np
 
-from nmlsdr import model_file
+from nmlsdr._model import form
 
 
 def assert_same(a, b, where="estimator"):
@@ -56,6 +56,6 @@ def forge(path, change):
     arrays = dict(np.load(path, allow_pickle=False))
     header = json.loads(arrays.pop("header").tobytes())
     change(header, arrays)
-    header["checksum"] = model_file._checksum(header, arrays)
-    arrays = {"header": np.frombuffer(model_file._canonical(header), np.uint8), **arrays}
+    header["checksum"] = form.checksum(header, arrays)
+    arrays = {"header": np.frombuffer(form.canonical(header), np.uint8), **arrays}
     write_members(path, {f"{name}.npy": npy(array) for name, array in arrays.items()})

@@ -102,7 +102,7 @@ READING = [
     (["empty.csv", *COLUMNS], ["empty.csv"]),
     (["head.csv", *COLUMNS], ["head.csv"]),
     (["latin.csv", *COLUMNS], ["latin.csv", "line 1", "UTF-8"]),
-    (["binary.csv", *COLUMNS], ["binary.csv", "no column 'flu'"]),
+    (["binary.csv", *COLUMNS], ["binary.csv", "NUL character"]),
     (["torn.csv.gz", *COLUMNS], ["torn.csv.gz"]),
     (["text.csv", *COLUMNS], ["line 9", "blood, red", "'tall' is not a number"]),
     (["nan.csv", *COLUMNS], ["line 9", "blood, red", "not a finite number"]),

@@ -17,7 +17,8 @@ PACKAGE = Path(nmlsdr.__file__).parent
 PLAIN = {
     "_reference.py": "the plain twin imports numpy only",
     "datasets/_npz.py": "caught in the same file and told with the file's name",
-    "model_file.py": "caught in the same file and told with the file's name",
+    "datasets/_cells.py": "caught in the same file and told with line and column",
+    "_model/reading.py": "caught in the same file and told with the file's name",
 }
 
 

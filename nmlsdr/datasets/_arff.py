@@ -1,22 +1,20 @@
 """Read ARFF files, dense and sparse, plain and gzipped.
 
-liac-arff splits the rows into their values; the header is read here, and so are quoted texts and every value.  Left to
-itself it (version 2.5) keeps the backslashes of quoted names, reads a header only with single blanks, takes inf, nan,
-1_0 and the last of two values at one sparse index, hands back a row of unconverted text when an integer is not finite,
-and its patterns take minutes on some lists of values and on 40 kB of escaped quotes.
+The header and the rows are read here, each in time that grows with its length and not faster: no pattern can match one
+text in two ways, so none goes back.
 """
 
 from __future__ import annotations
 
-import csv
-import itertools
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ._cells import Codes, LabelNames, Rows, SparseRows, Split, number_problem, split_columns
-from ._files import MAX_BYTES, MAX_FEATURES, Lines, Path_, shorten
+from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, shorten
 
+MAX_VALUES = 4
+"""Most values that nominal columns may declare, for each of max_features."""
 NUMBERS = ("numeric", "real", "integer")
 TEXTS = ("string", "date", "relational")
 WORDS = ({"yes": 1.0, "no": 0.0}, {"true": 1.0, "false": 0.0})
@@ -27,7 +25,8 @@ VALUE = re.compile(rf"(?:\s*({QUOTED})\s*|([^,'\"}}]*))([,}}])")  # linear time:
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-7]{1,3}|.)")
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 ANY_QUOTED = re.compile(rf"{QUOTED}|(['\"].*)", re.DOTALL)  # group 1: a quote that is not closed; linear time
-SPARSE_KEY = re.compile(r"[{,]\s*(\d{1,18})\s")
+CELL = re.compile(rf"[ \t]*(?:({QUOTED})[ \t]*|([^,'\"]*))(,|$)")  # of a dense row
+ENTRY = re.compile(rf"[ \t]*([0-9]{{1,18}})[ \t]+(?:({QUOTED})|([^,'\"{{}} \t]+))[ \t]*([,}}])")  # of a sparse row
 
 
 class Attribute(NamedTuple):
@@ -48,17 +47,6 @@ class Attribute(NamedTuple):
         return None
 
 
-def import_liac() -> Any:
-    """Import liac-arff, or say how to install it."""
-    try:
-        import arff
-    except ImportError:
-        arff = None
-    if not hasattr(arff, "LOD_GEN"):  # another package has the same module name
-        raise ImportError("Reading ARFF files needs liac-arff; install it with: pip install 'nmlsdr[datasets]'.")
-    return arff
-
-
 def read_arff(
     path: Path_,
     label_names: LabelNames | None = None,
@@ -67,68 +55,45 @@ def read_arff(
     drop: Sequence[str] = (),
     missing_labels: bool = True,
     n_rows: int | None = None,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
     max_features: int = MAX_FEATURES,
 ) -> Rows:
     """Read a file, or its first `n_rows` rows, into Rows (dense) or SparseRows.
 
     `all_labels` makes every column a label.
     """
-    liac = import_liac()
     with Lines(path, max_bytes) as lines:
         attributes = _read_header(lines, max_features)
         names = [attribute.name for attribute in attributes]
         split = split_columns(path, names, names if all_labels else label_names, drop=drop, max_features=max_features)
         codes = _codes(lines, attributes, split)
-        quotes = _Quotes(lines)
-        data_lines = _data_lines(lines)
-        first = next(data_lines, "")
-        is_sparse = first.startswith("{")
-        dense_rows = Rows(lines, split, codes, missing_labels=missing_labels)
-        sparse_rows = SparseRows(
-            lines,
-            split,
-            codes,
-            {j: attribute.values[0] for j, attribute in enumerate(attributes) if attribute.kind == "nominal"},
-            missing_labels=missing_labels,
-            max_entries=max_bytes // 8,
-        )
-        rows = sparse_rows if is_sparse else dense_rows
-        if not first:
-            return rows
-
-        def texts() -> Iterator[str]:
-            """Yield what liac-arff is to read: a header that it takes, then the rows as they are."""
-            yield "@relation r"
-            for j in range(len(names)):
-                yield f"@attribute a{j} string"
-            yield "@data"
-            for text in itertools.chain([first], data_lines):
-                if text.startswith("{") != is_sparse:
-                    raise lines.error("dense and sparse rows are mixed; write all rows in one form")
-                yield quotes.hide(text)
-
-        try:
-            decoded = liac.load(texts(), return_type=liac.LOD_GEN if is_sparse else liac.DENSE_GEN)
-            for cells in itertools.islice(decoded["data"], n_rows):
+        rows: Rows | None = None
+        for text in _data_lines(lines):
+            is_sparse = text.startswith("{")
+            if rows is None:
                 if is_sparse:
-                    _refuse_repeated(lines, cells)
-                    sparse_rows.add_sparse(
-                        {j: quotes.show(cell) for j, cell in cells.items()} if quotes.texts else cells
-                    )
+                    omitted = {j: item.values[0] for j, item in enumerate(attributes) if item.kind == "nominal"}
+                    rows = SparseRows(lines, split, codes, omitted, missing_labels=missing_labels)
                 else:
-                    dense_rows.add([quotes.show(cell) for cell in cells] if quotes.texts else cells)
-        except (liac.ArffException, csv.Error):
-            raise lines.error(_row_problem(lines.text, is_sparse, names)) from None
-        return rows
+                    rows = Rows(lines, split, codes, missing_labels=missing_labels)
+            if isinstance(rows, SparseRows) != is_sparse:
+                raise lines.error("dense and sparse rows are mixed; write all rows in one form")
+            if isinstance(rows, SparseRows):
+                rows.add_sparse(_sparse_cells(lines, text, len(names)))
+            else:
+                rows.add(_dense_cells(lines, text, len(names)))
+            if rows.n_rows == n_rows:
+                break
+        return Rows(lines, split, codes) if rows is None else rows
 
 
 def _read_header(lines: Lines, max_features: int) -> list[Attribute]:
     """Read up to and with the line @data."""
     attributes: list[Attribute] = []
     seen: dict[str, int] = {}
+    n_values = 0
     for raw in lines:
-        text = raw.strip()
+        text = raw.strip(BLANKS)
         if not text or text.startswith("%"):
             continue
         keyword, rest = [*text.split(None, 1), ""][:2]
@@ -140,7 +105,8 @@ def _read_header(lines: Lines, max_features: int) -> list[Attribute]:
         if keyword == "@attribute":
             if len(attributes) >= max_features:
                 raise lines.error(f"more than max_features={max_features} attributes; raise it if you trust the file")
-            attribute = _attribute(lines, rest.strip())
+            attribute = _attribute(lines, rest.strip(), MAX_VALUES * max_features - n_values)
+            n_values += len(attribute.values)
             if attribute.name in seen:
                 raise lines.error(f"the name stands there twice, first in line {seen[attribute.name]}", attribute.name)
             seen[attribute.name] = lines.number
@@ -151,22 +117,22 @@ def _read_header(lines: Lines, max_features: int) -> list[Attribute]:
     raise lines.error("the file ends without a line @data; it is not a complete ARFF file")
 
 
-def _attribute(lines: Lines, text: str) -> Attribute:
-    """Read what follows the word @attribute."""
+def _attribute(lines: Lines, text: str, most: int) -> Attribute:
+    """Read what follows the word @attribute; it may declare `most` values."""
     match = ATTRIBUTE.fullmatch(text)
     if match is None:
         raise lines.error(f"{shorten(text)!r} is no name and type; write @attribute NAME TYPE, odd names in quotes")
     name, kind = unquote(match[1]), match[2].strip()
     if kind.startswith("{"):
-        return Attribute(name, lines.number, "nominal", _nominal(lines, name, kind))
+        return Attribute(name, lines.number, "nominal", _nominal(lines, name, kind, most))
     word = kind.split("%")[0].strip().lower().split(" ")[0]
     if word not in NUMBERS + TEXTS:
         raise lines.error(f"the type {shorten(kind)!r} is not known; write numeric or {{value,value}}", name)
     return Attribute(name, lines.number, word, [])
 
 
-def _nominal(lines: Lines, name: str, text: str) -> list[str]:
-    """Read a list {value,value}."""
+def _nominal(lines: Lines, name: str, text: str, most: int) -> list[str]:
+    """Read a list {value,value} of at most so many."""
     values: list[str] = []
     position, end = 1, ","
     while end == ",":
@@ -174,6 +140,8 @@ def _nominal(lines: Lines, name: str, text: str) -> list[str]:
         value = (match[1] or match[2].strip()) if match is not None else ""
         if match is None or not value:
             raise lines.error("the list of values is not {value,value}; put odd values in quotes", name)
+        if len(values) >= most:
+            raise lines.error("the columns declare too many values for max_features; declare a text as string", name)
         values.append(unquote(value))
         position, end = match.end(), match[3]
     rest = text[position:].strip()
@@ -188,7 +156,10 @@ def unquote(text: str) -> str:
     """Return a name or value without its quotes; backslash escapes count inside quotes only."""
     if text[:1] not in ("'", '"'):
         return text
-    return ESCAPE.sub(_unescape, text[1:-1])
+    found = ESCAPE.sub(_unescape, text[1:-1])
+    if any("\ud800" <= character < "\ue000" for character in found):  # two escapes write one character; one is none
+        found = found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return found
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -217,61 +188,75 @@ def _codes(lines: Lines, attributes: Sequence[Attribute], split: Split) -> list[
 def _data_lines(lines: Lines) -> Iterator[str]:
     """Yield the rows after @data, without comments and blank lines."""
     for raw in lines:
-        text = raw.strip()
+        text = raw.strip(BLANKS)
         if text and not text.startswith("%"):
             yield text
 
 
-class _Quotes:
-    """Stand-ins for the quoted texts of one row, so that liac-arff meets no quotes: NUL, number, NUL."""
-
-    def __init__(self, lines: Lines) -> None:
-        self.lines = lines
-        self.texts: list[str] = []
-
-    def hide(self, row: str) -> str:
-        """Return a row with its quoted texts replaced, and keep these."""
-        self.texts = []
-        if "\0" in row:
-            raise self.lines.error("a NUL character stands in the row; this is not a text file")
-        if "'" not in row and '"' not in row:
-            return row
-
-        def keep(match: re.Match[str]) -> str:
-            if match[1] is not None:
-                raise self.lines.error("a quote is not closed; close it, or put a value with a quote in it in quotes")
-            self.texts.append(unquote(match[0]))
-            return f"\0{len(self.texts) - 1}\0"
-
-        return ANY_QUOTED.sub(keep, row)
-
-    def show(self, cell: str | None) -> str | None:
-        """Return the text that a cell stands for."""
-        if cell is None or "\0" not in cell:
-            return cell
-        if cell[0] == cell[-1] == "\0" and cell[1:-1].isdigit():
-            return self.texts[int(cell[1:-1])]
-        raise self.lines.error("a quoted text and another one stand side by side; put a comma between them")
+def _dense_cells(lines: Lines, text: str, width: int) -> list[str | None]:
+    """Return the cells of a dense row, None for a missing value."""
+    cells: list[str | None]
+    if "'" not in text and '"' not in text:
+        if text.count(",") + 1 != width:
+            raise _wrong_count(lines, text.count(",") + 1, width)
+        parts = text.split(",")
+        if " " in text or "\t" in text:
+            parts = [part.strip(" \t") for part in parts]
+        return [None if part == "?" else part for part in parts] if "?" in text else list(parts)
+    cells = []
+    position, end = 0, ","
+    while end:
+        match = CELL.match(text, position)
+        if match is None:
+            raise _wrong_quotes(lines, text)
+        quoted, plain, end = match.groups()
+        if len(cells) < width:
+            plain = unquote(quoted) if quoted is not None else plain.strip(" \t")
+            cells.append(None if quoted is None and plain == "?" else plain)
+        elif len(cells) == width:  # one more than there may be; the sentence says how many there are
+            raise _wrong_count(lines, ANY_QUOTED.sub("q", text).count(",") + 1, width)
+        position = match.end()
+    if len(cells) != width:
+        raise _wrong_count(lines, len(cells), width)
+    return cells
 
 
-def _refuse_repeated(lines: Lines, row: dict[int, str | None]) -> None:
-    """Raise if a sparse row holds an index twice: the row as a dictionary would keep one of them."""
-    if not row or lines.text.count(",") + 1 == len(row):
-        return
-    keys = [int(key) for key in SPARSE_KEY.findall(ANY_QUOTED.sub("q", lines.text))]
-    if len(keys) != len(row):
-        repeated = next(key for key in keys if keys.count(key) > 1)
-        raise lines.error(f"the index {repeated} stands there twice; remove one of the two values")
+def _sparse_cells(lines: Lines, text: str, width: int) -> dict[int, str | None]:
+    """Return the cells of a sparse row by column."""
+    cells: dict[int, str | None] = {}
+    if text[1:-1].strip(" \t") == "" and text[-1] == "}":
+        return cells
+    position, end = 1, ","
+    while end == ",":
+        match = ENTRY.match(text, position)
+        if match is None:
+            raise _wrong_sparse(lines, text)
+        key, quoted, plain, end = match.groups()
+        column = int(key)
+        if column >= width:
+            raise lines.error(
+                f"the index {column} is beyond the {width} attributes, which count from 0; correct it"
+            )
+        if column in cells:
+            raise lines.error(f"the index {column} stands there twice; remove one of the two values")
+        cells[column] = unquote(quoted) if quoted is not None else None if plain == "?" else plain
+        position = match.end()
+    if position != len(text):
+        raise _wrong_sparse(lines, text)
+    return cells
 
 
-def _row_problem(text: str, is_sparse: bool, names: Sequence[str]) -> str:
-    """Say what is wrong with a row that liac-arff refused."""
-    plain = ANY_QUOTED.sub("q", text.strip())
-    if is_sparse:
-        keys = [int(key) for key in SPARSE_KEY.findall(plain)]
-        if keys and max(keys) >= len(names):
-            return f"the index {max(keys)} is beyond the {len(names)} attributes, which count from 0; correct it"
-        return f"{shorten(text)!r} is not a sparse row; write {{index value,index value}}"
-    if len(plain.split(",")) != len(names):
-        return f"{len(plain.split(','))} values, but there are {len(names)} attributes; complete the row"
-    return f"{shorten(text)!r} is not a row of values; put odd values in quotes"
+def _wrong_count(lines: Lines, n_values: int, width: int) -> DataFileError:
+    return lines.error(f"{n_values} values, but there are {width} attributes; complete the row")
+
+
+def _wrong_quotes(lines: Lines, text: str) -> DataFileError:
+    if any(match[1] is not None for match in ANY_QUOTED.finditer(text)):
+        return lines.error("a quote is not closed; close it, or put a value with a quote in it in quotes")
+    return lines.error("a quoted text and another one stand side by side; put a comma between them")
+
+
+def _wrong_sparse(lines: Lines, text: str) -> DataFileError:
+    if "'" in text or '"' in text:
+        return _wrong_quotes(lines, text)
+    return lines.error(f"{shorten(text)!r} is not a sparse row; write {{index value,index value}}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ._files import MAX_FEATURES, DataFileError, Lines, Path_, place, shorten
+from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, place, shorten
 
 
 class Split(NamedTuple):
@@ -57,7 +58,7 @@ def split_columns(
             )
     labels, dropped = set(wanted), set(drop)
     if len(labels) < len(wanted):
-        twice = next(name for name in wanted if wanted.count(name) > 1)
+        twice = Counter(wanted).most_common(1)[0][0]
         raise DataFileError(f"{place(path)}: the label {shorten(twice)!r} is asked for twice; name it once.")
     if labels & dropped:
         raise DataFileError(f"{place(path)}: {min(labels & dropped)!r} is a label and dropped; choose one.")
@@ -83,22 +84,33 @@ Codes = Mapping[str, float]  # a nominal column: what number each declared value
 
 def label_cell(text: str | None) -> int:
     """Return 0, 1, or -1 for "not known"; KeyError for any other text."""
-    return LABEL_CELLS[(text or "").strip().lower()]
+    return LABEL_CELLS[(text or "").strip(BLANKS).lower()]
+
+
+def read_number(cell: str | None) -> float:
+    """Return the finite number that a cell holds; the ValueError of any other says what is wrong with it."""
+    text = (cell or "").strip(BLANKS)
+    if text in ("", "?"):
+        raise ValueError("the value is missing; fill it in or drop the row (features have no missing values here)")
+    if not text.isascii():  # float() reads the digits of all scripts and skips blanks that nobody sees
+        raise ValueError(f"{shorten(text)!r} is not a number; write it with the digits 0 to 9 or drop the column")
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{shorten(text)!r} is not a number; turn it into one or drop the column") from None
+    if "_" in text:
+        raise ValueError(f"{shorten(text)!r} is not a number; write it without '_'")
+    if not math.isfinite(value):
+        raise ValueError(f"{shorten(text)!r} is not a finite number; fill it in or drop the row")
+    return value
 
 
 def number_problem(cell: str | None) -> str | None:
     """Return what is wrong with a cell that should hold a finite number, or None."""
-    text = (cell or "").strip()
-    if text in ("", "?"):
-        return "the value is missing; fill it in or drop the row (features have no missing values here)"
     try:
-        value = float(text)
-    except ValueError:
-        return f"{shorten(text)!r} is not a number; turn it into one or drop the column"
-    if "_" in text:
-        return f"{shorten(text)!r} is not a number; write it without '_'"
-    if not math.isfinite(value):
-        return f"{shorten(text)!r} is not a finite number; fill it in or drop the row"
+        read_number(cell)
+    except ValueError as error:
+        return str(error)
     return None
 
 
@@ -131,29 +143,42 @@ class Rows:
         code = self._codes[j] if self._codes is not None else None
         return LABEL_CELLS if code is None else {text: LABEL_CELLS[text] for text in code if text in LABEL_CELLS}
 
-    def add(self, cells: Sequence[str | None]) -> None:
-        """Add one row of text cells, in the order of the file's columns; None is a missing value."""
+    def add(self, cells: Sequence[str | None], *, plain: bool = True) -> None:
+        """Add one row of text cells, in the order of the file's columns; None is a missing value.
+
+        `plain` is False if the row is more than the line read last.
+        """
         try:
             values = [convert(cells[j]) for convert, j in self._plan]
-            suspicious = not math.isfinite(sum(values)) or "_" in self.lines.text
+            sure = plain and self._is_sure(sum(values))
         except (ValueError, TypeError, KeyError):
-            suspicious = True
-        if suspicious:
-            self._check([(j, cells[j]) for j in self.split.features], self.split.feature_names)
+            sure = False
+        if not sure:
+            values = self._look(self.split.feature_names, self.split.features, cells)
         self._features.extend(values)
         if self.split.labels:
             self._labels.extend(self.label_row([cells[j] for j in self.split.labels]))
         self.n_rows += 1
 
-    def _check(self, cells: Sequence[tuple[int, str | None]], names: Sequence[str]) -> None:
-        """Raise the error of the first feature that does not hold what its column may hold, if there is one."""
-        for name, (j, cell) in zip(names, cells, strict=True):
-            code = self._codes[j] if self._codes is not None else None
-            problem = number_problem(cell)
-            if code is not None and cell is not None:
-                problem = None if cell in code else f"{shorten(cell)!r} is not among the declared values; add it there"
-            if problem is not None:
-                raise self.lines.error(problem, name)
+    def _is_sure(self, total: float) -> bool:
+        """Whether values that `float` took, with this sum, are numbers without a second look."""
+        text = self.lines.text
+        return math.isfinite(total) and "_" not in text and text.isascii()
+
+    def _look(self, names: Sequence[str], columns: Sequence[int], cells: Sequence[str | None]) -> list[float]:
+        """Return the values of one row's features; the first that is wrong is an error with its name."""
+        return [self._value(name, j, cells[j]) for name, j in zip(names, columns, strict=True)]
+
+    def _value(self, name: str, j: int, cell: str | None) -> float:
+        code = self._codes[j] if self._codes is not None else None
+        if code is not None and cell is not None:
+            if cell in code:
+                return code[cell]
+            raise self.lines.error(f"{shorten(cell)!r} is not among the declared values; add it there", name)
+        try:
+            return read_number(cell)
+        except ValueError as error:
+            raise self.lines.error(str(error), name) from None
 
     def label_row(self, cells: Sequence[str | None]) -> list[int]:
         """Return the labels of one row, all known or all -1."""
@@ -175,7 +200,7 @@ class Rows:
                     f"{shorten(str(cell))!r} is no label; write 0 or 1, or leave all labels of the row empty", name
                 ) from None
         if -1 in row:
-            self._minus_one |= any((cell or "").strip().startswith("-") for cell in cells)
+            self._minus_one |= any((cell or "").strip(BLANKS).startswith("-") for cell in cells)
             name = self.split.label_names[row.index(-1)]
             if not self._missing_labels:
                 raise self.lines.error("the label is missing; fill it in or drop the row", name)
@@ -185,6 +210,11 @@ class Rows:
                     name,
                 )
         return row
+
+    def refuse_many_labels(self) -> None:
+        """Raise if rows that leave labels out stand for more of them than a file of "0," may write out."""
+        if 2 * len(self._labels) > self.lines.allowed:
+            raise self.lines.too_large("leaves out labels that would fill")
 
     def features(self) -> Any:
         """Return the features (n, D)."""
@@ -273,7 +303,6 @@ class SparseRows(Rows):
         omitted: Mapping[int, str],
         *,
         missing_labels: bool = True,
-        max_entries: int = 2**40,
     ) -> None:
         super().__init__(lines, split, codes, missing_labels=missing_labels)
         self._place = {j: (place_, convert) for place_, (convert, j) in enumerate(self._plan)}
@@ -282,7 +311,7 @@ class SparseRows(Rows):
         self._omitted_labels = [omitted.get(j, "0") for j in split.labels]
         self._indices = array("q")
         self._indptr = array("q", [0])
-        self._max_entries = max_entries
+        self._max_entries = lines.allowed // 8
 
     def add_sparse(self, row: Mapping[int, str | None]) -> None:
         """Add one row of text cells by column number."""
@@ -292,12 +321,12 @@ class SparseRows(Rows):
                 if j in self._place:
                     place_, convert = self._place[j]
                     found.append((place_, convert(cell)))
-            suspicious = not math.isfinite(sum(value for _, value in found)) or "_" in self.lines.text
+            sure = self._is_sure(sum(value for _, value in found))
         except (ValueError, TypeError, KeyError):
-            suspicious = True
-        if suspicious:
-            cells = [(j, cell) for j, cell in row.items() if j in self._place]
-            self._check(cells, [self.split.feature_names[self._place[j][0]] for j, _ in cells])
+            sure = False
+        if not sure:
+            names, places = self.split.feature_names, [(self._place[j][0], j) for j in row if j in self._place]
+            found = [(place_, self._value(names[place_], j, row[j])) for place_, j in places]
         found += [(place_, value) for j, place_, value in self._omitted if j not in row]
         found = sorted(entry for entry in found if entry[1] != 0)
         self._indices.extend(place_ for place_, _ in found)
@@ -308,6 +337,7 @@ class SparseRows(Rows):
                 "the values that sparse rows leave out are not zero and fill the memory; declare 0 (or NO) first"
             )
         if self.split.labels:
+            self.refuse_many_labels()
             cells_ = [row.get(j, text) for j, text in zip(self.split.labels, self._omitted_labels, strict=True)]
             self._labels.extend(self.label_row(cells_))
         self.n_rows += 1

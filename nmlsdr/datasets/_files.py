@@ -6,6 +6,7 @@ about itself.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import zlib
@@ -16,11 +17,20 @@ from typing import IO, cast
 from .._errors import InputError
 
 MAX_BYTES = 4 * 2**30
-"""Most bytes that a reader unpacks from one file."""
+"""Most bytes that a reader takes from one file."""
 MAX_FEATURES = 10**6
 """Most columns that a reader accepts."""
-MAX_LINE = 256 * 2**20
+MAX_LINE = 64 * 2**20
 """Most bytes of one line: a row of MAX_FEATURES numbers takes about 25 MB."""
+MAX_GROWTH = 64
+"""How many times its size a file may unpack to, or declare, unless the caller says how much it trusts it.  Gzipped
+tables of the wild reach 111 where they are small and 70 where they are not; a bomb reaches 1000."""
+ALWAYS_ALLOWED = 32 * 2**20
+"""What any file may unpack to: many small tables are mostly zeros."""
+LINE_COST = 64
+"""What a line of a packed file counts on top of its bytes: a million empty lines are little text and much work."""
+BLANKS = " \t\n\r\v\f"
+"""What may stand around a value: those that `float` skips, and not the other separators that `str.strip` would."""
 
 Path_ = str | os.PathLike[str]
 
@@ -44,6 +54,39 @@ def shorten(text: str, length: int = 60) -> str:
     return text if len(text) <= length else text[: length - 3] + "..."
 
 
+def allowance(path: Path_, max_bytes: int | None) -> int:
+    """Return how many bytes a file may unpack to, or declare that it holds: `max_bytes`, or by its own size."""
+    if max_bytes is not None:
+        return max_bytes
+    return min(MAX_BYTES, max(ALWAYS_ALLOWED, MAX_GROWTH * os.path.getsize(path)))
+
+
+def too_large(path: Path_, what: str, max_bytes: int | None) -> DataFileError:
+    """Return the error that a file holds or declares more than its `allowance`; `what` begins with a verb."""
+    if max_bytes is None and allowance(path, None) < MAX_BYTES:
+        size = f"{allowance(path, None)} bytes, which is much for a file of {os.path.getsize(path)}"
+    else:
+        size = f"max_bytes={MAX_BYTES if max_bytes is None else max_bytes}"
+    return DataFileError(f"{place(path)}: it {what} more than {size}; raise max_bytes if you trust the file.")
+
+
+@contextlib.contextmanager
+def foreign_bytes(path: Path_) -> Iterator[None]:
+    """Turn an error that no reader foresaw into a DataFileError with file and cause.
+
+    A lack of memory, a missing package and an interrupt pass: they are not the file's.
+    """
+    try:
+        yield
+    except (InputError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise DataFileError(
+            f"{place(path)}: it cannot be read ({type(error).__name__}: {shorten(reason, 120)}); get the file again."
+        ) from error
+
+
 def existing(path: Path_, purpose: str = "data file") -> Path:
     """Return `path` as a Path, or raise if no such file exists."""
     found = Path(path)
@@ -60,13 +103,16 @@ class Lines:
     ``number`` and ``text`` are those of the line read last, for error messages.
     """
 
-    def __init__(self, path: Path_, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, path: Path_, max_bytes: int | None = None) -> None:
         self.path = existing(path)
         self.number = 0
         self.text = ""
-        self._left = max_bytes
         self._max_bytes = max_bytes
         self._file: IO[bytes] = open_unpacked(self.path)
+        packed = isinstance(self._file, gzip.GzipFile)
+        self.allowed = allowance(self.path, max_bytes)
+        self._left = self.allowed if packed or max_bytes is not None else MAX_BYTES
+        self._line_cost = LINE_COST if packed and max_bytes is None else 0
 
     def __enter__(self) -> Lines:
         return self
@@ -91,18 +137,23 @@ class Lines:
         if len(raw) > limit:
             if limit < self._left:
                 raise self.error(f"longer than {MAX_LINE} bytes; this is not a table")
-            raise self.error(
-                f"the file unpacks to more than max_bytes={self._max_bytes}; raise it if you trust the file"
-            )
-        self._left -= len(raw)
+            raise self.too_large("unpacks to")
+        self._left = max(0, self._left - len(raw) - self._line_cost)
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
             raise self.error(f"not UTF-8 text ({error.reason}); save the file as UTF-8") from error
         if self.number == 1:
             text = text.removeprefix("\ufeff")
+        if "\0" in text:
+            raise self.error("a NUL character stands in the line; this is not a text file")
         self.text = text.rstrip("\r\n")
         return self.text
+
+    def too_large(self, what: str) -> DataFileError:
+        """Return the error that the file holds or declares too much, at the line read last."""
+        error = too_large(self.path, what, self._max_bytes)
+        return DataFileError(str(error).replace(place(self.path), place(self.path, self.number), 1))
 
     def error(self, what: str, column: str | None = None) -> DataFileError:
         """Return the error `what` at the line read last."""

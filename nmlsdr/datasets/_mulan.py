@@ -10,7 +10,21 @@ from xml.parsers import expat
 from sklearn.utils import Bunch
 
 from ._arff import read_arff
-from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Path_, existing, open_unpacked, place, shorten
+from ._files import (
+    MAX_FEATURES,
+    DataFileError,
+    Path_,
+    allowance,
+    existing,
+    foreign_bytes,
+    open_unpacked,
+    place,
+    shorten,
+    too_large,
+)
+
+MAX_XML = 64 * 2**20
+"""Most bytes of a file of label names: a million labels take about as much."""
 
 
 def load_mulan(
@@ -19,7 +33,7 @@ def load_mulan(
     *,
     drop: Sequence[str] = (),
     n_rows: int | None = None,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
     max_features: int = MAX_FEATURES,
 ) -> Bunch:
     """Read one multi-label data set in Mulan's format, raw values.
@@ -38,8 +52,9 @@ def load_mulan(
         Attributes to leave out, such as row names; other attributes of text are an error.
     n_rows : int, default=None
         Read the first rows only; default all.
-    max_bytes : int, default=4 GiB
-        Stop when a file unpacks to more than this.
+    max_bytes : int, default=None
+        Stop when a file unpacks to more than this; default 4 GiB, and of a packed file 64 times its size (32 MiB if
+        that is less).
     max_features : int, default=10**6
         Stop when a file has more attributes or labels than this.
 
@@ -61,8 +76,6 @@ def load_mulan(
         A ValueError that names file and line: a value that is missing, not finite, not declared or not a
         number, a row of another length, a repeated sparse index, a label that is found twice or not at all, an
         XML file with a DOCTYPE, a file over the limits.
-    ImportError
-        Without liac-arff (the extra ``datasets``).
 
     Examples
     --------
@@ -77,15 +90,16 @@ def load_mulan(
     >>> folder.cleanup()
     """
     labels = read_labels(xml, max_bytes=max_bytes, max_labels=max_features)
-    rows = read_arff(
-        arff,
-        labels,
-        drop=drop,
-        missing_labels=False,
-        n_rows=n_rows,
-        max_bytes=max_bytes,
-        max_features=max_features,
-    )
+    with foreign_bytes(arff):
+        rows = read_arff(
+            arff,
+            labels,
+            drop=drop,
+            missing_labels=False,
+            n_rows=n_rows,
+            max_bytes=max_bytes,
+            max_features=max_features,
+        )
     data, target = rows.features(), rows.labels()
     if 0 in data.shape:
         raise DataFileError(
@@ -100,7 +114,7 @@ def load_mulan(
     )
 
 
-def read_labels(xml: Path_, *, max_bytes: int = MAX_BYTES, max_labels: int = MAX_FEATURES) -> dict[str, str]:
+def read_labels(xml: Path_, *, max_bytes: int | None = None, max_labels: int = MAX_FEATURES) -> dict[str, str]:
     """Return the names of the labels of a Mulan XML file, in its order, each with its place there.
 
     A document type or an entity declaration is refused: they can make a small file large, or reach other files.
@@ -130,19 +144,19 @@ def read_labels(xml: Path_, *, max_bytes: int = MAX_BYTES, max_labels: int = MAX
     parser.StartElementHandler = start
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
-    read = 0
-    try:
-        with open_unpacked(path) as file:
-            while chunk := file.read(2**16):
-                read += len(chunk)
-                if read > max_bytes:
-                    raise fail(f"the file is larger than max_bytes={max_bytes}; raise it if you trust the file")
-                parser.Parse(chunk, False)
-            parser.Parse(b"", True)
-    except expat.ExpatError as error:
-        raise fail(f"not well-formed XML ({expat.ErrorString(error.code)}); correct it") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise fail(f"cannot read on ({error}); get the file again") from error
+    most = min(MAX_XML, allowance(path, max_bytes))
+    with foreign_bytes(path):
+        try:
+            with open_unpacked(path) as file:
+                text = file.read(most + 1)
+            if len(text) > most:
+                raise too_large(path, "unpacks to", most if most == MAX_XML else max_bytes)
+            # All at once: a parser that is fed by pieces begins one long name anew with every piece.
+            parser.Parse(text, True)
+        except expat.ExpatError as error:
+            raise fail(f"not well-formed XML ({expat.ErrorString(error.code)}); correct it") from error
+        except (OSError, EOFError, zlib.error) as error:
+            raise fail(f"cannot read on ({error}); get the file again") from error
     if not names:
         raise DataFileError(f'{path}: it names no label; write <labels><label name="..."></label></labels>.')
     return {name: place(path, line) for name, line in names.items()}

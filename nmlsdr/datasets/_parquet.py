@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._cells import LabelNames, Table, feature_array, label_array, split_columns
-from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Path_, existing, place
+from ._files import MAX_FEATURES, DataFileError, Path_, allowance, existing, place, too_large
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # pandas writes an index under this name
 BATCH_ROWS = 65536
@@ -34,7 +34,7 @@ def read_parquet(
     *,
     all_labels: bool = False,
     drop: Sequence[str] = (),
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
     max_features: int = MAX_FEATURES,
 ) -> Table:
     """Read columns of numbers or booleans; nulls are allowed in labels only.  An index of pandas is left out."""
@@ -49,22 +49,21 @@ def read_parquet(
             split = split_columns(path, names, wanted, drop=[*drop, *hidden], max_features=max_features)
             kept = [*split.features, *split.labels]
             n_rows = file.metadata.num_rows
-            if n_rows * max(1, len(kept)) * 8 > max_bytes:
-                raise DataFileError(
-                    f"{found}: {n_rows} rows of {len(kept)} columns take more than max_bytes={max_bytes}; "
-                    "raise it if you trust the file."
-                )
+            if n_rows * max(1, len(kept)) * 8 > allowance(found, max_bytes):
+                raise too_large(found, f"has {n_rows} rows and {len(kept)} columns, a table of", max_bytes)
             for j in kept:
                 _check_type(pyarrow, found, names[j], schema.types[j])
             narrow = all(schema.types[j] in (pyarrow.float32(), pyarrow.float16()) for j in split.features)
             data = np.empty((n_rows, len(split.features)), dtype=np.float32 if narrow else np.float64)
             labels = np.empty((n_rows, len(split.labels)))
             start = 0
-            for batch in file.iter_batches(batch_size=BATCH_ROWS):
+            # Only these columns are unpacked: one that is left out may hold texts of any length.
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=[names[j] for j in kept]):
+                column_of = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
                 rows = slice(start, start + batch.num_rows)
                 for block, columns in ((data, split.features), (labels, split.labels)):
                     for position, j in enumerate(columns):
-                        block[rows, position] = _numbers(batch.column(j))
+                        block[rows, position] = _numbers(column_of[names[j]])
                 start += batch.num_rows
             if start != n_rows:
                 raise DataFileError(f"{found}: it says {n_rows} rows and has {start}; write the file again.")

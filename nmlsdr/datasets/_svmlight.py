@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ._cells import Table, number_problem
-from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Lines, Path_, place, shorten
+from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, allowance, place, shorten, too_large
 
 UNLABELED = "-1"
 
@@ -22,7 +22,7 @@ def read_svmlight(
     *,
     n_features: int | None = None,
     zero_based: bool = False,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
     max_features: int = MAX_FEATURES,
 ) -> Table:
     """Read a file, plain or gzipped.  A row without labels has none; a row with the label -1 is unlabelled.
@@ -34,12 +34,11 @@ def read_svmlight(
     indices, values, indptr = array("q"), array("d"), array("q", [0])
     row_labels: list[list[str]] = []
     blank = widest = 0
-    allowed = None if label_ids is None else set(label_ids)
+    allowed = None if label_ids is None else {*label_ids, UNLABELED}
     with Lines(path, max_bytes) as lines:
         for raw in lines:
-            text = raw.split("#", 1)[0]
-            tokens = text.split()
-            if not tokens and raw.strip():  # a comment
+            tokens = [token for token in raw.split("#", 1)[0].replace("\t", " ").split(" ") if token]
+            if not tokens and raw.strip(BLANKS):  # a comment
                 continue
             if not raw:
                 blank = blank or lines.number
@@ -49,7 +48,7 @@ def read_svmlight(
                     f"line {blank or lines.number} is blank; remove it, or write 1:0 for a row of zeros without labels"
                 )
             labels = [] if ":" in tokens[0] else _labels(lines, tokens.pop(0))
-            unknown = [label for label in labels if allowed is not None and label not in {*allowed, UNLABELED}]
+            unknown = [label for label in labels if allowed is not None and label not in allowed]
             if unknown:
                 raise lines.error(f"the label {unknown[0]} is none of those asked for; add it or correct the line")
             row_labels.append(labels)
@@ -68,7 +67,7 @@ def read_svmlight(
         (np.array(values, dtype=np.float64), np.array(indices, dtype=index_type), np.array(indptr, dtype=index_type)),
         shape=(len(row_labels), width),
     )
-    target, names = _target(path, row_labels, label_ids)
+    target, names = _target(path, row_labels, label_ids, max_bytes)
     return Table(data, target, None, names)
 
 
@@ -103,7 +102,7 @@ def _feature(lines: Lines, token: str, zero_based: bool, most: int, limit: str) 
 
 
 def _target(
-    path: Path_, row_labels: list[list[str]], label_ids: Sequence[str] | None
+    path: Path_, row_labels: list[list[str]], label_ids: Sequence[str] | None, max_bytes: int | None
 ) -> tuple[NDArray[np.int64] | None, list[str] | None]:
     """Return labels (n, C) and their names; None if no row has a label."""
     found = {label for labels in row_labels for label in labels} - {UNLABELED}
@@ -118,6 +117,8 @@ def _target(
         names = list(label_ids)
     if not names:
         return None, None
+    if len(row_labels) * len(names) * np.dtype(np.int64).itemsize > allowance(path, max_bytes):
+        raise too_large(path, f"has {len(row_labels)} rows and {len(names)} labels, a table of", max_bytes)
     position = {name: c for c, name in enumerate(names)}
     target = np.zeros((len(row_labels), len(names)), dtype=np.int64)
     for i, labels in enumerate(row_labels):

@@ -14,7 +14,7 @@ from sklearn.utils import Bunch
 from ._arff import read_arff
 from ._cells import LabelNames, Table
 from ._csv import read_csv
-from ._files import MAX_BYTES, MAX_FEATURES, DataFileError, Lines, Path_, existing, place, shorten
+from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, existing, foreign_bytes, place, shorten
 from ._mulan import read_labels
 from ._npz import load_npy, read_npz
 from ._parquet import read_parquet
@@ -47,13 +47,13 @@ def read_table(
     drop: Sequence[str] = (),
     n_features: int | None = None,
     zero_based: bool = False,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
     max_features: int = MAX_FEATURES,
 ) -> Bunch:
     """Read features, and labels if they are asked for, from one file.
 
     ========================== =================================================================================
-    ``.arff`` (``.gz``)        Mulan or Weka, dense (ndarray) or sparse (CSR); needs the extra ``datasets``
+    ``.arff`` (``.gz``)        Mulan or Weka, dense (ndarray) or sparse (CSR)
     ``.csv``, ``.tsv`` (gz)    first line holds the names of the columns
     ``.parquet``, ``.pq``      columns of numbers or booleans (an index of pandas is left out); needs the extra
                                ``parquet``
@@ -87,8 +87,9 @@ def read_table(
         For svmlight: how many feature columns there are, if not as many as the largest index.
     zero_based : bool, default=False
         For svmlight: whether indices start from 0.
-    max_bytes : int, default=4 GiB
-        Stop when the file unpacks to more than this.
+    max_bytes : int, default=None
+        Stop when the file unpacks to more than this, or declares more.  Default: 4 GiB, and of a packed file 64 times
+        its own size (32 MiB if that is less), which a file of a sound origin seldom exceeds and a bomb does.
     max_features : int, default=10**6
         Stop when the file has more columns than this.
 
@@ -134,13 +135,15 @@ def read_table(
     names: LabelNames | None = list(label_columns) if label_columns is not None else None
     if labels_xml is not None:
         names = read_labels(labels_xml, max_bytes=max_bytes, max_labels=max_features)
-    found = _read(path, names, drop, n_features, zero_based, limits)
+    with foreign_bytes(path):
+        found = _read(path, names, drop, n_features, zero_based, limits)
     table = Bunch(**found._asdict())
     n_rows, n_columns = table.data.shape
     if n_rows == 0 or n_columns == 0:
         raise DataFileError(f"{place(path)}: it holds {n_rows} rows of {n_columns} features; give a file with data.")
     if label_file is not None:
-        table.target, table.label_names = _label_file(label_file, n_rows, path, limits)
+        with foreign_bytes(label_file):
+            table.target, table.label_names = _label_file(label_file, n_rows, path, limits)
     if mask is not None:
         _apply_mask(table, mask, path)
     table.labeled = None if table.target is None else (table.target != -1).all(axis=1)
@@ -217,7 +220,8 @@ def _apply_mask(table: Bunch, mask: Path_ | ArrayLike, path: Path_) -> None:
     if table.target is None:
         raise DataFileError(f"{place(path)}: a mask is given but no labels; say where the labels are.")
     if isinstance(mask, (str, os.PathLike)):
-        source, keep = place(mask), _read_mask(mask)
+        with foreign_bytes(mask):
+            source, keep = place(mask), _read_mask(mask)
     else:
         source, keep = "mask", np.asarray(mask)
     if keep.shape != (n_rows,):
@@ -236,7 +240,7 @@ def _read_mask(path: Path_) -> NDArray[Any]:
     values = []
     with Lines(path) as lines:
         for text in lines:
-            cell = text.strip().lower()
+            cell = text.strip(BLANKS).lower()
             if cell in ("0", "1", "true", "false"):
                 values.append(cell in ("1", "true"))
             elif lines.number > 1:

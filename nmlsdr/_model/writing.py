@@ -1,0 +1,93 @@
+"""From a fitted estimator to the header and the arrays of a model file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+
+from .form import ARRAYS, KINDS, ModelFileError
+from .schema import Field, class_of, table
+
+__all__ = ["names_out", "node_out"]
+
+
+def node_out(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return the header's entry of an estimator; its arrays are added to `arrays`."""
+    kind: type = type(estimator)
+    if kind is Pipeline:
+        return {"class": "Pipeline", "steps": [[name, node_out(step, arrays)] for name, step in estimator.steps]}
+    name = kind.__name__
+    if name not in table or kind is not class_of(name):
+        raise ModelFileError(
+            f"A {name} cannot be written to a model file, which holds only "
+            + ", ".join(["Pipeline", *table])
+            + "."
+        )
+    fitted = {}
+    for attribute, field in table[name].items():
+        value = getattr(estimator, attribute, None)
+        if value is not None:
+            fitted[attribute] = _value_out(f"{name}.{attribute}", value, field, arrays)
+        elif not field.optional:
+            raise ModelFileError(f"{name}.{attribute} is missing, so the estimator is not completely fitted; fit it.")
+        elif hasattr(estimator, attribute):
+            fitted[attribute] = None
+    parameters = {
+        key: _parameter_out(f"{name}({key}=...)", value) for key, value in estimator.get_params(deep=False).items()
+    }
+    return {"class": name, "parameters": parameters, "fitted": fitted}
+
+
+def _parameter_out(what: str, value: Any) -> bool | int | float | str | None:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise ModelFileError(
+        f"{what} holds a {type(value).__name__}, and a model file holds only numbers, text and None as parameters; "
+        "keep such an estimator in the program that made it."
+    )
+
+
+def _value_out(what: str, value: Any, field: Field, arrays: dict[str, np.ndarray]) -> Any:
+    if field.kind == "names":
+        return names_out(what, value)
+    if field.kind == "classes" and isinstance(value, list):
+        return {"list": [_array_out(what, item, arrays) for item in value]}
+    is_sparse: bool = sparse.issparse(value)  # named, or the type checker takes any sparse matrix for its base class
+    if field.kind == "rows" and is_sparse:
+        value = value if value.format == "csr" else value.tocsr()
+        kind = "array" if isinstance(value, sparse.sparray) else "matrix"
+        parts = [_array_out(what, part, arrays) for part in (value.data, value.indices, value.indptr)]
+        return {"csr": kind, "shape": [int(size) for size in value.shape], "parts": parts}
+    if field.kind in ("classes", "targets") and np.asarray(value).dtype.kind == "O":
+        return {"objects": names_out(what, value)}
+    if field.kind in ARRAYS or (field.kind == "number" and isinstance(value, np.generic)):
+        return _array_out(what, value, arrays)
+    return _parameter_out(what, value)
+
+
+def _array_out(what: str, value: Any, arrays: dict[str, np.ndarray]) -> str:
+    array = np.asarray(value)
+    if array.dtype.kind not in KINDS:
+        raise ModelFileError(f"{what} holds {array.dtype}, and a model file holds only flags, numbers and text.")
+    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        array = np.ascontiguousarray(array)
+    name = f"a{len(arrays)}"
+    arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return name
+
+
+def names_out(what: str, names: Iterable[Any]) -> list[str]:
+    """Return names as a list of text."""
+    names = list(names)
+    if not all(isinstance(name, str) for name in names):
+        raise ModelFileError(f"{what} must be text to be written to a model file; rename the columns.")
+    return [str(name) for name in names]

@@ -1,0 +1,284 @@
+"""Sound files of every kind, and how a random generator damages them."""
+
+import functools
+import gzip
+import io
+import json
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+from model_files import npy
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+import nmlsdr
+from nmlsdr._model import form
+from nmlsdr.model_file import save_model
+
+KINDS = ("arff-dense", "arff-sparse", "xml", "csv", "svmlight", "npz", "parquet", "model", "command")
+
+
+def _npz(write=np.savez, **arrays):
+    file = io.BytesIO()
+    write(file, **arrays)
+    return file.getvalue()
+
+
+def _parquet():
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        return []
+    contents = []
+    for compression in ("snappy", "zstd", "none"):
+        file = io.BytesIO()
+        table = pyarrow.table(
+            {"x": [1.0, 2, 3], "z": ["a", "b", "c"], "y1": [0, 1, None], "y2": [True, False, None], "i": [1, 2, 3]}
+        )
+        pyarrow.parquet.write_table(table, file, compression=compression)
+        contents.append(file.getvalue())
+    return contents
+
+
+_CSR = sparse.csr_array(np.eye(4)[:, :3])
+_NAMES = {"feature_names": np.array(["a", "b", "c"]), "label_names": np.array(["y1", "y2"])}
+SEEDS = {
+    "arff-dense": [
+        b"@relation r\n@attribute x numeric\n@attribute 'a b' {0,1}\n@attribute z {A,'B c'}\n@attribute y1 {0,1}\n"
+        b"@attribute y2 {NO,YES}\n@data\n1.5,0,A,1,NO\n7,1,'B c',0,YES\n2e5,1,A,?,?\n",
+        b"% c\n@RELATION 'x: -C 2'\n\n@ATTRIBUTE \"q\\\"q\" NUMERIC\n@attribute z string\n@attribute y1 {0,1}\n"
+        b"@attribute y2 {1,0}\n@DATA\n1,'a, b',0,1\n2,\"it\\'s\",1,0\n",
+    ],
+    "arff-sparse": [
+        b"@relation r\n@attribute x numeric\n@attribute f1 real % c\n@attribute f2 integer\n@attribute y1 {0,1}\n"
+        b"@attribute y2 {0,1}\n@data\n{0 1.5,3 1}\n{1 2,4 1}\n{}\n{2 '7',3 1,4 1}\n",
+        b"@relation r\n@attribute x {3,1}\n@attribute 'o k' {YES,NO}\n@attribute y1 {0,1}\n@attribute y2 {0,1}\n@data\n"
+        b"{ 0 1 , 2 1 }\n{1 NO,3 1}\n",
+    ],
+    "xml": [
+        b'<?xml version="1.0" encoding="utf-8"?><labels xmlns="http://mulan.sourceforge.net/labels">'
+        b'<label name="y1"></label><label name="y2"/></labels>',
+        b'<labels><label name="y1"><label name="y2"/></label></labels>',
+    ],
+    "csv": [
+        b'x,"a,b",y1,y2\n1.5,2,0,1\n2.5,3,,\n1e3,-4,1,0\n',
+        b"\xef\xbb\xbfx,y1,y2\r\n1,true,no\r\n2,false,yes\r\n",
+        b'"x\ny",y1,y2\n"1\n",0,1\n2,1,0\n',
+    ],
+    "svmlight": [b"1,2 1:0.5 7:1e3\n2 2:1\n 3:1\n-1 1:2\n", b"# c\n1 1:1\n2,1 2:2 # x\n"],
+    "npz": [
+        _npz(X=np.arange(12.0).reshape(4, 3), y=np.eye(4, dtype=int)[:, :2], **_NAMES),
+        _npz(np.savez_compressed, X=np.ones((4, 3), np.float32), y=np.array([[0, 1], [-1, -1], [1, 1], [0, 0]])),
+        _npz(
+            data=_CSR.data, indices=_CSR.indices, indptr=_CSR.indptr, shape=np.array(_CSR.shape),
+            format=np.array("csr"), y=np.eye(4)[:, :2],
+        ),
+        _npz(
+            data=_CSR.tocsc().data, indices=_CSR.tocsc().indices, indptr=_CSR.tocsc().indptr,
+            shape=np.array(_CSR.shape), format=np.array("csc"),
+        ),
+    ],
+    "parquet": _parquet(),
+}  # fmt: skip
+if not SEEDS["parquet"]:
+    KINDS = tuple(kind for kind in KINDS if kind != "parquet")
+
+PIECES = [
+    b"@attribute ", b"@data", b"{", b"}", b"'", b'"', b",", b"\\", b"%", b"nan", b"inf", b"1e999", b"-0", b"\0",
+    b"\xff",    b"\r", b"\n", b"\t", b" ", b"1_0", b"?", b"-1", b"99999999999999999999", b"{0 1,0 2}",
+    b'<!DOCTYPE a [<!ENTITY b "c">]>', b'<label name="', b"&#0;", b"&#xD800;", b"&amp;", b'xmlns:a="b"', b"relational",
+    b'date "yyyy"', b"string", b"\\u0041", b"\\ud800", b"\\777", b"\xe2\x80\xae", b"\x1b[31m", b"0x10", b"1e308",
+    b"1d5", b"True", b"''", b'""', b":", b"0:1", b"1:", b"#", b"{{", b",,", b"\x1f\x8b", b"\x1c5", b"\x85", b"\xd9\xa3",
+    b'encoding="rot13"', b'encoding="utf-16"', b"\xff\xfe", b"(", b"[", b"'descr': ", b"<U0", b"|O", b"-1,", b"9" * 18,
+]  # fmt: skip
+
+
+def damaged(kind, rng):
+    """The file, or for "command" the files by name, of this random generator."""
+    if kind == "model":
+        content = rng.choice(model_bytes())
+        return mutated(content, rng) if rng.random() < 0.2 else forged(content, rng)
+    if kind == "command":
+        return _files_of_a_command(rng)
+    content = rng.choice(SEEDS[kind])
+    if kind == "npz" and rng.random() < 0.7:
+        return _with_damaged_members(content, rng)
+    content = mutated(content, rng)
+    if kind in ("arff-dense", "arff-sparse", "xml", "csv", "svmlight") and rng.random() < 0.1:
+        content = gzip.compress(content, 1)
+        if rng.random() < 0.5:
+            content = mutated(content, rng)
+    return content
+
+
+def mutated(content, rng):
+    """Some bytes flipped, deleted, doubled, moved, cut off or replaced by what readers stumble over."""
+    b = bytearray(content)
+    for _ in range(rng.choice([1, 1, 1, 1, 2, 3, 8])):
+        size = len(b)
+        start = rng.randrange(size + 1)
+        end = min(size, start + rng.choice([1, 1, 2, 4, 8, 30]))
+        kind = rng.randrange(9)
+        if kind == 0 and size:
+            b[min(start, size - 1)] ^= 1 << rng.randrange(8)
+        elif kind == 1:
+            del b[start:end]
+        elif kind == 2:
+            b[start:start] = b[start:end] * rng.choice([1, 2, 20])
+        elif kind == 3:
+            b[start:start] = rng.choice(PIECES)
+        elif kind == 4:
+            b[start:end] = rng.choice(PIECES)
+        elif kind == 5 and size:
+            b[min(start, size - 1)] = rng.randrange(256)
+        elif kind == 6:
+            other = rng.randrange(size + 1)
+            b[start:start] = b[other : other + 20]
+        elif kind == 7 and rng.random() < 0.3:
+            b = b[:start]
+        elif kind == 8:
+            b[start:start] = bytes(rng.randrange(256) for _ in range(rng.randrange(6)))
+    return bytes(b)
+
+
+def _with_damaged_members(content, rng):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(packed, "w") as new:
+        for name in old.namelist():
+            member = old.read(name)
+            if rng.random() < 0.4:
+                member = mutated(member, rng)
+            if rng.random() < 0.05:
+                name = rng.choice(["../x.npy", "X.npy", "data.npy", "y", "shape.npy"])
+            with_name = zipfile.ZipInfo(name)
+            new.writestr(with_name, member)
+    return packed.getvalue()
+
+
+@functools.cache
+def model_bytes():
+    """Model files of every class, and pipelines."""
+    rng = np.random.default_rng(0)
+    Y = (rng.random((30, 2)) < 0.4).astype(int)
+    Y[:4] = [[0, 1], [1, 0], [1, 1], [0, 0]]
+    X = np.round(rng.normal(size=(30, 3)) + np.hstack([Y, np.zeros((30, 1))]), 2)
+    Y[::5] = -1
+    k = {"n_neighbors": 3}
+    contents = []
+    words = np.array(["a", "b", "c"])[np.arange(30) % 3]
+    for estimator, rows, labels in (
+        (StandardScaler(), X, Y),
+        (MaxAbsScaler(), X, Y),
+        (nmlsdr.NMLSDR(2, **k), X, Y),
+        (nmlsdr.MLDA(1), X, Y),
+        (nmlsdr.MultiLabelPropagation(**k), X, Y),
+        (nmlsdr.MultiLabelPropagation(**k), X, words),
+        (nmlsdr.MLkNN(**k), X, Y),
+        (nmlsdr.MLkNN(**k), sparse.csr_array(X), Y),
+        (nmlsdr.MLkNN(neighbors="precomputed", **k), np.abs(X[:, :1] - X[:, :1].T), Y),
+        (nmlsdr.SemiSupervisedMLkNN(**k), X, words),
+        (make_pipeline(StandardScaler(), nmlsdr.NMLSDR(2, **k), nmlsdr.SemiSupervisedMLkNN(**k)), X, Y),
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "m.npz")
+            names = list("xyz") if rows.shape[1] == 3 else None
+            save_model(path, estimator.fit(rows, labels), feature_names=names)
+            contents.append(path.read_bytes())
+    return tuple(contents)
+
+
+def forged(content, rng):
+    """A model file of which some values, arrays or parts are others, under a right checksum."""
+    arrays = {name.removesuffix(".npy"): value for name, value in np.load(io.BytesIO(content)).items()}
+    header = json.loads(arrays.pop("header").tobytes())
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        if rng.random() < 0.6 and arrays:
+            name = rng.choice(sorted(arrays))
+            arrays[name] = _other_array(arrays[name], rng)
+        else:
+            _change_value(header, rng)
+    with np.errstate(all="ignore"):
+        try:
+            header["checksum"] = form.checksum(header, arrays)
+            text = form.canonical(header)
+        except (ValueError, TypeError):  # NaN, which a header cannot hold
+            return content[:-1]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, array in {"header": np.frombuffer(text, np.uint8), **arrays}.items():
+            archive.writestr(f"{name}.npy", npy(array))
+    return packed.getvalue()
+
+
+def _other_array(array, rng):
+    """Another dtype, shape, order, or other values."""
+    change = rng.randrange(9)
+    array = array.copy()
+    numbers = array.dtype.kind in "iufb"
+    if change == 0 and numbers:
+        return array.astype(rng.choice(["<f4", ">f8", "<f2", "<i8", "<i4", "u1", "i1", "?", "<f8"]))
+    if change == 1 and array.ndim == 2:
+        return np.asfortranarray(array) if rng.random() < 0.5 else np.ascontiguousarray(array.T)
+    if change == 2 and array.ndim:
+        return array[: rng.randrange(len(array) + 1)]
+    if change == 3:
+        return array.ravel() if rng.random() < 0.5 else array[None]
+    if change == 4 and array.ndim:
+        return np.concatenate([array, array[:1]])
+    if numbers and array.size:
+        values = [np.nan, np.inf, -np.inf, -1, 0, 1, 2, 1e308, -1e308, 5e-324, 1000, 2**31, -(2**63), 2**63 - 1, 0.5]
+        with np.errstate(all="ignore"):
+            if change == 5:
+                return (array * np.float64(rng.choice([-1, 0, 1000, 1e-300]))).astype(array.dtype)
+            flat = array.reshape(-1)
+            value = rng.choice(values)
+            if array.dtype.kind != "f":
+                value = np.int64(np.clip(np.nan_to_num(value), -(2.0**62), 2.0**62))
+            flat[rng.randrange(array.size)] = np.asarray(value).astype(array.dtype)
+    return array
+
+
+_VALUES = [None, True, False, 0, -1, 1, 2, 10**9, 10**30, 0.5, 1e308, -0.5, "", "a0", "a1", "x", "\ud800", "\x1b[2J",
+           [], {}, ["a"], [["a"]], "precomputed", "exact", "csr", {"list": ["a0"]}, {"objects": ["a"]}]  # fmt: skip
+
+
+def _change_value(header, rng):
+    """Replace, delete or add something somewhere in the tree."""
+    node, places = header, []
+
+    def walk(node):
+        items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+        for key, value in items:
+            places.append((node, key))
+            walk(value)
+
+    walk(node)
+    parent, key = rng.choice(places)
+    if rng.random() < 0.2:
+        del parent[key]
+    elif rng.random() < 0.1 and isinstance(parent, dict):
+        parent[rng.choice(["more", "n_jobs", "mean_", "step", "neighbors_"])] = rng.choice(_VALUES)
+    else:
+        parent[key] = rng.choice(_VALUES)
+
+
+def _files_of_a_command(rng):
+    """Sound files for every verb, one of which is damaged."""
+    table = b"x,y,z,y1,y2\n" + b"".join(
+        b"%d.5,%d,%d,%d,%d\n" % (i % 7, (3 * i) % 5, i, (i % 7) > 3, (3 * i) % 5 > 2) for i in range(12)
+    )
+    files = {
+        "d.csv": table,
+        "l.csv": b"p,q\n" + b"1,0\n0,1\n1,1\n0,0\n\n1,0\n" * 2,
+        "l.xml": b'<labels><label name="y1"/><label name="y2"/></labels>',
+        "k.txt": b"keep\n" + b"1\n0\n1\n1\n" * 3,
+        "m.npz": model_bytes()[-1],
+    }
+    name = rng.choice(sorted(files))
+    model = rng.random() < 0.5 and name == "m.npz"
+    files[name] = forged(files[name], rng) if model else mutated(files[name], rng)
+    return files

@@ -20,7 +20,8 @@ Where things live; imports point downward only.
                   label_weights.py        weights of the labels for wMLDA
                   mlknn.py                ML-kNN counts and posterior
                   metrics.py              the seven measures                  article eq. (15)-(21)
-                  distributed.py          neighbours and predictions over Dask arrays
+                  distributed.py          neighbours and predictions over Dask arrays, in front of _dask/
+                  _dask/  _remote.py      rows in no single process, and the tasks that read them
                   _far_groups.py  _leading.py   what spares the search products
                   _large_work.py          what a long search will cost, said before it starts
                   _labels.py              the label rule, and the one check of 0/1

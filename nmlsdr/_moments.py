@@ -14,6 +14,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import blas
 
+from ._remote import RemoteRows
+
 __all__ = ["add_gram", "centre_columns", "centred_blocks", "centred_gram", "column_means", "column_squares",
            "compress_labels", "cross_moment", "frobenius_norm", "label_gram", "label_moment", "project", "row_blocks",
            "scatter_moments"]  # fmt: skip
@@ -44,13 +46,19 @@ def centred_blocks(X: np.ndarray, mean: np.ndarray) -> Iterator[tuple[slice, np.
 
 def column_means(X: Any) -> np.ndarray:
     """Means of the columns."""
+    if isinstance(X, RemoteRows):
+        return np.asarray(X.total(_column_sums) / X.shape[0])
+    return np.asarray(_column_sums(X) / X.shape[0])
+
+
+def _column_sums(X: Any) -> np.ndarray:
     if sparse.issparse(X):
         total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1])
     else:
         total = np.zeros(X.shape[1])
         for rows in row_blocks(X):
             total += X[rows].sum(axis=0, dtype=np.float64)
-    return np.asarray(total / X.shape[0])
+    return np.asarray(total)
 
 
 def column_squares(X: Any, mean: np.ndarray) -> np.ndarray:
@@ -119,6 +127,8 @@ def cross_moment(X: Any, F: Any, mean: np.ndarray) -> np.ndarray:
 
 
 def _moment(X: Any, factor: Any, mean: np.ndarray) -> np.ndarray:
+    if isinstance(X, RemoteRows):
+        return np.asarray(X.total(_moment, (factor,), (mean,)))
     if sparse.issparse(X):
         M = X.T @ factor
         M = M.toarray() if sparse.issparse(M) else np.asarray(M)
@@ -136,6 +146,10 @@ def scatter_moments(
 
     The second is given by its lower triangle, in Fortran order, with zeros above.
     """
+    if isinstance(X, RemoteRows):
+        weights = np.broadcast_to(np.asarray(row_weights, dtype=np.float64), (X.shape[0],))
+        M, S = X.total(_scatter_of_block, (F, weights), (mean,))
+        return M, np.asfortranarray(S)
     if sparse.issparse(X):
         weights = np.broadcast_to(np.asarray(row_weights, dtype=np.float64), (X.shape[0],))
         weighted = X.astype(np.float64)
@@ -158,6 +172,12 @@ def scatter_moments(
     return M.T, S
 
 
+def _scatter_of_block(
+    X: Any, F: np.ndarray, row_weights: np.ndarray, mean: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    return scatter_moments(X, F, mean, row_weights)
+
+
 def centred_gram(X: Any, mean: np.ndarray) -> np.ndarray:
     """(X - 1 mean')' (X - 1 mean') in Fortran order, whatever rows ``mean`` is the mean of.
 
@@ -175,8 +195,10 @@ def centred_gram(X: Any, mean: np.ndarray) -> np.ndarray:
     return S
 
 
-def project(X: Any, V: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """(X - 1 mean') V."""
+def project(X: Any, V: np.ndarray, mean: np.ndarray) -> Any:
+    """(X - 1 mean') V; of remote rows a Dask array, of which nothing is computed."""
+    if isinstance(X, RemoteRows):
+        return X.image(project, V.shape[1], (V, mean))
     if sparse.issparse(X):
         return np.asarray(X @ V - mean @ V)
     image = np.empty((X.shape[0], *V.shape[1:]))
@@ -187,6 +209,8 @@ def project(X: Any, V: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 def frobenius_norm(X: Any) -> float:
     """|X|_F."""
+    if isinstance(X, RemoteRows):
+        return float(np.sqrt(X.total(_square_sum)))
     if sparse.issparse(X):
         return float(np.linalg.norm(X.data.astype(np.float64, copy=False)))
     total = 0.0
@@ -194,6 +218,10 @@ def frobenius_norm(X: Any) -> float:
         block = np.ravel(X[rows].astype(np.float64, copy=False))
         total += float(block @ block)
     return float(np.sqrt(total))
+
+
+def _square_sum(X: Any) -> np.float64:
+    return np.float64(frobenius_norm(X) ** 2)
 
 
 def _constant(F: np.ndarray) -> np.ndarray:

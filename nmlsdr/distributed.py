@@ -1,32 +1,37 @@
-"""The same answers from Dask arrays: neighbours and predictions, block of rows by block of rows.
+"""The same answers from Dask arrays: neighbours, graphs and predictions of rows that are in no single process.
 
-Dask is imported by the functions that need it (``pip install "nmlsdr[dask]"``).  They build Dask arrays and compute
-nothing; where the blocks run, threads, processes or a cluster, is Dask's affair.  Because every distance is the
+NMLSDR, MDDM, MultiLabelCCA, SSMLDR, MultiLabelPropagation, MLkNN and SemiSupervisedMLkNN take Dask arrays in ``fit``
+themselves, and answer them with Dask arrays; these functions are what they are made of.  Because every distance is the
 canonical one, and lists are merged by (squared distance, row index), how the rows are cut into blocks changes no bit.
 
-The cells of the article's experiments run on a cluster by joblib's own means: ``joblib.parallel_config("dask")``.
+Dask is imported by the functions that need it (``pip install "nmlsdr[dask]"``); where the tasks run, threads, processes
+or a cluster, is Dask's affair.  The cells of the article's experiments run on a cluster by joblib's own means:
+``joblib.parallel_config("dask")``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ._errors import InputError
-from ._validation import check_n_neighbors, check_rows, refuse_unequal_features
+from ._dask.files import open_rows
+from ._dask.neighbors import lists_of_queries, lists_of_rows, neighbors
+from ._dask.rows import Rows
+from ._dask.source import import_dask, is_dask
+from ._validation import check_rows, refuse_unequal_features
 from .graph import graph_of_lists, squared_neighbors
 
-__all__ = ["by_blocks", "kneighbors", "neighbor_graph"]
+__all__ = ["by_blocks", "kneighbors", "neighbor_graph", "open_rows"]
 
 
 def kneighbors(X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int = 1) -> tuple[Any, Any]:
     """Exact neighbours as `nmlsdr.graph.kneighbors` gives them, with the rows, the queries, or both as Dask arrays.
 
-    Every block of queries meets every block of rows in a task of its own; then its lists are merged.
+    Without queries any two parts of the rows meet in one task, which serves both; a block of queries meets every block
+    of rows in a task of its own.  Then the lists are merged.  Nothing is computed before the answer is.
 
     Parameters
     ----------
@@ -62,8 +67,18 @@ def kneighbors(X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int = 1
     >>> indices.compute().ravel().tolist()  # doctest: +SKIP
     [1, 0, 1]
     """
-    dask, array = _dask()
-    lists, sizes = _lists(dask, X, n_neighbors, queries, n_jobs)
+    dask = import_dask()
+    array = dask.array
+    rows = _rows(X, "X")
+    asked = None if queries is None else _rows(queries, "queries")
+    if asked is not None:
+        refuse_unequal_features(rows.shape[1], asked.shape[1])
+    if asked is None:
+        lists = lists_of_rows(rows, n_neighbors, n_jobs=n_jobs)
+    else:
+        lists = lists_of_queries(rows, asked, n_neighbors, n_jobs=n_jobs)
+    blocks = rows if asked is None else asked
+    sizes = np.diff(blocks.edges).tolist() if isinstance(blocks, Rows) else [blocks.shape[0]]
     k = int(n_neighbors)
     found = []
     for part, dtype in ((0, np.float64), (1, np.intp)):
@@ -107,9 +122,11 @@ def neighbor_graph(
     >>> neighbor_graph(da.from_array([[0.0], [1.0], [3.0]], chunks=(2, 1)), 1).toarray().tolist()  # doctest: +SKIP
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
-    dask, _ = _dask()
-    lists = dask.compute(*_lists(dask, X, n_neighbors, None, n_jobs)[0])
-    squared, indices = (np.concatenate(parts) for parts in zip(*lists, strict=True))
+    rows = _rows(X, "X")
+    if isinstance(rows, Rows):
+        squared, indices = neighbors(rows, n_neighbors, n_jobs=n_jobs)
+    else:
+        squared, indices = squared_neighbors(rows, n_neighbors, n_jobs=n_jobs, checked=True)
     return graph_of_lists(squared, indices, edge_weights=edge_weights, sigma=sigma)
 
 
@@ -145,7 +162,7 @@ def by_blocks(method: Callable[[Any], Any], X: Any) -> Any:
            [0, 1],
            [1, 0]])
     """
-    _, array = _dask()
+    array = import_dask().array
     X = array.asarray(X).rechunk({1: -1})
     one = np.asarray(method(np.zeros((1, X.shape[1]), dtype=X.dtype)))  # the number of columns, and the dtype
     if one.ndim == 1:
@@ -153,65 +170,10 @@ def by_blocks(method: Callable[[Any], Any], X: Any) -> Any:
     return X.map_blocks(method, dtype=one.dtype, chunks=(X.chunks[0], one.shape[1:]), meta=one[:0])
 
 
-def _dask() -> tuple[ModuleType, ModuleType]:
-    try:
-        import dask
-        import dask.array
-    except ImportError:
-        raise ImportError("nmlsdr.distributed needs Dask; install it with pip install 'nmlsdr[dask]'.") from None
-    return dask, dask.array
+def _rows(X: Any, name: str) -> Any:
+    import_dask()
+    return Rows.of(X, name) if is_dask(X) else check_rows(X, name)
 
 
-def _lists(dask: Any, X: Any, n_neighbors: int, queries: Any, n_jobs: int) -> tuple[list[Any], list[int]]:
-    """For each block of queries its delayed (squared distances, indices), and how many rows it has."""
-    rows, sizes, n_features = _row_blocks(dask, X, "X")
-    itself = queries is None
-    asked, asked_sizes, width = (rows, sizes, n_features) if itself else _row_blocks(dask, queries, "queries")
-    refuse_unequal_features(n_features, width)
-    k = check_n_neighbors(n_neighbors, sum(sizes), exclude_self=itself)
-    firsts = np.cumsum([0, *sizes]).tolist()
-    search, merge = dask.delayed(_search), dask.delayed(_merge)
-    lists = [
-        merge(
-            [
-                search(block, None if itself and i == j else question, k, first, n_jobs)
-                for j, (block, first, size) in enumerate(zip(rows, firsts, sizes, strict=False))
-                if size
-            ],
-            k,
-        )
-        for i, question in enumerate(asked)
-    ]
-    return lists, asked_sizes
-
-
-def _row_blocks(dask: Any, X: Any, name: str) -> tuple[list[Any], list[int], int]:
-    """Blocks of rows as delayed values, their sizes, and the number of features."""
-    if not dask.is_dask_collection(X):
-        X = check_rows(X, name)
-        return [dask.delayed(X, pure=False)], [X.shape[0]], X.shape[1]
-    if X.ndim != 2:
-        raise InputError(f"{name} must be a 2-D array of shape (n_samples, n_features), got {X.ndim} dimension(s).")
-    if np.isnan(X.shape).any():
-        raise InputError(f"{name} has chunks of unknown size; call its compute_chunk_sizes() first.")
-    X = X.rechunk({1: -1})
-    return X.to_delayed()[:, 0].tolist(), list(X.chunks[0]), X.shape[1]
-
-
-def _search(rows: Any, queries: Any, k: int, first: int, n_jobs: int) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest of a block's rows, at most k, numbered as in all rows; queries None: those of the block itself."""
-    k = min(k, rows.shape[0] - (queries is None))
-    if k == 0:  # a row alone in its block
-        return np.empty((1, 0)), np.empty((1, 0), dtype=np.intp)
-    squared, indices = squared_neighbors(rows, k, queries=queries, n_jobs=n_jobs)
-    return squared, indices + first
-
-
-def _merge(parts: list[tuple[np.ndarray, np.ndarray]], k: int) -> tuple[np.ndarray, np.ndarray]:
-    squared, indices = (np.concatenate(lists, axis=1) for lists in zip(*parts, strict=True))
-    order = np.lexsort((indices, squared), axis=1)[:, :k]
-    return np.take_along_axis(squared, order, axis=1), np.take_along_axis(indices, order, axis=1)
-
-
-def _piece(pair: tuple[np.ndarray, np.ndarray], part: int) -> np.ndarray:
-    return pair[1] if part else np.sqrt(pair[0])
+def _piece(lists: Any, part: int) -> np.ndarray:
+    return np.asarray(lists[1] if part else np.sqrt(lists[0]))

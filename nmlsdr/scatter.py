@@ -31,6 +31,7 @@ from ._moments import (
     project,
     scatter_moments,
 )
+from ._remote import RemoteRows
 from ._threads import single_threaded_blas
 from ._validation import check_components, check_real, check_row_weights, check_rows
 
@@ -318,6 +319,11 @@ def _frame(X: Any, mean: np.ndarray) -> tuple[Any, np.ndarray, Callable[[np.ndar
 
     With more features than rows: the centred rows in an orthonormal basis of their span.
     """
+    if X.shape[1] > X.shape[0] and isinstance(X, RemoteRows):
+        raise InputError(
+            f"This method needs rows in memory where they have more features than there are rows, got {X.shape[0]} x "
+            f"{X.shape[1]}; pass X.compute()."
+        )
     if X.shape[1] <= X.shape[0]:
         return X, mean, lambda P: P
     if not sparse.issparse(X):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,16 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._dask.labels import in_batches
+from .._dask.neighbors import neighbors as lists_of_all
+from .._dask.predictions import answers
+from .._dask.rows import Rows
+from .._dask.source import in_memory, is_dask
 from .._errors import InputError
 from .._labels import Labels, check_labels
 from .._large_work import say_if_large
 from .._validation import asks_exact, check_alpha, check_count, check_graph, check_rows
+from ..distributed import by_blocks
 from ..graph import choose_proposed, graph_of_lists, squared_neighbors
 from ..propagation import propagate
 
@@ -36,7 +44,7 @@ _QUERY_ROWS = 4096
 
 def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Rows for the kernels by the gatekeeper; sets or checks n_features_in_ and feature_names_in_."""
-    rows = check_rows(X)
+    rows = Rows.of(X) if is_dask(X) else check_rows(X)
     for size, what in zip(rows.shape, ("sample", "feature"), strict=True):
         if size == 0:  # scikit-learn's own words, which its checks look for
             raise InputError(
@@ -48,7 +56,12 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def as_attribute(rows: Any) -> Any:
-    """Sparse rows in the interface that scikit-learn's ``sparse_interface`` (from 1.9) asks for; no copy."""
+    """Sparse rows in the interface that scikit-learn's ``sparse_interface`` (from 1.9) asks for; no copy.
+
+    Rows of a Dask array as one.
+    """
+    if isinstance(rows, Rows):
+        return rows.array()
     interface = sklearn.get_config().get("sparse_interface")
     if interface is None or not sparse.issparse(rows):
         return rows
@@ -84,6 +97,10 @@ def neighbors_of_rows(estimator: Any, rows: Any, k: int) -> tuple[np.ndarray, np
     """
     neighbors = estimator.neighbors
     vars(estimator).pop("neighbors_", None)  # an earlier fit's
+    if isinstance(rows, Rows):
+        if not asks_exact(neighbors):
+            raise InputError('neighbors= searches rows in memory; for a Dask array leave it "exact", or pass graph=.')
+        return lists_of_all(rows, k, n_jobs=estimator.n_jobs)
     if asks_exact(neighbors):
         say_if_large(rows, k, n_jobs=estimator.n_jobs)
         return squared_neighbors(rows, k, n_jobs=estimator.n_jobs, checked=True)
@@ -112,6 +129,7 @@ class LearnsLabels:
     """Reads y by the label rule and keeps what it says of the columns."""
 
     def _read_labels(self, y: Any, rows: Any, labeled: Any) -> Labels:
+        y, labeled = in_memory(y), in_memory(labeled)
         labels = check_labels(y, n_samples=rows.shape[0], labeled=labeled)
         self.classes_ = labels.classes
         vars(self).pop("label_names_in_", None)  # an earlier fit's
@@ -133,8 +151,10 @@ class PropagatesLabels(LearnsLabels):
     def _graph_of_lists(self: Any, squared: np.ndarray, indices: np.ndarray) -> sparse.csr_array:
         return graph_of_lists(squared, indices, edge_weights=self.edge_weights, sigma=self.sigma, n_jobs=self.n_jobs)
 
-    def _propagate(self: Any, W: sparse.csr_array, labels: Labels, alpha: Any) -> np.ndarray:
+    def _propagate(self: Any, rows: Any, W: sparse.csr_array, labels: Labels, alpha: Any) -> np.ndarray:
         """F of eq. (8) with the estimator's alphas, solver, tol, max_iter and n_jobs; sets the attributes.
+
+        The rows only say where: beside a Dask array the labels go batch by batch to its workers.
 
         ``alpha`` (a number, or one per row) replaces ``alpha_labeled`` and ``alpha_unlabeled``.
         """
@@ -142,10 +162,11 @@ class PropagatesLabels(LearnsLabels):
             given = check_alpha(self.alpha_labeled, 1, "alpha_labeled")
             hidden = check_alpha(self.alpha_unlabeled, 1, "alpha_unlabeled")
             alpha = np.where(labels.labeled, given, hidden)
-        found = propagate(
+        solve = partial(in_batches, propagate) if isinstance(rows, Rows) else propagate
+        found = solve(
             W,
             labels.Y,
-            check_alpha(alpha, len(labels.Y)),
+            check_alpha(in_memory(alpha), len(labels.Y)),
             labeled=labels.labeled,
             solver=self.propagation_solver,
             tol=self.tol,
@@ -205,22 +226,45 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
     def _score_blocks(self, rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
         for first in range(0, rows.shape[0], _QUERY_ROWS):
             part = slice(first, first + _QUERY_ROWS)
-            scores = self._score_neighbors(self._nearest(rows[part]))
-            yield part, scores if self._is_multi_label() else shares(scores)
+            yield part, self._probabilities(self._nearest(rows[part]))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def _probabilities(self, indices: np.ndarray) -> np.ndarray:
+        scores = self._score_neighbors(indices)
+        return scores if self._is_multi_label() else shares(scores)
+
+    def _labels(self: Any, indices: np.ndarray) -> np.ndarray:
+        scores = self._probabilities(indices)
+        if self._is_multi_label():
+            return np.asarray(self._decide(scores), dtype=np.int64)
+        return np.asarray(self.classes_[np.argmax(scores, axis=1)])
+
+    def _is_elsewhere(self: Any, X: Any) -> bool:
+        """Whether the queries or the training rows are a Dask array."""
+        check_is_fitted(self)
+        return is_dask(X) or is_dask(self.training_rows_)
+
+    def _by_tasks(self: Any, X: Any, method: str, answer: str) -> Any:
+        """What ``method`` says of a Dask array, as one; or of rows in memory, from training rows in a Dask array."""
+        queries = read_rows(self, X, reset=False)
+        if not is_dask(self.training_rows_):
+            return by_blocks(getattr(self, method), X)
+        light = copy.copy(self)  # goes with every task: without the rows
+        light.training_rows_ = None
+        return answers(Rows.of(self.training_rows_), queries, self.n_neighbors_, getattr(light, answer))
+
+    def predict_proba(self, X: Any) -> Any:
         """Probability of every label.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or dask array of shape (n_samples, n_features)
             With ``neighbors="precomputed"``: distances to the rows of ``fit``, (n_samples, n_fitted).
 
         Returns
         -------
         ndarray of shape (n_samples, n_labels), float64
             In [0, 1], for every label on its own; after a fit on 1-D y one column for each class, scaled so that
-            rows sum to 1.
+            rows sum to 1.  Of a Dask array one with the same blocks of rows, not yet computed.
 
         Raises
         ------
@@ -229,24 +273,27 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before ``fit``.
         """
+        if self._is_elsewhere(X):
+            return self._by_tasks(X, "predict_proba", "_probabilities")
         n_samples, blocks = self._scores(X)
         proba = np.empty((n_samples, len(self.classes_)))
         for part, scores in blocks:
             proba[part] = scores
         return proba
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """Labels 0/1, or classes after a fit on 1-D y.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or dask array of shape (n_samples, n_features)
             As in `predict_proba`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_labels), int, or (n_samples,)
-            By `predict_proba`; after a fit on 1-D y the class with the highest, the first of equals.
+            By `predict_proba`; after a fit on 1-D y the class with the highest, the first of equals.  Of a Dask
+            array one, not yet computed.
 
         Raises
         ------
@@ -255,6 +302,8 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before ``fit``.
         """
+        if self._is_elsewhere(X):
+            return self._by_tasks(X, "predict", "_labels")
         n_samples, blocks = self._scores(X)
         if not self._is_multi_label():
             codes = np.empty(n_samples, dtype=np.intp)

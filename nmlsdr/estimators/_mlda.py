@@ -82,6 +82,8 @@ class MLDA(SupervisedProjection):
     array([[0.   , 3.162]])
     """
 
+    _by_sums = False
+
     def __init__(
         self,
         n_components: int | None = None,

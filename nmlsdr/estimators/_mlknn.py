@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import mlknn
+from .._dask.source import is_dask
 from .._errors import InputError
 from .._labels import check_binary
 from .._validation import check_graph, check_real
@@ -41,6 +42,8 @@ class _CountsNeighborLabels(NeighborClassifier):
         check_real(self.threshold, "threshold", 0.0, 1.0)
         if not isinstance(self.at_least_one, (bool, np.bool_)):
             raise InputError(f"at_least_one must be True or False, got {self.at_least_one!r}.")
+        if self._is_precomputed() and is_dask(X):
+            raise InputError('neighbors="precomputed" takes distances in memory, got a Dask array; pass X.compute().')
         rows = read_rows(self, X, reset=True)
         if self._is_precomputed() and rows.shape[0] != rows.shape[1]:
             raise InputError(
@@ -401,6 +404,6 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
             W = self._graph_of_lists(squared, indices)
         else:
             W = check_graph(graph, "graph", n_samples=n_samples)
-        F = self._propagate(W, labels, alpha)
+        F = self._propagate(rows, W, labels, alpha)
         self._learn(rows, F > 0.5, indices)
         return self

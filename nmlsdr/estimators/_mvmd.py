@@ -58,6 +58,8 @@ class MVMD(SupervisedProjection):
     array([10. ,  0.5])
     """
 
+    _by_sums = False
+
     def __init__(self, n_components: int | None = None, *, beta: float = 0.5) -> None:
         self.n_components = n_components
         self.beta = beta

@@ -12,6 +12,7 @@ from .._directions import Directions
 from .._errors import InputError
 from .._labels import Labels
 from .._moments import project
+from .._remote import RemoteRows
 from ._base import LearnsLabels, PropagatesLabels, read_rows
 
 __all__ = ["Projection", "PropagatingProjection", "SupervisedProjection"]
@@ -19,6 +20,8 @@ __all__ = ["Projection", "PropagatingProjection", "SupervisedProjection"]
 
 class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A linear map x -> P'(x - mean), learned from labels."""
+
+    _by_sums = True  # learned from sums over rows, wherever these are
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -28,17 +31,18 @@ class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any) -> Any:
         """Project rows: X P - mean_'P, by blocks of rows.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array, sparse matrix or dask array of shape (n_samples, n_features)
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            Dense for sparse X too.  float32 when X and the components are; sums are taken in float64.
+            Dense for sparse X too.  float32 when X and the components are; sums are taken in float64.  Of a Dask
+            array one, not yet computed.
         """
         check_is_fitted(self)
         rows = read_rows(self, X, reset=False)
@@ -51,6 +55,8 @@ class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _read(self, X: Any, y: Any, labeled: Any) -> tuple[Any, Labels]:
         rows = read_rows(self, X, reset=True)
+        if isinstance(rows, RemoteRows) and not self._by_sums:
+            raise InputError(f"{type(self).__name__} needs rows in memory, got a Dask array; pass X.compute().")
         if rows.shape[0] == 1:
             raise InputError(f"{type(self).__name__} needs rows that differ, got 1 sample; give at least two.")
         return rows, self._read_labels(y, rows, labeled)
@@ -118,7 +124,7 @@ class PropagatingProjection(PropagatesLabels, Projection):
         self
         """
         rows, labels = self._read(X, y, labeled)
-        F = self._propagate(self._graph_of_rows(rows, graph), labels, alpha)
+        F = self._propagate(rows, self._graph_of_rows(rows, graph), labels, alpha)
         half_hard = np.where(labels.labeled[:, None], F > 0.5, F)  # F~ (article, section 3.3)
         self._keep(self._solve(rows, F, half_hard))
         return self

@@ -194,7 +194,7 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
             raise InputError("MultiLabelPropagation needs at least 2 rows, got n_samples = 1; add rows.")
         labels = self._read_labels(y, rows, labeled)
         W = self._graph_of_rows(rows, graph)
-        F = self._propagate(W, labels, alpha)
+        F = self._propagate(rows, W, labels, alpha)
         self.flip_scores_ = np.where(labels.labeled[:, None], np.abs(F - labels.Y), 0.0)
         self.training_rows_ = as_attribute(rows)
         self.row_weights_ = _row_weights(W)

@@ -1,0 +1,63 @@
+"""Batches of labels propagated over one graph, each in a task.
+
+The graph goes to every worker once; a task adds 16 columns of labels, which is what the kernels take at a time: the
+batches are those of one process, and so are the bits.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._propagation import MAX_WIDTH
+from .run import compute, task_threads
+from .source import import_dask
+
+__all__ = ["in_batches"]
+
+
+def in_batches(solve: Callable[..., Any], W: sparse.csr_array, Y: np.ndarray, alpha: Any, **options: Any) -> Any:
+    """``solve(W, Y, alpha, **options)``, which answers with a `Propagation`, batch of columns by batch."""
+    n_jobs = options.pop("n_jobs", None)
+    columns = [slice(first, first + MAX_WIDTH) for first in range(0, Y.shape[1], MAX_WIDTH)]
+    call = import_dask().delayed(_batch, name="propagate", traverse=False)
+    # a task that gives the graph, and no ``client.scatter``: what is scattered is lost with the workers that hold it
+    graph = import_dask().delayed(_same, name="graph", traverse=False, pure=False)(W)
+    tasks = [call(solve, graph, Y[:, part], _columns(alpha, part), options, n_jobs) for part in columns]
+    found = compute(tasks, "labels")
+    _say_once([warning for _, theirs in found for warning in theirs])
+    parts = [part for part, _ in found]
+    worst = max(parts, key=lambda part: part.residual)
+    return replace(
+        worst,
+        F=np.concatenate([part.F for part in parts], axis=1),
+        n_iter=max(part.n_iter for part in parts),
+        error_bound=max(part.error_bound for part in parts),
+    )
+
+
+def _same(W: sparse.csr_array) -> sparse.csr_array:
+    return W
+
+
+def _columns(alpha: Any, part: slice) -> Any:
+    return alpha[:, part] if np.ndim(alpha) == 2 else alpha
+
+
+def _batch(
+    solve: Callable[..., Any], W: Any, Y: np.ndarray, alpha: Any, options: dict[str, Any], n_jobs: int | None
+) -> tuple[Any, list[tuple[type[Warning], str]]]:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        result = solve(W, Y, alpha, n_jobs=task_threads(n_jobs), **options)
+    return result, [(each.category, str(each.message)) for each in said]
+
+
+def _say_once(said: list[tuple[type[Warning], str]]) -> None:
+    for category, message in dict.fromkeys(said):
+        warnings.warn(message, category, stacklevel=5)

@@ -1,0 +1,393 @@
+"""Fits on Dask arrays: the bits and the map of one process, whatever the blocks are and wherever they run."""
+
+import logging
+import os
+import pickle
+import signal
+import threading
+import time
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from nmlsdr import MDDM, MVMD, NMLSDR, SSMLDR, MLkNN, MultiLabelCCA, MultiLabelPropagation, SemiSupervisedMLkNN, graph
+from nmlsdr._dask import neighbors as neighbor_tasks
+from nmlsdr._dask.labels import in_batches
+from nmlsdr._dask.meetings import PRIMES, cut_rows, lines
+from nmlsdr._dask.plan import Site, make_plan
+from nmlsdr._dask.rows import Rows
+from nmlsdr._dask.source import Blocks
+from nmlsdr.distributed import open_rows
+from nmlsdr.propagation import propagate
+
+dask = pytest.importorskip("dask", reason="needs Dask: pip install 'nmlsdr[dask]'")
+da = pytest.importorskip("dask.array", reason="needs Dask: pip install 'nmlsdr[dask]'")
+
+SAID = ("label_distributions_", "transduction_", "label_flips_", "flip_scores_", "n_neighbors_", "n_iter_", "residual_",
+        "n_unreached_", "propagation_solver_", "prior_", "present_", "absent_", "posterior_", "training_labels_",
+        "row_weights_", "labeled_rows_")  # fmt: skip
+MAPS = ("components_", "eigenvalues_", "mean_", "dependence_ratio_")
+FITS = {
+    "NMLSDR": lambda: NMLSDR(2, n_neighbors=5),
+    "NMLSDR rbf": lambda: NMLSDR(n_neighbors=5, edge_weights="rbf", alpha_labeled=0.0),
+    "MDDM": lambda: MDDM(),
+    "MDDM features": lambda: MDDM(constraint="features"),
+    "MultiLabelCCA": lambda: MultiLabelCCA(),
+    "SSMLDR": lambda: SSMLDR(n_neighbors=5),
+    "MultiLabelPropagation": lambda: MultiLabelPropagation(5),
+    "MLkNN": lambda: MLkNN(5),
+    "SemiSupervisedMLkNN": lambda: SemiSupervisedMLkNN(5),
+}
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    """The plan goes to standard error unless the logger says otherwise."""
+    logger = logging.getLogger("nmlsdr")
+    logger.setLevel(logging.WARNING)
+    yield
+    logger.setLevel(logging.NOTSET)
+
+
+def draw(rng, n=150, labels=3):
+    """Rows on a grid: full of ties and duplicates."""
+    X = rng.integers(0, 4, size=(n, 6)).astype(float)
+    Y = (X @ rng.normal(size=(6, labels)) + rng.normal(size=(n, labels)) > 0).astype(int)
+    Y[rng.random(n) < 0.4] = -1
+    return X, Y
+
+
+def assert_same_fit(found, expected):
+    for name in SAID:
+        assert hasattr(found, name) == hasattr(expected, name), name
+        if hasattr(expected, name):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    for name in MAPS:
+        assert hasattr(found, name) == hasattr(expected, name), name
+        if hasattr(expected, name):
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-10, atol=1e-10)
+
+
+def assert_same_answers(found, expected, X, new):
+    for method in ("transform", "predict_proba", "predict"):
+        if not hasattr(expected, method):
+            continue
+        wanted = getattr(expected, method)(X)
+        lazy = getattr(found, method)(new)
+        assert isinstance(lazy, da.Array)
+        assert lazy.chunks[0] == new.chunks[0]
+        assert (lazy.shape, lazy.dtype) == (wanted.shape, wanted.dtype)
+        if method == "transform":
+            np.testing.assert_allclose(lazy.compute(), wanted, rtol=0, atol=1e-10)
+        else:
+            np.testing.assert_array_equal(lazy.compute(), wanted)
+        here = getattr(found, method)(X)  # rows in memory are answered in memory
+        assert isinstance(here, np.ndarray)
+        np.testing.assert_allclose(here, wanted, rtol=0, atol=1e-10)
+
+
+def blocks_of(X, kind):
+    if kind == "csr":
+        return da.from_array(X, chunks=(40, -1)).map_blocks(sparse.csr_array)
+    chunks = {"even": (50, -1), "ragged": ((7, 0, 90, 1, 52), (2, 4)), "one": (150, 6), "rows": (1, 6)}[kind]
+    return da.from_array(X, chunks=chunks)
+
+
+@pytest.mark.parametrize("kind", ["even", "ragged", "csr", "one"])
+@pytest.mark.parametrize("name", FITS)
+def test_a_fit_is_that_of_one_process(rng, name, kind):
+    X, Y = draw(rng)
+    expected = FITS[name]().fit(sparse.csr_array(X) if kind == "csr" else X, Y)
+    found = FITS[name]().fit(blocks_of(X, kind), da.from_array(Y, chunks=(60, 2)))
+    assert_same_fit(found, expected)
+    new = rng.integers(0, 4, size=(31, 6)).astype(float)
+    assert_same_answers(found, expected, new, da.from_array(new, chunks=(11, 4)))
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_model_of_rows_in_memory_answers_a_dask_array(rng, name):
+    X, Y = draw(rng)
+    model = FITS[name]().fit(X, Y)
+    assert_same_answers(model, model, X, da.from_array(X, chunks=(70, 5)))
+
+
+def test_classes_float32_masks_trust_and_sparse_labels(rng):
+    X, Y = draw(rng)
+    dX = blocks_of(X, "even")
+    y = np.array(["one", "two", "-1"])[rng.integers(0, 3, len(X))]
+    assert_same_fit(MLkNN(5).fit(dX, da.from_array(y, chunks=40)), MLkNN(5).fit(X, y))
+    assert_same_fit(MultiLabelPropagation(5).fit(dX, y), MultiLabelPropagation(5).fit(X, y))
+    model = MLkNN(5).fit(dX, y)
+    np.testing.assert_array_equal(model.predict(dX).compute(), MLkNN(5).fit(X, y).predict(X))
+    narrow = X.astype(np.float32)
+    found, expected = (NMLSDR(n_neighbors=5).fit(rows, Y) for rows in (dX.astype(np.float32), narrow))
+    assert found.components_.dtype == found.transform(dX.astype(np.float32)).dtype == np.float32
+    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-6)
+    labeled, alpha = rng.random(len(X)) < 0.6, rng.random(len(X)) * 0.9
+    given = sparse.csr_array(np.where(Y < 0, 0, Y))
+    found = NMLSDR(n_neighbors=5).fit(
+        dX, da.from_array(given.toarray(), chunks=(40, -1)).map_blocks(sparse.csr_array),
+        alpha=da.from_array(alpha, chunks=30), labeled=da.from_array(labeled, chunks=20),
+    )  # fmt: skip
+    assert_same_fit(found, NMLSDR(n_neighbors=5).fit(X, given, alpha=alpha, labeled=labeled))
+    W = graph.neighbor_graph(X, 4)
+    assert_same_fit(NMLSDR().fit(dX, Y, graph=W), NMLSDR().fit(X, Y, graph=W))
+
+
+def test_more_labels_than_a_batch_holds(rng):
+    X, Y = draw(rng, labels=37)
+    assert_same_fit(MultiLabelPropagation(5).fit(blocks_of(X, "even"), Y), MultiLabelPropagation(5).fit(X, Y))
+
+
+def test_warnings_are_said_once(rng):
+    X = np.concatenate([rng.normal(size=(30, 2)), 1e3 + rng.normal(size=(30, 2))])
+    Y = rng.integers(0, 2, (60, 20))
+    Y[30:] = -1
+    with pytest.warns(UserWarning, match="30 of 60 rows lie in components") as said:
+        MultiLabelPropagation(4).fit(da.from_array(X, chunks=(25, 2)), Y)
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, Y: NMLSDR(n_neighbors=5).fit(X / 0, Y), "X contains NaN or infinity"),
+        (lambda X, Y: NMLSDR().fit(X[X[:, 0] > 0], Y), "X has chunks of unknown size"),
+        (lambda X, Y: NMLSDR().fit(X[:, 0], Y), "X must be a 2-D array"),
+        (lambda X, Y: MVMD().fit(X, Y), "MVMD needs rows in memory, got a Dask array"),
+        (lambda X, Y: MLkNN(neighbors="precomputed").fit(X, Y), "takes distances in memory"),
+        (lambda X, Y: MultiLabelPropagation(neighbors=Proposer()).fit(X, Y), "neighbors= searches rows in memory"),
+        (lambda X, Y: MLkNN(5).fit(X, Y).predict(X[:, :3]), "X has 3 features, but MLkNN is expecting 6"),
+        (
+            lambda X, Y: MDDM(constraint="features").fit(X[:5], np.eye(5, dtype=int)),
+            "needs rows in memory where they have",
+        ),
+        (lambda X, Y: NMLSDR().fit(X, Y[:9]), "X has 150 rows, y has 9"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_refused(rng, call, message):
+    X, Y = draw(rng)
+    with pytest.raises(ValueError, match=message):
+        call(da.from_array(X, chunks=(50, -1)), Y)
+
+
+class Proposer:
+    def fit_transform(self, X):
+        raise AssertionError("not for rows in several processes")
+
+
+# ---------------------------------------------------------------- meetings
+
+
+@pytest.mark.parametrize("q", [q for q in PRIMES if 1 < q <= 13])
+def test_any_two_parts_meet_exactly_once(q):
+    met = [pair for line in lines(q) for pair in combinations(sorted(line), 2)]
+    assert len(met) == len(set(met)) == q**2 * (q**2 - 1) // 2
+    assert len(lines(q)) == q**2 + q
+    assert all(len(line) == q for line in lines(q))
+
+
+@pytest.mark.parametrize("edges", [[0, 100], [0, 1, 2, 100], [0, 30, 30, 61, 100], list(range(101))])
+@pytest.mark.parametrize("parts", [1, 4, 9, 25])
+def test_parts_cover_the_rows_in_order(edges, parts):
+    found = cut_rows(np.array(edges), parts)
+    assert len(found) == parts + 1
+    assert found[0] == 0
+    assert found[-1] == 100
+    assert (np.diff(found) >= 0).all()
+    assert np.diff(found).max() <= 1.5 * 100 / parts + 1
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("chunks", [(150,), (149, 1), (50, 50, 50), (13,) * 11 + (7,), (1,) * 150])
+@pytest.mark.parametrize("k", [1, 9, 149])
+def test_lists_do_not_depend_on_how_rows_meet(rng, monkeypatch, order, chunks, k):
+    X, _ = draw(rng)
+    plan = neighbor_tasks.make_plan
+    monkeypatch.setattr(neighbor_tasks, "make_plan", lambda *a, **b: plan(*a, **b)._replace(order=order))
+    squared, indices = graph.squared_neighbors(X, k)
+    rows = Rows.of(da.from_array(X, chunks=(chunks, (6,))))
+    found = neighbor_tasks.neighbors(rows, k)
+    np.testing.assert_array_equal(found.indices, indices)
+    np.testing.assert_array_equal(found.squared, squared)
+    lists = dask.compute(*neighbor_tasks.lists_of_rows(rows, k))
+    assert [len(part.indices) for part in lists] == list(chunks)
+    np.testing.assert_array_equal(np.concatenate([part.indices for part in lists]), indices)
+
+
+def test_some_of_the_rows(rng):
+    X, _ = draw(rng)
+    kept = np.flatnonzero(rng.random(150) < 0.5)
+    rows = Rows.of(da.from_array(X, chunks=(17, -1)))[kept][np.arange(len(kept)) % 3 > 0]
+    wanted = X[kept][np.arange(len(kept)) % 3 > 0]
+    np.testing.assert_array_equal(rows.array().compute(), wanted)
+    np.testing.assert_array_equal(neighbor_tasks.neighbors(rows, 4).indices, graph.squared_neighbors(wanted, 4)[1])
+
+
+# ---------------------------------------------------------------- sources
+
+
+def test_a_block_is_made_again_but_what_all_need_is_made_once():
+    """The blocks of X are in no recipe's needs; the mean and the deviation are, once each."""
+    X = da.random.default_rng(0).normal(size=(300, 7), chunks=(70, 7))
+    blocks = Blocks((X - X.mean(axis=0)) / X.std(axis=0))
+    assert len(blocks.held) == 2
+    assert all(len(recipe.needs) == 2 for recipe in blocks.recipes)
+    assert len(Blocks(X).held) == 0
+
+
+def test_data_travels_once_and_not_with_every_recipe():
+    X = np.zeros((1000, 200))
+    blocks = Blocks(da.from_array(X, chunks=(250, -1)))
+    assert len(blocks.held) == 4
+    assert all(len(pickle.dumps(recipe)) < 10_000 for recipe in blocks.recipes)
+
+
+@pytest.mark.parametrize("cut", ["all", "some rows", "every other row", "some columns", "by columns"])
+def test_memory_maps_are_opened_by_name(rng, tmp_path, cut):
+    X, Y = draw(rng)
+    stored = np.asfortranarray(X, np.float32) if cut == "by columns" else X.astype(np.float32)
+    np.save(tmp_path / "x.npy", stored)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    view = {
+        "some rows": mapped[7:131], "every other row": mapped[::2], "some columns": mapped[:, 1:4],
+    }.get(cut, mapped)  # fmt: skip
+    rows = open_rows(view, rows_per_block=40)
+    assert rows.dtype == np.float32
+    np.testing.assert_array_equal(rows.compute(), np.asarray(view))
+    assert all(len(pickle.dumps(recipe)) < 10_000 for recipe in Blocks(rows).recipes)
+    expected = MultiLabelPropagation(5).fit(np.asarray(view), Y[: len(view)])
+    assert_same_fit(MultiLabelPropagation(5).fit(rows, Y[: len(view)]), expected)
+    np.testing.assert_array_equal(open_rows(tmp_path / "x.npy").compute(), X)
+
+
+def test_zarr_stores(rng, tmp_path):
+    zarr = pytest.importorskip("zarr", reason="needs zarr")
+    X, Y = draw(rng)
+    stored = zarr.create_array(str(tmp_path / "x.zarr"), shape=X.shape, chunks=(40, 4), dtype="float32")
+    stored[:] = X
+    rows = open_rows(tmp_path / "x.zarr")
+    assert rows.dtype == np.float32
+    assert_same_fit(NMLSDR(n_neighbors=5).fit(rows, Y), NMLSDR(n_neighbors=5).fit(X.astype(np.float32), Y))
+    assert open_rows(tmp_path / "x.zarr", rows_per_block=100).chunks[0] == (100, 50)
+
+
+@pytest.mark.parametrize("source", ["nothing.txt", 3, np.memmap])
+def test_other_sources_are_refused(tmp_path, source):
+    if source is np.memmap:
+        np.save(tmp_path / "x.npy", np.zeros(3))
+        source = tmp_path / "x.npy"
+    with pytest.raises(ValueError, match=r"source must"):
+        open_rows(source)
+
+
+# ---------------------------------------------------------------- the plan
+
+
+def site(memory, threads=2):
+    return Site(threads, threads, memory)
+
+
+def test_a_plan_fits_the_workers_or_says_what_to_do():
+    rows = Rows.of(da.zeros((100_000, 10_000), chunks=(5000, -1), dtype=np.float32))
+    for memory in (1e9, 2e9, 4e9, 64e9):
+        if memory == 1e9:
+            with pytest.raises(ValueError, match="make the blocks smaller"):
+                make_plan(rows, 10, site=site(memory), probe=False)
+            continue
+        plan = make_plan(rows, 10, site=site(memory), probe=False)
+        assert plan.task_bytes + rows.largest_block() <= 0.5 * memory
+        assert plan.n_tasks >= 6
+        assert plan.bytes_read == (plan.order + 1) * 4e9
+        assert plan.block_pairs == plan.order**2 * (plan.order**2 - 1) // 2
+    assert "block pairs" in str(plan)
+    assert make_plan(rows, 10, site=site(np.inf), probe=False).order == 2
+
+
+def test_a_plan_is_said_before_the_search(rng, caplog, capsys):
+    X, Y = draw(rng)
+    with caplog.at_level(logging.INFO, "nmlsdr"):
+        NMLSDR(n_neighbors=5).fit(blocks_of(X, "even"), Y)
+    assert "plan: neighbours of 150 x 6 rows" in caplog.text
+    logging.getLogger("nmlsdr").setLevel(logging.NOTSET)
+    NMLSDR(n_neighbors=5).fit(blocks_of(X, "even"), Y)
+    assert capsys.readouterr().err.startswith("plan: neighbours of 150 x 6 rows: 0 block pairs in 1 tasks")
+
+
+# ---------------------------------------------------------------- two processes
+
+
+@pytest.fixture
+def cluster():
+    distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'nmlsdr[dask]'")
+    LocalCluster, Client = distributed.LocalCluster, distributed.Client
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="2GB", dashboard_address=None) as local,
+        Client(local) as client,
+    ):
+        yield client
+
+
+def slowly(block, seconds):
+    time.sleep(seconds)
+    return block
+
+
+def kill_a_worker(client, after):
+    """Kill one worker's process after so many seconds; Dask starts another in its place."""
+    workers = list(client.run(os.getpid).values())
+    timer = threading.Timer(after, os.kill, (workers[0], signal.SIGKILL))
+    timer.start()
+    return timer, workers[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["NMLSDR", "SemiSupervisedMLkNN"])
+def test_two_processes_one_of_them_killed(rng, cluster, monkeypatch, name):
+    X, Y = draw(rng, labels=20)
+    expected = FITS[name]().fit(X, Y)
+    plan = neighbor_tasks.make_plan
+    monkeypatch.setattr(neighbor_tasks, "make_plan", lambda *a, **b: plan(*a, **b)._replace(order=3))
+    rows = da.from_array(X, chunks=(17, -1)).map_blocks(lambda block: slowly(block, 0.1), dtype=X.dtype)
+    timer, killed = kill_a_worker(cluster, 1.0)
+    found = FITS[name]().fit(rows, da.from_array(Y, chunks=(60, 2)))
+    timer.join()
+    assert_same_fit(found, expected)
+    assert killed not in cluster.run(os.getpid).values()
+    assert_same_answers(found, expected, X[:31], rows[:31])
+
+
+@pytest.mark.slow
+def test_a_graph_that_dies_with_its_workers_is_sent_again(rng, cluster):
+    """Both workers die while labels are propagated: what is scattered would be lost with them."""
+    X, Y = draw(rng, labels=64)
+    W = graph.neighbor_graph(X, 5)
+    labeled = Y[:, 0] >= 0
+    given = np.maximum(Y, 0).astype(float)
+    wait = 0.7
+
+    def solve(W, Y, alpha, **options):
+        time.sleep(wait)
+        return propagate(W, Y, alpha, **options)
+
+    pids = list(cluster.run(os.getpid).values())
+    timer = threading.Timer(1.0, lambda: [os.kill(pid, signal.SIGKILL) for pid in pids])
+    timer.start()
+    found = in_batches(solve, W, given, 0.9, labeled=labeled)
+    timer.join()
+    expected = propagate(W, given, 0.9, labeled=labeled)
+    np.testing.assert_array_equal(found.F, expected.F)
+    assert (found.residual, found.n_iter) == (expected.residual, expected.n_iter)
+    assert not set(pids) & set(cluster.run(os.getpid).values())
+
+
+@pytest.mark.slow
+def test_persisted_rows_are_not_made_again(rng, cluster):
+    X, Y = draw(rng)
+    made = da.from_array(X, chunks=(50, -1)).persist()
+    for rows, values in ((made, X), (2 * made + 1, 2 * X + 1)):
+        assert len(Blocks(rows).held) == 3
+        assert_same_fit(NMLSDR(n_neighbors=5).fit(rows, Y), NMLSDR(n_neighbors=5).fit(values, Y))

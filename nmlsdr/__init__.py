@@ -7,6 +7,7 @@ Where things live; imports point downward only.
                   experiments/            protocol, runner, tables, figures, report of the article
                   _methods.py             the article's methods by name
                   model_file.py           fitted models as data, not code; behind it _model/
+                  _report/                facts and template behind `nmlsdr report`
     2 estimators  estimators/             NMLSDR, MultiLabelPropagation, ML-kNN, the nine baselines
                   model_selection.py      LabeledRowsSplit, SCORERS
                   inspection/             the annotations to review first; pictures of fits

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ._cli import datasets, info, models, reproduce, review
+from ._cli import datasets, info, models, report, reproduce, review
 from ._cli.arguments import Parser
 from ._cli.console import Console, RunError
 from ._errors import InputError, printable
@@ -27,6 +27,7 @@ DESCRIPTION = """Label-aware embeddings and classifiers from few and noisy multi
   nmlsdr predict model.npz test.arff.gz --labels names.xml --out predicted.csv
   nmlsdr evaluate model.npz test.arff.gz --labels names.xml
   nmlsdr review train.csv --label-columns flu,cold --out review.csv
+  nmlsdr report train.csv --label-columns flu,cold --out report.html
   nmlsdr reproduce toy
 """
 
@@ -56,6 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             args = _parser().parse_args(arguments)
+            args.words = arguments[1:]  # which the report shows
             console = Console(args.quiet)
             with console.listening():
                 status: int = args.run(args, console)
@@ -90,6 +92,7 @@ def _parser() -> Parser:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND", parser_class=Parser)
     models.add_parsers(verbs)
     review.add_parsers(verbs)
+    report.add_parsers(verbs)
     reproduce.add_parsers(verbs)
     datasets.add_parsers(verbs)
     info.add_parsers(verbs)

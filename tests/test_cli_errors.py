@@ -199,6 +199,7 @@ MATCHING = [
     [
         *cases("fit", READING, MASKS, NO_LABELS, GRAPH, FIT),
         *cases("review", READING, MASKS, NO_LABELS, GRAPH),
+        *cases("report", READING, MASKS, NO_LABELS, GRAPH),
         *cases("transform", READING, before=["model.npz"]),
         *cases("predict", READING, before=["model.npz"]),
         *cases("evaluate", READING, MASKS, NO_LABELS, before=["model.npz"]),
@@ -218,7 +219,7 @@ MATCHING = [
     ],
 )
 def test_wrong_input(run, bad, arguments, words):
-    out = {"fit": "old.npz", "evaluate": "measures.json"}.get(arguments[0], "result.csv")
+    out = {"fit": "old.npz", "evaluate": "measures.json", "report": "page.html"}.get(arguments[0], "result.csv")
     assert_refused(run(*arguments, "--out", out), *words)
 
 
@@ -228,8 +229,9 @@ VERBS = {
     "predict": ["predict", "full.npz", "test.csv", *COLUMNS],
     "evaluate": ["evaluate", "full.npz", "test.csv", *COLUMNS],
     "review": ["review", "train.csv", *COLUMNS],
+    "report": ["report", "train.csv", *COLUMNS, "--folds", "0"],
 }
-SUFFIX = {"fit": ".npz", "evaluate": ".json"}
+SUFFIX = {"fit": ".npz", "evaluate": ".json", "report": ".html"}
 
 
 @pytest.fixture
@@ -245,7 +247,7 @@ def test_wrong_outputs(run, full, verb, monkeypatch):
     command = VERBS[verb]
     (full / f"here{suffix}").mkdir()
     (full / f"loop{suffix}").symlink_to(f"loop{suffix}")
-    (full / f"link{suffix}").symlink_to("train.csv" if verb in ("fit", "review") else "test.csv")
+    (full / f"link{suffix}").symlink_to("train.csv" if verb in ("fit", "review", "report") else "test.csv")
     before = listing(full)
     assert_refused(run(*command, "--out", "result.exe"), "'result.exe' should end in", suffix)
     assert_refused(run(*command, "--out", ""), "should end in")

@@ -45,7 +45,9 @@ def test_as_a_module_in_a_process_of_its_own():
     assert (done.returncode, done.stdout, done.stderr) == (0, f"nmlsdr {nmlsdr.__version__}\n", "")
 
 
-@pytest.mark.parametrize("verb", ["", "fit", "transform", "predict", "evaluate", "review", "reproduce", "info"])
+@pytest.mark.parametrize(
+    "verb", ["", "fit", "transform", "predict", "evaluate", "review", "report", "reproduce", "info"]
+)
 def test_help(run, verb):
     outcome = run(*filter(None, [verb]), "--help")
     assert_done(outcome)

@@ -38,7 +38,10 @@ def test_the_package_alone_loads_next_to_nothing():
     [
         ["--help"],
         ["--version"],
-        *([verb, "--help"] for verb in ("fit", "transform", "predict", "evaluate", "review", "reproduce", "info")),
+        *(
+            [verb, "--help"]
+            for verb in ("fit", "transform", "predict", "evaluate", "review", "report", "reproduce", "info")
+        ),
         ["datasets", "--help"],
         ["fti"],
         ["reproduce", "toys"],

@@ -57,7 +57,7 @@ def test_the_commands_on_files_run_as_printed(tmp_path, monkeypatch):
         (tmp_path / f"{name}.csv").write_text("x,z,flu,cold\n" + "\n".join(rows) + "\n")
     (tmp_path / "names.xml").write_text('<labels><label name="flu"/><label name="cold"/></labels>')
     commands = shell_block("nmlsdr fit").splitlines()
-    assert len(commands) == 4
+    assert len(commands) == 5
     for command in commands:
         program, *words = shlex.split(command)
         assert program == "nmlsdr"

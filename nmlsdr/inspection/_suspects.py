@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._errors import InputError
 from .._labels import check_labels
 
-__all__ = ["KINDS", "Suspects", "rank_suspects"]
+__all__ = ["KINDS", "Suspects", "buried_kind", "rank_suspects"]
 
 KINDS = ("missing", "spurious")
 
@@ -99,3 +99,32 @@ def rank_suspects(flip_scores: ArrayLike, y: Any, *, kind: str = "both", labeled
     rank = np.where(given == 1, np.cumsum(given), np.cumsum(1 - given))
     kinds = np.array(KINDS)[given]
     return Suspects(row, label, given, scores[row, label], kinds, rank)
+
+
+def buried_kind(suspects: Suspects, first: int = 100) -> str | None:
+    """The kind that a list of both hides behind the other.
+
+    Parameters
+    ----------
+    suspects : Suspects
+        A list of kind "both".
+    first : int, default=100
+        How far a reviewer reads.
+
+    Returns
+    -------
+    "missing", "spurious" or None
+        The kind of at most one in twenty of the first entries, if the list holds more of it; else None.  Whether that
+        is as it should be, only knowledge of the annotators says.
+
+    Examples
+    --------
+    >>> scores = [[0.9] * 40 + [0.3] * 60]
+    >>> buried_kind(rank_suspects(scores, [[1] * 40 + [0] * 60]), first=40)
+    'missing'
+    """
+    head, rest = suspects.kind[:first], suspects.kind[first:]
+    for kind in KINDS:
+        if 20 * int((head == kind).sum()) <= len(head) and (rest == kind).any():
+            return kind
+    return None

@@ -1,0 +1,208 @@
+"""report: one page about a table, its labels, what they depend on, and which of them to check."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import Any
+
+from nmlsdr._errors import InputError
+
+from .arguments import add_common, add_data, add_graph, add_out, check_suffix
+from .console import Console, RunError
+
+__all__ = ["add_parsers"]
+
+REVIEWED = 50  # annotations on the page
+
+
+def add_parsers(verbs: Any) -> None:
+    """Describe the verb."""
+    parser = verbs.add_parser(
+        "report",
+        help="write a page about the data: labels, embedding, what helps, what to review",
+        description="Fit on the table and write one self-contained HTML page: what was read, how often labels are "
+        "given and which go together, the embedding, what its components are made of, the graph, cross-validated "
+        "measures beside a logistic regression and ML-kNN on the features, and the first annotations to review.",
+    )
+    add_data(parser, labels="needed, but for npz and svmlight, which hold them apart", mask=True)
+    add_graph(parser)
+    parser.add_argument(
+        "--kind",
+        choices=("both", "missing", "spurious"),
+        default="both",
+        help="annotations to review: missing (given 0, looks like 1), spurious (given 1, looks like 0) or both "
+        "(default)",
+    )
+    parser.add_argument(
+        "--folds",
+        type=_folds,
+        default=5,
+        metavar="N",
+        help="folds of the comparison, 0 to leave it out (default: 5); it takes most of the time",
+    )
+    add_common(parser)
+    add_out(parser, ".html")
+    parser.set_defaults(run=report)
+
+
+def _folds(text: str) -> int:
+    if not text.isdecimal() or int(text) == 1:
+        raise argparse.ArgumentTypeError(f"it must be a whole number of at least 2, or 0, got {text!r}")
+    return int(text)
+
+
+def report(args: argparse.Namespace, console: Console) -> int:
+    """Run ``nmlsdr report``."""
+    from nmlsdr._output import check_output, replace_file
+    from nmlsdr._report.page import render
+
+    from .reading import input_files, read_data
+
+    check_suffix(args.out, (".html",))
+    check_output(args.out, inputs=input_files(args))
+    _need_jinja()
+    table = read_data(args, console, need_labels=True)
+    facts = _facts(table, args, console)
+    with console.step(f"write {args.out}"):
+        page = render(facts)
+        try:
+            with replace_file(args.out, inputs=input_files(args)) as file:
+                file.write(page.encode())
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise RunError(f"The output {args.out!r} could not be written ({error.strerror or error}).") from None
+    return 0
+
+
+def _need_jinja() -> None:
+    import importlib.util
+
+    if importlib.util.find_spec("jinja2") is None:  # told before minutes of work, not after
+        raise ImportError("The report needs jinja2; install it with pip install 'nmlsdr[cli]'.")
+
+
+def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Everything that the page says, as plain data."""
+    from pathlib import PurePath
+
+    import numpy as np
+    from sklearn.base import clone
+
+    from nmlsdr import __version__
+    from nmlsdr._report import fit as fits
+    from nmlsdr._report import table as tables
+    from nmlsdr._report import trial as trials
+    from nmlsdr.inspection import buried_kind
+
+    X, y = table.data, table.target
+    known, given = y != -1, y == 1
+    if not known.any():
+        raise InputError(f"{args.data} has no labelled row, so there is nothing to report on; give its labels.")
+    features = table.feature_names or [f"feature_{j}" for j in range(X.shape[1])]
+    names = table.label_names or [f"label_{c}" for c in range(y.shape[1])]
+    rows = [str(i) for i in range(X.shape[0])]
+    with console.step("look at the columns"):
+        described = tables.describe_table(X, given, known, source=PurePath(args.data).name, feature_names=features)
+        labels = tables.describe_labels(given, known, names)
+    scaler, method = _scaler(args, X), _recommended(args)
+    fit = _fit_all(scaler, method[2], X, y, args, console)
+    with console.step("find the neighbours of what to review"):
+        suspects = fits.describe_suspects(fit, REVIEWED, given, known, rows, names, n_jobs=args.jobs)
+    embedding = fits.describe_embedding(fit, given, known, rows, np.unique(fit.suspects.first(REVIEWED).row))
+    embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]
+    trial, no_trial = None, "left out by --folds 0."
+    if args.folds:
+        no_trial = f"{args.folds} folds need at least {2 * args.folds} labelled rows."
+        methods = {method[0]: method[1:], **trials.baselines(args.n_neighbors, args.jobs)}
+        with console.step("cross-validate") as show:
+            trial = trials.run_trial(
+                methods, None if scaler is None else clone(scaler), X, y, names,
+                n_folds=args.folds, show=show,
+            )  # fmt: skip
+            show("cross-validate")
+    return {
+        "table": described,
+        "notes": [],
+        "labels": labels,
+        "method": method[0],
+        "standardized": scaler is not None,
+        "trial": trial,
+        "no_trial": no_trial,
+        "embedding": embedding,
+        "components": fits.describe_components(fit, given, known, features, names),
+        "graph": fits.describe_graph(fit, args.n_neighbors, known.any(axis=1), rows),
+        "kind": args.kind,
+        "buried": _buried(buried_kind(fit.suspects)) if args.kind == "both" else None,
+        "n_suspects": len(fit.suspects.row),
+        "suspects": suspects,
+        "made": {
+            "command": shlex.join(["nmlsdr", "report", *args.words]),
+            "words": f"{method[0]}: {method[1]}.",
+            "version": __version__,
+        },
+    }
+
+
+def _buried(kind: str | None) -> str | None:
+    if kind is None:
+        return None
+    filling = "given 1s" if kind == "missing" else "given 0s"
+    return (
+        f"Nearly all of these are {filling}. Where annotations are {'forgotten' if kind == 'missing' else 'careless'} "
+        f"rather than wrong either way, most of them are right: read the list of --kind {kind} as well."
+    )
+
+
+def _scaler(args: argparse.Namespace, X: Any) -> Any:
+    from scipy import sparse
+    from sklearn.preprocessing import StandardScaler
+
+    return None if args.no_standardize else StandardScaler(with_mean=not sparse.issparse(X))
+
+
+def _alphas(args: argparse.Namespace) -> dict[str, Any]:
+    alphas = {name: getattr(args, name) for name in ("alpha_labeled", "alpha_unlabeled")}
+    return {name: value for name, value in alphas.items() if value is not None}
+
+
+def _recommended(args: argparse.Namespace) -> tuple[str, str, Any]:
+    """Name, words and estimator of the method that the page is about."""
+    from sklearn.pipeline import make_pipeline
+
+    import nmlsdr
+
+    options: dict[str, Any] = {"n_jobs": args.jobs, **_alphas(args)}
+    return (
+        "NMLSDR",
+        "labels propagated over the graph, a projection on them, and semi-supervised ML-kNN",
+        make_pipeline(
+            nmlsdr.NMLSDR(n_neighbors=args.n_neighbors, **options),
+            nmlsdr.SemiSupervisedMLkNN(args.n_neighbors, **options),
+        ),
+    )
+
+
+def _fit_all(scaler: Any, method: Any, X: Any, y: Any, args: argparse.Namespace, console: Console) -> Any:
+    """One fit on all rows."""
+    import nmlsdr
+    from nmlsdr._report.fit import Fit
+    from nmlsdr.graph import neighbor_graph
+    from nmlsdr.inspection import rank_suspects
+
+    if scaler is not None:
+        with console.step("standardize"):
+            X = scaler.fit_transform(X)
+    k = min(args.n_neighbors, X.shape[0] - 1)
+    with console.step("find the neighbours"):
+        graph = neighbor_graph(X, k, n_jobs=args.jobs)
+    projection = method[0]
+    with console.step("fit the projection"):
+        projection.fit(X, y, graph=graph)
+        embedding = projection.transform(X)
+    with console.step("propagate the labels"):
+        reviewer = nmlsdr.MultiLabelPropagation(args.n_neighbors, n_jobs=args.jobs, **_alphas(args))
+        reviewer.fit(X, y, graph=graph)
+    suspects = rank_suspects(reviewer.flip_scores_, y, kind=args.kind)
+    return Fit(X, embedding, projection, graph, suspects, projection.n_unreached_)

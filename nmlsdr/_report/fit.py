@@ -1,0 +1,197 @@
+"""One fit on all rows, as plain facts: embedding, components, graph, and what looks wrong beside its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from ..graph import kneighbors
+from ..inspection import Suspects
+
+__all__ = ["Fit", "describe_components", "describe_embedding", "describe_graph", "describe_suspects", "neighbors_of"]
+
+Facts = dict[str, Any]
+
+MOST_POINTS = 3000  # drawn; a page with more takes seconds to open and shows no more
+MOST_AXES = 4  # components that the picture can show
+MOST_COMPONENTS = 8
+MOST_FEATURES = 8  # of each component
+MOST_NEIGHBORS = 5  # of each suspect
+
+
+@dataclass
+class Fit:
+    """What the page needs of a fit.
+
+    Attributes
+    ----------
+    X : ndarray or csr_array (n, D)
+        Rows as the projection met them, after scaling.
+    embedding : ndarray (n, d)
+    projection : estimator
+        With components_ and eigenvalues_.
+    graph : csr_array (n, n)
+    suspects : Suspects
+        In the order of review.
+    n_unreached : int
+        Rows that no label reaches.
+    """
+
+    X: Any
+    embedding: NDArray[Any]
+    projection: Any
+    graph: Any
+    suspects: Suspects
+    n_unreached: int
+
+
+def describe_components(fit: Fit, given: NDArray[np.bool_], known: NDArray[np.bool_],
+                        feature_names: Sequence[str], label_names: Sequence[str]) -> Facts:  # fmt: skip
+    """Eigenvalues, and for each component the features that weigh most and the labels that go with it."""
+    components, eigenvalues = fit.projection.components_, fit.projection.eigenvalues_
+    ratio = getattr(fit.projection, "dependence_ratio_", None)
+    top = float(np.max(eigenvalues, initial=0.0))
+    bars = [
+        {
+            "number": i + 1,
+            "eigenvalue": float(value),
+            "height": float(value) / top if top > 0 else 0.0,
+            "share": None if ratio is None else float(ratio[i]),
+        }
+        for i, value in enumerate(eigenvalues)
+    ]
+    made = []
+    for i, weights in enumerate(np.asarray(components[:MOST_COMPONENTS], dtype=np.float64)):
+        order = np.argsort(-np.abs(weights), kind="stable")[:MOST_FEATURES]
+        largest = float(np.abs(weights[order[0]])) or 1.0
+        features = [
+            {"name": feature_names[j], "weight": float(weights[j]), "length": float(abs(weights[j]) / largest)}
+            for j in order
+        ]
+        made.append({"number": i + 1, "features": features, "labels": _labels_along(
+            fit.embedding[:, i], given, known, label_names)})  # fmt: skip
+    kept = getattr(fit.projection, "feature_weights_", None)
+    return {
+        "eigenvalues": bars,
+        "made": made,
+        "n_components": len(components),
+        "n_dropped": None if kept is None else int((np.asarray(kept) == 0).sum()),
+    }
+
+
+def _labels_along(z: NDArray[Any], given: NDArray[np.bool_], known: NDArray[np.bool_],
+                  names: Sequence[str], most: int = 4) -> list[Facts]:  # fmt: skip
+    """The labels whose annotations correlate most with a component, over the rows where they are known."""
+    correlation = np.zeros(len(names))
+    for c in range(len(names)):
+        rows = known[:, c]
+        a, b = np.asarray(z[rows], dtype=np.float64), given[rows, c].astype(np.float64)
+        if len(a) > 2 and a.std() > 0 and b.std() > 0:
+            correlation[c] = np.corrcoef(a, b)[0, 1]
+    order = np.argsort(-np.abs(correlation), kind="stable")[:most]
+    return [{"name": names[c], "correlation": float(correlation[c])} for c in order if abs(correlation[c]) >= 0.05]
+
+
+def describe_graph(fit: Fit, n_neighbors: int, labeled: NDArray[np.bool_], row_names: Sequence[str]) -> Facts:
+    """Edges, components, and the rows that no label reaches."""
+    n_parts, part = connected_components(fit.graph, directed=False)
+    sizes = np.bincount(part, minlength=n_parts)
+    with_label = np.zeros(n_parts, dtype=bool)
+    with_label[part[labeled]] = True
+    unreached = np.flatnonzero(~with_label[part])
+    return {
+        "n_neighbors": int(n_neighbors),
+        "n_edges": int(fit.graph.nnz // 2),
+        "n_components": int(n_parts),
+        "largest": np.sort(sizes)[::-1][:5].tolist(),
+        "n_unreached": len(unreached),
+        "unreached": [row_names[i] for i in unreached[:10]],
+    }
+
+
+def describe_embedding(fit: Fit, given: NDArray[np.bool_], known: NDArray[np.bool_], row_names: Sequence[str],
+                       suspects: NDArray[np.intp]) -> Facts:  # fmt: skip
+    """Points to draw: at most `MOST_POINTS`, the suspects among them; positions are scaled to 0..1000."""
+    n = len(fit.embedding)
+    ringed = np.zeros(n, dtype=bool)
+    ringed[suspects] = True
+    drawn = np.sort(np.random.default_rng(0).permutation(n)[:MOST_POINTS])
+    drawn = np.union1d(drawn, np.flatnonzero(ringed))
+    axes = np.asarray(fit.embedding[:, :MOST_AXES], dtype=np.float64)
+    if axes.shape[1] == 1:  # a second axis that only parts the points
+        axes = np.column_stack([axes, np.modf(np.arange(1, n + 1) * 0.6180339887498949)[0]])
+    # A few far rows would squeeze all others: they are drawn at the border.
+    low, high = np.quantile(axes, [0.002, 0.998], axis=0)
+    width = np.where(high > low, high - low, 1.0)
+    place = (20 + 960 * np.clip((axes[drawn] - low) / width, -0.02, 1.02)).round(1)
+    place[:, 1:] = 1000 - place[:, 1:]
+    on = given & known
+    labeled = np.asarray(known.any(axis=1))
+    return {
+        "n_drawn": len(drawn),
+        "n_rows": n,
+        "one_component": fit.embedding.shape[1] == 1,
+        "n_axes": axes.shape[1],
+        "places": place.tolist(),
+        "ids": [row_names[i] for i in drawn],
+        "labels": [np.flatnonzero(on[i]).tolist() for i in drawn],
+        "unknown": [np.flatnonzero(~known[i]).tolist() if labeled[i] else None for i in drawn],
+        "ringed": np.flatnonzero(ringed[drawn]).tolist(),
+    }
+
+
+def neighbors_of(X: Any, rows: NDArray[np.intp], k: int = MOST_NEIGHBORS, *,
+                 n_jobs: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.intp]]:  # fmt: skip
+    """Distances and numbers of the k nearest other rows of some rows; of equal distances the first.
+
+    Returns
+    -------
+    distances, indices : ndarray (len(rows), k)
+    """
+    k = min(k, X.shape[0] - 1)
+    distances, indices = kneighbors(X, k + 1, queries=X[rows], n_jobs=n_jobs)
+    # The row itself is dropped by its number; where duplicates crowd it out, the last of them is.
+    keep = indices != np.asarray(rows)[:, None]
+    keep[keep.all(axis=1), -1] = False
+    shape = (len(rows), k)
+    return distances[keep].reshape(shape), indices[keep].reshape(shape)
+
+
+def describe_suspects(fit: Fit, first: int, given: NDArray[np.bool_], known: NDArray[np.bool_],
+                      row_names: Sequence[str], label_names: Sequence[str], *,
+                      n_jobs: int | None = None) -> list[Facts]:  # fmt: skip
+    """The first annotations to review, each with its nearest rows and whether these carry the label."""
+    shown = fit.suspects.first(first)
+    if len(shown.row) == 0:
+        return []
+    distances, indices = neighbors_of(fit.X, shown.row, n_jobs=n_jobs)
+    found = []
+    for place, (i, c) in enumerate(zip(shown.row.tolist(), shown.label.tolist(), strict=True)):
+        nearest = [
+            {
+                "id": row_names[j],
+                "distance": float(distance),
+                "given": int(given[j, c]) if known[j, c] else None,
+                "labels": [label_names[b] for b in np.flatnonzero(given[j] & known[j]).tolist()],
+            }
+            for j, distance in zip(indices[place].tolist(), distances[place].tolist(), strict=True)
+        ]
+        found.append(
+            {
+                "id": row_names[i],
+                "label": label_names[c],
+                "given": int(shown.given[place]),
+                "score": float(shown.score[place]),
+                "suggest": "remove" if shown.given[place] else "add",
+                "kind": str(shown.kind[place]),
+                "rank": int(shown.rank[place]),
+                "labels": [label_names[b] for b in np.flatnonzero(given[i] & known[i]).tolist()],
+                "nearest": nearest,
+            }
+        )
+    return found

@@ -1,0 +1,73 @@
+"use strict";
+(function () {
+  const data = JSON.parse(document.getElementById("rows").textContent);
+  const box = document.getElementById("picture"), hint = document.getElementById("hint");
+  const circles = Array.from(box.querySelectorAll("circle"));
+  const byIndex = new Map(data.names.map((label) => [label.index, label.name]));
+  const pick = (id) => document.getElementById(id);
+
+  function kindOf(i, label) {
+    const unknown = data.unknown[i];
+    if (unknown === null || unknown.includes(label)) return "none";
+    return data.labels[i].includes(label) ? "on" : "off";
+  }
+
+  function color() {
+    const label = Number(pick("label").value);
+    circles.forEach((circle, i) => {
+      const kind = kindOf(i, label);
+      circle.classList.toggle("on", kind === "on");
+      circle.classList.toggle("none", kind === "none");
+    });
+  }
+
+  function move() {
+    const across = Number(pick("across").value), up = Number(pick("up").value);
+    circles.forEach((circle, i) => {
+      circle.setAttribute("cx", data.places[i][across]);
+      // Heights were turned over when the page was written, the first component's were not.
+      const height = data.places[i][up];
+      circle.setAttribute("cy", up === 0 ? 1000 - height : height);
+      if (across !== 0) circle.setAttribute("cx", 1000 - data.places[i][across]);
+    });
+  }
+
+  function show(circle, left, top) {
+    const i = circles.indexOf(circle);
+    const names = data.labels[i].map((label) => byIndex.get(label));
+    const said = data.unknown[i] === null ? "unlabelled" : names.join(", ") || "no label";
+    hint.textContent = data.ids[i] + ": " + said;
+    hint.hidden = false;
+    const space = box.clientWidth - hint.offsetWidth;
+    hint.style.left = Math.max(0, Math.min(left + 12, space)) + "px";
+    hint.style.top = top + 14 + "px";
+  }
+
+  let lit = null;
+  function nearest(event) {
+    const place = box.getBoundingClientRect();
+    const left = event.clientX - place.left, top = event.clientY - place.top;
+    const scale = 1000 / box.clientWidth;
+    let best = null, least = 18 * 18 * scale * scale;
+    for (const circle of circles) {
+      const dx = circle.cx.baseVal.value - left * scale, dy = circle.cy.baseVal.value - top * scale;
+      if (dx * dx + dy * dy < least) { least = dx * dx + dy * dy; best = circle; }
+    }
+    if (lit) lit.classList.remove("lit");
+    lit = best;
+    if (!best) { hint.hidden = true; return; }
+    best.classList.add("lit");
+    show(best, left, top);
+  }
+
+  box.addEventListener("pointermove", nearest);
+  box.addEventListener("pointerdown", nearest);
+  box.addEventListener("pointerleave", () => { hint.hidden = true; if (lit) lit.classList.remove("lit"); });
+  pick("label").addEventListener("change", color);
+  for (const id of ["across", "up"]) if (pick(id)) pick(id).addEventListener("change", move);
+  // The script shows the texts at once; the slow ones of the browser would stand beside it.
+  box.querySelectorAll("title").forEach((title) => title.remove());
+  document.querySelectorAll(".needs-script").forEach((part) => { part.hidden = false; });
+  color();
+  document.documentElement.dataset.ready = "yes";
+})();

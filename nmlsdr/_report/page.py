@@ -1,0 +1,95 @@
+"""Plain facts to one self-contained page.
+
+Every text that came from a file passes `readable` (no control characters, no turned writing direction, no endless
+names), then jinja2's autoescape, or its ``tojson`` where the script reads it as data; the script sets text, never
+markup.  Beside that the page's own policy lets nothing be loaded, and no script run but the one it was written with.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import unicodedata
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+__all__ = ["readable", "render"]
+
+LONGEST = 300  # characters of a text that are shown
+
+# They reorder what stands beside them, so that a name could rewrite a line of the page.
+_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def readable(value: Any) -> Any:
+    """The same facts with every text made fit to be shown.
+
+    Examples
+    --------
+    >>> readable({"name": "a\\x00b\\ud800", "rows": ["x" * 200, 3]})["name"]
+    'a\u2400b\ufffd'
+    """
+    if isinstance(value, str):
+        text = "".join(map(_shown, value))
+        return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    if isinstance(value, Mapping):
+        return {key: readable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [readable(entry) for entry in value]
+    return value
+
+
+def _shown(character: str) -> str:
+    code = ord(character)
+    if code < 32 or code == 127:
+        return chr(0x2421 if code == 127 else 0x2400 + code)  # their pictures
+    if character in _DIRECTIONS or unicodedata.category(character) in ("Cc", "Cs", "Co", "Cn", "Zl", "Zp"):
+        return "\ufffd"
+    return character
+
+
+def render(facts: Mapping[str, Any]) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    facts : mapping
+        What the other modules of this folder answered, and ``made``: how the page was made.
+
+    Returns
+    -------
+    str
+        HTML; nothing is loaded from anywhere.
+
+    Raises
+    ------
+    ImportError
+        Without jinja2.
+    """
+    try:
+        import jinja2
+    except ImportError:
+        raise ImportError("The report needs jinja2; install it with pip install 'nmlsdr[cli]'.") from None
+    folder = resources.files("nmlsdr._report")
+    script, style = (folder.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(number=_number, percent=_percent, whole=_whole)
+    template = environment.from_string(folder.joinpath("page.html.jinja").read_text(encoding="utf-8"))
+    return template.render(**readable(facts), style=style, script=script, script_digest=digest) + "\n"
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _percent(value: float | None, digits: int = 0) -> str:
+    return "–" if value is None else f"{100 * value:.{digits}f}\u202f%"
+
+
+def _whole(value: int) -> str:
+    """Thousands apart by a narrow space."""
+    return f"{value:,}".replace(",", "\u202f")

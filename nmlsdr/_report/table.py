@@ -1,0 +1,110 @@
+"""What was read, as plain facts: rows, columns, labels, and which labels go together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = ["describe_labels", "describe_table"]
+
+Facts = dict[str, Any]
+
+MOST_NAMES = 30  # names of constant columns that are listed; of more the number is enough
+MOST_TOGETHER = 20  # labels in the table of co-occurrence, the commonest; a larger one cannot be read
+
+
+def describe_table(X: Any, given: NDArray[np.bool_], known: NDArray[np.bool_], *, source: str,
+                   feature_names: Sequence[str]) -> Facts:  # fmt: skip
+    """Sizes of the table, and its columns that say nothing or have holes.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array (n, D)
+        As read, before anything is imputed.
+    given : ndarray (n, C), bool
+        The annotations.
+    known : ndarray (n, C), bool
+        Where there is one.
+    source : str
+        Name of the file.
+    feature_names : sequence of str
+
+    Returns
+    -------
+    dict
+    """
+    n_rows, n_features = X.shape
+    lowest, highest, n_missing = _columns(X)
+    with np.errstate(invalid="ignore"):
+        constant = np.flatnonzero(~(highest > lowest))
+    holes = np.flatnonzero(n_missing)
+    holes = holes[np.argsort(-n_missing[holes], kind="stable")]
+    labeled = known.any(axis=1)
+    return {
+        "source": source,
+        "n_rows": int(n_rows),
+        "n_features": int(n_features),
+        "sparse": bool(sparse.issparse(X)),
+        "n_labels": int(given.shape[1]),
+        "n_labeled": int(labeled.sum()),
+        "n_unknown_entries": int((~known[labeled]).sum()),
+        "n_without_label": int((labeled & ~(given & known).any(axis=1)).sum()),
+        "labels_per_row": float((given & known)[labeled].sum(axis=1).mean()) if labeled.any() else 0.0,
+        "n_constant": len(constant),
+        "constant": [feature_names[j] for j in constant[:MOST_NAMES]],
+        "n_missing": len(holes),
+        "missing": [
+            {"name": feature_names[j], "cells": int(n_missing[j]), "share": float(n_missing[j] / n_rows)}
+            for j in holes[:MOST_NAMES]
+        ],
+    }
+
+
+def _columns(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
+    """Lowest and highest value and number of holes of each column."""
+    if sparse.issparse(X):
+        lowest, highest = (getattr(X, side)(axis=0).toarray().ravel() for side in ("min", "max"))
+        return lowest, highest, np.zeros(X.shape[1], dtype=np.intp)
+    missing = np.isnan(X)
+    lowest = np.fmin.reduce(X, axis=0)
+    highest = np.fmax.reduce(X, axis=0)
+    return lowest, highest, missing.sum(axis=0)
+
+
+def describe_labels(given: NDArray[np.bool_], known: NDArray[np.bool_], names: Sequence[str]) -> Facts:
+    """How often each label is given, and how often the commonest are given together.
+
+    Returns
+    -------
+    dict
+        ``labels``: one entry for each label, by decreasing frequency, with its number in ``index``.  ``together``:
+        for the commonest labels the rows that carry both, and the share of the row label's rows that the column label
+        is given in too.
+    """
+    on = given & known
+    positives, n_known = on.sum(axis=0), known.sum(axis=0)
+    order = np.argsort(-positives, kind="stable")
+    labels = [
+        {
+            "index": int(c),
+            "name": names[c],
+            "positives": int(positives[c]),
+            "known": int(n_known[c]),
+            "share": float(positives[c] / n_known[c]) if n_known[c] else 0.0,
+        }
+        for c in order
+    ]
+    shown = order[:MOST_TOGETHER]
+    shown = shown[positives[shown] > 0]
+    both = on[:, shown].T.astype(np.float64) @ on[:, shown]
+    share = both / np.maximum(np.diag(both), 1)[:, None]
+    together = {
+        "names": [names[c] for c in shown],
+        "counts": both.astype(int).tolist(),
+        "shares": share.round(4).tolist(),
+    }
+    return {"labels": labels, "together": together, "n_empty": int((positives == 0).sum())}

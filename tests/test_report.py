@@ -1,0 +1,358 @@
+"""`nmlsdr report`: the facts are right, the page holds them and nothing that a file could smuggle into it."""
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import LABELS, assert_done, assert_refused, label_columns, run, tables, write_csv  # noqa: F401
+from sklearn.preprocessing import StandardScaler
+
+from nmlsdr import MLkNN
+from nmlsdr._report import fit as fits
+from nmlsdr._report import table as described
+from nmlsdr._report import trial as trials
+from nmlsdr._report.page import readable, render
+from nmlsdr.metrics import score_table
+
+pytest.importorskip("jinja2")
+
+HOSTILE = [
+    "<script>document.title='taken'</script>",
+    "</script><img src=x onerror=\"document.title='taken'\">",
+    "\" onmouseover=\"document.title='taken'",
+    "' autofocus onfocus='document.title=1",
+    "{{ 7 * 7 }}{% for x in ().__class__.__base__.__subclasses__() %}{% endfor %}",
+    "]]><!--<svg onload=alert(1)>-->",
+    "javascript:alert(1)//&lt;b&gt;",
+    "\x00\x1b[31m\x7fbell\x07",
+    "\u202egnp.exe\u2066 \ud800 \ufdd0 \u2028",
+    '=HYPERLINK("http://example.org")',
+]
+
+
+# ---------------------------------------------------------------- what was read
+
+
+def test_columns_that_say_nothing_or_have_holes():
+    X = np.array(
+        [[1.0, 5.0, np.nan, np.nan], [2.0, 5.0, 3.0, np.nan], [3.0, 5.0, 3.0, np.nan], [4.0, 5.0, 4.0, np.nan]]
+    )
+    known = np.array([[True, True], [True, False], [True, True], [False, False]])
+    given = np.array([[True, False], [False, True], [False, False], [False, False]])
+    facts = described.describe_table(X, given, known, source="a.csv", feature_names=list("abcd"))
+    assert facts["constant"] == ["b", "d"]  # a column of holes is constant too
+    assert facts["missing"] == [{"name": "d", "cells": 4, "share": 1.0}, {"name": "c", "cells": 1, "share": 0.25}]
+    assert (facts["n_rows"], facts["n_labeled"], facts["n_unknown_entries"], facts["n_without_label"]) == (4, 3, 1, 2)
+    assert facts["labels_per_row"] == pytest.approx(1 / 3)
+
+
+def test_sparse_columns_are_read_without_making_them_dense():
+    from scipy import sparse
+
+    X = sparse.csr_array(np.array([[0.0, 2.0, 0.0], [0.0, 2.0, 1.0]]))
+    known = np.ones((2, 1), dtype=bool)
+    facts = described.describe_table(X, known, known, source="a", feature_names=["x", "y", "z"])
+    assert facts["constant"] == ["x", "y"]
+
+
+def test_labels_together_are_counts_of_rows(rng):
+    given = rng.random((40, 5)) < 0.4
+    known = np.repeat(rng.random((40, 1)) < 0.7, 5, axis=1)
+    facts = described.describe_labels(given, known, list("vwxyz"))
+    order = ["vwxyz".index(name) for name in facts["together"]["names"]]
+    on = (given & known).astype(int)
+    assert facts["together"]["counts"] == (on.T @ on)[np.ix_(order, order)].tolist()
+    positives = [label["positives"] for label in facts["labels"]]
+    assert positives == sorted(positives, reverse=True)
+    assert all(label["known"] == known[:, 0].sum() for label in facts["labels"])
+
+
+# ---------------------------------------------------------------- neighbours and graph
+
+
+@pytest.mark.parametrize("copies", [1, 12])
+def test_a_row_is_never_its_own_neighbour(rng, copies):
+    X = np.repeat(rng.normal(size=(30, 3)), copies, axis=0)
+    rows = np.array([0, 7, len(X) - 1, 7])
+    distances, indices = fits.neighbors_of(X, rows, 5)
+    squared = ((X[rows][:, None] - X[None]) ** 2).sum(axis=2)
+    squared[np.arange(len(rows)), rows] = np.inf
+    assert (indices != rows[:, None]).all()
+    assert distances == pytest.approx(np.sqrt(np.sort(squared, axis=1)[:, :5]), abs=1e-9)
+
+
+# ---------------------------------------------------------------- does it help?
+
+
+def two_groups(rng, n=80):
+    side = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, 4)) + 4 * side[:, None]
+    y = np.column_stack([side, 1 - side, np.zeros(n, dtype=int)])
+    y[rng.random(n) < 0.3] = -1
+    return X, y
+
+
+def test_the_trial_scores_rows_that_were_not_fitted_on(rng):
+    """A method that remembers its rows finds none of those it is asked about; labels of test rows are no use to it."""
+    X, y = two_groups(rng)
+    X[:, 0] = np.arange(len(X))  # names the row
+    seen = []
+
+    class Remembers(MLkNN):
+        def fit(self, X, y):
+            self.rows_ = {int(v) for v in X[:, 0]}
+            return super().fit(X, y)
+
+        def predict_proba(self, X):
+            asked = {int(v) for v in X[:, 0]}
+            assert not asked & self.rows_
+            seen.append(asked)
+            return super().predict_proba(X)
+
+    facts = trials.run_trial({"it": ("", Remembers(3))}, None, X, y, list("abc"), n_folds=4)
+    labeled = set(np.flatnonzero((y != -1).any(axis=1)).tolist())
+    assert set.union(*seen) == labeled
+    assert sum(map(len, seen)) == len(labeled) == facts["n_rows"]
+
+
+def test_the_trial_is_the_mean_over_folds_of_the_measures(rng):
+    from sklearn.model_selection import KFold
+
+    from nmlsdr.model_selection import LabeledRowsSplit
+
+    X, y = two_groups(rng)
+    methods = {"ours": ("", MLkNN(3)), "rival": ("", MLkNN(9))}
+    facts = trials.run_trial(methods, StandardScaler(), X, y, list("abc"), n_folds=3, seed=1)
+    means = {}
+    for row, (_, method) in zip(facts["methods"], methods.values(), strict=True):
+        folds = []
+        for train, test in LabeledRowsSplit(KFold(3, shuffle=True, random_state=1)).split(X, y):
+            scaler = StandardScaler().fit(X[train])
+            scores = method.fit(scaler.transform(X[train]), y[train]).predict_proba(scaler.transform(X[test]))
+            folds.append(list(score_table(y[test], scores).values()))
+        assert [cell["mean"] for cell in row["cells"]] == pytest.approx(np.mean(folds, axis=0))
+        assert [cell["std"] for cell in row["cells"]] == pytest.approx(np.std(folds, axis=0, ddof=1))
+        means[row["name"]] = np.mean(folds, axis=1)
+    (verdict,) = facts["verdicts"]
+    assert verdict["gap"] == pytest.approx((means["ours"] - means["rival"]).mean())
+    assert verdict["better"] == (means["ours"] > means["rival"]).sum()
+    by_label = {row["name"]: row for row in facts["per_label"]}
+    assert by_label["a"]["positives"] == (y[:, 0] == 1).sum()
+    assert by_label["c"]["recall"] is None
+    assert by_label["c"]["ap"] is None
+
+
+def test_too_few_rows_for_folds_are_no_trial(rng):
+    X, y = two_groups(rng)
+    y[9:] = -1
+    assert trials.run_trial({"it": ("", MLkNN(2))}, None, X, y, list("abc"), n_folds=5) is None
+
+
+def test_the_rival_is_tuned_and_knows_labels_of_one_value(rng):
+    X, y = two_groups(rng, 200)
+    rival = trials.OneByOne().fit(X, y)
+    assert rival.C_ in trials.STRENGTHS
+    scores = rival.predict_proba(X)
+    labeled = y[:, 0] != -1
+    assert ((scores[labeled, 0] > 0.5) == (y[labeled, 0] == 1)).mean() > 0.95
+    assert (scores[:, 2] == 0).all()
+
+
+# ---------------------------------------------------------------- the page
+
+
+class Shape(HTMLParser):
+    """Tags, names of attributes, and what the page would fetch: the form of a page without its texts."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.fetched, self.texts = [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, tuple(sorted(name for name, _ in attrs))))
+        self.fetched += [
+            value for name, value in attrs if name in ("src", "href", "action", "data", "srcset", "poster")
+        ]
+
+    def handle_comment(self, data):
+        self.tags.append(("comment", ()))
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+@pytest.fixture
+def facts(run, tables, monkeypatch):  # noqa: F811
+    """What the command collects on a small table."""
+    import nmlsdr._report.page as page
+
+    kept = {}
+
+    def keep(given):
+        kept.update(given)
+        return "page"
+
+    monkeypatch.setattr(page, "render", keep)
+    assert_done(run("report", "train.csv", "--label-columns", label_columns(), "--folds", "2", "--out", "a.html"))
+    return kept
+
+
+def with_names(value, names):
+    """The same facts with every text of a file replaced, in turn, by one of the names."""
+    turn = iter(range(10**9))
+    fixed = {"kind", "suggest", "words", "version", "method", "rival", "buried", "no_trial", "measures", "command"}
+
+    def change(value, key=None):
+        if isinstance(value, str):
+            return value if key in fixed else names[next(turn) % len(names)]
+        if isinstance(value, dict):
+            return {k: change(v, k) for k, v in value.items()}
+        if isinstance(value, list):
+            return [change(v, key) for v in value]
+        return value
+
+    return change(value)
+
+
+def test_facts_are_plain_data(facts):
+    assert json.loads(json.dumps(facts)) == facts
+    assert facts["table"]["n_rows"] == 60
+    assert {label["name"] for label in facts["labels"]["labels"]} == set(LABELS)
+
+
+def test_names_change_no_markup(facts):
+    """With hostile names the page has the same tags and attributes as with harmless ones, in the same order."""
+    harmless = Shape(render(with_names(facts, ["name"] * len(HOSTILE))))
+    page = render(with_names(facts, HOSTILE))
+    attacked = Shape(page)
+    assert attacked.tags == harmless.tags
+    shown = "".join(attacked.texts)
+    for name in HOSTILE:
+        assert readable(name) in shown
+    assert "49" not in shown.replace(" ", "") or "{{ 7 * 7 }}" in shown
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069\u2028]", page)
+    page.encode()  # no lone surrogate is left
+
+
+def test_the_command_line_is_escaped_too(facts):
+    words = {**facts, "made": {**facts["made"], "command": HOSTILE[1]}}
+    assert Shape(render(words)).tags == Shape(render(facts)).tags
+
+
+def test_the_page_loads_nothing_and_runs_its_own_script_only(facts):
+    page = render(facts)
+    shape = Shape(page)
+    assert all(target.startswith("#") for target in shape.fetched)
+    assert not re.search(r"url\(|@import|fetch\(|XMLHttpRequest|eval\(|innerHTML", page)
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    (digest,) = re.findall(r"script-src &#39;sha256-([^&]*)&#39;|script-src 'sha256-([^']*)'", policy)
+    wanted = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
+    assert [max(digest)] == wanted
+    assert "default-src 'none'" in policy.replace("&#39;", "'")
+
+
+def test_long_names_are_cut():
+    assert len(readable("x" * 100_000)) == 300
+
+
+def test_readable_keeps_what_people_write():
+    for text in ("Größe", "日本語", "naïve café", "α ≤ β", "😀", "a\u200db"):
+        assert readable(text) == text
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_the_report_of_a_table(run, tables):  # noqa: F811
+    outcome = run("report", "train.csv", "--label-columns", label_columns(), "--folds", "3", "--out", "report.html")
+    assert_done(outcome)
+    page = Path("report.html").read_text(encoding="utf-8")
+    for title in ("What was read", "Does it help on these data?", "What each component is made of", "Graph"):
+        assert title in page
+    assert "logistic regression" in page
+    assert page.count("<circle") == 60
+
+
+def test_hostile_columns_from_a_file(run, rng):  # noqa: F811
+    names = [name for name in HOSTILE if name.isprintable()]
+    X, Y = rng.normal(size=(40, 3)).round(3), (rng.random((40, len(names))) < 0.4).astype(int)
+    write_csv("a.csv", ["<b>one", "t&wo", 'th"ree', *names], np.hstack([X.astype(object), Y]).tolist())
+    write_csv("b.csv", [f"l{c}" for c in range(3 + len(names))], np.hstack([X.astype(object), Y]).tolist())
+    quoted = ",".join('"' + name.replace('"', '""') + '"' for name in names)
+    assert_done(run("report", "a.csv", "--label-columns", quoted, "--folds", "0", "--out", "a.html"))
+    plain = ",".join(f"l{c + 3}" for c in range(len(names)))
+    assert_done(run("report", "b.csv", "--label-columns", plain, "--folds", "0", "--out", "b.html"))
+    pages = [Shape(Path(name).read_text(encoding="utf-8")).tags for name in ("a.html", "b.html")]
+    assert pages[0] == pages[1]
+
+
+def test_wrong_folds(run, tables):  # noqa: F811
+    for folds in ("1", "-2", "x"):
+        outcome = run("report", "train.csv", "--label-columns", label_columns(), "--folds", folds, "--out", "a.html")
+        assert_refused(outcome, "--folds", "at least 2, or 0")
+
+
+def test_a_missing_template_engine_is_told_before_any_work(run, tables, monkeypatch):  # noqa: F811
+    import importlib.util
+
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "jinja2" else find(name, *rest)
+    )
+    outcome = run("report", "train.csv", "--label-columns", label_columns(), "--out", "a.html")
+    assert_refused(outcome, "jinja2", "pip install 'nmlsdr[cli]'", status=1)
+
+
+# ---------------------------------------------------------------- in a browser
+
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+
+
+@pytest.fixture
+def browse(tmp_path):
+    """The document that a headless browser has after running the page's script."""
+    if BROWSER is None:
+        pytest.skip("no Chromium is installed")
+
+    def call(page):
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+        options += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+        options += [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=2000", "--dump-dom"]
+        path = tmp_path / "page.html"
+        path.write_text(page, encoding="utf-8")
+        done = subprocess.run([BROWSER, *options, path.as_uri()], capture_output=True, text=True, timeout=120)
+        if done.returncode != 0 or not done.stdout:
+            pytest.skip(f"the browser does not run here: {done.stderr[-200:]}")
+        return done.stdout
+
+    return call
+
+
+def test_the_page_works_in_a_browser(facts, browse):
+    """The script runs to its end under the page's policy: points are coloured and the controls appear."""
+    document = browse(render(facts))
+    assert 'data-ready="yes"' in document
+    assert 'class="controls needs-script"' in document
+    assert "hidden" not in re.search(r'<div class="controls needs-script"[^>]*>', document)[0]
+    first = facts["labels"]["labels"][0]
+    assert len(re.findall(r'<circle[^>]*class="[^"]*\bon\b', document)) == first["positives"]
+
+
+def test_hostile_names_do_nothing_in_a_browser(facts, browse):
+    document = browse(render(with_names(facts, HOSTILE)))
+    assert 'data-ready="yes"' in document
+    assert "<title>taken</title>" not in document
+    tags = Shape(document).tags
+    assert not {tag for tag, _ in tags} & {"img", "iframe", "object", "embed"}
+    assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]

@@ -26,9 +26,10 @@ EXTENSIONS = [
     (
         "nmlsdr._graph",
         ["nmlsdr/_graph.pyx"],
-        ["nmlsdr/_graph.pxd", "nmlsdr/_build.h", "nmlsdr/_distance.h", "nmlsdr/_few.h", "nmlsdr/_few_rows.h",
-         "nmlsdr/_schedule.h", "nmlsdr/_search.h", "nmlsdr/_select.h", "nmlsdr/_simd.h", "nmlsdr/_simd_clear.h",
-         "nmlsdr/_storage.h", "nmlsdr/_tile.h", "nmlsdr/_tree.h", "nmlsdr/_tree_leaf.h"],
+        ["nmlsdr/_graph.pxd", "nmlsdr/_c/build.h", "nmlsdr/_c/distance.h", "nmlsdr/_c/few.h", "nmlsdr/_c/few_rows.h",
+         "nmlsdr/_c/schedule.h", "nmlsdr/_c/search.h", "nmlsdr/_c/select.h", "nmlsdr/_c/simd.h",
+         "nmlsdr/_c/simd_clear.h", "nmlsdr/_c/storage.h", "nmlsdr/_c/tile.h", "nmlsdr/_c/tree.h",
+         "nmlsdr/_c/tree_leaf.h"],
     ),
     ("nmlsdr._weights", ["nmlsdr/_weights.pyx"], ["nmlsdr/_typedefs.pxd"]),
     (
@@ -37,7 +38,7 @@ EXTENSIONS = [
         ["nmlsdr/_propagation.h", "nmlsdr/_propagation_loops.h", "nmlsdr/_typedefs.pxd"],
     ),
     ("nmlsdr._mlknn", ["nmlsdr/_mlknn.pyx"], []),
-    ("nmlsdr._dependence", ["nmlsdr/_dependence.pyx"], ["nmlsdr/_distance.h", "nmlsdr/_typedefs.pxd"]),
+    ("nmlsdr._dependence", ["nmlsdr/_dependence.pyx"], ["nmlsdr/_c/distance.h", "nmlsdr/_typedefs.pxd"]),
 ]
 
 DEBUG = os.environ.get("NMLSDR_DEBUG", "0") not in ("", "0")

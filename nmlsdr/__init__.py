@@ -23,15 +23,15 @@ Where things live; imports point downward only.
                   metrics.py              the seven measures                  article eq. (15)-(21)
                   distributed.py          neighbours and predictions over Dask arrays, in front of _dask/
                   _dask/  _remote.py      rows in no single process, and the tasks that read them
-                  _far_groups.py  _leading.py   what spares the search products
-                  _large_work.py          what a long search will cost, said before it starts
+                  _search/                the exact neighbour search behind graph.py
                   _labels.py              the label rule, and the one check of 0/1
                   _validation.py          casts, copies and checks counts, rows and graphs
                   _directions.py          what every projection shares
-                  _arrays.py  _errors.py  _memory.py   forms of arrays; InputError; how much memory there is
+                  _arrays.py  _errors.py  forms of arrays; InputError
                   _npy.py  _output.py     arrays from foreign bytes; results whole or not at all
                   _threads.py             thread settings and the BLAS limit
     0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx  _dependence.pyx   buffers in, buffers filled
+                  _c/                     the C that they are made of
     0r twin       _reference.py           the same in plain NumPy; tests and benchmarks only
 
 A data point's way: validate -> neighbours -> graph -> propagate -> project -> estimator attributes.

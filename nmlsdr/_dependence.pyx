@@ -13,7 +13,7 @@ from libc.math cimport fabs
 
 from ._typedefs cimport real_t
 
-cdef extern from "_distance.h" nogil:
+cdef extern from "_c/distance.h" nogil:
     double dot "nmlsdr_dot_f64"(const double *x, const double *y, Py_ssize_t d)
 
 

@@ -8,7 +8,7 @@ row, so the answer does not depend on the number of threads.
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
 
-cdef extern from "_distance.h" nogil:
+cdef extern from "_c/distance.h" nogil:
     double sqdist_f64 "nmlsdr_sqdist_f64"(const double *x, const double *y, Py_ssize_t d)
     double sqdist_f32 "nmlsdr_sqdist_f32"(const float *x, const float *y, Py_ssize_t d)
     double csr_f64_i32 "nmlsdr_sqdist_csr_f64_i32"(
@@ -23,7 +23,7 @@ cdef extern from "_distance.h" nogil:
         double *d, Py_ssize_t *row, Py_ssize_t k, double value, Py_ssize_t index)
     void heap_sort "nmlsdr_heap_sort"(double *d, Py_ssize_t *row, Py_ssize_t k)
 
-cdef extern from "_schedule.h" nogil:
+cdef extern from "_c/schedule.h" nogil:
     ctypedef struct nmlsdr_rows:
         int kind
         Py_ssize_t n
@@ -55,7 +55,7 @@ cdef extern from "_schedule.h" nogil:
     int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget, double window_bytes)
     void search_free "nmlsdr_search_free"(nmlsdr_search *search)
 
-cdef extern from "_tree.h" nogil:
+cdef extern from "_c/tree.h" nogil:
     ctypedef struct nmlsdr_branches:
         Py_ssize_t leaves
     ctypedef struct nmlsdr_tree:
@@ -70,7 +70,7 @@ cdef extern from "_tree.h" nogil:
     int tree_order "nmlsdr_tree_order"(const nmlsdr_rows *rows, Py_ssize_t *order, int n_threads)
     void tree_free "nmlsdr_tree_free"(nmlsdr_tree *tree)
 
-cdef extern from "_few.h" nogil:
+cdef extern from "_c/few.h" nogil:
     ctypedef struct nmlsdr_few:
         pass
     int few_wins "nmlsdr_few_wins"(const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, int n_threads)
@@ -83,7 +83,7 @@ cdef extern from "_few.h" nogil:
 from ._typedefs cimport index_t, real_t
 
 
-cdef extern from "_build.h":
+cdef extern from "_c/build.h":
     const char *NMLSDR_COMPILER
     const int NMLSDR_OPENMP, NMLSDR_OPTIMIZED, NMLSDR_FAST_MATH, NMLSDR_DEBUG_BUILD, NMLSDR_N_SIMD_LEVELS
 
@@ -235,7 +235,7 @@ cdef class Search(Progress):
     ----------
     wide : propose with double products from the start
     sparse : 1 by columns and postings, 0 by packed blocks, -1 by cost
-    leads : tuple (d, (n, d + 1) of the rows, their order, the same two of the queries or None) of _leading.py
+    leads : tuple (d, (n, d + 1) of the rows, their order, the same two of the queries or None) of _search/leading.py
     """
     cdef nmlsdr_search *search
     cdef double window_bytes

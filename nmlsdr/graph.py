@@ -1,7 +1,7 @@
 """Neighbour graph: exact neighbours, W by the OR rule, and the transition matrix T (article 3.2, steps 1-3, eq. 2-5).
 
 The order of neighbours is (squared distance, row index) with the canonical squared distance of
-``_distance.h``; it does not depend on threads, blocks, storage or dtype of equal values.
+``_c/distance.h``; it does not depend on threads, blocks, storage or dtype of equal values.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from scipy import sparse
 
 from . import _graph, _weights
 from ._errors import InputError
-from ._far_groups import Groups, far_groups
-from ._leading import leading_coordinates
+from ._search.far_groups import Groups, far_groups
+from ._search.leading import leading_coordinates
 from ._threads import SIMD_LEVELS, check_n_jobs, simd_level
 from ._validation import (
     asks_exact,

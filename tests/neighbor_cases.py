@@ -4,7 +4,9 @@ from unittest import mock
 
 import numpy as np
 
-from nmlsdr import _far_groups, _graph, _leading, graph
+from nmlsdr import _graph, graph
+from nmlsdr._search import far_groups as _far_groups
+from nmlsdr._search import leading as _leading
 
 LEVELS = list(range(_graph.best_simd_level() + 1))
 

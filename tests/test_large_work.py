@@ -9,8 +9,9 @@ import pytest
 from commands import assert_done, label_columns, run, tables
 from scipy import sparse
 
-from nmlsdr import MLkNN, MultiLabelPropagation, _large_work, graph
-from nmlsdr._large_work import Estimate, estimate_search, say_if_large
+from nmlsdr import MLkNN, MultiLabelPropagation, graph
+from nmlsdr._search import estimate as _large_work
+from nmlsdr._search.estimate import Estimate, estimate_search, say_if_large
 
 __all__ = ["run", "tables"]  # fixtures, used by their names
 

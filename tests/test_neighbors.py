@@ -14,7 +14,7 @@ from scipy import sparse
 
 from nmlsdr import _graph, _reference, graph
 
-BLOCK = 96  # NMLSDR_BLOCK of _search.h
+BLOCK = 96  # NMLSDR_BLOCK of _c/search.h
 
 
 @pytest.mark.parametrize("name", MAKERS)

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from neighbor_cases import MAKERS, assert_same, make, scan
 
-from nmlsdr import _far_groups, _memory, _reference, graph
+from nmlsdr import _reference, graph
+from nmlsdr._search import far_groups as _far_groups
+from nmlsdr._search import memory as _memory
 
 
 @pytest.fixture

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from neighbor_cases import LEVELS, MAKERS, any_leads, assert_same, by_products, make, scan
 
-from nmlsdr import _graph, _leading, _memory, graph
+from nmlsdr import _graph, graph
+from nmlsdr._search import leading as _leading
+from nmlsdr._search import memory as _memory
 from nmlsdr._validation import check_rows
 
 

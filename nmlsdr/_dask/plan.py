@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._errors import InputError
-from .._memory import memory_bytes
+from .._search.memory import memory_bytes
 from ..graph import squared_neighbors
 from .meetings import PRIMES
 from .rows import Reading, Rows

@@ -21,7 +21,7 @@ from .._dask.rows import Rows
 from .._dask.source import in_memory, is_dask
 from .._errors import InputError
 from .._labels import Labels, check_labels
-from .._large_work import say_if_large
+from .._search.estimate import say_if_large
 from .._validation import asks_exact, check_alpha, check_count, check_graph, check_rows
 from ..distributed import by_blocks
 from ..graph import choose_proposed, graph_of_lists, squared_neighbors

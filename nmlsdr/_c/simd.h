@@ -4,8 +4,8 @@
  *   1 avx2       AVX2 with fused multiply-add
  *   2 avx512     AVX-512 F and DQ
  *
- * Fused products only propose candidates; the canonical distance never fuses (_distance.h).
- * Included by _select.h (_tile.h for float and double), _tree.h (_tree_leaf.h) and _few.h (_few_rows.h) with T, NM and NM_TEMPLATE
+ * Fused products only propose candidates; the canonical distance never fuses (distance.h).
+ * Included by select.h (tile.h for float and double), tree.h (tree_leaf.h) and few.h (few_rows.h) with T, NM and NM_TEMPLATE
  * defined; NM_DOUBLE is 1 for double.
  */
 
@@ -84,7 +84,7 @@ static inline unsigned NM(mask16)(NM(v16) a, NM(v16) b)
 #define VFMA(a, b, c) ((a) * (b) + (c))
 #include NM_TEMPLATE
 enum { NM(lanes_portable) = G };
-#include "_simd_clear.h"
+#include "simd_clear.h"
 
 #if NMLSDR_X86
 /* ---------------------------------------------------------------- AVX2 */
@@ -125,7 +125,7 @@ enum { NM(lanes_portable) = G };
 #endif
 #include NM_TEMPLATE
 enum { NM(lanes_avx2) = G };
-#include "_simd_clear.h"
+#include "simd_clear.h"
 
 /* ---------------------------------------------------------------- AVX-512 */
 
@@ -162,5 +162,5 @@ enum { NM(lanes_avx2) = G };
 #endif
 #include NM_TEMPLATE
 enum { NM(lanes_avx512) = G };
-#include "_simd_clear.h"
+#include "simd_clear.h"
 #endif

@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ._memory import is_out_of_core
-from ._threads import single_threaded_blas
+from .._threads import single_threaded_blas
+from .memory import is_out_of_core
 
 __all__ = ["Groups", "far_groups"]
 

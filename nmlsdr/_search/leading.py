@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from . import _graph
-from ._memory import is_out_of_core
-from ._threads import single_threaded_blas
+from .. import _graph
+from .._threads import single_threaded_blas
+from .memory import is_out_of_core
 
 __all__ = ["leading_coordinates"]
 

@@ -16,7 +16,7 @@
 #ifndef NMLSDR_TREE_H
 #define NMLSDR_TREE_H
 
-#include "_search.h"
+#include "search.h"
 
 enum { NMLSDR_LEAF = 64, NMLSDR_STACK = 64 }; /* the largest leaf: one bit for each of its rows */
 
@@ -65,8 +65,8 @@ typedef struct {
 #define NM_DOUBLE 1
 #define T double
 #define NM(x) nmlsdr_tree_##x
-#define NM_TEMPLATE "_tree_leaf.h"
-#include "_simd.h"
+#define NM_TEMPLATE "tree_leaf.h"
+#include "simd.h"
 #undef NM_TEMPLATE
 #undef NM
 #undef T

@@ -1,4 +1,4 @@
-/* The order of work of an exact search (_search.h): windows, rounds of disjoint pairs of spans, decision.
+/* The order of work of an exact search (search.h): windows, rounds of disjoint pairs of spans, decision.
  *
  * A span is a few blocks (q->span): a block of the one stays in the second-level cache while it is paired with
  * each block of the other, and the next block is on its way meanwhile.
@@ -10,7 +10,7 @@
 #ifndef NMLSDR_SCHEDULE_H
 #define NMLSDR_SCHEDULE_H
 
-#include "_search.h"
+#include "search.h"
 
 static int nmlsdr_thread(void)
 {

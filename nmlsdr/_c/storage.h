@@ -5,7 +5,7 @@
  *              a feature, for each feature of the asked row
  *   a column   the feature's B values one after another, zeros too: one fused operation per vector of them,
  *              whatever f is
- * so features that many rows hold become columns, the others postings.  Included by _search.h.
+ * so features that many rows hold become columns, the others postings.  Included by search.h.
  */
 #ifndef NMLSDR_STORAGE_H
 #define NMLSDR_STORAGE_H
@@ -19,7 +19,7 @@
 #ifndef NMLSDR_FREQUENT
 #define NMLSDR_FREQUENT 0.0625 /* from this share of the rows on a column costs less (measured, flat from .03 to .1) */
 #endif
-/* Nanoseconds per pair of rows on one thread, and what they are multiplied by (measured; by level of _simd.h). */
+/* Nanoseconds per pair of rows on one thread, and what they are multiplied by (measured; by level of simd.h). */
 #define NMLSDR_POSTING_NS 0.8 /* a product by postings */
 static const double nmlsdr_column_ns[] = {0.075, 0.043, 0.034}; /* a feature of the asked row that is a column */
 static const double nmlsdr_packed_ns[] = {0.044, 0.017, 0.009}; /* a feature in packed blocks */

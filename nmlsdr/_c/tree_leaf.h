@@ -1,6 +1,6 @@
-/* What the k-d tree does for all rows of a leaf (_tree.h), for each SIMD level of _simd.h.
+/* What the k-d tree does for all rows of a leaf (tree.h), for each SIMD level of simd.h.
  *
- * Canonical additions in canonical order, never fused: see _distance.h.  1 <= d <= 8.
+ * Canonical additions in canonical order, never fused: see distance.h.  1 <= d <= 8.
  */
 
 /* ((t0 + t4) + (t2 + t6)) + ((t1 + t5) + (t3 + t7)): terms from d on are +0 and would change nothing. */

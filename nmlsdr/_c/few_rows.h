@@ -1,6 +1,6 @@
-/* Canonical squared distances of rows to one query (_few.h), for each SIMD level of _simd.h.
+/* Canonical squared distances of rows to one query (few.h), for each SIMD level of simd.h.
  *
- * The eight sums of _distance.h lie in 8 / G vectors, never fused; four rows at a time hide the latency of the additions.
+ * The eight sums of distance.h lie in 8 / G vectors, never fused; four rows at a time hide the latency of the additions.
  */
 
 enum { NM_LEVEL(sums) = 8 / G };

@@ -10,7 +10,7 @@
 #ifndef NMLSDR_FEW_H
 #define NMLSDR_FEW_H
 
-#include "_schedule.h"
+#include "schedule.h"
 
 typedef struct {
     nmlsdr_rows rows;
@@ -27,8 +27,8 @@ typedef struct {
 #define NM_DOUBLE 1
 #define T double
 #define NM(x) nmlsdr_few_##x
-#define NM_TEMPLATE "_few_rows.h"
-#include "_simd.h"
+#define NM_TEMPLATE "few_rows.h"
+#include "simd.h"
 #undef NM_TEMPLATE
 #undef NM
 #undef T

@@ -1,6 +1,6 @@
 /* Candidates of each row: packing with its error bound, thresholds, buffers, exact decision.
  *
- * A template without include guard: _search.h includes it with T = float and T = double.
+ * A template without include guard: search.h includes it with T = float and T = double.
  *
  * Every row i owns a buffer of (score, position) pairs, a threshold t_i and a heap of k decided neighbours (the
  * output arrays themselves).  The invariant that makes the result exact:
@@ -241,8 +241,8 @@ static void NM(push_row)(const NM(pair_t) *p, ptrdiff_t i, ptrdiff_t j, unsigned
 
 #define NM_PAIR NM(pair_t)
 #define NM_PUSH NM(push_row)
-#define NM_TEMPLATE "_tile.h"
-#include "_simd.h"
+#define NM_TEMPLATE "tile.h"
+#include "simd.h"
 #undef NM_TEMPLATE
 #undef NM_PAIR
 #undef NM_PUSH

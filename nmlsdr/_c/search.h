@@ -24,7 +24,7 @@
 #include <malloc.h>
 #endif
 
-#include "_distance.h"
+#include "distance.h"
 
 #define NMLSDR_BLOCK 96 /* rows in a block: a multiple of 3 vectors at every level */
 #ifndef NMLSDR_KC
@@ -193,14 +193,14 @@ static void nmlsdr_release(void *p)
 #define T float
 #define NM_DOUBLE 0
 #define NM(x) nmlsdr_##x##_f
-#include "_select.h"
+#include "select.h"
 #undef T
 #undef NM_DOUBLE
 #undef NM
 #define T double
 #define NM_DOUBLE 1
 #define NM(x) nmlsdr_##x##_d
-#include "_select.h"
+#include "select.h"
 #undef T
 #undef NM_DOUBLE
 #undef NM
@@ -398,7 +398,7 @@ static int nmlsdr_new_windows(nmlsdr_search *q, double window_bytes)
     return 0;
 }
 
-#include "_storage.h"
+#include "storage.h"
 
 /* Leading coordinates of every block, once. */
 static void nmlsdr_pack_leads(nmlsdr_search *q)

@@ -1,6 +1,6 @@
 /* One pair of packed row blocks: products, and the test that lets candidates through.
  *
- * A template without include guard: _search.h includes it once per number type and SIMD level, with
+ * A template without include guard: search.h includes it once per number type and SIMD level, with
  *   T             float or double
  *   NM_LEVEL(x)   name of x at this type and level
  *   NM_TARGET     function attribute of the level

@@ -1,4 +1,4 @@
-/* Forget one SIMD level, so that _simd.h can define the next. */
+/* Forget one SIMD level, so that simd.h can define the next. */
 #undef NM_TARGET
 #undef NM_LEVEL
 #undef HITS

@@ -1,4 +1,4 @@
-/* What the compiler says of the build that it is making: for `nmlsdr info`.  After _simd.h, which knows NMLSDR_X86. */
+/* What the compiler says of the build that it is making: for `nmlsdr info`.  After simd.h, which knows NMLSDR_X86. */
 #ifndef NMLSDR_BUILD_H
 #define NMLSDR_BUILD_H
 

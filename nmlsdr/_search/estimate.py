@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ._memory import memory_bytes
-from ._threads import check_n_jobs, single_threaded_blas
-from .graph import squared_neighbors
+from .._threads import check_n_jobs, single_threaded_blas
+from ..graph import squared_neighbors
+from .memory import memory_bytes
 
 __all__ = ["LOGGER", "Estimate", "estimate_search", "say_if_large"]
 

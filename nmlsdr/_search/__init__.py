@@ -1,0 +1,1 @@
+"""The exact neighbour search behind `nmlsdr.graph`."""

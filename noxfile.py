@@ -2,7 +2,7 @@
 
     nox -s build     rebuild the kernels in place, in the environment that is active; it says how long that took
     nox -s tests     the suite against the installed package; arguments after -- go to pytest
-    nox -s lint      ruff, cython-lint, mypy, and the form of pyproject.toml
+    nox -s lint      ruff, cython-lint, mypy, docstrings (numpydoc), and the form of pyproject.toml
     nox -s docs      the documentation site, warnings as errors, and every link within it
     nox -s bench     the benchmark suite, as bench/README.md describes it
     nox -s wheel     sdist and wheel, repaired and checked, in dist/
@@ -52,6 +52,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("cython-lint", "nmlsdr")
     session.run("mypy")
+    session.run("python", "-P", ".ci/check_docstrings.py")
     session.run("validate-pyproject", "pyproject.toml")
 
 

@@ -48,6 +48,7 @@ def kneighbors(X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int = 1
     Returns
     -------
     distances : dask array of shape (n_queries, n_neighbors), float64
+        Euclidean, increasing within a row; chunked as the queries are.
     indices : dask array of shape (n_queries, n_neighbors), intp
         Chunked as the queries are.
 
@@ -98,9 +99,13 @@ def neighbor_graph(
     Parameters
     ----------
     X : dask array of shape (n_samples, n_features)
+        The rows; finite numbers.
     n_neighbors : int, default=10
+        k, self excluded.
     edge_weights : {"binary", "rbf"}, default="binary"
+        Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
     sigma : float, default=None
+        Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
     n_jobs : int, default=1
         Threads of a task.
 
@@ -139,6 +144,7 @@ def by_blocks(method: Callable[[Any], Any], X: Any) -> Any:
         ``model.predict``, ``model.predict_proba`` or ``model.transform``.  Give the model ``n_jobs=1`` where Dask
         runs several blocks side by side.
     X : dask array of shape (n_samples, n_features)
+        The rows; finite numbers.
 
     Returns
     -------

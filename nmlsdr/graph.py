@@ -239,14 +239,17 @@ def neighbor_graph(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
     n_neighbors : int, default=10
         k, self excluded.
     edge_weights : {"binary", "rbf"}, default="binary"
+        Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
     sigma : float, default=None
         Width of "rbf" in the units of X; None: the median over rows of the distance to the k-th neighbour.
     neighbors : "exact" or transformer, default="exact"
         A transformer whose ``fit_transform(X)`` gives a CSR matrix of distances.
     n_jobs : int, default=None
+        Threads; None: all that are allowed.
 
     Returns
     -------
@@ -301,7 +304,9 @@ def neighbor_lists(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
     n_neighbors : int
+        k, self excluded.
     neighbors : "exact" or transformer, default="exact"
         A transformer's ``fit_transform(X)`` gives a CSR matrix whose stored entries are candidates.  Its
         distances are not used: candidates are ordered by the canonical (squared distance, row index).
@@ -309,6 +314,7 @@ def neighbor_lists(
     queries : array-like or sparse matrix of shape (n_queries, n_features), optional
         As in `kneighbors`; a transformer answers them by ``fit(X)`` and ``transform(queries)``.
     n_jobs : int, optional
+        Threads; None: all that are allowed.
 
     Returns
     -------

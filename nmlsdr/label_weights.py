@@ -31,6 +31,16 @@ _SWEEP_VALUES = 1 << 19  # values of X that one call of the sweep reads: Ctrl-C 
 def entropy_weights(Y: Any) -> np.ndarray:
     """Each row shared equally among its labels: w_ik = y_ik / |y_i|_1 (Chen et al. 2007; wMLDAe).
 
+    Parameters
+    ----------
+    Y : array of shape (n_samples, n_labels)
+        0/1.
+
+    Returns
+    -------
+    W : ndarray of shape (n_samples, n_labels), float64
+        Weights of the labels in each row; a row without labels has 0s.
+
     Examples
     --------
     >>> from nmlsdr.label_weights import entropy_weights
@@ -47,6 +57,16 @@ def correlation_weights(Y: Any) -> np.ndarray:
     """W = Y C, each row divided by |y_i|_1, C_kl = y_k'y_l / (|y_k| |y_l|) (Wang et al. 2010; wMLDAc).
 
     A label that the row does not carry gets weight too, when it goes with one that the row carries.
+
+    Parameters
+    ----------
+    Y : array of shape (n_samples, n_labels)
+        0/1.
+
+    Returns
+    -------
+    W : ndarray of shape (n_samples, n_labels), float64
+        Weights of the labels in each row; a row without labels has 0s.
 
     Examples
     --------
@@ -78,12 +98,14 @@ def fuzzy_weights(X: Any, Y: Any) -> np.ndarray:
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
     Y : array of shape (n_samples, n_labels)
         0/1.
 
     Returns
     -------
     W : ndarray of shape (n_samples, n_labels), float64
+        Weights of the labels in each row.
 
     Examples
     --------
@@ -134,6 +156,7 @@ def dependence_weights(
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
     Y : array of shape (n_samples, n_labels)
         0/1.  Rows with one label are left alone, rows without any get weights of 0.
     order : array of shape (n_samples,), default=None
@@ -148,6 +171,7 @@ def dependence_weights(
     Returns
     -------
     W : ndarray of shape (n_samples, n_labels), float64
+        1 for the label that a row goes to, 0 for the others.
     objective : ndarray of shape (n_epochs + 1,), float64
         Never decreases.  Only with ``return_objective``.
 

@@ -124,7 +124,22 @@ def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
 def ranking_loss_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
     """Ranking loss of each row, float64 (n_samples,); NaN where a row has no label or all labels.
 
-    Parameters and errors are those of :func:`ranking_loss`.
+    Parameters
+    ----------
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        0/1.
+    scores : array-like of shape (n_samples, n_labels)
+        Larger is likelier.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), float64
+        One number a row; NaN where a row has no label or all labels.
+
+    Raises
+    ------
+    ValueError
+        As :func:`ranking_loss`.
 
     Examples
     --------
@@ -174,7 +189,22 @@ def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
 def average_precision_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
     """Average precision of each row, float64 (n_samples,); NaN where a row has no label or all labels.
 
-    Parameters and errors are those of :func:`average_precision`.
+    Parameters
+    ----------
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        0/1.
+    scores : array-like of shape (n_samples, n_labels)
+        Larger is likelier.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), float64
+        One number a row; NaN where a row has no label or all labels.
+
+    Raises
+    ------
+    ValueError
+        As :func:`average_precision`.
 
     Examples
     --------
@@ -221,7 +251,22 @@ def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
 def one_error_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
     """One-error of each row, 0 or 1, float64 (n_samples,); NaN where a row has no label or all labels.
 
-    Parameters and errors are those of :func:`one_error`.
+    Parameters
+    ----------
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        0/1.
+    scores : array-like of shape (n_samples, n_labels)
+        Larger is likelier.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), float64
+        One number a row; NaN where a row has no label or all labels.
+
+    Raises
+    ------
+    ValueError
+        As :func:`one_error`.
 
     Examples
     --------
@@ -275,7 +320,24 @@ def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
 def coverage_rows(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> Floats:
     """Coverage of each row, float64 (n_samples,); a row without labels counts ``empty``.
 
-    Parameters and errors are those of :func:`coverage`.
+    Parameters
+    ----------
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        0/1.
+    scores : array-like of shape (n_samples, n_labels)
+        Larger is likelier.
+    empty : float, default=0
+        What a row without labels counts.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), float64
+        The depth of each row.
+
+    Raises
+    ------
+    ValueError
+        As :func:`coverage`.
 
     Examples
     --------

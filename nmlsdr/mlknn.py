@@ -115,6 +115,7 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
     Returns
     -------
     PosteriorTable
+        Prior and posterior of each label, and the counts behind them.
 
     Raises
     ------
@@ -224,6 +225,7 @@ def hard_labels(scores: np.ndarray, *, threshold: float = 0.5, at_least_one: boo
     Parameters
     ----------
     scores : ndarray of shape (n_samples, n_labels)
+        One score for each label, larger is likelier.
     threshold : float, default=0.5
         A label is given when its score is at least this.
     at_least_one : bool, default=False
@@ -232,6 +234,7 @@ def hard_labels(scores: np.ndarray, *, threshold: float = 0.5, at_least_one: boo
     Returns
     -------
     ndarray of shape (n_samples, n_labels), intp
+        0/1.
 
     Examples
     --------

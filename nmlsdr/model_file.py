@@ -159,6 +159,18 @@ def load_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Any:
 def open_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Model:
     """Read a model file with its names and versions; see `load_model`.
 
+    Parameters
+    ----------
+    path : str or path-like
+        The model file.
+    max_bytes : int, default=4 GiB
+        A file that would unpack to more is refused.
+
+    Returns
+    -------
+    Model
+        The estimator, the names of features and labels, the versions that wrote it.
+
     Examples
     --------
     >>> import os, tempfile

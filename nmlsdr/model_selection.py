@@ -98,7 +98,22 @@ class LabeledRowsSplit:
             yield _sides(rows[train], unlabelled, rows[test])
 
     def get_n_splits(self, X: Any = None, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> int:
-        """Return the number of splits; ``X``, ``y`` and ``groups`` are needed only where ``cv`` needs them."""
+        """Return the number of splits.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Needed only where ``cv`` needs it.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels), default=None
+            Needed only where ``cv`` needs it.
+        groups : array-like of shape (n_samples,), default=None
+            Needed only where ``cv`` needs it.
+
+        Returns
+        -------
+        int
+            How many pairs `split` yields.
+        """
         if y is None or _speaks_of_all_rows(self.cv):
             return int(check_cv(self.cv).get_n_splits(X, y, groups))
         y_array, labeled = _read(X, y)
@@ -107,7 +122,13 @@ class LabeledRowsSplit:
         return int(splitter.get_n_splits(X_known, y_known, groups_known))
 
     def get_metadata_routing(self) -> Any:
-        """Ask for the metadata that ``cv`` asks for (``groups`` of the group splitters)."""
+        """Ask for the metadata that ``cv`` asks for (``groups`` of the group splitters).
+
+        Returns
+        -------
+        MetadataRequest
+            The one of ``cv``.
+        """
         return get_routing_for_object(None if _speaks_of_all_rows(self.cv) else check_cv(self.cv))
 
 

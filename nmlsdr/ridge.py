@@ -198,7 +198,9 @@ def ridge_regression(X: Any, Y: Any, ridge: float, *, feature_weights: Any = Non
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
     Y : array or sparse matrix of shape (n_samples, n_labels)
+        0/1.
     ridge : float
         c, above 0.
     feature_weights : array of shape (n_features,), default=None
@@ -207,6 +209,7 @@ def ridge_regression(X: Any, Y: Any, ridge: float, *, feature_weights: Any = Non
     Returns
     -------
     coef : ndarray of shape (n_labels, n_features), float64
+        One row a label.
     intercept : ndarray of shape (n_labels,), float64
         The mean of Y where no feature varies.
 

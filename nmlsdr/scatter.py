@@ -50,7 +50,9 @@ def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
     Y : array of shape (n_samples, n_labels)
+        0/1.
     n_components : int or None, default=None
         At most min(n_labels, n_features, n_samples - 1).
     ridge : float, default=0.1
@@ -59,6 +61,7 @@ def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) 
     Returns
     -------
     Directions
+        Components, eigenvalues, mean and rank.
 
     Raises
     ------
@@ -96,7 +99,9 @@ def mddm_features(X: Any, Y: Any, n_components: int | None = None, *, mu: float 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
     Y : array of shape (n_samples, n_labels)
+        0/1.
     n_components : int or None, default=None
         At most min(n_labels, n_features, n_samples - 1).
     mu : float, default=0.5
@@ -105,6 +110,7 @@ def mddm_features(X: Any, Y: Any, n_components: int | None = None, *, mu: float 
     Returns
     -------
     Directions
+        Components, eigenvalues, mean and rank.
 
     Raises
     ------
@@ -139,6 +145,7 @@ def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: floa
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
     W : array of shape (n_samples, n_labels)
         Weights >= 0 of the labels in each row; a label of total weight 0 is ignored.
     n_components : int or None, default=None
@@ -149,6 +156,7 @@ def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: floa
     Returns
     -------
     Directions
+        Components, eigenvalues, mean and rank.
 
     Raises
     ------
@@ -192,7 +200,9 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
     Y : array of shape (n_samples, n_labels)
+        0/1.
     n_components : int or None, default=None
         At most min(n_features, n_samples - 1); None: as many as there are labels, if the rank allows.
     beta : float, default=0.5
@@ -201,6 +211,7 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
     Returns
     -------
     Directions
+        Components, eigenvalues, mean and rank.
 
     Raises
     ------

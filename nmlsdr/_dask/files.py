@@ -33,6 +33,7 @@ def open_rows(source: Any, *, rows_per_block: int | None = None) -> Any:
     Returns
     -------
     dask array of shape (n_samples, n_features)
+        The rows, cut by rows; nothing is read yet.
 
     Raises
     ------

@@ -53,9 +53,11 @@ def say_if_large(rows: Any, n_neighbors: int, *, n_queries: int | None = None, n
     rows : array or CSR matrix of shape (n_samples, n_features)
         Checked rows.
     n_neighbors : int
+        k, self excluded.
     n_queries : int, optional
         None: the rows among themselves.
     n_jobs : int, optional
+        Threads; None: all that are allowed.
     """
     if not LOGGER.isEnabledFor(logging.INFO):
         return

@@ -74,6 +74,11 @@ def find_file(name: str, role: str, data_home: Path_ | None = None, *, missing_o
 def list_datasets() -> list[str]:
     """Return the names of the sets that have files, as the article prints them.
 
+    Returns
+    -------
+    list of str
+        Nine names; the tenth set of the article is `make_toy`.
+
     Examples
     --------
     >>> from nmlsdr.datasets import list_datasets

@@ -276,9 +276,11 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
     neighbors : "exact", "precomputed" or transformer, default="exact"
         As in `MLkNN`.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
+        Solver of eq. (8).
     tol : float, default=1e-8
         Largest residual of eq. (8).
     max_iter : int, default=None
+        Iterations of the propagation; None: enough for ``tol``.
     threshold : float, default=0.5
         `predict` gives a label when its posterior is at least this.  Not used for 1-D y.
     at_least_one : bool, default=False

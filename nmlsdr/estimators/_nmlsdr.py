@@ -39,6 +39,7 @@ class NMLSDR(PropagatingProjection):
     neighbors : "exact" or transformer, default="exact"
         A transformer whose ``fit_transform`` gives a CSR matrix of distances proposes the neighbours.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
+        Solver of eq. (8).
     eigen_solver : {"auto", "eigsh", "svd"}, default="auto"
     tol : float, default=1e-8
         Largest entry of the residual of eq. (8) to accept.

@@ -37,6 +37,7 @@ class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Parameters
         ----------
         X : array, sparse matrix or dask array of shape (n_samples, n_features)
+            The rows; finite numbers.
 
         Returns
         -------
@@ -77,6 +78,7 @@ class SupervisedProjection(Projection):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            The rows; finite numbers.
         y : array of shape (n_samples, n_labels) or (n_samples,)
             0/1, a row of -1 is unlabelled; 1-D: classes, -1 is unlabelled.
         labeled : array of shape (n_samples,), bool, default=None
@@ -85,6 +87,7 @@ class SupervisedProjection(Projection):
         Returns
         -------
         self
+            The fitted estimator.
         """
         rows, labels = self._read(X, y, labeled)
         Y = labels.Y
@@ -110,6 +113,7 @@ class PropagatingProjection(PropagatesLabels, Projection):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            The rows; finite numbers.
         y : array of shape (n_samples, n_labels) or (n_samples,)
             0/1, a row of -1 is unlabelled; 1-D: classes, -1 is unlabelled.
         graph : sparse matrix of shape (n_samples, n_samples), default=None
@@ -122,6 +126,7 @@ class PropagatingProjection(PropagatesLabels, Projection):
         Returns
         -------
         self
+            The fitted estimator.
         """
         rows, labels = self._read(X, y, labeled)
         F = self._propagate(rows, self._graph_of_rows(rows, graph), labels, alpha)

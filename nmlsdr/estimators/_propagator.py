@@ -157,6 +157,7 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows; finite numbers.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
             0/1, a row of -1 is unlabelled; 1-D: classes, -1 is unlabelled.
         graph : sparse matrix of shape (n_samples, n_samples), default=None

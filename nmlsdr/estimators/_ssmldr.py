@@ -31,15 +31,23 @@ class SSMLDR(PropagatingProjection):
     n_neighbors : int, default=10
         As in `NMLSDR`, like all that follow.
     edge_weights : {"binary", "rbf"}, default="binary"
+        Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
     sigma : float or None, default=None
+        Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
     alpha_labeled : float, default=0.6
         0 clamps the labelled rows (SSMLDR* of the article).
     alpha_unlabeled : float, default=0.999
+        alpha of the unlabelled rows, in [0, 1).
     neighbors : "exact" or transformer, default="exact"
+        A transformer whose ``fit_transform`` gives a CSR matrix of distances proposes the neighbours.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
+        Solver of eq. (8).
     tol : float, default=1e-8
+        Largest entry of the residual of eq. (8) to accept.
     max_iter : int or None, default=None
+        Iterations of the propagation; None: enough for ``tol``.
     n_jobs : int or None, default=None
+        Threads; None: all that are allowed.
 
     Attributes
     ----------

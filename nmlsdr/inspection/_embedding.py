@@ -36,6 +36,7 @@ class EmbeddingDisplay:
     groups : sequence of (str, ndarray of shape (n_samples,), bool)
         Name and rows of each colour, drawn in this order; rows in no group are not drawn.
     axis_names : sequence of str, default=("component 1", "component 2")
+        Names of the two axes.
     suspects : ndarray of shape (n_samples,), bool, default=None
         Rows to ring.
     max_points : int or None, default=5000
@@ -102,6 +103,7 @@ class EmbeddingDisplay:
         estimator : estimator or Pipeline
             Fitted.  In a pipeline whose last step classifies, the steps before it transform.
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows; finite numbers.
         y : array-like of shape (n_samples, n_labels) or (n_samples,), default=None
             Labels of these rows, of which the unlabelled are grey; None: one colour.
         color_by : int or str, default=None

@@ -40,7 +40,18 @@ class Suspects(NamedTuple):
     rank: NDArray[np.intp]
 
     def first(self, n: int | None) -> Suspects:
-        """The first `n` of the list; all of them for None."""
+        """The first `n` of the list.
+
+        Parameters
+        ----------
+        n : int or None
+            How many; None: all of them.
+
+        Returns
+        -------
+        Suspects
+            A list of the same fields, `n` long or shorter.
+        """
         return self if n is None else Suspects(*(values[:n] for values in tuple[Any, ...](self)))
 
 

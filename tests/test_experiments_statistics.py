@@ -13,7 +13,6 @@ from nmlsdr.experiments.statistics import (
     holm,
     paired_t_p_value,
     pairwise_p_values,
-    signed_rank_distribution,
     signed_rank_p_value,
     undistinguished_groups,
     wilcoxon_scores,
@@ -62,20 +61,22 @@ def test_printed_best_counts_come_out_exactly(metric):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 6, 9])
-def test_signed_rank_distribution_counts_all_sign_patterns(n):
+def test_signed_rank_p_value_counts_all_sign_patterns(n):
     sums = [sum(rank for rank, sign in zip(range(1, n + 1), signs, strict=True) if sign)
             for signs in product([0, 1], repeat=n)]  # fmt: skip
-    expected = np.bincount(sums, minlength=n * (n + 1) // 2 + 1) / 2**n
-    np.testing.assert_array_equal(signed_rank_distribution(n), expected)
+    for signs in product([-1.0, 1.0], repeat=n):
+        statistic = sum(rank for rank, sign in zip(range(1, n + 1), signs, strict=True) if sign > 0)
+        expected = np.mean(np.array(sums) >= statistic)
+        assert signed_rank_p_value(np.arange(1, n + 1) * signs) == pytest.approx(expected, abs=1e-15)
 
 
-@pytest.mark.parametrize("size", [5, 10, 14])
-def test_signed_rank_p_value_is_scipy_s(size, rng):
-    for _ in range(20):
-        d = np.round(rng.normal(0.3, 1.0, size), 1)  # with ties
-        d = d[d != 0]
-        expected = stats.wilcoxon(d, alternative="greater", method="exact").pvalue
-        assert signed_rank_p_value(d) == pytest.approx(expected, abs=1e-12)
+@pytest.mark.parametrize(("differences", "expected"), [
+    ([0.1, 0.1, -0.1], 0.375),  # ranks 2, 2, 2: W+ = 4, and 3 of the 8 sums of 1, 2, 3 reach it
+    ([0.0, 0.2, 0.3], 0.25),  # the zero is dropped
+    ([0.951 - 0.95, 0.947 - 0.946, -0.2], 0.625),  # equal to nine decimals, so tied
+])  # fmt: skip
+def test_signed_rank_p_value_of_ties_and_zeros(differences, expected):
+    assert signed_rank_p_value(differences) == expected
 
 
 def test_zeros_are_dropped_and_rounding_noise_is_no_difference():
@@ -115,6 +116,17 @@ def test_friedman_is_scipy_s_and_nemenyi_is_demsar_s(rng):
     assert friedman_nemenyi([[3.0, 2.0], [5.0, 1.0]]).average_ranks.tolist() == [1.0, 2.0]
     tied = friedman_nemenyi([[1.0, 1.0, 0.0]] * 3)
     assert tied.average_ranks.tolist() == [1.5, 1.5, 3.0]
+
+
+def test_friedman_corrects_for_ties(rng):
+    for _ in range(20):
+        values = np.round(rng.normal(size=(8, 4)))
+        expected = stats.friedmanchisquare(*values.T)
+        assert friedman_nemenyi(values).chi_square == pytest.approx(expected.statistic)
+        assert friedman_nemenyi(values).p_value == pytest.approx(expected.pvalue)
+    # three rows of ranks 1.5, 1.5, 3: the mean ranks of the rows are all there is, so chi-square is n (k - 1) = 6
+    assert friedman_nemenyi([[1.0, 1.0, 0.0]] * 3).chi_square == pytest.approx(6.0)  # 4.5 without the correction
+    assert friedman_nemenyi(np.ones((3, 4))).chi_square == 0.0
 
 
 def test_groups_of_a_critical_difference_diagram():

@@ -29,7 +29,7 @@ Where things live; imports point downward only.
                   _directions.py          what every projection shares
                   _arrays.py  _errors.py  forms of arrays; InputError
                   _npy.py  _output.py     arrays from foreign bytes; results whole or not at all
-                  _threads.py             thread settings and the BLAS limit
+                  _threads.py  _openmp.py thread settings and the BLAS limit; how idle threads wait
     0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx  _dependence.pyx   buffers in, buffers filled
                   _c/                     the C that they are made of
     0r twin       _reference.py           the same in plain NumPy; tests and benchmarks only
@@ -40,10 +40,12 @@ A data point's way: validate -> neighbours -> graph -> propagate -> project -> e
 from typing import TYPE_CHECKING, Any
 
 from ._errors import InputError
+from ._openmp import sleeping_threads
 from ._version import __version__
 
 try:
-    from . import _graph as _graph
+    with sleeping_threads():
+        from . import _graph as _graph
 except ImportError as error:  # one sentence instead of a chain of tracebacks
     raise ImportError(
         f"The compiled part of nmlsdr is missing or does not load ({error}); "

@@ -60,6 +60,7 @@ def _installation_lines() -> list[tuple[str, str]]:
 def _build_lines() -> list[tuple[str, str]]:
     """How the kernels were compiled, and what they use here."""
     from nmlsdr import _graph, graph
+    from nmlsdr._openmp import idle_threads
     from nmlsdr._threads import SIMD_LEVELS, check_n_jobs, simd_level
 
     facts = _graph.build_facts()
@@ -74,6 +75,7 @@ def _build_lines() -> list[tuple[str, str]]:
         ("debug build", "yes (NMLSDR_DEBUG=1)" if facts["debug"] else "no"),
         ("OpenMP", f"yes ({openmp})" if openmp else "no: kernels run on one thread"),
         ("threads", str(check_n_jobs(None) if openmp else 1)),
+        *([("idle threads", idle_threads())] if openmp else []),
         (
             "SIMD",
             f"{SIMD_LEVELS[used]} in use{why}; compiled: {', '.join(SIMD_LEVELS[:compiled])}; "

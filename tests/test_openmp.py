@@ -1,0 +1,66 @@
+"""Idle threads sleep, the environment stays as it was, and what the user says counts."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from nmlsdr import _graph, _openmp
+
+pytestmark = pytest.mark.skipif(_graph.build_facts()["openmp"] == 0, reason="built without OpenMP")
+
+# Two threads that have nothing to do between calls; what they burn meanwhile is the process's CPU time.
+IDLE = """
+import sys, time
+import numpy as np
+from nmlsdr import graph
+X = np.random.default_rng(0).normal(size=(400, 20))
+for jobs in (1, 2):
+    graph.kneighbors(X, 5, n_jobs=jobs)
+    began, spent = time.process_time(), 0.0
+    for _ in range(60):
+        graph.kneighbors(X, 5, n_jobs=jobs)
+        time.sleep(0.005)
+    print(time.process_time() - began)
+"""
+
+
+def run(program, **settings):
+    plain = {name: value for name, value in os.environ.items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=plain | settings, capture_output=True, text=True, check=True
+    )
+    return done.stdout.split("\n")[:-1]
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
+def test_idle_threads_cost_nothing():
+    """Spinning, they take 5 to 60 times the time of one thread."""
+    one, two = map(float, run(IDLE))
+    assert two < 3 * one
+
+
+def test_the_environment_is_as_it_was():
+    program = "import os; before = dict(os.environ); import nmlsdr; assert os.environ == before; print('same')"
+    assert run(program) == ["same"]
+    assert run(program, OMP_WAIT_POLICY="ACTIVE") == ["same"]
+
+
+def test_info_says_what_is_in_force():
+    program = "import nmlsdr; from nmlsdr._openmp import idle_threads; print(idle_threads())"
+    assert run(program) == ["sleep"]
+    assert run(program, OMP_WAIT_POLICY="ACTIVE") == ["wait as OMP_WAIT_POLICY=ACTIVE says"]
+    assert run(program, GOMP_SPINCOUNT="10") == ["wait as GOMP_SPINCOUNT=10 says"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self/maps")
+def test_an_openmp_that_was_there_before_keeps_its_ways():
+    (library,) = [path for path in _openmp._runtimes() if path in _runtimes_of_the_kernels()]
+    first = f"import ctypes; ctypes.CDLL({library!r}); "
+    program = first + "import nmlsdr; from nmlsdr._openmp import idle_threads; print(idle_threads())"
+    assert run(program) == ["wait as the package says that loaded OpenMP first"]
+
+
+def _runtimes_of_the_kernels():
+    return run("import nmlsdr; from nmlsdr._openmp import _runtimes; print('\\n'.join(_runtimes()))")

@@ -96,7 +96,7 @@ def residual(
     float[:, ::1] z,                 # OUT (n, width) h (B - (I - A T) F)
     float[:, ::1] p,                 # IN, OUT (n, width) search direction
     double[::1] rho,                 # OUT (width) sum m z^2
-    double[::1] along,               # OUT (width) sum m p z, with p as it came
+    double[::1] along,               # OUT (width) sum m p z; 0 with restart
     double[::1] peak,                # OUT (width) max |B - (I - A T) F|
     double[:, :, ::1] partial,       # scratch (3, n_blocks, width)
     Py_ssize_t block,

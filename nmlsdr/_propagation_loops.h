@@ -28,8 +28,8 @@ typedef double NAME(wide);
 #endif
 #define NW (WIDTH / HALF)
 
-/* z = h [(B + gain sum_j v_ij F_j) - F] in float64, rounded once; dot = sum m z^2; along = sum m p z;
- * peak = max |z / h|.  Where take is 0, z stays; with restart, p = z.  values == NULL: v_ij = h_j */
+/* z = h [(B + gain sum_j v_ij F_j) - F] in float64, rounded once; dot = sum m z^2; peak = max |z / h|.
+ * Where take is 0, z stays.  With restart, p = z; else along = sum m p z.  values == NULL: v_ij = h_j */
 TARGET static void NAME(residual)(
     ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const double *values, int64_t n_stored,
     const double *gain, const double *h, const double *m, const double *B, const double *F,
@@ -61,11 +61,13 @@ TARGET static void NAME(residual)(
             const double size = fabs(rest[c]);
             zi[c] = take[c] ? scaled : zi[c];
             d[c] += (m[i] * scaled) * scaled;
-            with_p[c] += (m[i] * pi[c]) * scaled;
             top[c] = size > top[c] ? size : top[c];
         }
-        if (restart)
+        if (restart) {
             for (int c = 0; c < WIDTH; c++) pi[c] = take[c] ? zi[c] : pi[c];
+        } else {
+            for (int c = 0; c < WIDTH; c++) with_p[c] += (m[i] * pi[c]) * zi[c];
+        }
     }
     for (int c = 0; c < WIDTH; c++) {
         dot[c] = d[c];

@@ -99,7 +99,7 @@ def propagate(W, Y, alpha, labeled=None):
 
 def residual(indptr, indices, values, gain, h, m, B, F, p, block):
     """(z, rho, along, peak) in float64: z = h (B - (I - A T) F), rounded to float32 once; rho = sum m z^2;
-    along = sum m p z; peak = max |z / h|.
+    along = sum m p z, for a search direction that stays; peak = max |z / h|.
 
     (A T F)_i = gain_i sum_j v_ij F_j; an empty ``values`` means v_ij = h_j.  Eliminated rows (gain 0) have z = 0.
     """

@@ -60,7 +60,7 @@ def solve(system: System, F: np.ndarray, goal: Goal, solver: str) -> Solution:
     """Solve eq. (8) in place from F.  "auto" goes on with the labels that a solver left unsolved."""
     if solver != "auto":
         return Solution(*SOLVERS[solver](system, F, goal), solver)
-    if np.count_nonzero(system.kept) <= SMALL:
+    if system.n_kept <= SMALL:
         return Solution(*lu(system, F, goal), "lu")
     done = Solution(*conjugate_gradients(system, F, goal), "cg")
     if goal.max_iter is not None:
@@ -171,7 +171,7 @@ def _among_kept(system: System) -> sparse.csr_array:
 
 def lu(system: System, F: np.ndarray, goal: Goal) -> tuple[int, float]:
     """Gaussian elimination: without subtraction on small systems, else sparse LU refined to ``tol``."""
-    if np.count_nonzero(system.kept) <= LARGEST_DENSE:
+    if system.n_kept <= LARGEST_DENSE:
         return elimination(system, F, goal)
     kept = system.kept
     P = _among_kept(system)
@@ -226,7 +226,7 @@ def elimination(system: System, F: np.ndarray, goal: Goal) -> tuple[int, float]:
 
 def _factors_stay_sparse(system: System) -> bool:
     """Whether the factors of I - A T are small: few rows, or a narrow envelope in the order of Cuthill and McKee."""
-    n_kept = np.count_nonzero(system.kept)
+    n_kept = system.n_kept
     if n_kept <= LARGEST_DENSE:
         return True
     P = _among_kept(system)

@@ -269,7 +269,7 @@ def _aim(system: System, tol: float) -> float:
     """The residual that the solvers work for: ``tol``, or less for an alpha near 1 and where a sweep costs nothing."""
     usual = 1 - _USUAL_ALPHA
     share = min(1.0, (1 - system.top) / usual)
-    if np.count_nonzero(system.kept) <= SMALL:
+    if system.n_kept <= SMALL:
         share *= 0.1
     return min(tol, max(tol * share, _ROUNDING))
 

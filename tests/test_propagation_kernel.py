@@ -52,14 +52,19 @@ def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, avx2):
     blocks = -(-n // block)
     partial, tops = np.empty((3, blocks, width)), np.empty((blocks, width), np.float32)
     every = np.ones(width, np.int32)
-    _propagation.residual(
-        *graph, s.values, s.gain, s.h, s.m, B, F, every, True, z, p, rho, along, peak, partial, block,
-        n_threads, avx2,
-    )  # fmt: skip
-    twin_z, twin_rho, twin_along, twin_peak = _reference.residual(
-        *graph, s.values, s.gain, s.h, s.m, B, F, given_p, block
-    )
-    same_bits((z, twin_z), (p, twin_z), (rho, twin_rho), (along, twin_along), (peak, twin_peak))
+    for restart in (False, True):
+        _propagation.residual(
+            *graph, s.values, s.gain, s.h, s.m, B, F, every, restart, z, p, rho, along, peak, partial, block, n_threads,
+            avx2,
+        )  # fmt: skip
+        twin_z, twin_rho, twin_along, twin_peak = _reference.residual(
+            *graph, s.values, s.gain, s.h, s.m, B, F, given_p, block
+        )
+        same_bits((z, twin_z), (rho, twin_rho), (peak, twin_peak))
+        if restart:
+            same_bits((p, twin_z))
+        else:
+            same_bits((along, twin_along), (p[s.kept], given_p[s.kept]))
 
     x[:] = 0
     tol = float(np.median(peak)) / 4  # some columns get there on the way and must stay as they are

@@ -22,10 +22,12 @@
 #if defined(__GNUC__)
 #define UNROLL _Pragma("GCC unroll 16")
 #define PREFETCH(address) __builtin_prefetch(address)
+#define ALWAYS_INLINE inline __attribute__((always_inline)) /* so that a constant argument costs nothing */
 #define NMLSDR_VECTORS 1
 #else
 #define UNROLL
 #define PREFETCH(address) ((void)0)
+#define ALWAYS_INLINE inline
 #define NMLSDR_VECTORS 0
 #endif
 
@@ -90,12 +92,13 @@ static int nmlsdr_has_avx2(void) { return 0; }
 
 static void nmlsdr_residual_block(
     ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const double *values, int64_t n_stored,
-    const double *gain, const double *h, const double *m, const double *B, const double *F,
-    const int32_t *take, int restart, float *z, float *p, double *dot, double *along, double *peak,
+    const double *gain, const double *h, const double *m, const double *gains, const float *weights,
+    const double *B, const double *F, const int32_t *take, int restart, float *z, float *p, double *dot, double *along, double *peak,
     int width, int avx2)
 {
     NMLSDR_CHOOSE(
-        residual, lo, hi, indptr, indices, values, n_stored, gain, h, m, B, F, take, restart, z, p, dot, along, peak);
+        residual, lo, hi, indptr, indices, values, n_stored, gain, h, m, gains, weights, B, F, take,
+        restart, z, p, dot, along, peak);
 }
 
 static void nmlsdr_flush_block(
@@ -107,16 +110,17 @@ static void nmlsdr_flush_block(
 
 static void nmlsdr_apply_block(
     ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const float *values, int64_t n_stored,
-    const float *k, const double *m, const float *p, float *y, double *dot, int width, int avx2)
+    const float *k, const double *m, const float *ks, const float *weights, const float *p, float *y, double *dot,
+    int width, int avx2)
 {
-    NMLSDR_CHOOSE(apply, lo, hi, indptr, indices, values, n_stored, k, m, p, y, dot);
+    NMLSDR_CHOOSE(apply, lo, hi, indptr, indices, values, n_stored, k, m, ks, weights, p, y, dot);
 }
 
 static void nmlsdr_reduce_block(
-    ptrdiff_t lo, ptrdiff_t hi, const double *m, const float *e, const float *a, const float *y, float *z,
-    double *dot, float *peak, int width, int avx2)
+    ptrdiff_t lo, ptrdiff_t hi, const double *m, const float *weights, const float *e, const float *a, const float *y,
+    float *z, double *dot, float *peak, int width, int avx2)
 {
-    NMLSDR_CHOOSE(reduce, lo, hi, m, e, a, y, z, dot, peak);
+    NMLSDR_CHOOSE(reduce, lo, hi, m, weights, e, a, y, z, dot, peak);
 }
 
 static void nmlsdr_advance_block(

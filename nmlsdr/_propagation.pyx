@@ -5,9 +5,9 @@ Every function fills buffers that its caller allocated and checked.  Rows are cu
 block order, so an answer does not depend on the number of threads.  The loop over rounds, and with
 it Ctrl-C and the callback, is propagation.py's, and so are the letters.
 
-Every row has: gain, what multiplies the sum over neighbours in eq. (4), 0 for an eliminated row;
-own, what multiplies Y; h, the scale from F to the sweep's variable (x = h F); m, its weight in the
-inner product of the sweep.
+Every row has (and with an alpha per entry, every row of every label): gain, what multiplies the sum over
+neighbours in eq. (4), 0 for an eliminated row; own, what multiplies Y; h, the scale from F to the sweep's
+variable (x = h F); m, its weight in the inner product of the sweep.
 """
 
 from cython.parallel cimport prange
@@ -22,17 +22,19 @@ cdef extern from "_propagation.h" nogil:
     int nmlsdr_has_avx2()
     void apply_block "nmlsdr_apply_block"(
         Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const float *values,
-        int64_t n_stored, const float *k, const double *m, const float *p, float *y, double *dot, int width, int avx2)
+        int64_t n_stored, const float *k, const double *m, const float *ks, const float *weights, const float *p,
+        float *y, double *dot, int width, int avx2)
     void reduce_block "nmlsdr_reduce_block"(
-        Py_ssize_t lo, Py_ssize_t hi, const double *m, const float *e, const float *a, const float *y, float *z,
-        double *dot, float *peak, int width, int avx2)
+        Py_ssize_t lo, Py_ssize_t hi, const double *m, const float *weights, const float *e, const float *a,
+        const float *y, float *z, double *dot, float *peak, int width, int avx2)
     void advance_block "nmlsdr_advance_block"(
         Py_ssize_t lo, Py_ssize_t hi, const float *a, const float *b, const float *z, float *x, float *p,
         int width, int avx2)
     void residual_block "nmlsdr_residual_block"(
         Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const double *values,
-        int64_t n_stored, const double *gain, const double *h, const double *m, const double *B, const double *F,
-        const int32_t *take, int restart, float *z, float *p, double *dot, double *along, double *peak,
+        int64_t n_stored, const double *gain, const double *h, const double *m, const double *gains,
+        const float *weights, const double *B, const double *F, const int32_t *take, int restart,
+        float *z, float *p, double *dot, double *along, double *peak,
         int width, int avx2)
     void flush_block "nmlsdr_flush_block"(
         Py_ssize_t lo, Py_ssize_t hi, const double *gain, const double *h, const int32_t *take, int clip,
@@ -89,6 +91,8 @@ def residual(
     const double[::1] gain,          # IN  (n)
     const double[::1] h,             # IN  (n)
     const double[::1] m,             # IN  (n)
+    const double[:, ::1] gains,      # IN  (n, width) alpha per entry: instead of gain; or empty
+    const float[:, ::1] weights,     # IN  (n, width) instead of m; or empty
     const double[:, ::1] B,          # IN  (n, width) (I - A) Y
     const double[:, ::1] F,          # IN  (n, width)
     const int32_t[::1] take,         # IN  (width) 1 = answer this column
@@ -116,6 +120,7 @@ def residual(
     for b in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
         residual_block(
             b * block, lesser((b + 1) * block, n), &indptr[0], neighbors, v, indices.shape[0], &gain[0], &h[0], &m[0],
+            &gains[0, 0] if gains.shape[0] else NULL, &weights[0, 0] if weights.shape[0] else NULL,
             &B[0, 0], &F[0, 0], &take[0], restart, &z[0, 0], &p[0, 0], &partial[0, b, 0], &partial[1, b, 0],
             &partial[2, b, 0], width, avx2)
     add_blocks(&partial[0, 0, 0], n_blocks, width, total)
@@ -153,6 +158,8 @@ def cg_sweeps(
     const float[::1] values,         # IN  (nnz) V, or empty: every stored entry is 1
     const float[::1] k,              # IN  (n) 0 = eliminated
     const double[::1] m,             # IN  (n)
+    const float[:, ::1] ks,          # IN  (n, width) alpha per entry: instead of k, where that is not 0; or empty
+    const float[:, ::1] weights,     # IN  (n, width) instead of m; or empty
     const float[::1] e,              # IN  (n) 1 / h
     float[:, ::1] x,                 # IN, OUT (n, width) change of the iterate since the last flush
     float[:, ::1] z,                 # IN, OUT (n, width) its residual
@@ -175,6 +182,8 @@ def cg_sweeps(
     cdef Py_ssize_t n = k.shape[0], n_blocks = partial.shape[1], b, made = 0
     cdef int width = <int>x.shape[1], c, left = 0
     cdef const float *v = &values[0] if values.shape[0] else NULL
+    cdef const float *k_of = &ks[0, 0] if ks.shape[0] else NULL
+    cdef const float *m_of = &weights[0, 0] if weights.shape[0] else NULL
     cdef const int32_t *neighbors = indices_or_null(indices)
     cdef double total[NMLSDR_MAX_WIDTH]
     cdef double ratio
@@ -189,14 +198,14 @@ def cg_sweeps(
             for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
                 apply_block(
                     b * block, lesser((b + 1) * block, n), &indptr[0], neighbors, v, indices.shape[0], &k[0], &m[0],
-                    &p[0, 0], &y[0, 0], &partial[0, b, 0], width, avx2)
+                    k_of, m_of, &p[0, 0], &y[0, 0], &partial[0, b, 0], width, avx2)
             add_blocks(&partial[0, 0, 0], n_blocks, width, total)
             for c in range(width):  # step 0: a column that has converged, or rounding has eaten its direction
                 ratio = rho[c] / total[c] if peak[c] > tol and total[c] > 0.0 else 0.0
                 step[c] = <float>ratio if isfinite(ratio) else 0.0
             for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
                 reduce_block(
-                    b * block, lesser((b + 1) * block, n), &m[0], &e[0], step, &y[0, 0], &z[0, 0],
+                    b * block, lesser((b + 1) * block, n), &m[0], m_of, &e[0], step, &y[0, 0], &z[0, 0],
                     &partial[0, b, 0], &tops[b, 0], width, avx2)
             add_blocks(&partial[0, 0, 0], n_blocks, width, total)
             top_blocks[float](&tops[0, 0], n_blocks, width, &peak[0])
@@ -215,11 +224,12 @@ def cg_sweeps(
 
 cdef void step_rows(
     Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const double *values,
-    const double *gain, const double *own, const double *h, const double *Y, const double *F, Py_ssize_t n_labels,
-    double *out, double *peak,
+    const double *gain, const double *own, const double *gains, const double *owns, const double *h, const double *Y,
+    const double *F, Py_ssize_t n_labels, double *out, double *peak,
 ) noexcept nogil:
     cdef Py_ssize_t i, first, at
     cdef int c, count
+    cdef double a, b
     cdef double total[NMLSDR_MAX_WIDTH]
     peak[0] = 0.0
     for i in range(lo, hi):
@@ -234,7 +244,9 @@ cdef void step_rows(
                 continue
             gather(indptr, indices, values, h, i, F + (first - count), n_labels, count, total)
             for c in range(count):
-                out[at + c] = own[i] * Y[at + c] + gain[i] * total[c]
+                a = gain[i] if gains == NULL else gains[at + c]
+                b = own[i] if owns == NULL else owns[at + c]
+                out[at + c] = b * Y[at + c] + a * total[c] if a != 0.0 else F[at + c]
                 if fabs(out[at + c] - F[at + c]) > peak[0]:
                     peak[0] = fabs(out[at + c] - F[at + c])
 
@@ -245,6 +257,8 @@ def fixed_point_sweep(
     const double[::1] values,        # IN  (nnz) W~, or empty: v_ij = h_j
     const double[::1] gain,          # IN  (n)
     const double[::1] own,           # IN  (n)
+    const double[:, ::1] gains,      # IN  (n, n_labels) alpha per entry: instead of gain, where that is not 0; or empty
+    const double[:, ::1] owns,       # IN  (n, n_labels) instead of own; or empty
     const double[::1] h,             # IN  (n)
     const double[:, ::1] Y,          # IN  (n, n_labels)
     const double[:, ::1] F,          # IN  (n, n_labels)
@@ -262,8 +276,9 @@ def fixed_point_sweep(
         return 0.0
     for b in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
         step_rows(
-            b * block, lesser((b + 1) * block, n), &indptr[0], neighbors, v, &gain[0], &own[0], &h[0],
-            &Y[0, 0], &F[0, 0], n_labels, &out[0, 0], &tops[b, 0])
+            b * block, lesser((b + 1) * block, n), &indptr[0], neighbors, v, &gain[0], &own[0],
+            &gains[0, 0] if gains.shape[0] else NULL, &owns[0, 0] if owns.shape[0] else NULL,
+            &h[0], &Y[0, 0], &F[0, 0], n_labels, &out[0, 0], &tops[b, 0])
     top_blocks[double](&tops[0, 0], n_blocks, 1, &top)
     return top
 

@@ -29,15 +29,20 @@ typedef double NAME(wide);
 #define NW (WIDTH / HALF)
 
 /* z = h [(B + gain sum_j v_ij F_j) - F] in float64, rounded once; dot = sum m z^2; peak = max |z / h|.
- * Where take is 0, z stays.  With restart, p = z; else along = sum m p z.  values == NULL: v_ij = h_j */
-TARGET static void NAME(residual)(
+ * Where take is 0, z stays.  With restart, p = z; else along = sum m p z.  values == NULL: v_ij = h_j.
+ * Alpha per entry: gains and weights replace gain and m, and an entry of gain 0 is eliminated. */
+TARGET static ALWAYS_INLINE void NAME(any_residual)(
     ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const double *values, int64_t n_stored,
-    const double *gain, const double *h, const double *m, const double *B, const double *F,
-    const int32_t *take, int restart, float *z, float *p, double *dot, double *along, double *peak)
+    const double *gain, const double *h, const double *m, const double *gains, const float *weights,
+    const double *B, const double *F, const int32_t *take, int restart, float *z, float *p,
+    double *dot, double *along, double *peak, const int per_entry)
 {
-    double d[WIDTH] = {0}, with_p[WIDTH] = {0}, top[WIDTH] = {0}, rest[WIDTH];
+    double d[WIDTH] = {0}, top[WIDTH] = {0}, rest[WIDTH];
+    NAME(wide) with_p[NW];
+    UNROLL for (int v = 0; v < NW; v++) with_p[v] = (NAME(wide)){0};
     for (ptrdiff_t i = lo; i < hi; i++) {
         float *zi = z + i * WIDTH, *pi = p + i * WIDTH;
+        const float *wi = weights + (per_entry ? i * WIDTH : 0);
         const NAME(wide) *Fi = (const NAME(wide) *)(F + i * WIDTH), *Bi = (const NAME(wide) *)(B + i * WIDTH);
         NAME(wide) sum[NW];
         if (gain[i] == 0.0) {
@@ -55,25 +60,49 @@ TARGET static void NAME(residual)(
             }
             UNROLL for (int v = 0; v < NW; v++) sum[v] += w * row[v];
         }
-        UNROLL for (int v = 0; v < NW; v++) ((NAME(wide) *)rest)[v] = (Bi[v] + gain[i] * sum[v]) - Fi[v];
+        if (per_entry) {
+            const double *gi = gains + i * WIDTH;
+            UNROLL for (int v = 0; v < NW; v++)
+                ((NAME(wide) *)rest)[v] = (Bi[v] + ((const NAME(wide) *)gi)[v] * sum[v]) - Fi[v];
+            for (int c = 0; c < WIDTH; c++) rest[c] = gi[c] == 0.0 ? 0.0 : rest[c];
+        } else {
+            UNROLL for (int v = 0; v < NW; v++) ((NAME(wide) *)rest)[v] = (Bi[v] + gain[i] * sum[v]) - Fi[v];
+        }
         for (int c = 0; c < WIDTH; c++) {
             const float scaled = (float)(h[i] * rest[c]);
             const double size = fabs(rest[c]);
             zi[c] = take[c] ? scaled : zi[c];
-            d[c] += (m[i] * scaled) * scaled;
+            d[c] += ((per_entry ? wi[c] : m[i]) * scaled) * scaled;
             top[c] = size > top[c] ? size : top[c];
         }
         if (restart) {
             for (int c = 0; c < WIDTH; c++) pi[c] = take[c] ? zi[c] : pi[c];
         } else {
-            for (int c = 0; c < WIDTH; c++) with_p[c] += (m[i] * pi[c]) * zi[c];
+            UNROLL for (int v = 0; v < NW; v++) {
+                const NAME(wide) p_wide = WIDEN(pi + v * HALF), z_wide = WIDEN(zi + v * HALF);
+                with_p[v] += (per_entry ? WIDEN(wi + v * HALF) * p_wide : m[i] * p_wide) * z_wide;
+            }
         }
     }
     for (int c = 0; c < WIDTH; c++) {
         dot[c] = d[c];
-        along[c] = with_p[c];
         peak[c] = top[c];
     }
+    for (int v = 0; v < NW; v++) ((NAME(wide) *)along)[v] = with_p[v];
+}
+
+TARGET static void NAME(residual)(
+    ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const double *values, int64_t n_stored,
+    const double *gain, const double *h, const double *m, const double *gains, const float *weights,
+    const double *B, const double *F, const int32_t *take, int restart, float *z, float *p,
+    double *dot, double *along, double *peak)
+{
+    if (gains != NULL)
+        NAME(any_residual)(lo, hi, indptr, indices, values, n_stored, gain, h, m, gains, weights, B, F, take, restart,
+                           z, p, dot, along, peak, 1);
+    else
+        NAME(any_residual)(lo, hi, indptr, indices, values, n_stored, gain, h, m, gains, weights, B, F, take, restart,
+                           z, p, dot, along, peak, 0);
 }
 
 /* F += x / h and x = 0 where take is 1, on rows that are not eliminated; clipped to [0, 1] on demand */
@@ -91,10 +120,11 @@ TARGET static void NAME(flush)(
     }
 }
 
-/* y = p - k V p; dot = sum m p y */
-TARGET static void NAME(apply)(
+/* y = p - k V p; dot = sum m p y.  Alpha per entry: ks and weights replace k and m where k is not 0. */
+TARGET static ALWAYS_INLINE void NAME(any_apply)(
     ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const float *values, int64_t n_stored,
-    const float *k, const double *m, const float *p, float *y, double *dot)
+    const float *k, const double *m, const float *ks, const float *weights, const float *p, float *y, double *dot,
+    const int per_entry)
 {
     NAME(wide) d[NW];
     UNROLL for (int v = 0; v < NW; v++) d[v] = (NAME(wide)){0};
@@ -116,17 +146,35 @@ TARGET static void NAME(apply)(
                 UNROLL for (int v = 0; v < NV; v++) sum[v] += values[t] * row[v];
             }
         }
-        UNROLL for (int v = 0; v < NV; v++) yi[v] = pi[v] - k[i] * sum[v];
-        UNROLL for (int v = 0; v < NW; v++)
-            d[v] += (m[i] * WIDEN(p + i * WIDTH + v * HALF)) * WIDEN(y + i * WIDTH + v * HALF);
+        if (per_entry) {
+            const NAME(vec) *ki = (const NAME(vec) *)(ks + i * WIDTH);
+            UNROLL for (int v = 0; v < NV; v++) yi[v] = pi[v] - ki[v] * sum[v];
+        } else {
+            UNROLL for (int v = 0; v < NV; v++) yi[v] = pi[v] - k[i] * sum[v];
+        }
+        UNROLL for (int v = 0; v < NW; v++) {
+            const ptrdiff_t at = i * WIDTH + v * HALF;
+            const NAME(wide) weighted = per_entry ? WIDEN(weights + at) * WIDEN(p + at) : m[i] * WIDEN(p + at);
+            d[v] += weighted * WIDEN(y + at);
+        }
     }
     for (int v = 0; v < NW; v++) ((NAME(wide) *)dot)[v] = d[v];
 }
 
-/* z -= a y; dot = sum m z^2; peak = max |e z| */
-TARGET static void NAME(reduce)(
-    ptrdiff_t lo, ptrdiff_t hi, const double *m, const float *e, const float *a, const float *y, float *z,
-    double *dot, float *peak)
+TARGET static void NAME(apply)(
+    ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const float *values, int64_t n_stored,
+    const float *k, const double *m, const float *ks, const float *weights, const float *p, float *y, double *dot)
+{
+    if (ks != NULL)
+        NAME(any_apply)(lo, hi, indptr, indices, values, n_stored, k, m, ks, weights, p, y, dot, 1);
+    else
+        NAME(any_apply)(lo, hi, indptr, indices, values, n_stored, k, m, ks, weights, p, y, dot, 0);
+}
+
+/* z -= a y; dot = sum m z^2, or with weights for m; peak = max |e z| */
+TARGET static ALWAYS_INLINE void NAME(any_reduce)(
+    ptrdiff_t lo, ptrdiff_t hi, const double *m, const float *weights, const float *e, const float *a, const float *y,
+    float *z, double *dot, float *peak, const int per_entry)
 {
     NAME(wide) d[NW];
     NAME(vec) top[NV];
@@ -142,11 +190,21 @@ TARGET static void NAME(reduce)(
         }
         UNROLL for (int v = 0; v < NW; v++) {
             const NAME(wide) rest = WIDEN(z + i * WIDTH + v * HALF);
-            d[v] += (m[i] * rest) * rest;
+            d[v] += (per_entry ? WIDEN(weights + i * WIDTH + v * HALF) * rest : m[i] * rest) * rest;
         }
     }
     for (int v = 0; v < NW; v++) ((NAME(wide) *)dot)[v] = d[v];
     for (int v = 0; v < NV; v++) ((NAME(vec) *)peak)[v] = top[v];
+}
+
+TARGET static void NAME(reduce)(
+    ptrdiff_t lo, ptrdiff_t hi, const double *m, const float *weights, const float *e, const float *a, const float *y,
+    float *z, double *dot, float *peak)
+{
+    if (weights != NULL)
+        NAME(any_reduce)(lo, hi, m, weights, e, a, y, z, dot, peak, 1);
+    else
+        NAME(any_reduce)(lo, hi, m, weights, e, a, y, z, dot, peak, 0);
 }
 
 /* x += a p; p = z + b p */

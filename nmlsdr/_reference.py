@@ -89,8 +89,14 @@ def propagate(W, Y, alpha, labeled=None):
     """The closed form F = (I - A T)^-1 (I - A) Y of eq. (8), dense; Y counts as 0 on the unlabelled rows.
 
     alpha_i = 0 makes row i of the system F_i = Y_i.  A component without a label has the solution 0.
+    With alpha (n, C) or labeled (n, C) every label has its own system.
     """
     Y = np.asarray(Y, dtype=np.float64)
+    if np.ndim(alpha) == 2 or np.ndim(labeled) == 2:
+        A = np.array(alpha, dtype=np.float64).reshape(-1, Y.shape[1] if np.ndim(alpha) == 2 else 1)
+        known = np.ones(Y.shape, bool) if labeled is None else np.reshape(labeled, (len(Y), -1))
+        A, known = np.broadcast_to(A, Y.shape), np.broadcast_to(known, Y.shape)
+        return np.column_stack([propagate(W, Y[:, [c]], A[:, c], known[:, c]) for c in range(Y.shape[1])])
     if labeled is not None:
         Y = np.where(np.asarray(labeled)[:, None], Y, 0.0)
     A = np.broadcast_to(np.asarray(alpha, dtype=np.float64), len(Y))[:, None]
@@ -102,26 +108,28 @@ def residual(indptr, indices, values, gain, h, m, B, F, p, block):
     along = sum m p z, for a search direction that stays; peak = max |z / h|.
 
     (A T F)_i = gain_i sum_j v_ij F_j; an empty ``values`` means v_ij = h_j.  Eliminated rows (gain 0) have z = 0.
+    With an alpha per entry, gain and m are (n, width).
     """
+    gain, m = gain.reshape(len(F), -1), m.reshape(len(F), -1).astype(np.float64)
     v = values if len(values) else h[indices]
-    rest = (B + gain[:, None] * _neighbor_sums(indptr, indices, v, F)) - F
-    rest[gain == 0] = 0
+    rest = np.where(gain == 0, 0.0, (B + gain * _neighbor_sums(indptr, indices, v, F)) - F)
     z = (h[:, None] * rest).astype(np.float32)
     wide = z.astype(np.float64)
-    p = np.where(gain[:, None] == 0, np.float32(0), p)
-    along = _block_sums((m[:, None] * p.astype(np.float64)) * wide, block)
-    return z, _block_sums((m[:, None] * wide) * wide, block), along, np.abs(rest).max(axis=0)
+    p = np.where(gain == 0, np.float32(0), p)
+    along = _block_sums((m * p.astype(np.float64)) * wide, block)
+    return z, _block_sums((m * wide) * wide, block), along, np.abs(rest).max(axis=0)
 
 
 def cg_sweeps(indptr, indices, values, k, m, e, x, z, p, rho, peak, tol, block, n_sweeps):
     """Conjugate gradients for K = I - diag(k) V in the inner product of the weights m; all vectors float32.
 
     (x, z, p, rho, peak) after ``n_sweeps`` sweeps; a column with peak <= tol keeps its x and z.
+    With an alpha per entry, k and m are (n, width).
     """
-    m = m[:, None]
+    k, m = k.reshape(len(p), -1), m.reshape(len(p), -1).astype(np.float64)
     for _ in range(n_sweeps):
         v = values if len(values) else np.ones(len(indices), np.float32)
-        y = np.where(k[:, None] == 0, np.float32(0), p - k[:, None] * _neighbor_sums(indptr, indices, v, p))
+        y = np.where(k == 0, np.float32(0), p - k * _neighbor_sums(indptr, indices, v, p))
         curvature = _block_sums((m * p.astype(np.float64)) * y.astype(np.float64), block)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.where((peak > tol) & (curvature > 0), rho / curvature, 0.0).astype(np.float32)

@@ -20,7 +20,6 @@ Alfa, Xue and Ye 2002, Math. Comp. 71, 217-236).
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -78,8 +77,7 @@ def _go_on(system: System, F: np.ndarray, goal: Goal, done: Solution, run: Solve
     """Run another solver on the labels above ``tol`` and keep what it improves."""
     residuals = _residuals(system, F)
     left = np.flatnonzero(~(residuals <= goal.tol))
-    part = copy.copy(system)
-    part.Y = np.ascontiguousarray(system.Y[:, left])
+    part = system.part(left)
     tried = np.ascontiguousarray(F[:, left])
     n_iter, _ = run(part, tried, goal)
     fresh = _residuals(part, tried)
@@ -115,18 +113,25 @@ def double_gradients(system: System, F: np.ndarray, goal: Goal) -> tuple[int, fl
     The step is <p, z> / <p, K p>, not <z, z> / <p, K p>: equal in exact arithmetic, and never uphill.  Restarted from
     the true residual when the recursion believes to be done, or every n sweeps.
     """
-    kept = system.kept
-    P, weight = _among_kept(system), (system.m * system.h**2)[kept]
-    weight = (weight / weight.max(initial=1e-300))[:, None]
+    T = _transition(system)
+    alpha, sought = system.alpha, system.kept
+    if system.entries is not None:
+        sought = system.entries
+    else:
+        alpha, sought = alpha[:, None], sought[:, None]
+    alpha = np.where(sought, alpha, 1.0)
+    weight = np.where(sought, (system.row_sums * system.h**2)[:, None] / alpha, 0.0)
+    weight /= weight.max(initial=1e-300)
+    alpha = np.where(sought, alpha, 0.0)
     out = np.empty_like(F)
     best = system.sweep(F, out)
     limit, n_iter = enough_sweeps(system, goal.tol), 0
     while best > goal.tol and n_iter < limit:
-        x = F[kept]
-        z = out[kept] - x
+        x = F.copy()
+        z = out - F
         p, rho = z.copy(), (weight * z * z).sum(axis=0)
         for _ in range(limit - n_iter):
-            y = p - P @ p
+            y = np.where(sought, p - alpha * (T @ p), 0.0)
             curvature = (weight * p * y).sum(axis=0)
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 step = np.where(curvature > 0, (weight * p * z).sum(axis=0) / curvature, 0.0)
@@ -143,26 +148,25 @@ def double_gradients(system: System, F: np.ndarray, goal: Goal) -> tuple[int, fl
                 goal.callback(Progress(n_iter, top, 0, F.shape[1]))
             if top <= 0.5 * goal.tol or not step.any():
                 break
-        tried = F.copy()
-        tried[kept] = x
         if system.clip:
-            np.clip(tried, 0.0, 1.0, out=tried)
-        residual = system.sweep(tried, out)
-        if not residual < best:
+            np.clip(x, 0.0, 1.0, out=x)
+        before, residual = best, system.sweep(x, out)
+        if residual < best:
+            F[...], best = x, residual
+        if residual > 0.5 * before:
             break
-        F[...] = tried
-        if residual > 0.5 * best:
-            best = residual
-            break
-        best = residual
     return n_iter, best
+
+
+def _transition(system: System) -> sparse.csr_array:
+    values, _ = normalized_weights(system.W, stochastic=True, n_jobs=system.n_threads)
+    return sparse.csr_array((values, system.W.indices, system.W.indptr), shape=system.W.shape)
 
 
 def _among_kept(system: System) -> sparse.csr_array:
     """A T over the rows that are not eliminated."""
-    values, _ = normalized_weights(system.W, stochastic=True, n_jobs=system.n_threads)
-    values *= np.repeat(system.alpha, np.diff(system.indptr))
-    whole = sparse.csr_array((values, system.W.indices, system.W.indptr), shape=system.W.shape)
+    whole = _transition(system)
+    whole.data *= np.repeat(system.alpha, np.diff(system.indptr))
     return sparse.csr_array(whole[system.kept][:, system.kept])
 
 
@@ -171,6 +175,8 @@ def _among_kept(system: System) -> sparse.csr_array:
 
 def lu(system: System, F: np.ndarray, goal: Goal) -> tuple[int, float]:
     """Gaussian elimination: without subtraction on small systems, else sparse LU refined to ``tol``."""
+    if system.entries is not None:
+        return _label_by_label(system, F, goal)
     if system.n_kept <= LARGEST_DENSE:
         return elimination(system, F, goal)
     kept = system.kept
@@ -190,6 +196,21 @@ def lu(system: System, F: np.ndarray, goal: Goal) -> tuple[int, float]:
         if residual > 0.5 * before:
             break
     return n_iter, _clipped(system, F, out)
+
+
+def _label_by_label(system: System, F: np.ndarray, goal: Goal) -> tuple[int, float]:
+    """An alpha per entry: one factorisation for all labels with the same alphas."""
+    _, group = np.unique(system.alpha, axis=1, return_inverse=True)
+    n_iter, reached = 0, system.kept | system.Y.any(axis=1)
+    for number in range(group.max() + 1):
+        columns = np.flatnonzero(group == number)
+        alpha = np.ascontiguousarray(system.alpha[:, columns[0]])
+        Y = np.ascontiguousarray(system.Y[:, columns])
+        part = System(system.W, Y, alpha, reached, system.n_threads, clip=system.clip)
+        solution = part.first_iterate(None)
+        n_iter = max(n_iter, lu(part, solution, goal)[0])
+        F[:, columns] = solution
+    return n_iter, system.sweep(F, np.empty_like(F))
 
 
 def elimination(system: System, F: np.ndarray, goal: Goal) -> tuple[int, float]:
@@ -229,7 +250,8 @@ def _factors_stay_sparse(system: System) -> bool:
     n_kept = system.n_kept
     if n_kept <= LARGEST_DENSE:
         return True
-    P = _among_kept(system)
+    P = _transition(system)
+    P = sparse.csr_array(P[system.kept][:, system.kept])
     order = csgraph.reverse_cuthill_mckee(sparse.csr_matrix(P), symmetric_mode=True)
     place = np.empty(n_kept, np.int64)
     place[order] = np.arange(n_kept)

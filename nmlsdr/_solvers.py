@@ -41,12 +41,14 @@ which were compared once, agree by chance: 468 of the 252 796 columns on all gra
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from . import _propagation
 from ._threads import simd_level
@@ -62,6 +64,9 @@ WORK_PER_CALL = 2e8
 WORK_PER_THREAD = 2e5
 # Below this a row is clamped: what it would take from its neighbours is lost in rounding, and 1 / alpha in overflow.
 SMALLEST_ALPHA = 1e-200
+# The same for an alpha per entry, whose inverse is a float32.
+SMALLEST_ENTRY = 1e-25
+_NO_ENTRIES, _NO_FACTORS = np.empty((0, 0)), np.empty((0, 0), np.float32)
 # Every ROUND sweeps, a column whose residual has fallen by REFRESH since its last float64 residual gets a new one.
 ROUND = 4
 REFRESH = 1e-3
@@ -103,6 +108,10 @@ class System:
 
     Weighted graphs: v = W~, h = 1, gain = k = alpha / d~.
     Binary graphs: v_ij = h_j = d_j^-1/2, gain_i = alpha_i / sum_j h_j, k = alpha / (d d~).
+
+    ``alpha`` may be (n, n_labels), a system for each label on the same graph: then gains, owns and entries (which are
+    sought) hold what gain, own and kept do for a row, and these say only which rows have any such entry.
+    ``labeled`` may be (n, n_labels) too; an entry in a component without a known entry of its label is 0.
     """
 
     def __init__(
@@ -116,6 +125,8 @@ class System:
         clip: bool = True,
     ) -> None:
         n = W.shape[0]
+        if alpha.ndim == 2 and (alpha == alpha[:, :1]).all():
+            alpha = np.ascontiguousarray(alpha[:, 0]) if alpha.shape[1] else np.zeros(n)
         self.W, self.Y, self.alpha, self.clip = W, Y, alpha, clip
         work = (W.nnz + 10 * n) * min(Y.shape[1], _propagation.MAX_WIDTH)
         self.n_threads = n_threads = max(1, min(n_threads, int(work / WORK_PER_THREAD)))
@@ -134,11 +145,22 @@ class System:
             self.values, row_sums = normalized_weights(W, stochastic=False, n_jobs=n_threads)
             self.h = e = np.ones(n)
             sums = row_sums
-        reached = labeled.astype(np.uint8)
+        rows: np.ndarray = labeled if labeled.ndim == 1 else np.logical_or.reduce(labeled, axis=1)
+        reached = rows.astype(np.uint8)
         edges = np.empty(0) if binary else W.data
         _propagation.reach(self.indptr, self.indices, edges, reached, np.empty(n, np.int32))
-        self.n_unreached = int(n - np.count_nonzero(reached))
-        self.kept = (alpha >= SMALLEST_ALPHA) & (row_sums > 0) & (reached != 0)
+        self.reached = reached != 0 if labeled.ndim == 1 else _reached_by_label(W, labeled)
+        self.n_unreached = int(n - np.count_nonzero(self.reached if labeled.ndim == 1 else self.reached.all(axis=1)))
+        self.e = e.astype(np.float32)
+        self.row_sums, sought = row_sums, (row_sums > 0) & (reached != 0)
+        self.n_blocks = -(-n // BLOCK_ROWS)
+        self.avx2 = _propagation.has_avx2() and simd_level() != "portable"
+        self.entries: np.ndarray | None = None
+        if alpha.ndim == 2:
+            self._set_entries(sought, sums, binary)
+            return
+        self.gains, self.owns = _NO_ENTRIES, _NO_ENTRIES
+        self.kept = (alpha >= SMALLEST_ALPHA) & sought
         self.n_kept = int(np.count_nonzero(self.kept))
         self.top = float(alpha[self.kept].max(initial=0.0))
         self.own = np.where(alpha < SMALLEST_ALPHA, 1.0, 1.0 - alpha)
@@ -146,14 +168,49 @@ class System:
         np.divide(alpha, sums, out=self.gain, where=self.kept)
         np.divide(alpha, row_sums, out=k, where=self.kept)
         np.divide(row_sums, alpha, out=self.m, where=self.kept)
-        self.e = e.astype(np.float32)
         if binary:
             self.k, self.sweep_values = k.astype(np.float32), np.empty(0, np.float32)
         else:  # k is folded into the values, which are then alpha_i T_ij <= 1 and cannot overflow float32
             self.k = self.kept.astype(np.float32)
             self.sweep_values = (self.values * np.repeat(k, np.diff(self.indptr))).astype(np.float32)
-        self.n_blocks = -(-n // BLOCK_ROWS)
-        self.avx2 = _propagation.has_avx2() and simd_level() != "portable"
+
+    def _set_entries(self, sought: np.ndarray, sums: np.ndarray, binary: bool) -> None:
+        """The factors of an alpha per entry; those of a row keep 1 where any entry is sought."""
+        alpha = self.alpha
+        self.entries = entries = (alpha >= SMALLEST_ENTRY) & sought[:, None]
+        self.kept = entries.any(axis=1)
+        self.n_kept = int(entries.sum(axis=0).max(initial=0))
+        self.top = float(alpha[entries].max(initial=0.0))
+        self.owns = np.where(alpha < SMALLEST_ENTRY, 1.0, 1.0 - alpha)
+        self.gains = np.zeros(alpha.shape)
+        np.divide(alpha, sums[:, None], out=self.gains, where=entries)
+        self.gain, self.own, self.m = self.kept.astype(np.float64), np.ones(len(alpha)), np.zeros(len(alpha))
+        self.k = self.kept.astype(np.float32)
+        # the factors of a sweep are alpha and these, in float32 (`_Batch`): k = alpha outer, weight = inner / alpha
+        inverse = np.divide(1.0, self.row_sums, out=np.zeros(len(alpha)), where=sought)
+        self.outer = inverse if binary else np.ones(len(alpha))
+        self.inner = self.row_sums / (1.0 if binary else float(self.row_sums.max(initial=1e-300)))
+        rows = np.repeat(inverse, np.diff(self.indptr))
+        self.sweep_values = np.empty(0, np.float32) if binary else (self.values * rows).astype(np.float32)
+
+    def part(self, columns: np.ndarray) -> System:
+        """The system of some labels."""
+        part = copy.copy(self)
+        part.Y = np.ascontiguousarray(self.Y[:, columns])
+        if self.reached.ndim == 2:
+            part.reached = self.reached[:, columns]
+        if self.entries is not None:
+            part.alpha, part.entries = self.alpha[:, columns], self.entries[:, columns]
+            part.gains, part.owns = (np.ascontiguousarray(values[:, columns]) for values in (self.gains, self.owns))
+        return part
+
+    def weights(self) -> np.ndarray:
+        """d~_i / alpha_i wherever F is sought: the weights of the inner product."""
+        if self.entries is None:
+            return self.m[self.kept] * self.h[self.kept] ** 2
+        rows, columns = np.nonzero(self.entries)
+        weights: np.ndarray = (self.row_sums * self.h**2)[rows] / self.alpha[rows, columns]
+        return weights
 
     def first_iterate(self, init: np.ndarray | None) -> np.ndarray:
         """F(0) = Y as in the article, or one sweep of eq. (4) from ``init``; eliminated rows have their F.
@@ -162,7 +219,12 @@ class System:
         drown all other rows in the inner product.
         """
         F = self.Y.copy() if init is None else init.copy()
-        F[~self.kept] = self.own[~self.kept, None] * self.Y[~self.kept]
+        if self.entries is None:
+            F[~self.kept] = self.own[~self.kept, None] * self.Y[~self.kept]
+        else:
+            np.multiply(self.owns, self.Y, out=F, where=~self.entries)
+        if self.reached.ndim == 2:
+            F[~self.reached] = 0.0
         if init is None:
             return F
         out = np.empty_like(F)
@@ -174,10 +236,23 @@ class System:
         tops = np.empty((self.n_blocks, 1))
         return float(
             _propagation.fixed_point_sweep(
-                self.indptr, self.indices, self.values, self.gain, self.own, self.h, self.Y, F, out,
-                tops, BLOCK_ROWS, self.n_threads,
+                self.indptr, self.indices, self.values, self.gain, self.own, self.gains, self.owns, self.h, self.Y, F,
+                out, tops, BLOCK_ROWS, self.n_threads,
             )
         )  # fmt: skip
+
+
+def _reached_by_label(W: sparse.csr_array, labeled: np.ndarray) -> np.ndarray:
+    """Which entries lie in a component with a known entry of their label."""
+    edges = W
+    if W.nnz and W.data.min() == 0:
+        edges = W.copy()
+        edges.eliminate_zeros()
+    n_components, component = csgraph.connected_components(edges, directed=False)
+    known = np.zeros((n_components, labeled.shape[1]), bool)
+    rows, columns = np.nonzero(labeled)
+    known[component[rows], columns] = True
+    return known[component]
 
 
 # ---------------------------------------------------------------- conjugate gradients
@@ -217,7 +292,10 @@ class _Batch:
         self._allocate(len(F), columns, room)
         count = len(columns)
         self.F[:, :count] = F[:, _side(columns)]
-        np.multiply(system.Y[:, _side(columns)], system.own[:, None], out=self.B[:, :count])
+        own = system.own[:, None] if system.entries is None else system.owns[:, _side(columns)]
+        np.multiply(system.Y[:, _side(columns)], own, out=self.B[:, :count])
+        if system.entries is not None:
+            self._fill_entries(columns, system.entries)
         self.residual(np.ones(count, bool), restart=True)
         self.trusted, self.best, self.least = (self.peak[:count].copy() for _ in range(3))
         self.settled = np.full(count, math.inf)
@@ -228,11 +306,23 @@ class _Batch:
         self.F, self.B = (room.array(name, n, width, np.float64) for name in "FB")
         self.x, self.z, self.p, self.y = (room.array(name, n, width, np.float32) for name in "xzpy")
         self.x[...] = 0.0
-        for buffer in (self.F, self.B, self.z, self.p):
+        self.gains, self.k, self.weights = _NO_ENTRIES, _NO_FACTORS, _NO_FACTORS
+        if self.system.entries is not None:
+            self.gains = room.array("gains", n, width, np.float64)
+            self.k, self.weights = (room.array(name, n, width, np.float32) for name in ("k", "weights"))
+        for buffer in (self.F, self.B, self.z, self.p, self.gains, self.k, self.weights):
             buffer[:, len(columns) :] = 0.0
         self.rho, self.along, self.peak = np.zeros((3, width))
         self.partial = np.empty((3, self.system.n_blocks, width))
         self.tops = np.empty((self.system.n_blocks, width), np.float32)
+
+    def _fill_entries(self, columns: np.ndarray, entries: np.ndarray) -> None:
+        """gain, k and weight of every entry."""
+        s, count = self.system, len(columns)
+        alpha, entries = s.alpha[:, _side(columns)], entries[:, _side(columns)]
+        self.gains[:, :count] = s.gains[:, _side(columns)]
+        self.k[:, :count] = np.where(entries, alpha * s.outer[:, None], 0.0)
+        self.weights[:, :count] = np.where(entries, s.inner[:, None] / np.where(entries, alpha, 1.0), 0.0)
 
     def _mask(self, take: np.ndarray) -> np.ndarray:
         mask = np.zeros(len(self.peak), np.int32)
@@ -243,8 +333,9 @@ class _Batch:
         """Residual of F for these columns; with ``restart`` it is the next direction too."""
         s = self.system
         _propagation.residual(
-            s.indptr, s.indices, s.values, s.gain, s.h, s.m, self.B, self.F, self._mask(take), restart,
-            self.z, self.p, self.rho, self.along, self.peak, self.partial, BLOCK_ROWS, s.n_threads, s.avx2,
+            s.indptr, s.indices, s.values, s.gain, s.h, s.m, self.gains, self.weights, self.B, self.F,
+            self._mask(take), restart, self.z, self.p, self.rho, self.along, self.peak, self.partial, BLOCK_ROWS,
+            s.n_threads, s.avx2,
         )  # fmt: skip
         self.peak[~np.isfinite(self.rho)] = math.inf  # a maximum overlooks NaN, a sum does not
 
@@ -258,13 +349,16 @@ class _Batch:
     def sweeps(self, tol: float, n_sweeps: int) -> int:
         s = self.system
         made = _propagation.cg_sweeps(
-            s.indptr, s.indices, s.sweep_values, s.k, s.m, s.e, self.x, self.z, self.p, self.y, self.rho,
-            self.peak, self.partial, self.tops, tol, BLOCK_ROWS, n_sweeps, s.n_threads, s.avx2,
+            s.indptr, s.indices, s.sweep_values, s.k, s.m, self.k, self.weights, s.e, self.x, self.z, self.p, self.y,
+            self.rho, self.peak, self.partial, self.tops, tol, BLOCK_ROWS, n_sweeps, s.n_threads, s.avx2,
         )  # fmt: skip
         return int(made)
 
     def active(self, tol: float) -> np.ndarray:
         return self.peak[: len(self.columns)] > tol
+
+    def _per_column(self) -> tuple[np.ndarray, ...]:
+        return (self.F, self.B, self.x, self.z, self.p, self.rho, self.gains, self.k, self.weights)
 
     def refresh(self, tol: float) -> None:
         """Compute the residuals anew that have fallen by REFRESH, or are no numbers; give up misfit directions."""
@@ -309,10 +403,11 @@ class _Batch:
         if len(at) == 0:
             self.columns = self.columns[at]
             return worst
-        old = (self.F, self.B, self.x, self.z, self.p, self.rho, peak)
+        old = (*self._per_column(), peak)
         self._allocate(len(F), self.columns[at], _Room())
-        for new, values in zip((self.F, self.B, self.x, self.z, self.p, self.rho, self.peak), old, strict=True):
-            new[..., : len(at)] = values[..., at]
+        for new, values in zip((*self._per_column(), self.peak), old, strict=True):
+            if values.size:
+                new[..., : len(at)] = values[..., at]
         self.settled, self.best, self.trusted = self.settled[at], self.best[at], self.trusted[at]
         self.least = self.least[at]
         return worst
@@ -368,8 +463,8 @@ def enough_sweeps(system: System, tol: float) -> int:
     top = system.top
     if top == 0:
         return 1
-    weight = system.m[system.kept] * system.h[system.kept] ** 2  # d~ / alpha
-    span = math.sqrt(len(weight)) * math.sqrt(float(weight.max())) / math.sqrt(float(weight.min()))
+    weight = system.weights()
+    span = math.sqrt(system.n_kept) * math.sqrt(float(weight.max())) / math.sqrt(float(weight.min()))
     start = 2 * (1 + top) * span
     gain = math.log1p((1 - top + math.sqrt((1 - top) * (1 + top))) / top)  # -log q, also for a tiny alpha
-    return 20 + int(min(1.2 * math.log(max(start / tol, 2.0)) / gain, 10 * len(weight) + 100))
+    return 20 + int(min(1.2 * math.log(max(start / tol, 2.0)) / gain, 10 * system.n_kept + 100))

@@ -258,14 +258,19 @@ def _symmetric(W: sparse.csr_array, name: str) -> sparse.csr_array:
     return W
 
 
-def check_alpha(alpha: Any, n_samples: int, name: str = "alpha") -> np.ndarray:
-    """alpha_i in [0, 1) for every row, from a number or an array of shape (n_samples,)."""
+def check_alpha(alpha: Any, n_samples: int, name: str = "alpha", *, n_labels: int | None = None) -> np.ndarray:
+    """alpha_i in [0, 1) for every row, from a number or an array of shape (n_samples,); or (n_samples, n_labels)."""
     values = np.asarray(alpha, dtype=np.float64)
-    if values.shape not in ((), (n_samples,)):
-        raise InputError(f"{name} must be a number or of shape ({n_samples},), got shape {values.shape}.")
-    values = np.broadcast_to(values, (n_samples,))
+    shapes: list[tuple[int, ...]] = [(n_samples,)] if n_labels is None else [(n_samples,), (n_samples, n_labels)]
+    if values.shape != () and values.shape not in shapes:
+        raise InputError(
+            f"{name} must be a number or of shape {' or '.join(map(str, shapes))}, got shape {values.shape}."
+        )
+    if values.ndim < 2:
+        values = np.broadcast_to(values, (n_samples,))
     bad = ~((values >= 0) & (values < 1))
     if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(f"{name} must lie in [0, 1), got {values[row]} (row {row}); 0 keeps given labels as they are.")
+        at = tuple(int(index) for index in np.argwhere(bad)[0])
+        where = f"row {at[0]}" if len(at) == 1 else f"row {at[0]}, label {at[1]}"
+        raise InputError(f"{name} must lie in [0, 1), got {values[at]} ({where}); 0 keeps given labels as they are.")
     return contiguous(values)

@@ -47,7 +47,8 @@ class Propagation:
     error_bound : float
         residual / (1 - max alpha), rounding included: no entry of F is further than this from the solution.
     n_unreached : int
-        Rows in components of the graph that hold no labelled row; their F is 0.
+        Rows in components of the graph that hold no labelled row; their F is 0.  With known entries: rows in
+        components without a known entry of some label, whose F is 0 for that label.
     solver : str
         The solver that ran: "cg", "lu" or "fixed_point".
     """
@@ -80,11 +81,12 @@ def propagate(
     W : sparse matrix or array of shape (n_samples, n_samples)
         Symmetric graph with weights of 0 or more; the diagonal is ignored.
     Y : array-like or sparse matrix of shape (n_samples, n_labels)
-        Given labels in [0, 1].  What an unlabelled row holds is ignored: it counts as 0.
-    alpha : float or array-like of shape (n_samples,)
+        Given labels in [0, 1].  What an unlabelled row or an unknown entry holds is ignored: it counts as 0.
+    alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels)
         A = diag(alpha), 0 <= alpha_i < 1: how much row i listens to its neighbours.  0 keeps F_i = Y_i exactly.
-    labeled : array-like of shape (n_samples,), bool, default=None
-        The labelled rows; None: the rows with any Y != 0.
+        One per entry: (I - A_c T) f_c = (I - A_c) y_c for each label c.
+    labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+        The labelled rows, or the known entries; None: the rows with any Y != 0.
     solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
         "cg": conjugate gradients on the symmetric form; "lu": elimination without subtraction up to 1000 rows,
         sparse LU of I - A T above; "fixed_point": the iteration of eq. (4).  "auto" is "lu" up to 100 rows and else
@@ -160,10 +162,10 @@ def propagate_signed(
         Symmetric graph with weights of 0 or more; the diagonal is ignored.
     R : array-like or sparse matrix of shape (n_samples, n_labels)
         Finite numbers.  What an unlabelled row holds is ignored: it counts as 0.
-    alpha : float or array-like of shape (n_samples,)
+    alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels)
         A = diag(alpha), 0 <= alpha_i < 1; 0 keeps E_i = R_i exactly.
-    labeled : array-like of shape (n_samples,), bool, default=None
-        The rows with numbers; None: the rows with any R != 0.
+    labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+        The rows with numbers, or the entries; None: the rows with any R != 0.
     solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
         As in `propagate`.
     tol : float, default=1e-8
@@ -244,7 +246,7 @@ def _solve(
         max_iter = check_count(max_iter, "max_iter")
     n_threads = check_n_jobs(n_jobs)
     n = graph.shape[0]
-    system = System(graph, Y, check_alpha(alpha, n), known, n_threads, clip=not signed)
+    system = System(graph, Y, check_alpha(alpha, n, n_labels=Y.shape[1]), known, n_threads, clip=not signed)
     F = system.first_iterate(init)
     if signed:
         tol *= float(np.abs(Y).max(initial=0.0)) or 1.0
@@ -252,8 +254,9 @@ def _solve(
     n_unreached = system.n_unreached
     if n_unreached:
         warnings.warn(
-            f"{n_unreached} of {n} rows lie in components of the graph without a labelled row; their soft labels "
-            "are 0: label a row of each component or raise n_neighbors.",
+            f"{n_unreached} of {n} rows lie in components of the graph without a labelled row"
+            f"{' for some label' if known.ndim == 2 else ''}; their soft labels are 0: label a row of each component "
+            "or raise n_neighbors.",
             UserWarning,
             stacklevel=3,
         )
@@ -315,6 +318,9 @@ def _known_rows(Y: Any, labeled: Any, n: int, name: str) -> tuple[np.ndarray, np
         raise InputError(f"{name} must have shape ({n}, n_labels) to match W, got {values.shape}.")
     if labeled is None:
         return values, (values != 0).any(axis=1)
+    known = np.asarray(labeled)
+    if known.shape == values.shape and known.dtype == np.bool_:
+        return np.where(known, values, 0.0), known
     known = check_mask(labeled, n)
     return np.where(known[:, None], values, 0.0), known
 

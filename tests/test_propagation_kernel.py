@@ -10,6 +10,7 @@ from nmlsdr._validation import check_graph
 from nmlsdr.graph import neighbor_graph
 from nmlsdr.propagation import propagate
 
+NO, NO32 = np.empty((0, 0)), np.empty((0, 0), np.float32)  # no alpha per entry
 LEVELS = [False, pytest.param(True, marks=pytest.mark.skipif(not _propagation.has_avx2(), reason="no AVX2 here"))]
 
 
@@ -54,8 +55,8 @@ def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, avx2):
     every = np.ones(width, np.int32)
     for restart in (False, True):
         _propagation.residual(
-            *graph, s.values, s.gain, s.h, s.m, B, F, every, restart, z, p, rho, along, peak, partial, block, n_threads,
-            avx2,
+            *graph, s.values, s.gain, s.h, s.m, NO, NO32, B, F, every, restart, z, p, rho, along, peak, partial,
+            block, n_threads, avx2,
         )  # fmt: skip
         twin_z, twin_rho, twin_along, twin_peak = _reference.residual(
             *graph, s.values, s.gain, s.h, s.m, B, F, given_p, block
@@ -69,8 +70,9 @@ def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, avx2):
     x[:] = 0
     tol = float(np.median(peak)) / 4  # some columns get there on the way and must stay as they are
     made = _propagation.cg_sweeps(
-        *graph, s.sweep_values, s.k, s.m, s.e, x, z, p, y, rho, peak, partial, tops, tol, block, 6, n_threads, avx2
-    )
+        *graph, s.sweep_values, s.k, s.m, NO32, NO32, s.e, x, z, p, y, rho, peak, partial, tops, tol,
+        block, 6, n_threads, avx2,
+    )  # fmt: skip
     twin = _reference.cg_sweeps(
         *graph, s.sweep_values, s.k, s.m, s.e, np.zeros_like(z), twin_z, twin_z, twin_rho, twin_peak, tol, block, made
     )
@@ -92,7 +94,7 @@ def test_a_masked_column_stays_as_it_is(rng):
     before = [a.copy() for a in (z, p, x, rho, along, peak, F)]
     take = np.array([1, 0, 1, 0], np.int32)
     _propagation.residual(
-        s.indptr, s.indices, s.values, s.gain, s.h, s.m, B, F, take, True, z, p, rho, along, peak,
+        s.indptr, s.indices, s.values, s.gain, s.h, s.m, NO, NO32, B, F, take, True, z, p, rho, along, peak,
         np.empty((3, 1, width)), 256, 2, False,
     )  # fmt: skip
     _propagation.flush(s.gain, s.h, take, False, x, F, 256, 2, False)

@@ -1,0 +1,182 @@
+"""Alpha and known entries for each label: the closed form per label, the twins' bits, the path of rows unchanged."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from nmlsdr import _propagation, _reference
+from nmlsdr._solvers import System, _Batch, _Room
+from nmlsdr._validation import check_graph
+from nmlsdr.graph import neighbor_graph
+from nmlsdr.propagation import propagate, propagate_signed
+
+SOLVERS = ["auto", "cg", "lu", "fixed_point"]
+unreached = pytest.mark.filterwarnings("ignore:.*without a labelled row")
+
+
+def problem(rng, n, share, *, n_labels=19, weights="binary"):
+    """Holes in the labels, mixed alphas (some 0), an isolated row, a component apart, a column without an entry."""
+    X = rng.standard_normal((n, 3))
+    X[-6:] += 1e3
+    W = sparse.lil_array(neighbor_graph(X, 4, edge_weights=weights, sigma=1.0))
+    W[5, :] = W[:, 5] = 0
+    known = rng.random((n, n_labels)) < share
+    known[:, 3] = False
+    Y = np.where(known, (rng.random((n, n_labels)) < 0.4) * rng.choice([0.3, 1], (n, n_labels)), -1.0)
+    alpha = np.where(known, rng.choice([0, 1e-30, 1e-9, 0.1, 0.6], (n, n_labels)), 0.999)
+    return sparse.csr_array(W), Y, alpha, known
+
+
+@unreached
+@pytest.mark.parametrize("weights", ["binary", "rbf"])
+@pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("n", [30, 300])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_equals_the_closed_form_of_every_label(rng, solver, n, share, weights):
+    W, Y, alpha, known = problem(rng, n, share, weights=weights)
+    result = propagate(W, Y, alpha, labeled=known, solver=solver, tol=1e-12)
+    closed = _reference.propagate(W.toarray(), Y, alpha, known)
+    np.testing.assert_allclose(result.F, closed, rtol=0, atol=1e-10)
+    assert np.abs(result.F - closed).max() <= result.error_bound
+    assert result.residual <= 1e-12
+    given = known & (alpha < 1e-20)
+    np.testing.assert_allclose(result.F[given], Y[given], rtol=0, atol=1e-29)
+    np.testing.assert_array_equal(result.F[known & (alpha == 0)], Y[known & (alpha == 0)])
+    assert not result.F[:, 3].any()
+    R = np.where(known, rng.standard_normal(Y.shape) * 40, np.nan)
+    signed = propagate_signed(W, R, alpha, labeled=known, solver=solver, tol=1e-12)
+    closed = _reference.propagate(W.toarray(), np.where(known, R, 0), alpha, known)
+    assert np.abs(signed.F - closed).max() <= min(1e-7, signed.error_bound)
+    assert signed.residual <= 1e-12 * np.abs(R[known]).max(initial=0.0)
+
+
+@unreached
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_equal_columns_are_the_path_of_rows_bit_for_bit(rng, solver):
+    W, Y, alpha, known = problem(rng, 150, 0.5)
+    rows, labeled = alpha[:, 0], known[:, 0]
+    Y = np.where(labeled[:, None], np.abs(Y), 0)
+    by_row = propagate(W, Y, rows, labeled=labeled, solver=solver)
+    wide = np.repeat(rows[:, None], Y.shape[1], axis=1)
+    every = np.repeat(labeled[:, None], Y.shape[1], axis=1)
+    for given, which in ((wide, labeled), (rows, every), (wide, every)):
+        result = propagate(W, Y, given, labeled=which, solver=solver)
+        assert result.F.tobytes() == by_row.F.tobytes()
+        assert (result.n_iter, result.residual, result.n_unreached) == (
+            by_row.n_iter, by_row.residual, by_row.n_unreached
+        )  # fmt: skip
+
+
+@unreached
+@pytest.mark.parametrize("weights", ["binary", "rbf"])
+def test_threads_simd_batches_and_other_labels_change_no_bit(rng, monkeypatch, weights):
+    W, Y, alpha, known = problem(rng, 3000, 0.3, weights=weights)
+    one = propagate(W, Y, alpha, labeled=known, n_jobs=1)
+    for n_jobs in (2, 3):
+        assert propagate(W, Y, alpha, labeled=known, n_jobs=n_jobs).F.tobytes() == one.F.tobytes()
+    some = [7, 18, 0, 11]
+    alone = propagate(W, Y[:, some], alpha[:, some], labeled=known[:, some], callback=lambda _: None).F
+    np.testing.assert_array_equal(alone, one.F[:, some])
+    monkeypatch.setenv("NMLSDR_SIMD", "portable")
+    assert propagate(W, Y, alpha, labeled=known).F.tobytes() == one.F.tobytes()
+
+
+LEVELS = [False, pytest.param(True, marks=pytest.mark.skipif(not _propagation.has_avx2(), reason="no AVX2 here"))]
+
+
+@pytest.mark.parametrize("avx2", LEVELS)
+@pytest.mark.parametrize(("n_labels", "block", "n_threads"), [(4, 7, 1), (8, 256, 2), (13, 32, 3)])
+@pytest.mark.parametrize("weights", ["binary", "rbf"])
+def test_kernels_equal_their_twins(rng, weights, n_labels, block, n_threads, avx2):
+    W, Y, alpha, known = problem(rng, 83, 0.4, n_labels=n_labels, weights=weights)
+    s = System(check_graph(W), np.where(known, Y, 0), alpha, known, 1)
+    batch = _Batch(s, s.first_iterate(None), np.arange(n_labels), _Room())
+    n, width = batch.x.shape
+    assert 0 < np.count_nonzero(s.entries) < s.entries.size
+    F, given_p = rng.random((n, width)), rng.standard_normal((n, width)).astype(np.float32)
+    z, p, x, y = (np.zeros((n, width), np.float32) for _ in range(4))
+    p[...] = given_p
+    rho, along, peak = np.empty((3, width))
+    partial, tops = np.empty((3, -(-n // block), width)), np.empty((-(-n // block), width), np.float32)
+    for restart in (False, True):
+        _propagation.residual(
+            s.indptr, s.indices, s.values, s.gain, s.h, s.m, batch.gains, batch.weights, batch.B, F,
+            np.ones(width, np.int32), restart, z, p, rho, along, peak, partial, block, n_threads, avx2,
+        )  # fmt: skip
+        twin = _reference.residual(
+            s.indptr, s.indices, s.values, batch.gains, s.h, batch.weights, batch.B, F, given_p, block
+        )
+        np.testing.assert_array_equal(z, twin[0])
+        np.testing.assert_array_equal(rho, twin[1])
+        np.testing.assert_array_equal(peak, twin[3])
+        if not restart:
+            p[batch.gains == 0] = given_p[batch.gains == 0]
+            np.testing.assert_array_equal(along, twin[2])
+    made = _propagation.cg_sweeps(
+        s.indptr, s.indices, s.sweep_values, s.k, s.m, batch.k, batch.weights, s.e, x, z, p, y, rho, peak, partial,
+        tops, 1e-9, block, 5, n_threads, avx2,
+    )  # fmt: skip
+    twin = _reference.cg_sweeps(
+        s.indptr, s.indices, s.sweep_values, batch.k, batch.weights, s.e, np.zeros_like(z), twin[0], twin[0], twin[1],
+        twin[3], 1e-9, block, made,
+    )  # fmt: skip
+    assert made == 5
+    for ours, theirs in zip((x, z, p, rho, peak), twin, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_components_are_reached_label_by_label():
+    """Two pairs: label 0 is known in the first, label 1 in the second, label 2 in both."""
+    W = np.kron(np.eye(2), [[0, 1], [1, 0]])
+    known = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 1], [0, 0, 0]], bool)
+    alpha = np.where(known, [0.0, 0.5, 0.6], 0.9)
+    with pytest.warns(UserWarning, match="4 of 4 rows lie in components .* for some label"):
+        result = propagate(W, known.astype(float), alpha, labeled=known, init=np.ones((4, 3)))
+    assert result.n_unreached == 4
+    assert not result.F[2:, 0].any()
+    assert not result.F[:2, 1].any()
+    assert (result.F[:, 2] > 0).all()
+    np.testing.assert_allclose(result.F[:2, 0], [1, 0.9])
+    both = propagate(W, known[:, 2:].astype(float), alpha[:, 2:], labeled=known[:, 2:])
+    assert both.n_unreached == 0
+
+
+def test_an_edge_of_weight_0_reaches_nobody():
+    W = sparse.csr_array((np.array([1.0, 1.0, 0.0, 0.0]), np.array([1, 0, 2, 1]), np.array([0, 1, 3, 4])))
+    known = np.array([[1, 1], [0, 1], [0, 0]], bool)
+    with pytest.warns(UserWarning, match="1 of 3 rows"):
+        result = propagate(W, known.astype(float), 0.5, labeled=known)
+    assert not result.F[2].any()
+
+
+@unreached
+def test_warm_start_and_warnings(rng):
+    W, Y, alpha, known = problem(rng, 300, 0.4)
+    for solver in ("cg", "fixed_point"):
+        cold = propagate(W, Y, alpha, labeled=known, solver=solver)
+        again = propagate(W, Y, alpha, labeled=known, solver=solver, init=cold.F)
+        assert again.n_iter <= 1 < cold.n_iter
+        with pytest.warns(ConvergenceWarning, match="can be wrong by"):
+            propagate(W, Y, alpha, labeled=known, solver=solver, max_iter=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": [[0.5, 0.5]]}, r"alpha must be a number or of shape \(2,\) or \(2, 1\), got shape \(1, 2\)"),
+        ({"alpha": [[0.5], [1.0]]}, r"alpha must lie in \[0, 1\), got 1.0 \(row 1, label 0\)"),
+        ({"labeled": [[True, False], [True, True]]}, "labeled must be a boolean array"),
+        ({"labeled": [[1], [0]]}, "labeled must be a boolean array"),
+    ],
+)
+def test_wrong_arguments_are_refused(options, message):
+    arguments = {"W": [[0, 1], [1, 0]], "Y": [[1.0], [0.0]], "alpha": 0.5, **options}
+    with pytest.raises(ValueError, match=message):
+        propagate(**arguments)
+
+
+def test_no_labels_and_no_rows():
+    assert propagate([[0, 1], [1, 0]], np.zeros((2, 0)), np.zeros((2, 0)), labeled=[True, False]).F.shape == (2, 0)
+    empty = propagate(np.zeros((0, 0)), np.zeros((0, 2)), np.zeros((0, 2)), labeled=np.zeros((0, 2), bool))
+    assert empty.F.shape == (0, 2)

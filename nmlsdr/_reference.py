@@ -445,10 +445,13 @@ def dependence_weights(X, Y, orders, over_all_labels=False):
 # ---------------------------------------------------------------- the whole method
 
 
-def nmlsdr(X, Y, labeled, n_components, n_neighbors=10, alpha_labeled=0.6, alpha_unlabeled=0.999):
-    """Algorithm 1 of the article: (P', eigenvalues, F, F~)."""
+def nmlsdr(X, Y, labeled, n_components, n_neighbors=10, alpha_labeled=0.6, alpha_unlabeled=0.999, shrinkage=0.0):
+    """Algorithm 1 of the article, on features shrunken by b: (P' diag(w)^1/2, eigenvalues, F, F~)."""
+    w = 1.0 - shrinkage * (1.0 - feature_weights(X[labeled], Y[labeled]))
+    root = np.sqrt(w if w.any() else np.ones(len(w)))
+    X = X * root
     W = neighbor_graph(X, n_neighbors)
     F = propagate(W, Y, np.where(labeled, alpha_labeled, alpha_unlabeled), labeled)
     F_tilde = np.where(labeled[:, None], F > 0.5, F)
     components, eigenvalues = hsic_projection(X, F_tilde, n_components)
-    return components, eigenvalues, F, F_tilde
+    return components * root, eigenvalues, F, F_tilde

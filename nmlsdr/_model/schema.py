@@ -71,6 +71,11 @@ _PROPAGATION = {
     "propagation_solver_": Field("text"),
 }
 _GRAPH = {"n_neighbors_": _count("k")}
+_SHRINKAGE = {
+    "dependence_ratio_": _array("d"),
+    "shrinkage_": Field("number", low=0.0, high=1.0),
+    "feature_weights_": _array("D", low=0.0),
+}
 _COUNTS = {
     **_SEEN,
     **_LABELS,
@@ -103,7 +108,7 @@ table: dict[str, dict[str, Field]] = {
         **_PROJECTION,
         **_GRAPH,
         **_PROPAGATION,
-        "dependence_ratio_": _array("d"),
+        **_SHRINKAGE,
     },
     "MDDM": _PROJECTION,
     "MVMD": _PROJECTION,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from .._directions import Directions
-from ..projection import hsic_directions
-from ._projection import PropagatingProjection
+from .._errors import InputError
+from .._labels import Labels
+from .._remote import RemoteRows
+from ..ridge import cross_fit
+from ._shrinkage import ShrunkenProjection, labeled_part, shrinkage_grid
 
 __all__ = ["NMLSDR"]
 
 
-class NMLSDR(PropagatingProjection):
+class NMLSDR(ShrunkenProjection):
     """Correct and spread noisy labels over a neighbour graph, then project where features depend on them most.
 
     1. W joins each row to its k nearest others (eq. 2 or 3), T is its row-stochastic form (eq. 4-5).
@@ -26,6 +26,11 @@ class NMLSDR(PropagatingProjection):
     ----------
     n_components : int or None, default=None
         d, at most min(n_labels, n_features, n_samples - 1); None: as many as the numerical rank allows.
+    shrinkage : float or "cv", default=0.0
+        b in [0, 1]: how far the features are shrunken.  The graph and the projection see the square of feature j
+        weighed by w_j = 1 - b (1 - kappa_j), kappa_j the share of its dependence on the given labels that is more
+        than chance (`nmlsdr.projection.feature_weights`).  0: the article's method.  "cv": 0, 1/2 or 1, by the
+        cross-validation of `nmlsdr.ridge.cross_fit` on the labelled rows.
     n_neighbors : int, default=10
         k; with fewer than k + 1 rows it is lowered to n_samples - 1, with a warning.
     edge_weights : {"binary", "rbf"}, default="binary"
@@ -51,11 +56,16 @@ class NMLSDR(PropagatingProjection):
     Attributes
     ----------
     components_ : ndarray of shape (d, n_features)
-        P', orthonormal rows, in the dtype of X; the entry of largest magnitude of each is positive.
+        P' diag(w)^1/2, in the dtype of X; the entry of largest magnitude of each row of P' is positive.  Without
+        shrinkage the rows are orthonormal.
     eigenvalues_ : ndarray of shape (d,)
         Dependence along each direction, decreasing.
     dependence_ratio_ : ndarray of shape (d,)
         Share of each direction in all dependence, the sum of all eigenvalues; add them up for the first 1, ..., d.
+    shrinkage_ : float
+        b as used.
+    feature_weights_ : ndarray of shape (n_features,)
+        w; ones without shrinkage.
     effective_rank_ : int
         Numerical rank of the eigenproblem; with "eigsh", as far as it was computed.
     mean_ : ndarray of shape (n_features,)
@@ -110,6 +120,7 @@ class NMLSDR(PropagatingProjection):
         self,
         n_components: int | None = None,
         *,
+        shrinkage: float | str = 0.0,
         n_neighbors: int = 10,
         edge_weights: str = "binary",
         sigma: float | None = None,
@@ -123,6 +134,7 @@ class NMLSDR(PropagatingProjection):
         n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
+        self.shrinkage = shrinkage
         self.n_neighbors = n_neighbors
         self.edge_weights = edge_weights
         self.sigma = sigma
@@ -135,7 +147,13 @@ class NMLSDR(PropagatingProjection):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
-    def _solve(self, X: Any, F: np.ndarray, F_tilde: np.ndarray) -> Directions:
-        found = hsic_directions(X, F_tilde, self.n_components, solver=self.eigen_solver)
-        self.dependence_ratio_ = found.eigenvalues / found.total
-        return found
+    def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:
+        grid = shrinkage_grid(self.shrinkage)
+        if grid != (0.0,) and isinstance(rows, RemoteRows):
+            raise InputError(
+                f"NMLSDR(shrinkage={self.shrinkage!r}) needs rows in memory, got a Dask array; pass X.compute() or "
+                "shrinkage=0."
+            )
+        shrinkage = grid[0] if len(grid) == 1 else cross_fit(*labeled_part(rows, labels), shrinkage=grid).shrinkage
+        self._keep_weights(rows, labels, shrinkage)
+        self._project(rows, labels, graph, alpha)

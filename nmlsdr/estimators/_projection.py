@@ -15,7 +15,7 @@ from .._moments import project
 from .._remote import RemoteRows
 from ._base import LearnsLabels, PropagatesLabels, read_rows
 
-__all__ = ["Projection", "PropagatingProjection", "SupervisedProjection"]
+__all__ = ["Projection", "PropagatingProjection", "SupervisedProjection", "half_hard"]
 
 
 class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -129,10 +129,14 @@ class PropagatingProjection(PropagatesLabels, Projection):
             The fitted estimator.
         """
         rows, labels = self._read(X, y, labeled)
-        F = self._propagate(rows, self._graph_of_rows(rows, graph), labels, alpha)
-        half_hard = np.where(labels.labeled[:, None], F > 0.5, F)  # F~ (article, section 3.3)
-        self._keep(self._solve(rows, F, half_hard))
+        self._learn(rows, labels, graph, alpha)
         return self
 
-    def _solve(self, X: Any, F: np.ndarray, F_tilde: np.ndarray) -> Directions:
+    def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:
+        """What `fit` does once X and y are read."""
         raise NotImplementedError
+
+
+def half_hard(F: np.ndarray, labels: Labels) -> np.ndarray:
+    """F~: hard labels on the labelled rows, soft ones on the others (article, section 3.3)."""
+    return np.where(labels.labeled[:, None], F > 0.5, F)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from .._directions import Directions
 from .._errors import InputError
+from .._labels import Labels
 from ..scatter import weighted_lda
-from ._projection import PropagatingProjection
+from ._projection import PropagatingProjection, half_hard
 
 __all__ = ["SSMLDR"]
 
@@ -116,8 +114,9 @@ class SSMLDR(PropagatingProjection):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
-    def _solve(self, X: Any, F: np.ndarray, F_tilde: np.ndarray) -> Directions:
+    def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:
         if self.labels not in ("soft", "hard"):
             raise InputError(f"labels must be 'soft' or 'hard', got {self.labels!r}.")
-        W = F if self.labels == "soft" else F_tilde
-        return weighted_lda(X, W, self.n_components, ridge=self.ridge)
+        F = self._propagate(rows, self._graph_of_rows(rows, graph), labels, alpha)
+        weights = F if self.labels == "soft" else half_hard(F, labels)
+        self._keep(weighted_lda(rows, weights, self.n_components, ridge=self.ridge))

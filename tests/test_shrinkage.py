@@ -1,0 +1,108 @@
+"""NMLSDR on shrunken features: the twin, no change without shrinkage, and labels that say nothing."""
+
+import numpy as np
+import pytest
+from projections import assert_same_directions, draw_binary
+from scipy import sparse
+
+from nmlsdr import NMLSDR, _reference
+from nmlsdr.graph import neighbor_graph
+from nmlsdr.projection import feature_weights, hsic_projection
+from nmlsdr.propagation import propagate
+from nmlsdr.ridge import cross_fit
+
+
+@pytest.fixture
+def data(rng):
+    """80 rows, 12 features of which four make the labels, a tenth of the entries flipped; half unlabelled."""
+    X, Y = draw_binary(rng, 80, 12, 4)
+    Y = np.abs(Y - (rng.random(Y.shape) < 0.1))
+    Y[40:] = -1
+    return X, Y
+
+
+def test_no_shrinkage_is_the_article_to_the_bit(data):
+    X, Y = data
+    model = NMLSDR().fit(X, Y)
+    known = Y[:, 0] != -1
+    F = propagate(neighbor_graph(X), np.where(Y == -1, 0, Y), np.where(known, 0.6, 0.999), labeled=known).F
+    components, eigenvalues = hsic_projection(X, np.where(known[:, None], F > 0.5, F))
+    np.testing.assert_array_equal(model.label_distributions_, F)
+    np.testing.assert_array_equal(model.components_, components)
+    np.testing.assert_array_equal(model.eigenvalues_, eigenvalues)
+    np.testing.assert_array_equal(model.feature_weights_, np.ones(12))
+    assert model.shrinkage_ == 0
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("b", [0.5, 1.0])
+def test_equals_the_twin(data, b, layout):
+    X, Y = data
+    known = Y[:, 0] != -1
+    components, eigenvalues, F, _ = _reference.nmlsdr(X, np.where(Y == -1, 0, Y), known, 3, 6, shrinkage=b)
+    model = NMLSDR(3, shrinkage=b, n_neighbors=6, tol=1e-12).fit(layout(X), Y)
+    np.testing.assert_allclose(model.label_distributions_, F, atol=1e-10)
+    assert_same_directions((model.components_, model.eigenvalues_), (components, eigenvalues), 1e-8)
+    np.testing.assert_allclose(model.feature_weights_, 1 - b * (1 - feature_weights(X[known], Y[known])), atol=1e-12)
+    np.testing.assert_allclose(model.mean_, X.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(model.transform(layout(X)), (X - X.mean(axis=0)) @ model.components_.T, atol=1e-10)
+
+
+def test_cv_takes_what_the_labelled_rows_choose(data):
+    X, Y = data
+    model = NMLSDR(shrinkage="cv").fit(X, Y)
+    chosen = cross_fit(X[:40], Y[:40]).shrinkage
+    assert model.shrinkage_ == chosen
+    np.testing.assert_array_equal(model.components_, NMLSDR(shrinkage=chosen).fit(X, Y).components_)
+
+
+def test_a_dropped_feature_is_not_looked_at(data):
+    X, Y = data
+    model = NMLSDR(shrinkage=1.0).fit(X, Y)
+    noise = np.flatnonzero(model.feature_weights_ == 0)
+    assert len(noise)
+    assert not model.components_[:, noise].any()
+    elsewhere = X.copy()
+    elsewhere[40:, noise] *= 100  # of unlabelled rows: kappa does not see them
+    again = NMLSDR(shrinkage=1.0).fit(elsewhere, Y)
+    np.testing.assert_array_equal(again.label_distributions_, model.label_distributions_)
+
+
+def test_a_refit_forgets_the_weights(data):
+    X, Y = data
+    model = NMLSDR(shrinkage=1.0).fit(X, Y)
+    model.set_params(shrinkage=0.0).fit(X, Y)
+    np.testing.assert_array_equal(model.components_, NMLSDR().fit(X, Y).components_)
+
+
+def test_float32_stays_float32(data):
+    X, Y = data
+    single = NMLSDR(shrinkage=1.0).fit(X.astype(np.float32), Y)
+    assert single.components_.dtype == np.float32
+    np.testing.assert_allclose(single.components_, NMLSDR(shrinkage=1.0).fit(X, Y).components_, atol=1e-4)
+
+
+def test_labels_by_chance_shrink_nothing(rng):
+    X = rng.standard_normal((6, 3))
+    X[:4] -= X[:4].mean(axis=0)
+    Y = np.array([[1, 0], [1, 0], [1, 0], [1, 0], [-1, -1], [-1, -1]])  # no label varies on the labelled rows
+    with pytest.warns(UserWarning, match="No feature depends on the labels more than chance"):
+        model = NMLSDR(shrinkage=1.0, n_neighbors=2).fit(X, Y)
+    np.testing.assert_array_equal(model.feature_weights_, np.ones(3))
+
+
+def test_one_labelled_row_shrinks_nothing(rng):
+    X = rng.standard_normal((6, 3))
+    Y = np.full((6, 2), -1)
+    Y[0] = 1, 0
+    with pytest.warns(UserWarning, match="One labelled row cannot tell dependence from chance"):
+        model = NMLSDR(shrinkage=0.5, n_neighbors=2).fit(X, Y)
+    np.testing.assert_array_equal(model.feature_weights_, np.ones(3))
+    with pytest.warns(UserWarning, match="One labelled row cannot be held out"):
+        assert NMLSDR(shrinkage="cv", n_neighbors=2).fit(X, Y).shrinkage_ == 0
+
+
+@pytest.mark.parametrize("bad", ["auto", -0.1, 1.5, None, True])
+def test_bad_shrinkage_is_one_sentence(data, bad):
+    with pytest.raises(ValueError, match='shrinkage, if not "cv", must be a number in'):
+        NMLSDR(shrinkage=bad).fit(*data)

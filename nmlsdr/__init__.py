@@ -8,7 +8,7 @@ Where things live; imports point downward only.
                   _methods.py             the article's methods by name
                   model_file.py           fitted models as data, not code; behind it _model/
                   _report/                facts and template behind `nmlsdr report`
-    2 estimators  estimators/             NMLSDR, MultiLabelPropagation, ML-kNN, the nine baselines
+    2 estimators  estimators/             ResidualPropagation, NMLSDR, MultiLabelPropagation, ML-kNN, the nine baselines
                   model_selection.py      LabeledRowsSplit, SCORERS
                   inspection/             the annotations to review first; pictures of fits
                   _colors.py              colours of the pictures
@@ -22,8 +22,10 @@ Where things live; imports point downward only.
                   mlknn.py                ML-kNN counts and posterior
                   metrics.py              the seven measures                  article eq. (15)-(21)
                   distributed.py          neighbours and predictions over Dask arrays, in front of _dask/
-                  _dask/  _remote.py      rows in no single process, and the tasks that read them
-                  _search/                the exact neighbour search behind graph.py
+                  distributed.py          neighbours and predictions over Dask arrays
+                  _far_groups.py  _leading.py   what spares the search products
+                  _normal_equations.py  _cutoffs.py   how ridge.py solves; from scores to labels
+                  _large_work.py          what a long search will cost, said before it starts
                   _labels.py              the label rule, and the one check of 0/1
                   _validation.py          casts, copies and checks counts, rows and graphs
                   _directions.py          what every projection shares
@@ -62,6 +64,7 @@ __all__ = [
     "MLkNN",
     "MultiLabelCCA",
     "MultiLabelPropagation",
+    "ResidualPropagation",
     "SemiSupervisedMLkNN",
     "__version__",
 ]
@@ -90,6 +93,7 @@ if TYPE_CHECKING:
         MLkNN,
         MultiLabelCCA,
         MultiLabelPropagation,
+        ResidualPropagation,
         SemiSupervisedMLkNN,
     )
 else:  # PEP 562: scikit-learn is loaded by the first use of an estimator, so that the core and --help do without

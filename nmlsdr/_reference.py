@@ -455,3 +455,38 @@ def nmlsdr(X, Y, labeled, n_components, n_neighbors=10, alpha_labeled=0.6, alpha
     F_tilde = np.where(labeled[:, None], F > 0.5, F)
     components, eigenvalues = hsic_projection(X, F_tilde, n_components)
     return components * root, eigenvalues, F, F_tilde
+
+
+def prior_cutoffs(scores, shares):
+    """The m-th largest score, m the label's expected number of rows; if ties let far more reach it, the next larger."""
+    cutoffs = []
+    for column, share in zip(scores.T, shares, strict=True):
+        m = max(1, round(share * len(column)))
+        cutoff = sorted(column, reverse=True)[m - 1]
+        if sum(column >= cutoff) > max(2 * m, m + 5):
+            cutoff = min([s for s in column if s > cutoff], default=np.inf)
+        cutoffs.append(cutoff)
+    return np.array(cutoffs)
+
+
+def residual_propagation(X, Y, labeled, queries, n_components, n_neighbors=10, a_L=0.6, a_U=0.999):
+    """(scores of queries, E, cut-offs of "prior", flip scores): a trend, and what it misses, propagated."""
+    Y = np.where(labeled[:, None], Y, 0.0)
+    b, c, O, _ = cross_fit(X[labeled], Y[labeled])
+    components, *_ = nmlsdr(X, Y, labeled, n_components, n_neighbors, a_L, a_U, shrinkage=b)
+    w = 1.0 - b * (1.0 - feature_weights(X[labeled], Y[labeled]))
+    coef, intercept = ridge_regression(X[labeled], Y[labeled], c, w if w.any() else np.ones(len(w)))
+    Z = (X - X.mean(axis=0)) @ components.T
+    W = neighbor_graph(Z, n_neighbors)
+    T, A = transition_matrix(W), np.diag(np.where(labeled, a_L, a_U))
+    R = np.zeros(Y.shape)
+    R[labeled] = Y[labeled] - O
+    E, F = (np.linalg.solve(np.eye(len(X)) - A @ T, (np.eye(len(X)) - A) @ given) for given in (R, Y))
+    opinion = 0.5 * ((T @ F)[labeled] + np.clip(O + (T @ E)[labeled], 0.0, 1.0))
+    flip_scores = np.zeros(Y.shape)
+    flip_scores[labeled] = np.where(Y[labeled] == 1, 1.0 - opinion, opinion)
+    _, nearest = kneighbors(Z, n_neighbors, queries=(queries - X.mean(axis=0)) @ components.T)
+    scores = queries @ coef.T + intercept + E[nearest].mean(axis=1)
+    trained = X @ coef.T + intercept
+    trained[labeled] = O
+    return scores, E, prior_cutoffs(np.clip(trained + E, 0.0, 1.0), Y[labeled].mean(axis=0)), flip_scores

@@ -65,7 +65,7 @@ def cross_fit(
     shrinkage: Any = SHRINKAGE_GRID,
     ridge: Any = RIDGE_GRID,
     n_splits: int = 5,
-    random_state: int | None = 0,
+    random_state: Any = 0,
 ) -> CrossFit:
     """Choose the shrinkage of the features and the strength of the ridge by one cross-validation.
 
@@ -87,7 +87,7 @@ def cross_fit(
         c, each above 0; relative, so that it does not depend on the scale of X.
     n_splits : int, default=5
         Folds; row i goes to fold ``default_rng(random_state).permutation(n)[i] % min(n_splits, n)``.
-    random_state : int or None, default=0
+    random_state : int, Generator or None, default=0
         Seed of the folds.
 
     Returns
@@ -140,7 +140,7 @@ def cross_fit(
             stacklevel=2,
         )
         return CrossFit(grid_b[0], grid_c[0], Y.copy(), errors, np.zeros(1, dtype=np.intp))
-    order = np.random.default_rng(random_state).permutation(n_samples)
+    order = _generator(random_state).permutation(n_samples)
     folds = order % min(n_splits, n_samples)
     with single_threaded_blas():
         if min(X.shape) <= LARGEST_GRAM:
@@ -155,6 +155,15 @@ def cross_fit(
         for t in range(int(folds.max()) + 1):
             predictions[folds == t] = whole.fold(folds == t).predict(*winner)
     return CrossFit(*winner, predictions, errors, folds)
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"random_state must be None, an integer of at least 0 or a Generator, got {random_state!r}."
+        ) from None
 
 
 def _folds(X: Any, Y: np.ndarray, folds: np.ndarray) -> Folds:

@@ -23,6 +23,8 @@ def samples(rng):
 
 ESTIMATORS = {
     "NMLSDR": lambda: nmlsdr.NMLSDR(2, n_neighbors=5),
+    "NMLSDR, shrunken": lambda: nmlsdr.NMLSDR(2, shrinkage=1.0, n_neighbors=5),
+    "ResidualPropagation": lambda: nmlsdr.ResidualPropagation(2, ridge=(1.0, 3.0), decision="prior", n_neighbors=5),
     "MDDM": lambda: nmlsdr.MDDM(2, constraint="features"),
     "MVMD": lambda: nmlsdr.MVMD(2),
     "MultiLabelCCA": lambda: nmlsdr.MultiLabelCCA(2),
@@ -36,7 +38,7 @@ ESTIMATORS = {
 
 
 def assert_same_answers(fitted, back, X):
-    for method in ("transform", "predict", "predict_proba"):
+    for method in ("transform", "predict", "predict_proba", "decision_function"):
         if hasattr(fitted, method):
             assert_same(getattr(fitted, method)(X), getattr(back, method)(X), method)
 

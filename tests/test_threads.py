@@ -73,6 +73,7 @@ DOORS = {
     "transition_matrix": lambda j: graph.normalized_weights(W, stochastic=True, n_jobs=j),
     "propagate": lambda j: propagation.propagate(W, Y, 0.5, n_jobs=j),
     "NMLSDR": lambda j: nmlsdr.NMLSDR(1, n_neighbors=2, n_jobs=j).fit(X, Y),
+    "ResidualPropagation": lambda j: nmlsdr.ResidualPropagation(1, decision="prior", n_neighbors=2, n_jobs=j).fit(X, Y),
     "MLkNN fit": lambda j: nmlsdr.MLkNN(2, n_jobs=j).fit(X, Y),
     "MLkNN predict": lambda j: nmlsdr.MLkNN(2).fit(X, Y).set_params(n_jobs=j).predict(X),
     "label propagation": lambda j: nmlsdr.MultiLabelPropagation(2).fit(X, Y).set_params(n_jobs=j).predict_proba(X),

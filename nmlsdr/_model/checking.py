@@ -62,7 +62,7 @@ def check_values(what: str, value: Any, field: Field) -> None:
 
 
 def _check_range(what: str, array: np.ndarray, field: Field) -> None:
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
+    if array.dtype.kind == "f" and not (np.isfinite(array) | (field.infinite & (array == np.inf))).all():
         raise Refused(f"is forged: {what} holds a value that is not finite.")
     if array.size and (array.min() < field.low or array.max() > field.high):
         wrong = array.min() if array.min() < field.low else array.max()

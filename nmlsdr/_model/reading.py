@@ -18,7 +18,7 @@ from .._validation import check_rows
 from .._version import __version__
 from .checking import bind, check_belonging, check_parameters, check_steps, check_values
 from .form import ARRAYS, FORMAT, FORMAT_VERSION, KINDS, ModelFileError, Refused, checksum
-from .schema import Field, class_of, table
+from .schema import SEQUENCES, Field, class_of, table
 
 __all__ = ["node_in", "read_file", "text_list"]
 
@@ -108,6 +108,12 @@ def _refuse_constant(text: str) -> None:
     raise ValueError(text)
 
 
+def _is_plain(key: str, value: Any) -> bool:
+    """Whether a parameter is a number, text or None, or several of them where that is allowed."""
+    several = value if key in SEQUENCES and isinstance(value, list) else [value]
+    return all(one is None or isinstance(one, bool | int | float | str) for one in several)
+
+
 def node_in(node: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
     """Return the estimator that a header's entry describes; `Refused` if any part of it is not as ``fit`` makes it."""
     name = node["class"]
@@ -121,8 +127,8 @@ def node_in(node: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
         return pipeline
     if not isinstance(name, str) or name not in table:
         raise Refused(f"holds the class {name!r}, which nmlsdr {__version__} does not read; do not trust it.")
-    parameters = node["parameters"]
-    if not all(value is None or isinstance(value, bool | int | float | str) for value in parameters.values()):
+    parameters = dict(node["parameters"])
+    if not all(_is_plain(key, value) for key, value in parameters.items()):
         raise Refused(f"is damaged: {name} has a parameter that is not a number or text; make it again.")
     estimator: BaseEstimator = class_of(name)()
     unknown = sorted(set(parameters) - set(estimator.get_params(deep=False)))
@@ -132,7 +138,7 @@ def node_in(node: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
             f"holds {name}.{unknown[0]}, which nmlsdr {__version__} does not know; install a newer nmlsdr."
         )
     check_parameters(name, parameters)
-    estimator.set_params(**parameters)
+    estimator.set_params(**{key: tuple(v) if isinstance(v, list) else v for key, v in parameters.items()})
     letters: dict[str, int] = {}
     for attribute, field in table[name].items():
         if attribute in node["fitted"]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["PARAMETERS", "Field", "class_of", "table"]
+__all__ = ["PARAMETERS", "SEQUENCES", "Field", "class_of", "table"]
 
 _LARGEST = 1e170  # 1 / sqrt of the smallest positive number is 4e161; sums of such numbers are finite
 _MAX_JOBS = 1024
@@ -35,6 +35,7 @@ class Field:
     low: float = -math.inf
     high: float = math.inf
     in_order: bool = False  # read by a kernel as it is, so in C order
+    infinite: bool = False  # plus infinity is a value: a cut-off that nothing reaches
 
 
 def _count(letter: str = "", *, optional: bool = False) -> Field:
@@ -110,6 +111,19 @@ table: dict[str, dict[str, Field]] = {
         **_PROPAGATION,
         **_SHRINKAGE,
     },
+    "ResidualPropagation": {
+        **_PROJECTION,
+        **_GRAPH,
+        **_PROPAGATION,
+        **_SHRINKAGE,
+        "ridge_": Field("number", low=_POSITIVE),
+        "coef_": _array("C", "D"),
+        "intercept_": _array("C"),
+        "embedding_": Field("rows", ("n", "d")),
+        "residuals_": _array("n", "C"),
+        "thresholds_": Field("array", ("C",), dtypes=("float64",), low=0.0, infinite=True),
+        "flip_scores_": _array("n", "C", low=0.0, high=1.0),
+    },
     "MDDM": _PROJECTION,
     "MVMD": _PROJECTION,
     "MultiLabelCCA": _PROJECTION,
@@ -148,6 +162,9 @@ def _is_number(value: Any) -> bool:
 def _is_flag(value: Any) -> bool:
     return isinstance(value, bool)
 
+
+#: Parameters that may hold several numbers; they come back as a tuple.
+SEQUENCES = ("ridge",)
 
 #: Parameter that a transformation or a prediction reads -> what it may be, and in words. ``fit`` checks the others.
 PARAMETERS: dict[str, tuple[Callable[[Any], bool], str]] = {

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from .form import ARRAYS, KINDS, ModelFileError
-from .schema import Field, class_of, table
+from .schema import SEQUENCES, Field, class_of, table
 
 __all__ = ["names_out", "node_out"]
 
@@ -37,9 +37,11 @@ def node_out(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
             raise ModelFileError(f"{name}.{attribute} is missing, so the estimator is not completely fitted; fit it.")
         elif hasattr(estimator, attribute):
             fitted[attribute] = None
-    parameters = {
-        key: _parameter_out(f"{name}({key}=...)", value) for key, value in estimator.get_params(deep=False).items()
-    }
+    parameters = {}
+    for key, value in estimator.get_params(deep=False).items():
+        several = key in SEQUENCES and np.ndim(value) == 1
+        what = f"{name}({key}=...)"
+        parameters[key] = [_parameter_out(what, one) for one in value] if several else _parameter_out(what, value)
     return {"class": name, "parameters": parameters, "fitted": fitted}
 
 

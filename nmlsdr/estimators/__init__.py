@@ -7,6 +7,7 @@ from ._mlknn import MLkNN, SemiSupervisedMLkNN
 from ._mvmd import MVMD
 from ._nmlsdr import NMLSDR
 from ._propagator import MultiLabelPropagation
+from ._residual import ResidualPropagation
 from ._ssmldr import SSMLDR
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "MLkNN",
     "MultiLabelCCA",
     "MultiLabelPropagation",
+    "ResidualPropagation",
     "SemiSupervisedMLkNN",
 ]

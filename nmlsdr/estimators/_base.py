@@ -151,6 +151,14 @@ class PropagatesLabels(LearnsLabels):
     def _graph_of_lists(self: Any, squared: np.ndarray, indices: np.ndarray) -> sparse.csr_array:
         return graph_of_lists(squared, indices, edge_weights=self.edge_weights, sigma=self.sigma, n_jobs=self.n_jobs)
 
+    def _trust(self: Any, labels: Labels, alpha: Any) -> np.ndarray:
+        """alpha of every row."""
+        if alpha is None:
+            given = check_alpha(self.alpha_labeled, 1, "alpha_labeled")
+            hidden = check_alpha(self.alpha_unlabeled, 1, "alpha_unlabeled")
+            alpha = np.where(labels.labeled, given, hidden)
+        return check_alpha(in_memory(alpha), len(labels.Y))
+
     def _propagate(self: Any, rows: Any, W: sparse.csr_array, labels: Labels, alpha: Any) -> np.ndarray:
         """F of eq. (8) with the estimator's alphas, solver, tol, max_iter and n_jobs; sets the attributes.
 
@@ -158,15 +166,11 @@ class PropagatesLabels(LearnsLabels):
 
         ``alpha`` (a number, or one per row) replaces ``alpha_labeled`` and ``alpha_unlabeled``.
         """
-        if alpha is None:
-            given = check_alpha(self.alpha_labeled, 1, "alpha_labeled")
-            hidden = check_alpha(self.alpha_unlabeled, 1, "alpha_unlabeled")
-            alpha = np.where(labels.labeled, given, hidden)
         solve = partial(in_batches, propagate) if isinstance(rows, Rows) else propagate
         found = solve(
             W,
             labels.Y,
-            check_alpha(in_memory(alpha), len(labels.Y)),
+            self._trust(labels, alpha),
             labeled=labels.labeled,
             solver=self.propagation_solver,
             tol=self.tol,
@@ -210,8 +214,23 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         """Labels 0/1 from scores, for 2-D y."""
         raise NotImplementedError
 
+    def _searched_rows(self: Any) -> Any:
+        """The training rows as the search sees them."""
+        return self.training_rows_
+
     def _nearest(self: Any, rows: Any) -> np.ndarray:
-        return neighbors_of_queries(self, self.training_rows_, rows, self.n_neighbors_)[1]
+        return neighbors_of_queries(self, self._searched_rows(), rows, self.n_neighbors_)[1]
+
+    def _score_rows(self, rows: Any) -> np.ndarray:
+        """Scores (n_queries, n_labels) of a block of rows."""
+        return self._score_neighbors(self._nearest(rows))
+
+    def _to_probabilities(self, scores: np.ndarray) -> np.ndarray:
+        return scores if self._is_multi_label() else shares(scores)
+
+    def _choose(self, scores: np.ndarray) -> np.ndarray:
+        """The class of each row, for 1-D y."""
+        return np.argmax(self._to_probabilities(scores), axis=1)
 
     def _is_multi_label(self) -> bool:
         return isinstance(self.classes_, list)
@@ -220,17 +239,16 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         """The number of rows, and their scores (rows, n_labels) block by block."""
         check_is_fitted(self)
         rows = read_rows(self, X, reset=False)
-        say_if_many_queries(self, self.training_rows_, rows.shape[0], self.n_neighbors_)
+        say_if_many_queries(self, self._searched_rows(), rows.shape[0], self.n_neighbors_)
         return rows.shape[0], self._score_blocks(rows)
 
     def _score_blocks(self, rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
         for first in range(0, rows.shape[0], _QUERY_ROWS):
             part = slice(first, first + _QUERY_ROWS)
-            yield part, self._probabilities(self._nearest(rows[part]))
+            yield part, self._score_rows(rows[part])
 
     def _probabilities(self, indices: np.ndarray) -> np.ndarray:
-        scores = self._score_neighbors(indices)
-        return scores if self._is_multi_label() else shares(scores)
+        return self._to_probabilities(self._score_neighbors(indices))
 
     def _labels(self: Any, indices: np.ndarray) -> np.ndarray:
         scores = self._probabilities(indices)
@@ -241,12 +259,12 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
     def _is_elsewhere(self: Any, X: Any) -> bool:
         """Whether the queries or the training rows are a Dask array."""
         check_is_fitted(self)
-        return is_dask(X) or is_dask(self.training_rows_)
+        return is_dask(X) or is_dask(self._searched_rows())
 
     def _by_tasks(self: Any, X: Any, method: str, answer: str) -> Any:
         """What ``method`` says of a Dask array, as one; or of rows in memory, from training rows in a Dask array."""
         queries = read_rows(self, X, reset=False)
-        if not is_dask(self.training_rows_):
+        if not is_dask(self._searched_rows()):
             return by_blocks(getattr(self, method), X)
         light = copy.copy(self)  # goes with every task: without the rows
         light.training_rows_ = None
@@ -278,7 +296,7 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         n_samples, blocks = self._scores(X)
         proba = np.empty((n_samples, len(self.classes_)))
         for part, scores in blocks:
-            proba[part] = scores
+            proba[part] = self._to_probabilities(scores)
         return proba
 
     def predict(self, X: Any) -> Any:
@@ -308,7 +326,7 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         if not self._is_multi_label():
             codes = np.empty(n_samples, dtype=np.intp)
             for part, scores in blocks:
-                codes[part] = np.argmax(scores, axis=1)
+                codes[part] = self._choose(scores)
             chosen: np.ndarray = self.classes_[codes]
             return chosen
         labels = np.empty((n_samples, len(self.classes_)), dtype=np.int64)

@@ -1,0 +1,379 @@
+"""ResidualPropagation: the twin, golden numbers, what the parameters of fit reach, invariances, degenerate input."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from projections import draw_binary
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsTransformer
+
+from nmlsdr import NMLSDR, MLkNN, ResidualPropagation, _reference
+from nmlsdr.graph import kneighbors, neighbor_graph
+from nmlsdr.metrics import score_table
+from nmlsdr.propagation import propagate_signed
+from nmlsdr.ridge import cross_fit, ridge_regression
+
+GOLDEN = json.loads((Path(__file__).parent / "golden" / "residual_propagation.json").read_text())
+
+
+@pytest.fixture
+def data(rng):
+    """90 rows, 12 features of which four make the labels, a tenth of the entries flipped; half unlabelled; queries."""
+    X, Y = draw_binary(rng, 120, 12, 4)
+    Y = np.abs(Y - (rng.random(Y.shape) < 0.1))
+    Y[45:] = -1
+    return X[:90], Y[:90], X[90:]
+
+
+def fit(X, Y, **parameters):
+    return ResidualPropagation(**{"n_neighbors": 6, "tol": 1e-12, **parameters}).fit(X, Y)
+
+
+# ---------------------------------------------------------------- what it computes
+
+
+@pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, sparse.csr_array])
+def test_equals_the_twin(data, layout):
+    X, Y, new = data
+    known = Y[:, 0] != -1
+    scores, E, cutoffs, flips = _reference.residual_propagation(X, np.where(Y == -1, 0, Y), known, new, 4, 6)
+    model = fit(layout(X), Y, decision="prior")
+    np.testing.assert_allclose(model.decision_function(layout(new)), scores, atol=1e-8)
+    np.testing.assert_allclose(model.residuals_, E, atol=1e-9)
+    np.testing.assert_allclose(model.thresholds_, cutoffs, atol=1e-8)
+    np.testing.assert_allclose(model.flip_scores_, flips, atol=1e-9)
+
+
+def test_is_made_of_the_parts_that_users_have(data):
+    """Trend by `ridge_regression`, embedding by NMLSDR, residuals by `propagate_signed` over its graph."""
+    X, Y, new = data
+    model = fit(X, Y)
+    chosen = cross_fit(X[:45], Y[:45])
+    assert (model.shrinkage_, model.ridge_) == (chosen.shrinkage, chosen.ridge)
+    projection = NMLSDR(shrinkage=chosen.shrinkage, n_neighbors=6, tol=1e-12).fit(X, Y)
+    for name in ("components_", "label_distributions_", "label_flips_", "transduction_", "feature_weights_", "mean_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(projection, name))
+    coef, intercept = ridge_regression(X[:45], Y[:45], chosen.ridge, feature_weights=model.feature_weights_)
+    np.testing.assert_array_equal(model.coef_, coef)
+    np.testing.assert_array_equal(model.intercept_, intercept)
+    Z = projection.transform(X)
+    np.testing.assert_allclose(model.embedding_, Z, atol=1e-12)
+    R = np.zeros(Y.shape)
+    R[:45] = Y[:45] - chosen.predictions
+    known = np.arange(90) < 45
+    E = propagate_signed(neighbor_graph(Z, 6), R, np.where(known, 0.6, 0.999), labeled=known, tol=1e-12).F
+    np.testing.assert_allclose(model.residuals_, E, atol=1e-9)
+    _, nearest = kneighbors(Z, 6, queries=projection.transform(new))
+    expected = new @ coef.T + intercept + E[nearest].mean(axis=1)
+    np.testing.assert_allclose(model.decision_function(new), expected, atol=1e-9)
+
+
+def test_predictions_follow_from_the_scores(data):
+    X, Y, new = data
+    model = fit(X, Y)
+    scores = model.decision_function(new)
+    np.testing.assert_array_equal(model.predict_proba(new), np.clip(scores, 0, 1))
+    np.testing.assert_array_equal(model.predict(new), scores >= 0.5)
+    prior = fit(X, Y, decision="prior")
+    np.testing.assert_array_equal(prior.decision_function(new), scores)
+    np.testing.assert_array_equal(prior.predict(new), scores >= prior.thresholds_)
+
+
+def test_prior_predicts_each_label_as_often_as_it_was_given(data):
+    X, Y, _ = data
+    model = fit(X, Y, decision="prior")
+    trained = X @ model.coef_.T + model.intercept_
+    trained[:45] = cross_fit(X[:45], Y[:45]).predictions
+    reached = (np.clip(trained + model.residuals_, 0, 1) >= model.thresholds_).sum(axis=0)
+    wanted = np.maximum(1, np.rint(90 * Y[:45].mean(axis=0)))
+    assert (np.abs(reached - wanted) <= np.maximum(wanted, 5)).all()
+
+
+def test_flipped_labels_come_first(rng):
+    X, truth = draw_binary(rng, 150, 8, 3)
+    flipped = rng.random(truth.shape) < 0.08
+    scores = fit(X, np.where(flipped, 1 - truth, truth), n_neighbors=10).flip_scores_
+    assert scores.min() >= 0
+    assert scores.max() <= 1
+    assert scores[flipped].mean() > scores[~flipped].mean() + 0.25
+
+
+def test_unlabelled_rows_have_no_flip_scores(data):
+    X, Y, _ = data
+    assert not fit(X, Y).flip_scores_[45:].any()
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['dataset']} {case['seed']}")
+@pytest.mark.filterwarnings("ignore:.* labels are never predicted:UserWarning")
+def test_golden_numbers(case, shared):
+    """The article's draw of the set and seed: noisy, partial labels in; measures on clean test labels out."""
+    from nmlsdr.experiments.protocol import draw
+
+    d = draw("benchmarks", case["dataset"], case["seed"], "full", str(shared / "data"))
+    model = ResidualPropagation(n_jobs=1).fit(d.train, d.given)
+    assert (int(d.labeled.sum()), model.shrinkage_, model.ridge_) == (case["l"], case["b"], case["c"])
+    tolerance = GOLDEN["tolerance_with_ties"] if case["dataset"] == "Genbase" else GOLDEN["tolerance"]
+    kappa = NMLSDR(shrinkage=1.0).fit(d.train, d.given).feature_weights_
+    assert int((kappa > 0).sum()) == case["n_kappa"]
+    assert kappa.sum() == pytest.approx(case["sum_kappa"], abs=1e-3)
+    found = score_table(d.test_target, model.decision_function(d.test), coverage_by="C", coverage_empty=-1)
+    for name, value in case["E2E"].items():
+        value_found = np.mean(list(found.values())) if name == "mean7" else found[name]
+        assert value_found == pytest.approx(value, abs=tolerance), name
+    knn = MLkNN(10, n_jobs=1)
+    proba = knn.fit(model.embedding_, d.target).predict_proba(model.transform(d.test))
+    found = score_table(d.test_target, proba, coverage_by="C", coverage_empty=-1)
+    assert np.mean(list(found.values())) == pytest.approx(case["P1"], abs=tolerance)
+
+
+# ---------------------------------------------------------------- what the parameters of fit reach
+
+
+def test_graph_replaces_the_first_graph_only(data):
+    X, Y, _ = data
+    model = fit(X, Y)
+    seen = X * np.sqrt(model.feature_weights_)
+    again = ResidualPropagation(n_neighbors=6, tol=1e-12).fit(X, Y, graph=neighbor_graph(seen, 6))
+    np.testing.assert_array_equal(again.residuals_, model.residuals_)
+    other = ResidualPropagation(n_neighbors=6, tol=1e-12).fit(X, Y, graph=neighbor_graph(seen[:, ::-1] ** 3, 6))
+    assert np.abs(other.embedding_ - model.embedding_).max() > 1e-3
+    known = np.arange(90) < 45
+    R = np.zeros(Y.shape)
+    R[:45] = Y[:45] - cross_fit(X[:45], Y[:45]).predictions
+    Gamma = neighbor_graph(other.embedding_, 6)
+    E = propagate_signed(Gamma, R, np.where(known, 0.6, 0.999), labeled=known, tol=1e-12).F
+    np.testing.assert_allclose(other.residuals_, E, atol=1e-9)
+
+
+def test_edge_weights_belong_to_the_first_graph(data):
+    X, Y, _ = data
+    seen = X * np.sqrt(fit(X, Y).feature_weights_)
+    one = fit(X, Y, edge_weights="rbf", sigma=2.0)
+    W = neighbor_graph(seen, 6, edge_weights="rbf", sigma=2.0)
+    two = ResidualPropagation(n_neighbors=6, tol=1e-12).fit(X, Y, graph=W)
+    np.testing.assert_array_equal(one.residuals_, two.residuals_)
+
+
+def test_alpha_serves_both_propagations(data):
+    X, Y, _ = data
+    known = np.arange(90) < 45
+    one = fit(X, Y, alpha_labeled=0.2, alpha_unlabeled=0.9)
+    two = ResidualPropagation(n_neighbors=6, tol=1e-12).fit(X, Y, alpha=np.where(known, 0.2, 0.9))
+    np.testing.assert_array_equal(one.label_distributions_, two.label_distributions_)
+    np.testing.assert_array_equal(one.residuals_, two.residuals_)
+    clamped = fit(X, Y, alpha_labeled=0.0)
+    np.testing.assert_allclose(clamped.residuals_[:45], Y[:45] - cross_fit(X[:45], Y[:45]).predictions, atol=1e-12)
+
+
+def test_labeled_stands_for_rows_of_minus_one(data):
+    X, Y, new = data
+    whole = sparse.csr_array(np.where(Y == -1, 0, Y))
+    model = ResidualPropagation(n_neighbors=6, tol=1e-12).fit(X, whole, labeled=np.arange(90) < 45)
+    np.testing.assert_array_equal(model.decision_function(new), fit(X, Y).decision_function(new))
+
+
+def test_a_neighbour_transformer_serves_both_graphs(data):
+    X, Y, new = data
+    plugged = fit(X, Y, neighbors=KNeighborsTransformer(n_neighbors=9))
+    np.testing.assert_array_equal(plugged.decision_function(new), fit(X, Y).decision_function(new))
+    assert plugged.neighbors_.n_features_in_ == 4  # fitted on the embedding
+
+
+def test_one_class_column_per_class(data):
+    X, _, new = data
+    names = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])].astype(object)
+    names[45:] = -1
+    model = fit(X, names)
+    scores = model.decision_function(new)
+    assert list(model.classes_) == ["high", "low", "mid"]
+    np.testing.assert_array_equal(model.predict(new), model.classes_[np.argmax(scores, axis=1)])
+    proba = model.predict_proba(new)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    np.testing.assert_allclose(proba, np.clip(scores, 0, 1) / np.clip(scores, 0, 1).sum(axis=1, keepdims=True))
+    np.testing.assert_array_equal(fit(X, names, decision="prior").predict(new), model.predict(new))
+
+
+def test_two_classes_have_one_decision(data):
+    X, Y, new = data
+    y = np.where(Y[:, 0] == -1, -1, Y[:, 0] + 3)
+    model = fit(X, y)
+    assert model.decision_function(new).shape == (30,)
+    np.testing.assert_array_equal(model.predict(new), np.where(model.decision_function(new) > 0, 4, 3))
+
+
+# ---------------------------------------------------------------- invariances
+
+
+def test_without_shrinkage_a_rotation_does_not_matter(data, rng):
+    X, Y, new = data
+    Q, _ = np.linalg.qr(rng.standard_normal((12, 12)))
+    one, two = fit(X, Y, shrinkage=0.0), fit(X @ Q, Y, shrinkage=0.0)
+    np.testing.assert_allclose(two.decision_function(new @ Q), one.decision_function(new), atol=1e-7)
+
+
+def test_scale_of_all_and_order_of_labels_do_not_matter(data, rng):
+    X, Y, new = data
+    scores = fit(X, Y).decision_function(new)
+    np.testing.assert_allclose(fit(64.0 * X, Y).decision_function(64.0 * new), scores, atol=1e-9)
+    order = rng.permutation(4)
+    np.testing.assert_allclose(fit(X, Y[:, order]).decision_function(new), scores[:, order], atol=1e-9)
+
+
+def test_order_of_rows_does_not_matter_up_to_the_folds(data, rng):
+    """With as many folds as labelled rows the folds are the same rows in any order."""
+    X, Y, new = data
+    order = rng.permutation(len(X))
+    one, two = fit(X, Y, n_splits=45), fit(X[order], Y[order], n_splits=45)
+    np.testing.assert_allclose(two.decision_function(new), one.decision_function(new), atol=1e-7)
+    np.testing.assert_allclose(two.flip_scores_, one.flip_scores_[order], atol=1e-7)
+
+
+def test_threads_do_not_matter(data):
+    X, Y, new = data
+    one, two = fit(X, Y, n_jobs=1), fit(X, Y, n_jobs=2)
+    np.testing.assert_array_equal(one.residuals_, two.residuals_)
+    np.testing.assert_array_equal(one.decision_function(new), two.decision_function(new))
+
+
+def test_float32_stays_float32(data):
+    X, Y, new = data
+    single = fit(X.astype(np.float32), Y)
+    assert single.components_.dtype == single.embedding_.dtype == np.float32
+    assert single.coef_.dtype == single.residuals_.dtype == np.float64
+    difference = np.abs(single.decision_function(new.astype(np.float32)) - fit(X, Y).decision_function(new))
+    assert np.median(difference) < 1e-4  # a neighbour may change places with the next
+
+
+def test_a_large_offset_costs_few_digits(data):
+    X, Y, new = data
+    shifted = fit(X + 1e5, Y, shrinkage=0.0)
+    np.testing.assert_allclose(
+        shifted.decision_function(new + 1e5), fit(X, Y, shrinkage=0.0).decision_function(new), atol=1e-6
+    )
+
+
+def test_clone_and_refit(data):
+    X, Y, new = data
+    model = fit(X, Y, ridge=(1.0, 3.0), decision="prior")
+    again = clone(model)
+    assert again.ridge == (1.0, 3.0)
+    again.fit(X[:, :5], Y[:, :2])
+    np.testing.assert_array_equal(again.fit(X, Y).predict(new), model.predict(new))
+
+
+# ---------------------------------------------------------------- input that says little
+
+
+@pytest.mark.parametrize("l", [1, 2, 3, 4])
+@pytest.mark.filterwarnings("ignore:.* labels are never predicted:UserWarning")
+@pytest.mark.filterwarnings("ignore:One labelled row:UserWarning")
+@pytest.mark.filterwarnings("ignore:No feature depends:UserWarning")
+@pytest.mark.filterwarnings("ignore:.* lie in components of the graph:UserWarning")
+def test_few_labelled_rows_have_an_answer(data, l):
+    X, Y, new = data
+    Y = Y.copy()
+    Y[l:] = -1
+    for b in ("cv", 0.0, 1.0):
+        model = fit(X, Y, shrinkage=b)
+        assert np.isfinite(model.decision_function(new)).all()
+        assert np.isfinite(model.flip_scores_).all()
+
+
+def test_one_labelled_row_says_so(data):
+    X, Y, _ = data
+    Y = Y.copy()
+    Y[1:] = -1
+    Y[0] = 1
+    with pytest.warns(UserWarning, match="One labelled row cannot be held out"):
+        fit(X, Y)
+
+
+def test_no_labelled_row_is_one_sentence(data):
+    with pytest.raises(ValueError, match="y has no labelled row"):
+        fit(data[0], np.full((90, 3), -1))
+
+
+def test_one_label(data):
+    X, Y, new = data
+    model = fit(X, Y[:, :1])
+    assert model.decision_function(new).shape == (30, 1)
+    assert model.embedding_.shape == (90, 1)
+
+
+@pytest.mark.parametrize("decision", ["half", "prior"])
+def test_a_label_without_a_positive_is_never_predicted_and_said(data, decision):
+    X, Y, new = data
+    wider = np.column_stack([Y, np.where(Y[:, 0] == -1, -1, 0)])
+    with pytest.warns(UserWarning, match="1 of 5 labels are never predicted"):
+        model = fit(X, wider, decision=decision)
+    assert not model.predict(new)[:, 4].any()
+    np.testing.assert_allclose(model.decision_function(new)[:, 4], 0.0, atol=1e-12)
+    np.testing.assert_allclose(model.decision_function(new)[:, :4], fit(X, Y).decision_function(new), atol=1e-9)
+
+
+def test_constant_features_change_nothing(data):
+    X, Y, new = data
+    wider, wider_new = (np.column_stack([part, np.full(len(part), 0.1), np.zeros(len(part))]) for part in (X, new))
+    model = fit(wider, Y, shrinkage=1.0)
+    assert (model.feature_weights_[12:] == 0).all()
+    np.testing.assert_allclose(
+        model.decision_function(wider_new), fit(X, Y, shrinkage=1.0).decision_function(new), atol=1e-9
+    )
+    with pytest.raises(ValueError, match="show no dependence"):
+        fit(np.ones((90, 3)), Y)
+
+
+def test_no_feature_above_chance_is_said_and_answered(rng):
+    X = rng.standard_normal((40, 5))
+    Y = np.full((40, 2), -1)
+    Y[:8] = [1, 0]  # labels that do not vary
+    with (
+        pytest.warns(UserWarning, match="No feature depends on the labels more than chance"),
+        pytest.warns(UserWarning, match="1 of 2 labels are never predicted"),
+    ):
+        model = fit(X, Y, shrinkage=1.0)
+    np.testing.assert_array_equal(model.feature_weights_, np.ones(5))
+    assert not model.coef_.any()
+    np.testing.assert_array_equal(model.intercept_, [1, 0])
+
+
+def test_more_features_than_labelled_rows(rng):
+    X, Y = draw_binary(rng, 60, 200, 3)
+    Y[20:] = -1
+    known = Y[:, 0] != -1
+    scores, *_ = _reference.residual_propagation(X, np.where(Y == -1, 0, Y), known, X[:10] + 0.01, 3, 6)
+    np.testing.assert_allclose(fit(X, Y).decision_function(X[:10] + 0.01), scores, atol=1e-7)
+
+
+def test_wide_sparse_rows(rng):
+    X = sparse.random_array((150, 50_000), density=2e-3, random_state=rng, format="csr")
+    Y = (rng.random((150, 3)) < 0.4).astype(int)
+    Y[100:] = -1
+    model = fit(X, Y, shrinkage=1.0)
+    assert model.components_.shape == (3, 50_000)
+    assert np.isfinite(model.decision_function(X[:20])).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"decision": "third"}, "decision must be 'half' or 'prior', got 'third'"),
+        ({"shrinkage": 2}, r'shrinkage, if not "cv", must be a number in \[0, 1\], got 2'),
+        ({"ridge": 0}, r"ridge must be a number in \(0, inf\)"),
+        ({"n_splits": 1}, "n_splits must be an integer of at least 2"),
+        ({"random_state": "x"}, "random_state must be None, an integer of at least 0"),
+        ({"alpha_labeled": 1}, r"alpha_labeled must lie in \[0, 1\)"),
+    ],
+)
+def test_bad_parameters_are_one_sentence(data, parameters, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        fit(data[0], data[1], **parameters)
+
+
+def test_sample_weight_is_refused(data):
+    with pytest.raises(TypeError, match="does not support sample_weight; give alpha"):
+        ResidualPropagation().fit(data[0], data[1], sample_weight=np.ones(90))

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nmlsdr import NMLSDR, MLkNN, MultiLabelPropagation, SemiSupervisedMLkNN, distributed, graph
+from nmlsdr import NMLSDR, MLkNN, MultiLabelPropagation, ResidualPropagation, SemiSupervisedMLkNN, distributed, graph
 from nmlsdr.cli import main
 
 dask = pytest.importorskip("dask", reason="needs Dask: pip install 'nmlsdr[dask]'")
@@ -123,6 +123,24 @@ def test_predictions_by_blocks_are_the_same_bits(rng, name):
         found = distributed.by_blocks(method, da.from_array(new, chunks=(20, 4)))
         assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
         np.testing.assert_array_equal(found.compute(), expected)
+
+
+def test_trend_and_residuals_by_blocks(rng):
+    X, Y = draw(rng)
+    model = ResidualPropagation(n_neighbors=5, n_jobs=1).fit(X, Y)
+    for method in (model.decision_function, model.predict_proba):
+        found = method(in_blocks(X, 40))
+        np.testing.assert_allclose(found.compute(), method(X), rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(model.predict(in_blocks(X, 40)).compute(), model.predict(X))
+    np.testing.assert_allclose(model.transform(in_blocks(X, 40)).compute(), model.transform(X), rtol=0, atol=1e-10)
+
+
+def test_what_needs_the_rows_in_memory_says_so(rng):
+    X, Y = draw(rng)
+    with pytest.raises(ValueError, match="ResidualPropagation needs rows in memory, got a Dask array"):
+        ResidualPropagation(n_neighbors=5).fit(in_blocks(X, 40), Y)
+    with pytest.raises(ValueError, match=r"NMLSDR\(shrinkage='cv'\) needs rows in memory"):
+        NMLSDR(shrinkage="cv").fit(in_blocks(X, 40), Y)
 
 
 def test_classes_and_embeddings_by_blocks(rng):

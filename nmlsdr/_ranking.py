@@ -1,7 +1,7 @@
-"""The labels of every row in the order of their scores, and what the ranking measures say of each row.
+"""The known labels of every row in the order of their scores, and what the ranking measures say of each row.
 
-The conventions on ties and dropped rows are those of `nmlsdr.metrics`.  Every function answers float64 (n,), NaN where
-the row is dropped.
+The conventions on ties and dropped rows are those of `nmlsdr.metrics`.  An unknown label has no place in its row's
+ranking.  Every function answers float64 (n,), NaN where the row is dropped.
 """
 
 from __future__ import annotations
@@ -18,28 +18,36 @@ Bools = NDArray[np.bool_]
 
 
 class Ranking(NamedTuple):
-    """Each row from its best to its worst score; of equal scores the higher label index comes first."""
+    """Each row from its best to its worst score; of equal scores the higher label index comes first.
 
-    values: Floats  # (n, C) scores, descending
-    relevant: Bools  # (n, C) whether the label at this depth is relevant
+    The m known labels of a row take the depths 0 to m - 1; what lies below counts nowhere.
+    """
+
+    values: Floats  # (n, C) scores, descending over the known labels
+    relevant: Bools  # (n, C) whether the label at this depth is relevant; False below the known ones
     hits: NDArray[np.intp]  # (n, C) relevant labels down to this depth, inclusive
     n_relevant: NDArray[np.intp]  # (n,)
+    n_known: NDArray[np.intp]  # (n,) m
     counted: Bools  # (n,) rows with at least one relevant and one irrelevant label
 
 
-def rank(truth: Bools, scores: Floats) -> Ranking:
-    """The labels of every row by their scores; both arguments as `check_measured` gives them."""
+def rank(truth: Bools, scores: Floats, known: Bools) -> Ranking:
+    """The labels of every row by their scores; the arguments as `check_measured` gives them."""
     # With the labels reversed, a stable sort leaves the higher label index first among equal scores.
     order = np.argsort(-scores[:, ::-1], axis=1, kind="stable")
-    relevant = np.take_along_axis(truth[:, ::-1], order, axis=1)
+    if not known.all():  # a second stable sort takes the unknown labels to the end
+        below = np.take_along_axis(~known[:, ::-1], order, axis=1)
+        order = np.take_along_axis(order, np.argsort(below, axis=1, kind="stable"), axis=1)
+    relevant = np.take_along_axis((truth & known)[:, ::-1], order, axis=1)
     hits = np.cumsum(relevant, axis=1, dtype=np.intp)
-    n_relevant = hits[:, -1]
+    n_relevant, n_known = hits[:, -1], known.sum(axis=1)
     return Ranking(
         values=np.take_along_axis(scores[:, ::-1], order, axis=1),
         relevant=relevant,
         hits=hits,
         n_relevant=n_relevant,
-        counted=(n_relevant > 0) & (n_relevant < truth.shape[1]),
+        n_known=n_known,
+        counted=(n_relevant > 0) & (n_relevant < n_known),
     )
 
 
@@ -49,10 +57,11 @@ def ranking_losses(ranking: Ranking) -> Floats:
     depth = np.arange(n_labels)
     ends_run = np.ones(ranking.values.shape, dtype=bool)
     np.not_equal(ranking.values[:, :-1], ranking.values[:, 1:], out=ends_run[:, :-1])
+    ends_run |= depth == ranking.n_known[:, None] - 1  # the last known label, whatever score lies below it
     run_end = np.minimum.accumulate(np.where(ends_run, depth, n_labels)[:, ::-1], axis=1)[:, ::-1]
     irrelevant_down_to = depth + 1 - ranking.hits
     wrong = np.take_along_axis(irrelevant_down_to, run_end, axis=1).sum(axis=1, where=ranking.relevant)
-    return _divide(wrong, ranking.n_relevant * (n_labels - ranking.n_relevant), ranking.counted)
+    return _divide(wrong, ranking.n_relevant * (ranking.n_known - ranking.n_relevant), ranking.counted)
 
 
 def average_precisions(ranking: Ranking) -> Floats:
@@ -69,9 +78,9 @@ def one_errors(ranking: Ranking) -> Floats:
 
 
 def coverages(ranking: Ranking, empty: float) -> Floats:
-    """Depth, from 0, of the worst relevant label; ``empty`` without one. No row is dropped."""
+    """Depth, from 0, of the worst relevant label; ``empty`` without one. Only rows without a known label drop."""
     worst = ranking.relevant.shape[1] - 1 - np.argmax(ranking.relevant[:, ::-1], axis=1)
-    return np.where(ranking.n_relevant > 0, worst, float(empty))
+    return np.where(ranking.n_known > 0, np.where(ranking.n_relevant > 0, worst, float(empty)), np.nan)
 
 
 def _divide(numerator: Any, denominator: Any, where: Bools) -> Floats:

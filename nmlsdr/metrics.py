@@ -11,9 +11,24 @@ one-error          right if ANY label that shares the top score is relevant
 coverage           0-based depth of the worst relevant label; equal scores as for average precision
 these four         rows with no label or with all labels are dropped from the mean (coverage: kept, a row
                    without labels counts ``empty``); if no row is left: NaN and a RuntimeWarning
-macro-F1           a label with TP + FP + FN = 0 counts 0
+macro-F1           a label with TP + FP + FN = 0 counts 0; one without a known entry is left out of the mean
 hamming loss, F1   all rows, a label is predicted where its score is at least 0.5
+unknown entries    (-1, NaN, null) are left out: hamming loss and F1 count known entries, the ranking
+                   measures rank each row's known labels; a row without any is dropped from all
 =================  ====================================================================================
+
+By hand, with one unknown entry:
+
+>>> from nmlsdr import metrics
+>>> Y, scores = [[1, 0, -1], [0, 1, 1]], [[0.4, 0.6, 0.9], [0.1, 0.7, 0.8]]
+>>> metrics.hamming_loss(Y, scores)             # 5 entries are known, (0, 0) and (0, 1) are wrong
+0.4
+>>> metrics.average_precision(Y, scores)        # row 0 ranks labels 1, 0: precision 1/2 at depth 2; row 1: 1
+0.75
+>>> metrics.coverage(Y, scores)                 # depths 1 and 1
+1.0
+>>> round(metrics.macro_f1(Y, scores), 6)       # labels 0, 1, 2: 0, 2/3 and, from one entry, 1
+0.555556
 
 The functions ending in ``_rows`` give the value of every row, NaN where the row is dropped.
 All cost one sort of each row and a few passes over (n_samples, n_labels); there is no loop over rows.
@@ -58,7 +73,7 @@ def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     Parameters
     ----------
     Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1.
+        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
         Scores, larger means more likely; here compared with 0.5.
 
@@ -70,11 +85,12 @@ def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If a shape is wrong, ``Y`` holds anything but 0 and 1, or ``scores`` holds NaN.
+        If a shape is wrong, ``Y`` holds anything but 0, 1 and unknown entries or no known one, or ``scores`` holds NaN
+        where ``Y`` is known.
 
     Notes
     -----
-    Article, section 4.1 (HL).  All rows count.
+    Article, section 4.1 (HL), over the known entries K: |{(i, c) in K: 1[s_ic >= 1/2] != y_ic}| / |K|.
 
     Examples
     --------
@@ -82,8 +98,7 @@ def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> hamming_loss([[1, 0], [0, 1]], [[0.9, 0.5], [0.2, 0.8]])
     0.25
     """
-    truth, values = check_measured(Y, scores)
-    return _hamming(truth, values)
+    return _hamming(*check_measured(Y, scores))
 
 
 def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -92,7 +107,7 @@ def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     Parameters
     ----------
     Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1.
+        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
         Scores, larger means more likely.
 
@@ -156,7 +171,7 @@ def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
     Parameters
     ----------
     Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1.
+        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
         Scores, larger means more likely.
 
@@ -221,7 +236,7 @@ def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
     Parameters
     ----------
     Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1.
+        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
         Scores, larger means more likely.
 
@@ -283,7 +298,7 @@ def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
     Parameters
     ----------
     Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1.
+        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
         Scores, larger means more likely.
     empty : float, default=0
@@ -314,7 +329,7 @@ def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
     >>> round(coverage(Y, scores), 6), round(coverage(Y, scores, empty=-1), 6)
     (0.666667, 0.333333)
     """
-    return float(np.mean(coverages(rank(*check_measured(Y, scores)), empty)))
+    return float(np.nanmean(coverages(rank(*check_measured(Y, scores)), empty)))
 
 
 def coverage_rows(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> Floats:
@@ -354,7 +369,7 @@ def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     Parameters
     ----------
     Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1.
+        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
         Scores, larger means more likely; here compared with 0.5.
 
@@ -380,8 +395,8 @@ def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(macro_f1([[1, 0], [0, 0]], [[0.9, 0.1], [0.7, 0.2]]), 6)
     0.333333
     """
-    truth, values = check_measured(Y, scores)
-    return _macro_f1(*_true_and_wrong(truth, values))
+    truth, values, known = check_measured(Y, scores)
+    return _macro_f1(*_true_and_wrong(truth, values, known), known)
 
 
 def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -390,7 +405,7 @@ def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     Parameters
     ----------
     Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1.
+        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
         Scores, larger means more likely; here compared with 0.5.
 
@@ -414,8 +429,7 @@ def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(micro_f1([[1, 0], [0, 0]], [[0.9, 0.1], [0.7, 0.2]]), 6)
     0.666667
     """
-    truth, values = check_measured(Y, scores)
-    return _micro_f1(*_true_and_wrong(truth, values))
+    return _micro_f1(*_true_and_wrong(*check_measured(Y, scores)))
 
 
 def score_table(
@@ -430,7 +444,7 @@ def score_table(
     Parameters
     ----------
     Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1.
+        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
         Scores, larger means more likely.
     coverage_by : {"C-1", "C"}, default="C-1"
@@ -464,21 +478,21 @@ def score_table(
         raise InputError(f'coverage_by={coverage_by!r} is not a divisor known here; use "C-1" or "C".')
     if coverage_empty not in (0, -1):
         raise InputError(f"coverage_empty={coverage_empty!r} is not defined; use 0, or -1 as the article's tables.")
-    truth, values = check_measured(Y, scores)
-    ranking = rank(truth, values)
-    right, wrong = _true_and_wrong(truth, values)
+    truth, values, known = check_measured(Y, scores)
+    ranking = rank(truth, values, known)
+    right, wrong = _true_and_wrong(truth, values, known)
     divisor = truth.shape[1] - (coverage_by == "C-1")
-    depth = float(np.mean(coverages(ranking, coverage_empty)))
+    depth = float(np.nanmean(coverages(ranking, coverage_empty)))
     if divisor == 0:
         warnings.warn('Cov\' divides by C - 1, which is 0 for one label; it is NaN, coverage_by="C" is defined.',
                       RuntimeWarning, stacklevel=2)  # fmt: skip
     return {
-        "HL'": 1.0 - _hamming(truth, values),
+        "HL'": 1.0 - _hamming(truth, values, known),
         "RL'": 1.0 - _mean(ranking_losses(ranking), "RL'"),
         "AP": _mean(average_precisions(ranking), "AP"),
         "OE'": 1.0 - _mean(one_errors(ranking), "OE'"),
         "Cov'": 1.0 - depth / divisor if divisor else float("nan"),
-        "MaF1": _macro_f1(right, wrong),
+        "MaF1": _macro_f1(right, wrong, known),
         "MiF1": _micro_f1(right, wrong),
     }
 
@@ -486,19 +500,19 @@ def score_table(
 # ---------------------------------------------------------------- from entries and rows to a measure
 
 
-def _hamming(truth: Bools, scores: Floats) -> float:
-    return float(np.mean((scores >= THRESHOLD) != truth))
+def _hamming(truth: Bools, scores: Floats, known: Bools) -> float:
+    return float(np.mean(((scores >= THRESHOLD) != truth)[known]))
 
 
-def _true_and_wrong(truth: Bools, scores: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Count TP and FP + FN of each label."""
+def _true_and_wrong(truth: Bools, scores: Floats, known: Bools) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Count TP and FP + FN of each label over its known entries."""
     predicted = scores >= THRESHOLD
-    return (predicted & truth).sum(axis=0), (predicted != truth).sum(axis=0)
+    return (predicted & truth & known).sum(axis=0), ((predicted != truth) & known).sum(axis=0)
 
 
-def _macro_f1(right: NDArray[np.intp], wrong: NDArray[np.intp]) -> float:
+def _macro_f1(right: NDArray[np.intp], wrong: NDArray[np.intp], known: Bools) -> float:
     occurs = 2 * right + wrong
-    return float(np.mean(2 * right / np.maximum(occurs, 1)))
+    return float(np.mean((2 * right / np.maximum(occurs, 1))[known.any(axis=0)]))
 
 
 def _micro_f1(right: NDArray[np.intp], wrong: NDArray[np.intp]) -> float:

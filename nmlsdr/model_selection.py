@@ -1,8 +1,9 @@
-"""Cross-validation on partly labelled data: a splitter and the seven measures as scorers.
+"""Cross-validation on partly labelled data: a splitter, out-of-fold probabilities, the seven measures as scorers.
 
 A fold without true labels cannot be scored, and a fold that hides unlabelled rows from ``fit`` wastes them.
 :class:`LabeledRowsSplit` therefore splits the labelled rows only, and gives every unlabelled row to every
-training side.  :data:`SCORERS` holds the measures of :mod:`nmlsdr.metrics` for ``scoring=``.
+training side.  :func:`cross_val_proba` predicts every labelled row from the others.  :data:`SCORERS` holds the
+measures of :mod:`nmlsdr.metrics` for ``scoring=``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import PredefinedSplit, check_cv
 from sklearn.utils import _safe_indexing
@@ -20,9 +22,9 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from . import metrics
 from ._errors import InputError
-from ._labels import check_labels, to_dense
+from ._labels import Labels, check_labels, numbers_or_nan, to_dense
 
-__all__ = ["SCORERS", "LabeledRowsSplit"]
+__all__ = ["SCORERS", "LabeledRowsSplit", "cross_val_proba"]
 
 
 class LabeledRowsSplit:
@@ -38,7 +40,8 @@ class LabeledRowsSplit:
 
     Notes
     -----
-    A row is unlabelled if it is -1 in 1-D ``y``, or -1 in every column of 2-D ``y``.
+    A row is unlabelled if it is -1 or null in 1-D ``y``, or so in every column of 2-D ``y``: a row with any known
+    entry can be on the test side.  A splitter that looks at ``y`` sees -1 for the unknown entries of such a row.
 
     Examples
     --------
@@ -69,7 +72,7 @@ class LabeledRowsSplit:
         X : array-like of shape (n_samples, n_features), or None
             Only handed on to ``cv``.
         y : array-like or sparse of shape (n_samples,) or (n_samples, n_labels), default=None
-            Labels with the project's rule: a row of -1 is unlabelled.
+            Labels: -1 or null is unknown, a row without a known entry is unlabelled.
         groups : array-like of shape (n_samples,), default=None
             For splitters that keep groups together.
 
@@ -84,7 +87,8 @@ class LabeledRowsSplit:
             Without ``y``, if ``y`` breaks the label rule or no row is labelled, if lengths differ, or if a test
             side has no labelled row.
         """
-        y_array, labeled = _read(X, y)
+        labels = _read(X, y)
+        labeled = labels.labeled
         unlabelled = np.flatnonzero(~labeled)
         if _speaks_of_all_rows(self.cv):
             for train, test in check_cv(self.cv).split():
@@ -92,7 +96,7 @@ class LabeledRowsSplit:
                 yield _sides(train[labeled[train]], unlabelled, test[labeled[test]])
             return
         rows = np.flatnonzero(labeled)
-        X_known, y_known, groups_known = _known_rows(X, y_array, groups, rows)
+        X_known, y_known, groups_known = _known_rows(X, labels, groups, rows)
         for train, test in check_cv(self.cv, y_known, classifier=True).split(X_known, y_known, groups_known):
             train, test = (_row_numbers(side, len(rows)) for side in (train, test))
             yield _sides(rows[train], unlabelled, rows[test])
@@ -116,8 +120,8 @@ class LabeledRowsSplit:
         """
         if y is None or _speaks_of_all_rows(self.cv):
             return int(check_cv(self.cv).get_n_splits(X, y, groups))
-        y_array, labeled = _read(X, y)
-        X_known, y_known, groups_known = _known_rows(X, y_array, groups, np.flatnonzero(labeled))
+        labels = _read(X, y)
+        X_known, y_known, groups_known = _known_rows(X, labels, groups, np.flatnonzero(labels.labeled))
         splitter = check_cv(self.cv, y_known, classifier=True)
         return int(splitter.get_n_splits(X_known, y_known, groups_known))
 
@@ -137,22 +141,29 @@ def _speaks_of_all_rows(cv: Any) -> bool:
     return isinstance(cv, PredefinedSplit) or (hasattr(cv, "__iter__") and not hasattr(cv, "split"))
 
 
-def _read(X: Any, y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def _read(X: Any, y: Any) -> Labels:
     if y is None:
         raise InputError("LabeledRowsSplit needs y to know the labelled rows, got None; pass y with rows of -1.")
-    n_samples = None if X is None else X.shape[0] if hasattr(X, "shape") else len(X)
-    labeled: NDArray[np.bool_] = check_labels(y, n_samples=n_samples).labeled
-    return to_dense(y), labeled
+    return check_labels(y, n_samples=None if X is None else _n_rows(X))
 
 
-def _known_rows(X: Any, y: NDArray[Any], groups: Any, rows: NDArray[np.intp]) -> tuple[Any, NDArray[Any], Any]:
+def _n_rows(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _as_array(labels: Labels) -> NDArray[Any]:
+    """y in its plain form: -1 for what is not known, (n, C) numbers or (n,) classes."""
+    if not labels.single:
+        Y = np.where(labels.known, labels.Y, -1)
+        return Y if ((Y > 0) & (Y < 1)).any() else Y.astype(np.int64)
+    chosen = np.asarray(labels.classes[labels.Y.argmax(axis=1)].tolist())
+    unknown = "-1" if chosen.dtype.kind == "U" else b"-1" if chosen.dtype.kind == "S" else -1
+    return chosen if labels.labeled.all() else np.where(labels.labeled, chosen, unknown)
+
+
+def _known_rows(X: Any, labels: Labels, groups: Any, rows: NDArray[np.intp]) -> tuple[Any, NDArray[Any], Any]:
     known = np.zeros(len(rows)) if X is None else _safe_indexing(X, rows)
-    y_known = y[rows]
-    if y_known.ndim == 2:
-        y_known = y_known.astype(np.int64)  # a frame can be float or object
-    elif y_known.dtype.kind == "O":
-        y_known = np.asarray(y_known.tolist())  # without the -1, what is left is numbers only or text only
-    return known, y_known, None if groups is None else _safe_indexing(groups, rows)
+    return known, _as_array(labels)[rows], None if groups is None else _safe_indexing(groups, rows)
 
 
 def _row_numbers(side: ArrayLike, n_rows: int) -> NDArray[np.intp]:
@@ -176,11 +187,98 @@ def _sides(
     return np.sort(np.concatenate([train, unlabelled])), test
 
 
+# ---------------------------------------------------------------- out-of-fold probabilities
+
+
+def cross_val_proba(
+    estimator: Any, X: Any, y: Any, cv: Any = 5, *, groups: Any = None, params: dict[str, Any] | None = None
+) -> NDArray[np.float64]:
+    """Probabilities of every label for each row with a known entry, by a model that was not fitted on it.
+
+    The way into cleanlab, stacking and calibration that scikit-learn's ``cross_val_predict`` refuses where rows are
+    unlabelled: those rows take part in every fit and are never predicted.
+
+    Parameters
+    ----------
+    estimator : classifier with ``predict_proba``
+        Cloned for every fold.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples, n_labels) or (n_samples,)
+        Labels by the label rule; sets of names become columns before the folds are made.
+    cv : int, splitter or iterable of (train, test), default=5
+        As in `LabeledRowsSplit`; every row with a known entry must be on one test side.
+    groups : array-like of shape (n_samples,), default=None
+        For splitters that keep groups together.
+    params : dict, default=None
+        Further arguments of ``fit``; what has a value for each row is sliced.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_labels), float64
+        NaN on rows without a known entry; for 1-D y one column for each class, in sorted order.
+
+    Raises
+    ------
+    ValueError
+        If ``y`` breaks the label rule, or a row with a known entry is on no test side, or on two.
+
+    Examples
+    --------
+    Two groups on a line; the third row of the first has no label.
+
+    >>> from nmlsdr import MultiLabelPropagation
+    >>> from nmlsdr.model_selection import cross_val_proba
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1]]
+    >>> y = [[1, 0], [1, 0], [-1, -1], [0, 1], [0, 1]]
+    >>> model = MultiLabelPropagation(n_neighbors=1, alpha_labeled=0)
+    >>> cross_val_proba(model, X, y, cv=[([1, 2, 4], [0, 3]), ([0, 2, 3], [1, 4])])
+    array([[ 1.,  0.],
+           [ 1.,  0.],
+           [nan, nan],
+           [ 0.,  1.],
+           [ 0.,  1.]])
+    """
+    n_samples = _n_rows(X)
+    labels = _read(X, y)
+    given = _as_array(labels)
+    splitter = cv if isinstance(cv, LabeledRowsSplit) else LabeledRowsSplit(cv)
+    proba = np.full(labels.Y.shape, np.nan)
+    tested = np.zeros(n_samples, dtype=np.intp)
+    for train, test in splitter.split(X, given, groups):
+        sliced = {
+            name: _safe_indexing(value, train) if np.ndim(value) and len(value) == n_samples else value
+            for name, value in (params or {}).items()
+        }
+        model = clone(estimator).fit(_safe_indexing(X, train), given[train], **sliced)
+        found = model.predict_proba(_safe_indexing(X, test))
+        proba[test] = _columns_of_classes(found, model.classes_, labels)
+        tested[test] += 1
+    wrong = labels.labeled & (tested != 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(
+            f"Row {row} is on {tested[row]} test sides of cv and must be on one; use folds that part the rows."
+        )
+    return proba
+
+
+def _columns_of_classes(found: Any, classes: Any, labels: Labels) -> NDArray[np.float64]:
+    """Probabilities in the columns of all labels, whichever of them a training side held."""
+    if labels.single:
+        columns = np.zeros((len(found), len(labels.classes)))
+        columns[:, np.searchsorted(labels.classes, classes)] = found
+        return columns
+    if not isinstance(found, list):
+        return np.asarray(_probabilities(found, len(labels.classes)), dtype=np.float64)
+    pairs = zip(found, classes, strict=True)  # one (n, classes seen) for each label, as scikit-learn's classifiers give
+    return np.column_stack([part[:, list(seen).index(1)] if 1 in seen else np.zeros(len(part)) for part, seen in pairs])
+
+
 # ---------------------------------------------------------------- scorers
 
 
-class _OnLabelledRows:
-    """A measure of the labelled rows, from the probabilities of scikit-learn's or this package's classifiers."""
+class _OnKnownEntries:
+    """A measure of the known entries, from the probabilities of scikit-learn's or this package's classifiers."""
 
     def __init__(self, measure: Callable[[Any, Any], float]) -> None:
         self.measure = measure
@@ -188,25 +286,25 @@ class _OnLabelledRows:
         self.__qualname__ = measure.__qualname__
 
     def __call__(self, y_true: Any, y_score: Any) -> float:
-        truth, labeled = _truth(y_true)
-        scores = _probabilities(y_score, truth.shape[1])
-        if not labeled.any():
+        truth = _truth(y_true)
+        if np.isnan(truth).all():
             warnings.warn(
                 f"{self.__name__} is NaN: all {len(truth)} rows of the test fold are unlabelled; use LabeledRowsSplit.",
                 RuntimeWarning, stacklevel=2,
             )  # fmt: skip
             return float("nan")
-        return self.measure(truth[labeled], scores[labeled] if len(scores) == len(truth) else scores)
+        return self.measure(truth, _probabilities(y_score, truth.shape[1]))
 
 
-def _truth(y_true: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    truth = to_dense(y_true)
+def _truth(y_true: Any) -> NDArray[np.float64]:
+    """Numbers (n_samples, n_labels), NaN where the label is not known."""
+    truth = numbers_or_nan(y_true, "y")
     if truth.ndim != 2:
         raise InputError(
             f"SCORERS compare a 2-D y, one column per label, got {truth.ndim}-D y; use y[:, None] for one label, "
-            "or scikit-learn's own scorers for classes."
+            "MultiLabelBinarizer for label sets, or scikit-learn's own scorers for classes."
         )
-    return truth, ~(truth == -1).all(axis=1)
+    return np.where(truth == -1, np.nan, truth)
 
 
 def _probabilities(y_score: Any, n_labels: int) -> NDArray[Any]:
@@ -222,13 +320,13 @@ def _probabilities(y_score: Any, n_labels: int) -> NDArray[Any]:
 
 
 def _scorer(measure: Callable[[Any, Any], float], greater_is_better: bool) -> Any:
-    labelled = _OnLabelledRows(measure)
-    return make_scorer(labelled, greater_is_better=greater_is_better, response_method="predict_proba")
+    known = _OnKnownEntries(measure)
+    return make_scorer(known, greater_is_better=greater_is_better, response_method="predict_proba")
 
 
 #: The seven measures for ``scoring=`` of scikit-learn's searches and cross-validation, by the names of
 #: :mod:`nmlsdr.metrics`.  Larger is better as scikit-learn demands: the four losses (hamming_loss, ranking_loss,
-#: one_error, coverage) come out negative.  Unlabelled rows of a test fold are left out.  With one label
+#: one_error, coverage) come out negative.  Unknown entries of a test fold are left out.  With one label
 #: (C = 1) no row can be ranked, so ranking_loss, average_precision and one_error are NaN with a RuntimeWarning.
 #: scikit-learn's own multi-output classifiers work too, unless a label has one value only in a training fold:
 #: scikit-learn then cannot tell which column of their probabilities is meant.

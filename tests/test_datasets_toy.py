@@ -219,14 +219,13 @@ def test_one_seed_for_all_does_not_tie_mask_to_noise():
     [
         np.zeros((3, 0)),
         [[0, 2]],
-        [[0, 1], [0, np.nan]],
-        [[0, 1], [-1, 0]],
+        [[0, 1], [0, np.inf]],
         [[-1, 1], [1, -1]],
-        [["a", "b"]],
-        np.ma.masked_array([[0, 1]]),
+        np.array([["a", "b"]]),
+        np.ma.masked_array([[2, 1]], mask=[[False, True]]),
         sparse.csr_array(np.array([[0, 3]])),
     ],
-    ids=["no columns", "2", "nan", "mixed", "coded", "text", "masked", "sparse"],
+    ids=["no columns", "2", "infinite", "coded", "text", "masked", "sparse"],
 )
 def test_labels_are_refused_in_the_words_of_the_estimators(function, Y):
     with pytest.raises(ValueError, match="Y") as expected:
@@ -239,6 +238,14 @@ def test_labels_are_refused_in_the_words_of_the_estimators(function, Y):
 def test_labels_of_one_dimension_are_refused(function):
     with pytest.raises(ValueError, match=r"Y must be 2-D .* got 1-D; one label is a column: Y\[:, None\]"):
         function([0, 1], 0.5)
+
+
+@pytest.mark.parametrize("unknown", [-1, np.nan])
+def test_unknown_entries_stay_unknown(unknown):
+    Y = np.array([[0, 1], [unknown, 0], [unknown, unknown]])
+    assert flip_labels(Y, 1).tolist() == [[1, 0], [-1, 1], [-1, -1]]
+    assert mask_labels(Y, 1).tolist() == [[0, 1], [-1, 0], [-1, -1]]
+    assert mask_labels(Y, 0).tolist() == [[-1, -1]] * 3
 
 
 def test_states_that_no_estimator_can_learn_from_are_labels_all_the_same():

@@ -82,6 +82,45 @@ def test_equal_to_naive_counting(n_labels, seed):
     assert metrics.hamming_loss(truth, scores) == np.mean((scores >= 0.5) != truth)
 
 
+# ---------------------------------------------------------------- unknown entries
+
+
+@pytest.mark.parametrize("unknown", [-1, np.nan])
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 6, 17])
+def test_unknown_entries_are_left_out_of_every_measure(n_labels, unknown):
+    """The naive reading of each row's known labels alone; -inf and NaN as scores of unknown entries change nothing."""
+    truth, scores = random_case(60, n_labels, 9)
+    known = np.random.default_rng(n_labels).random(truth.shape) < 0.7
+    known[:9] = True
+    known[20] = False
+    given = np.where(known, truth, unknown)
+    rows = [naive_row(t[k], s[k]) if k.any() else (np.nan,) * 4 for t, s, k in zip(truth, scores, known, strict=True)]
+    expected = np.array(rows, dtype=float)
+    macro = np.mean([naive_f1(truth[k, j, None], scores[k, j, None])[0] for j, k in enumerate(known.T) if k.any()])
+    for hidden in (scores, np.where(known, scores, np.nan), np.where(known, scores, -np.inf)):
+        assert np.array_equal(metrics.ranking_loss_rows(given, hidden), expected[:, 0], equal_nan=True)
+        np.testing.assert_allclose(metrics.average_precision_rows(given, hidden), expected[:, 1], rtol=1e-15)
+        assert np.array_equal(metrics.one_error_rows(given, hidden), expected[:, 2], equal_nan=True)
+        depth = np.where(np.isnan(expected[:, 3]) & known.any(axis=1), -1, expected[:, 3])
+        assert np.array_equal(metrics.coverage_rows(given, hidden, empty=-1), depth, equal_nan=True)
+        assert metrics.coverage(given, hidden, empty=-1) == np.nanmean(depth)
+        assert metrics.hamming_loss(given, hidden) == np.mean(((scores >= 0.5) != truth)[known])
+        assert metrics.micro_f1(given, hidden) == naive_f1(truth[known][:, None], scores[known][:, None])[1]
+        assert metrics.macro_f1(given, hidden) == pytest.approx(macro, rel=1e-14)
+
+
+def test_a_label_without_a_known_entry_is_left_out_of_macro_f1():
+    Y, scores = np.array([[1, -1], [0, -1]]), np.array([[0.9, 0.9], [0.1, 0.1]])
+    assert metrics.macro_f1(Y, scores) == 1.0
+
+
+def test_unlabelled_rows_count_as_if_they_were_not_there():
+    truth, scores = random_case(60, 5, 2)
+    hidden = np.arange(60) % 4 == 1
+    given = np.where(hidden[:, None], -1, truth)
+    assert metrics.score_table(given, scores) == metrics.score_table(truth[~hidden], scores[~hidden])
+
+
 # ---------------------------------------------------------------- the authors' program, Mulan, scikit-learn
 
 
@@ -283,14 +322,14 @@ def test_any_array_form(name):
         (np.zeros((0, 3)), np.zeros((0, 3)), r"shape \(0, 3\); at least one row"),
         (np.zeros((3, 0)), np.zeros((3, 0)), r"shape \(3, 0\); at least one row"),
         ([[1, 0], [0, 2]], np.zeros((2, 2)), r"got 2 in row 1, label 1; threshold or encode it"),
-        ([[1, 0], [-1, -1]], np.zeros((2, 2)), r"got -1 in row 1, label 0; drop the unlabelled rows"),
-        ([[1.0, np.nan]], np.zeros((1, 2)), r"got nan in row 0, label 1"),
-        ([[0.5, 0]], np.zeros((1, 2)), r"got 0.5 in row 0"),
+        ([[-1, -1], [-1, -1]], np.zeros((2, 2)), r"Y has no known entry in its 2 rows"),
+        ([[1, -1], [-1, 1]], np.zeros((2, 2)), r"codes labels as -1/\+1 \(row 0\)"),
+        ([[0.5, 0]], np.zeros((1, 2)), r"got 0.5 in row 0, label 0; round votes first"),
         ([[1, 0]], [[0.1, np.nan]], r"scores holds NaN, first in row 0, label 1"),
-        ([["a", "b"]], np.zeros((1, 2)), r"Y could not be read as numbers"),
-        ([[1, 0]], np.ones((1, 2)) * 1j, r"scores could not be read as numbers"),
-        ([[1, 0], [1]], np.zeros((2, 2)), r"Y could not be read as numbers"),
-        (np.ma.masked_array([[1, 0]], mask=[[True, False]]), np.zeros((1, 2)), r"Y is a masked array"),
+        ([["a", "b"]], np.zeros((1, 2)), r"got dtype <U1; turn label names into columns"),
+        ([[1, 0]], np.ones((1, 2)) * 1j, r"scores has dtype complex128"),
+        ([[1, 0], [1]], np.zeros((2, 2)), r"Y has rows of different lengths"),
+        ([[1, 0]], np.ma.masked_array([[0.1, 0.2]], mask=[[True, False]]), r"scores is a masked array"),
     ],
 )
 @pytest.mark.parametrize("name", NAMES)

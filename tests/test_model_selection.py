@@ -22,11 +22,12 @@ from sklearn.model_selection import (
     cross_validate,
 )
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import NMLSDR, MLkNN, SemiSupervisedMLkNN, metrics
-from nmlsdr.model_selection import SCORERS, LabeledRowsSplit
+from nmlsdr.model_selection import SCORERS, LabeledRowsSplit, cross_val_proba
 
 SIGNS = {"hamming_loss": -1, "ranking_loss": -1, "average_precision": 1, "one_error": -1, "coverage": -1,
          "macro_f1": 1, "micro_f1": 1}  # fmt: skip
@@ -176,7 +177,7 @@ def test_number_of_splits_without_data():
     [
         (2, None, "needs y to know the labelled rows, got None"),
         (2, np.full((6, 2), -1), "no labelled row"),
-        (2, np.array([[0, 1], [-1, 1], [1, 0], [0, 0], [1, 1], [0, 1]]), "mixes -1 with other values in row 1"),
+        (2, np.array([[0, 1], [2, 1], [1, 0], [0, 0], [1, 1], [0, 1]]), "got 2 in row 1, label 0"),
         (2, np.zeros((5, 2), dtype=int), "inconsistent numbers of samples|X has 6 rows"),
         ([(range(5), [5])], np.array([[0, 1]] * 5 + [[-1, -1]]), "no labelled row, so nothing can be scored"),
         ([(range(5), [6])], np.array([[0, 1]] * 6), "cv gave row 6, but it was asked to split 6 rows"),
@@ -370,3 +371,92 @@ def test_search_over_the_whole_framework(rng):
     assert search.best_params_["nmlsdr__n_components"] in (1, 2)
     assert search.best_score_ > 0.7
     assert search.predict_proba(X).shape == (90, 3)
+
+
+# ---------------------------------------------------------------- unknown entries and out-of-fold probabilities
+
+
+def with_holes(rng, n_labels=3):
+    X, y = make_data(rng, n_labels)
+    holes = rng.random(y.shape) < 0.2
+    holes[:4] = False
+    return X, np.where(holes, -1, y)
+
+
+@pytest.mark.parametrize(
+    "form", [np.asarray, lambda y: np.where(y == -1, np.nan, y), pd.DataFrame, lambda y: y.tolist()]
+)
+def test_rows_with_any_known_entry_are_tested(rng, form):
+    X, y = with_holes(rng)
+    known = (y != -1).any(axis=1)
+    assert ((y == -1).any(axis=1) & known).any()
+    splits = [*LabeledRowsSplit(KFold(4)).split(X, form(y))]
+    np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in splits])), np.flatnonzero(known))
+    assert_fair(splits, y)
+
+
+def test_label_sets_are_split_as_their_columns(rng):
+    X = rng.standard_normal((8, 2))
+    y = [{"a"}, None, {"b"}, {"a", "b"}, set(), {"a"}, None, {"b"}]
+    tested = np.concatenate([test for _, test in LabeledRowsSplit(3).split(X, y)])
+    assert tested.tolist() == [0, 2, 3, 4, 5, 7]
+
+
+@pytest.mark.parametrize("name", SIGNS)
+def test_scorers_leave_unknown_entries_out(rng, name):
+    X, y = with_holes(rng)
+    model = SemiSupervisedMLkNN(5).fit(X, y)
+    scorer, measure = SCORERS[name], getattr(metrics, name)
+    expected = SIGNS[name] * measure(y, model.predict_proba(X))
+    for form in (y, np.where(y == -1, np.nan, y), pd.DataFrame(y)):
+        assert scorer(model, X, form) == pytest.approx(expected, rel=1e-12)
+    assert scorer(model, X, y) != scorer(model, X, np.where(y == -1, 0, y))
+
+
+def test_every_known_row_is_predicted_by_a_model_that_has_not_seen_it(rng):
+    X, y = with_holes(rng)
+    model = SemiSupervisedMLkNN(5)
+    proba = cross_val_proba(model, X, y, cv=KFold(4))
+    known = (y != -1).any(axis=1)
+    assert np.isnan(proba[~known]).all()
+    for train, test in LabeledRowsSplit(KFold(4)).split(X, y):
+        assert not np.isnan(proba[test]).any()
+        np.testing.assert_array_equal(proba[test], clone(model).fit(X[train], y[train]).predict_proba(X[test]))
+    assert metrics.average_precision(y, proba) > 0.5  # the measures take it as it is
+
+
+def test_out_of_fold_probabilities_of_classes_keep_their_columns(rng):
+    X, _ = make_data(rng, 1)
+    y = np.array(["high", "low", "mid"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    y[::5] = "-1"
+    y[np.flatnonzero(y == "mid")[1:]] = "low"  # one row is "mid": no training side that tests it has the class
+    proba = cross_val_proba(MLkNN(5), X, y, cv=KFold(3))
+    assert proba.shape == (len(y), 3)
+    np.testing.assert_allclose(proba[y != "-1"].sum(axis=1), 1)
+    assert proba[y == "mid", 2] == 0
+
+
+def test_out_of_fold_probabilities_of_scikit_learn_s_classifiers(rng):
+    X, y = make_data(rng, 2, unlabelled=0.0)
+    y[:, 1] = 0
+    y[0, 1] = 1
+    found = cross_val_proba(KNeighborsClassifier(), X, y, cv=KFold(3))
+    assert found.shape == y.shape
+    expected = KNeighborsClassifier().fit(X[20:], y[20:, 0]).predict_proba(X[:20])[:, 1]
+    np.testing.assert_array_equal(found[:20, 0], expected)
+    assert (found[:20, 1] == 0).all()  # that training side has no row with the label
+
+
+def test_arguments_of_fit_are_sliced(rng):
+    X, y = with_holes(rng)
+    alpha = rng.random(len(y)) * 0.9
+    found = cross_val_proba(SemiSupervisedMLkNN(5), X, y, cv=KFold(4), params={"alpha": alpha})
+    train, test = next(iter(LabeledRowsSplit(KFold(4)).split(X, y)))
+    expected = SemiSupervisedMLkNN(5).fit(X[train], y[train], alpha=alpha[train]).predict_proba(X[test])
+    np.testing.assert_array_equal(found[test], expected)
+
+
+def test_folds_must_part_the_rows(rng):
+    X, y = make_data(rng, 2)
+    with pytest.raises(ValueError, match="test sides of cv and must be on one; use folds that part the rows"):
+        cross_val_proba(NearestRow(), X, y, cv=ShuffleSplit(3, random_state=0))

@@ -28,7 +28,11 @@ def in_batches(solve: Callable[..., Any], W: sparse.csr_array, Y: np.ndarray, al
     call = import_dask().delayed(_batch, name="propagate", traverse=False)
     # a task that gives the graph, and no ``client.scatter``: what is scattered is lost with the workers that hold it
     graph = import_dask().delayed(_same, name="graph", traverse=False, pure=False)(W)
-    tasks = [call(solve, graph, Y[:, part], _columns(alpha, part), options, n_jobs) for part in columns]
+    known = options.pop("labeled")
+    tasks = [
+        call(solve, graph, Y[:, part], _columns(alpha, part), {**options, "labeled": _columns(known, part)}, n_jobs)
+        for part in columns
+    ]
     found = compute(tasks, "labels")
     _say_once([warning for _, theirs in found for warning in theirs])
     parts = [part for part, _ in found]
@@ -45,8 +49,8 @@ def _same(W: sparse.csr_array) -> sparse.csr_array:
     return W
 
 
-def _columns(alpha: Any, part: slice) -> Any:
-    return alpha[:, part] if np.ndim(alpha) == 2 else alpha
+def _columns(given: Any, part: slice) -> Any:
+    return given[:, part] if np.ndim(given) == 2 else given
 
 
 def _batch(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._labels import check_label_rows
+from .._labels import check_entries
 from .._validation import check_real
 from ._random import FLIP, MASK, generator
 
@@ -20,11 +20,11 @@ def flip_labels(Y: ArrayLike, p: float, *, random_state: Any = None) -> NDArray[
     Parameters
     ----------
     Y : array-like or sparse matrix (n, C)
-        Labels 0/1; a row of -1 is unlabelled and stays as it is.
+        Labels 0/1; an unknown entry (-1) stays as it is.
     p : float in [0, 1]
         Probability that an entry changes from 0 to 1 or from 1 to 0.
     random_state : int, SeedSequence, Generator, RandomState or None, default=None
-        Seed of the draw.  Unlabelled rows use up draws too, so masking before or after flipping gives the
+        Seed of the draw.  Unknown entries use up draws too, so masking before or after flipping gives the
         same entries on the rows that stay.
 
     Returns
@@ -35,7 +35,7 @@ def flip_labels(Y: ArrayLike, p: float, *, random_state: Any = None) -> NDArray[
     Raises
     ------
     ValueError
-        If `Y` is not a 2-D array of 0/1 rows and -1 rows, or `p` is outside [0, 1].
+        If `Y` is not a 2-D array of 0, 1 and -1, or `p` is outside [0, 1].
 
     Examples
     --------
@@ -44,10 +44,10 @@ def flip_labels(Y: ArrayLike, p: float, *, random_state: Any = None) -> NDArray[
     array([[ 1,  0],
            [-1, -1]])
     """
-    labels, unlabeled = _labels(Y)
+    labels, known = _labels(Y)
     p = check_real(p, "p", 0.0, 1.0)
     flip = generator(random_state, FLIP).random(labels.shape) < p
-    flip[unlabeled] = False
+    flip &= known
     return np.where(flip, 1 - labels, labels)
 
 
@@ -61,7 +61,7 @@ def mask_labels(Y: ArrayLike, fraction: float, *, random_state: Any = None) -> N
     Parameters
     ----------
     Y : array-like or sparse matrix (n, C)
-        Labels 0/1; rows of -1 are unlabelled already, stay so and are not counted.
+        Labels 0/1 and -1 for unknown entries; rows of -1 are unlabelled already, stay so and are not counted.
     fraction : float in [0, 1]
         Share of the labelled rows that stay labelled.
     random_state : int, SeedSequence, Generator, RandomState or None, default=None
@@ -76,7 +76,7 @@ def mask_labels(Y: ArrayLike, fraction: float, *, random_state: Any = None) -> N
     Raises
     ------
     ValueError
-        If `Y` is not a 2-D array of 0/1 rows and -1 rows, or `fraction` is outside [0, 1].
+        If `Y` is not a 2-D array of 0, 1 and -1, or `fraction` is outside [0, 1].
 
     Examples
     --------
@@ -86,15 +86,15 @@ def mask_labels(Y: ArrayLike, fraction: float, *, random_state: Any = None) -> N
     >>> int((masked != -1).all(axis=1).sum())
     2
     """
-    masked, unlabeled = _labels(Y)
+    masked, known = _labels(Y)
     fraction = check_real(fraction, "fraction", 0.0, 1.0)
-    labeled = np.flatnonzero(~unlabeled)
+    labeled = np.flatnonzero(known.any(axis=1))
     order = generator(random_state, MASK).permutation(labeled)
     masked[order[round(fraction * labeled.size) :]] = UNLABELED
     return masked
 
 
 def _labels(Y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """A copy of the labels, and which rows are unlabelled."""
-    values, unlabeled = check_label_rows(Y, name="Y")
-    return values.astype(np.int64), unlabeled
+    """A copy of the labels with -1 for unknown entries, and the known entries."""
+    values, known = check_entries(Y, name="Y")
+    return np.where(known, values, UNLABELED).astype(np.int64), known

@@ -20,7 +20,7 @@ from .._dask.predictions import answers
 from .._dask.rows import Rows
 from .._dask.source import in_memory, is_dask
 from .._errors import InputError
-from .._labels import Labels, check_labels
+from .._labels import Labels, check_labels, refuse_partly_known, refuse_votes
 from .._search.estimate import say_if_large
 from .._validation import asks_exact, check_alpha, check_count, check_graph, check_rows
 from ..distributed import by_blocks
@@ -33,6 +33,7 @@ __all__ = [
     "PropagatesLabels",
     "as_attribute",
     "clip_neighbors",
+    "known_to_propagate",
     "neighbors_of_rows",
     "read_rows",
     "refuse",
@@ -128,9 +129,16 @@ def neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) -> tup
 class LearnsLabels:
     """Reads y by the label rule and keeps what it says of the columns."""
 
+    _takes_votes = False
+    _takes_partly_known_rows = False
+
     def _read_labels(self, y: Any, rows: Any, labeled: Any) -> Labels:
         y, labeled = in_memory(y), in_memory(labeled)
         labels = check_labels(y, n_samples=rows.shape[0], labeled=labeled)
+        if not self._takes_votes:
+            refuse_votes(labels, type(self).__name__)
+        if not self._takes_partly_known_rows:
+            refuse_partly_known(labels, type(self).__name__)
         self.classes_ = labels.classes
         vars(self).pop("label_names_in_", None)  # an earlier fit's
         if labels.names is not None:
@@ -138,8 +146,16 @@ class LearnsLabels:
         return labels
 
 
+def known_to_propagate(labels: Labels) -> np.ndarray:
+    """The labelled rows, or the known entries where those of a row differ."""
+    return labels.known if labels.partly.any() else labels.labeled
+
+
 class PropagatesLabels(LearnsLabels):
     """Propagates labels over the graph of the rows and keeps F and what follows from it."""
+
+    _takes_votes = True
+    _takes_partly_known_rows = True
 
     def _graph_of_rows(self: Any, rows: Any, graph: Any) -> sparse.csr_array:
         """The given graph, or that of the neighbours of the rows; sets n_neighbors_."""
@@ -152,26 +168,38 @@ class PropagatesLabels(LearnsLabels):
         return graph_of_lists(squared, indices, edge_weights=self.edge_weights, sigma=self.sigma, n_jobs=self.n_jobs)
 
     def _trust(self: Any, labels: Labels, alpha: Any) -> np.ndarray:
-        """alpha of every row."""
-        if alpha is None:
-            given = check_alpha(self.alpha_labeled, 1, "alpha_labeled")
-            hidden = check_alpha(self.alpha_unlabeled, 1, "alpha_unlabeled")
-            alpha = np.where(labels.labeled, given, hidden)
-        return check_alpha(in_memory(alpha), len(labels.Y))
+        """alpha of every row, or of every entry where entries of a row differ.
+
+        A given vote v has (1 - v) A0 + v A1, where ``alpha_labeled`` is the pair (A0, A1) or one number for both.
+        """
+        n_samples, n_labels = labels.Y.shape
+        if alpha is not None:
+            return check_alpha(in_memory(alpha), n_samples, n_labels=n_labels)
+        trust = self.alpha_labeled
+        pair = trust if isinstance(trust, (tuple, list)) else (trust, trust)
+        if len(pair) != 2:
+            raise InputError(
+                f"alpha_labeled must be a number or a pair (for given 0s, for given 1s), got {len(pair)} numbers."
+            )
+        absent, present = (check_alpha(value, 1, "alpha_labeled")[0] for value in pair)
+        hidden = check_alpha(self.alpha_unlabeled, 1, "alpha_unlabeled")[0]
+        if absent == present and not labels.partly.any():
+            return np.where(labels.labeled, present, hidden)
+        return np.where(labels.known, (1 - labels.Y) * absent + labels.Y * present, hidden)
 
     def _propagate(self: Any, rows: Any, W: sparse.csr_array, labels: Labels, alpha: Any) -> np.ndarray:
         """F of eq. (8) with the estimator's alphas, solver, tol, max_iter and n_jobs; sets the attributes.
 
         The rows only say where: beside a Dask array the labels go batch by batch to its workers.
 
-        ``alpha`` (a number, or one per row) replaces ``alpha_labeled`` and ``alpha_unlabeled``.
+        ``alpha`` (a number, one per row, or one per entry) replaces ``alpha_labeled`` and ``alpha_unlabeled``.
         """
         solve = partial(in_batches, propagate) if isinstance(rows, Rows) else propagate
         found = solve(
             W,
             labels.Y,
             self._trust(labels, alpha),
-            labeled=labels.labeled,
+            labeled=known_to_propagate(labels),
             solver=self.propagation_solver,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -185,7 +213,7 @@ class PropagatesLabels(LearnsLabels):
         else:
             hard = F > 0.5
             self.transduction_ = hard.astype(np.int64)
-        self.label_flips_ = (hard != labels.Y) & labels.labeled[:, None]
+        self.label_flips_ = (hard != (labels.Y > 0.5)) & (labels.Y != 0.5) & labels.known
         self.n_iter_ = max(1, found.n_iter)  # labels that solve eq. (8) as given need a look, but no step
         self.residual_ = found.residual
         self.n_unreached_ = found.n_unreached

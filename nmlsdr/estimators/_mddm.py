@@ -21,7 +21,9 @@ class MDDM(SupervisedProjection):
     With M = Xc'Y, Xc the centred rows: maximises tr(P' M M' P), the linear Hilbert-Schmidt dependence of XP
     and Y, subject to P'P = I ("projection") or P'(mu Xc'Xc + (1 - mu) I)P = I ("features").
 
-    Supervised: fits on the labelled rows and ignores the others.
+    Supervised: fits on the labelled rows and ignores the others.  An unknown entry of a labelled row contributes
+    nothing: with K_c the rows whose label c is known and l_c their number, column c of M is
+    sum_{i in K_c} (x_i - mean_c x)(y_ic - mean_c y), both means over K_c; with every entry known that is Xc'Y.
 
     Parameters
     ----------
@@ -44,7 +46,7 @@ class MDDM(SupervisedProjection):
     classes_ : list of ndarray, or ndarray
         [0, 1] for each label; for 1-D y the classes.
     label_names_in_ : ndarray of shape (n_labels,)
-        Only if y is a data frame.
+        Only if y is a data frame or holds label sets.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
@@ -63,6 +65,8 @@ class MDDM(SupervisedProjection):
     >>> MDDM().fit_transform(X, [[0], [0], [1], [1]]).ravel()
     array([-1., -1.,  1.,  1.])
     """
+
+    _takes_partly_known_rows = True
 
     def __init__(self, n_components: int | None = None, *, constraint: str = "projection", mu: float = 0.5) -> None:
         self.n_components = n_components

@@ -61,7 +61,7 @@ class MLDA(SupervisedProjection):
     classes_ : list of ndarray, or ndarray
         [0, 1] for each label; for 1-D y the classes.
     label_names_in_ : ndarray of shape (n_labels,)
-        Only if y is a data frame.
+        Only if y is a data frame or holds label sets.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 

@@ -114,7 +114,7 @@ class MLkNN(_CountsNeighborLabels):
     classes_ : list of ndarray, or ndarray of shape (n_classes,)
         One array [0, 1] for each label; the classes after a fit on 1-D y.
     label_names_in_ : ndarray of str
-        Column names, if y was a data frame.
+        Column names, if y was a data frame, or the names in its label sets.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Column names, if X was a data frame.
@@ -204,9 +204,10 @@ class MLkNN(_CountsNeighborLabels):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             With ``neighbors="precomputed"``: distances (n_samples, n_samples).
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
-            0/1, a row of -1 is unlabelled; or classes, -1 is unlabelled.
-        labeled : array-like of shape (n_samples,), bool, default=None
-            The labelled rows; for sparse y, which cannot hold rows of -1 cheaply.
+            0/1, a row of -1, NaN or null is unlabelled; or a list of label sets.  1-D: classes, -1 or null is
+            unlabelled.
+        labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+            What is known; for sparse y, which cannot hold rows of -1 cheaply.
         **unsupported
             Refused with a sentence; ``sample_weight`` is not supported.
 
@@ -265,10 +266,10 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         k of the graph and of ML-kNN.  Clipped with a warning to n_samples - 1.
     smoothing : float, default=1.0
         s > 0, added to every count of ML-kNN.
-    alpha_labeled : float, default=0.6
-        How much a labelled row listens to its neighbours, in [0, 1); 0 keeps given labels.
+    alpha_labeled : float or pair of float, default=0.6
+        How much a given label listens to its neighbours, in [0, 1); 0 keeps it; a pair is for given 0s and 1s.
     alpha_unlabeled : float, default=0.999
-        The same for an unlabelled row.
+        The same for what is not known.
     edge_weights : {"binary", "rbf"}, default="binary"
         Edge weights of the graph, eq. (3) or eq. (2).
     sigma : float, default=None
@@ -295,7 +296,7 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
     transduction_ : ndarray of shape (n_samples, n_labels), int, or (n_samples,)
         Hard labels 1[F > 0.5]; after a fit on 1-D y the class with the largest F.
     label_flips_ : ndarray of shape (n_samples, n_labels), bool
-        Given labels that the hard labels contradict; False on unlabelled rows.
+        Given labels that the hard labels contradict; False on unknown entries and on votes of 1/2.
     n_iter_ : int
         Iterations of the propagation, at least 1.
     residual_ : float
@@ -330,7 +331,7 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         n_neighbors: int = 10,
         *,
         smoothing: float = 1.0,
-        alpha_labeled: float = 0.6,
+        alpha_labeled: float | tuple[float, float] = 0.6,
         alpha_unlabeled: float = 0.999,
         edge_weights: str = "binary",
         sigma: float | None = None,
@@ -366,14 +367,15 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             With ``neighbors="precomputed"``: distances (n_samples, n_samples).
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
-            0/1, a row of -1 is unlabelled; or classes, -1 is unlabelled.
+            1, 0 or not known (-1, NaN, null, masked), and votes between; or a list of label sets.  1-D: classes,
+            -1 or null is unlabelled.
         graph : sparse matrix of shape (n_samples, n_samples), default=None
             Symmetric graph to propagate over instead of the neighbour graph; ML-kNN still counts the
             neighbours of X.
-        alpha : float or array-like of shape (n_samples,), default=None
+        alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels), default=None
             Replaces ``alpha_labeled`` and ``alpha_unlabeled``.
-        labeled : array-like of shape (n_samples,), bool, default=None
-            The labelled rows; for sparse y, which cannot hold rows of -1 cheaply.
+        labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+            What is known; for sparse y, which cannot hold rows of -1 cheaply.
         **unsupported
             Refused with a sentence; ``sample_weight`` is not supported.
 

@@ -37,10 +37,12 @@ class NMLSDR(ShrunkenProjection):
         Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
     sigma : float or None, default=None
         Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
-    alpha_labeled : float, default=0.6
-        alpha of the labelled rows, in [0, 1); 0 keeps the given labels as they are (NMLSDR* of the article).
+    alpha_labeled : float or pair of float, default=0.6
+        alpha of the given labels, in [0, 1); 0 keeps them as they are (NMLSDR* of the article).  A pair (A0, A1) is
+        for given 0s and given 1s: (.9, .1) where a 1 is right and a 0 may be forgotten; a vote v has
+        (1 - v) A0 + v A1.
     alpha_unlabeled : float, default=0.999
-        alpha of the unlabelled rows, in [0, 1).
+        alpha of what is not known, in [0, 1).
     neighbors : "exact" or transformer, default="exact"
         A transformer whose ``fit_transform`` gives a CSR matrix of distances proposes the neighbours.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
@@ -75,8 +77,8 @@ class NMLSDR(ShrunkenProjection):
     transduction_ : ndarray of shape (n_samples, n_labels), int, or (n_samples,)
         Hard labels 1[F > 1/2]; after a fit on 1-D y the class with the largest F, the first of equals.
     label_flips_ : ndarray of shape (n_samples, n_labels), bool
-        Given labels that the hard labels contradict; False on unlabelled rows.  For 1-D y a flipped row has two
-        True entries, its given and its new class.
+        Given labels that the hard labels contradict; False on unknown entries and on votes of 1/2.  For 1-D y a
+        flipped row has two True entries, its given and its new class.
     n_neighbors_ : int
         k as used.
     n_iter_ : int
@@ -90,7 +92,7 @@ class NMLSDR(ShrunkenProjection):
     classes_ : list of ndarray, or ndarray
         [0, 1] for each label; for 1-D y the classes.
     label_names_in_ : ndarray of shape (n_labels,)
-        Only if y is a data frame.
+        Only if y is a data frame or holds label sets.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
@@ -124,7 +126,7 @@ class NMLSDR(ShrunkenProjection):
         n_neighbors: int = 10,
         edge_weights: str = "binary",
         sigma: float | None = None,
-        alpha_labeled: float = 0.6,
+        alpha_labeled: float | tuple[float, float] = 0.6,
         alpha_unlabeled: float = 0.999,
         neighbors: Any = "exact",
         propagation_solver: str = "auto",

@@ -80,9 +80,10 @@ class SupervisedProjection(Projection):
         X : array or sparse matrix of shape (n_samples, n_features)
             The rows; finite numbers.
         y : array of shape (n_samples, n_labels) or (n_samples,)
-            0/1, a row of -1 is unlabelled; 1-D: classes, -1 is unlabelled.
-        labeled : array of shape (n_samples,), bool, default=None
-            The labelled rows, instead of -1.
+            0/1, a row of -1, NaN or null is unlabelled; or a list of label sets.  1-D: classes, -1 or null is
+            unlabelled.
+        labeled : array of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+            What is known, instead of -1.
 
         Returns
         -------
@@ -90,7 +91,7 @@ class SupervisedProjection(Projection):
             The fitted estimator.
         """
         rows, labels = self._read(X, y, labeled)
-        Y = labels.Y
+        Y = centred_over_known(labels.Y, labels.known) if labels.partly.any() else labels.Y
         if not labels.labeled.all():
             rows, Y = rows[labels.labeled], Y[labels.labeled]
             if len(Y) == 1:
@@ -104,6 +105,16 @@ class SupervisedProjection(Projection):
         raise NotImplementedError
 
 
+def centred_over_known(Y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Each label minus its mean over the rows where it is known, and 0 elsewhere.
+
+    X' times the result is sum_{i in K_c} (x_i - mean_c x)(y_ic - mean_c y): its columns sum to 0 over K_c, so the
+    mean of x, any mean, falls out.
+    """
+    mean = np.where(known, Y, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(known, Y - mean, 0.0)
+
+
 class PropagatingProjection(PropagatesLabels, Projection):
     """Propagates the labels over the neighbour graph first and fits on all rows."""
 
@@ -115,13 +126,14 @@ class PropagatingProjection(PropagatesLabels, Projection):
         X : array or sparse matrix of shape (n_samples, n_features)
             The rows; finite numbers.
         y : array of shape (n_samples, n_labels) or (n_samples,)
-            0/1, a row of -1 is unlabelled; 1-D: classes, -1 is unlabelled.
+            1, 0 or not known (-1, NaN, null, masked), and votes between; or a list of label sets.  1-D: classes,
+            -1 or null is unlabelled.
         graph : sparse matrix of shape (n_samples, n_samples), default=None
             A symmetric graph W instead of the neighbours of the rows.
-        alpha : float or array of shape (n_samples,), default=None
-            In [0, 1), for every row, instead of ``alpha_labeled`` and ``alpha_unlabeled``.
-        labeled : array of shape (n_samples,), bool, default=None
-            The labelled rows, instead of -1.
+        alpha : float or array of shape (n_samples,) or (n_samples, n_labels), default=None
+            In [0, 1), for every row or entry, instead of ``alpha_labeled`` and ``alpha_unlabeled``.
+        labeled : array of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+            What is known, instead of -1.
 
         Returns
         -------
@@ -138,5 +150,5 @@ class PropagatingProjection(PropagatesLabels, Projection):
 
 
 def half_hard(F: np.ndarray, labels: Labels) -> np.ndarray:
-    """F~: hard labels on the labelled rows, soft ones on the others (article, section 3.3)."""
-    return np.where(labels.labeled[:, None], F > 0.5, F)
+    """F~: hard labels on known entries, soft ones on the others (article, section 3.3)."""
+    return np.where(labels.known, F > 0.5, F)

@@ -38,10 +38,11 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
         Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
     sigma : float, default=None
         Width of "rbf" in the units of X; None: the median over rows of the distance to the k-th neighbour.
-    alpha_labeled : float, default=0.6
-        alpha of the labelled rows, in [0, 1); 0 keeps the given labels as they are.
+    alpha_labeled : float or pair of float, default=0.6
+        alpha of the given labels, in [0, 1); 0 keeps them as they are.  A pair (A0, A1) is for given 0s and given 1s:
+        (.9, .1) where a 1 is right and a 0 may be forgotten; a vote v has (1 - v) A0 + v A1.
     alpha_unlabeled : float, default=0.999
-        alpha of the unlabelled rows, in [0, 1).
+        alpha of what is not known, in [0, 1).
     neighbors : "exact" or transformer, default="exact"
         A transformer whose ``fit_transform`` gives a CSR matrix of distances proposes the neighbours.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
@@ -60,10 +61,10 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
     transduction_ : ndarray of shape (n_samples, n_labels), int, or (n_samples,)
         Hard labels 1[F > 1/2]; after a fit on 1-D y the class with the largest F, the first of equals.
     label_flips_ : ndarray of shape (n_samples, n_labels), bool
-        Given labels that the hard labels contradict; False on unlabelled rows.  For 1-D y a flipped row has two
-        True entries, its given and its new class.
+        Given labels that the hard labels contradict; False on unknown entries and on votes of 1/2.  For 1-D y a
+        flipped row has two True entries, its given and its new class.
     flip_scores_ : ndarray of shape (n_samples, n_labels), float64
-        |F - Y|, in [0, 1]: the likeliest wrong annotations have the largest; 0 on unlabelled rows.
+        |F - Y|, in [0, 1]: the likeliest wrong annotations have the largest; 0 on unknown entries.
     n_neighbors_ : int
         k as used.
     n_iter_ : int
@@ -81,7 +82,7 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
     classes_ : list of ndarray, or ndarray
         [0, 1] for each label; for 1-D y the classes.
     label_names_in_ : ndarray of shape (n_labels,)
-        Only if y is a data frame.
+        Only if y is a data frame or holds label sets.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
     neighbors_ : transformer
@@ -130,7 +131,7 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
         *,
         edge_weights: str = "binary",
         sigma: float | None = None,
-        alpha_labeled: float = 0.6,
+        alpha_labeled: float | tuple[float, float] = 0.6,
         alpha_unlabeled: float = 0.999,
         neighbors: Any = "exact",
         propagation_solver: str = "auto",
@@ -159,14 +160,15 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows; finite numbers.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
-            0/1, a row of -1 is unlabelled; 1-D: classes, -1 is unlabelled.
+            1, 0 or not known (-1, NaN, null, masked), and votes between; or a list of label sets.  1-D: classes,
+            -1 or null is unlabelled.
         graph : sparse matrix of shape (n_samples, n_samples), default=None
             A symmetric graph W instead of the neighbours of the rows; `predict` still searches X.
-        alpha : float or array-like of shape (n_samples,), default=None
-            In [0, 1), for every row, instead of ``alpha_labeled`` and ``alpha_unlabeled``: trust by annotator or
-            by source.
-        labeled : array-like of shape (n_samples,), bool, default=None
-            The labelled rows, instead of -1; for sparse y, which cannot hold rows of -1 cheaply.
+        alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels), default=None
+            In [0, 1), for every row or entry, instead of ``alpha_labeled`` and ``alpha_unlabeled``: trust by annotator
+            or by source.
+        labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+            What is known, instead of -1; for sparse y, which cannot hold rows of -1 cheaply.
         **unsupported
             Refused with a sentence; ``sample_weight`` is not supported.
 
@@ -196,7 +198,7 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
         labels = self._read_labels(y, rows, labeled)
         W = self._graph_of_rows(rows, graph)
         F = self._propagate(rows, W, labels, alpha)
-        self.flip_scores_ = np.where(labels.labeled[:, None], np.abs(F - labels.Y), 0.0)
+        self.flip_scores_ = np.where(labels.known, np.abs(F - labels.Y), 0.0)
         self.training_rows_ = as_attribute(rows)
         self.row_weights_ = _row_weights(W)
         return self

@@ -14,13 +14,18 @@ from .._threads import single_threaded_blas
 from ..graph import transition_matrix, union_graph
 from ..propagation import propagate_signed
 from ..ridge import RIDGE_GRID, cross_fit, ridge_regression
-from ._base import NeighborClassifier, neighbors_of_rows, refuse, shares
+from ._base import NeighborClassifier, known_to_propagate, neighbors_of_rows, refuse, shares
 from ._shrinkage import ShrunkenProjection, labeled_part, shrinkage_grid
 
 __all__ = ["ResidualPropagation"]
 
 _ADVICE = {"sample_weight": "give alpha, one per row, to say how much a row listens to its neighbours instead"}
 _DECISIONS = ("half", "prior")
+
+
+def _twice(given: np.ndarray) -> np.ndarray:
+    """What holds for each label, for labels and residuals side by side."""
+    return np.concatenate([given, given], axis=1) if given.ndim == 2 else given
 
 
 class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
@@ -58,8 +63,9 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         Weights of the edges of the first graph, W; the graph of the embedding is binary.
     sigma : float or None, default=None
         Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
-    alpha_labeled : float, default=0.6
-        alpha of the labelled rows, in [0, 1), in both propagations; 0 keeps given labels and residuals.
+    alpha_labeled : float or pair of float, default=0.6
+        alpha of the given labels, in [0, 1), in both propagations; 0 keeps given labels and residuals.  A pair is
+        for given 0s and given 1s, as in `NMLSDR`.
     alpha_unlabeled : float, default=0.999
         alpha of the unlabelled rows, in [0, 1).
     neighbors : "exact" or transformer, default="exact"
@@ -148,6 +154,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
     """
 
     _by_sums = False
+    _takes_partly_known_rows = False
 
     def __init__(
         self,
@@ -161,7 +168,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         n_neighbors: int = 10,
         edge_weights: str = "binary",
         sigma: float | None = None,
-        alpha_labeled: float = 0.6,
+        alpha_labeled: float | tuple[float, float] = 0.6,
         alpha_unlabeled: float = 0.999,
         neighbors: Any = "exact",
         propagation_solver: str = "auto",
@@ -256,7 +263,8 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         E = self.residuals_
         opinion = 0.5 * ((T @ F)[known] + np.clip(O + (T @ E)[known], 0.0, 1.0))
         self.flip_scores_ = np.zeros(labels.Y.shape)
-        self.flip_scores_[known] = np.where(labels.Y[known] == 1, 1.0 - opinion, opinion)
+        self.flip_scores_[known] = np.where(labels.Y[known] > 0.5, 1.0 - opinion, opinion)
+        self.flip_scores_[labels.Y == 0.5] = 0.0  # a vote that says neither cannot be wrong
         trend = self._trend(rows)
         trend[known] = O
         self._keep_thresholds(trend + E, labels)
@@ -272,8 +280,8 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         found = propagate_signed(
             graph,
             R,
-            self._trust(labels, alpha),
-            labeled=labels.labeled,
+            _twice(self._trust(labels, alpha)),
+            labeled=_twice(known_to_propagate(labels)),
             solver=self.propagation_solver,
             tol=self.tol,
             max_iter=self.max_iter,

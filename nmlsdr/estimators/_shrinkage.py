@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._labels import Labels
+from .._labels import Labels, refuse_partly_known
 from .._moments import column_means
 from .._validation import check_real
 from ..projection import feature_weights, hsic_directions, shrunken_weights
@@ -70,6 +70,7 @@ def _scale_columns(rows: Any, scale: np.ndarray) -> Any:
 
 def labeled_part(rows: Any, labels: Labels) -> tuple[Any, np.ndarray]:
     """The labelled rows and their labels; no copy where all are labelled."""
+    refuse_partly_known(labels, "Shrinking features by their dependence")
     known = labels.labeled
     return (rows, labels.Y) if known.all() else (rows[known], labels.Y[known])
 

@@ -32,7 +32,7 @@ class SSMLDR(PropagatingProjection):
         Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
     sigma : float or None, default=None
         Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
-    alpha_labeled : float, default=0.6
+    alpha_labeled : float or pair of float, default=0.6
         0 clamps the labelled rows (SSMLDR* of the article).
     alpha_unlabeled : float, default=0.999
         alpha of the unlabelled rows, in [0, 1).
@@ -62,7 +62,7 @@ class SSMLDR(PropagatingProjection):
     classes_ : list of ndarray, or ndarray
         [0, 1] for each label; for 1-D y the classes.
     label_names_in_ : ndarray of shape (n_labels,)
-        Only if y is a data frame.
+        Only if y is a data frame or holds label sets.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
@@ -92,7 +92,7 @@ class SSMLDR(PropagatingProjection):
         n_neighbors: int = 10,
         edge_weights: str = "binary",
         sigma: float | None = None,
-        alpha_labeled: float = 0.6,
+        alpha_labeled: float | tuple[float, float] = 0.6,
         alpha_unlabeled: float = 0.999,
         neighbors: Any = "exact",
         propagation_solver: str = "auto",

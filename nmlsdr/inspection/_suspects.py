@@ -68,8 +68,8 @@ def rank_suspects(flip_scores: ArrayLike, y: Any, *, kind: str = "both", labeled
         "missing" lists given 0s, "spurious" given 1s, "both" all of them by the score alone.  The score does not know
         which mistakes annotators make: where they forget labels, most of the given 1s at its head are right, and
         "missing" is the list to read.
-    labeled : array-like of shape (n_samples,), bool, default=None
-        The labelled rows, instead of -1; as in the fit.
+    labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+        What is known, instead of -1; as in the fit.
 
     Returns
     -------
@@ -100,9 +100,8 @@ def rank_suspects(flip_scores: ArrayLike, y: Any, *, kind: str = "both", labeled
             f"flip_scores must have the shape of the labels, {labels.Y.shape}, got {scores.shape}; "
             "pass flip_scores_ and y of the same fit."
         )
-    known = np.broadcast_to(labels.labeled[:, None], scores.shape)
     is_given = labels.Y > 0.5
-    listed = known if kind == "both" else known & (is_given == (kind == "spurious"))
+    listed = labels.known if kind == "both" else labels.known & (is_given == (kind == "spurious"))
     row, label = np.nonzero(listed)
     order = np.argsort(-scores[row, label], kind="stable")
     row, label = row[order], label[order]

@@ -1,0 +1,326 @@
+"""The label rule: whatever people have as y, every estimator reads it with the right meaning or says one sentence."""
+
+import inspect
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.preprocessing import MultiLabelBinarizer
+
+import nmlsdr
+from nmlsdr import InputError
+from nmlsdr._labels import check_entries, check_labels
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+ESTIMATORS = {
+    name: thing
+    for name in nmlsdr.__all__
+    if inspect.isclass(thing := getattr(nmlsdr, name)) and issubclass(thing, BaseEstimator)
+}
+NAMES = ["cough", "fever", "rash"]
+N = 40
+
+
+def rows_and_labels():
+    """Rows, 0/1 labels that follow them, and known entries: all but some rows, and all but those and others."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((N, 4))
+    Y = (X @ rng.standard_normal((4, 3)) + 0.4 * rng.standard_normal((N, 3)) > 0).astype(int)
+    Y[:2] = [[1, 0, 1], [0, 1, 0]]
+    rows = np.ones((N, 3), dtype=bool)
+    rows[3::4] = False
+    partly = rows & (rng.random((N, 3)) > 0.2)
+    partly[:3] = True
+    return X, Y, rows, partly
+
+
+X, Y, ROWS, PARTLY = rows_and_labels()
+CODES = Y @ [1, 2, 0] % 3  # one of three classes for each row
+CLASSES = np.array(["high", "low", "mid"])
+SETS = [{name for name, present in zip(NAMES, row, strict=True) if present} for row in Y]
+
+
+def with_unknown(known, unknown, dtype=object):
+    values = Y.astype(dtype)
+    values[~known] = unknown
+    return values
+
+
+def frame(dtype, known=None, unknown=None):
+    values = Y.astype(object) if known is None else with_unknown(known, unknown)
+    return pd.DataFrame(values, columns=NAMES).astype(dtype)
+
+
+def polars_frame(dtype):
+    return pl.DataFrame(with_unknown(PARTLY, None).tolist(), schema=dict.fromkeys(NAMES, dtype), orient="row")
+
+
+def unlabelled(values, unknown=None):
+    """A list with ``unknown`` in place of the unlabelled rows' values."""
+    return [value if known else unknown for value, known in zip(values, ROWS[:, 0], strict=True)]
+
+
+CLASS_LIST = unlabelled(CLASSES[CODES].tolist())
+ALL = np.ones((N, 3), dtype=bool)
+
+# name: (y, known entries, whether y has names); further arguments of fit stand last
+COLUMNS = {
+    "int array": (Y, ALL, False),
+    "bool array": (Y == 1, ALL, False),
+    "rows of -1": (with_unknown(ROWS, -1, int), ROWS, False),
+    "int8, entries of -1": (with_unknown(PARTLY, -1, np.int8), PARTLY, False),
+    "float array, NaN": (with_unknown(PARTLY, np.nan, float), PARTLY, False),
+    "float32 array, NaN rows": (with_unknown(ROWS, np.nan, np.float32), ROWS, False),
+    "object array, None": (with_unknown(PARTLY, None), PARTLY, False),
+    "list of lists": (Y.tolist(), ALL, False),
+    "list of lists, None": (with_unknown(PARTLY, None).tolist(), PARTLY, False),
+    "list of tuples": ([tuple(row) for row in Y.tolist()], ALL, False),
+    "list of arrays": ([*Y], ALL, False),
+    "frame of int64": (frame("int64"), ALL, True),
+    "frame of float64, NaN": (frame("float64", PARTLY, np.nan), PARTLY, True),
+    "frame of bool": (frame("bool"), ALL, True),
+    "frame of Int64, NA": (frame("Int64", PARTLY, pd.NA), PARTLY, True),
+    "frame of Float64, NA": (frame("Float64", PARTLY, pd.NA), PARTLY, True),
+    "frame of boolean, NA": (frame("boolean", PARTLY, pd.NA), PARTLY, True),
+    "frame of objects, None": (frame("object", PARTLY, None), PARTLY, True),
+    "frame of categories, NaN": (frame("category", PARTLY, np.nan), PARTLY, True),
+    "frame of string, NA": (frame("Int64", PARTLY, pd.NA).astype("string"), PARTLY, True),
+    "frame of several types": (frame("object").astype({"cough": bool, "fever": "Int64", "rash": float}), ALL, True),
+    "polars frame, null": (polars_frame(pl.Int64), PARTLY, True),
+    "polars frame of Boolean, null": (polars_frame(pl.Boolean), PARTLY, True),
+    "masked array": (np.ma.masked_array(Y, ~PARTLY), PARTLY, False),
+    "sparse": (sparse.csr_array(Y), ALL, False),
+    "sparse, labeled= by row": (sparse.csr_matrix(Y), ROWS, False, {"labeled": ROWS[:, 0]}),
+    "sparse, labeled= by entry": (sparse.csc_array(Y), PARTLY, False, {"labeled": PARTLY}),
+    "list of sets": (SETS, ALL, True),
+    "list of sets, None": (unlabelled(SETS), ROWS, True),
+    "list of lists of names": ([sorted(row) for row in SETS], ALL, True),
+    "list of tuples of names": ([tuple(row) for row in SETS], ALL, True),
+    "object array of frozensets": (np.array([frozenset(row) for row in SETS], dtype=object), ALL, True),
+    "series of sets, None": (pd.Series(unlabelled(SETS)), ROWS, True),
+    "series of lists, NaN": (pd.Series(unlabelled([[*row] for row in SETS], np.nan)), ROWS, True),
+    "series of tuples": (pd.Series([tuple(row) for row in SETS]), ALL, True),
+    "polars series of lists, null": (pl.Series(unlabelled([sorted(row) for row in SETS])), ROWS, True),
+}
+SINGLE = {
+    "list of strings, '-1'": unlabelled(CLASSES[CODES].tolist(), "-1"),
+    "array of strings, '-1'": np.array(unlabelled(CLASSES[CODES].tolist(), "-1")),
+    "object array, None": np.array(CLASS_LIST, dtype=object),
+    "series of objects, None": pd.Series(CLASS_LIST, dtype=object),
+    "series of string, NA": pd.Series(CLASS_LIST, dtype="string"),
+    "categorical, NaN": pd.Series(pd.Categorical(CLASS_LIST, categories=CLASSES[::-1])),
+    "polars series, null": pl.Series(CLASS_LIST),
+    "masked strings": np.ma.masked_array(CLASSES[CODES], ~ROWS[:, 0]),
+    "ints, -1": np.array(unlabelled(CODES, -1)),
+    "Int64, NA": pd.Series(unlabelled(CODES, pd.NA), dtype="Int64"),
+    "floats, NaN": np.array(unlabelled(CODES.astype(float), np.nan)),
+    "polars ints, null": pl.Series(unlabelled(CODES.tolist())),
+    "masked ints": np.ma.masked_array(CODES, ~ROWS[:, 0]),
+}
+NUMBERS = ("ints, -1", "Int64, NA", "floats, NaN", "polars ints, null", "masked ints")
+
+
+def make(name):
+    estimator = ESTIMATORS[name]()
+    wanted = {"n_neighbors": 5, "random_state": 0, "n_jobs": 1}
+    return estimator.set_params(**{key: value for key, value in wanted.items() if key in estimator.get_params()})
+
+
+def outcome(model):
+    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.transform(X)
+
+
+def takes_partly_known_rows(name):
+    return ESTIMATORS[name]._takes_partly_known_rows
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """What an estimator says after a fit on plain labels, once for each estimator and set of known entries."""
+    seen = {}
+
+    def answer(name, known, single=None):
+        key = name, known.tobytes(), single
+        if key not in seen:
+            seen[key] = outcome(make(name).fit(X, with_unknown(known, -1, int) if single is None else SINGLE[single]))
+        return seen[key]
+
+    return answer
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_kind_of_columns_means_the_same_to_every_estimator(name, kind, fitted):
+    y, known, named, *more = COLUMNS[kind]
+    model, more = make(name), more[0] if more else {}
+    if known is PARTLY and not takes_partly_known_rows(name):
+        row = int(np.argmax((~PARTLY & ROWS).any(axis=1)))
+        sentence = rf"{name} needs all labels of a labelled row, and row {row} of y has \d unknown of 3; fill them in"
+        with pytest.raises(InputError, match=sentence):
+            model.fit(X, y, **more)
+        return
+    model.fit(X, y, **more)
+    np.testing.assert_array_equal(outcome(model), fitted(name, known))
+    assert [classes.tolist() for classes in model.classes_] == [[0, 1]] * 3
+    assert [*getattr(model, "label_names_in_", [])] == (NAMES if named else [])
+
+
+@pytest.mark.parametrize("kind", SINGLE)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_kind_of_classes_means_the_same_to_every_estimator(name, kind, fitted):
+    plain = "ints, -1" if kind in NUMBERS else "array of strings, '-1'"
+    model = make(name).fit(X, SINGLE[kind])
+    np.testing.assert_array_equal(outcome(model), fitted(name, ROWS, plain))
+    assert model.classes_.tolist() == ([0, 1, 2] if kind in NUMBERS else CLASSES.tolist())
+    if kind in NUMBERS:
+        assert model.classes_.dtype.kind in "if"
+    if hasattr(model, "predict"):
+        assert {*model.predict(X).tolist()} <= {*model.classes_.tolist()}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_votes_are_taken_where_the_method_propagates(name):
+    votes = Y * 0.75 + 0.125
+    if hasattr(ESTIMATORS[name], "_propagate"):
+        F = make(name).fit(X, votes).label_distributions_
+        np.testing.assert_allclose(F, 0.75 * make(name).fit(X, Y).label_distributions_ + 0.125, atol=1e-6)
+        return
+    sentence = f"{name} takes labels of 0 and 1, but y holds the vote 0.875 in row 0, label 0"
+    with pytest.raises(InputError, match=sentence):
+        make(name).fit(X, votes)
+
+
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        (pd.Series([[0, 1], [1, 0]]), "holds lists of 0 and 1, which may be a row's columns or the names"),
+        ([["0", "1"], ["1", "0"]], "holds lists of 0 and 1"),
+        ([[0, 1], [1]], "holds lists of 0 and 1"),
+        ([{"a"}, "b"], "y holds str 'b' among label sets; give every row as a set"),
+        ([{"a", 1}, {"b"}], "mixes labels that cannot be ordered"),
+        ([{"a", None}, {"b"}], "has a label set with a null in row 0"),
+        ([set(), set()], "names no label in any of its 2 label sets"),
+        ([None, None, {"a"}][:2], "no labelled row"),
+        (np.array([["cough", "rash"], ["cough", "fever"]]), "give each row's names as a set"),
+        ([[1, 0], [0, 2]], "must hold 0, 1 or -1 .not known., got 2 in row 1, label 1"),
+        ([[1, 0], [0, -0.5]], "got -0.5 in row 1, label 1"),
+        ([[1, 0], [0, np.inf]], "got inf in row 1, label 1"),
+        ([[1, 0], [0, 1j]], "Complex data not supported"),
+        (np.array(["2020-01-01"], dtype="M8[D]")[:, None], "must be a 0/1 array"),
+        ([{"a": 1}, {"b": 2}], "cannot be ordered"),
+        (pd.Series([{"a"}, {"b"}, 3]), "holds int 3 among label sets"),
+    ],
+)
+def test_what_is_unclear_is_one_sentence(y, sentence):
+    with pytest.raises(InputError, match=sentence) as error:
+        check_labels(y)
+    assert str(error.value).endswith((".", "// 2."))
+
+
+def test_sets_are_columns_through_multilabelbinarizer(rng):
+    names = np.array([f"code {c:03d}" for c in range(60)])
+    sets = [set(rng.choice(names, size=rng.integers(0, 6), replace=False)) for _ in range(200)]
+    labels, binarizer = check_labels(sets), MultiLabelBinarizer()
+    np.testing.assert_array_equal(labels.Y, binarizer.fit_transform(sets))
+    assert labels.names.tolist() == binarizer.classes_.tolist()
+    assert check_labels([{7, 11}, {101}]).names.tolist() == ["7", "11", "101"]
+
+
+def test_one_column_may_be_given_with_labeled():
+    labels = check_labels([[1], [0]], labeled=np.array([True, False]))
+    assert labels.known.tolist() == [[True], [False]]
+    labels = check_labels([[1], [np.nan]])
+    assert labels.known.tolist() == [[True], [False]]
+
+
+def test_unknown_entries_are_no_suspects():
+    found = nmlsdr.inspection.rank_suspects([[0.9, 0.2], [0.3, 0.1]], [[1, np.nan], [0, 1]])
+    assert [*zip(found.row.tolist(), found.label.tolist(), strict=True)] == [(0, 0), (1, 0), (1, 1)]
+
+
+def test_entries_left_out_by_labeled_are_not_read():
+    wrong = [[0, 7], [np.inf, 1], [1, 0]]
+    Y_, known = check_entries(wrong, labeled=np.array([[True, False], [False, True], [True, True]]))
+    assert Y_.tolist() == [[0, 0], [0, 1], [1, 0]]
+    assert known.tolist() == [[True, False], [False, True], [True, True]]
+    with pytest.raises(InputError, match=r"labeled must be .* of shape \(3,\) or \(3, 2\), got"):
+        check_entries(wrong, labeled=np.array([True, False]))
+
+
+# ---------------------------------------------------------------- what unknown entries do
+
+
+@pytest.mark.parametrize("constraint", ["projection", "features"])
+def test_mddm_centres_each_label_over_its_known_rows(constraint):
+    """M by its definition, one label at a time, and the eigenproblem of M M' as a dense one."""
+    M = np.zeros((4, 3))
+    for c in range(3):
+        rows = PARTLY[:, c]
+        M[:, c] = (X[rows] - X[rows].mean(axis=0)).T @ (Y[rows, c] - Y[rows, c].mean())
+    labelled = PARTLY.any(axis=1)
+    Xc = X[labelled] - X[labelled].mean(axis=0)
+    B = np.eye(4) if constraint == "projection" else 0.5 * Xc.T @ Xc + 0.5 * np.eye(4)
+    expected = np.sort(np.linalg.eigvals(np.linalg.solve(B, M @ M.T)).real)[::-1][:3]
+    model = nmlsdr.MDDM(constraint=constraint).fit(X, with_unknown(PARTLY, -1, int))
+    np.testing.assert_allclose(model.eigenvalues_, expected, rtol=1e-10)
+    P = model.components_.T
+    np.testing.assert_allclose(M @ (M.T @ P), B @ P * model.eigenvalues_, atol=1e-9 * expected[0])
+
+
+def test_nmlsdr_projects_hard_labels_on_known_entries_and_soft_ones_on_the_others():
+    model = nmlsdr.NMLSDR(n_neighbors=5).fit(X, with_unknown(PARTLY, -1, int))
+    F = model.label_distributions_
+    expected = nmlsdr.projection.hsic_projection(X, np.where(PARTLY, F > 0.5, F))[1]
+    np.testing.assert_allclose(model.eigenvalues_, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["NMLSDR", "SSMLDR", "MultiLabelPropagation", "SemiSupervisedMLkNN"])
+@pytest.mark.parametrize("alpha_labeled", [0.6, (0.9, 0.1), [0.2, 0.2]], ids=str)
+def test_each_label_solves_its_own_system(name, alpha_labeled):
+    """F against the dense solve, one label at a time, with votes, unknown entries and trust by what is given."""
+    given = np.where(np.arange(N)[:, None] % 5 == 0, 0.5 * Y + 0.25, Y)
+    y = np.where(PARTLY, given, np.nan)
+    model = make(name).set_params(alpha_labeled=alpha_labeled, tol=1e-12).fit(X, y)
+    W = nmlsdr.graph.neighbor_graph(X, 5)
+    T = nmlsdr.graph.transition_matrix(W).toarray()
+    absent, present = alpha_labeled if np.ndim(alpha_labeled) else (alpha_labeled, alpha_labeled)
+    for c in range(3):
+        v = np.where(PARTLY[:, c], given[:, c], 0)
+        alpha = np.where(PARTLY[:, c], (1 - v) * absent + v * present, 0.999)
+        F = np.linalg.solve(np.eye(N) - alpha[:, None] * T, (1 - alpha) * v)
+        np.testing.assert_allclose(model.label_distributions_[:, c], F, atol=1e-10)
+    flips = ((model.label_distributions_ > 0.5) != (given > 0.5)) & (given != 0.5) & PARTLY
+    np.testing.assert_array_equal(model.label_flips_, flips)
+
+
+def test_a_pair_speaks_of_the_classes_of_one_dimensional_labels_too():
+    y = np.array(unlabelled(CODES, -1))
+    model = make("MultiLabelPropagation").set_params(alpha_labeled=(0.9, 0.1)).fit(X, y)
+    columns = np.where(ROWS, CODES[:, None] == np.arange(3), -1)
+    other = make("MultiLabelPropagation").set_params(alpha_labeled=(0.9, 0.1)).fit(X, columns)
+    np.testing.assert_array_equal(model.label_distributions_, other.label_distributions_)
+
+
+@pytest.mark.parametrize("pair", [(0.1, 0.2, 0.3), (0.1, 1.0), ("a", "b"), (0.5,)], ids=str)
+def test_alpha_labeled_is_a_number_or_a_pair(pair):
+    with pytest.raises((InputError, TypeError, ValueError)):
+        make("NMLSDR").set_params(alpha_labeled=pair).fit(X, Y)
+
+
+def test_alpha_of_fit_may_be_one_for_each_entry():
+    alpha = np.where(np.arange(3) == 1, 0.2, np.full((N, 3), 0.7))
+    found = make("MultiLabelPropagation").fit(X, Y, alpha=alpha).label_distributions_
+    for c, value in enumerate((0.7, 0.2, 0.7)):
+        one = make("MultiLabelPropagation").fit(X, Y, alpha=value).label_distributions_
+        np.testing.assert_allclose(found[:, c], one[:, c], atol=1e-7)
+
+
+def test_everything_known_is_the_same_to_the_last_bit():
+    y, known = with_unknown(ROWS, -1, int), np.repeat(ROWS[:, :1], 3, axis=1)
+    for name in ESTIMATORS:
+        if has_labeled := "labeled" in inspect.signature(ESTIMATORS[name].fit).parameters:
+            np.testing.assert_array_equal(outcome(make(name).fit(X, y)), outcome(make(name).fit(X, Y, labeled=known)))
+        assert has_labeled

@@ -7,6 +7,7 @@
     nox -s bench     the benchmark suite, as bench/README.md describes it
     nox -s wheel     sdist and wheel, repaired and checked, in dist/
     nox -s portable  the suite's kernels without SIMD and OpenMP, from a build of its own
+    nox -s cross     the kernels' C compiled for five systems by zig's clang, without OpenMP; nothing is linked
     nox -s release   what must be true before a person uploads
 
 `nox --no-venv --no-install -s NAME` runs a verb in the environment that is active.
@@ -108,6 +109,14 @@ def portable(session: nox.Session) -> None:
             session.run("python", "-P", "-c", "from nmlsdr.cli import main; main(['info'])", env=own)
             files = [str(file) for name in KERNEL_TESTS for file in sorted(Path("tests").glob(f"test_{name}.py"))]
             session.run("python", "-P", "-m", "pytest", "-q", "-m", "not slow", *files, env=own)
+
+
+@nox.session
+def cross(session: nox.Session) -> None:
+    session.install(*group("cross"), *group("build"))
+    if not (ROOT / "nmlsdr" / "_graph.c").exists():
+        session.run("python", "setup.py", "-q", "build_ext", "--inplace")
+    session.run("python", ".ci/cross_compile.py")
 
 
 @nox.session(venv_backend="none")

@@ -148,10 +148,11 @@ static int nmlsdr_few_step(nmlsdr_few *q, double budget)
     const double chunks = 1 + budget * 1000 / (double)(q->n_asked * q->chunk);
     const ptrdiff_t all = (q->rows.n - q->next + q->chunk - 1) / q->chunk;
     const ptrdiff_t some = chunks < (double)all ? (ptrdiff_t)chunks : all;
+    ptrdiff_t c;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(q->n_threads) schedule(static)
 #endif
-    for (ptrdiff_t c = 0; c < some; c++) {
+    for (c = 0; c < some; c++) {
         const ptrdiff_t first = q->next + c * q->chunk, left = q->rows.n - first;
         nmlsdr_few_meet(q, first, left < q->chunk ? left : q->chunk, nmlsdr_thread(), distances);
     }

@@ -41,10 +41,11 @@ static void nmlsdr_fill_window(nmlsdr_search *q, int w, ptrdiff_t chunk)
     q->window[w].count = s->blocks - first < q->chunk ? s->blocks - first : q->chunk;
     const ptrdiff_t end = first + q->window[w].count, size = q->block * q->d;
     if (q->sparse) return;
+    ptrdiff_t block;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 1)
 #endif
-    for (ptrdiff_t block = first; block < end; block++) {
+    for (block = first; block < end; block++) {
         if (q->wide) nmlsdr_pack_d(q, s, block, (double *)q->window[w].z + (block - first) * size);
         else nmlsdr_pack_f(q, s, block, (float *)q->window[w].z + (block - first) * size);
     }
@@ -126,10 +127,11 @@ static int nmlsdr_run_rounds(nmlsdr_search *q, double budget)
         {
             nmlsdr_scratch *w = &q->scratch[nmlsdr_thread()];
             for (ptrdiff_t r = first_round; r <= last; r++) {
+                ptrdiff_t p;
 #ifdef _OPENMP
 #pragma omp for schedule(dynamic, 1)
 #endif
-                for (ptrdiff_t p = from; p < to; p++) {
+                for (p = from; p < to; p++) {
                     ptrdiff_t I, J;
                     if (nmlsdr_pair_at(r, p, one_window, count_a, count_b, &I, &J))
                         nmlsdr_run_spans(q, I, J, one_window, w);
@@ -145,10 +147,11 @@ static int nmlsdr_run_rounds(nmlsdr_search *q, double budget)
 
 static void nmlsdr_decide_rows(nmlsdr_search *q, ptrdiff_t from, ptrdiff_t to, int sort)
 {
+    ptrdiff_t i;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 16)
 #endif
-    for (ptrdiff_t i = from; i < to; i++) {
+    for (i = from; i < to; i++) {
         nmlsdr_scratch *w = &q->scratch[nmlsdr_thread()];
         if (q->wide) nmlsdr_finish_row_d(q, q->asked, q->rows, i, w, sort);
         else nmlsdr_finish_row_f(q, q->asked, q->rows, i, w, sort);

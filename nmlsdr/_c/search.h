@@ -21,6 +21,8 @@
 #endif
 #ifdef _MSC_VER
 #include <intrin.h>
+#endif
+#ifdef _WIN32 /* MSVC and MinGW alike have no aligned_alloc */
 #include <malloc.h>
 #endif
 
@@ -166,7 +168,7 @@ static inline int nmlsdr_lowest_bit(unsigned long long bits)
 static void *nmlsdr_aligned(size_t bytes)
 {
     bytes = (bytes + 127) / 64 * 64;
-#ifdef _MSC_VER
+#ifdef _WIN32
     return _aligned_malloc(bytes, 64);
 #else
     return aligned_alloc(64, bytes);
@@ -175,7 +177,7 @@ static void *nmlsdr_aligned(size_t bytes)
 
 static void nmlsdr_release(void *p)
 {
-#ifdef _MSC_VER
+#ifdef _WIN32
     _aligned_free(p);
 #else
     free(p);
@@ -246,21 +248,34 @@ static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *i
         *integral = whole;
         return most;
     }
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(q->n_threads) schedule(static) reduction(max : most) reduction(&& : whole)
+#ifdef _OPENMP /* MSVC's OpenMP, of 2002, knows no reduction by max, and no index that is declared in the loop */
+#pragma omp parallel num_threads(q->n_threads)
 #endif
-    for (ptrdiff_t i = 0; i < x->n; i++) {
-        double top = 0;
-        int inside = whole;
-        for (ptrdiff_t j = 0; j < q->d; j++) {
-            const double value = x->kind == NMLSDR_DENSE_F32 ? ((const float *)x->data)[i * q->d + j]
-                                                             : ((const double *)x->data)[i * q->d + j];
-            const double y = fabs(value - q->centre[j]);
-            top = y > top ? y : top;
-            if (inside && value != floor(value)) inside = 0;
+    {
+        double own = 0;
+        int inside = 1;
+        ptrdiff_t i;
+#ifdef _OPENMP
+#pragma omp for schedule(static)
+#endif
+        for (i = 0; i < x->n; i++) {
+            double top = 0;
+            for (ptrdiff_t j = 0; j < q->d; j++) {
+                const double value = x->kind == NMLSDR_DENSE_F32 ? ((const float *)x->data)[i * q->d + j]
+                                                                 : ((const double *)x->data)[i * q->d + j];
+                const double y = fabs(value - q->centre[j]);
+                top = y > top ? y : top;
+                if (inside && value != floor(value)) inside = 0;
+            }
+            own = top > own ? top : own;
         }
-        most = top > most ? top : most;
-        whole = whole && inside;
+#ifdef _OPENMP
+#pragma omp critical(nmlsdr_extent)
+#endif
+        {
+            most = own > most ? own : most;
+            whole = whole && inside;
+        }
     }
     *integral = whole;
     return most;
@@ -405,10 +420,11 @@ static void nmlsdr_pack_leads(nmlsdr_search *q)
 {
     for (int s = 0; s < 2; s++) {
         if (!q->side[s].lead_z) continue;
+        ptrdiff_t block;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 1)
 #endif
-        for (ptrdiff_t block = 0; block < q->side[s].blocks; block++) {
+        for (block = 0; block < q->side[s].blocks; block++) {
             if (q->wide) nmlsdr_pack_lead_d(q, &q->side[s], block);
             else nmlsdr_pack_lead_f(q, &q->side[s], block);
         }

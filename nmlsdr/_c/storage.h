@@ -109,10 +109,11 @@ static int nmlsdr_new_postings(nmlsdr_search *q)
     q->posting_value = nmlsdr_aligned(entries * size);
     q->columns = nmlsdr_aligned((size_t)(blocks * q->block * q->frequent) * size);
     if (!q->posting_ptr || !q->posting_row || !q->posting_value || !q->columns) return -1;
+    ptrdiff_t J;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 1)
 #endif
-    for (ptrdiff_t J = 0; J < blocks; J++) {
+    for (J = 0; J < blocks; J++) {
         if (q->wide) nmlsdr_post_d(q, q->rows, J);
         else nmlsdr_post_f(q, q->rows, J);
     }

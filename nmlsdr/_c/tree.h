@@ -201,10 +201,11 @@ static int nmlsdr_branch(nmlsdr_branches *s, const nmlsdr_rows *rows, int n_thre
     for (ptrdiff_t i = 0; i < rows->n; i++) x[i].row = i;
     for (ptrdiff_t level = 0; level < levels; level++) {
         const ptrdiff_t first = (ptrdiff_t)1 << level;
+        ptrdiff_t node;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(n_threads) schedule(dynamic, 1 + first / 64)
 #endif
-        for (ptrdiff_t node = first; node < 2 * first; node++) nmlsdr_grow(s, x, node);
+        for (node = first; node < 2 * first; node++) nmlsdr_grow(s, x, node);
     }
     free(x);
     (void)n_threads;
@@ -375,10 +376,11 @@ static int nmlsdr_tree_step(nmlsdr_tree *q, double budget)
     const ptrdiff_t left = q->asked->leaves - q->next;
     int64_t visited = 0;
     const ptrdiff_t to = budget < (double)left ? q->next + (ptrdiff_t)budget + 1 : q->asked->leaves;
+    ptrdiff_t leaf;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 4) reduction(+ : visited)
 #endif
-    for (ptrdiff_t leaf = q->next; leaf < to; leaf++) visited += nmlsdr_ask(q, leaf, &kernel);
+    for (leaf = q->next; leaf < to; leaf++) visited += nmlsdr_ask(q, leaf, &kernel);
     q->visited += visited;
     q->next = to;
     return to < q->asked->leaves;

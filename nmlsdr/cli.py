@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ._cli import datasets, info, models, report, reproduce, review
+from ._cli import completion, datasets, info, models, report, reproduce, review
 from ._cli.arguments import Parser
 from ._cli.console import Console, RunError
 from ._errors import InputError, printable
@@ -56,6 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
+            if not arguments:
+                print(f"{DESCRIPTION}\nMore: nmlsdr --help, and --help behind each of these words.")
+                return 0
             args = _parser().parse_args(arguments)
             args.words = arguments[1:]  # which the report shows
             console = Console(args.quiet)
@@ -96,6 +99,7 @@ def _parser() -> Parser:
     reproduce.add_parsers(verbs)
     datasets.add_parsers(verbs)
     info.add_parsers(verbs)
+    completion.add_parsers(verbs, parser)
     return parser
 
 

@@ -20,6 +20,7 @@ from commands import (
     write_csv,
     write_tables,
 )
+from sklearn.metrics import average_precision_score, precision_recall_fscore_support
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -70,8 +71,21 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
     # svmlight rows are sparse: their projection adds in another order, which may move a bit of the embedding.
     np.testing.assert_allclose(values[:, 3:], scores, rtol=0, atol=1e-12 if suffix == "svmlight" else 0)
     measures = metrics.score_table(Y_test, scores)
-    assert read_json("measures.json") == pytest.approx(measures, abs=1e-12)
-    head, line = outcome.out.splitlines()
+    written = read_json("measures.json")
+    per_label = written.pop("labels")
+    assert written == pytest.approx(measures, abs=1e-12)
+    *table, _, head, line = outcome.out.splitlines()
+    assert table[0].split() == ["label", "positives", "predicted", "precision", "recall", "F1", "AP"]
+    for c, (name, row, shown) in enumerate(zip(expected, per_label, table[1:], strict=True)):
+        Y, given = Y_test[:, c], values[:, c]
+        precision, recall, f1, _ = precision_recall_fscore_support(Y, given, average="binary", zero_division=0)
+        ap = average_precision_score(Y, values[:, 3 + c])
+        counts = [Y.sum(), given.sum()]
+        assert [row["label"], row["positives"], row["predicted"]] == [name, *counts]
+        assert [row["precision"], row["recall"], row["f1"], row["ap"]] == pytest.approx([precision, recall, f1, ap])
+        assert shown[len(max([*expected, "label"], key=len)) :].split() == [
+            *map(str, map(int, counts)), *(f"{share:.3f}" for share in (precision, recall, f1, ap)),
+        ]  # fmt: skip
     assert head.split() == list(measures)
     assert line.split() == [f"{value:.3f}" for value in measures.values()]
 
@@ -207,7 +221,10 @@ def test_evaluate_leaves_unlabelled_rows_out(run, tables, model, tmp_path):
     (tmp_path / "mask.txt").write_text("1\n" * 10 + "0\n" * 15)
     outcome = run("evaluate", model, "test.csv", *COLUMNS, "--mask", "mask.txt", "--out", "measures.csv")
     assert outcome.status == 0
-    assert outcome.err == "nmlsdr: test.csv: 15 of 25 rows are unlabelled and not counted.\n"
+    assert outcome.err.splitlines() == [
+        "nmlsdr: test.csv: 15 of 25 rows are unlabelled and not counted.",
+        "nmlsdr: wrote measures.csv: 10 rows, 3 labels.",
+    ]
     measures = metrics.score_table(Y_test[:10], load_model(model).predict_proba(X_test)[:10])
     assert read_csv("measures.csv") == (["measure", "value"], [[k, repr(float(v))] for k, v in measures.items()])
 
@@ -234,7 +251,7 @@ def test_other_columns_are_left_out_with_a_note(run, tables, model, tmp_path):
     write_csv(tmp_path / "more.csv", [*FEATURES, "extra"], [[*x, 5] for x in tables[2].tolist()])
     outcome = run("predict", model, "more.csv", "--out", "a.csv")
     assert outcome.status == 0
-    assert outcome.err == "nmlsdr: more.csv: the column 'extra' is not in the model and not used.\n"
+    assert outcome.err.splitlines()[0] == "nmlsdr: more.csv: the column 'extra' is not in the model and not used."
     assert_done(run("predict", model, "test.csv", "--out", "b.csv"))
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 

@@ -101,7 +101,8 @@ READING = [
     (["table.xls", *COLUMNS], ["suffix", ".arff"]),
     (["empty.csv", *COLUMNS], ["empty.csv"]),
     (["head.csv", *COLUMNS], ["head.csv"]),
-    (["latin.csv", *COLUMNS], ["latin.csv", "line 1", "UTF-8"]),
+    (["latin.csv", *COLUMNS, "--encoding", "utf-8"], ["latin.csv", "line 1", "UTF-8"]),
+    (["latin.csv", *COLUMNS, "--encoding", "latin-99"], ["latin.csv", "'latin-99' is not known"]),
     (["binary.csv", *COLUMNS], ["binary.csv", "NUL character"]),
     (["torn.csv.gz", *COLUMNS], ["torn.csv.gz"]),
     (["text.csv", *COLUMNS], ["line 9", "blood, red", "'tall' is not a number"]),
@@ -333,7 +334,7 @@ def test_interrupt(run, full, verb, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["COMMAND"]),
+        (["fti"], ["invalid choice: 'fti'", "did you mean 'fit'?"]),
         (["fti"], ["'fti'", "fit"]),
         (["--out"], ["COMMAND"]),
         (["info", "absent.npz"], ["absent.npz"]),

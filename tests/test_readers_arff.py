@@ -10,6 +10,7 @@ from scipy import sparse
 
 from nmlsdr.datasets import DataFileError, load_mulan, read_table
 from nmlsdr.datasets._arff import read_arff, unquote
+from nmlsdr.datasets._columns import Wanted
 from nmlsdr.datasets._mulan import read_labels
 
 XML = '<labels xmlns="http://mulan.sourceforge.net/labels"><label name="y"></label></labels>'
@@ -400,7 +401,7 @@ def test_round_trip(tmp_path_factory, columns, n_rows, is_sparse, seed):
         else:
             text += ",".join(cells) + "\n"
     (folder / "t.arff").write_bytes(text.encode())
-    rows = read_arff(folder / "t.arff", [columns[-1]])
+    rows = read_arff(folder / "t.arff", Wanted([columns[-1]]))
     assert rows.split.feature_names == columns[:-1]
     read = rows.features()
     assert sparse.issparse(read) == is_sparse

@@ -215,10 +215,10 @@ def seconds(action):
     """The shortest of three."""
     times = []
     for _ in range(3):
-        begin = time.perf_counter()
+        begin = time.process_time()
         with pytest.raises(DataFileError):
             action()
-        times.append(time.perf_counter() - begin)
+        times.append(time.process_time() - begin)
     return min(times)
 
 
@@ -260,14 +260,14 @@ def test_cost_is_linear(tmp_path, make):
 
 
 def test_many_label_ids_cost_no_more_a_row(tmp_path):
-    (tmp_path / "t.svm").write_text("1,2,3,4,5 1:1\n" * 1000)
+    (tmp_path / "t.svm").write_text("1,2,3,4,5 1:1\n" * 300)
     times = []
     for n in (100, 20_000):
         ids = [str(i) for i in range(n)]
-        begin = time.perf_counter()
+        begin = time.process_time()
         read_table(tmp_path / "t.svm", label_columns=ids, max_bytes=2**30)
-        times.append(time.perf_counter() - begin)
-    assert times[1] < times[0] + 2  # a set of all ids for every label takes half a minute
+        times.append(time.process_time() - begin)
+    assert times[1] < times[0] + 1  # a set of all ids for every label takes some seconds
 
 
 # ---------------------------------------------------------------------------------------------------- damaged at random

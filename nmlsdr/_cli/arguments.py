@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import csv
+import difflib
 import math
+import re
+import weakref
 from pathlib import PurePath
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from nmlsdr._errors import InputError
 
@@ -24,14 +27,29 @@ __all__ = [
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one sentence and no usage text."""
+    """An argument parser whose errors are one sentence, with the nearest word there is, and no usage text."""
+
+    made: ClassVar[weakref.WeakSet[Parser]] = weakref.WeakSet()  # the first does not know the options of its verbs
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)
+        Parser.made.add(self)
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of leaving the process."""
-        raise InputError(f"{message}; see '{self.prog} --help'.")
+        raise InputError(f"{message}{self._nearest(message)}; see '{self.prog} --help'.")
+
+    def _nearest(self, message: str) -> str:
+        choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        option = re.search(r"unrecognized arguments: .*?(--[\w-]+)", message)
+        if choice is not None:
+            given, words = choice[1], re.findall(r"[\w-]+", choice[2])
+        elif option is not None:
+            given, words = option[1], sorted({name for parser in Parser.made for name in parser._option_string_actions})
+        else:
+            return ""
+        found = difflib.get_close_matches(given, words, n=1)
+        return f"; did you mean {found[0]!r}?" if found and found[0] != given else ""
 
 
 def count(text: str) -> int:
@@ -77,6 +95,13 @@ def _alpha(text: str) -> float:
     return value
 
 
+def _delimiter(text: str) -> str:
+    text = {"tab": "\t", "\\t": "\t", "semicolon": ";", "comma": ","}.get(text.lower(), text)
+    if len(text) != 1 or text in "\r\n\0\"" or ord(text) > 127:
+        raise argparse.ArgumentTypeError(f"it must be one character such as ; or the word tab, got {text!r}")
+    return text
+
+
 def _names(text: str) -> list[str]:
     """Split at commas; a name that holds a comma stands in double quotes."""
     try:
@@ -120,7 +145,8 @@ def add_data(parser: argparse.ArgumentParser, *, labels: str, mask: bool) -> Non
     parser.add_argument(
         "data",
         metavar="DATA",
-        help="ARFF (Mulan), CSV, TSV, svmlight (these also .gz), Parquet or .npz (arrays X and y); the suffix decides",
+        help="ARFF (Mulan), CSV, TSV, svmlight (these also .gz), Parquet or .npz (arrays X and y); the suffix decides; "
+        "-: standard input",
     )
     group = parser.add_argument_group(f"where the labels are ({labels})").add_mutually_exclusive_group()
     group.add_argument("--labels", metavar="FILE.xml", help="the names in this Mulan XML file are the label columns")
@@ -135,6 +161,14 @@ def add_data(parser: argparse.ArgumentParser, *, labels: str, mask: bool) -> Non
         metavar="FILE",
         help="a file with one row per row of DATA, every column a label 0/1; a row that is empty or -1 is unlabelled",
     )
+    group.add_argument(
+        "--label-list",
+        metavar="NAME",
+        help="this column holds the labels of a row in one cell, such as flu;cold; an empty cell is unlabelled",
+    )
+    parser.add_argument(
+        "--separator", default=";", metavar="S", help="what stands between the labels of --label-list (default: ;)"
+    )
     if mask:
         parser.add_argument(
             "--mask", metavar="FILE", help="one 0 or 1 per row: use the labels of the rows with 1, forget the others"
@@ -147,6 +181,12 @@ def add_table_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--drop", type=_names, default=[], metavar="NAME,...", help="columns to leave out, such as row names"
     )
+    parser.add_argument(
+        "--id", metavar="NAME", help="the column that names the rows: no feature, copied to what is written"
+    )
+    parser.add_argument("--delimiter", type=_delimiter, metavar="C", help="CSV: between cells (default: by line 1)")
+    parser.add_argument("--decimal", choices=(".", ","), help="CSV: the decimal mark (default: as the first lines say)")
+    parser.add_argument("--encoding", metavar="NAME", help="of a text file, such as cp1252 (default: as its bytes say)")
     parser.add_argument("--zero-based", action="store_true", help="svmlight: feature numbers begin at 0, not at 1")
     parser.add_argument(
         "--max-bytes", type=count, metavar="N", help="stop when a file unpacks to more (default: 4 GiB)"
@@ -178,12 +218,18 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
 def add_out(parser: argparse.ArgumentParser, suffixes: str, *, required: bool = True) -> None:
     """Add --out."""
     parser.add_argument(
-        "--out", required=required, metavar="FILE", help=f"the file to write ({suffixes}), whole or not at all"
+        "-o",
+        "--out",
+        required=required,
+        metavar="FILE",
+        help=f"the file to write ({suffixes}), whole or not at all; -: standard output",
     )
 
 
 def check_suffix(path: str, suffixes: tuple[str, ...]) -> str:
-    """Return the suffix of an output, or say which there are."""
+    """Return the suffix of an output, or say which there are; standard output gets the first."""
+    if path == "-":
+        return suffixes[0]
     suffix = PurePath(path).suffix.lower()
     if suffix not in suffixes:
         raise InputError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from nmlsdr._errors import InputError
@@ -80,13 +79,13 @@ def add_parsers(verbs: Any) -> None:
 def fit(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr fit``."""
     from nmlsdr._methods import METHODS, find_method
-    from nmlsdr._output import check_output
     from nmlsdr.model_file import save_model
 
     from .reading import input_files, read_data
+    from .writing import check_target, model_output, wrote
 
     check_suffix(args.out, (".npz",))
-    check_output(args.out, inputs=input_files(args))
+    check_target(args.out, input_files(args))
     method = METHODS[find_method(args.method)]
     if not method.semi_supervised and args.classifier != "semi-supervised":
         for option in ("alpha_labeled", "alpha_unlabeled"):
@@ -107,15 +106,19 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     pipeline = fit_pipeline(table, method.name, projection, args, console)
     with console.step(f"write {args.out}"):
         try:
-            save_model(
-                args.out,
-                pipeline,
-                feature_names=table.feature_names,
-                label_names=table.label_names,
-                inputs=input_files(args),
-            )
+            with model_output(args.out) as path:
+                save_model(
+                    path,
+                    pipeline,
+                    feature_names=table.feature_names,
+                    label_names=table.label_names,
+                    inputs=input_files(args),
+                )
         except OSError as error:
             raise RunError(f"The model {args.out!r} could not be written ({error.strerror or error}).") from None
+    facts = [(table.data.shape[1], "feature"), (table.target.shape[1], "label")]
+    n_unlabelled = int((~table.labeled).sum())
+    wrote(console, args.out, len(table.target), *facts, *[(n_unlabelled, "unlabelled")] * (n_unlabelled > 0))
     return 0
 
 
@@ -205,7 +208,13 @@ def read_for(args: argparse.Namespace, console: Console, loaded: Loaded, *, need
     """Return the table of DATA; svmlight files do not say how many features there are, the model does."""
     from .reading import read_data
 
-    return read_data(args, console, need_labels=need_labels, n_features=loaded.model.estimator.n_features_in_)
+    return read_data(
+        args,
+        console,
+        need_labels=need_labels,
+        n_features=loaded.model.estimator.n_features_in_,
+        feature_names=loaded.model.feature_names,
+    )
 
 
 def scores_in_blocks(classifier: Any, X: Any, console: Console) -> Any:
@@ -227,22 +236,22 @@ def transform(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr transform``."""
     import numpy as np
 
-    from nmlsdr._output import check_output
-
     from .reading import input_files
-    from .writing import need_parquet, write_result
+    from .writing import check_target, need_parquet, row_columns, write_result, wrote
 
     need_parquet(check_suffix(args.out, TABLES))
-    check_output(args.out, inputs=input_files(args))
+    check_target(args.out, input_files(args))
     loaded = Loaded(args, console)
     if not any(hasattr(step, "components_") for _, step in loaded.steps):
         raise InputError(f"The model {args.model!r} holds no projection; fit one with `nmlsdr fit`.")
-    embedding = loaded.embed(args, console, read_for(args, console, loaded))
+    table = read_for(args, console, loaded)
+    embedding = loaded.embed(args, console, table)
     names = [f"component_{j}" for j in range(embedding.shape[1])]
-    columns = [("row", np.arange(len(embedding)))]
+    columns = row_columns(table, args.id, np.arange(len(embedding)))
     columns += [(name, embedding[:, j]) for j, name in enumerate(names)]
     with console.step(f"write {args.out}"):
-        write_result(args.out, columns, {"embedding": embedding}, inputs=input_files(args))
+        write_result(args.out, columns, {"embedding": embedding, **ids_array(table)}, inputs=input_files(args))
+    wrote(console, args.out, len(embedding), (embedding.shape[1], "component"))
     return 0
 
 
@@ -250,28 +259,35 @@ def predict(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr predict``."""
     import numpy as np
 
-    from nmlsdr._output import check_output
-
     from .reading import input_files
-    from .writing import need_parquet, write_result
+    from .writing import check_target, need_parquet, row_columns, write_result, wrote
 
     need_parquet(check_suffix(args.out, TABLES))
-    check_output(args.out, inputs=input_files(args))
+    check_target(args.out, input_files(args))
     loaded = Loaded(args, console)
     classifier = loaded.need_classifier()
-    X = loaded.embed(args, console, read_for(args, console, loaded))
+    table = read_for(args, console, loaded)
+    X = loaded.embed(args, console, table)
     scores = scores_in_blocks(classifier, X, console)
     labels = _labels_of(classifier, X, scores)
     names = loaded.label_names(scores.shape[1])
-    columns = [("row", np.arange(len(labels)))]
+    columns = row_columns(table, args.id, np.arange(len(labels)))
     columns += [(name, labels[:, c]) for c, name in enumerate(names)]
-    arrays = {"labels": labels, "label_names": np.array(names, dtype=str)}
+    arrays = {"labels": labels, "label_names": np.array(names, dtype=str), **ids_array(table)}
     if args.scores:
         columns += [(f"score:{name}", scores[:, c]) for c, name in enumerate(names)]
         arrays["scores"] = scores
     with console.step(f"write {args.out}"):
         write_result(args.out, columns, arrays, inputs=input_files(args))
+    wrote(console, args.out, len(labels), (len(names), "label"))
     return 0
+
+
+def ids_array(table: Any) -> dict[str, Any]:
+    """Return the ids of a table as an array for an .npz file, if it has some."""
+    import numpy as np
+
+    return {} if table.ids is None else {"ids": np.array(table.ids, dtype=str)}
 
 
 def _labels_of(classifier: Any, X: Any, scores: Any) -> Any:
@@ -288,14 +304,15 @@ def _labels_of(classifier: Any, X: Any, scores: Any) -> Any:
 
 def evaluate(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr evaluate``."""
-    from nmlsdr._output import check_output
     from nmlsdr.metrics import score_table
 
+    from .measures import label_rows, label_table, write_measures
     from .reading import input_files, match_labels
+    from .writing import check_target, wrote
 
     if args.out is not None:
         check_suffix(args.out, (".json", ".csv"))
-        check_output(args.out, inputs=input_files(args))
+        check_target(args.out, input_files(args))
     loaded = Loaded(args, console)
     classifier = loaded.need_classifier()
     table = read_for(args, console, loaded, need_labels=True)
@@ -303,31 +320,23 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
         raise InputError(f"{args.data} has no labelled row to compare with; give its labels.")
     X = loaded.embed(args, console, table)
     scores = scores_in_blocks(classifier, X, console)
-    target = match_labels(table, args.data, loaded.model, scores.shape[1], console)
+    listed = args.label_list is not None
+    target = match_labels(table, args.data, loaded.model, scores.shape[1], console, listed=listed)
     if not table.labeled.all():
         console.note(
             f"{args.data}: {int((~table.labeled).sum())} of {len(target)} rows are unlabelled and not counted."
         )
-    measures = {name: float(value) for name, value in score_table(target[table.labeled], scores[table.labeled]).items()}
+    known = table.labeled
+    measures = {name: float(value) for name, value in score_table(target[known], scores[known]).items()}
+    predicted = _labels_of(classifier, X, scores)
+    per_label = label_rows(target[known], predicted[known], scores[known], loaded.label_names(scores.shape[1]))
+    if args.out == "-":
+        write_measures("-", measures, per_label, input_files(args))
+        return 0
+    print(label_table(per_label))
     print("  ".join(f"{name:>6}" for name in measures))
     print("  ".join(f"{value:6.3f}" for value in measures.values()))
     if args.out is not None:
-        _write_measures(args.out, measures, input_files(args))
+        write_measures(args.out, measures, per_label, input_files(args))
+        wrote(console, args.out, int(known.sum()), (scores.shape[1], "label"))
     return 0
-
-
-def _write_measures(path: str, measures: dict[str, float], inputs: list[str]) -> None:
-    from nmlsdr._output import replace_file
-
-    if path.lower().endswith(".csv"):
-        text = "measure,value\n" + "".join(f"{name},{value!r}\n" for name, value in measures.items())
-    else:  # JSON has no NaN
-        known = {name: value if value == value else None for name, value in measures.items()}
-        text = json.dumps(known, indent=2) + "\n"
-    try:
-        with replace_file(path, inputs=inputs) as file:
-            file.write(text.encode())
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise RunError(f"The output {path!r} could not be written ({error.strerror or error}).") from None

@@ -54,25 +54,26 @@ def _folds(text: str) -> int:
 
 def report(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr report``."""
-    from nmlsdr._output import check_output, replace_file
     from nmlsdr._report.page import render
 
     from .reading import input_files, read_data
+    from .writing import check_target, open_output, wrote
 
     check_suffix(args.out, (".html",))
-    check_output(args.out, inputs=input_files(args))
+    check_target(args.out, input_files(args))
     _need_jinja()
     table = read_data(args, console, need_labels=True)
     facts = _facts(table, args, console)
     with console.step(f"write {args.out}"):
         page = render(facts)
         try:
-            with replace_file(args.out, inputs=input_files(args)) as file:
+            with open_output(args.out, input_files(args)) as file:
                 file.write(page.encode())
         except BrokenPipeError:
             raise
         except OSError as error:
             raise RunError(f"The output {args.out!r} could not be written ({error.strerror or error}).") from None
+    wrote(console, args.out, len(table.target), (table.target.shape[1], "label"))
     return 0
 
 
@@ -102,7 +103,7 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         raise InputError(f"{args.data} has no labelled row, so there is nothing to report on; give its labels.")
     features = table.feature_names or [f"feature_{j}" for j in range(X.shape[1])]
     names = table.label_names or [f"label_{c}" for c in range(y.shape[1])]
-    rows = [str(i) for i in range(X.shape[0])]
+    rows = table.ids or [str(i) for i in range(X.shape[0])]
     with console.step("look at the columns"):
         described = tables.describe_table(X, given, known, source=PurePath(args.data).name, feature_names=features)
         labels = tables.describe_labels(given, known, names)

@@ -37,13 +37,12 @@ def review(args: argparse.Namespace, console: Console) -> int:
     from sklearn.preprocessing import StandardScaler
 
     import nmlsdr
-    from nmlsdr._output import check_output
 
     from .reading import input_files, read_data
-    from .writing import need_parquet, write_result
+    from .writing import check_target, need_parquet, row_columns, write_result, wrote
 
     need_parquet(check_suffix(args.out, SUFFIXES))
-    check_output(args.out, inputs=input_files(args))
+    check_target(args.out, input_files(args))
     table = read_data(args, console, need_labels=True)
     X = table.data
     if not args.no_standardize:
@@ -63,7 +62,7 @@ def review(args: argparse.Namespace, console: Console) -> int:
     names = np.array(table.label_names or [f"label_{c}" for c in range(n_labels)], dtype=object)
     row, label = rows[order // n_labels], order % n_labels
     columns = [
-        ("row", row),
+        *row_columns(table, args.id, row),
         ("label", names[label]),
         ("given", table.target[row, label]),
         ("F", propagation.label_distributions_[row, label]),
@@ -72,4 +71,5 @@ def review(args: argparse.Namespace, console: Console) -> int:
     ]
     with console.step(f"write {args.out}"):
         write_result(args.out, columns, {}, inputs=input_files(args))
+    wrote(console, args.out, len(row), (n_labels, "label"))
     return 0

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from nmlsdr._output import replace_file, write_arrays
+from nmlsdr._output import check_output, replace_file, write_arrays
 
-from .console import RunError
+from .console import Console, RunError
 
-__all__ = ["need_parquet", "write_result"]
+__all__ = ["check_target", "model_output", "need_parquet", "open_output", "row_columns", "write_result", "wrote"]
 
 _BLOCK = 4096  # rows turned into text at a time
 
@@ -42,7 +46,7 @@ def write_result(
     suffix = PurePath(path).suffix.lower()
     parquet = _parquet() if suffix in (".parquet", ".pq") else None
     try:
-        with replace_file(path, inputs=inputs) as file:
+        with open_output(path, inputs) as file:
             if suffix == ".npz":
                 write_arrays(file, arrays)
             elif parquet is not None:
@@ -54,6 +58,61 @@ def write_result(
         raise
     except OSError as error:
         raise RunError(f"The output {path!r} could not be written ({error.strerror or error}).") from None
+
+
+@contextlib.contextmanager
+def open_output(path: str, inputs: Iterable[str]) -> Iterator[BinaryIO]:
+    """Open what becomes `path` when the block ends without an error, or standard output for "-"."""
+    if path != "-":
+        with replace_file(path, inputs=inputs) as file:
+            yield file
+        return
+    whole = io.BytesIO()
+    yield whole
+    sys.stdout.buffer.write(whole.getvalue())
+    sys.stdout.buffer.flush()
+
+
+@contextlib.contextmanager
+def model_output(path: str) -> Iterator[str]:
+    """Where to write a model: `path` itself, or a file that goes to standard output when the block ends."""
+    if path != "-":
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, "model.npz")
+        yield name
+        with open_output("-", ()) as file, open(name, "rb") as written:
+            file.write(written.read())
+
+
+def check_target(path: str, inputs: Iterable[str]) -> None:
+    """Say before any work whether a result can be written to `path`; "-" always can."""
+    if path != "-":
+        check_output(path, inputs=inputs)
+
+
+def row_columns(table: Any, id_name: str | None, rows: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """Return what names the rows in a result: the column of ids if there is one, and the number of the row."""
+    found = [("row", rows)]
+    if table.ids is not None:
+        ids = np.array(table.ids, dtype=object)[rows]
+        found.insert(0, (id_name if id_name not in (None, "row") else "id", ids))
+    return found
+
+
+def wrote(console: Console, path: str, n_rows: int, *facts: tuple[int, str]) -> None:
+    """Say that a file was written and how much is in it: "wrote m.npz: 300 rows, 4 features"."""
+    if path == "-" or console.quiet:
+        return
+    counted = [(n_rows, "row"), *facts]
+    console.note(f"wrote {path}: " + ", ".join(_counted(number, what) for number, what in counted) + ".")
+
+
+def _counted(number: int, what: str) -> str:
+    if what.endswith("ed"):  # "12 unlabelled"
+        return f"{number} {what}"
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def need_parquet(suffix: str) -> None:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ._cells import Codes, LabelNames, Rows, SparseRows, Split, number_problem, split_columns
+from ._cells import Codes, Rows, SparseRows, number_problem
+from ._columns import Split, Wanted, split_columns
 from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, shorten
 
 MAX_VALUES = 4
@@ -49,23 +50,18 @@ class Attribute(NamedTuple):
 
 def read_arff(
     path: Path_,
-    label_names: LabelNames | None = None,
+    wanted: Wanted = Wanted(),  # noqa: B008  (frozen)
     *,
-    all_labels: bool = False,
-    drop: Sequence[str] = (),
     missing_labels: bool = True,
     n_rows: int | None = None,
     max_bytes: int | None = None,
     max_features: int = MAX_FEATURES,
 ) -> Rows:
-    """Read a file, or its first `n_rows` rows, into Rows (dense) or SparseRows.
-
-    `all_labels` makes every column a label.
-    """
+    """Read a file, or its first `n_rows` rows, into Rows (dense) or SparseRows."""
     with Lines(path, max_bytes) as lines:
         attributes = _read_header(lines, max_features)
         names = [attribute.name for attribute in attributes]
-        split = split_columns(path, names, names if all_labels else label_names, drop=drop, max_features=max_features)
+        split = split_columns(path, names, wanted, max_features=max_features)
         codes = _codes(lines, attributes, split)
         rows: Rows | None = None
         for text in _data_lines(lines):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,59 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, place, shorten
-
-
-class Split(NamedTuple):
-    """Which columns of a file are features and which are labels, in the file's order."""
-
-    feature_names: list[str]
-    features: list[int]
-    label_names: list[str]
-    labels: list[int]
-
-
-LabelNames = Sequence[str] | Mapping[str, str]  # names, or names with the place ("a.xml, line 3") that asks for each
-
-
-def split_columns(
-    path: Path_,
-    names: Sequence[str],
-    label_names: LabelNames | None,
-    *,
-    drop: Sequence[str] = (),
-    max_features: int = MAX_FEATURES,
-    line: int | None = None,
-) -> Split:
-    """Find `label_names` among the columns of a file; all others, but `drop`, are features."""
-    if len(names) > max_features:
-        raise DataFileError(
-            f"{place(path, line)}: {len(names)} columns are more than max_features={max_features}; "
-            "raise it if you trust the file."
-        )
-    position: dict[str, int] = {}
-    for j, name in enumerate(names):
-        if name in position:
-            raise DataFileError(f"{place(path, line, name)}: the name stands there twice; rename one of them.")
-        position[name] = j
-    wanted = list(label_names or ())
-    for name in [*wanted, *drop]:
-        if name not in position:
-            known = ", ".join(repr(shorten(n, 30)) for n in names[:3]) + (", ..." if len(names) > 3 else "")
-            origin = f"{label_names[name]}: " if isinstance(label_names, Mapping) and name in label_names else ""
-            raise DataFileError(
-                f"{origin}{place(path, line)}: there is no column {shorten(name)!r} among its {len(names)} ({known}); "
-                "check the spelling."
-            )
-    labels, dropped = set(wanted), set(drop)
-    if len(labels) < len(wanted):
-        twice = Counter(wanted).most_common(1)[0][0]
-        raise DataFileError(f"{place(path)}: the label {shorten(twice)!r} is asked for twice; name it once.")
-    if labels & dropped:
-        raise DataFileError(f"{place(path)}: {min(labels & dropped)!r} is a label and dropped; choose one.")
-    features = [j for j, name in enumerate(names) if name not in labels and name not in dropped]
-    chosen = [j for j, name in enumerate(names) if name in labels]
-    return Split([names[j] for j in features], features, [names[j] for j in chosen], chosen)
+from ._columns import Split
+from ._files import BLANKS, DataFileError, Lines, Path_, place, shorten
 
 
 class Table(NamedTuple):
@@ -74,10 +22,16 @@ class Table(NamedTuple):
     target: NDArray[np.int64] | None
     feature_names: list[str] | None
     label_names: list[str] | None
+    ids: list[str] | None = None  # the texts of the column that names the rows
+    tags: list[str] | None = None  # the texts of the column that lists labels
+    unused: list[str] | None = None  # columns that nobody asked for
+    encoding: str | None = None  # of a text file, as given or guessed
 
 
 LABEL_CELLS = {"0": 0, "1": 1, "-1": -1, "": -1, "?": -1, "0.0": 0, "1.0": 1, "-1.0": -1}
-LABEL_CELLS |= {"true": 1, "false": 0, "yes": 1, "no": 0}
+LABEL_CELLS |= {"true": 1, "false": 0, "yes": 1, "no": 0, "y": 1, "n": 0}
+CROSS = 2  # an x: in a column of crosses and blanks a blank means no
+LABEL_CELLS |= {"x": CROSS}
 
 Codes = Mapping[str, float]  # a nominal column: what number each declared value stands for
 
@@ -133,6 +87,10 @@ class Rows:
         self._features = array("d")
         self._labels = array("b")
         self._minus_one = False  # whether -1 was written out in a label column
+        self._crosses = False  # whether an x was
+        self._partly: tuple[int, str] | None = None  # line and label of the first row that is known in part
+        self._ids: list[str] = []
+        self._tags: list[str] = []
 
     def _converter(self, j: int) -> Callable[[Any], float]:
         code = self._codes[j] if self._codes is not None else None
@@ -158,7 +116,15 @@ class Rows:
         self._features.extend(values)
         if self.split.labels:
             self._labels.extend(self.label_row([cells[j] for j in self.split.labels]))
+        self._keep_texts(cells)
         self.n_rows += 1
+
+    def _keep_texts(self, cells: Sequence[str | None] | Mapping[int, str | None]) -> None:
+        """Keep the row's name and its list of labels."""
+        for j, texts in ((self.split.id, self._ids), (self.split.label_list, self._tags)):
+            if j is not None:
+                cell = cells.get(j) if isinstance(cells, Mapping) else cells[j]
+                texts.append(cell or "")
 
     def _is_sure(self, total: float) -> bool:
         """Whether values that `float` took, with this sum, are numbers without a second look."""
@@ -184,7 +150,7 @@ class Rows:
         """Return the labels of one row, all known or all -1."""
         try:
             row = [table[cell] for table, cell in zip(self._label_tables, cells, strict=True)]  # type: ignore[index]
-            if -1 not in row:
+            if -1 not in row and CROSS not in row:
                 return row
         except KeyError:
             pass
@@ -204,12 +170,19 @@ class Rows:
             name = self.split.label_names[row.index(-1)]
             if not self._missing_labels:
                 raise self.lines.error("the label is missing; fill it in or drop the row", name)
-            if any(value != -1 for value in row):
-                raise self.lines.error(
-                    "this label is missing (empty or -1) and others of the row are not; fill it in, or leave all empty",
-                    name,
-                )
+            if self._partly is None and any(value != -1 for value in row):
+                self._partly = self.lines.number, name  # a blank may yet turn out to be a no: told when all are read
+        self._crosses |= CROSS in row
         return row
+
+    def refuse_partly_known(self) -> None:
+        """Raise for the first row of which some labels are known and others not: no method takes such rows yet."""
+        if self._partly is not None:
+            self.lines.number, name = self._partly
+            raise self.lines.error(
+                "this label is missing (empty or -1) and others of the row are not; fill it in, or leave all empty",
+                name,
+            )
 
     def refuse_many_labels(self) -> None:
         """Raise if rows that leave labels out stand for more of them than a file of "0," may write out."""
@@ -227,13 +200,39 @@ class Rows:
             return None
         flat = np.frombuffer(self._labels, dtype=np.int8) if self._labels else np.empty(0, dtype=np.int8)
         labels = flat.reshape(self.n_rows, len(self.split.labels)).astype(np.int64)
+        if self._crosses:
+            labels = crossed(self.lines.path, labels, self.split.label_names)
+            partly = (labels == -1).any(axis=1) & (labels != -1).any(axis=1)
+            self._partly = self._partly if partly.any() else None
+        self.refuse_partly_known()
         if self._minus_one:
             refuse_plus_minus(self.lines.path, labels)
         return labels
 
     def table(self) -> Table:
         """Return all as a Table."""
-        return Table(self.features(), self.labels(), self.split.feature_names, self.split.label_names or None)
+        return Table(
+            self.features(),
+            self.labels(),
+            self.split.feature_names,
+            self.split.label_names or None,
+            self._ids if self.split.id is not None else None,
+            self._tags if self.split.label_list is not None else None,
+            self.split.unused,
+            self.lines.encoding,
+        )
+
+
+def crossed(path: Path_, labels: NDArray[np.int64], names: Sequence[str]) -> NDArray[np.int64]:
+    """Return labels in which the columns of crosses and blanks are 1 and 0."""
+    crosses = (labels == CROSS).any(axis=0)
+    mixed = crosses & ((labels == 0) | (labels == 1)).any(axis=0)
+    if mixed.any():
+        name = names[int(np.flatnonzero(mixed)[0])]
+        raise DataFileError(
+            f"{place(path, None, name)}: crosses (x) stand beside 0, 1, yes or no; write the column in one way."
+        )
+    return np.where(crosses, np.where(labels == CROSS, 1, 0), labels)
 
 
 def feature_array(path: Path_, data: Any, names: Sequence[str] | None) -> Any:
@@ -340,6 +339,7 @@ class SparseRows(Rows):
             self.refuse_many_labels()
             cells_ = [row.get(j, text) for j, text in zip(self.split.labels, self._omitted_labels, strict=True)]
             self._labels.extend(self.label_row(cells_))
+        self._keep_texts(row)
         self.n_rows += 1
 
     def features(self) -> sparse.csr_array:

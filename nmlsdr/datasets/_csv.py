@@ -5,53 +5,73 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 
-from ._cells import LabelNames, Rows, Split, number_problem, split_columns
+from ._arrow_csv import read_plain
+from ._cells import Rows, Table, number_problem
+from ._columns import Split, Wanted, split_columns
 from ._files import BLANKS, MAX_FEATURES, Lines, Path_
+from ._text import guess_dialect
+
+SWAPPED = str.maketrans(",.", ".,")  # a decimal comma for a point, and a point for what is no number
 
 
 def read_csv(
     path: Path_,
-    label_names: LabelNames | None = None,
+    wanted: Wanted = Wanted(),  # noqa: B008  (frozen)
     *,
-    all_labels: bool = False,
-    drop: Sequence[str] = (),
-    delimiter: str = ",",
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
     max_bytes: int | None = None,
     max_features: int = MAX_FEATURES,
-) -> Rows:
-    """Read a file with a header line, plain or gzipped, into Rows; `all_labels` makes every column a label.
+) -> Table:
+    """Read a file with a header line, plain or gzipped; what is not said of its form is guessed from its beginning.
 
     A blank line is an unlabelled row where every column is a label; otherwise it may stand at the end only.
     """
-    with Lines(path, max_bytes) as lines:
-        bounded = _Bounded(lines, delimiter, max_features)
-        rows: Rows | None = None
-        blank = 0
+    with Lines(path, max_bytes, encoding) as lines:
+        sample = lines.sample().decode("utf-8", "ignore").removeprefix("\ufeff")
+        dialect = guess_dialect(sample.rpartition("\n")[0] or sample, delimiter, decimal)
+        bounded = _Bounded(lines, dialect.delimiter, max_features)
         try:
-            for cells in csv.reader(bounded, delimiter=delimiter, strict=True):
-                n_lines = bounded.begin()
-                if rows is None:
-                    rows = Rows(lines, _header(lines, cells, label_names, all_labels, drop, max_features))
-                    width = len(cells)
-                    continue
-                if not any(cells) and len(cells) <= 1:
-                    if all_labels:
-                        rows.refuse_many_labels()
-                        rows.add([""] * width)
-                    else:
-                        blank = blank or lines.number
-                    continue
-                if blank:
-                    raise lines.error(f"there are values after the blank line {blank}; remove it")
-                if len(cells) != width:
-                    raise lines.error(f"{len(cells)} cells, but the header has {width}; complete the row")
-                rows.add(cells, plain=n_lines == 1)
+            reader = csv.reader(bounded, delimiter=dialect.delimiter, strict=True)
+            names = next(reader, None)
+            if names is None:
+                lines.number = 1
+                raise lines.error("the file is empty; it needs a header line with the names of the columns")
+            split = _header(lines, names, wanted, max_features)
+            if bounded.begin() == 1:
+                how = {"all_labels": wanted.all_labels, "max_bytes": max_bytes, "encoding": lines.encoding}
+                table = read_plain(lines.path, split, len(names), dialect, **how)  # type: ignore[arg-type]
+                if table is not None:
+                    return table
+            rows = Rows(lines, split)
+            _add_rows(rows, reader, bounded, len(names), dialect.decimal, wanted.all_labels)
         except csv.Error as error:
             raise lines.error(f"not a CSV row ({error}); check its quotes") from error
-        if rows is None:
-            lines.number = 1
-            raise lines.error("the file is empty; it needs a header line with the names of the columns")
-        return rows
+        return rows.table()
+
+
+def _add_rows(
+    rows: Rows, reader: Iterator[list[str]], bounded: _Bounded, width: int, decimal: str, all_labels: bool
+) -> None:
+    lines, blank = rows.lines, 0
+    for cells in reader:
+        n_lines = bounded.begin()
+        if not any(cells) and len(cells) <= 1:
+            if all_labels:
+                rows.refuse_many_labels()
+                rows.add([""] * width)
+            else:
+                blank = blank or lines.number
+            continue
+        if blank:
+            raise lines.error(f"there are values after the blank line {blank}; remove it")
+        if len(cells) != width:
+            raise lines.error(f"{len(cells)} cells, but the header has {width}; complete the row")
+        if decimal == ",":
+            for j in rows.split.features:
+                cells[j] = cells[j].translate(SWAPPED)
+        rows.add(cells, plain=n_lines == 1)
 
 
 class _Bounded:
@@ -83,9 +103,7 @@ class _Bounded:
 def _header(
     lines: Lines,
     cells: Sequence[str],
-    label_names: LabelNames | None,
-    all_labels: bool,
-    drop: Sequence[str],
+    wanted: Wanted,
     max_features: int,
 ) -> Split:
     names = [cell.strip(BLANKS) for cell in cells]
@@ -97,5 +115,4 @@ def _header(
     numbered = names in ([str(j) for j in range(len(names))], [str(j + 1) for j in range(len(names))])
     if not numbered and all(number_problem(name) is None for name in names):
         raise lines.error("the first line holds only numbers; it must hold the names of the columns")
-    wanted = names if all_labels else label_names
-    return split_columns(lines.path, names, wanted, drop=drop, max_features=max_features, line=lines.number)
+    return split_columns(lines.path, names, wanted, max_features=max_features, line=lines.number)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import os
 import zlib
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from .._errors import InputError
+from ._text import SAMPLE, guess_encoding
 
 MAX_BYTES = 4 * 2**30
 """Most bytes that a reader takes from one file."""
@@ -103,7 +105,7 @@ class Lines:
     ``number`` and ``text`` are those of the line read last, for error messages.
     """
 
-    def __init__(self, path: Path_, max_bytes: int | None = None) -> None:
+    def __init__(self, path: Path_, max_bytes: int | None = None, encoding: str | None = None) -> None:
         self.path = existing(path)
         self.number = 0
         self.text = ""
@@ -113,6 +115,38 @@ class Lines:
         self.allowed = allowance(self.path, max_bytes)
         self._left = self.allowed if packed or max_bytes is not None else MAX_BYTES
         self._line_cost = LINE_COST if packed and max_bytes is None else 0
+        self.encoding = encoding or self._guess()
+        if not is_utf8(self.encoding):
+            self._recode()
+
+    def sample(self) -> bytes:
+        """Return the first bytes, up to some thousand, without going on in the file."""
+        try:
+            sample: bytes = self._file.peek(SAMPLE)  # type: ignore[attr-defined]
+        except (EOFError, OSError, zlib.error):  # told by the first line that is asked for
+            return b""
+        return sample[:SAMPLE]
+
+    def _guess(self) -> str:
+        return guess_encoding(self.sample())
+
+    def _recode(self) -> None:
+        """Read the file whole and go on with its text in UTF-8, in which a line break is one byte."""
+        try:
+            text = self._file.read(self._left + 1)
+            if len(text) > self._left:
+                raise self.too_large("unpacks to")
+            self._file.close()
+            self._file = io.BufferedReader(io.BytesIO(recoded(text, self.encoding)))
+        except LookupError:
+            unknown = f"{place(self.path)}: the encoding {self.encoding!r} is not known; try cp1252."
+            raise DataFileError(unknown) from None
+        except UnicodeError as error:
+            raise DataFileError(
+                f"{place(self.path)}: it is not {self.encoding} text ({error.reason}); say another encoding."  # type: ignore[attr-defined]
+            ) from error
+        except (EOFError, OSError, zlib.error) as error:
+            raise DataFileError(f"{place(self.path)}: cannot read on ({error}); get the file again.") from error
 
     def __enter__(self) -> Lines:
         return self
@@ -160,11 +194,21 @@ class Lines:
         return DataFileError(f"{place(self.path, self.number, column)}: {what}.")
 
 
-def open_unpacked(path: Path) -> IO[bytes]:
+def is_utf8(encoding: str) -> bool:
+    """Whether this is a name of UTF-8."""
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
+
+
+def recoded(text: bytes, encoding: str) -> bytes:
+    """Return the bytes of a text in UTF-8."""
+    return text if is_utf8(encoding) else text.decode(encoding).encode("utf-8")
+
+
+def open_unpacked(path: Path_) -> IO[bytes]:
     """Open a file for reading bytes; a gzipped one (by its first two bytes) is unpacked on the way."""
     try:
         with open(path, "rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
-        return cast(IO[bytes], gzip.open(path, "rb")) if packed else open(path, "rb")
+        return cast(IO[bytes], gzip.open(path, "rb")) if packed else open(path, "rb", buffering=SAMPLE)
     except OSError as error:
         raise DataFileError(f"{path} cannot be opened ({error.strerror}); check its permissions.") from error

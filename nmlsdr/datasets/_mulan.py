@@ -10,6 +10,7 @@ from xml.parsers import expat
 from sklearn.utils import Bunch
 
 from ._arff import read_arff
+from ._columns import Wanted
 from ._files import (
     MAX_FEATURES,
     DataFileError,
@@ -93,8 +94,7 @@ def load_mulan(
     with foreign_bytes(arff):
         rows = read_arff(
             arff,
-            labels,
-            drop=drop,
+            Wanted(labels, drop=drop),
             missing_labels=False,
             n_rows=n_rows,
             max_bytes=max_bytes,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ._cells import LabelNames, Table, feature_array, label_array, split_columns
+from ._cells import Table, feature_array, label_array
+from ._columns import Wanted, split_columns
 from ._files import MAX_FEATURES, DataFileError, Path_, allowance, existing, place, too_large
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # pandas writes an index under this name
@@ -30,10 +31,8 @@ def import_pyarrow() -> Any:
 
 def read_parquet(
     path: Path_,
-    label_names: LabelNames | None = None,
+    wanted: Wanted = Wanted(),  # noqa: B008  (frozen)
     *,
-    all_labels: bool = False,
-    drop: Sequence[str] = (),
     max_bytes: int | None = None,
     max_features: int = MAX_FEATURES,
 ) -> Table:
@@ -45,9 +44,11 @@ def read_parquet(
             schema = file.schema_arrow
             names = list(schema.names)
             hidden = [name for name in names if PANDAS_INDEX.fullmatch(name)]
-            wanted: LabelNames | None = [name for name in names if name not in hidden] if all_labels else label_names
-            split = split_columns(path, names, wanted, drop=[*drop, *hidden], max_features=max_features)
+            kept_out = [name for name in hidden if name != wanted.id]
+            wanted = dataclasses.replace(wanted, drop=[*wanted.drop, *kept_out])
+            split = split_columns(path, names, wanted, max_features=max_features)
             kept = [*split.features, *split.labels]
+            texts = {j: [] for j in (split.id, split.label_list) if j is not None}  # type: dict[int, list[str]]
             n_rows = file.metadata.num_rows
             if n_rows * max(1, len(kept)) * 8 > allowance(found, max_bytes):
                 raise too_large(found, f"has {n_rows} rows and {len(kept)} columns, a table of", max_bytes)
@@ -58,12 +59,14 @@ def read_parquet(
             labels = np.empty((n_rows, len(split.labels)))
             start = 0
             # Only these columns are unpacked: one that is left out may hold texts of any length.
-            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=[names[j] for j in kept]):
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=[names[j] for j in [*kept, *texts]]):
                 column_of = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
                 rows = slice(start, start + batch.num_rows)
                 for block, columns in ((data, split.features), (labels, split.labels)):
                     for position, j in enumerate(columns):
                         block[rows, position] = _numbers(column_of[names[j]])
+                for j, found_texts in texts.items():
+                    found_texts += ["" if cell is None else str(cell) for cell in column_of[names[j]].to_pylist()]
                 start += batch.num_rows
             if start != n_rows:
                 raise DataFileError(f"{found}: it says {n_rows} rows and has {start}; write the file again.")
@@ -77,6 +80,9 @@ def read_parquet(
         label_array(path, labels, split.label_names) if split.labels else None,
         split.feature_names,
         split.label_names or None,
+        None if split.id is None else texts[split.id],
+        None if split.label_list is None else texts[split.label_list],
+        split.unused,
     )
 
 

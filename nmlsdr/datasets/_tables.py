@@ -12,12 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch
 
 from ._arff import read_arff
-from ._cells import LabelNames, Table
+from ._cells import Table
+from ._columns import LabelNames, Wanted
 from ._csv import read_csv
 from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, existing, foreign_bytes, place, shorten
+from ._lists import listed_labels
 from ._mulan import read_labels
 from ._npz import load_npy, read_npz
 from ._parquet import read_parquet
+from ._survey import survey
 from ._svmlight import read_svmlight
 
 __all__ = ["DataFileError", "read_table"]
@@ -33,7 +36,7 @@ KINDS = {
     ".svm": "svmlight",
     ".libsvm": "svmlight",
 }
-DELIMITERS = {"csv": ",", "tsv": "\t"}
+DELIMITERS = {"csv": None, "tsv": "\t"}  # None: guessed
 TEXT_KINDS = ("arff", "csv", "tsv", "svmlight")  # may be gzipped
 
 
@@ -44,7 +47,14 @@ def read_table(
     label_columns: Sequence[str] | None = None,
     label_file: Path_ | None = None,
     mask: Path_ | ArrayLike | None = None,
+    label_list: str | None = None,
+    separator: str = ";",
+    id_column: str | None = None,
     drop: Sequence[str] = (),
+    feature_columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
     max_bytes: int | None = None,
@@ -83,6 +93,19 @@ def read_table(
         line, with or without a header line, or is an ``.npy`` file.
     drop : sequence of str, default=()
         Columns to leave out, such as row names; they may hold text.
+    label_list : str, default=None
+        Name of a column whose cells hold lists of labels, such as ``flu;cold``: each label that occurs becomes a
+        label column, in alphabetical order; an empty cell is an unlabelled row.
+    separator : str, default=";"
+        What stands between the labels of such a list.
+    id_column : str, default=None
+        Name of a column that names the rows; it is returned as ``ids`` and is no feature.
+    feature_columns : sequence of str, default=None
+        The only columns that are features, such as those of a model; others may hold anything.
+    delimiter, decimal : str, default=None
+        For CSV: what stands between cells, and the decimal mark; None: as the first lines say.
+    encoding : str, default=None
+        Of a text file; None: UTF-8, UTF-16 behind its mark, or Windows-1252 where the first bytes are not UTF-8.
     n_features : int, default=None
         For svmlight: how many feature columns there are, if not as many as the largest index.
     zero_based : bool, default=False
@@ -105,6 +128,12 @@ def read_table(
             Whether the row has labels.
         feature_names, label_names : list of str, or None
             None where the file holds no names.
+        ids : list of str, or None
+            The cells of `id_column`.
+        unused : list of str
+            Columns that are not in `feature_columns`, nor asked for as anything else.
+        encoding : str or None
+            Of a text file, as it was given or guessed.
 
     Raises
     ------
@@ -127,19 +156,32 @@ def read_table(
     (['length'], array([ True, False]))
     >>> folder.cleanup()
     """
-    sources = {"labels_xml": labels_xml, "label_columns": label_columns, "label_file": label_file}
+    sources = {
+        "labels_xml": labels_xml,
+        "label_columns": label_columns,
+        "label_file": label_file,
+        "label_list": label_list,
+    }
     given = [name for name, value in sources.items() if value is not None]
     if len(given) > 1:
         raise DataFileError(f"{place(path)}: {' and '.join(given)} are given; choose one source of labels.")
+    if not separator:
+        raise DataFileError(f"{place(path)}: the separator of its lists of labels is empty; give one such as ';'.")
     limits: dict[str, Any] = {"max_bytes": max_bytes, "max_features": max_features}
+    form = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
     names: LabelNames | None = list(label_columns) if label_columns is not None else None
     if labels_xml is not None:
         names = read_labels(labels_xml, max_bytes=max_bytes, max_labels=max_features)
+    wanted = Wanted(names, False, drop, id_column, label_list, separator, feature_columns)
     with foreign_bytes(path):
-        found = _read(path, names, drop, n_features, zero_based, limits)
+        found = _read(path, wanted, n_features, zero_based, form, limits)
+    if found.tags is not None:
+        target, label_names = listed_labels(path, found.tags, separator, limits)
+        found = found._replace(target=target, label_names=label_names)
     table = Bunch(**found._asdict())
+    del table["tags"]
     n_rows, n_columns = table.data.shape
-    if n_rows == 0 or n_columns == 0:
+    if n_rows == 0 or (n_columns == 0 and feature_columns is None):
         raise DataFileError(f"{place(path)}: it holds {n_rows} rows of {n_columns} features; give a file with data.")
     if label_file is not None:
         with foreign_bytes(label_file):
@@ -165,28 +207,37 @@ def kind_of(path: Path_) -> str:
 
 def _read(
     path: Path_,
-    names: LabelNames | None,
-    drop: Sequence[str],
+    wanted: Wanted,
     n_features: int | None,
     zero_based: bool,
+    form: dict[str, Any],
     limits: dict[str, Any],
 ) -> Table:
-    """Read one file by its kind; `names` are those of its label columns."""
+    """Read one file by its kind."""
     kind = kind_of(path)
-    if kind in ("npz", "svmlight") and drop:
-        raise DataFileError(f"{place(path)}: drop={list(drop)} needs columns with names; a {kind} file has none.")
+    if kind in ("npz", "svmlight"):
+        for what, value in (("drop", list(wanted.drop)), ("id_column", wanted.id), ("label_list", wanted.label_list)):
+            if value:
+                raise DataFileError(
+                    f"{place(path)}: {what}={value} needs columns with names; a {kind} file has none."
+                )
     if kind == "npz":
-        if names is not None:
+        if wanted.labels is not None:
             raise DataFileError(f"{place(path)}: an npz file holds its labels apart, as y; name no label columns.")
         return read_npz(path, **limits)
     if kind == "svmlight":
-        ids = None if names is None else list(names)
+        ids = None if wanted.labels is None else list(wanted.labels)
         return read_svmlight(path, ids, n_features=n_features, zero_based=zero_based, **limits)
     if kind == "parquet":
-        return read_parquet(path, names, drop=drop, **limits)
+        return read_parquet(path, wanted, **limits)
     if kind == "arff":
-        return read_arff(path, names, drop=drop, **limits).table()
-    return read_csv(path, names, drop=drop, delimiter=DELIMITERS[kind], **limits).table()
+        return read_arff(path, wanted, **limits).table()
+    form = {**form, "delimiter": form["delimiter"] or DELIMITERS[kind]}
+    try:
+        return read_csv(path, wanted, **form, **limits)
+    except DataFileError as error:
+        survey(path, wanted, form, limits, error)
+        raise
 
 
 def _label_file(
@@ -194,16 +245,17 @@ def _label_file(
 ) -> tuple[NDArray[np.int64], list[str] | None]:
     """Read a file in which every column is a label."""
     kind = kind_of(path)
+    every = Wanted(all_labels=True)
     if kind == "npz":
         table = read_npz(path, all_labels=True, **limits)
     elif kind == "svmlight":
         table = read_svmlight(path, **limits)
     elif kind == "parquet":
-        table = read_parquet(path, all_labels=True, **limits)
+        table = read_parquet(path, every, **limits)
     elif kind == "arff":
-        table = read_arff(path, all_labels=True, **limits).table()
+        table = read_arff(path, every, **limits).table()
     else:
-        table = read_csv(path, all_labels=True, delimiter=DELIMITERS[kind], **limits).table()
+        table = read_csv(path, every, delimiter=DELIMITERS[kind], **limits)
     if table.target is None:
         raise DataFileError(f"{place(path)}: it holds no labels; give one column per label.")
     if table.target.shape[0] != n_rows:

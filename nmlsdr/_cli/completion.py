@@ -1,0 +1,34 @@
+"""completion: words for a shell, so that the tab key completes verbs and options."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .arguments import add_traceback
+from .console import Console
+
+__all__ = ["add_parsers"]
+
+
+def add_parsers(verbs: Any, whole: argparse.ArgumentParser) -> None:
+    """Describe the verb; `whole` is the parser to complete."""
+    parser = verbs.add_parser(
+        "completion",
+        help="print a script that lets a shell complete nmlsdr's words",
+        description="Print a script for a shell: nmlsdr completion bash > ~/.local/share/bash-completion/completions/"
+        "nmlsdr",
+    )
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    add_traceback(parser)
+    parser.set_defaults(run=completion, quiet=False, whole=whole)
+
+
+def completion(args: argparse.Namespace, console: Console) -> int:
+    """Run ``nmlsdr completion``."""
+    try:
+        import shtab
+    except ImportError:
+        raise ImportError("Completion needs shtab; install it with: pip install 'nmlsdr[cli]'.") from None
+    print(shtab.complete(args.whole, args.shell))
+    return 0

@@ -1,0 +1,199 @@
+"""The command line on tables as people bring them: ids, lists of labels, pipes, slips of the pen."""
+
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from commands import FEATURES, FORMATS, LABELS, assert_done, assert_refused, label_columns, read_csv, run, spawn, tables
+
+from nmlsdr.model_file import load_model, open_model
+
+__all__ = ["run", "tables"]  # fixtures, used by their names
+
+COLUMNS = ["--label-columns", label_columns()]
+
+
+@pytest.fixture
+def people(run, tables, tmp_path):
+    """A table with ids, text and labels in one column, and one of new rows with other columns beside."""
+    X, Y, X_test, _ = tables
+    tags = [";".join(name for name, has in zip(LABELS, row, strict=True) if has) or "none" for row in Y]
+    tags[3] = ""
+    head = ["pid", "x0", "x1", "x2", "x3", "x4", "when", "tags"]
+    rows = [[f"p-{i}", *x, "2020-01-01", tag] for i, (x, tag) in enumerate(zip(X.tolist(), tags, strict=True))]
+    write(tmp_path / "people.csv", head, rows)
+    new = [["new", f"q-{i}", *x[::-1], "a; b"] for i, x in enumerate(X_test.tolist())]
+    write(tmp_path / "new.csv", ["note", "pid", "x4", "x3", "x2", "x1", "x0", "tags"], new)
+    assert_done(run("fit", "people.csv", "--label-list", "tags", "--id", "pid", "--drop", "when", "-o", "m.npz"))
+    return X, tags, X_test
+
+
+def write(path, head, rows):
+    text = "\n".join(",".join(map(str, row)) for row in [head, *rows])
+    path.write_text(text.replace("cold, heavy", "cold heavy") + "\n")
+
+
+def test_lists_of_labels_and_ids(run, people):
+    X, tags, _ = people
+    model = open_model("m.npz")
+    assert model.feature_names == ["x0", "x1", "x2", "x3", "x4"]
+    assert model.label_names == sorted({tag.replace(",", "") for row in tags for tag in row.split(";")} - {""})
+    assert run("predict", "m.npz", "people.csv", "--id", "pid", "--out", "a.csv").status == 0
+    names, rows = read_csv("a.csv")
+    assert names == ["pid", "row", *model.label_names]
+    assert [row[:2] for row in rows] == [[f"p-{i}", str(i)] for i in range(len(X))]
+    np.testing.assert_array_equal([row[2:] for row in rows], load_model("m.npz").predict(X).astype(str))
+
+
+def test_only_the_columns_that_the_model_knows_are_read(run, people):
+    """Text beside them, and another order, change nothing."""
+    outcome = run("predict", "m.npz", "new.csv", "--id", "pid", "-o", "b.csv")
+    assert outcome.status == 0
+    assert outcome.err.splitlines() == [
+        "nmlsdr: new.csv: 2 columns ('note', ...) are not in the model and not used.",
+        "nmlsdr: wrote b.csv: 25 rows, 4 labels.",
+    ]
+    names, rows = read_csv("b.csv")
+    assert [row[0] for row in rows] == [f"q-{i}" for i in range(25)]
+    np.testing.assert_array_equal([row[2:] for row in rows], load_model("m.npz").predict(people[2]).astype(str))
+    for verb in ("transform", "review"):
+        words = ["m.npz"] if verb == "transform" else []
+        source = "new.csv" if verb == "transform" else "people.csv"
+        labels = [] if verb == "transform" else ["--label-list", "tags", "--drop", "when"]
+        outcome = run(verb, *words, source, *labels, "--id", "pid", "-o", f"{verb}.csv")
+        assert outcome.status == 0, outcome
+        names, rows = read_csv(f"{verb}.csv")
+        assert names[:2] == ["pid", "row"]
+        assert all(row[0] == f"{'q' if verb == 'transform' else 'p'}-{row[1]}" for row in rows)
+
+
+def test_evaluate_takes_a_label_that_no_list_has_for_absent(run, people, tmp_path):
+    head, rows = read_csv("people.csv")
+    write(tmp_path / "few.csv", head, [row for row in rows if "flu" not in row[-1]])
+    outcome = run("evaluate", "m.npz", "few.csv", "--label-list", "tags", "--id", "pid")
+    assert outcome.status == 0, outcome
+    (flu,) = [line.split() for line in outcome.out.splitlines() if line.startswith("flu")]
+    assert flu[1] == "0"
+    assert flu[4] == "-"  # no recall without a positive
+
+
+def test_a_column_that_looks_like_an_id_draws_a_note(run, tables, tmp_path):
+    X, Y, _, _ = tables
+    rows = [[1000 + 7 * i, *x, *y] for i, (x, y) in enumerate(zip(X.tolist(), Y.tolist(), strict=True))]
+    write(tmp_path / "t.csv", ["patient no", "a", "b", "c", "d", "e", "p", "q", "r"], rows)
+    outcome = run("fit", "t.csv", "--label-columns", "p,q,r", "--out", "m.npz")
+    assert outcome.status == 0
+    assert outcome.err.splitlines()[0] == (
+        "nmlsdr: t.csv: the column 'patient no' has another whole number in every row; if it names the rows, say "
+        "--id 'patient no'."
+    )
+    assert_done(run("fit", "t.csv", "--label-columns", "p,q,r", "--id", "patient no", "--out", "m.npz"))
+
+
+def test_what_was_written_is_said_on_stderr_and_not_if_quiet(run, tables, tmp_path):
+    (tmp_path / "mask.txt").write_text("0\n" * 12 + "1\n" * 48)
+    outcome = run("fit", "train.csv", *COLUMNS, "--mask", "mask.txt", "--out", "m.npz")
+    assert (outcome.out, outcome.err) == ("", "nmlsdr: wrote m.npz: 60 rows, 5 features, 3 labels, 12 unlabelled.\n")
+    assert run("fit", "train.csv", *COLUMNS, "-q", "--out", "m.npz").err == ""
+
+
+# ---------------------------------------------------------------------------------------------------------- pipes
+
+
+class Piped(io.TextIOWrapper):
+    """Standard input as a pipe has it."""
+
+    def __init__(self, content):
+        super().__init__(io.BytesIO(content))
+
+
+@pytest.mark.parametrize("name", ["test.csv", "test.arff.gz", "test.parquet"])
+def test_data_from_standard_input(run, tables, monkeypatch, tmp_path, name):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    FORMATS[name.partition(".")[2]][0](tmp_path / name, *tables[2:])
+    assert_done(run("fit", "train.csv", *COLUMNS, "--out", "m.npz"))
+    assert_done(run("predict", "m.npz", "test.csv", "--out", "a.csv"))
+    monkeypatch.setattr(sys, "stdin", Piped((tmp_path / name).read_bytes()))
+    assert_done(run("predict", "m.npz", "-", "--out", "b.csv"))
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_results_to_standard_output(run, tables, tmp_path):
+    assert_done(run("fit", "train.csv", *COLUMNS, "--out", "m.npz"))
+    assert_done(run("predict", "m.npz", "test.csv", "--out", "a.csv"))
+    outcome = run("predict", "m.npz", "test.csv", "--out", "-")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out == (tmp_path / "a.csv").read_text()
+    before = sorted(path.name for path in tmp_path.iterdir())
+    outcome = run("evaluate", "m.npz", "test.csv", *COLUMNS, "--out", "-")
+    assert outcome.out.startswith("{\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_model_through_a_pipe(run, tables, tmp_path):
+    assert_done(run("fit", "train.csv", *COLUMNS, "--out", "m.npz"))
+    done = spawn("fit", "train.csv", *COLUMNS, "--out", "/dev/null", "--quiet")
+    assert done.returncode == 2  # a device is no .npz
+    with open(tmp_path / "piped.npz", "wb") as file:
+        command = [sys.executable, "-m", "nmlsdr", "fit", "train.csv", *COLUMNS, "--out", "-"]
+        subprocess.run(command, stdout=file, check=True, timeout=120)
+    assert (tmp_path / "piped.npz").read_bytes() == (tmp_path / "m.npz").read_bytes()
+
+
+# ------------------------------------------------------------------------------------------------ slips, help, shells
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["evalute", "m.npz"], "did you mean 'evaluate'?"),
+        (["fit", "train.csv", "--lable-columns", "flu", "--out", "m.npz"], "did you mean '--label-columns'?"),
+        (["fit", "train.csv", "--label-columns", "fluu", "--out", "m.npz"], "did you mean 'flu'?"),
+        (["fit", "train.csv", "--label-columns", "flu", "--drop", "AGE", "--out", "m.npz"], "did you mean 'age'?"),
+        (["fit", "train.csv", "--label-columns", "flu", "--delimiter", "ab", "--out", "m.npz"], "one character"),
+    ],
+)
+def test_near_misses_get_a_suggestion(run, tables, words, advice):
+    assert_refused(run(*words), advice)
+
+
+def test_a_column_that_is_missing_gets_a_suggestion(run, tables, tmp_path):
+    assert_done(run("fit", "train.csv", *COLUMNS, "--out", "m.npz"))
+    text = (tmp_path / "test.csv").read_text()
+    (tmp_path / "old.csv").write_text(text.replace(FEATURES[0], "ages", 1))
+    assert_refused(run("predict", "m.npz", "old.csv", "--out", "a.csv"), "the first is 'age', did you mean 'ages'?")
+
+
+def test_nmlsdr_alone_shows_examples(run):
+    outcome = run()
+    assert_done(outcome)
+    assert "nmlsdr fit train.arff.gz" in outcome.out
+    assert "nmlsdr --help" in outcome.out
+    assert len(outcome.out.splitlines()) < 15
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion(run, shell):
+    pytest.importorskip("shtab")
+    outcome = run("completion", shell)
+    assert_done(outcome)
+    assert ("--label-columns" if shell != "tcsh" else "evaluate") in outcome.out
+
+
+def test_completion_without_shtab(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert_refused(run("completion", "bash"), "pip install 'nmlsdr[cli]'", status=1)
+
+
+def test_a_file_that_is_not_utf8_is_read_with_a_note(run, tables, tmp_path):
+    text = (tmp_path / "train.csv").read_text(encoding="utf-8")
+    (tmp_path / "latin.csv").write_bytes(text.encode("cp1252"))
+    outcome = run("fit", "latin.csv", *COLUMNS, "--out", "m.npz")
+    assert outcome.err.splitlines()[0] == (
+        "nmlsdr: latin.csv is not UTF-8 and is read as cp1252; if names look wrong, say its --encoding."
+    )
+    assert open_model("m.npz").feature_names == FEATURES
+    assert_done(run("fit", "latin.csv", *COLUMNS, "--encoding", "cp1252", "-q", "--out", "m.npz"))

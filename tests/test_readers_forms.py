@@ -1,0 +1,287 @@
+"""Tables as people have them: delimiters, decimal commas, encodings, ids, lists of labels, words for yes and no.
+
+CSV is read through pyarrow where it is plain and by the reader that gives sentences where it is not: one table.
+"""
+
+import gzip
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmlsdr.datasets import DataFileError, _csv, read_table
+from nmlsdr.datasets._survey import as_list
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text, name="t.csv", **how):
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        return read_table(tmp_path / name, **how)
+
+    return read
+
+
+def outcome(path, **how):
+    """What a reader answers: the table, or the sentence."""
+    try:
+        table = read_table(path, **how)
+    except DataFileError as error:
+        return str(error)
+    target = None if table.target is None else table.target.tolist()
+    data = np.asarray(table.data)
+    return data.shape, data.tobytes(), target, table.feature_names, table.label_names, table.ids, table.unused
+
+
+def both(path, **how):
+    """The answers with pyarrow and without it."""
+    with_arrow = outcome(path, **how)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_csv, "read_plain", lambda *arguments, **options: None)
+        return with_arrow, outcome(path, **how)
+
+
+CELLS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.integers(-(10**6), 10**6).map(str),
+    st.sampled_from(
+        ["0", "1", "-0", "+1", " 2", "3 ", "1e5", "1E-3", ".5", "5.", "1e400", "1e-400", "nan", "inf", "NA", "null", "",
+         "0x1p3", "1_0", "1,5", "true", '"7"', "٣", "1\x1c", "5e-324", "123456789012345678901234567890"]
+    ),
+)  # fmt: skip
+LABELS = st.sampled_from(["0", "1", "1", "0", "", "-1", "yes", "No", "x", "Y", " 1", "?", "2", "TRUE", "1.0"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    rows=st.lists(st.tuples(CELLS, CELLS, LABELS, LABELS, st.sampled_from(["a", "b c", "", "ü"])), max_size=6),
+    plain=st.booleans(),
+    delimiter=st.sampled_from([",", ";", "\t"]),
+    end=st.sampled_from(["\n", "\r\n", "\n\n", ""]),
+    break_=st.sampled_from(["\n", "\n", "\r\n", "\n\n", "\r"]),
+    how=st.sampled_from([{}, {"id_column": "id"}, {"drop": ["id"]}, {"feature_columns": ["p"]}]),
+)
+def test_the_table_is_the_same_with_and_without_pyarrow(
+    tmp_path_factory, rows, plain, delimiter, end, break_, how
+):
+    if plain:  # all cells sound: the fast way is taken
+        rows = [(f"{i}.25", "7", "01"[i % 2], "1", "a") for i, _ in enumerate(rows)]
+        break_ = "\n" if break_ in ("\n\n", "\r") else break_
+    lines = [("p", "q", "y", "z", "id"), *rows]
+    text = break_.join(delimiter.join(row) for row in lines) + end
+    path = tmp_path_factory.mktemp("t") / "t.csv"
+    path.write_bytes(text.encode())
+    fast, slow = both(path, label_columns=["y", "z"], **how)
+    assert fast == slow
+
+
+@pytest.mark.parametrize("text", ["y,z\n1,0\n\n0,1\n\n\n", "y\n1\n\n0\n", "y,z\n,\n1,1\n"])
+def test_label_files_are_the_same_with_and_without_pyarrow(tmp_path, text):
+    (tmp_path / "l.csv").write_text(text)
+    n_rows = len(text.split("\n")) - 2
+    (tmp_path / "t.csv").write_text("a\n" + "1\n" * n_rows)
+    fast, slow = both(tmp_path / "t.csv", label_file=tmp_path / "l.csv")
+    assert fast == slow
+    assert not isinstance(fast, str), fast
+
+
+def test_pyarrow_is_used_where_it_is_and_not_needed(read, monkeypatch):
+    pytest.importorskip("pyarrow")
+    text = "a,y\n" + "1.5,1\n2.5,0\n" * 3
+    monkeypatch.setattr(_csv, "_add_rows", None)  # the other reader
+    assert read(text, label_columns=["y"]).data.shape == (6, 1)
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert read(text, label_columns=["y"]).data.shape == (6, 1)
+
+
+def test_limits_hold_with_pyarrow(read):
+    packed = gzip.compress(b"a,b\n" + b"0,0\n" * 100_000)
+    with pytest.raises(DataFileError, match="max_bytes=1000"):
+        read(packed, "t.csv.gz", max_bytes=1000)
+    with pytest.raises(DataFileError, match="max_features=1"):
+        read("a,b\n1,2\n", max_features=1)
+
+
+def test_tiny_lines_count_for_more_than_their_bytes(read, monkeypatch):
+    """A million empty lines are little text and much work."""
+    monkeypatch.setattr("nmlsdr.datasets._files.ALWAYS_ALLOWED", 1 << 18)
+    packed = gzip.compress(b"a\n" + b"1\n" * 20_000)
+    with pytest.raises(DataFileError, match="it unpacks to more than 262144 bytes"):
+        read(packed, "t.csv.gz")
+    assert read(gzip.compress(b"a\n" + b"1\n" * 3_000), "t.csv.gz").data.shape == (3000, 1)
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_a_row_of_far_too_many_cells_is_refused_before_it_is_split(read, monkeypatch, kind):
+    between = "," if kind == "csv" else "\t"
+    for text in (between * 5000 + "\n", "a" + between + "b\n" + between * 5000 + "\n"):
+        with pytest.raises(DataFileError, match="5000 cells and more stand in one row"):
+            read(text, f"t.{kind}", max_features=1000)
+
+
+# --------------------------------------------------------------------------------------------------------- the form
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        ("a,b,y\n1.5,2,1\n", {}),
+        ("a;b;y\n1.5;2;1\n", {}),
+        ("a;b;y\n1,5;2;1\n", {}),
+        ("a\tb\ty\n1,5\t2\t1\n", {}),
+        ("a|b|y\n1.5|2|1\n", {}),
+        ("a;b;y\n1,5;2;1\n", {"delimiter": ";", "decimal": ","}),
+        ('"a";"b";"y"\n"1,5";"2";"1"\n', {}),
+        ('"a,x";"b";"y"\n1,5;2;1\n', {}),
+    ],
+)
+def test_delimiter_and_decimal_mark(tmp_path, text, how):
+    (tmp_path / "t.csv").write_text(text)
+    fast, slow = both(tmp_path / "t.csv", label_columns=["y"], **how)
+    assert fast == slow
+    assert np.frombuffer(fast[1]).tolist() == [1.5, 2]
+
+
+def test_points_and_commas_in_one_file_are_not_guessed(read):
+    with pytest.raises(DataFileError, match="line 3, column 'a': '1,5' is not a number"):
+        read("a;b\n1.5;1\n1,5;1\n")
+    with pytest.raises(DataFileError, match="is not a number"):
+        read("a;b\n1,5;1\n1.500;1\n", decimal=",")  # a point may stand for thousands
+
+
+@pytest.mark.parametrize(
+    ("encoding", "said", "found"),
+    [("utf-8", None, "utf-8"), ("utf-8-sig", None, "utf-8"), ("utf-16", None, "utf-16"), ("cp1252", None, "cp1252"),
+     ("latin-1", "latin-1", "latin-1"), ("cp1251", "cp1251", "cp1251"), ("utf-16-le", "utf-16-le", "utf-16-le")],
+)  # fmt: skip
+def test_encodings(read, encoding, said, found):
+    name = "Größe" if encoding != "cp1251" else "рост"
+    for packed in (False, True):
+        content = f"{name},y\r\n1,0\r\n2,1\r\n".encode(encoding)
+        table = read(gzip.compress(content) if packed else content, "t.csv.gz" if packed else "t.csv",
+                     label_columns=["y"], encoding=said)  # fmt: skip
+        assert table.feature_names == [name]
+        assert table.data.tolist() == [[1], [2]]
+        assert table.encoding == found
+
+
+@pytest.mark.parametrize(
+    ("encoding", "words"), [("latin-99", "'latin-99' is not known"), ("ascii", "is not ascii text")]
+)
+def test_wrong_encodings(read, encoding, words):
+    with pytest.raises(DataFileError, match=words):
+        read("Größe\n1\n", encoding=encoding)
+
+
+# ------------------------------------------------------------------------------------------------------ columns
+
+
+def test_ids_and_only_the_columns_of_a_model(read):
+    text = "name,x,when,z,y\np-1,1,2020-01-01,3,1\np-2,2,,4,0\n"
+    table = read(text, id_column="name", label_columns=["y"], feature_columns=["z", "x"])
+    assert table.ids == ["p-1", "p-2"]
+    assert table.feature_names == ["x", "z"]
+    assert table.unused == ["when"]
+    assert table.data.tolist() == [[1, 3], [2, 4]]
+
+
+@pytest.mark.parametrize("kind", ["arff", "parquet"])
+def test_ids_in_other_kinds(tmp_path, kind):
+    if kind == "arff":
+        text = "@relation r\n@attribute n string\n@attribute x real\n@attribute y {0,1}\n@data\n'p 1',1,1\nq,2,0\n"
+        (tmp_path / "t.arff").write_text(text)
+    else:
+        pa = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pa.table({"n": ["p 1", "q"], "x": [1.0, 2], "y": [1, 0]}), tmp_path / "t.parquet")
+    table = read_table(tmp_path / f"t.{kind}", id_column="n", label_columns=["y"])
+    assert table.ids == ["p 1", "q"]
+    assert table.data.tolist() == [[1], [2]]
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"id_column": "nam"}, "there is no column 'nam' .*, did you mean 'name'"),
+        ({"id_column": "y", "label_columns": ["y"]}, "something else"),
+        ({"id_column": "name", "drop": ["name"]}, "something else"),
+        ({"label_list": "name", "id_column": "name"}, "something else"),
+        ({"label_list": "name", "label_columns": ["y"]}, "choose one source of labels"),
+        ({"label_list": "name", "separator": ""}, "the separator .* is empty"),
+    ],
+)
+def test_columns_refused(read, how, words):
+    with pytest.raises(DataFileError, match=words):
+        read("name,x,y\na,1,1\n", **how)
+
+
+def test_lists_of_labels(read):
+    text = "x,tags\n1,flu; cold\n2,\n3,cold;cold;\n4,\n"
+    table = read(text, label_list="tags")
+    assert table.label_names == ["cold", "flu"]
+    assert table.target.tolist() == [[1, 1], [-1, -1], [1, 0], [-1, -1]]
+    assert table.labeled.tolist() == [True, False, True, False]
+    assert read("x,tags\n1,a|b\n2,b\n", label_list="tags", separator="|").target.tolist() == [[1, 1], [0, 1]]
+    with pytest.raises(DataFileError, match="holds no label"):
+        read("x,tags\n1,\n2,;\n", label_list="tags")
+    many = "x,tags\n" + "".join(f"1,t{i}\n" for i in range(3000))
+    with pytest.raises(DataFileError, match="3000 rows and 3000 labels, a table of"):
+        read(many, label_list="tags")
+
+
+@pytest.mark.parametrize(
+    ("cells", "target"),
+    [
+        ("yes no Y n TRUE false", [1, 0, 1, 0, 1, 0]),
+        ("x . x .", [1, 0, 1, 0]),
+        ("X . . x", [1, 0, 0, 1]),
+        ("1 . 0 .", [1, -1, 0, -1]),
+    ],
+)
+def test_words_for_labels(tmp_path, cells, target):
+    rows = "".join(f"{i},{'' if cell == '.' else cell}\n" for i, cell in enumerate(cells.split(" ")))
+    (tmp_path / "t.csv").write_text("a,y\n" + rows)
+    fast, slow = both(tmp_path / "t.csv", label_columns=["y"])
+    assert fast == slow
+    assert [row[0] for row in fast[2]] == target
+
+
+def test_crosses_stand_alone_in_a_column(read):
+    with pytest.raises(DataFileError, match="column 'y': crosses"):
+        read("a,y\n1,x\n2,0\n", label_columns=["y"])
+    # a blank among crosses is a no, so that a row of it and of zeros is known; one of another column is not
+    assert read("a,y,z\n1,,1\n2,x,0\n", label_columns=["y", "z"]).target.tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(DataFileError, match="line 2, column 'z': this label is missing"):
+        read("a,y,z\n1,1,\n2,0,1\n", label_columns=["y", "z"])
+
+
+# ------------------------------------------------------------------------------------- what is not a number, at once
+
+
+def test_all_columns_of_text_are_named_at_once_with_the_words_to_paste(read):
+    rows = [f"p{i},{i},2020-01-0{i % 5},{'mf'[i % 2]},\"a, b\",1\n" for i in range(9)]
+    text = "pid,age,when,sex,note,y\n" + "".join(rows)
+    with pytest.raises(DataFileError) as caught:
+        read(text, label_columns=["y"])
+    assert str(caught.value).endswith(
+        "t.csv: 4 columns are not numbers: 'pid' ('p0'), 'when' ('2020-01-00'), 'sex' ('m'), 'note' ('a, b'); "
+        "leave out with: --id pid --drop when,sex,note ."
+    )
+    table = read(text, label_columns=["y"], id_column="pid", drop=["when", "sex", "note"])
+    assert table.feature_names == ["age"]
+
+
+def test_a_slip_in_a_column_of_numbers_is_shown_where_it_is(read):
+    with pytest.raises(DataFileError, match=r"line 4, column 'a': '3\.\.5' is not a number"):
+        read("a,y\n1,1\n2,0\n3..5,1\n4,0\n", label_columns=["y"])
+
+
+@pytest.mark.parametrize(
+    ("names", "line"),
+    [(["a", "b"], "a,b"), (["a b"], "'a b'"), (["a,b", "c"], "'\"a,b\",c'"), (["it's"], "'it'\\''s'")],
+)
+def test_names_to_paste(names, line):
+    assert as_list(names) == line

@@ -81,6 +81,16 @@ def write_scores(folder: Path, tables: Path) -> None:
     replace(folder / "scores.md", ["---", "orphan: true", "---", "", *lines])
 
 
+def write_how_it_works(folder: Path) -> None:
+    """Every page that stands beside conf.py, in this order, new ones behind: none is left out of the site."""
+    first = ["neighbours", "propagation", "methods", "dask", "from_scikit_multilearn"]
+    found = sorted(page.stem for page in folder.glob("*.md") if page.stem not in {"README", "index", "reference"})
+    pages = [name for name in first if name in found] + [name for name in found if name not in first]
+    lines = ["# How it works", "", "The mathematics, the proofs and the measurements behind each step.", ""]
+    lines += [":::{toctree}", ":maxdepth: 1", "", *(f"../{name}" for name in pages), "../reproduction/report", ":::"]
+    replace(folder / "generated" / "how_it_works.md", lines)
+
+
 def write_command_line(folder: Path) -> None:
     from nmlsdr.cli import _parser
 

@@ -16,6 +16,7 @@ import nmlsdr  # noqa: E402
 
 _generate.write_api(HERE / "generated")
 _generate.write_command_line(HERE / "generated")
+_generate.write_how_it_works(HERE)
 _generate.write_scores(HERE / "generated", HERE / "reproduction" / "tables")
 
 project = "nmlsdr"

@@ -203,6 +203,7 @@ def cross_val_proba(
     estimator : classifier with ``predict_proba``
         Cloned for every fold.
     X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
     y : array-like of shape (n_samples, n_labels) or (n_samples,)
         Labels by the label rule; sets of names become columns before the folds are made.
     cv : int, splitter or iterable of (train, test), default=5

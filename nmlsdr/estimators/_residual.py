@@ -71,6 +71,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
     neighbors : "exact" or transformer, default="exact"
         A transformer whose ``fit_transform`` gives a CSR matrix of distances proposes the neighbours of both graphs.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
+        Solver of eq. (8).
     eigen_solver : {"auto", "eigsh", "svd"}, default="auto"
     tol : float, default=1e-8
         Largest entry of the residual of eq. (8) to accept.
@@ -208,6 +209,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows; finite numbers.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
             0/1, a row of -1 is unlabelled; 1-D: classes, -1 is unlabelled.
         graph : sparse matrix of shape (n_samples, n_samples), default=None
@@ -343,6 +345,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows; finite numbers.
 
         Returns
         -------

@@ -11,7 +11,8 @@ variable (x = h F); m, its weight in the inner product of the sweep.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport fabs, isfinite
+from libc.float cimport FLT_MAX
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
 from ._typedefs cimport real_t
@@ -49,6 +50,11 @@ MAX_WIDTH = NMLSDR_MAX_WIDTH
 def has_avx2():
     """Whether this processor runs the AVX2 copy of the loops."""
     return nmlsdr_has_avx2() != 0
+
+
+cdef inline float float_or_zero(double value) noexcept nogil:
+    """0 for NaN and for what no float can hold, which would make every vector of the column NaN."""
+    return <float>value if fabs(value) <= FLT_MAX else 0.0
 
 
 cdef inline Py_ssize_t lesser(Py_ssize_t a, Py_ssize_t b) noexcept nogil:
@@ -202,7 +208,7 @@ def cg_sweeps(
             add_blocks(&partial[0, 0, 0], n_blocks, width, total)
             for c in range(width):  # step 0: a column that has converged, or rounding has eaten its direction
                 ratio = rho[c] / total[c] if peak[c] > tol and total[c] > 0.0 else 0.0
-                step[c] = <float>ratio if isfinite(ratio) else 0.0
+                step[c] = float_or_zero(ratio)
             for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
                 reduce_block(
                     b * block, lesser((b + 1) * block, n), &m[0], m_of, &e[0], step, &y[0, 0], &z[0, 0],
@@ -212,7 +218,7 @@ def cg_sweeps(
             left = 0
             for c in range(width):
                 ratio = total[c] / rho[c] if step[c] > 0.0 else 0.0
-                turn[c] = <float>ratio if isfinite(ratio) else 0.0
+                turn[c] = float_or_zero(ratio)
                 rho[c] = total[c]
                 left += peak[c] > tol
             for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):

@@ -131,15 +131,20 @@ def cg_sweeps(indptr, indices, values, k, m, e, x, z, p, rho, peak, tol, block, 
         v = values if len(values) else np.ones(len(indices), np.float32)
         y = np.where(k == 0, np.float32(0), p - k * _neighbor_sums(indptr, indices, v, p))
         curvature = _block_sums((m * p.astype(np.float64)) * y.astype(np.float64), block)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = np.where((peak > tol) & (curvature > 0), rho / curvature, 0.0).astype(np.float32)
+        with np.errstate(all="ignore"):
+            step = _float_or_zero(np.where((peak > tol) & (curvature > 0), rho / curvature, 0.0))
             z = z - step * y
             wide = z.astype(np.float64)
             fresh = _block_sums((m * wide) * wide, block)
-            turn = np.where(step > 0, fresh / rho, 0.0).astype(np.float32)
+            turn = _float_or_zero(np.where(step > 0, fresh / rho, 0.0))
         rho, peak = fresh, np.abs(e[:, None] * z).max(axis=0).astype(np.float64)
         x, p = x + step * p, z + turn * p
     return x, z, p, rho, peak
+
+
+def _float_or_zero(values):
+    """In float32; 0 for NaN and for what no float32 can hold."""
+    return np.where(np.abs(values) <= np.finfo(np.float32).max, values, 0.0).astype(np.float32)
 
 
 def flush(gain, h, x, F, clip):

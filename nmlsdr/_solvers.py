@@ -163,7 +163,7 @@ class System:
         self.kept = (alpha >= SMALLEST_ALPHA) & sought
         self.n_kept = int(np.count_nonzero(self.kept))
         self.top = float(alpha[self.kept].max(initial=0.0))
-        self.own = np.where(alpha < SMALLEST_ALPHA, 1.0, 1.0 - alpha)
+        self.own = 1.0 - alpha
         self.gain, k, self.m = np.zeros((3, n))
         np.divide(alpha, sums, out=self.gain, where=self.kept)
         np.divide(alpha, row_sums, out=k, where=self.kept)
@@ -181,7 +181,7 @@ class System:
         self.kept = entries.any(axis=1)
         self.n_kept = int(entries.sum(axis=0).max(initial=0))
         self.top = float(alpha[entries].max(initial=0.0))
-        self.owns = np.where(alpha < SMALLEST_ENTRY, 1.0, 1.0 - alpha)
+        self.owns = 1.0 - alpha
         self.gains = np.zeros(alpha.shape)
         np.divide(alpha, sums[:, None], out=self.gains, where=entries)
         self.gain, self.own, self.m = self.kept.astype(np.float64), np.ones(len(alpha)), np.zeros(len(alpha))

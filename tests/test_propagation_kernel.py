@@ -132,3 +132,37 @@ def test_reach_stops_at_edges_of_weight_zero():
         reached = np.array([1, 0, 0], np.uint8)
         _propagation.reach(indptr, indices, values, reached, np.empty(3, np.int32))
         assert reached.tolist() == expected
+
+
+@pytest.mark.parametrize("rho", [1e305, 1e50, np.inf, np.nan])
+def test_a_step_that_no_float_can_hold_is_none(rho):
+    """Two rows, K p = 1e-7 p: the step rho / <p, K p> is beyond float32, infinite or no number, and x must not be."""
+    indptr, indices = np.array([0, 1, 2], np.int64), np.array([1, 0], np.int32)
+    k = np.full(2, np.float32(1) - np.float32(2.0**-23))
+    m, e = np.ones(2), np.ones(2, np.float32)
+    x, z = np.zeros((2, 4), np.float32), np.ones((2, 4), np.float32)
+    p, y = z.copy(), z.copy()
+    given, peak = np.full(4, rho), np.ones(4)
+    for made in (1, 2, 3):
+        _propagation.cg_sweeps(
+            indptr, indices, np.empty(0, np.float32), k, m, NO32, NO32, e, x, z, p, y, given, peak,
+            np.empty((3, 1, 4)), np.empty((1, 4), np.float32), 1e-8, 256, 1, 1, False,
+        )  # fmt: skip
+        assert np.isfinite(x).all()
+        assert np.isfinite(p).all()
+        if made == 1:
+            assert not x.any()
+    twin = _reference.cg_sweeps(
+        indptr, indices, np.empty(0, np.float32), k, m, e, np.zeros((2, 4), np.float32), np.ones((2, 4), np.float32),
+        np.ones((2, 4), np.float32), np.full(4, rho), np.ones(4), 1e-8, 256, 3,
+    )  # fmt: skip
+    same_bits(*zip((x, z, p, given, peak), twin, strict=True))
+
+
+def test_equal_weights_of_0_are_no_binary_graph():
+    """All stored weights equal, and none is an edge."""
+    W = sparse.csr_array((np.zeros(4), np.array([1, 0, 2, 1]), np.array([0, 1, 3, 4])), shape=(3, 3))
+    with pytest.warns(UserWarning, match="2 of 3 rows"):
+        result = propagate(W, [[1.0], [0.0], [0.0]], 0.5, labeled=[True, False, False])
+    assert result.F.tolist() == [[0.5], [0.0], [0.0]]
+    assert result.n_unreached == 2

@@ -115,3 +115,31 @@ def test_a_graph_that_does_not_fit_the_rows_is_refused(rng):
         MultiLabelPropagation().fit(X, y, graph=sparse.identity(20))
     with pytest.raises(TypeError, match="sample_weight; give alpha"):
         MultiLabelPropagation().fit(X, y, sample_weight=np.ones(30))
+
+
+def test_an_isolated_row_counts_like_the_row_of_the_smallest_degree(rng):
+    """A star of three, a pair of weight 2, and a row alone: degrees 3, 1, 1, 1, 2, 2 and none."""
+    X = np.arange(7.0)[:, None]
+    W = np.zeros((7, 7))
+    W[0, 1:4] = W[1:4, 0] = 1
+    W[4, 5] = W[5, 4] = 2
+    y = rng.integers(0, 2, (7, 2))
+    model = MultiLabelPropagation(3).fit(X, y, graph=W)
+    np.testing.assert_allclose(model.row_weights_, np.array([3, 1, 1, 1, 2, 2, 1]) ** -0.5, rtol=1e-15)
+    W[6, 5] = W[5, 6] = 0.25  # now the last row has the smallest degree of its own
+    model.fit(X, y, graph=W)
+    np.testing.assert_allclose(model.row_weights_[5:], np.array([2.25, 0.25]) ** -0.5, rtol=1e-15)
+
+
+def test_no_prediction_is_above_1(rng):
+    """Soft labels of 1 and weights of every size: each term is at most its weight, and so is each rounded sum."""
+    n = 300
+    X = rng.random((n, 2))
+    W = np.triu(rng.random((n, n)) ** 30, 1)
+    W = W + W.T
+    y = np.ones((n, 2), int)
+    y[:, 1] = rng.random(n) < 0.9
+    model = MultiLabelPropagation(10, alpha_labeled=0.0).fit(X, y, graph=W)
+    proba = model.predict_proba(rng.random((5000, 2)))
+    assert proba.max() == 1.0
+    assert (proba[:, 0] == 1.0).all()

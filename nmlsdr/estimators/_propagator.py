@@ -210,7 +210,7 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
             weight = row_weights[nearest, None]
             scores += weight * F[nearest]
             total += weight
-        return np.minimum(scores / total, 1.0)
+        return scores / total  # at most 1: no term is above its weight, and rounding keeps the order of sums
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
         return scores > 0.5

@@ -180,7 +180,7 @@ class System:
         self.entries = entries = (alpha >= SMALLEST_ENTRY) & sought[:, None]
         self.kept = entries.any(axis=1)
         self.n_kept = int(entries.sum(axis=0).max(initial=0))
-        self.top = float(alpha[entries].max(initial=0.0))
+        self.top = float(alpha.max(where=entries, initial=0.0))
         self.owns = 1.0 - alpha
         self.gains = np.zeros(alpha.shape)
         np.divide(alpha, sums[:, None], out=self.gains, where=entries)
@@ -204,13 +204,14 @@ class System:
             part.gains, part.owns = (np.ascontiguousarray(values[:, columns]) for values in (self.gains, self.owns))
         return part
 
-    def weights(self) -> np.ndarray:
-        """d~_i / alpha_i wherever F is sought: the weights of the inner product."""
+    def root_of_span(self) -> float:
+        """sqrt(largest weight d~_i / alpha_i of the inner product over the least), or a bound of it."""
         if self.entries is None:
-            return self.m[self.kept] * self.h[self.kept] ** 2
-        rows, columns = np.nonzero(self.entries)
-        weights: np.ndarray = (self.row_sums * self.h**2)[rows] / self.alpha[rows, columns]
-        return weights
+            weight = self.m[self.kept] * self.h[self.kept] ** 2
+            return math.sqrt(float(weight.max())) / math.sqrt(float(weight.min()))
+        degree = (self.row_sums * self.h**2)[self.kept]
+        span = math.sqrt(float(degree.max())) / math.sqrt(float(degree.min()))
+        return span * math.sqrt(self.top / float(self.alpha.min(where=self.entries, initial=1.0)))
 
     def first_iterate(self, init: np.ndarray | None) -> np.ndarray:
         """F(0) = Y as in the article, or one sweep of eq. (4) from ``init``; eliminated rows have their F.
@@ -321,8 +322,9 @@ class _Batch:
         s, count = self.system, len(columns)
         alpha, entries = s.alpha[:, _side(columns)], entries[:, _side(columns)]
         self.gains[:, :count] = s.gains[:, _side(columns)]
-        self.k[:, :count] = np.where(entries, alpha * s.outer[:, None], 0.0)
-        self.weights[:, :count] = np.where(entries, s.inner[:, None] / np.where(entries, alpha, 1.0), 0.0)
+        self.k[...], self.weights[...] = 0.0, 0.0
+        np.multiply(alpha, s.outer[:, None], out=self.k[:, :count], where=entries)
+        np.divide(s.inner[:, None], alpha, out=self.weights[:, :count], where=entries)
 
     def _mask(self, take: np.ndarray) -> np.ndarray:
         mask = np.zeros(len(self.peak), np.int32)
@@ -463,8 +465,6 @@ def enough_sweeps(system: System, tol: float) -> int:
     top = system.top
     if top == 0:
         return 1
-    weight = system.weights()
-    span = math.sqrt(system.n_kept) * math.sqrt(float(weight.max())) / math.sqrt(float(weight.min()))
-    start = 2 * (1 + top) * span
+    start = 2 * (1 + top) * math.sqrt(system.n_kept) * system.root_of_span()
     gain = math.log1p((1 - top + math.sqrt((1 - top) * (1 + top))) / top)  # -log q, also for a tiny alpha
     return 20 + int(min(1.2 * math.log(max(start / tol, 2.0)) / gain, 10 * system.n_kept + 100))

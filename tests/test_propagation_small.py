@@ -62,7 +62,11 @@ def worst_error(n, solver, up_to_order):
 
 @pytest.mark.filterwarnings("ignore:.*without a labelled row")
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_every_way_to_join_up_to_five_nodes(solver):
+def test_every_way_to_join_up_to_five_nodes(solver, monkeypatch):
+    def no_rescue(system, F, goal):
+        raise AssertionError("the float32 sweeps were not enough")
+
+    monkeypatch.setattr(_solver_chain, "double_gradients", no_rescue)
     for n, n_graphs in ((2, 1), (3, 3), (4, 10), (5, 33)):
         assert len(list(graphs(n, up_to_order=True))) == n_graphs
         worst, columns = worst_error(n, solver, up_to_order=True)

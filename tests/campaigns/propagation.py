@@ -181,6 +181,8 @@ def main():
         if wrong:
             failed.append(seed)
             print(f"seed {seed}, {solver}: {wrong}", flush=True)
+        if (seed - first) % 1000 == 999:
+            print(f"{seed - first + 1} problems, {len(failed)} failed", flush=True)
     print(f"{count} problems from seed {first} in {time.monotonic() - start:.0f} s: {len(failed)} failed; {dict(ran)}")
     return bool(failed)
 

@@ -1,0 +1,155 @@
+"""The safeguards of the solvers, each put to the case that it is for; the bounds of their work; what "auto" aims at."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from nmlsdr import _reference, _solver_chain
+from nmlsdr._solver_chain import Solution
+from nmlsdr._solvers import Goal, System, _Batch, _Room, enough_sweeps
+from nmlsdr._validation import check_graph
+from nmlsdr.propagation import _aim, propagate
+
+EPS = np.finfo(float).eps
+
+
+def random_graph(rng, n, density):
+    W = sparse.triu(sparse.random_array((n, n), density=density, rng=rng), 1)
+    return sparse.csr_array(W + W.T)
+
+
+def batch_of(rng, n=120, n_labels=3, rest=1e-3):
+    W = random_graph(rng, n, 4 / n)
+    labeled = rng.random(n) < 0.3
+    Y = ((rng.random((n, n_labels)) < 0.5) & labeled[:, None]).astype(float)
+    system = System(check_graph(W), Y, np.where(labeled, 0.6, 1 - rest), labeled, 1)
+    F = system.first_iterate(None)
+    return system, F, _Batch(system, F, np.arange(n_labels), _Room())
+
+
+def test_a_direction_that_misfits_its_residual_is_given_up(rng):
+    """Conjugate gradients with <p, z> = rho / 2 never come back; the refresh sees it, whatever the norms say."""
+    for misfit in (0.5, 0.98, 1.02):
+        _, _, batch = batch_of(rng)
+        batch.sweeps(1e-8, 3)
+        batch.trusted[:] = np.inf  # due
+        kept = batch.p.copy()
+        batch.refresh(1e-8)
+        np.testing.assert_array_equal(batch.p, kept)  # a fitting direction stays
+        batch.p *= np.float32(misfit)
+        batch.trusted[:] = np.inf
+        batch.refresh(1e-8)
+        np.testing.assert_array_equal(batch.p, batch.z)
+
+
+def test_a_change_that_is_no_number_is_dropped(rng):
+    system, F, batch = batch_of(rng)
+    batch.sweeps(1e-8, 4)
+    batch.x[:, 1], batch.z[:, 1], batch.rho[1], batch.peak[1] = np.nan, np.nan, np.nan, 0.5
+    batch.refresh(1e-8)
+    assert np.isfinite(batch.F).all()
+    assert np.isfinite(batch.rho).all()
+    assert np.isfinite(batch.p).all()
+    while batch.active(1e-8).any():
+        batch.sweeps(1e-8, 4)
+    batch.settle(np.ones(3, bool), F, 1e-8, last=True)
+    assert _solver_chain._residuals(system, F).max() <= 1e-6  # as far as float32 sweeps alone go
+
+
+def test_a_column_whose_residual_was_believed_too_small_goes_on(rng):
+    """The sweeps' own residual is below tol, that of F is not: the column stays in the batch, from its residual."""
+    _, F, batch = batch_of(rng)
+    batch.sweeps(1e-8, 6)
+    batch.peak[:] = 1e-9
+    assert batch.settle(np.ones(3, bool), F, 1e-8, last=False) == 0.0  # none has gone
+    assert len(batch.columns) == 3
+    assert batch.active(1e-8).all()
+    np.testing.assert_array_equal(batch.p[:, :3], batch.z[:, :3])
+
+
+def test_a_worse_iterate_never_replaces_a_better_one(rng):
+    system, F, batch = batch_of(rng)
+    before, residuals = F.copy(), _solver_chain._residuals(system, F)
+    system.clip = False
+    batch.x[:, 0] = 100.0 * system.kept  # as if rounding had led the first label astray
+    worst = batch.settle(np.ones(3, bool), F, 1e-8, last=True)
+    np.testing.assert_array_equal(F, before)
+    assert worst == residuals.max()
+
+
+def test_a_column_without_progress_leaves(rng):
+    system, F, batch = batch_of(rng)
+    batch.sweeps(1e-8, 8)
+    assert not batch.stuck(1e-8).any()  # halved since the start
+    assert batch.stuck(1e-8).all()  # and not since then
+    done = _solver_chain.conjugate_gradients(system, F, Goal(1e-300, None, None))
+    assert done[0] < enough_sweeps(system, 1e-300)  # given up well before the limit
+
+
+def test_a_label_that_another_solver_makes_worse_keeps_its_own(rng):
+    system, F, _ = batch_of(rng)
+    start = F.copy()
+
+    def worse(part, tried, goal):
+        tried[:, 0] = 5.0
+        tried[:, 1:] = _reference.propagate(
+            part.W.toarray(), part.Y[:, 1:], part.alpha, np.ones(len(tried), bool)
+        )  # fmt: skip
+        return 3, 0.0
+
+    done = _solver_chain._go_on(system, F, Goal(1e-8, None, None), Solution(2, 1.0, "cg"), worse, "lu")
+    np.testing.assert_array_equal(F[:, 0], start[:, 0])
+    assert _solver_chain._residuals(system, F)[1:].max() <= 1e-12
+    assert done == Solution(5, _solver_chain._residuals(system, F)[0], "lu")
+
+
+def test_float64_goes_where_float32_cannot(rng):
+    """1 - alpha = 1e-9 everywhere: the residual wanted is below what float32 sweeps can reach in their limit."""
+    for rest, aim in ((1e-3, 1e-14), (1e-7, 1e-13)):
+        system, F, _ = batch_of(rng, rest=rest)
+        before = _solver_chain._residuals(system, F).max()
+        n_iter, residual = _solver_chain.double_gradients(system, F, Goal(aim, None, None))
+        assert residual == _solver_chain._residuals(system, F).max()
+        assert residual <= aim < before
+        assert n_iter <= enough_sweeps(system, aim)
+    _, residual = _solver_chain.double_gradients(system, F, Goal(1e-30, None, None))  # below rounding
+    assert residual <= 1e-13
+
+
+def test_sweeps_have_a_bound_of_theory(rng):
+    for top in (1e-300, 1e-17, 1e-3, 0.6, 0.999, 1 - 1e-9, 1 - 1e-12):
+        W = random_graph(rng, 50, 0.1)
+        system = System(check_graph(W), np.ones((50, 1)), np.full(50, top), np.ones(50, bool), 1)
+        limit = enough_sweeps(system, 1e-8)
+        assert 1 <= limit <= 10 * 50 + 120
+        if top < 1e-9:
+            assert limit <= 22
+        assert _solver_chain.fixed_point_limit(system, 1e8, 1) <= _solver_chain.FIXED_POINT_WORK / 5000
+    n = 400_000
+    W = sparse.csr_array(sparse.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
+    system = System(check_graph(W), np.ones((n, 1)), np.full(n, 1 - 1e-12), np.ones(n, bool), 1)
+    assert _solver_chain.fixed_point_limit(system, 1e8, 1) == _solver_chain.FIXED_POINT_SWEEPS
+    assert enough_sweeps(system, 1e-8) <= 10 * n + 120
+
+
+def test_auto_aims_at_1000_tol_and_small_systems_at_100(rng):
+    """The residual wanted follows 1 - max alpha, and never leaves the reach of rounding."""
+    small, large = (
+        System(check_graph(random_graph(rng, n, 0.1)), np.ones((n, 1)), np.full(n, 0.5), np.ones(n, bool), 1)
+        for n in (50, 150)
+    )
+    for rest, aim in ((0.5, 1e-8), (1e-3, 1e-8), (1e-5, 1e-10), (1e-12, 16 * EPS)):
+        small.top = large.top = 1 - rest
+        assert _aim(large, 1e-8) == pytest.approx(aim, rel=1e-3)
+        assert _aim(small, 1e-8) == pytest.approx(max(aim / 10, 16 * EPS), rel=1e-3)
+    assert _aim(large, 1e-17) == 1e-17
+
+
+def test_an_init_outside_of_the_labels_range_is_clipped(rng):
+    W = random_graph(rng, 150, 0.03)
+    Y = (rng.random((150, 2)) < 0.4).astype(float)
+    with pytest.warns(ConvergenceWarning):
+        F = propagate(W, Y, 0.9, labeled=np.ones(150, bool), init=1e6 * rng.standard_normal(Y.shape), max_iter=1).F
+    assert F.min() >= 0
+    assert F.max() <= 1

@@ -7,7 +7,7 @@ from scipy import sparse
 from nmlsdr import _propagation, _reference
 from nmlsdr._solvers import System
 from nmlsdr._validation import check_graph
-from nmlsdr.graph import neighbor_graph
+from nmlsdr.graph import neighbor_graph, transition_matrix
 from nmlsdr.propagation import propagate
 
 NO, NO32 = np.empty((0, 0)), np.empty((0, 0), np.float32)  # no alpha per entry
@@ -166,3 +166,4 @@ def test_equal_weights_of_0_are_no_binary_graph():
         result = propagate(W, [[1.0], [0.0], [0.0]], 0.5, labeled=[True, False, False])
     assert result.F.tolist() == [[0.5], [0.0], [0.0]]
     assert result.n_unreached == 2
+    assert transition_matrix(W).toarray().tolist() == np.zeros((3, 3)).tolist()  # no 0 / 0 in a row of degree 0

@@ -84,6 +84,29 @@ def centre_columns(F: np.ndarray) -> np.ndarray:
     return centred
 
 
+def centred_over_known(Y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """P_c y_c: each label minus its mean over the rows where it is known, and 0 elsewhere.
+
+    X' times the result is sum_{i in K_c} (x_i - mean_c x)(y_ic - mean_c y): its columns sum to 0 over K_c, so the
+    mean of x, any mean, falls out.
+    """
+    mean = np.where(known, Y, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(known, Y - mean, 0.0)
+
+
+def squares_over_known(X: Any, known: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """|P_c x_j|^2 of shape (n_features, n_labels)."""
+    K, count = known.astype(np.float64), np.maximum(known.sum(axis=0), 1)
+    if sparse.issparse(X):
+        raw, sums = np.asarray(X.power(2).T @ K), np.asarray(X.T @ K)
+        return np.maximum(raw - sums**2 / count, 0.0)
+    raw, sums = np.zeros((X.shape[1], K.shape[1])), np.zeros((X.shape[1], K.shape[1]))
+    for rows, block in centred_blocks(X, mean):
+        raw += (block * block).T @ K[rows]
+        sums += block.T @ K[rows]
+    return np.maximum(raw - sums**2 / count, 0.0)
+
+
 def compress_labels(F: np.ndarray) -> Any:
     """F in CSR where that makes its products faster, otherwise F itself."""
     if F.ndim != 2:

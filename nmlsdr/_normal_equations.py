@@ -26,7 +26,7 @@ from scipy.linalg import lapack
 from ._moments import centred_gram, column_means, column_squares, cross_moment, label_moment, project
 from .projection import dependence_of_features, shrunken_weights
 
-__all__ = ["DualFolds", "Fold", "Folds", "PrimalFolds", "SweepFolds", "coefficients"]
+__all__ = ["DualFolds", "Fold", "Folds", "PrimalFolds", "SweepFolds", "coefficients", "conjugate_gradients"]
 
 # Conjugate gradients stop when no column's residual is above this share of its right-hand side.
 _TOLERANCE = 1e-8
@@ -216,13 +216,13 @@ def _by_sweeps(X: Any, Y: np.ndarray, ridge: float, w: np.ndarray) -> np.ndarray
         return root * cross_moment(X, U, mean)
 
     if X.shape[0] < X.shape[1]:
-        A = _conjugate_gradients(lambda U: forward(backward(U)) + level * U, Y - Y.mean(axis=0))
+        A = conjugate_gradients(lambda U: forward(backward(U)) + level * U, Y - Y.mean(axis=0))
         return root * backward(A)
     moment = root * label_moment(X, Y, mean)
-    return root * _conjugate_gradients(lambda V: backward(forward(V)) + level * V, moment)
+    return root * conjugate_gradients(lambda V: backward(forward(V)) + level * V, moment)
 
 
-def _conjugate_gradients(multiply: Any, B: np.ndarray) -> np.ndarray:
+def conjugate_gradients(multiply: Any, B: np.ndarray) -> np.ndarray:
     """Solve for all columns of B side by side; a column that is done stays as it is."""
     x, r = np.zeros_like(B), B.copy()
     p, rho = r.copy(), np.einsum("ij,ij->j", r, r)

@@ -14,7 +14,16 @@ import numpy as np
 
 from ._directions import Directions, finish, leading_by_lanczos, refuse_no_dependence, thin_svd
 from ._errors import InputError
-from ._moments import centre_columns, column_means, column_squares, label_moment
+from ._labels import check_mask
+from ._moments import (
+    centre_columns,
+    centred_over_known,
+    column_means,
+    column_squares,
+    cross_moment,
+    label_moment,
+    squares_over_known,
+)
 from ._threads import single_threaded_blas
 from ._validation import check_components, check_row_weights, check_rows
 
@@ -121,7 +130,7 @@ def _eigsh_is_faster(shape: tuple[int, int], wanted: int) -> bool:
 # ---------------------------------------------------------------- weights of the features
 
 
-def feature_weights(X: Any, Y: Any) -> np.ndarray:
+def feature_weights(X: Any, Y: Any, *, known: Any = None) -> np.ndarray:
     """How much of each feature's dependence on the labels is not chance: its shrinkage factor.
 
     With Xc and Yc centred, row j of Xc'Yc holds what feature j has in common with each label, and
@@ -139,6 +148,9 @@ def feature_weights(X: Any, Y: Any) -> np.ndarray:
         The labelled rows.  Sparse X is never centred or made dense; the cost is O(nnz n_labels).
     Y : array or sparse matrix of shape (n_samples, n_labels)
         Their labels.
+    known : array of shape (n_samples, n_labels), bool, default=None
+        The entries of Y that are known, None: all.  h_j = sum_c (x_j'y_c)^2 and
+        h0_j = sum_c |x_j|^2 |y_c|^2 / (l_c - 1) then, both centred over the l_c known rows of label c.
 
     Returns
     -------
@@ -170,7 +182,9 @@ def feature_weights(X: Any, Y: Any) -> np.ndarray:
     X = check_rows(X)
     Y = check_row_weights(Y, "Y", X.shape[0])
     with single_threaded_blas():
-        return dependence_of_features(X, Y).kappa
+        if known is None or np.all(known):
+            return dependence_of_features(X, Y).kappa
+        return dependence_over_known(X, Y, check_mask(known, *Y.shape))
 
 
 @dataclass(frozen=True)
@@ -197,6 +211,17 @@ def dependence_of_features(X: Any, Y: np.ndarray) -> FeatureDependence:
         np.divide(chance, dependence, out=kappa, where=dependence > 0)
     kappa = np.where(dependence > 0, np.maximum(0.0, 1.0 - kappa), 0.0)
     return FeatureDependence(kappa, M, squares, mean)
+
+
+def dependence_over_known(X: Any, Y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """kappa where some entries are not known: the sums h_j and h0_j, each label over its known rows."""
+    mean = column_means(X)
+    Z = centred_over_known(Y, known)
+    squares = squares_over_known(X, known, mean)
+    h = np.sum(cross_moment(X, Z, mean) ** 2, axis=1)
+    h0 = squares @ (np.sum(Z * Z, axis=0) / np.maximum(known.sum(axis=0) - 1, 1))
+    kappa: np.ndarray = np.where(h > h0, 1.0 - h0 / np.where(h > 0, h, 1.0), 0.0)
+    return kappa
 
 
 def shrunken_weights(kappa: np.ndarray, shrinkage: float) -> np.ndarray:

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from ._errors import InputError
-from ._moments import column_means
+from ._labels import check_mask
+from ._masked_ridge import MaskedFolds, masked_coefficients
+from ._moments import centred_over_known, column_means
 from ._normal_equations import DualFolds, Folds, PrimalFolds, SweepFolds, coefficients
 from ._threads import single_threaded_blas
 from ._validation import check_count, check_real, check_row_weights, check_rows
@@ -66,6 +68,7 @@ def cross_fit(
     ridge: Any = RIDGE_GRID,
     n_splits: int = 5,
     random_state: Any = 0,
+    known: Any = None,
 ) -> CrossFit:
     """Choose the shrinkage of the features and the strength of the ridge by one cross-validation.
 
@@ -89,6 +92,9 @@ def cross_fit(
         Folds; row i goes to fold ``default_rng(random_state).permutation(n)[i] % min(n_splits, n)``.
     random_state : int, Generator or None, default=0
         Seed of the folds.
+    known : array of shape (n_samples, n_labels), bool, default=None
+        The entries of Y that are known, None: all.  Each label is then fitted and compared on its known rows, with
+        b and c in common; rows without a known entry may as well be left out.
 
     Returns
     -------
@@ -142,15 +148,22 @@ def cross_fit(
         return CrossFit(grid_b[0], grid_c[0], Y.copy(), errors, np.zeros(1, dtype=np.intp))
     order = _generator(random_state).permutation(n_samples)
     folds = order % min(n_splits, n_samples)
+    mask = _some_unknown(known, Y)
+    whole: Folds
+    searched: Folds
     with single_threaded_blas():
-        if min(X.shape) <= LARGEST_GRAM:
-            whole: Folds = _folds(X, Y, folds)
-            searched = whole
+        if mask is not None:
+            rows = np.arange(n_samples) if n_samples <= LARGEST_GRAM else np.sort(order[:SAMPLED_ROWS])
+            whole = MaskedFolds(X, Y, mask, LARGEST_GRAM)
+            searched = MaskedFolds(X[rows], Y[rows], mask[rows], LARGEST_GRAM)
+        elif min(X.shape) <= LARGEST_GRAM:
+            whole = searched = _folds(X, Y, folds)
             rows = np.arange(n_samples)
         else:
             rows = np.sort(order[:SAMPLED_ROWS])
             whole, searched = SweepFolds(X, Y), _folds(X[rows], Y[rows], folds[rows])
-        winner = _search(searched, Y[rows], folds[rows], grid_b, grid_c, errors)
+        counted = None if mask is None else mask[rows]
+        winner = _search(searched, Y[rows], folds[rows], grid_b, grid_c, errors, counted)
         predictions = np.empty_like(Y)
         for t in range(int(folds.max()) + 1):
             predictions[folds == t] = whole.fold(folds == t).predict(*winner)
@@ -178,10 +191,15 @@ def _search(
     grid_b: tuple[float, ...],
     grid_c: tuple[float, ...],
     errors: np.ndarray,
+    known: np.ndarray | None,
 ) -> tuple[float, float]:
     """The best pair; fills ``errors``."""
-    variation = ((Y - Y.mean(axis=0)) ** 2).sum(axis=0)
-    varies = np.ptp(Y, axis=0) > 0
+    if known is None:
+        variation = ((Y - Y.mean(axis=0)) ** 2).sum(axis=0)
+        varies = np.ptp(Y, axis=0) > 0
+    else:
+        variation = (centred_over_known(Y, known) ** 2).sum(axis=0)
+        varies = variation > 0
     if errors.size == 1 or not varies.any():
         return grid_b[0], grid_c[0]
     left = np.zeros((*errors.shape, int(varies.sum())))
@@ -192,13 +210,25 @@ def _search(
         fold = searched.fold(test)
         for i, b in enumerate(grid_b):
             for j, c in enumerate(grid_c):
-                left[i, j] += ((Y[test] - fold.predict(b, c)) ** 2).sum(axis=0)[varies]
+                missed = (Y[test] - fold.predict(b, c)) ** 2
+                left[i, j] += (missed if known is None else missed * known[test]).sum(axis=0)[varies]
     errors[:] = (left / variation[varies]).mean(axis=2)
     i, j = divmod(int(np.argmin(errors)), len(grid_c))
     return grid_b[i], grid_c[j]
 
 
-def ridge_regression(X: Any, Y: Any, ridge: float, *, feature_weights: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def _some_unknown(known: Any, Y: np.ndarray) -> np.ndarray | None:
+    """The mask, or None if it holds nothing unknown."""
+    if known is None:
+        return None
+    mask = check_mask(known, *Y.shape)
+    mask = np.broadcast_to(mask if mask.ndim == 2 else mask[:, None], Y.shape)
+    return None if mask.all() else mask
+
+
+def ridge_regression(
+    X: Any, Y: Any, ridge: float, *, feature_weights: Any = None, known: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Ridge regression of all labels on weighted features: x -> coef x + intercept.
 
     With S = (X - mean X) diag(w)^1/2 and lambda = c |S|_F^2 / n, B minimises |Yc - S B|_F^2 + lambda |B|_F^2;
@@ -214,6 +244,9 @@ def ridge_regression(X: Any, Y: Any, ridge: float, *, feature_weights: Any = Non
         c, above 0.
     feature_weights : array of shape (n_features,), default=None
         w, each 0 or more; None: 1.
+    known : array of shape (n_samples, n_labels), bool, default=None
+        The entries of Y that are known, None: all.  Each label is then fitted on its known rows: n, the means and
+        lambda are those of these rows; a label without any is 0.
 
     Returns
     -------
@@ -245,7 +278,11 @@ def ridge_regression(X: Any, Y: Any, ridge: float, *, feature_weights: Any = Non
             f"feature_weights must be {X.shape[1]} finite numbers of 0 or more, one per feature, got shape {w.shape}; "
             "take those of nmlsdr.projection.feature_weights."
         )
+    mask = _some_unknown(known, Y)
     with single_threaded_blas():
+        if mask is not None:
+            V, intercept = masked_coefficients(X, Y, mask, ridge, w, LARGEST_GRAM)
+            return np.ascontiguousarray(V.T), intercept
         coef = coefficients(X, Y, ridge, w, LARGEST_GRAM).T
         intercept = Y.mean(axis=0) - coef @ column_means(X)
     return np.ascontiguousarray(coef), intercept

@@ -8,7 +8,7 @@ from .._errors import InputError
 from .._labels import Labels
 from .._remote import RemoteRows
 from ..ridge import cross_fit
-from ._shrinkage import ShrunkenProjection, labeled_part, shrinkage_grid
+from ._shrinkage import ShrunkenProjection, known_part, labeled_part, shrinkage_grid
 
 __all__ = ["NMLSDR"]
 
@@ -156,6 +156,8 @@ class NMLSDR(ShrunkenProjection):
                 f"NMLSDR(shrinkage={self.shrinkage!r}) needs rows in memory, got a Dask array; pass X.compute() or "
                 "shrinkage=0."
             )
-        shrinkage = grid[0] if len(grid) == 1 else cross_fit(*labeled_part(rows, labels), shrinkage=grid).shrinkage
+        shrinkage = grid[0]
+        if len(grid) > 1:
+            shrinkage = cross_fit(*labeled_part(rows, labels), shrinkage=grid, known=known_part(labels)).shrinkage
         self._keep_weights(rows, labels, shrinkage)
         self._project(rows, labels, graph, alpha)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._directions import Directions
 from .._errors import InputError
 from .._labels import Labels
-from .._moments import project
+from .._moments import centred_over_known, project
 from .._remote import RemoteRows
 from ._base import LearnsLabels, PropagatesLabels, read_rows
 
@@ -103,16 +103,6 @@ class SupervisedProjection(Projection):
 
     def _solve(self, X: Any, Y: np.ndarray) -> Directions:
         raise NotImplementedError
-
-
-def centred_over_known(Y: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Each label minus its mean over the rows where it is known, and 0 elsewhere.
-
-    X' times the result is sum_{i in K_c} (x_i - mean_c x)(y_ic - mean_c y): its columns sum to 0 over K_c, so the
-    mean of x, any mean, falls out.
-    """
-    mean = np.where(known, Y, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    return np.where(known, Y - mean, 0.0)
 
 
 class PropagatingProjection(PropagatesLabels, Projection):

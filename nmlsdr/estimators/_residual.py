@@ -15,7 +15,7 @@ from ..graph import transition_matrix, union_graph
 from ..propagation import propagate_signed
 from ..ridge import RIDGE_GRID, cross_fit, ridge_regression
 from ._base import NeighborClassifier, known_to_propagate, neighbors_of_rows, refuse, shares
-from ._shrinkage import ShrunkenProjection, labeled_part, shrinkage_grid
+from ._shrinkage import ShrunkenProjection, known_part, labeled_part, shrinkage_grid
 
 __all__ = ["ResidualPropagation"]
 
@@ -34,7 +34,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
     1. Features that depend on the given labels no more than chance are shrunken; how far, b, is chosen together with
        the strength c of a ridge regression by one cross-validation on the labelled rows (`nmlsdr.ridge.cross_fit`).
     2. `NMLSDR` on the shrunken features gives a linear embedding Z.
-    3. The trend G(x) is the ridge regression of the labels on the shrunken features.
+    3. The trend G(x) is the ridge regression of the labels on the shrunken features, each label on its known rows.
     4. What the trend misses on labelled rows, R = Y - O with O predicted out of fold, is propagated over the neighbour
        graph of Z: (I - A T) E = (I - A) R (eq. 8 of the article, for numbers of either sign, not clipped).
 
@@ -67,7 +67,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         alpha of the given labels, in [0, 1), in both propagations; 0 keeps given labels and residuals.  A pair is
         for given 0s and given 1s, as in `NMLSDR`.
     alpha_unlabeled : float, default=0.999
-        alpha of the unlabelled rows, in [0, 1).
+        alpha of what is not known, in [0, 1).
     neighbors : "exact" or transformer, default="exact"
         A transformer whose ``fit_transform`` gives a CSR matrix of distances proposes the neighbours of both graphs.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
@@ -100,7 +100,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
     thresholds_ : ndarray of shape (n_labels,), float64
         What s must reach: 1/2, or by "prior"; infinity for a label that no score can tell.
     flip_scores_ : ndarray of shape (n_samples, n_labels), float64
-        How far the other rows contradict a given label, in [0, 1]; 0 on unlabelled rows.  With
+        How far the other rows contradict a given label, in [0, 1]; 0 on unknown entries.  With
         u = ((TF) + clip(O + (TE), 0, 1)) / 2, F the labels propagated over the graph of Z: 1 - u where the given
         label is 1, u where it is 0.  Rank given 0s alone where labels were forgotten: a list that mixes them with
         given 1s shows the rare true ones first.
@@ -116,7 +116,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
     classes_ : list of ndarray, or ndarray
         [0, 1] for each label; for 1-D y the classes.
     label_names_in_ : ndarray of shape (n_labels,)
-        Only if y is a data frame.
+        Only if y is a data frame or holds label sets.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
     neighbors_ : transformer
@@ -155,7 +155,6 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
     """
 
     _by_sums = False
-    _takes_partly_known_rows = False
 
     def __init__(
         self,
@@ -211,14 +210,15 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows; finite numbers.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
-            0/1, a row of -1 is unlabelled; 1-D: classes, -1 is unlabelled.
+            1, 0 or not known (-1, NaN, null, masked), and votes between; or a list of label sets.  1-D: classes,
+            -1 or null is unlabelled.
         graph : sparse matrix of shape (n_samples, n_samples), default=None
             A symmetric graph W instead of the neighbours of the shrunken rows; the graph of the embedding is always
             that of its neighbours.
-        alpha : float or array-like of shape (n_samples,), default=None
-            In [0, 1), for every row, instead of ``alpha_labeled`` and ``alpha_unlabeled``.
-        labeled : array-like of shape (n_samples,), bool, default=None
-            The labelled rows, instead of -1; for sparse y, which cannot hold rows of -1 cheaply.
+        alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels), default=None
+            In [0, 1), for every row or entry, instead of ``alpha_labeled`` and ``alpha_unlabeled``.
+        labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+            What is known, instead of -1; for sparse y, which cannot hold rows of -1 cheaply.
         **unsupported
             Refused with a sentence; ``sample_weight`` is not supported.
 
@@ -254,11 +254,14 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
             ridge=self.ridge,
             n_splits=self.n_splits,
             random_state=self.random_state,
+            known=known_part(labels),
         )
         self.ridge_ = chosen.ridge
         self._keep_weights(rows, labels, chosen.shrinkage)
         self._project(rows, labels, graph, alpha)
-        self.coef_, self.intercept_ = ridge_regression(*given, self.ridge_, feature_weights=self.feature_weights_)
+        self.coef_, self.intercept_ = ridge_regression(
+            *given, self.ridge_, feature_weights=self.feature_weights_, known=known_part(labels)
+        )
         self.embedding_ = self._embed(rows)
         known, O = labels.labeled, chosen.predictions
         F, T = self._propagate_residuals(labels, O, alpha)
@@ -266,7 +269,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         opinion = 0.5 * ((T @ F)[known] + np.clip(O + (T @ E)[known], 0.0, 1.0))
         self.flip_scores_ = np.zeros(labels.Y.shape)
         self.flip_scores_[known] = np.where(labels.Y[known] > 0.5, 1.0 - opinion, opinion)
-        self.flip_scores_[labels.Y == 0.5] = 0.0  # a vote that says neither cannot be wrong
+        self.flip_scores_[~labels.known | (labels.Y == 0.5)] = 0.0  # a vote that says neither cannot be wrong
         trend = self._trend(rows)
         trend[known] = O
         self._keep_thresholds(trend + E, labels)
@@ -278,7 +281,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         n_labels = labels.Y.shape[1]
         R = np.zeros((len(labels.Y), 2 * n_labels))
         R[:, :n_labels] = labels.Y
-        R[labels.labeled, n_labels:] = labels.Y[labels.labeled] - O
+        R[labels.labeled, n_labels:] = np.where(labels.known[labels.labeled], labels.Y[labels.labeled] - O, 0.0)
         found = propagate_signed(
             graph,
             R,
@@ -297,7 +300,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         if labels.single:
             return
         if self.decision == "prior":
-            share = labels.Y[labels.labeled].mean(axis=0)
+            share = labels.Y.sum(axis=0) / np.maximum(labels.known.sum(axis=0), 1)
             self.thresholds_ = prior_cutoffs(np.clip(scores, 0.0, 1.0), share)
             advice = "no score tells who has them, so label rows that do"
         else:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._labels import Labels, refuse_partly_known
+from .._labels import Labels
 from .._moments import column_means
 from .._validation import check_real
 from ..projection import feature_weights, hsic_directions, shrunken_weights
 from ..ridge import SHRINKAGE_GRID
 from ._projection import PropagatingProjection, half_hard
 
-__all__ = ["ShrunkenProjection", "labeled_part", "shrinkage_grid"]
+__all__ = ["ShrunkenProjection", "known_part", "labeled_part", "shrinkage_grid"]
 
 
 class ShrunkenProjection(PropagatingProjection):
@@ -35,7 +35,7 @@ class ShrunkenProjection(PropagatingProjection):
                 stacklevel=4,
             )
             return
-        w = shrunken_weights(feature_weights(*labeled_part(rows, labels)), shrinkage)
+        w = shrunken_weights(feature_weights(*labeled_part(rows, labels), known=known_part(labels)), shrinkage)
         if w.any():
             self.feature_weights_ = w
         else:
@@ -70,9 +70,13 @@ def _scale_columns(rows: Any, scale: np.ndarray) -> Any:
 
 def labeled_part(rows: Any, labels: Labels) -> tuple[Any, np.ndarray]:
     """The labelled rows and their labels; no copy where all are labelled."""
-    refuse_partly_known(labels, "Shrinking features by their dependence")
     known = labels.labeled
     return (rows, labels.Y) if known.all() else (rows[known], labels.Y[known])
+
+
+def known_part(labels: Labels) -> np.ndarray | None:
+    """The known entries of the labelled rows; None if all are."""
+    return labels.known[labels.labeled] if labels.partly.any() else None
 
 
 def shrinkage_grid(shrinkage: Any) -> tuple[float, ...]:

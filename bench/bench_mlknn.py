@@ -14,6 +14,7 @@ import numpy as np
 from _harness import alternate, better_half, save_table
 
 from nmlsdr import MLkNN, mlknn
+from nmlsdr._labels import check_binary
 from nmlsdr.graph import kneighbors
 
 N_JOBS = 2
@@ -57,7 +58,7 @@ def peer_row(n, C, D, rounds):
 def share_row(n, C, D, rounds):
     """Counting and posterior beside the two neighbour searches that they need."""
     X, Y = draw(2 * n, D, C)
-    rows, queries, Y = X[:n], X[n:], mlknn.binary_labels(Y[:n])
+    rows, queries, Y = X[:n], X[n:], check_binary(Y[:n])
     inner, outer = (kneighbors(rows, 10, n_jobs=N_JOBS)[1], kneighbors(rows, 10, queries=queries, n_jobs=N_JOBS)[1])
     table = mlknn.fit_posterior(Y, inner, n_jobs=N_JOBS)
     times = alternate({

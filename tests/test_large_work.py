@@ -121,7 +121,8 @@ def test_other_neighbours_than_the_exact_ones_are_not_estimated(heard, all_is_la
 def test_the_command_line_listens(run, tables, all_is_large):
     outcome = run("fit", "train.csv", *COLUMNS, "--out", "model.npz")
     assert (outcome.status, outcome.out) == (0, "")
-    lines = outcome.err.splitlines()
+    *lines, written = outcome.err.splitlines()
+    assert written.startswith("nmlsdr: wrote model.npz: ")
     assert len(lines) == 2  # the projection's graph, and the classifier's
     assert all(line.startswith("nmlsdr: The 10 nearest neighbours of 60 rows, with ") for line in lines)
     assert all(line.endswith("this is an estimate from a probe of 96 rows.") for line in lines)
@@ -169,3 +170,40 @@ def test_bytes_are_those_of_lists_and_graph(rng):
     tracemalloc.stop()
     estimate = _large_work.BYTES_PER_NEIGHBOR * 20_000 * 10
     assert 0.8 * peak < estimate < 1.5 * peak
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """A build of the kernels that the test describes."""
+    monkeypatch.setattr(_large_work.platform, "machine", lambda: "x86_64")
+    _large_work._say_slow_build.cache_clear()
+    yield lambda **facts: monkeypatch.setattr(_large_work._graph, "build_facts", lambda: facts)
+    _large_work._say_slow_build.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("openmp", "levels", "without"),
+    [
+        (0, 3, "without OpenMP (one thread does all);"),
+        (201511, 1, "without AVX2 and AVX-512;"),
+        (0, 1, "without OpenMP (one thread does all) and without AVX2 and AVX-512;"),
+    ],
+)
+def test_the_first_large_search_of_a_slow_build_says_so_once(caplog, all_is_large, built, rng, openmp, levels, without):
+    built(openmp=openmp, n_simd_levels=levels)
+    caplog.set_level(logging.WARNING, "nmlsdr")
+    for _ in range(2):
+        say_if_large(rng.normal(size=(60, 4)), 10)
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert without in record.message
+    assert all_is_large == []  # nothing is probed for it
+
+
+def test_small_searches_and_full_builds_say_nothing(caplog, built, monkeypatch, rng):
+    built(openmp=0, n_simd_levels=1)
+    say_if_large(rng.normal(size=(60, 4)), 10)
+    built(openmp=201511, n_simd_levels=3)
+    monkeypatch.setattr(_large_work, "PROBE_FROM", 0.0)
+    say_if_large(rng.normal(size=(60, 4)), 10)
+    assert caplog.records == []

@@ -1,5 +1,8 @@
 """Large work says what it will cost before it starts: a search that takes over a minute, or half of the memory.
 
+Once in a process the first large search also says, as a warning, if the kernels were built without OpenMP or without
+the vectors that x86 processors have: then it takes many times longer than it would have to, and nothing else shows it.
+
 It says so to the logger "nmlsdr", at level INFO.  The command line listens and writes it to stderr; a program listens
 with ``logging.basicConfig(level=logging.INFO)``.  While nobody listens, nothing is measured and nothing is said.
 
@@ -11,13 +14,16 @@ share the work evenly, as they do when no other work holds them.
 
 from __future__ import annotations
 
+import functools
 import logging
+import platform
 import time
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from .. import _graph
 from .._threads import check_n_jobs, single_threaded_blas
 from ..graph import squared_neighbors
 from .memory import memory_bytes
@@ -59,9 +65,11 @@ def say_if_large(rows: Any, n_neighbors: int, *, n_queries: int | None = None, n
     n_jobs : int, optional
         Threads; None: all that are allowed.
     """
+    n, m = rows.shape[0], rows.shape[0] if n_queries is None else n_queries
+    if float(m) * _stored(rows) >= PROBE_FROM:
+        _say_slow_build()
     if not LOGGER.isEnabledFor(logging.INFO):
         return
-    n, m = rows.shape[0], rows.shape[0] if n_queries is None else n_queries
     half_of_memory = memory_bytes() / 2
     if float(m) * _stored(rows) < PROBE_FROM and BYTES_PER_NEIGHBOR * m * n_neighbors < half_of_memory:
         return
@@ -75,6 +83,20 @@ def say_if_large(rows: Any, n_neighbors: int, *, n_queries: int | None = None, n
         f"{_duration(found.seconds)} on {threads} and {found.bytes / 2**30:.1f} GiB beside the data; "
         f"this is an estimate from a probe of {found.n_probed} rows."
     )
+
+
+@functools.cache
+def _say_slow_build() -> None:
+    """Warn, once, of a build that leaves cores or vectors idle."""
+    facts = _graph.build_facts()
+    without = ["OpenMP (one thread does all)"] if not facts["openmp"] else []
+    if facts["n_simd_levels"] == 1 and platform.machine().lower() in {"x86_64", "amd64"}:
+        without.append("AVX2 and AVX-512")
+    if without:
+        LOGGER.warning(
+            f"The kernels of nmlsdr were built without {' and without '.join(without)}; large searches are slow. "
+            "Install a wheel, or build with GCC or clang and OpenMP; `nmlsdr info` shows the build."
+        )
 
 
 def estimate_search(

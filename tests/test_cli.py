@@ -142,15 +142,15 @@ def test_alphas_that_are_not_given_are_the_estimators_own(run, tables, method):
 
 def test_review_hands_on_only_alphas_that_are_given(run, tables, monkeypatch):
     given = []
-    real = nmlsdr.MultiLabelPropagation
+    real = nmlsdr.ResidualPropagation
 
     def recording(**parameters):
         given.append(parameters)
         return real(**parameters)
 
-    monkeypatch.setattr(nmlsdr, "MultiLabelPropagation", recording)
+    monkeypatch.setattr(nmlsdr, "ResidualPropagation", recording)
     for words, names in (([], set()), (["--alpha-labeled", "0"], {"alpha_labeled"})):
-        assert_done(run("review", "train.csv", *COLUMNS, *words, "--out", "review.csv"))
+        assert run("review", "train.csv", *COLUMNS, *words, "--out", "review.csv").status == 0
         assert {name for name in given.pop() if name.startswith("alpha")} == names
 
 
@@ -321,39 +321,6 @@ def test_float32_stays_and_is_written_exactly(run, tables, tmp_path):
     assert exact.dtype == np.float32
     text = read_result("e.csv", "embedding", ["component_0", "component_1", "component_2"])
     np.testing.assert_array_equal(text.astype(np.float32), exact)
-
-
-def test_review_ranks_the_wrong_annotations_first(run, rng, tmp_path):
-    """Four far groups of 15 rows, each with its own labels, and one wrong label in each."""
-    Y = np.tile([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]], (15, 1))
-    X = 5 * Y + rng.normal(size=Y.shape)
-    wrong = Y.copy()
-    flipped = [(12, 0), (21, 1), (34, 2), (43, 0)]
-    for i, c in flipped:
-        wrong[i, c] = 1 - wrong[i, c]
-    np.savez(tmp_path / "wrong.npz", X=X, y=wrong)
-    assert_done(run("review", "wrong.npz", "--n-neighbors", "6", "--alpha-labeled", "0.8", "--out", "review.csv"))
-    names, rows = read_csv("review.csv")
-    assert names == ["row", "label", "given", "F", "flip", "score"]
-    assert len(rows) == Y.size
-    found = {(int(row[0]), int(row[1].removeprefix("label_"))) for row in rows[: len(flipped)]}
-    assert found == set(flipped)
-    scores = [float(row[5]) for row in rows]
-    assert scores == sorted(scores, reverse=True)
-    for i, label, given, soft, flip, _ in rows:
-        assert int(given) == wrong[int(i), int(label.removeprefix("label_"))]
-        assert int(flip) == ((float(soft) > 0.5) != int(given))
-    options = ["--n-neighbors", "6", "--alpha-labeled", "0.8"]
-    assert_done(run("review", "wrong.npz", *options, "--top", "3", "--out", "t.csv"))
-    assert read_csv("t.csv")[1] == rows[:3]
-
-
-def test_review_lists_labelled_rows_only(run, tables, tmp_path):
-    (tmp_path / "mask.txt").write_text("1\n" * 20 + "0\n" * 40)
-    assert_done(run("review", "train.csv", *COLUMNS, "--mask", "mask.txt", "--out", "review.csv"))
-    rows = read_csv("review.csv")[1]
-    assert {int(row[0]) for row in rows} == set(range(20))
-    assert {row[1] for row in rows} == set(LABELS)
 
 
 def test_info(run):

@@ -381,7 +381,7 @@ def test_traceback_on_request(run, bad):
 
 def test_an_error_in_the_program_is_not_taken_for_bad_input(run, full, monkeypatch):
     """numpy's ValueError inside an estimator: a traceback, and a note that it is a bug."""
-    monkeypatch.setattr(nmlsdr.MultiLabelPropagation, "fit", lambda self, X, y: np.zeros(2) + np.zeros(3))
+    monkeypatch.setattr(nmlsdr.ResidualPropagation, "fit", lambda self, X, y: np.zeros(2) + np.zeros(3))
     with pytest.raises(ValueError, match="broadcast") as caught:
         run("review", "train.csv", *COLUMNS, "--out", "review.csv")
     assert "bug of nmlsdr" in caught.value.__notes__[0]

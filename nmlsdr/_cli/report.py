@@ -10,6 +10,7 @@ from nmlsdr._errors import InputError
 
 from .arguments import add_common, add_data, add_graph, add_out, check_suffix
 from .console import Console, RunError
+from .review import add_kind, say_buried
 
 __all__ = ["add_parsers"]
 
@@ -27,13 +28,7 @@ def add_parsers(verbs: Any) -> None:
     )
     add_data(parser, labels="needed, but for npz and svmlight, which hold them apart", mask=True)
     add_graph(parser)
-    parser.add_argument(
-        "--kind",
-        choices=("both", "missing", "spurious"),
-        default="both",
-        help="annotations to review: missing (given 0, looks like 1), spurious (given 1, looks like 0) or both "
-        "(default)",
-    )
+    add_kind(parser)
     parser.add_argument(
         "--folds",
         type=_folds,
@@ -97,6 +92,8 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     from nmlsdr._report import trial as trials
     from nmlsdr.inspection import buried_kind
 
+    from .method import recommended, scaler_for
+
     X, y = table.data, table.target
     known, given = y != -1, y == 1
     if not known.any():
@@ -107,8 +104,8 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     with console.step("look at the columns"):
         described = tables.describe_table(X, given, known, source=PurePath(args.data).name, feature_names=features)
         labels = tables.describe_labels(given, known, names)
-    scaler, method = _scaler(args, X), _recommended(args)
-    fit = _fit_all(scaler, method[2], X, y, args, console)
+    scaler, method = scaler_for(args, X), recommended(args)
+    fit = _fit_all(X, scaler, method, table, args, console)
     with console.step("find the neighbours of what to review"):
         suspects = fits.describe_suspects(fit, REVIEWED, given, known, rows, names, n_jobs=args.jobs)
     embedding = fits.describe_embedding(fit, given, known, rows, np.unique(fit.suspects.first(REVIEWED).row))
@@ -135,7 +132,7 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         "components": fits.describe_components(fit, given, known, features, names),
         "graph": fits.describe_graph(fit, args.n_neighbors, known.any(axis=1), rows),
         "kind": args.kind,
-        "buried": _buried(buried_kind(fit.suspects)) if args.kind == "both" else None,
+        "buried": say_buried(buried_kind(fit.suspects)) if args.kind == "both" else None,
         "n_suspects": len(fit.suspects.row),
         "suspects": suspects,
         "made": {
@@ -146,48 +143,10 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     }
 
 
-def _buried(kind: str | None) -> str | None:
-    if kind is None:
-        return None
-    filling = "given 1s" if kind == "missing" else "given 0s"
-    return (
-        f"Nearly all of these are {filling}. Where annotations are {'forgotten' if kind == 'missing' else 'careless'} "
-        f"rather than wrong either way, most of them are right: read the list of --kind {kind} as well."
-    )
-
-
-def _scaler(args: argparse.Namespace, X: Any) -> Any:
-    from scipy import sparse
-    from sklearn.preprocessing import StandardScaler
-
-    return None if args.no_standardize else StandardScaler(with_mean=not sparse.issparse(X))
-
-
-def _alphas(args: argparse.Namespace) -> dict[str, Any]:
-    alphas = {name: getattr(args, name) for name in ("alpha_labeled", "alpha_unlabeled")}
-    return {name: value for name, value in alphas.items() if value is not None}
-
-
-def _recommended(args: argparse.Namespace) -> tuple[str, str, Any]:
-    """Name, words and estimator of the method that the page is about."""
-    from sklearn.pipeline import make_pipeline
-
-    import nmlsdr
-
-    options: dict[str, Any] = {"n_jobs": args.jobs, **_alphas(args)}
-    return (
-        "NMLSDR",
-        "labels propagated over the graph, a projection on them, and semi-supervised ML-kNN",
-        make_pipeline(
-            nmlsdr.NMLSDR(n_neighbors=args.n_neighbors, **options),
-            nmlsdr.SemiSupervisedMLkNN(args.n_neighbors, **options),
-        ),
-    )
-
-
-def _fit_all(scaler: Any, method: Any, X: Any, y: Any, args: argparse.Namespace, console: Console) -> Any:
+def _fit_all(X: Any, scaler: Any, method: Any, table: Any, args: argparse.Namespace, console: Console) -> Any:
     """One fit on all rows."""
-    import nmlsdr
+    from sklearn.base import clone
+
     from nmlsdr._report.fit import Fit
     from nmlsdr.graph import neighbor_graph
     from nmlsdr.inspection import rank_suspects
@@ -195,15 +154,10 @@ def _fit_all(scaler: Any, method: Any, X: Any, y: Any, args: argparse.Namespace,
     if scaler is not None:
         with console.step("standardize"):
             X = scaler.fit_transform(X)
-    k = min(args.n_neighbors, X.shape[0] - 1)
-    with console.step("find the neighbours"):
-        graph = neighbor_graph(X, k, n_jobs=args.jobs)
-    projection = method[0]
-    with console.step("fit the projection"):
-        projection.fit(X, y, graph=graph)
-        embedding = projection.transform(X)
-    with console.step("propagate the labels"):
-        reviewer = nmlsdr.MultiLabelPropagation(args.n_neighbors, n_jobs=args.jobs, **_alphas(args))
-        reviewer.fit(X, y, graph=graph)
-    suspects = rank_suspects(reviewer.flip_scores_, y, kind=args.kind)
-    return Fit(X, embedding, projection, graph, suspects, projection.n_unreached_)
+    name, _, estimator = method
+    with console.step(f"fit {name}"):
+        fitted = clone(estimator).fit(X, table.target)
+        Z = fitted.embedding_
+        graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), n_jobs=args.jobs)
+    suspects = rank_suspects(fitted.flip_scores_, table.target, kind=args.kind)
+    return Fit(Z, fitted, graph, suspects)

@@ -30,24 +30,19 @@ class Fit:
 
     Attributes
     ----------
-    X : ndarray or csr_array (n, D)
-        Rows as the projection met them, after scaling.
     embedding : ndarray (n, d)
     projection : estimator
         With components_ and eigenvalues_.
     graph : csr_array (n, n)
+        Of the neighbours in the embedding.
     suspects : Suspects
         In the order of review.
-    n_unreached : int
-        Rows that no label reaches.
     """
 
-    X: Any
     embedding: NDArray[Any]
     projection: Any
     graph: Any
     suspects: Suspects
-    n_unreached: int
 
 
 def describe_components(fit: Fit, given: NDArray[np.bool_], known: NDArray[np.bool_],
@@ -169,7 +164,7 @@ def describe_suspects(fit: Fit, first: int, given: NDArray[np.bool_], known: NDA
     shown = fit.suspects.first(first)
     if len(shown.row) == 0:
         return []
-    distances, indices = neighbors_of(fit.X, shown.row, n_jobs=n_jobs)
+    distances, indices = neighbors_of(fit.embedding, shown.row, n_jobs=n_jobs)
     found = []
     for place, (i, c) in enumerate(zip(shown.row.tolist(), shown.label.tolist(), strict=True)):
         nearest = [

@@ -121,7 +121,7 @@ def run_trial(
     Parameters
     ----------
     methods : dict of str to (str, estimator)
-        The first is ours. Each has predict_proba; it is cloned for every fold.
+        The first is ours. Each has decision_function or predict_proba; it is cloned for every fold.
     scaler : estimator or None
         Fitted on the training side of each fold.
     X : ndarray or csr_array (n, D)
@@ -153,7 +153,7 @@ def run_trial(
             show(f"cross-validate: fold {number} of {n_folds}, {name}")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # said once, by the fit on all rows
-                scores = clone(estimator).fit(near, y[train]).predict_proba(far)
+                scores = _scores(clone(estimator).fit(near, y[train]), far)
                 out[name][test] = scores
                 tables[name].append({m: float(v) for m, v in _measures(y[test], scores).items()})
     ours = next(iter(methods))
@@ -167,6 +167,12 @@ def run_trial(
         "verdicts": [_verdict(ours, name, tables) for name in methods if name != ours],
         "per_label": _per_label(y[labeled], out[ours][labeled], label_names),
     }
+
+
+def _scores(fitted: Any, X: Any) -> NDArray[np.float64]:
+    """What ranks the labels: probabilities that are cut at 0 and 1 would tie."""
+    found = fitted.decision_function(X) if hasattr(fitted, "decision_function") else fitted.predict_proba(X)
+    return np.asarray(found)
 
 
 def _measures(y: NDArray[Any], scores: NDArray[np.float64]) -> dict[str, float]:

@@ -96,9 +96,8 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
 
     Notes
     -----
-    For users of cleanlab: `label_flips_` is the mask that ``find_multilabel_issues_per_class`` gives, True for a
-    suspected entry, and ``label_flips_.any(axis=1)`` that of ``find_label_issues(multi_label=True)``.  Ordering by
-    `flip_scores_` stands for ``return_indices_ranked_by``; no model and no cross-validation are needed.
+    `nmlsdr.inspection.rank_suspects` orders `flip_scores_` for review, given 0s and given 1s apart where annotators
+    forget more than they mistake.
 
     ``graph`` and ``alpha`` of `fit` belong to the rows of X.  Cross-validation slices rows: ``alpha`` and
     ``labeled`` go along, a graph cannot; pass ``neighbors=`` there.

@@ -55,7 +55,9 @@ class Suspects(NamedTuple):
         return self if n is None else Suspects(*(values[:n] for values in tuple[Any, ...](self)))
 
 
-def rank_suspects(flip_scores: ArrayLike, y: Any, *, kind: str = "both", labeled: Any = None) -> Suspects:
+def rank_suspects(
+    flip_scores: ArrayLike, y: Any, *, kind: str = "both", labeled: Any = None, reviewed: ArrayLike | None = None
+) -> Suspects:
     """Order the given annotations for review, the likeliest wrong one first.
 
     Parameters
@@ -70,6 +72,8 @@ def rank_suspects(flip_scores: ArrayLike, y: Any, *, kind: str = "both", labeled
         "missing" is the list to read.
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
         What is known, instead of -1; as in the fit.
+    reviewed : array-like of shape (n_samples, n_labels), bool, default=None
+        Annotations that somebody has decided already; they are not listed.
 
     Returns
     -------
@@ -102,6 +106,14 @@ def rank_suspects(flip_scores: ArrayLike, y: Any, *, kind: str = "both", labeled
         )
     is_given = labels.Y > 0.5
     listed = labels.known if kind == "both" else labels.known & (is_given == (kind == "spurious"))
+    if reviewed is not None:
+        decided = np.asarray(reviewed)
+        if decided.shape != scores.shape or decided.dtype != np.bool_:
+            raise InputError(
+                f"reviewed must be a boolean array of shape {scores.shape}, got shape {decided.shape} and dtype "
+                f"{decided.dtype}."
+            )
+        listed = listed & ~decided
     row, label = np.nonzero(listed)
     order = np.argsort(-scores[row, label], kind="stable")
     row, label = row[order], label[order]

@@ -88,7 +88,7 @@ def propagate(
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
         The labelled rows, or the known entries; None: the rows with any Y != 0.
     solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
-        "cg": conjugate gradients on the symmetric form; "lu": elimination without subtraction up to 1000 rows,
+        "cg": conjugate gradients on the symmetric form; "lu": elimination without subtraction up to 500 rows,
         sparse LU of I - A T above; "fixed_point": the iteration of eq. (4).  "auto" is "lu" up to 100 rows and else
         "cg", the fastest; what that leaves above ``tol`` goes on in float64, then to "lu" where its factors are
         small, then to "fixed_point" (docs/propagation.md).

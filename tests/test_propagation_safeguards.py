@@ -153,3 +153,23 @@ def test_an_init_outside_of_the_labels_range_is_clipped(rng):
         F = propagate(W, Y, 0.9, labeled=np.ones(150, bool), init=1e6 * rng.standard_normal(Y.shape), max_iter=1).F
     assert F.min() >= 0
     assert F.max() <= 1
+
+
+@pytest.mark.filterwarnings("ignore:.*without a labelled row")
+@pytest.mark.parametrize("rest", [1e-3, 1e-7, 1e-12])
+@pytest.mark.parametrize("wide", [False, True])
+def test_sparse_lu_is_as_good_as_its_residual(rng, monkeypatch, rest, wide):
+    """The gate between elimination and sparse LU lowered to 0."""
+    n = 120
+    W = random_graph(rng, n, 0.05)
+    if wide:
+        W.data = np.where(rng.random(len(W.data)) < 0.5, 1e-200, 1.0)
+        W = sparse.csr_array(W.minimum(W.T))
+    labeled = rng.random(n) < 0.3
+    Y = ((rng.random((n, 3)) < 0.5) & labeled[:, None]).astype(float)
+    alpha = np.where(labeled, 0.6, 1 - rest)
+    plain = propagate(W, Y, alpha, labeled=labeled, solver="lu")
+    monkeypatch.setattr(_solver_chain, "LARGEST_DENSE", 0)
+    sparse_lu = propagate(W, Y, alpha, labeled=labeled, solver="lu")
+    assert sparse_lu.residual <= 1e-8
+    assert np.abs(sparse_lu.F - plain.F).max() <= min(sparse_lu.error_bound, 1e-6 + 100 * EPS / rest)

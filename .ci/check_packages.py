@@ -19,7 +19,8 @@ for path in [*ROOT.glob("nmlsdr/**/*"), ROOT / "setup.py", ROOT / "pyproject.tom
     name = path.relative_to(ROOT).as_posix()
     if path.suffix in {".py", ".pyx", ".pxd", ".h", ".pyi", ".toml"} and name not in source:
         problems.append(f"the sdist lacks {name}")
-    if name.startswith("nmlsdr/") and path.suffix in {".py", ".pxd", ".h", ".pyi"} and name not in built:
+    shipped = {".py", ".pxd", ".h", ".pyi", ".json", ".csv", ".html", ".css", ".js", ".jinja"}
+    if name.startswith("nmlsdr/") and path.suffix in shipped and name not in built:
         problems.append(f"the wheel lacks {name}")
 problems += [f"the sdist holds generated {name}" for name in source if name.endswith((".c", ".so", ".pyc"))]
 problems += [f"the wheel holds {name}" for name in built if name.endswith((".c", ".pyx")) or name.startswith("tests/")]

@@ -91,8 +91,6 @@ def read_table(
     mask : path or array-like of bool (n,), default=None
         Rows whose labels are to be used (1); the others (0) count as unlabelled.  A file holds 0 or 1 on each
         line, with or without a header line, or is an ``.npy`` file.
-    drop : sequence of str, default=()
-        Columns to leave out, such as row names; they may hold text.
     label_list : str, default=None
         Name of a column whose cells hold lists of labels, such as ``flu;cold``: each label that occurs becomes a
         label column, in alphabetical order; an empty cell is an unlabelled row.
@@ -100,6 +98,8 @@ def read_table(
         What stands between the labels of such a list.
     id_column : str, default=None
         Name of a column that names the rows; it is returned as ``ids`` and is no feature.
+    drop : sequence of str, default=()
+        Columns to leave out, such as row names; they may hold text.
     feature_columns : sequence of str, default=None
         The only columns that are features, such as those of a model; others may hold anything.
     delimiter, decimal : str, default=None

@@ -102,7 +102,7 @@ def main(words=None):
         cells = cells_of(STUDIES["toy"], seeds=args.seeds, methods=METHODS)
         run_cells(cells, partial(work, die=args.die, sleep=args.sleep), store, jobs=args.jobs)
         section = toy_section(collect(STUDIES["toy"], store.records), size="full", with_figure=False)
-        write_report(store.folder, [section], store.records, command="the driver")
+        write_report(store.folder, [section], store.records, commands=["the driver"])
 
 
 def serve():

@@ -265,7 +265,8 @@ def test_progress_tells_what_is_left():
         progress.advance(record(seed=seed, times={"embed": 2.0}, error="E: x" if seed == 2 else None))
     lines = stream.getvalue().splitlines()
     assert lines[0] == "1 of 4 cells are in the store already."
-    assert re.fullmatch(r"2/4 cells, about \d+:\d\d left by the cells so far  \(Toy, NMLSDR, seed 1\)", lines[1])
+    assert lines[1] == "2/4 cells, too early to tell how long it takes  (Toy, NMLSDR, seed 1)"
+    assert re.fullmatch(r"3/4 cells, 1 failed, about \d+:\d\d left by the cells so far  \(.*, seed 2\)", lines[2])
     assert lines[3] == "4/4 cells, 1 failed  (Toy, NMLSDR, seed 3)"
     assert runner.clock(59.6) == "1:00"
 
@@ -293,6 +294,20 @@ def test_remaining_time_follows_the_cost_of_like_cells():
     progress.advance({**waiting[0]._asdict(), "times": {"embed": 10.0}, "error": None})
     progress.advance({**waiting[3]._asdict(), "times": {"embed": 1.0}, "error": None})
     assert progress.remaining(progress.started + 22.0) == pytest.approx(2 * 10.0 * 22.0 / 11.0)
+
+
+def test_an_estimate_waits_until_most_cells_have_met_their_like():
+    """The first data set is a hundred times as dear as the others: nothing is said from it alone."""
+    stream = io.StringIO()
+    progress = runner.Progress(stream, every=0.0, first=0.0)
+    cells = [CellKey("s", name, "m", seed) for name in ("dear", "cheap", "third") for seed in range(5)]
+    progress.start(cells, 0, jobs=2)
+    for key in cells[:7]:
+        progress.advance({**key._asdict(), "times": {"embed": 1.0}, "error": None})
+    told = ["about" in line for line in stream.getvalue().splitlines()]
+    assert told == [False] * 6 + [False]  # of 8 waiting cells 3 are of sets that were met
+    progress.advance({**cells[10]._asdict(), "times": {"embed": 1.0}, "error": None})
+    assert "about" in stream.getvalue().splitlines()[-1]
 
 
 # ---- the command

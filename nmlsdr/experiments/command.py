@@ -17,6 +17,7 @@ import joblib
 
 from .._errors import InputError, printable
 from .._methods import find_method
+from .._output import replace_file
 from ..datasets import dataset_info
 from .benchmarks import benchmarks_section
 from .case_study import case_study_section
@@ -31,6 +32,7 @@ from .toy import toy_section
 
 __all__ = ["run"]
 
+COMMANDS = "commands.txt"
 OK, FAILED, INTERRUPTED = 0, 1, 130
 SECTIONS: dict[str, Callable[..., Section]] = {
     "toy": toy_section,
@@ -151,7 +153,17 @@ def _report(store: RecordStore, command: str, asked: set[str]) -> Path:
         sections.append(section)
         if study.name in asked:
             _print(section)
-    return write_report(store.folder, sections, store.records, command=command)
+    return write_report(store.folder, sections, store.records, commands=_commands(store, command))
+
+
+def _commands(store: RecordStore, command: str) -> list[str]:
+    """All commands that have written records of the folder, this one the last; kept in ``commands.txt``."""
+    path = store.folder / COMMANDS
+    earlier = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    commands = [*dict.fromkeys([*earlier, command])]
+    with replace_file(path) as file:
+        file.write("".join(f"{line}\n" for line in commands).encode())
+    return commands
 
 
 def _size(study: Study, store: RecordStore) -> str:
@@ -172,7 +184,7 @@ def _print(section: Section) -> None:
         if table.rows and (shown is None or table.name in shown) and not table.name.endswith("-differences"):
             print("\n".join(map(printable, table.to_text().split("\n"))) + "\n")
     for text, holds in section.claims:
-        print(f"{'yes' if holds else 'NO ':3s}  {text}")
+        print(f"{'--' if holds is None else 'yes' if holds else 'NO':3s}  {text}")
 
 
 def _command(args: argparse.Namespace) -> str:

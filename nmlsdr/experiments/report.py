@@ -7,7 +7,7 @@ import csv
 import html
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,21 @@ SHADES = (
 )  # fmt: skip
 
 
+MEASURES = (
+    "The measures, more is better in each: HL' is 1 - Hamming loss (entries predicted wrongly), RL' 1 - ranking "
+    "loss (pairs of a label that a row has and one that it has not, in the wrong order), AP average precision, "
+    "OE' 1 - one-error (rows whose first label is wrong), Cov' 1 - normalised coverage (how far down the ranking "
+    "all labels of a row are), MaF1 and MiF1 macro and micro F1 (the mean over labels, and of all entries "
+    "together). Definitions: section 4.1 of the article (Mikalsen et al., Pattern Recognition 90, 2019) and Zhang"
+    " and Zhou, A review on multi-label learning algorithms, IEEE Transactions on Knowledge and Data Engineering "
+    "26(8), 2014."
+)
+_BOXES = {True: "[x]", False: "[ ]", None: "(–)"}
+_MARKS = {True: "yes", False: "no", None: "open"}
+
+
 def write_report(
-    folder: Path, sections: list[Section], records: dict[CellKey, dict[str, Any]], *, command: str
+    folder: Path, sections: list[Section], records: dict[CellKey, dict[str, Any]], *, commands: Sequence[str]
 ) -> Path:
     """Write all files of a run; each appears whole or not at all.
 
@@ -37,8 +50,8 @@ def write_report(
         Gets ``tables/``, ``figures/``, ``times.csv``, ``report.md`` and ``report.html``.
     sections : list of Section
     records : dict of CellKey to record
-    command : str
-        Shown in the report.
+    commands : sequence of str
+        All that have written records here, in order; shown in the report.
 
     Returns
     -------
@@ -58,7 +71,7 @@ def write_report(
             _write(folder / "figures" / f"{name}.png", images[name])
             _write(folder / "figures" / f"{name}.svg", image_bytes(figure, "svg"))
     _write(folder / "times.csv", _times(records))
-    made = _made(records, command)
+    made = _made(records, commands)
     _write(folder / "report.md", _markdown(sections, made))
     page = folder / "report.html"
     _write(page, _page(sections, images, made))
@@ -82,7 +95,7 @@ def _times(records: dict[CellKey, dict[str, Any]]) -> str:
     return out.getvalue()
 
 
-def _made(records: dict[CellKey, dict[str, Any]], command: str) -> list[tuple[str, str]]:
+def _made(records: dict[CellKey, dict[str, Any]], commands: Sequence[str]) -> list[tuple[str, str]]:
     """How the numbers were made: command, versions, seeds, fingerprints."""
     used = list(records.values())
     versions = sorted(
@@ -90,13 +103,13 @@ def _made(records: dict[CellKey, dict[str, Any]], command: str) -> list[tuple[st
     )
     seconds = sum(sum(record["times"].values()) for record in used)
     said = [
-        ("Command", command),
+        ("Command" if len(commands) == 1 else "Commands", "; ".join(commands)),
         (
             "Cells",
             f"{len(used)}, {sum(r['error'] is not None for r in used)} failed; {seconds:.0f} s "
             "(the wall times of all cells added, on a shared machine more than their work)",
         ),
-        ("Seeds", _seeds({key.seed for key in records})),
+        ("Seeds", _seeds_by_study(records)),
         ("Versions", "; ".join(", ".join(f"{k} {v}" for k, v in json.loads(text).items()) for text in versions)),
     ]
     marks = sorted(
@@ -104,6 +117,19 @@ def _made(records: dict[CellKey, dict[str, Any]], command: str) -> list[tuple[st
     )
     said.append(("Fingerprints", ", ".join(f"{study}/{dataset} {mark}" for study, dataset, mark in marks)))
     return said
+
+
+def _seeds_by_study(records: Iterable[CellKey]) -> str:
+    """The seeds of every study and how many these are; data sets with fewer are named."""
+    said = []
+    seeds: dict[str, dict[str, set[int]]] = {}
+    for key in records:
+        seeds.setdefault(key.study, {}).setdefault(key.dataset, set()).add(key.seed)
+    for study, by_set in sorted(seeds.items()):
+        most = set().union(*by_set.values())
+        fewer = [f"{name} {_seeds(own)}" for name, own in sorted(by_set.items()) if own != most]
+        said.append(f"{study}: {_seeds(most)} ({len(most)})" + (f", but {', '.join(fewer)}" if fewer else ""))
+    return "; ".join(said)
 
 
 def _seeds(seeds: Iterable[int]) -> str:
@@ -114,9 +140,10 @@ def _seeds(seeds: Iterable[int]) -> str:
 
 def _markdown(sections: list[Section], made: list[tuple[str, str]]) -> str:
     lines = ["# The article's experiments, run again", "", "Written by `nmlsdr reproduce`; do not edit by hand.", ""]
+    lines += [MEASURES, ""]
     for section in sections:
         lines += [f"## {section.title}", "", *(line for text in section.paragraphs for line in (text, ""))]
-        lines += [f"- [{'x' if holds else ' '}] {text}" for text, holds in section.claims]
+        lines += [f"- {_BOXES[holds]} {text}" for text, holds in section.claims]
         lines += [""] if section.claims else []
         for table in section.tables:
             lines += [_single_line(table).to_markdown()]
@@ -146,6 +173,7 @@ def _page(sections: list[Section], images: dict[str, bytes], made: list[tuple[st
     body = [
         "<h1>The article's experiments, run again</h1>",
         f'<nav>{links}<a href="#made">How it was made</a></nav>',
+        f"<p>{html.escape(MEASURES)}</p>",
         f'<p class="legend">Ours against the article: {legend}</p>',
     ]
     for section in sections:
@@ -154,9 +182,7 @@ def _page(sections: list[Section], images: dict[str, bytes], made: list[tuple[st
             kind = ' class="simulated"' if text.startswith("SIMULATED") else ""
             body.append(f"<p{kind}>{html.escape(text)}</p>")
         if section.claims:
-            items = "".join(
-                f'<li class="{"yes" if ok else "no"}">{html.escape(text)}</li>' for text, ok in section.claims
-            )
+            items = "".join(f'<li class="{_MARKS[ok]}">{html.escape(text)}</li>' for text, ok in section.claims)
             body.append(f'<ul class="claims">{items}</ul>')
         body += [table.to_html() for table in section.tables]
         for name, (_, caption) in section.figures.items():

@@ -160,7 +160,12 @@ class Progress:
             return
         self.last_line, self.wait = now, self.every
         failed = f", {self.failed} failed" if self.failed else ""
-        left = "" if last else f", about {clock(self.remaining(now))} left by the cells so far"
+        if last:
+            left = ""
+        elif self.can_tell():
+            left = f", about {clock(self.remaining(now))} left by the cells so far"
+        else:
+            left = ", too early to tell how long it takes"
         done = f"{self.total - len(self.waiting)}/{self.total} cells"
         text = f"{done}{failed}{left}  ({key.dataset}, {key.method}, seed {key.seed})"
         if self.terminal:
@@ -172,6 +177,17 @@ class Progress:
         """End a changing line."""
         if self.terminal:
             self._say("\n")
+
+    def can_tell(self) -> bool:
+        """Whether an estimate means something: of most waiting cells, the like have been met.
+
+        Data sets differ by a factor of a hundred in cost, and the first cells pay for starting the workers: an estimate
+        from the first few was seen to be 13 times too long.
+        """
+        if sum(map(len, self.spent.values())) == 0 or len(self.spent[()]) < 2 * self.jobs:
+            return False
+        met = sum(key[:2] in self.spent for key in self.waiting)
+        return 2 * met >= len(self.waiting)
 
     def remaining(self, now: float) -> float:
         """Seconds left: each waiting cell costs what its like have cost, at the pace of this run so far."""

@@ -21,8 +21,9 @@ class Section:
     title : str
     paragraphs : list of str
         What was done and what came out, before the tables.
-    claims : list of (str, bool)
-        What the article says or the project promises, and whether it holds here.
+    claims : list of (str, bool or None)
+        What the article says or the project promises, and whether it holds here; None where the cells at hand cannot
+        decide it.
     tables : list of Table
     figures : dict of str to (matplotlib Figure, caption)
         By file name without ending.
@@ -35,7 +36,7 @@ class Section:
     name: str
     title: str
     paragraphs: list[str] = field(default_factory=list)
-    claims: list[tuple[str, bool]] = field(default_factory=list)
+    claims: list[tuple[str, bool | None]] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     figures: dict[str, tuple[Any, str]] = field(default_factory=dict)
     raw: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -16,7 +17,7 @@ from .protocol import METRICS
 from .results import Results
 from .tables import Entry, Table, number
 
-__all__ = ["Difference", "agreement", "differences", "long_csv", "method_table", "notes", "slug"]
+__all__ = ["Difference", "agreement", "differences", "general_notes", "long_csv", "method_table", "notes", "slug"]
 
 FAR = 0.05
 
@@ -135,10 +136,23 @@ class Difference:
 
 @cache
 def notes() -> dict[str, Any]:
-    """What is known about differences: ``general`` (study -> paragraphs) and ``notes`` (cells and their reasons)."""
+    """What is known about differences.
+
+    ``general``: study -> paragraphs, each with the data sets that it speaks of; ``notes``: cells and their reasons.
+    """
     text = resources.files("nmlsdr.experiments").joinpath("notes.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
+
+
+def general_notes(study: str, datasets: Iterable[str]) -> list[str]:
+    """The paragraphs of ``notes.json`` on a study; one that speaks of certain data sets needs one of them."""
+    present = set(datasets)
+    found = []
+    for note in notes()["general"][study]:
+        if "datasets" not in note or present & set(note["datasets"]):
+            found.append(str(note["text"]))
+    return found
 
 
 def reason_for(study: str, dataset: str, method: str, metric: str) -> str:

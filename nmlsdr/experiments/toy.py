@@ -13,7 +13,7 @@ from .figures import embeddings
 from .protocol import METRICS, STUDIES, draw
 from .results import Results
 from .section import Section
-from .summary import agreement, difference_table, differences, long_csv, method_table, notes
+from .summary import agreement, difference_table, differences, general_notes, long_csv, method_table
 
 __all__ = ["toy_figure", "toy_section"]
 
@@ -39,7 +39,7 @@ def toy_section(results: Results, *, size: str, with_figure: bool = True) -> Sec
         note += " A reduced set: these numbers do not belong beside the article's."
     section.tables.append(method_table(results, "toy", "Toy set: the twelve methods of Table 1.", note))
     if size == "full":
-        section.paragraphs += notes()["general"]["toy"]
+        section.paragraphs += general_notes("toy", results.datasets)
         section.claims = claims(results)
         section.tables.append(agreement(results, "toy-agreement", (0.01, LIMIT, 0.05)))
         section.tables.append(difference_table(results, "toy-differences", LIMIT))
@@ -52,13 +52,13 @@ def toy_section(results: Results, *, size: str, with_figure: bool = True) -> Sec
     return section
 
 
-def claims(results: Results) -> list[tuple[str, bool]]:
+def claims(results: Results) -> list[tuple[str, bool | None]]:
     """The issue's criteria, as far as the methods at hand allow."""
     gap = np.abs(results.difference[0])
     known = ~np.isnan(gap)
     far = differences(results, LIMIT)
     unexplained = [d for d in far if not d.reason]
-    said = [
+    said: list[tuple[str, bool | None]] = [
         (
             f"every one of the {known.sum()} cells within {LIMIT} of the printed value, or explained: "
             f"{len(far)} beyond, {len(unexplained)} of them not explained",

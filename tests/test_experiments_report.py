@@ -1,0 +1,59 @@
+"""What the reproduction's report says of a part of a study: no more than that part can decide."""
+
+import numpy as np
+import pytest
+
+from nmlsdr.experiments import command, report
+from nmlsdr.experiments.benchmarks import _complete, claims
+from nmlsdr.experiments.case_study import starred
+from nmlsdr.experiments.protocol import STUDIES
+from nmlsdr.experiments.results import Results
+from nmlsdr.experiments.store import CellKey, RecordStore
+from nmlsdr.experiments.summary import general_notes
+
+
+def some_results(n_datasets, methods=("CCA", "NMLSDR"), seeds=2):
+    """Results in which NMLSDR is best everywhere."""
+    study = STUDIES["benchmarks"]
+    shape = (n_datasets, len(methods), 7, seeds)
+    values = np.full(shape, 0.5) + 0.1 * np.arange(len(methods))[None, :, None, None] + 0.001 * np.arange(seeds)
+    return Results(study, study.datasets[:n_datasets], tuple(methods), values, np.full(shape[:3], 0.5), [])
+
+
+@pytest.mark.parametrize(("n_datasets", "holds"), [(2, None), (4, None), (5, True), (10, True)])
+def test_few_sets_decide_nothing(n_datasets, holds):
+    """Below five sets no signed-rank test reaches 5 %: the statement is neither right nor crossed out."""
+    ten = some_results(n_datasets)
+    (said,) = [pair for pair in claims(ten, _complete(ten)) if "Wilcoxon" in pair[0]]
+    assert said[1] is holds
+    assert ("not decidable from" in said[0]) == (holds is None)
+    if holds is None:
+        assert said[0].endswith(f"not decidable from {n_datasets} sets")
+
+
+def test_paragraphs_on_sets_that_were_not_run_are_left_out():
+    every = general_notes("benchmarks", ["Emotions", "Medical", "Enron"])
+    some = general_notes("benchmarks", ["Birds", "Yeast"])
+    assert set(some) < set(every)
+    for name in ("Emotions", "Genbase", "Medical", "Enron"):
+        assert not any(name in text for text in some)
+
+
+def test_the_report_names_all_commands_and_seeds(tmp_path):
+    keys = [CellKey("toy", "Toy", "CCA", 0), CellKey("toy", "Toy", "CCA", 1), CellKey("benchmarks", "Birds", "CCA", 0),
+            CellKey("benchmarks", "Yeast", "CCA", 0), CellKey("benchmarks", "Yeast", "CCA", 1)]  # fmt: skip
+    assert report._seeds_by_study(keys) == "benchmarks: 0 to 1 (2), but Birds 0; toy: 0 to 1 (2)"
+    with RecordStore(tmp_path) as store:
+        for words in ("nmlsdr reproduce toy", "nmlsdr reproduce benchmarks", "nmlsdr reproduce toy"):
+            said = command._commands(store, words)
+    assert said == ["nmlsdr reproduce toy", "nmlsdr reproduce benchmarks"]
+
+
+@pytest.mark.parametrize(("star", "words"), [(0.1, "all seven measures."), (-0.1, "0 of the seven measures.")])
+def test_the_case_study_says_where_keeping_the_labels_is_better(star, words):
+    found = some_results(1, ("NMLSDR", "NMLSDR*"))
+    values = found.values.copy()
+    values[:, 1] = values[:, 0] + star
+    (text,) = starred(Results(found.study, found.datasets, found.methods, values, found.printed, []))
+    assert text.endswith(words)
+    assert starred(some_results(1)) == []

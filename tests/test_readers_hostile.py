@@ -141,6 +141,26 @@ def test_headers_of_other_writers_are_read(read):
     assert read("t.npz", npz_of(header, data=data)).data.tolist() == values.reshape(2, 3).T.tolist()
 
 
+@pytest.mark.parametrize(("row", "count"), [("'1',2,3", 3), ("'1',2,3,1,5", 5), ("'1'", 1)])
+def test_quoted_rows_of_another_length(read, row, count):
+    with pytest.raises(DataFileError, match=f"line 7: {count} values, but there are 4 attributes"):
+        read("t.arff", HEAD + row + "\n")
+
+
+def test_a_quoted_question_mark_is_a_value_and_no_gap(read):
+    head = "@relation r\n@attribute a {0,1}\n@attribute b real\n@data\n"
+    for row in ("'?','2'", "{0 '?'}"):
+        with pytest.raises(DataFileError, match=r"column 'a': '\?' is not among the declared values"):
+            read("t.arff", head + row + "\n")
+
+
+def test_values_are_declared_within_bounds(read):
+    values = ",".join(map(str, range(9)))
+    with pytest.raises(DataFileError, match="declare too many values"):
+        read("t.arff", f"@relation r\n@attribute a {{{values}}}\n@data\n1\n", max_features=2)
+    assert read("t.arff", f"@relation r\n@attribute a {{{values}}}\n@data\n1\n", max_features=3).data.tolist() == [[1]]
+
+
 # ------------------------------------------------------------------------------------- what a file may unpack to
 
 

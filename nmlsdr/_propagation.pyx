@@ -252,7 +252,7 @@ cdef void step_rows(
             for c in range(count):
                 a = gain[i] if gains == NULL else gains[at + c]
                 b = own[i] if owns == NULL else owns[at + c]
-                out[at + c] = b * Y[at + c] + a * total[c] if a != 0.0 else F[at + c]
+                out[at + c] = b * Y[at + c] + a * total[c]
                 if fabs(out[at + c] - F[at + c]) > peak[0]:
                     peak[0] = fabs(out[at + c] - F[at + c])
 
@@ -263,7 +263,7 @@ def fixed_point_sweep(
     const double[::1] values,        # IN  (nnz) W~, or empty: v_ij = h_j
     const double[::1] gain,          # IN  (n)
     const double[::1] own,           # IN  (n)
-    const double[:, ::1] gains,      # IN  (n, n_labels) alpha per entry: instead of gain, where that is not 0; or empty
+    const double[:, ::1] gains,      # IN  (n, n_labels) alpha per entry: instead of gain; or empty
     const double[:, ::1] owns,       # IN  (n, n_labels) instead of own; or empty
     const double[::1] h,             # IN  (n)
     const double[:, ::1] Y,          # IN  (n, n_labels)

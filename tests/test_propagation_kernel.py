@@ -98,6 +98,7 @@ def test_a_masked_column_stays_as_it_is(rng):
         np.empty((3, 1, width)), 256, 2, False,
     )  # fmt: skip
     _propagation.flush(s.gain, s.h, take, False, x, F, 256, 2, False)
+    np.testing.assert_array_equal(F[~s.kept], before[-1][~s.kept])  # x has numbers there, and F stays
     for now, then in zip((z, p, x, rho, along, peak, F), before, strict=True):
         rows = slice(None) if now.ndim == 1 else s.kept
         np.testing.assert_array_equal(now[rows][..., [1, 3]], then[rows][..., [1, 3]])
@@ -157,6 +158,21 @@ def test_a_step_that_no_float_can_hold_is_none(rho):
         np.ones((2, 4), np.float32), np.full(4, rho), np.ones(4), 1e-8, 256, 3,
     )  # fmt: skip
     same_bits(*zip((x, z, p, given, peak), twin, strict=True))
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_no_step_for_a_finished_column_nor_uphill(factor):
+    """Column 0 is below tol; with k = 2 the matrix is not definite and <p, K p> = -2 for all."""
+    indptr, indices = np.array([0, 1, 2], np.int64), np.array([1, 0], np.int32)
+    x, z = np.zeros((2, 4), np.float32), np.ones((2, 4), np.float32)
+    p, y, rho, peak = z.copy(), z.copy(), np.full(4, 2.0), np.array([1e-9, 1, 1, 1])
+    _propagation.cg_sweeps(
+        indptr, indices, np.empty(0, np.float32), np.full(2, factor, np.float32), np.ones(2), NO32, NO32,
+        np.ones(2, np.float32), x, z, p, y, rho, peak, np.empty((3, 1, 4)), np.empty((1, 4), np.float32), 1e-8, 256, 1,
+        1, False,
+    )  # fmt: skip
+    assert not x[:, 0].any()
+    assert x[:, 1:].all() if factor < 1 else not x.any()
 
 
 def test_equal_weights_of_0_are_no_binary_graph():

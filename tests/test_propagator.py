@@ -118,17 +118,17 @@ def test_a_graph_that_does_not_fit_the_rows_is_refused(rng):
 
 
 def test_an_isolated_row_counts_like_the_row_of_the_smallest_degree(rng):
-    """A star of three, a pair of weight 2, and a row alone: degrees 3, 1, 1, 1, 2, 2 and none."""
+    """A star of three, a pair, and a row alone: degrees 0.9, 0.3, 0.3, 0.3, 0.6, 0.6 and none."""
     X = np.arange(7.0)[:, None]
     W = np.zeros((7, 7))
-    W[0, 1:4] = W[1:4, 0] = 1
-    W[4, 5] = W[5, 4] = 2
+    W[0, 1:4] = W[1:4, 0] = 0.3
+    W[4, 5] = W[5, 4] = 0.6
     y = rng.integers(0, 2, (7, 2))
     model = MultiLabelPropagation(3).fit(X, y, graph=W)
-    np.testing.assert_allclose(model.row_weights_, np.array([3, 1, 1, 1, 2, 2, 1]) ** -0.5, rtol=1e-15)
+    np.testing.assert_allclose(model.row_weights_, np.array([0.9, 0.3, 0.3, 0.3, 0.6, 0.6, 0.3]) ** -0.5, rtol=1e-14)
     W[6, 5] = W[5, 6] = 0.25  # now the last row has the smallest degree of its own
     model.fit(X, y, graph=W)
-    np.testing.assert_allclose(model.row_weights_[5:], np.array([2.25, 0.25]) ** -0.5, rtol=1e-15)
+    np.testing.assert_allclose(model.row_weights_[5:], np.array([0.85, 0.25]) ** -0.5, rtol=1e-14)
 
 
 def test_no_prediction_is_above_1(rng):

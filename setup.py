@@ -21,16 +21,16 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
+# what _graph.pyx is made of; the rest of _c/ belongs to the propagation
+SEARCH = [
+    "build", "choose", "distance", "few", "few_rows", "heap", "kernels", "platform", "products", "products_blocks",
+    "products_candidates", "products_new", "products_packed", "products_scale", "products_sparse", "products_state",
+    "products_storage", "products_tile", "rows", "simd", "simd_clear", "tree", "tree_leaf",
+]  # fmt: skip
+
 # name, sources, headers that make it stale
 EXTENSIONS = [
-    (
-        "nmlsdr._graph",
-        ["nmlsdr/_graph.pyx"],
-        ["nmlsdr/_graph.pxd", "nmlsdr/_c/build.h", "nmlsdr/_c/distance.h", "nmlsdr/_c/few.h", "nmlsdr/_c/few_rows.h",
-         "nmlsdr/_c/schedule.h", "nmlsdr/_c/search.h", "nmlsdr/_c/select.h", "nmlsdr/_c/simd.h",
-         "nmlsdr/_c/simd_clear.h", "nmlsdr/_c/storage.h", "nmlsdr/_c/tile.h", "nmlsdr/_c/tree.h",
-         "nmlsdr/_c/tree_leaf.h"],
-    ),
+    ("nmlsdr._graph", ["nmlsdr/_graph.pyx"], ["nmlsdr/_graph.pxd", *(f"nmlsdr/_c/{name}.h" for name in SEARCH)]),
     ("nmlsdr._weights", ["nmlsdr/_weights.pyx"], ["nmlsdr/_typedefs.pxd"]),
     (
         "nmlsdr._propagation",

@@ -1,29 +1,17 @@
 """Kernels of the exact neighbour search; _weights.pyx makes W and T of its lists.
 
-Every function fills buffers that its caller allocated and checked; nothing here
-looks at an environment variable, casts or copies.  One thread owns one output
-row, so the answer does not depend on the number of threads.
+Every function fills buffers that its caller allocated and checked; nothing here looks at an environment variable, casts
+or copies.  One thread owns one output row, so the answer does not depend on the number of threads.  Rows come as
+`_search.rows.Rows`: addresses and sizes, under names.
+
+The entry points for C at the end are a door of their own: they choose as `_search/strategy.py` does, by the same C.
 """
 
+from cpython.exc cimport PyErr_SetInterrupt
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
 
-cdef extern from "_c/distance.h" nogil:
-    double sqdist_f64 "nmlsdr_sqdist_f64"(const double *x, const double *y, Py_ssize_t d)
-    double sqdist_f32 "nmlsdr_sqdist_f32"(const float *x, const float *y, Py_ssize_t d)
-    double csr_f64_i32 "nmlsdr_sqdist_csr_f64_i32"(
-        const double *, const int *, Py_ssize_t, const double *, const int *, Py_ssize_t)
-    double csr_f32_i32 "nmlsdr_sqdist_csr_f32_i32"(
-        const float *, const int *, Py_ssize_t, const float *, const int *, Py_ssize_t)
-    double csr_f64_i64 "nmlsdr_sqdist_csr_f64_i64"(
-        const double *, const long long *, Py_ssize_t, const double *, const long long *, Py_ssize_t)
-    double csr_f32_i64 "nmlsdr_sqdist_csr_f32_i64"(
-        const float *, const long long *, Py_ssize_t, const float *, const long long *, Py_ssize_t)
-    void heap_offer "nmlsdr_heap_offer"(
-        double *d, Py_ssize_t *row, Py_ssize_t k, double value, Py_ssize_t index)
-    void heap_sort "nmlsdr_heap_sort"(double *d, Py_ssize_t *row, Py_ssize_t k)
-
-cdef extern from "_c/schedule.h" nogil:
+cdef extern from "_c/choose.h" nogil:
     ctypedef struct nmlsdr_rows:
         int kind
         Py_ssize_t n
@@ -38,50 +26,48 @@ cdef extern from "_c/schedule.h" nogil:
     ctypedef struct nmlsdr_leads:
         Py_ssize_t d
         const double *rows
-        const double *asked
+        const double *queries
         const Py_ssize_t *rows_order
-        const Py_ssize_t *asked_order
+        const Py_ssize_t *queries_order
     ctypedef struct nmlsdr_search:
         int n_threads, wide, integral, sparse
         Py_ssize_t lead_d
         Py_ssize_t frequent, span
         double total
         nmlsdr_scratch *scratch
+    double canonical "nmlsdr_canonical"(const nmlsdr_rows *x, Py_ssize_t i, const nmlsdr_rows *y, Py_ssize_t j)
     int best_level "nmlsdr_best_level"()
     int clip_threads "nmlsdr_clip_threads"(int n_threads)
     nmlsdr_search *search_new "nmlsdr_search_new"(
-        const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, const nmlsdr_leads *leads, double *squared,
+        const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, const nmlsdr_leads *leads, double *squared,
         Py_ssize_t *indices, int wide, int sparse, int level, double window_bytes, int n_threads)
     int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget, double window_bytes)
     void search_free "nmlsdr_search_free"(nmlsdr_search *search)
-
-cdef extern from "_c/tree.h" nogil:
     ctypedef struct nmlsdr_branches:
         Py_ssize_t leaves
     ctypedef struct nmlsdr_tree:
-        nmlsdr_branches *held
-        nmlsdr_branches *asked
+        nmlsdr_branches *rows
+        nmlsdr_branches *queries
         long long visited
     int tree_wins "nmlsdr_tree_wins"(const nmlsdr_rows *rows)
     nmlsdr_tree *tree_new "nmlsdr_tree_new"(
-        const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, double *squared, Py_ssize_t *indices,
+        const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
         int level, int n_threads)
     int tree_step "nmlsdr_tree_step"(nmlsdr_tree *tree, double budget)
     int tree_order "nmlsdr_tree_order"(const nmlsdr_rows *rows, Py_ssize_t *order, int n_threads)
     void tree_free "nmlsdr_tree_free"(nmlsdr_tree *tree)
-
-cdef extern from "_c/few.h" nogil:
     ctypedef struct nmlsdr_few:
         pass
-    int few_wins "nmlsdr_few_wins"(const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, int n_threads)
     nmlsdr_few *few_new "nmlsdr_few_new"(
-        const nmlsdr_rows *rows, const nmlsdr_rows *asked, Py_ssize_t k, double *squared, Py_ssize_t *indices,
+        const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
         int level, int n_threads)
     int few_step "nmlsdr_few_step"(nmlsdr_few *few, double budget)
     void few_free "nmlsdr_few_free"(nmlsdr_few *few)
-
-from ._typedefs cimport index_t, real_t
-
+    int FEW "NMLSDR_FEW"
+    int TREE "NMLSDR_TREE"
+    int LARGE "NMLSDR_LARGE"
+    int choose_way "nmlsdr_choose"(
+        const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, Py_ssize_t large, int n_threads)
 
 cdef extern from "_c/build.h":
     const char *NMLSDR_COMPILER
@@ -95,98 +81,11 @@ def build_facts():
             "n_simd_levels": NMLSDR_N_SIMD_LEVELS}
 
 
-cdef void scan_dense(
-    const real_t *queries, const real_t *rows, Py_ssize_t i, Py_ssize_t n_rows, Py_ssize_t n_features,
-    Py_ssize_t skip, Py_ssize_t k, double *d, Py_ssize_t *index,
-) noexcept nogil:
-    cdef Py_ssize_t j
-    for j in range(k):
-        d[j] = INFINITY
-        index[j] = n_rows
-    for j in range(n_rows):
-        if j == skip:
-            continue
-        if real_t is double:
-            heap_offer(d, index, k, sqdist_f64(queries + i * n_features, rows + j * n_features, n_features), j)
-        else:
-            heap_offer(d, index, k, sqdist_f32(queries + i * n_features, rows + j * n_features, n_features), j)
-    heap_sort(d, index, k)
-
-
-def neighbors_dense(
-    const real_t[:, ::1] queries,     # IN
-    const real_t[:, ::1] rows,        # IN
-    Py_ssize_t first,                 # the first query to answer
-    bint exclude_self,                # query i never returns row i
-    double[:, ::1] squared,           # OUT (q, k)
-    Py_ssize_t[:, ::1] indices,       # OUT (q, k)
-    int n_threads,
-):
-    """Answer the queries first .. first + len(squared) by a scan of all rows."""
-    cdef Py_ssize_t i, n = squared.shape[0], k = squared.shape[1]
-    cdef Py_ssize_t n_rows = rows.shape[0], n_features = rows.shape[1]
-    if n == 0 or k == 0:
-        return
-    for i in prange(n, nogil=True, num_threads=n_threads, schedule="dynamic", chunksize=8):
-        scan_dense[real_t](
-            &queries[0, 0], &rows[0, 0], first + i, n_rows, n_features,
-            first + i if exclude_self else -1, k, &squared[i, 0], &indices[i, 0])
-
-
-cdef inline double csr_distance(
-    const real_t *qv, const index_t *qi, const index_t *qp,
-    const real_t *rv, const index_t *ri, const index_t *rp, Py_ssize_t i, Py_ssize_t j,
-) noexcept nogil:
-    if real_t is double and index_t is int:
-        return csr_f64_i32(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
-    elif real_t is float and index_t is int:
-        return csr_f32_i32(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
-    elif real_t is double:
-        return csr_f64_i64(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
-    else:
-        return csr_f32_i64(qv + qp[i], qi + qp[i], qp[i + 1] - qp[i], rv + rp[j], ri + rp[j], rp[j + 1] - rp[j])
-
-
-cdef void scan_csr(
-    const real_t *qv, const index_t *qi, const index_t *qp,
-    const real_t *rv, const index_t *ri, const index_t *rp,
-    Py_ssize_t i, Py_ssize_t n_rows, Py_ssize_t skip, Py_ssize_t k, double *d, Py_ssize_t *index,
-) noexcept nogil:
-    cdef Py_ssize_t j
-    for j in range(k):
-        d[j] = INFINITY
-        index[j] = n_rows
-    for j in range(n_rows):
-        if j != skip:
-            heap_offer(d, index, k, csr_distance[real_t, index_t](qv, qi, qp, rv, ri, rp, i, j), j)
-    heap_sort(d, index, k)
-
-
-def neighbors_csr(
-    const real_t[::1] query_data,         # IN  sorted rows without repeats
-    const index_t[::1] query_indices,     # IN
-    const index_t[::1] query_indptr,      # IN
-    const real_t[::1] row_data,           # IN
-    const index_t[::1] row_indices,       # IN
-    const index_t[::1] row_indptr,        # IN
-    Py_ssize_t first,
-    bint exclude_self,
-    double[:, ::1] squared,               # OUT (q, k)
-    Py_ssize_t[:, ::1] indices,           # OUT (q, k)
-    int n_threads,
-):
-    """As neighbors_dense, on CSR rows; empty data arrays must still have length one."""
-    cdef Py_ssize_t i, n = squared.shape[0], k = squared.shape[1]
-    cdef Py_ssize_t n_rows = row_indptr.shape[0] - 1
-    if n == 0 or k == 0:
-        return
-    for i in prange(n, nogil=True, num_threads=n_threads, schedule="dynamic", chunksize=8):
-        scan_csr[real_t, index_t](
-            &query_data[0], &query_indices[0], &query_indptr[0], &row_data[0], &row_indices[0], &row_indptr[0],
-            first + i, n_rows, first + i if exclude_self else -1, k, &squared[i, 0], &indices[i, 0])
-
-
 cdef double WINDOW_BYTES = 256e6  # packed rows in memory at most, unless one pair of blocks is larger
+
+
+cdef Py_ssize_t LARGE_ROWS = 4000  # from so many rows on strategy.py looks how they lie: far groups, leading coordinates
+WAYS = ("few", "tree", "products", "large")  # in the order of choose.h
 
 
 cdef class Progress:
@@ -194,23 +93,23 @@ cdef class Progress:
 
     Parameters
     ----------
-    rows, asked : tuple (kind, data, indices, indptr, n, d), asked None for the rows against themselves
-    squared, indices : OUT (n_asked, k)
+    rows, queries : `_search.rows.Rows`; queries None for the rows against themselves
+    squared, indices : OUT (n_queries, k)
     """
     cdef object kept
-    cdef nmlsdr_rows rows, queries
-    cdef nmlsdr_rows *asked
+    cdef nmlsdr_rows rows, others
+    cdef nmlsdr_rows *queries
     cdef double *squared
     cdef Py_ssize_t *indices
     cdef Py_ssize_t k
 
-    def __cinit__(self, rows, asked, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, *options, **named_options):
-        self.kept = (rows, asked, squared, indices, options, named_options)
+    def __cinit__(self, rows, queries, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, **options):
+        self.kept = (rows, queries, squared, indices, options)
         describe(rows, &self.rows)
-        self.asked = NULL
-        if asked is not None:
-            describe(asked, &self.queries)
-            self.asked = &self.queries
+        self.queries = NULL
+        if queries is not None:
+            describe(queries, &self.others)
+            self.queries = &self.others
         self.squared = &squared[0, 0]
         self.indices = &indices[0, 0]
         self.k = squared.shape[1]
@@ -227,29 +126,36 @@ cdef class Progress:
             raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
         return more == 1
 
+    @property
+    def facts(self):
+        """What the search did so far, for tests and the log."""
+        return {}
+
 
 cdef class Search(Progress):
     """By products.
 
     Parameters
     ----------
+    level : SIMD level
     wide : propose with double products from the start
     sparse : 1 by columns and postings, 0 by packed blocks, -1 by cost
-    leads : tuple (d, (n, d + 1) of the rows, their order, the same two of the queries or None) of _search/leading.py
+    window_bytes : packed rows in memory at most; 0 for WINDOW_BYTES
+    leads : `_search.leading.Leads` or None
     """
     cdef nmlsdr_search *search
     cdef double window_bytes
 
     def __cinit__(
-        self, rows, asked, squared, indices, bint wide, int sparse, int level, double window_bytes, int n_threads,
-        leads=None,
+        self, rows, queries, squared, indices, *, int level, int n_threads, bint wide=False, int sparse=-1,
+        double window_bytes=0, leads=None,
     ):
         cdef nmlsdr_leads leading
-        self.window_bytes = window_bytes
+        self.window_bytes = window_bytes if window_bytes > 0 else WINDOW_BYTES
         if leads is not None:
             describe_leads(leads, &leading)
-        self.search = search_new(&self.rows, self.asked, self.k, NULL if leads is None else &leading, self.squared,
-                                 self.indices, wide, sparse, level, window_bytes, n_threads)
+        self.search = search_new(&self.rows, self.queries, self.k, NULL if leads is None else &leading, self.squared,
+                                 self.indices, wide, sparse, level, self.window_bytes, n_threads)
         if self.search is NULL:
             raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
 
@@ -279,10 +185,10 @@ cdef class Tree(Progress):
     """By a k-d tree, for dense rows of at most 8 features."""
     cdef nmlsdr_tree *tree
 
-    def __cinit__(self, rows, asked, squared, indices, int level, int n_threads):
+    def __cinit__(self, rows, queries, squared, indices, *, int level, int n_threads):
         if not tree_wins(&self.rows):
             raise ValueError("the tree takes dense rows of 1 to 8 features.")
-        self.tree = tree_new(&self.rows, self.asked, self.k, self.squared, self.indices, level, n_threads)
+        self.tree = tree_new(&self.rows, self.queries, self.k, self.squared, self.indices, level, n_threads)
         if self.tree is NULL:
             raise MemoryError("no memory for the neighbour tree.")
 
@@ -295,17 +201,17 @@ cdef class Tree(Progress):
     @property
     def facts(self):
         """Leaves of rows and of queries, and how many of the first the second looked into so far."""
-        return {"leaves": self.tree.held.leaves, "queries": self.tree.asked.leaves, "visited": self.tree.visited}
+        return {"leaves": self.tree.rows.leaves, "queries": self.tree.queries.leaves, "visited": self.tree.visited}
 
 
 cdef class Few(Progress):
     """For a few queries, by the canonical distances of all pairs of dense rows."""
     cdef nmlsdr_few *few
 
-    def __cinit__(self, rows, asked, squared, indices, int level, int n_threads):
-        if self.asked is NULL or self.rows.kind > 1:
+    def __cinit__(self, rows, queries, squared, indices, *, int level, int n_threads):
+        if self.queries is NULL or self.rows.kind > 1:
             raise ValueError("queries are met one by one by dense rows only.")
-        self.few = few_new(&self.rows, self.asked, self.k, self.squared, self.indices, level, n_threads)
+        self.few = few_new(&self.rows, self.queries, self.k, self.squared, self.indices, level, n_threads)
         if self.few is NULL:
             raise MemoryError("no memory for the queries; ask fewer at once.")
 
@@ -316,16 +222,17 @@ cdef class Few(Progress):
         return few_step(self.few, budget)
 
 
-def prefers_few(rows, asked, Py_ssize_t k, int n_threads):
-    """Whether these described queries are so few that meeting all rows is faster than preparing the rows."""
-    cdef nmlsdr_rows given, queries
+def choose(rows, queries, Py_ssize_t k, int n_threads, Py_ssize_t large=LARGE_ROWS):
+    """The way of a search by its sizes alone, one of WAYS; queries None for the rows against themselves."""
+    cdef nmlsdr_rows given, others
     describe(rows, &given)
-    describe(asked, &queries)
-    return few_wins(&given, &queries, k, n_threads) != 0
+    if queries is not None:
+        describe(queries, &others)
+    return WAYS[choose_way(&given, NULL if queries is None else &others, k, large, n_threads)]
 
 
 def leaf_order(rows, Py_ssize_t[::1] order, int n_threads):
-    """The described rows (1 to 8 features) in the order of the leaves of their tree: OUT order (n)."""
+    """The rows (1 to 8 features) in the order of the leaves of their tree: OUT order (n)."""
     cdef nmlsdr_rows given
     describe(rows, &given)
     if not tree_wins(&given) or given.n != order.shape[0]:
@@ -334,39 +241,56 @@ def leaf_order(rows, Py_ssize_t[::1] order, int n_threads):
         raise MemoryError("no memory for the neighbour tree.")
 
 
-def prefers_tree(rows):
-    """Whether the tree is faster than products for these described rows."""
-    cdef nmlsdr_rows given
+def pair_distances(
+    rows, queries,
+    Py_ssize_t first,                     # the first query
+    const long long[::1] indptr,          # IN  candidates of each query from first on
+    const long long[::1] candidates,      # IN  rows
+    double[::1] squared,                  # OUT one per candidate
+    int n_threads,
+):
+    """Canonical squared distances of queries to candidates, dense rows or CSR."""
+    cdef Py_ssize_t i, p, q = indptr.shape[0] - 1
+    cdef nmlsdr_rows given, others
     describe(rows, &given)
-    return tree_wins(&given) != 0
+    describe(queries, &others)
+    if q == 0 or squared.shape[0] == 0:
+        return
+    for i in prange(q, nogil=True, num_threads=n_threads, schedule="dynamic", chunksize=16):
+        for p in range(indptr[i], indptr[i + 1]):
+            squared[p] = canonical(&others, first + i, &given, candidates[p])
 
 
-cdef int describe_leads(tuple leads, nmlsdr_leads *leading) except -1:
-    cdef const double[:, ::1] rows = leads[1]
-    cdef const Py_ssize_t[::1] order = leads[2]
-    leading.d = leads[0]
+cdef int describe_leads(leads, nmlsdr_leads *leading) except -1:
+    cdef const double[:, ::1] rows = leads.rows
+    cdef const Py_ssize_t[::1] order = leads.rows_order
+    leading.d = leads.d
     leading.rows = &rows[0, 0]
     leading.rows_order = &order[0]
-    leading.asked = NULL
-    leading.asked_order = NULL
-    if leads[3] is not None:
-        rows = leads[3]
-        order = leads[4]
-        leading.asked = &rows[0, 0]
-        leading.asked_order = &order[0]
+    leading.queries = NULL
+    leading.queries_order = NULL
+    if leads.queries is not None:
+        rows = leads.queries
+        order = leads.queries_order
+        leading.queries = &rows[0, 0]
+        leading.queries_order = &order[0]
     return 0
 
 
-cdef int describe(tuple given, nmlsdr_rows *rows) except -1:
-    cdef Py_ssize_t data, indices, indptr
-    kind, data, indices, indptr, n, d = given
-    rows.kind = kind
+cdef int describe(given, nmlsdr_rows *rows) except -1:
+    cdef Py_ssize_t data = given.data, indices = given.indices, indptr = given.indptr
+    rows.kind = given.kind
     rows.data = <const void *>data
     rows.indices = <const void *>indices
     rows.indptr = <const void *>indptr
-    rows.n = n
-    rows.d = d
+    rows.n = given.n
+    rows.d = given.d
     return 0
+
+
+def best_simd_level():
+    """0 portable, 1 avx2, 2 avx512: the best of this processor that this build knows."""
+    return best_level()
 
 
 cdef int abi_number() noexcept nogil:
@@ -377,11 +301,12 @@ cdef int nearest(
     int kind, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
     double *squared, Py_ssize_t *indices, int n_threads,
 ) noexcept nogil:
-    cdef nmlsdr_rows given, asked
+    cdef nmlsdr_rows given, others
+    cdef nmlsdr_rows *asked = NULL if queries is NULL else &others
     cdef nmlsdr_search *search
     cdef nmlsdr_tree *tree
     cdef nmlsdr_few *few
-    cdef int more = 1, level = best_level()
+    cdef int way, more = 1, level = best_level()
     if n < 1 or n >= 2147483647 or q < 0 or q >= 2147483647 or d < 1 or k < 1 or n_threads < 1:
         return -2
     if k > n - (queries is NULL):
@@ -389,35 +314,63 @@ cdef int nearest(
     if queries is not NULL and q == 0:
         return 0
     n_threads = clip_threads(n_threads)
-    given.kind = asked.kind = kind
+    given.kind = others.kind = kind
     given.n = n
-    asked.n = q
-    given.d = asked.d = d
+    others.n = q
+    given.d = others.d = d
     given.data = rows
-    asked.data = queries
-    given.indices = given.indptr = asked.indices = asked.indptr = NULL
-    if queries is not NULL and few_wins(&given, &asked, k, n_threads):
-        few = few_new(&given, &asked, k, squared, indices, level, n_threads)
+    others.data = queries
+    given.indices = given.indptr = others.indices = others.indptr = NULL
+    way = choose_way(&given, asked, k, LARGE_ROWS, n_threads)
+    if way == LARGE:
+        return nearest_of_large(kind, rows, n, queries, q, d, k, squared, indices, n_threads)
+    if way == FEW:
+        few = few_new(&given, asked, k, squared, indices, level, n_threads)
         if few is NULL:
             return -1
         few_step(few, INFINITY)
         few_free(few)
         return 0
-    if tree_wins(&given):
-        tree = tree_new(&given, NULL if queries is NULL else &asked, k, squared, indices, level, n_threads)
+    if way == TREE:
+        tree = tree_new(&given, asked, k, squared, indices, level, n_threads)
         if tree is NULL:
             return -1
         tree_step(tree, INFINITY)
         tree_free(tree)
         return 0
-    search = search_new(&given, NULL if queries is NULL else &asked, k, NULL, squared, indices, 0, -1, level,
-                        WINDOW_BYTES, n_threads)
+    search = search_new(&given, asked, k, NULL, squared, indices, 0, -1, level, WINDOW_BYTES, n_threads)
     if search is NULL:
         return -1
     while more == 1:
         more = search_step(search, 1000, WINDOW_BYTES)
     search_free(search)
     return more
+
+
+cdef int nearest_of_large(
+    int kind, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
+    double *squared, Py_ssize_t *indices, int n_threads,
+) noexcept with gil:
+    """Far groups and leading coordinates are found by NumPy, so a large search takes the GIL between its steps."""
+    try:
+        from ._search.rows import array_at
+        from ._search.run import search
+
+        search(
+            array_at(<size_t>rows, (n, d), "f8" if kind else "f4"),
+            None if queries is NULL else array_at(<size_t>queries, (q, d), "f8" if kind else "f4"),
+            array_at(<size_t>squared, (n if queries is NULL else q, k), "f8"),
+            array_at(<size_t>indices, (n if queries is NULL else q, k), "intp"),
+            n_threads,
+        )
+    except MemoryError:
+        return -1
+    except KeyboardInterrupt:
+        PyErr_SetInterrupt()  # noexcept: the caller's own Python code meets it
+        return -3
+    except BaseException:
+        return -4
+    return 0
 
 
 cdef int nearest_f32(
@@ -446,52 +399,3 @@ cdef int nearest_to_f64(
     double *squared, Py_ssize_t *indices, int n_threads,
 ) noexcept nogil:
     return nearest(1, rows, n, queries, q, d, k, squared, indices, n_threads)
-
-
-def best_simd_level():
-    """0 portable, 1 avx2, 2 avx512: the best of this processor that this build knows."""
-    return best_level()
-
-
-def candidate_distances(
-    const real_t[:, ::1] queries,         # IN
-    const real_t[:, ::1] rows,            # IN
-    const long long[::1] indptr,          # IN  (q + 1) candidates of each query
-    const long long[::1] candidates,      # IN  rows
-    double[::1] squared,                  # OUT one per candidate
-    int n_threads,
-):
-    """Canonical squared distances of proposed pairs, dense rows."""
-    cdef Py_ssize_t i, p, q = indptr.shape[0] - 1, d = rows.shape[1]
-    if q == 0 or squared.shape[0] == 0:
-        return
-    for i in prange(q, nogil=True, num_threads=n_threads, schedule="dynamic", chunksize=16):
-        for p in range(indptr[i], indptr[i + 1]):
-            if real_t is double:
-                squared[p] = sqdist_f64(&queries[0, 0] + i * d, &rows[0, 0] + candidates[p] * d, d)
-            else:
-                squared[p] = sqdist_f32(&queries[0, 0] + i * d, &rows[0, 0] + candidates[p] * d, d)
-
-
-def candidate_distances_csr(
-    const real_t[::1] query_data,         # IN  sorted rows without repeats
-    const index_t[::1] query_indices,     # IN
-    const index_t[::1] query_indptr,      # IN
-    const real_t[::1] row_data,           # IN
-    const index_t[::1] row_indices,       # IN
-    const index_t[::1] row_indptr,        # IN
-    Py_ssize_t first,                     # the first query
-    const long long[::1] indptr,          # IN  candidates of each query from first on
-    const long long[::1] candidates,      # IN  rows
-    double[::1] squared,                  # OUT one per candidate
-    int n_threads,
-):
-    """As candidate_distances, on CSR rows."""
-    cdef Py_ssize_t i, p, q = indptr.shape[0] - 1
-    if q == 0 or squared.shape[0] == 0:
-        return
-    for i in prange(q, nogil=True, num_threads=n_threads, schedule="dynamic", chunksize=16):
-        for p in range(indptr[i], indptr[i + 1]):
-            squared[p] = csr_distance[real_t, index_t](
-                &query_data[0], &query_indices[0], &query_indptr[0],
-                &row_data[0], &row_indices[0], &row_indptr[0], first + i, candidates[p])

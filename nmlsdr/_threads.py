@@ -23,6 +23,7 @@ import joblib
 import threadpoolctl
 from threadpoolctl import ThreadpoolController
 
+from . import _graph
 from ._errors import InputError
 
 __all__ = ["check_n_jobs", "simd_level", "single_threaded_blas"]
@@ -86,12 +87,20 @@ def check_n_jobs(n_jobs: int | None) -> int:
 
 
 def simd_level() -> str | None:
-    """The level that NMLSDR_SIMD asks for: "portable", "avx2", "avx512", or None for the best at hand."""
+    """The level that NMLSDR_SIMD asks for: "portable", "avx2", "avx512", or None for the best at hand.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these, or this processor lacks it.
+    """
     level = os.environ.get("NMLSDR_SIMD", "").strip().lower()
     if not level:
         return None
     if level not in SIMD_LEVELS:
         raise InputError(f"NMLSDR_SIMD must be one of {', '.join(SIMD_LEVELS)}, got {level!r}; unset it for the best.")
+    if SIMD_LEVELS.index(level) > _graph.best_simd_level():
+        raise InputError(f"NMLSDR_SIMD={level} needs a processor with {level}; unset it for the best at hand.")
     return level
 
 

@@ -21,8 +21,9 @@ from ._dask.files import open_rows
 from ._dask.neighbors import lists_of_queries, lists_of_rows, neighbors
 from ._dask.rows import Rows
 from ._dask.source import import_dask, is_dask
+from ._search import squared_neighbors
 from ._validation import check_rows, refuse_unequal_features
-from .graph import graph_of_lists, squared_neighbors
+from .graph import graph_of_lists
 
 __all__ = ["by_blocks", "kneighbors", "neighbor_graph", "open_rows"]
 

@@ -1,12 +1,13 @@
 """Data that break neighbour searches, and the scan of all pairs that they are held against."""
 
+from contextlib import contextmanager
 from unittest import mock
 
 import numpy as np
 
 from nmlsdr import _graph, graph
-from nmlsdr._search import far_groups as _far_groups
-from nmlsdr._search import leading as _leading
+from nmlsdr._search import far_groups, leading, strategy
+from nmlsdr._search.rows import kernel_rows
 
 LEVELS = list(range(_graph.best_simd_level() + 1))
 
@@ -42,13 +43,34 @@ def make(name, shape, seed):
 
 def by_scan(X, k, *, queries=None, n_threads=2):
     """Every pair by the canonical distance: the kernel that test_graph.py holds against the twin."""
-    found = _empty(X, queries, k)
-    graph._scan(X, X if queries is None else queries, queries is None, *found, n_threads)
-    return found
+    Q = X if queries is None else queries
+    squared, indices = _empty(X, queries, k)
+    n = X.shape[0]
+    step = max(1, 2_000_000 // n)
+    for first in range(0, Q.shape[0], step):
+        some = min(step, Q.shape[0] - first)
+        apart = np.empty(some * n)
+        pointers, candidates = np.arange(some + 1) * n, np.tile(np.arange(n), some)
+        _graph.pair_distances(kernel_rows(X), kernel_rows(Q), first, pointers, candidates, apart, n_threads)
+        apart = apart.reshape(some, n)
+        if queries is None:
+            apart[np.arange(some), first + np.arange(some)] = np.inf
+        limit = np.partition(apart, k - 1, axis=1)[:, k - 1]
+        for i in range(some):
+            near = np.flatnonzero(apart[i] <= limit[i])  # rows increase, and a stable sort keeps them so
+            if queries is None:
+                near = near[near != first + i]
+            near = near[np.argsort(apart[i, near], kind="stable")[:k]]
+            squared[first + i], indices[first + i] = apart[i, near], near
+    return squared, indices
 
 
 def scan(X, k, queries=None):
     return by_scan(X, k, queries=queries)
+
+
+def described(X, queries):
+    return kernel_rows(X), None if queries is None else kernel_rows(queries)
 
 
 def by_products(
@@ -56,37 +78,45 @@ def by_products(
 ):
     """Proposed by products, decided by the canonical distance; with the facts of the search."""
     found = _empty(X, queries, k)
-    described = graph._described(X), None if queries is None else graph._described(queries)
-    options = wide, postings, LEVELS[level], window_bytes, n_threads, leads
-    return _answered(_graph.Search(*described, *found, *options), found, budget)
+    running = _graph.Search(
+        *described(X, queries), *found, level=LEVELS[level], n_threads=n_threads, wide=wide, sparse=postings,
+        window_bytes=window_bytes, leads=leads,
+    )  # fmt: skip
+    return _answered(running, found, budget)
 
 
 def by_leads(X, k, *, queries=None, level=-1, n_threads=2, budget=64.0):
     """By products, with leading coordinates whatever they hold."""
     with any_leads():
-        leads = _leading.leading_coordinates(X, queries, graph._described, n_threads)
+        leads = leading.leading_coordinates(X, queries, n_threads)
     return by_products(X, k, queries=queries, level=level, n_threads=n_threads, budget=budget, leads=leads)
 
 
 def any_leads():
     """Coordinates for any data, whatever share of the variance they hold."""
-    return mock.patch.multiple(_leading, _COORDINATES={8: 2, 12: 2, 16: 2, 32: 2}, _FEATURES=2, _LEAST=0.0)
+    return mock.patch.multiple(leading, _COORDINATES={8: 2, 12: 2, 16: 2, 32: 2}, _FEATURES=2, _LEAST=0.0)
+
+
+@contextmanager
+def small_groups(rows=200, **forced):
+    """Groups from so many rows on."""
+    forced = forced or {"_TIGHT": far_groups._TIGHT}
+    with mock.patch.multiple(strategy, _LARGE=rows, _GROUPS_FROM=rows), mock.patch.multiple(far_groups, **forced):
+        yield
 
 
 def by_tree(X, k, *, queries=None, level=-1, n_threads=2, budget=1e9):
     """By the tree of few features; with its facts."""
     found = _empty(X, queries, k)
-    described = graph._described(X), None if queries is None else graph._described(queries)
-    return _answered(_graph.Tree(*described, *found, LEVELS[level], n_threads), found, budget)
+    running = _graph.Tree(*described(X, queries), *found, level=LEVELS[level], n_threads=n_threads)
+    return _answered(running, found, budget)
 
 
 def by_few(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
     """Pair by pair, for a few queries."""
     found = _empty(X, Q, k)
-    search = _graph.Few(graph._described(X), graph._described(Q), *found, LEVELS[level], n_threads)
-    while search.step(budget):
-        pass
-    return found
+    running = _graph.Few(*described(X, Q), *found, level=LEVELS[level], n_threads=n_threads)
+    return _answered(running, found, budget)[:2]
 
 
 def by_groups(X, k, rng, *, queries=None, n_threads=2):
@@ -95,7 +125,7 @@ def by_groups(X, k, rng, *, queries=None, n_threads=2):
     reach = rng.choice([0.1, 0.5, 1.0, np.inf]) * np.linalg.norm(np.ptp(X.astype(float), axis=0))
     proposed = {len(X): (centres, reach)}  # the groups are not grouped again
     forced = {"_looks_grouped": lambda rows: True, "_groups": lambda rows: proposed.get(len(rows))}
-    with mock.patch.multiple(_far_groups, _ROWS=1, _FAILED=1.0, **forced):
+    with small_groups(1, _FAILED=1.0, **forced):
         return graph.squared_neighbors(X, k, queries=queries, n_jobs=n_threads)
 
 

@@ -1,9 +1,11 @@
 """Another package's Cython cimports the search: a small one is built against this installation and run."""
 
+import logging
 import os
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from neighbor_cases import assert_same, scan
 
 import nmlsdr
+from nmlsdr._search import run
 
 MODULE = """
     # cython: language_level=3
@@ -99,6 +102,43 @@ def test_every_entry_point_gives_the_bits_of_the_package(embedder, dtype, d, n_q
     expected = scan(X, 5, Q)
     for n_threads in (1, 3):
         assert_same(answer(embedder, X, 5, Q, n_threads), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_queries", [None, 1200])
+def test_large_rows_are_looked_at_as_python_does(embedder, n_queries, caplog):
+    """Far tight groups and leading coordinates, from a call without the GIL."""
+    rng = np.random.default_rng(0)
+    far = rng.standard_normal((4200, 12)) + 1e6 * rng.integers(0, 3, (4200, 1))
+    folded = np.tanh(rng.standard_normal((4500, 6)) @ rng.standard_normal((6, 80)) / 3)
+    for X, way in ((far, "groups"), (folded.astype(np.float32), "leading coordinates")):
+        Q = None if n_queries is None else X[:n_queries] + X.dtype.type(0.125)
+        with caplog.at_level(logging.DEBUG, logger="nmlsdr"):
+            found = answer(embedder, X, 5, Q)
+        assert f"neighbours by {way}: " in caplog.messages[-1]
+        assert_same(found, scan(X, 5, Q))
+
+
+@pytest.mark.slow
+def test_an_interrupt_of_a_large_search_reaches_the_caller(embedder, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((4200, 12))
+    squared, indices = np.empty((4200, 5)), np.empty((4200, 5), np.intp)
+
+    def stopped(*given, **options):
+        raise KeyboardInterrupt
+
+    codes = []
+
+    def call():
+        codes.append(embedder.own(X, squared, indices, 5, 2))
+        time.sleep(1)
+
+    monkeypatch.setattr(run, "strategy", stopped)
+    with pytest.raises(KeyboardInterrupt):  # it is set again for the caller's own code
+        call()
+    assert codes in ([-3], [])  # before or after it is appended
+    monkeypatch.setattr(run, "strategy", lambda *given: 1 / 0)
+    assert embedder.own(X, squared, indices, 5, 2) == -4
 
 
 @pytest.mark.slow

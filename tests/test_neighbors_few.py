@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from neighbor_cases import LEVELS, MAKERS, assert_same, by_few, make, scan
 
 from nmlsdr import _graph, _reference, graph
+from nmlsdr._search.rows import kernel_rows
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -51,14 +52,15 @@ def test_long_rows_come_by_small_chunks(d):
 def test_few_queries_take_this_way_and_many_do_not(rng, monkeypatch):
     taken = []
     few = _graph.Few
-    monkeypatch.setattr(_graph, "Few", lambda *given: taken.append(given) or few(*given))
+    monkeypatch.setattr(_graph, "Few", lambda *given, **options: taken.append(given) or few(*given, **options))
     for d in (5, 20):
         X, Q = rng.standard_normal((300, d)), rng.standard_normal((80, d))
         for q in (1, 24, 25, 80):
             assert_same(graph.squared_neighbors(X, 4, queries=Q[:q]), scan(X, 4, Q[:q]))
         graph.squared_neighbors(X, 4)
     assert len(taken) == 4
-    assert not _graph.prefers_few(graph._described(X), graph._described(Q[:9]), 300_000, 2)  # heaps of 80 MB
+    assert _graph.choose(kernel_rows(X), kernel_rows(Q[:9]), 300, 2) == "few"
+    assert _graph.choose(kernel_rows(X), kernel_rows(Q[:9]), 300_000, 2) == "products"  # heaps of 80 MB
 
 
 def test_a_memory_map_is_read_by_pieces(rng, tmp_path):
@@ -71,6 +73,6 @@ def test_a_memory_map_is_read_by_pieces(rng, tmp_path):
 def test_it_refuses_sparse_rows(rng):
     from scipy import sparse
 
-    X = graph._described(sparse.csr_array(rng.standard_normal((20, 9))))
+    X = kernel_rows(sparse.csr_array(rng.standard_normal((20, 9))))
     with pytest.raises(ValueError, match="dense rows"):
-        _graph.Few(X, X, np.empty((20, 2)), np.empty((20, 2), np.intp), 0, 1)
+        _graph.Few(X, X, np.empty((20, 2)), np.empty((20, 2), np.intp), level=0, n_threads=1)

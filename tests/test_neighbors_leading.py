@@ -5,8 +5,7 @@ import pytest
 from neighbor_cases import LEVELS, MAKERS, any_leads, assert_same, by_products, make, scan
 
 from nmlsdr import _graph, graph
-from nmlsdr._search import leading as _leading
-from nmlsdr._search import memory as _memory
+from nmlsdr._search import leading, memory, strategy
 from nmlsdr._validation import check_rows
 
 
@@ -23,7 +22,7 @@ def folded(n, d):
 
 
 def coordinates(X, queries=None):
-    return _leading.leading_coordinates(X, queries, graph._described, 2)
+    return leading.leading_coordinates(X, queries, 2)
 
 
 @pytest.mark.parametrize("d", [33, 200])
@@ -74,7 +73,7 @@ def test_loose_thresholds_of_the_first_pairs_do_not_end_the_test():
 def test_coordinates_that_rule_nothing_out_are_given_up(always, rng):
     X = rng.standard_normal((6000, 40))
     leads = coordinates(X)
-    assert leads[0] == 8
+    assert leads.d == 8
     found = by_products(X, 10, leads=leads, budget=100.0)
     assert found[2]["leads"] == 0
     assert_same(found, by_products(X, 10, leads=None))
@@ -91,10 +90,10 @@ def test_no_coordinates_where_they_do_not_pay(rng):
 def test_rows_beyond_memory_are_read_in_order(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", folded(4500, 80))
     mapped = check_rows(np.load(tmp_path / "x.npy", mmap_mode="r"))
-    assert coordinates(mapped) is not None
-    monkeypatch.setattr(_memory, "memory_bytes", lambda: 1.9 * mapped.nbytes)
-    assert coordinates(mapped) is None
-    assert coordinates(np.array(mapped)) is not None
+    assert strategy.strategy(mapped, None, 5, 2).leads is not None
+    monkeypatch.setattr(memory, "memory_bytes", lambda: 1.9 * mapped.nbytes)
+    assert strategy.strategy(mapped, None, 5, 2).way == "products"
+    assert strategy.strategy(np.array(mapped), None, 5, 2).leads is not None
 
 
 def test_coordinates_shorten_every_difference_and_order_all_rows():
@@ -112,11 +111,11 @@ def test_squared_neighbors_uses_them(monkeypatch):
     given = []
 
     class Spy(_graph.Search):
-        def __init__(self, *arguments):
-            given.append(arguments[-1])
+        def __init__(self, *arguments, leads, **options):
+            given.append(leads)
 
     monkeypatch.setattr(_graph, "Search", Spy)
     X = folded(4500, 80)
     squared, indices = graph.squared_neighbors(X, 5)
-    assert given[0][0] == 8
+    assert given[0].d == 8
     assert_same((squared, indices), scan(X, 5))

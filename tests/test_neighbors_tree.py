@@ -51,7 +51,7 @@ def test_sizes_around_leaves_equal_the_twin(name, n, d, k):
 
 def test_low_dimensional_rows_are_given_to_the_tree(rng, monkeypatch):
     class Untouched:
-        def __init__(self, *arguments):
+        def __init__(self, *arguments, **options):
             raise AssertionError("the other search was called")
 
     narrow, wide = rng.standard_normal((50, 8)), rng.standard_normal((50, 9))

@@ -10,50 +10,25 @@
 #ifndef NMLSDR_FEW_H
 #define NMLSDR_FEW_H
 
-#include "schedule.h"
+#include "kernels.h"
 
 typedef struct {
     nmlsdr_rows rows;
-    ptrdiff_t n_asked, k, padded, chunk, next; /* features rounded up to 8; rows that are converted together */
-    double *query;      /* (n asked, padded), zeros behind the features */
+    ptrdiff_t n_queries, k, padded, chunk, next; /* features rounded up to 8; rows that are converted together */
+    double *query;      /* (n queries, padded), zeros behind the features */
     double *converted;  /* (threads, chunk, padded) */
-    double *heap;       /* (threads, n asked, k) */
+    double *heap;       /* (threads, n queries, k) */
     ptrdiff_t *index;
     double *squared;    /* the answer */
     ptrdiff_t *indices;
     int level, n_threads;
 } nmlsdr_few;
 
-#define NM_DOUBLE 1
-#define T double
-#define NM(x) nmlsdr_few_##x
-#define NM_TEMPLATE "few_rows.h"
-#include "simd.h"
-#undef NM_TEMPLATE
-#undef NM
-#undef T
-#undef NM_DOUBLE
-
-typedef void (*nmlsdr_few_kernel)(const double *rows, ptrdiff_t n, ptrdiff_t padded, const double *query,
-                                  double *squared);
-
-static nmlsdr_few_kernel nmlsdr_few_choose(int level)
-{
-    static const nmlsdr_few_kernel table[] = {
-        nmlsdr_few_distances_portable,
-#if NMLSDR_X86
-        nmlsdr_few_distances_avx2,
-        nmlsdr_few_distances_avx512,
-#endif
-    };
-    return table[NMLSDR_X86 ? level : 0];
-}
-
 /* Whether the queries are so few that they repay neither packed rows nor a tree (docs/neighbours.md), and their heaps
  * small: 16 bytes a neighbour in each thread. */
-static int nmlsdr_few_wins(const nmlsdr_rows *rows, const nmlsdr_rows *asked, ptrdiff_t k, int n_threads)
+static int nmlsdr_few_wins(const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k, int n_threads)
 {
-    return rows->kind <= NMLSDR_DENSE_F64 && asked->n <= 24 && (double)(asked->n * k) * n_threads <= 4e6;
+    return rows->kind <= NMLSDR_DENSE_F64 && queries->n <= 24 && (double)(queries->n * k) * n_threads <= 4e6;
 }
 
 static void nmlsdr_few_free(nmlsdr_few *q)
@@ -82,14 +57,14 @@ static void nmlsdr_few_convert(const nmlsdr_rows *x, ptrdiff_t first, ptrdiff_t 
 }
 
 /* Arguments as nmlsdr_search_new; dense rows.  NULL: out of memory. */
-static nmlsdr_few *nmlsdr_few_new(const nmlsdr_rows *rows, const nmlsdr_rows *asked, ptrdiff_t k, double *squared,
+static nmlsdr_few *nmlsdr_few_new(const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
                                   ptrdiff_t *indices, int level, int n_threads)
 {
     enum { CACHED = 2048 }; /* values of the rows that meet all queries: half of a first-level cache */
     nmlsdr_few *q = (nmlsdr_few *)calloc(1, sizeof(nmlsdr_few));
     if (!q) return NULL;
     q->rows = *rows;
-    q->n_asked = asked->n;
+    q->n_queries = queries->n;
     q->k = k;
     q->padded = (rows->d + 7) / 8 * 8;
     q->chunk = CACHED / q->padded / 4 * 4;
@@ -98,17 +73,17 @@ static nmlsdr_few *nmlsdr_few_new(const nmlsdr_rows *rows, const nmlsdr_rows *as
     q->indices = indices;
     q->level = level;
     q->n_threads = n_threads;
-    const size_t held = (size_t)n_threads * (size_t)(asked->n * k), row = (size_t)q->padded * sizeof(double);
-    q->query = (double *)nmlsdr_aligned((size_t)asked->n * row);
+    const size_t entries = (size_t)n_threads * (size_t)(queries->n * k), row = (size_t)q->padded * sizeof(double);
+    q->query = (double *)nmlsdr_aligned((size_t)queries->n * row);
     q->converted = (double *)nmlsdr_aligned((size_t)n_threads * (size_t)q->chunk * row);
-    q->heap = (double *)malloc(held * sizeof(double));
-    q->index = (ptrdiff_t *)malloc(held * sizeof(ptrdiff_t));
+    q->heap = (double *)malloc(entries * sizeof(double));
+    q->index = (ptrdiff_t *)malloc(entries * sizeof(ptrdiff_t));
     if (!q->query || !q->converted || !q->heap || !q->index) {
         nmlsdr_few_free(q);
         return NULL;
     }
-    nmlsdr_few_convert(asked, 0, asked->n, q->padded, q->query);
-    for (size_t p = 0; p < held; p++) {
+    nmlsdr_few_convert(queries, 0, queries->n, q->padded, q->query);
+    for (size_t p = 0; p < entries; p++) {
         q->heap[p] = INFINITY;
         q->index[p] = PTRDIFF_MAX;
     }
@@ -116,14 +91,14 @@ static nmlsdr_few *nmlsdr_few_new(const nmlsdr_rows *rows, const nmlsdr_rows *as
 }
 
 /* One thread's rows first .. end, n of them, against all queries. */
-static void nmlsdr_few_meet(const nmlsdr_few *q, ptrdiff_t first, ptrdiff_t n, int thread, nmlsdr_few_kernel distances)
+static void nmlsdr_few_offer(const nmlsdr_few *q, ptrdiff_t first, ptrdiff_t n, int thread, const nmlsdr_kernels *kernels)
 {
     double squared[64], *rows = q->converted + thread * q->chunk * q->padded;
     const ptrdiff_t k = q->k;
     nmlsdr_few_convert(&q->rows, first, n, q->padded, rows);
-    for (ptrdiff_t i = 0; i < q->n_asked; i++) {
-        const ptrdiff_t own = ((ptrdiff_t)thread * q->n_asked + i) * k;
-        distances(rows, n, q->padded, q->query + i * q->padded, squared);
+    for (ptrdiff_t i = 0; i < q->n_queries; i++) {
+        const ptrdiff_t own = ((ptrdiff_t)thread * q->n_queries + i) * k;
+        kernels->distances(rows, n, q->padded, q->query + i * q->padded, squared);
         for (ptrdiff_t r = 0; r < n; r++) nmlsdr_heap_offer(q->heap + own, q->index + own, k, squared[r], first + r);
     }
 }
@@ -131,7 +106,7 @@ static void nmlsdr_few_meet(const nmlsdr_few *q, ptrdiff_t first, ptrdiff_t n, i
 /* The threads' heaps into one, sorted, for each query. */
 static void nmlsdr_few_merge(const nmlsdr_few *q)
 {
-    const ptrdiff_t k = q->k, all = q->n_asked * k;
+    const ptrdiff_t k = q->k, all = q->n_queries * k;
     for (ptrdiff_t own = 0; own < all; own += k) {
         for (ptrdiff_t p = own + all; p < q->n_threads * all; p += p % all == own + k - 1 ? all - k + 1 : 1)
             nmlsdr_heap_offer(q->heap + own, q->index + own, k, q->heap[p], q->index[p]);
@@ -144,8 +119,8 @@ static void nmlsdr_few_merge(const nmlsdr_few *q)
 /* Meet about `budget` thousand pairs.  1: call again; 0: done. */
 static int nmlsdr_few_step(nmlsdr_few *q, double budget)
 {
-    const nmlsdr_few_kernel distances = nmlsdr_few_choose(q->level);
-    const double chunks = 1 + budget * 1000 / (double)(q->n_asked * q->chunk);
+    const nmlsdr_kernels *kernels = nmlsdr_kernels_of(q->level);
+    const double chunks = 1 + budget * 1000 / (double)(q->n_queries * q->chunk);
     const ptrdiff_t all = (q->rows.n - q->next + q->chunk - 1) / q->chunk;
     const ptrdiff_t some = chunks < (double)all ? (ptrdiff_t)chunks : all;
     ptrdiff_t c;
@@ -154,7 +129,7 @@ static int nmlsdr_few_step(nmlsdr_few *q, double budget)
 #endif
     for (c = 0; c < some; c++) {
         const ptrdiff_t first = q->next + c * q->chunk, left = q->rows.n - first;
-        nmlsdr_few_meet(q, first, left < q->chunk ? left : q->chunk, nmlsdr_thread(), distances);
+        nmlsdr_few_offer(q, first, left < q->chunk ? left : q->chunk, nmlsdr_thread(), kernels);
     }
     q->next += some * q->chunk;
     if (q->next < q->rows.n) return 1;

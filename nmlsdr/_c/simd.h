@@ -5,8 +5,7 @@
  *   2 avx512     AVX-512 F and DQ
  *
  * Fused products only propose candidates; the canonical distance never fuses (distance.h).
- * Included by select.h (tile.h for float and double), tree.h (tree_leaf.h) and few.h (few_rows.h) with T, NM and NM_TEMPLATE
- * defined; NM_DOUBLE is 1 for double.
+ * Included by kernels.h only, with T, NM, NM_DOUBLE (1 for double) and NM_TEMPLATE defined.
  */
 
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__)) && !defined(NMLSDR_PORTABLE_ONLY)

@@ -7,7 +7,7 @@
  * Every distance is the canonical one, so nothing is decided again.  The bound of a box is computed by the same
  * additions in the same order from differences that are not larger, and rounding is monotone: a bound is never
  * above the canonical distance of a row in the box, to the last bit.  A subtree is skipped if (bound, least row)
- * loses to the worst (squared distance, row) held, so ties and duplicates are neither dropped nor visited in vain.
+ * loses to the worst (squared distance, row) found, so ties and duplicates are neither dropped nor visited in vain.
  *
  * Nodes are numbered like a heap from 1.  A node over leaves b0 .. b1 splits at (b0 + b1) / 2 along the widest side
  * of its box, equal values by row; which rows a leaf holds does not depend on threads.
@@ -16,9 +16,9 @@
 #ifndef NMLSDR_TREE_H
 #define NMLSDR_TREE_H
 
-#include "search.h"
+#include "kernels.h"
 
-enum { NMLSDR_LEAF = 64, NMLSDR_STACK = 64 }; /* the largest leaf: one bit for each of its rows */
+enum { NMLSDR_STACK = 64 }; /* a level of the tree each */
 
 /* Whether the tree is the faster search: dense rows of at most 8 features, however many rows (docs/neighbours.md). */
 static int nmlsdr_tree_wins(const nmlsdr_rows *rows)
@@ -47,48 +47,13 @@ typedef struct {
 } nmlsdr_branches;
 
 typedef struct {
-    nmlsdr_branches side[2], *asked, *held;
+    nmlsdr_branches side[2], *queries, *rows;
     ptrdiff_t k, next;
     int64_t visited;    /* leaves of rows that leaves of queries looked into */
-    double *squared;    /* heaps (n asked, k), later the answer; by row */
+    double *squared;    /* heaps (n queries, k), later the answer; by row */
     ptrdiff_t *indices;
     int exclude_self, level, n_threads;
 } nmlsdr_tree;
-
-/* One leaf of queries. */
-typedef struct {
-    const double *value; /* (d, leaf) */
-    double worst[NMLSDR_LEAF]; /* the k-th squared distance so far of each; -1 where there is no query */
-    ptrdiff_t d, leaf;
-} nmlsdr_asking;
-
-#define NM_DOUBLE 1
-#define T double
-#define NM(x) nmlsdr_tree_##x
-#define NM_TEMPLATE "tree_leaf.h"
-#include "simd.h"
-#undef NM_TEMPLATE
-#undef NM
-#undef T
-#undef NM_DOUBLE
-
-typedef struct {
-    unsigned long long (*near)(const nmlsdr_asking *, const double *box);
-    unsigned long long (*scan)(const nmlsdr_asking *, const double *rows, const double *query, double limit,
-                               double *squared);
-} nmlsdr_tree_kernel;
-
-static nmlsdr_tree_kernel nmlsdr_tree_choose(int level)
-{
-    static const nmlsdr_tree_kernel table[] = {
-        {nmlsdr_tree_near_portable, nmlsdr_tree_scan_portable},
-#if NMLSDR_X86
-        {nmlsdr_tree_near_avx2, nmlsdr_tree_scan_avx2},
-        {nmlsdr_tree_near_avx512, nmlsdr_tree_scan_avx512},
-#endif
-    };
-    return table[NMLSDR_X86 ? level : 0];
-}
 
 /* ---------------------------------------------------------------- building */
 
@@ -239,27 +204,27 @@ static int nmlsdr_tree_order(const nmlsdr_rows *rows, ptrdiff_t *order, int n_th
 }
 
 /* Arguments as nmlsdr_search_new; dense rows of at most 8 features.  NULL: out of memory. */
-static nmlsdr_tree *nmlsdr_tree_new(const nmlsdr_rows *rows, const nmlsdr_rows *asked, ptrdiff_t k,
+static nmlsdr_tree *nmlsdr_tree_new(const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k,
                                     double *squared, ptrdiff_t *indices, int level, int n_threads)
 {
     nmlsdr_tree *q = (nmlsdr_tree *)calloc(1, sizeof(nmlsdr_tree));
     if (!q) return NULL;
-    q->held = &q->side[0];
-    q->asked = &q->side[asked ? 1 : 0];
-    q->exclude_self = asked == NULL;
+    q->rows = &q->side[0];
+    q->queries = &q->side[queries ? 1 : 0];
+    q->exclude_self = queries == NULL;
     q->k = k;
     q->squared = squared;
     q->indices = indices;
     q->level = level;
     q->n_threads = n_threads;
-    if (nmlsdr_branch(q->held, rows, n_threads) || (asked && nmlsdr_branch(q->asked, asked, n_threads))) {
+    if (nmlsdr_branch(q->rows, rows, n_threads) || (queries && nmlsdr_branch(q->queries, queries, n_threads))) {
         nmlsdr_tree_free(q);
         return NULL;
     }
     return q;
 }
 
-/* ---------------------------------------------------------------- asking */
+/* ---------------------------------------------------------------- answering */
 
 /* A lower bound of the canonical squared distances between two boxes. */
 static double nmlsdr_box_distance(const double *a, const double *b, ptrdiff_t d)
@@ -274,22 +239,22 @@ static double nmlsdr_box_distance(const double *a, const double *b, ptrdiff_t d)
 }
 
 /* Offer the rows of one leaf to the queries that are near it; 1 if a heap changed. */
-static int nmlsdr_meet(const nmlsdr_tree *q, nmlsdr_asking *a, const nmlsdr_tree_kernel *kernel, ptrdiff_t from,
+static int nmlsdr_offer_leaf(const nmlsdr_tree *q, nmlsdr_leaf_queries *a, const nmlsdr_kernels *kernels, ptrdiff_t from,
                        ptrdiff_t node, ptrdiff_t leaf)
 {
-    const nmlsdr_branches *held = q->held;
-    const ptrdiff_t d = a->d, *row = held->row + leaf * a->leaf;
-    const double *value = held->value + leaf * d * a->leaf;
+    const nmlsdr_branches *rows = q->rows;
+    const ptrdiff_t d = a->d, *row = rows->row + leaf * a->leaf;
+    const double *value = rows->value + leaf * d * a->leaf;
     double query[8], squared[NMLSDR_LEAF];
     int changed = 0;
-    for (unsigned long long near = kernel->near(a, held->low + node * 2 * d); near; near &= near - 1) {
+    for (unsigned long long near = kernels->near(a, rows->low + node * 2 * d); near; near &= near - 1) {
         const int p = nmlsdr_lowest_bit(near);
-        const ptrdiff_t own = q->asked->row[from + p];
+        const ptrdiff_t own = q->queries->row[from + p];
         double *heap = q->squared + own * q->k;
         ptrdiff_t *index = q->indices + own * q->k;
         const ptrdiff_t last = index[0];
         for (ptrdiff_t j = 0; j < d; j++) query[j] = a->value[j * a->leaf + p];
-        for (unsigned long long hits = kernel->scan(a, value, query, heap[0], squared); hits; hits &= hits - 1) {
+        for (unsigned long long hits = kernels->scan(a, value, query, heap[0], squared); hits; hits &= hits - 1) {
             const int c = nmlsdr_lowest_bit(hits);
             if (row[c] == PTRDIFF_MAX || (q->exclude_self && row[c] == own)) continue;
             nmlsdr_heap_offer(heap, index, q->k, squared[c], row[c]);
@@ -301,34 +266,34 @@ static int nmlsdr_meet(const nmlsdr_tree *q, nmlsdr_asking *a, const nmlsdr_tree
 }
 
 /* Answer the queries of one leaf; how many leaves of rows they looked into. */
-static int64_t nmlsdr_ask(const nmlsdr_tree *q, ptrdiff_t leaf, const nmlsdr_tree_kernel *kernel)
+static int64_t nmlsdr_answer(const nmlsdr_tree *q, ptrdiff_t leaf, const nmlsdr_kernels *kernels)
 {
     typedef struct {
         double bound;
         ptrdiff_t node, b0, b1;
     } place;
-    const nmlsdr_branches *held = q->held;
-    const ptrdiff_t d = held->rows.d, k = q->k, rows = held->leaf, from = leaf * rows;
-    const ptrdiff_t queries = q->asked->rows.n - from < rows ? q->asked->rows.n - from : rows;
-    nmlsdr_asking a;
+    const nmlsdr_branches *rows = q->rows;
+    const ptrdiff_t d = rows->rows.d, k = q->k, per_leaf = rows->leaf, from = leaf * per_leaf;
+    const ptrdiff_t n_queries = q->queries->rows.n - from < per_leaf ? q->queries->rows.n - from : per_leaf;
+    nmlsdr_leaf_queries a;
     double box[16], worst = INFINITY;
-    ptrdiff_t last = PTRDIFF_MAX; /* (worst, last): the worst neighbour that any of the queries holds */
-    a.value = q->asked->value + leaf * d * rows;
+    ptrdiff_t last = PTRDIFF_MAX; /* (worst, last): the worst neighbour that any of the n_queries holds */
+    a.value = q->queries->value + leaf * d * per_leaf;
     a.d = d;
-    a.leaf = rows;
+    a.leaf = per_leaf;
     for (ptrdiff_t j = 0; j < d; j++) {
         box[j] = INFINITY;
         box[d + j] = -INFINITY;
     }
-    for (ptrdiff_t p = 0; p < rows; p++) {
-        a.worst[p] = p < queries ? INFINITY : -1;
-        if (p >= queries) continue;
+    for (ptrdiff_t p = 0; p < per_leaf; p++) {
+        a.worst[p] = p < n_queries ? INFINITY : -1;
+        if (p >= n_queries) continue;
         for (ptrdiff_t j = 0; j < d; j++) {
-            const double v = a.value[j * rows + p];
+            const double v = a.value[j * per_leaf + p];
             box[j] = v < box[j] ? v : box[j];
             box[d + j] = v > box[d + j] ? v : box[d + j];
         }
-        const ptrdiff_t own = q->asked->row[from + p];
+        const ptrdiff_t own = q->queries->row[from + p];
         for (ptrdiff_t m = 0; m < k; m++) {
             q->squared[own * k + m] = INFINITY;
             q->indices[own * k + m] = PTRDIFF_MAX;
@@ -337,33 +302,33 @@ static int64_t nmlsdr_ask(const nmlsdr_tree *q, ptrdiff_t leaf, const nmlsdr_tre
     place stack[NMLSDR_STACK];
     int height = 0;
     int64_t visited = 0;
-    stack[height++] = (place){0, 1, 0, held->leaves};
+    stack[height++] = (place){0, 1, 0, rows->leaves};
     while (height) {
         const place at = stack[--height];
-        if (nmlsdr_worse(at.bound, held->least[at.node], worst, last)) continue;
+        if (nmlsdr_worse(at.bound, rows->least[at.node], worst, last)) continue;
         if (at.b1 - at.b0 > 1) {
             const ptrdiff_t middle = (at.b0 + at.b1) / 2;
             place l = {0, 2 * at.node, at.b0, middle}, r = {0, 2 * at.node + 1, middle, at.b1};
-            l.bound = nmlsdr_box_distance(box, held->low + l.node * 2 * d, d);
-            r.bound = nmlsdr_box_distance(box, held->low + r.node * 2 * d, d);
-            const int left_last = nmlsdr_worse(l.bound, held->least[l.node], r.bound, held->least[r.node]);
+            l.bound = nmlsdr_box_distance(box, rows->low + l.node * 2 * d, d);
+            r.bound = nmlsdr_box_distance(box, rows->low + r.node * 2 * d, d);
+            const int left_last = nmlsdr_worse(l.bound, rows->least[l.node], r.bound, rows->least[r.node]);
             stack[height++] = left_last ? l : r;
             stack[height++] = left_last ? r : l;
             continue;
         }
         visited++;
-        if (!nmlsdr_meet(q, &a, kernel, from, at.node, at.b0)) continue;
+        if (!nmlsdr_offer_leaf(q, &a, kernels, from, at.node, at.b0)) continue;
         worst = -1;
-        for (ptrdiff_t p = 0; p < queries; p++) {
-            const ptrdiff_t own = q->asked->row[from + p];
+        for (ptrdiff_t p = 0; p < n_queries; p++) {
+            const ptrdiff_t own = q->queries->row[from + p];
             if (worst < 0 || nmlsdr_worse(q->squared[own * k], q->indices[own * k], worst, last)) {
                 worst = q->squared[own * k];
                 last = q->indices[own * k];
             }
         }
     }
-    for (ptrdiff_t p = 0; p < queries; p++) {
-        const ptrdiff_t own = q->asked->row[from + p];
+    for (ptrdiff_t p = 0; p < n_queries; p++) {
+        const ptrdiff_t own = q->queries->row[from + p];
         nmlsdr_heap_sort(q->squared + own * k, q->indices + own * k, k);
     }
     return visited;
@@ -372,18 +337,18 @@ static int64_t nmlsdr_ask(const nmlsdr_tree *q, ptrdiff_t leaf, const nmlsdr_tre
 /* Answer about `budget` leaves of queries.  1: call again; 0: done. */
 static int nmlsdr_tree_step(nmlsdr_tree *q, double budget)
 {
-    const nmlsdr_tree_kernel kernel = nmlsdr_tree_choose(q->level);
-    const ptrdiff_t left = q->asked->leaves - q->next;
+    const nmlsdr_kernels *kernels = nmlsdr_kernels_of(q->level);
+    const ptrdiff_t left = q->queries->leaves - q->next;
     int64_t visited = 0;
-    const ptrdiff_t to = budget < (double)left ? q->next + (ptrdiff_t)budget + 1 : q->asked->leaves;
+    const ptrdiff_t to = budget < (double)left ? q->next + (ptrdiff_t)budget + 1 : q->queries->leaves;
     ptrdiff_t leaf;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 4) reduction(+ : visited)
 #endif
-    for (leaf = q->next; leaf < to; leaf++) visited += nmlsdr_ask(q, leaf, &kernel);
+    for (leaf = q->next; leaf < to; leaf++) visited += nmlsdr_answer(q, leaf, kernels);
     q->visited += visited;
     q->next = to;
-    return to < q->asked->leaves;
+    return to < q->queries->leaves;
 }
 
 #endif

@@ -24,7 +24,7 @@ static inline NM_TARGET NM_INLINE V NM_LEVEL(fold)(const V *t, int d)
 }
 
 /* Squared distances of the rows of a leaf to one query; bit c says that row c is at most `limit` away. */
-static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(scan_d)(const nmlsdr_asking *a, const double *rows,
+static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(scan_d)(const nmlsdr_leaf_queries *a, const double *rows,
                                                             const double *query, int d, double limit, double *squared)
 {
     unsigned long long hits = 0;
@@ -42,7 +42,7 @@ static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(scan_d)(const nmls
 }
 
 /* Bit p says that query p may have a neighbour in the box. */
-static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(near_d)(const nmlsdr_asking *a, const double *box, int d)
+static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(near_d)(const nmlsdr_leaf_queries *a, const double *box, int d)
 {
     unsigned long long near = 0;
     for (int p = 0; p < a->leaf; p += G) {
@@ -58,7 +58,7 @@ static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(near_d)(const nmls
     return near;
 }
 
-static NM_TARGET unsigned long long NM_LEVEL(scan)(const nmlsdr_asking *a, const double *rows, const double *query,
+static NM_TARGET unsigned long long NM_LEVEL(scan)(const nmlsdr_leaf_queries *a, const double *rows, const double *query,
                                                double limit, double *squared)
 {
     switch (a->d) {
@@ -73,7 +73,7 @@ static NM_TARGET unsigned long long NM_LEVEL(scan)(const nmlsdr_asking *a, const
     }
 }
 
-static NM_TARGET unsigned long long NM_LEVEL(near)(const nmlsdr_asking *a, const double *box)
+static NM_TARGET unsigned long long NM_LEVEL(near)(const nmlsdr_leaf_queries *a, const double *box)
 {
     switch (a->d) {
     case 1: return NM_LEVEL(near_d)(a, box, 1);

@@ -59,8 +59,9 @@ def _installation_lines() -> list[tuple[str, str]]:
 
 def _build_lines() -> list[tuple[str, str]]:
     """How the kernels were compiled, and what they use here."""
-    from nmlsdr import _graph, graph
+    from nmlsdr import _graph
     from nmlsdr._openmp import idle_threads
+    from nmlsdr._search.strategy import simd
     from nmlsdr._threads import SIMD_LEVELS, check_n_jobs, simd_level
 
     facts = _graph.build_facts()
@@ -68,7 +69,7 @@ def _build_lines() -> list[tuple[str, str]]:
     if facts["fast_math"]:
         words += ", -ffast-math: no bit of the answers is promised"
     openmp = facts["openmp"]
-    compiled, best, used = facts["n_simd_levels"], _graph.best_simd_level(), graph._simd()
+    compiled, best, used = facts["n_simd_levels"], _graph.best_simd_level(), simd()
     why = "" if simd_level() is None else " (NMLSDR_SIMD)"
     return [
         ("compiler", f"{facts['compiler']}, {words}"),

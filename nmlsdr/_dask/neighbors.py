@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._search import squared_neighbors
 from .._validation import check_n_neighbors
-from ..graph import squared_neighbors
 from .meetings import cut_rows, lines
 from .plan import Plan, make_plan
 from .rows import Rows

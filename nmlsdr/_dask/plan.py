@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._errors import InputError
+from .._search import squared_neighbors
 from .._search.memory import memory_bytes
-from ..graph import squared_neighbors
 from .meetings import PRIMES
 from .rows import Reading, Rows
 from .run import client_in_force, compute, task_threads

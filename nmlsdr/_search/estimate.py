@@ -25,12 +25,11 @@ from scipy import sparse
 
 from .. import _graph
 from .._threads import check_n_jobs, single_threaded_blas
-from ..graph import squared_neighbors
 from .memory import memory_bytes
+from .run import squared_neighbors
+from .strategy import LOGGER
 
 __all__ = ["LOGGER", "Estimate", "estimate_search", "say_if_large"]
-
-LOGGER = logging.getLogger("nmlsdr")
 
 LONG = 60.0  # seconds
 PROBE_SECONDS = 0.3  # shorter probes were off by a factor of 2.5 and more

@@ -16,11 +16,9 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from .._threads import single_threaded_blas
-from .memory import is_out_of_core
 
 __all__ = ["Groups", "far_groups"]
 
-_ROWS = 4000  # fewer rows, or a quarter of it of queries, are decided before groups repay
 _LOOK, _SAMPLE = 128, 256  # rows of the look that every search pays, and of the sample that finds the groups
 _TIGHT = 1e-3  # squared distance of neighbours in the look, as a share of its large distances: products decide above
 _GAP = 10.0  # a gap is this many times the longest step within the groups
@@ -39,24 +37,20 @@ class Groups(NamedTuple):
         return [(group, sure) for group, sure in zip(self.members, self.sure, strict=True) if len(sure)]
 
 
-def far_groups(rows: Any, asked: Any, k: int) -> Groups | None:
+def far_groups(rows: Any, queries: Any, k: int) -> Groups | None:
     """The far tight groups that the rows fall into; None if they do not.
 
     Parameters
     ----------
-    rows, asked : dense ndarray of shape (n_samples, n_features) and (n_queries, n_features) or None
+    rows, queries : dense ndarray of shape (n_samples, n_features) and (n_queries, n_features) or None
     k : int
     """
-    if sparse.issparse(rows) or is_out_of_core(rows):
-        return None
-    n_queries = len(rows) if asked is None else len(asked)
-    if min(len(rows), 4 * n_queries) < _ROWS:
-        return None
+    n_queries = len(rows) if queries is None else len(queries)
     with single_threaded_blas(), np.errstate(all="ignore"):  # squares may overflow: then there are no groups
         found = _groups(rows) if _looks_grouped(rows) else None
         if found is None:
             return None
-        groups = _certify(rows, asked, k, *found)
+        groups = _certify(rows, queries, k, *found)
     if len(groups.failed) > _FAILED * n_queries or max(map(len, groups.members)) == len(rows):
         return None  # too many would be asked of all rows, or one group is all of them
     return groups
@@ -105,13 +99,13 @@ def _groups(rows: np.ndarray) -> tuple[np.ndarray, float] | None:
     return None
 
 
-def _certify(rows: np.ndarray, asked: Any, k: int, centres: np.ndarray, reach: float) -> Groups:
+def _certify(rows: np.ndarray, queries: Any, k: int, centres: np.ndarray, reach: float) -> Groups:
     """The rows of each group, and the queries that surely need no other row than these."""
     members, lengths, strays = _assign(rows, centres, reach)
-    itself = asked is None
+    itself = queries is None
     if len(strays) > _FAILED * len(rows):
-        return Groups([], [], np.arange(len(rows) if itself else len(asked)))
-    queries, own_lengths, _ = (members, lengths, strays) if itself else _assign(asked, centres, reach)
+        return Groups([], [], np.arange(len(rows) if itself else len(queries)))
+    near, own_lengths, _ = (members, lengths, strays) if itself else _assign(queries, centres, reach)
     slack = 1e-9 + rows.shape[1] * 2.0**-50  # computed distances are off by less, each relative to itself
     radius = np.array([length.max(initial=0.0) for length in lengths]) * (1 + slack)
     sure = []
@@ -122,8 +116,8 @@ def _certify(rows: np.ndarray, asked: Any, k: int, centres: np.ndarray, reach: f
         # k rows of the group are own + radius away at most, others at least this; 1e-140 is far above underflow
         others = (apart.min() - own) * (1 - slack)
         certain = (own + radius[g] < others) & (others > 1e-140) & (len(members[g]) >= k + itself)
-        sure.append(queries[g][certain])
-    failed = np.ones(len(rows) if itself else len(asked), dtype=bool)
+        sure.append(near[g][certain])
+    failed = np.ones(len(rows) if itself else len(queries), dtype=bool)
     failed[np.concatenate(sure)] = False
     return Groups(members, sure, np.flatnonzero(failed))
 

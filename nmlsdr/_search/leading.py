@@ -6,16 +6,15 @@ search's bound covers their rounding, so the answer is the same with them and wi
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from .. import _graph
 from .._threads import single_threaded_blas
-from .memory import is_out_of_core
+from .rows import kernel_rows
 
-__all__ = ["leading_coordinates"]
+__all__ = ["Leads", "leading_coordinates"]
 
 # How many coordinates, and from how many rows on they repay; sizes and shares were measured (docs/neighbours.md).
 _COORDINATES = {8: 4000, 12: 8000, 16: 14_000, 32: 20_000}
@@ -23,37 +22,49 @@ _FEATURES, _SAMPLE = 32, 256
 _ENOUGH, _LEAST = 0.9, 0.6  # shares of the variance: take no more coordinates; do not try
 
 
-def leading_coordinates(rows: Any, asked: Any, describe: Any, n_threads: int) -> tuple[Any, ...] | None:
-    """What `_graph.Search` takes as ``leads``, or None if no few coordinates hold most of the variance.
+class Leads(NamedTuple):
+    """Orthogonal coordinates (n, d + 1), the squared norm behind them, and the orders that put near rows together."""
+
+    d: int
+    rows: np.ndarray
+    rows_order: np.ndarray
+    queries: np.ndarray | None = None
+    queries_order: np.ndarray | None = None
+
+
+def leading_coordinates(rows: np.ndarray, queries: np.ndarray | None, n_threads: int) -> Leads | None:
+    """Coordinates for `_graph.Search`, or None if no few of them hold most of the variance, or too few rows repay them.
 
     Parameters
     ----------
-    rows, asked : dense ndarray of shape (n_samples, n_features) and (n_queries, n_features) or None
-    describe : function of an array that gives the kernels' description of it
+    rows, queries : dense ndarray of shape (n_samples, n_features) and (n_queries, n_features) or None
     n_threads : int
     """
     n, n_features = rows.shape
-    n_queries = n if asked is None else 16 * asked.shape[0]  # projecting the rows costs as much as some queries
-    if sparse.issparse(rows) or is_out_of_core(rows) or n_features < _FEATURES:
-        return None
-    if min(n, n_queries) < min(_COORDINATES.values()):
+    n_queries = n if queries is None else 16 * len(queries)  # projecting the rows costs as much as some queries
+    if n_features < _FEATURES or min(n, n_queries) < min(_COORDINATES.values()):
         return None
     with single_threaded_blas(), np.errstate(all="ignore"):  # squares may overflow: then there are none
         axes, centre = _axes(rows)
     if axes is None:
         return None
-    found: list[Any] = [axes.shape[1]]
-    for side in (rows, asked):
-        if side is None:
-            found += [None, None]
-            continue
-        with single_threaded_blas():  # idle BLAS threads would spin beside the search's
-            lead = _project(side, axes, centre)
-        order = np.empty(len(lead), dtype=np.intp)
-        narrow = np.ascontiguousarray(lead[:, : min(8, found[0])])
-        _graph.leaf_order(describe(narrow), order, n_threads)
-        found += [lead, order]
-    return tuple(found)
+    found = Leads(axes.shape[1], *_placed(rows, axes, centre, n_threads))
+    if queries is None:
+        return found
+    lead, order = _placed(queries, axes, centre, n_threads)
+    return found._replace(queries=lead, queries_order=order)
+
+
+def _placed(
+    side: np.ndarray, axes: np.ndarray, centre: np.ndarray, n_threads: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The coordinates of one side, and its rows in the order of the leaves of the tree of the first eight."""
+    with single_threaded_blas():  # idle BLAS threads would spin beside the search's
+        lead = _project(side, axes, centre)
+    order = np.empty(len(lead), dtype=np.intp)
+    narrow = np.ascontiguousarray(lead[:, : min(8, axes.shape[1])])
+    _graph.leaf_order(kernel_rows(narrow), order, n_threads)
+    return lead, order
 
 
 def _axes(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:

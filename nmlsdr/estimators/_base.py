@@ -21,10 +21,11 @@ from .._dask.rows import Rows
 from .._dask.source import in_memory, is_dask
 from .._errors import InputError
 from .._labels import Labels, check_labels, refuse_partly_known, refuse_votes
+from .._search import choose_proposed, squared_neighbors
 from .._search.estimate import say_if_large
 from .._validation import asks_exact, check_alpha, check_count, check_graph, check_rows
 from ..distributed import by_blocks
-from ..graph import choose_proposed, graph_of_lists, squared_neighbors
+from ..graph import graph_of_lists
 from ..propagation import propagate
 
 __all__ = [

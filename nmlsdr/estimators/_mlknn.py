@@ -10,8 +10,8 @@ from .. import mlknn
 from .._dask.source import is_dask
 from .._errors import InputError
 from .._labels import check_binary
+from .._search import choose_stored
 from .._validation import check_graph, check_real
-from ..graph import choose_stored
 from ._base import (
     NeighborClassifier,
     PropagatesLabels,

@@ -1,6 +1,6 @@
 /* One pair of packed row blocks: products, and the test that lets candidates through.
  *
- * A template without include guard: search.h includes it once per number type and SIMD level, with
+ * A template without include guard: kernels.h includes it once per number type and SIMD level, with
  *   T             float or double
  *   NM_LEVEL(x)   name of x at this type and level
  *   NM_TARGET     function attribute of the level
@@ -19,7 +19,7 @@
 
 #define NM_ROW_OF(r) (p->za + (r) / G * G * d + k0 * G + (r) % G)
 
-static NM_TARGET void NM_LEVEL(pair)(const NM_PAIR *p)
+static NM_TARGET void NM_LEVEL(products)(const NM(pair) *p)
 {
     enum { NR = 3 * G };
     const ptrdiff_t d = p->d;
@@ -32,7 +32,7 @@ static NM_TARGET void NM_LEVEL(pair)(const NM_PAIR *p)
         for (ptrdiff_t j = 0; j < p->nb; j += NR) {
             const T *b0 = p->zb + j * d + k0 * G, *b1 = b0 + G * d, *b2 = b1 + G * d;
             for (ptrdiff_t i = 0; i < p->na; i += 4, partial += 4 * NR) {
-                if (!*++tile) continue; /* its leading coordinates are too far apart (_leading.h) */
+                if (!*++tile) continue; /* its leading coordinates are too far apart (products_packed.h) */
                 const T *a0 = NM_ROW_OF(i), *a1 = NM_ROW_OF(i + 1), *a2 = NM_ROW_OF(i + 2), *a3 = NM_ROW_OF(i + 3);
                 for (ptrdiff_t line = 0; line < p->lines; line++, ahead += 64) NMLSDR_PREFETCH(ahead);
                 V c00, c01, c02, c10, c11, c12, c20, c21, c22, c30, c31, c32;
@@ -89,7 +89,7 @@ static NM_TARGET void NM_LEVEL(pair)(const NM_PAIR *p)
                     for (int c = 0; c < 3; c++)
                         passed |= (unsigned long long)VMASK(VGE(VLOAD(s + r * NR + c * G),
                                                                 VMIN(t, VLOAD(p->tb + j + c * G)))) << (c * G);
-                    if (passed) NM_PUSH(p, i + r, j, passed, s + r * NR);
+                    if (passed) NM(push_row)(p, i + r, j, passed, s + r * NR);
                 }
             }
         }
@@ -101,8 +101,8 @@ static NM_TARGET void NM_LEVEL(pair)(const NM_PAIR *p)
 /* The same test on one row of sparse products.  sums[j] holds -h_j and the products by postings; here come the products
  * by columns, y[m] times column at[m] of each strip.  A strip is 8 vectors: 8 sums in registers hide the latency of
  * two fused units.  sums[j] is set back to -h_j for the next row. */
-static NM_TARGET void NM_LEVEL(sweep)(const NM_PAIR *p, ptrdiff_t i, T *sums, const T *y, const int32_t *at,
-                                      ptrdiff_t held)
+static NM_TARGET void NM_LEVEL(sweep)(const NM(pair) *p, ptrdiff_t i, T *sums, const T *y, const int32_t *at,
+                                      ptrdiff_t n_columns)
 {
     enum { STRIP = 8 * G };
     const V h = VSET1(p->ha[i]);
@@ -110,7 +110,7 @@ static NM_TARGET void NM_LEVEL(sweep)(const NM_PAIR *p, ptrdiff_t i, T *sums, co
     for (ptrdiff_t j = 0; j < p->nb; j += STRIP, columns += p->d * STRIP) {
         V s[8];
         for (int c = 0; c < 8; c++) s[c] = VLOAD(sums + j + c * G);
-        for (ptrdiff_t m = 0; m < held; m++) {
+        for (ptrdiff_t m = 0; m < n_columns; m++) {
             const V w = VSET1(y[m]);
             const T *z = columns + (ptrdiff_t)at[m] * STRIP;
             for (int c = 0; c < 8; c++) s[c] = VFMA(w, VLOAD(z + c * G), s[c]);
@@ -127,7 +127,7 @@ static NM_TARGET void NM_LEVEL(sweep)(const NM_PAIR *p, ptrdiff_t i, T *sums, co
             if (!passed) continue;
             NM_ALIGNED T score[4 * G];
             for (int c = 0; c < 4; c++) VSTORE(score + c * G, s[half + c]);
-            NM_PUSH(p, i, j + half * G, passed, score);
+            NM(push_row)(p, i, j + half * G, passed, score);
         }
     }
 }

@@ -1,5 +1,14 @@
-/* The order of work of an exact search (search.h): windows, rounds of disjoint pairs of spans, decision.
+/* Exact nearest neighbours by proposing with matrix products and deciding by the canonical distance.
  *
+ *   nmlsdr_search_new      chooses centre and scale, allocates O(n k) and one or two windows of packed rows (products_new.h)
+ *   nmlsdr_search_step     runs block pairs for about the given work; loop over it
+ *   nmlsdr_search_free
+ *
+ * Symmetric search (rows against themselves) visits pairs of blocks I <= J once and serves both; a round of
+ * the schedule holds disjoint pairs only, so no two threads hold the same block.  If float products cannot
+ * tell the candidates apart, the search decides what it has and goes on with double products.
+ *
+ * This file is the order of work: windows, rounds of disjoint pairs of spans, decision.
  * A span is a few blocks (q->span): a block of the one stays in the second-level cache while it is paired with
  * each block of the other, and the next block is on its way meanwhile.
  * Spans in one window: round m pairs span I with I ^ m, for every m below a power of two.  The pairs of a
@@ -7,34 +16,14 @@
  * other in their order, which tightens thresholds early.
  * Two windows: round r pairs span I of the one with span (I + r) mod the larger count of the other.
  */
-#ifndef NMLSDR_SCHEDULE_H
-#define NMLSDR_SCHEDULE_H
+#ifndef NMLSDR_PRODUCTS_H
+#define NMLSDR_PRODUCTS_H
 
-#include "search.h"
-
-static int nmlsdr_thread(void)
-{
-#ifdef _OPENMP
-    return omp_get_thread_num();
-#else
-    return 0;
-#endif
-}
-
-/* What a C caller asks for, at most 64 or four for each processor: a team of thousands takes minutes to start, and
- * 100 000 threads end the process.  (Python callers get an error before they come here.) */
-static int nmlsdr_clip_threads(int n_threads)
-{
-    int most = 64;
-#ifdef _OPENMP
-    if (4 * omp_get_num_procs() > most) most = 4 * omp_get_num_procs();
-#endif
-    return n_threads < most ? n_threads : most;
-}
+#include "products_new.h"
 
 static void nmlsdr_fill_window(nmlsdr_search *q, int w, ptrdiff_t chunk)
 {
-    nmlsdr_side *s = w == 0 ? q->asked : q->rows;
+    nmlsdr_side *s = w == 0 ? q->queries : q->rows;
     const ptrdiff_t first = chunk * q->chunk;
     if (q->window[w].first == first) return;
     q->window[w].first = first;
@@ -79,8 +68,8 @@ static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, int one
     void (*run)(nmlsdr_search *, ptrdiff_t, ptrdiff_t, nmlsdr_scratch *) =
         q->sparse ? (q->wide ? nmlsdr_run_sparse_d : nmlsdr_run_sparse_f)
                   : (q->wide ? nmlsdr_run_dense_d : nmlsdr_run_dense_f);
-    const ptrdiff_t first_a = q->window[0].first, first_b = q->window[q->beside].first;
-    const ptrdiff_t count_a = q->window[0].count, count_b = q->window[q->beside].count;
+    const ptrdiff_t first_a = q->window[0].first, first_b = q->window[q->second].first;
+    const ptrdiff_t count_a = q->window[0].count, count_b = q->window[q->second].count;
     const ptrdiff_t end_a = (I + 1) * q->span < count_a ? (I + 1) * q->span : count_a;
     const ptrdiff_t end_b = (J + 1) * q->span < count_b ? (J + 1) * q->span : count_b;
     const ptrdiff_t bytes = q->sparse ? 0 : q->block * q->d * (q->wide ? 8 : 4); /* sparse rows have no window */
@@ -90,7 +79,7 @@ static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, int one
         for (ptrdiff_t step = 0; step < end_b - low; step++) {
             const ptrdiff_t b = back ? end_b - 1 - step : low + step;
             w->ahead = NULL;
-            if (step + 1 < end_b - low) w->ahead = (const char *)q->window[q->beside].z + (back ? b - 1 : b + 1) * bytes;
+            if (step + 1 < end_b - low) w->ahead = (const char *)q->window[q->second].z + (back ? b - 1 : b + 1) * bytes;
             else if (a + 1 < end_a) w->ahead = (const char *)q->window[0].z + (a + 1) * bytes;
             run(q, first_a + a, first_b + b, w);
         }
@@ -101,11 +90,11 @@ static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, int one
 static int nmlsdr_run_rounds(nmlsdr_search *q, double budget)
 {
     const int one_window = q->symmetric && q->at_a == q->at_b;
-    q->beside = !one_window;
+    q->second = !one_window;
     nmlsdr_fill_window(q, 0, q->at_a);
     if (!one_window) nmlsdr_fill_window(q, 1, q->at_b);
     const ptrdiff_t count_a = (q->window[0].count + q->span - 1) / q->span;
-    const ptrdiff_t count_b = (q->window[q->beside].count + q->span - 1) / q->span;
+    const ptrdiff_t count_b = (q->window[q->second].count + q->span - 1) / q->span;
     const double size = (double)(q->span * q->span);
     ptrdiff_t rounds = count_a > count_b ? count_a : count_b;
     if (one_window)
@@ -153,8 +142,8 @@ static void nmlsdr_decide_rows(nmlsdr_search *q, ptrdiff_t from, ptrdiff_t to, i
 #endif
     for (i = from; i < to; i++) {
         nmlsdr_scratch *w = &q->scratch[nmlsdr_thread()];
-        if (q->wide) nmlsdr_finish_row_d(q, q->asked, q->rows, i, w, sort);
-        else nmlsdr_finish_row_f(q, q->asked, q->rows, i, w, sort);
+        if (q->wide) nmlsdr_finish_row_d(q, q->queries, q->rows, i, w, sort);
+        else nmlsdr_finish_row_f(q, q->queries, q->rows, i, w, sort);
     }
 }
 
@@ -181,12 +170,12 @@ static double nmlsdr_product_cost(const nmlsdr_search *q, double pairs)
 /* Float products cannot tell the candidates apart: decide what there is, go on with double products. */
 static int nmlsdr_widen(nmlsdr_search *q, double window_bytes)
 {
-    nmlsdr_decide_rows(q, 0, q->asked->rows.n, 0);
+    nmlsdr_decide_rows(q, 0, q->queries->rows.n, 0);
     nmlsdr_drop_products(q);
     q->wide = 1;
     nmlsdr_choose_scale(q);
     if (nmlsdr_new_products(q, window_bytes)) return -1;
-    nmlsdr_decide_rows(q, 0, q->asked->rows.n, 0); /* empty buffers: the heaps give the thresholds */
+    nmlsdr_decide_rows(q, 0, q->queries->rows.n, 0); /* empty buffers: the heaps give the thresholds */
     return 0;
 }
 
@@ -218,14 +207,14 @@ static int nmlsdr_search_step(nmlsdr_search *q, double budget, double window_byt
         if (!nmlsdr_run_rounds(q, budget)) return 1;
         q->round = q->pair = 0;
         const ptrdiff_t chunks_b = (q->rows->blocks + q->chunk - 1) / q->chunk;
-        const ptrdiff_t chunks_a = (q->asked->blocks + q->chunk - 1) / q->chunk;
+        const ptrdiff_t chunks_a = (q->queries->blocks + q->chunk - 1) / q->chunk;
         if (++q->at_b < chunks_b) return 1;
         q->at_a++;
         q->at_b = q->symmetric ? q->at_a : 0;
         if (q->at_a >= chunks_a) q->phase = 1;
         return 1;
     }
-    const ptrdiff_t n = q->asked->rows.n;
+    const ptrdiff_t n = q->queries->rows.n;
     const ptrdiff_t some = 1 + (ptrdiff_t)(budget * (double)(q->block * q->block) * 0.02 / (double)q->k);
     const ptrdiff_t to = n - q->finish < some ? n : q->finish + some;
     nmlsdr_decide_rows(q, q->finish, to, 1);

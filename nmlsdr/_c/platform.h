@@ -1,0 +1,80 @@
+/* What compilers, systems and OpenMP differ in: aligned memory, prefetching, bits, threads. */
+#ifndef NMLSDR_PLATFORM_H
+#define NMLSDR_PLATFORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+#ifdef _MSC_VER
+#include <intrin.h>
+#endif
+#ifdef _WIN32 /* MSVC and MinGW alike have no aligned_alloc */
+#include <malloc.h>
+#endif
+
+#ifdef __GNUC__
+#define NMLSDR_PREFETCH(from) __builtin_prefetch(from, 0, 2)
+#else
+#define NMLSDR_PREFETCH(from) ((void)(from))
+#endif
+
+static inline int nmlsdr_lowest_bit(unsigned long long bits)
+{
+#ifdef __GNUC__
+    return __builtin_ctzll(bits);
+#else
+    int at = 0;
+    while (!(bits >> at & 1)) at++;
+    return at;
+#endif
+}
+
+static void *nmlsdr_aligned(size_t bytes)
+{
+    bytes = (bytes + 127) / 64 * 64;
+#ifdef _WIN32
+    return _aligned_malloc(bytes, 64);
+#else
+    return aligned_alloc(64, bytes);
+#endif
+}
+
+static void nmlsdr_release(void *p)
+{
+#ifdef _WIN32
+    _aligned_free(p);
+#else
+    free(p);
+#endif
+}
+
+#ifdef __GNUC__
+#define NM_ALIGNED __attribute__((aligned(64)))
+#else
+#define NM_ALIGNED
+#endif
+
+static int nmlsdr_thread(void)
+{
+#ifdef _OPENMP
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+
+/* What a C caller asks for, at most 64 or four for each processor: a team of thousands takes minutes to start, and
+ * 100 000 threads end the process.  (Python callers get an error before they come here.) */
+static int nmlsdr_clip_threads(int n_threads)
+{
+    int most = 64;
+#ifdef _OPENMP
+    if (4 * omp_get_num_procs() > most) most = 4 * omp_get_num_procs();
+#endif
+    return n_threads < most ? n_threads : most;
+}
+
+#endif

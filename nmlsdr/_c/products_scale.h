@@ -1,0 +1,104 @@
+/* The centre and the scale of products, and whether they are exact (docs/neighbours.md). */
+#ifndef NMLSDR_PRODUCTS_SCALE_H
+#define NMLSDR_PRODUCTS_SCALE_H
+
+#include "products_state.h"
+
+/* A value of the middle of a sample of each column: an outlier or a far cluster does not move it. */
+static int nmlsdr_choose_centre(nmlsdr_search *q)
+{
+    enum { SAMPLE = 31 };
+    const nmlsdr_rows *x = &q->rows->rows;
+    const ptrdiff_t n = x->n < SAMPLE ? x->n : SAMPLE;
+    double v[SAMPLE] = {0};
+    q->centre = (double *)calloc((size_t)q->d, sizeof(double));
+    if (!q->centre) return -1;
+    if (x->kind > NMLSDR_DENSE_F64) return 0; /* sparse rows are never shifted */
+    for (ptrdiff_t j = 0; j < q->d; j++) {
+        for (ptrdiff_t r = 0; r < n; r++) {
+            const ptrdiff_t at = (x->n / n * r) * q->d + j;
+            const double value = x->kind == NMLSDR_DENSE_F32 ? ((const float *)x->data)[at] : ((const double *)x->data)[at];
+            ptrdiff_t p = r;
+            for (; p > 0 && v[p - 1] > value; p--) v[p] = v[p - 1];
+            v[p] = value;
+        }
+        q->centre[j] = v[n / 2];
+    }
+    return 0;
+}
+
+/* max |x - centre| of one side, and whether all of x are integers.  Asked of the values, not of x - centre, which rounds:
+ * 1e-18 - 1 is an integer.  The centre is a value of the rows; the difference of two integers is exact below 2^53. */
+static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *integral)
+{
+    double most = 0;
+    int whole = *integral;
+    if (x->kind > NMLSDR_DENSE_F64) {
+        const ptrdiff_t end = nmlsdr_row_pointer(x, x->n);
+        for (ptrdiff_t p = nmlsdr_row_pointer(x, 0); p < end; p++) {
+            const double y = fabs(nmlsdr_entry_value(x, p));
+            if (y > most) most = y;
+            whole = whole && y == floor(y); /* the centre is 0 */
+        }
+        *integral = whole;
+        return most;
+    }
+#ifdef _OPENMP /* MSVC's OpenMP, of 2002, knows no reduction by max, and no index that is declared in the loop */
+#pragma omp parallel num_threads(q->n_threads)
+#endif
+    {
+        double own = 0;
+        int inside = 1;
+        ptrdiff_t i;
+#ifdef _OPENMP
+#pragma omp for schedule(static)
+#endif
+        for (i = 0; i < x->n; i++) {
+            double top = 0;
+            for (ptrdiff_t j = 0; j < q->d; j++) {
+                const double value = x->kind == NMLSDR_DENSE_F32 ? ((const float *)x->data)[i * q->d + j]
+                                                                 : ((const double *)x->data)[i * q->d + j];
+                const double y = fabs(value - q->centre[j]);
+                top = y > top ? y : top;
+                if (inside && value != floor(value)) inside = 0;
+            }
+            own = top > own ? top : own;
+        }
+#ifdef _OPENMP
+#pragma omp critical(nmlsdr_extent)
+#endif
+        {
+            most = own > most ? own : most;
+            whole = whole && inside;
+        }
+    }
+    *integral = whole;
+    return most;
+}
+
+/* A power of two that brings norms to 2^60, far from overflow of their squares and farther from underflow. */
+static void nmlsdr_choose_scale(nmlsdr_search *q)
+{
+    int integral = 1, high, wide;
+    double most = nmlsdr_extent(q, &q->rows->rows, &integral);
+    if (q->queries != q->rows) {
+        const double other = nmlsdr_extent(q, &q->queries->rows, &integral);
+        most = other > most ? other : most;
+    }
+    q->integral = integral && 4 * (double)q->longest * most * most < (q->wide ? 0x1p53 : 0x1p24);
+    q->scale = 1;
+    q->absolute = 0;
+    if (q->integral) return;
+    if (most > 0) {
+        frexp(most, &high);
+        frexp((double)q->d, &wide);
+        high = 60 - high - (wide + 1) / 2;
+        q->scale = ldexp(1.0, high > 1000 ? 1000 : high);
+    }
+    /* products that underflow or are flushed, and canonical terms below the smallest number */
+    q->absolute = (double)(q->d + 8) * (q->wide ? 0x1p-990 : 0x1p-118)
+        + (double)(q->d + 8) * q->scale * 0x1p-1070 * q->scale;
+    if (!(q->absolute < 0x1p122)) q->absolute = 0x1p122;
+}
+
+#endif

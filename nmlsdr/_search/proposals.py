@@ -1,0 +1,153 @@
+"""Candidates that somebody else proposes: a transformer, or a precomputed matrix.  The canonical order decides."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .. import _graph
+from .._errors import InputError
+from .._threads import check_n_jobs
+from .._validation import asks_exact, check_count, check_row_pair, check_rows
+from .rows import kernel_rows
+from .run import squared_neighbors
+
+__all__ = ["choose_proposed", "choose_stored", "neighbor_lists"]
+
+# One kernel call answers this many pairs times features, about .1 s of canonical distances: between calls Python
+# serves Ctrl-C.
+_WORK_PER_CALL = 2e8
+
+
+def neighbor_lists(
+    X: Any, n_neighbors: int, *, neighbors: Any = "exact", queries: Any = None, n_jobs: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Squared distances and indices of the k nearest rows: exact, or chosen among a transformer's proposals.
+
+    What every estimator with a ``neighbors=`` parameter calls.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
+    n_neighbors : int
+        k, self excluded.
+    neighbors : "exact" or transformer, default="exact"
+        A transformer's ``fit_transform(X)`` gives a CSR matrix whose stored entries are candidates.  Its
+        distances are not used: candidates are ordered by the canonical (squared distance, row index).
+        It is copied first and never changed.
+    queries : array-like or sparse matrix of shape (n_queries, n_features), optional
+        As in `kneighbors`; a transformer answers them by ``fit(X)`` and ``transform(queries)``.
+    n_jobs : int, optional
+        Threads; None: all that are allowed.
+
+    Returns
+    -------
+    squared : ndarray of shape (n_queries, n_neighbors), float64
+    indices : ndarray of shape (n_queries, n_neighbors), intp
+
+    Raises
+    ------
+    ValueError
+        If ``neighbors`` is neither, or proposes fewer than k other rows for some row.
+    """
+    if asks_exact(neighbors):
+        return squared_neighbors(X, n_neighbors, queries=queries, n_jobs=n_jobs)
+    plugin = copy.deepcopy(neighbors)
+    given = plugin.fit_transform(X) if queries is None else plugin.fit(X).transform(queries)
+    return choose_proposed(X, given, n_neighbors, queries=queries, n_jobs=n_jobs)
+
+
+def choose_proposed(
+    X: Any, proposed: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k nearest among the stored entries of a CSR matrix (n_queries, n_samples), by the canonical order.
+
+    Without queries the diagonal is dropped by index; explicit zeros (duplicates) are candidates.
+    """
+    n_threads = check_n_jobs(n_jobs)
+    k = check_count(n_neighbors, "n_neighbors")
+    rows, asked = (check_rows(X),) * 2 if queries is None else check_row_pair(X, queries)
+    shape = (asked.shape[0], rows.shape[0])
+    if not sparse.issparse(proposed) or proposed.shape != shape:
+        raise InputError(
+            f"the neighbors transformer must give a sparse matrix of shape {shape}, "
+            f"got {type(proposed).__name__} of shape {getattr(proposed, 'shape', None)}."
+        )
+    owner, column, _ = _stored_pairs(proposed, drop_diagonal=queries is None)
+    count = _count_candidates(owner, shape[0], k, "the neighbors transformer")
+    squared = _pair_distances(rows, asked, owner, column, n_threads)
+    return _first_of_each(owner, column, squared, count, k)
+
+
+def choose_stored(distances: Any, n_neighbors: int, *, drop_diagonal: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The k nearest of a precomputed matrix (n_queries, n_samples), in the order (stored distance, row index).
+
+    Sparse: stored entries are the candidates, explicit zeros (duplicates) too.  Dense: every entry is one.
+    ``drop_diagonal`` says that the queries are the samples.  Returns squared distances and indices.
+    """
+    k = check_count(n_neighbors, "n_neighbors")
+    if not sparse.issparse(distances):
+        full = np.asarray(distances, dtype=np.float64)
+        n, m = full.shape
+        distances = sparse.csr_array((full.ravel(), np.tile(np.arange(m), n), np.arange(n + 1) * m), shape=(n, m))
+    owner, column, value = _stored_pairs(distances, drop_diagonal=drop_diagonal)
+    if not (np.isfinite(value) & (value >= 0)).all():
+        row = int(owner[np.argmin(np.isfinite(value) & (value >= 0))])
+        raise InputError(f"a precomputed distance in row {row} is negative, NaN or infinite; recompute the distances.")
+    count = _count_candidates(owner, distances.shape[0], k, "the precomputed matrix")
+    squared, indices = _first_of_each(owner, column, value, count, k)
+    return squared**2, indices
+
+
+def _stored_pairs(stored: Any, *, drop_diagonal: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(query, row, value) of the stored entries, in the order (query, row), repeated entries once."""
+    stored = sparse.csr_array(stored)  # keeps explicit zeros
+    owner = np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr))
+    column = stored.indices.astype(np.intp)
+    keep = owner != column if drop_diagonal else np.ones(len(owner), dtype=bool)
+    owner, column, value = owner[keep], column[keep], stored.data[keep]
+    order = np.lexsort((column, owner))
+    owner, column, value = owner[order], column[order], value[order]
+    first = np.ones(len(owner), dtype=bool)
+    first[1:] = (owner[1:] != owner[:-1]) | (column[1:] != column[:-1])
+    return owner[first], column[first], value[first]
+
+
+def _count_candidates(owner: np.ndarray, n_queries: int, k: int, source: str) -> np.ndarray:
+    count = np.bincount(owner, minlength=n_queries)
+    if n_queries and count.min() < k:
+        row = int(np.argmin(count))
+        raise InputError(
+            f"{source} gave row {row} only {count[row]} other rows, n_neighbors={k} needs {k}; "
+            "raise its n_neighbors (by one if it counts each row as its own neighbour)."
+        )
+    return count
+
+
+def _first_of_each(
+    owner: np.ndarray, column: np.ndarray, key: np.ndarray, count: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k smallest (key, row) of every query, ``count`` candidates each."""
+    order = np.lexsort((column, key, owner))
+    chosen = order[(np.cumsum(count) - count)[:, None] + np.arange(k)]
+    return key[chosen], column[chosen]
+
+
+def _pair_distances(rows: Any, queries: Any, owner: np.ndarray, column: np.ndarray, n_threads: int) -> np.ndarray:
+    """Canonical squared distances of the pairs (queries[owner], rows[column]); owner increases."""
+    indptr = np.zeros(queries.shape[0] + 1, dtype=np.int64)
+    np.cumsum(np.bincount(owner, minlength=queries.shape[0]), out=indptr[1:])
+    squared = np.empty(len(owner))
+    candidates = column.astype(np.int64)
+    given, others = kernel_rows(rows), kernel_rows(queries)
+    step = max(1, int(_WORK_PER_CALL / max(1, rows.shape[1] * (len(owner) // max(1, queries.shape[0]) + 1))))
+    for first in range(0, queries.shape[0], step):
+        last = min(first + step, queries.shape[0])
+        inside = slice(indptr[first], indptr[last])
+        pointers = indptr[first : last + 1] - indptr[first]
+        _graph.pair_distances(given, others, first, pointers, candidates[inside], squared[inside], n_threads)
+    return squared

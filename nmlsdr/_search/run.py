@@ -1,0 +1,135 @@
+"""A search from its arguments to its answer: check, choose a way, step, serve Ctrl-C between the steps."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from .. import _graph
+from .._threads import check_n_jobs
+from .._validation import check_n_neighbors, check_row_pair, check_rows, match_rows
+from .rows import kernel_rows
+from .strategy import Strategy, log, simd, strategy
+
+__all__ = ["search", "squared_neighbors"]
+
+
+def squared_neighbors(
+    X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int | None = None, checked: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `nmlsdr.graph.kneighbors`, with the canonical squared distances that order and merges must use.
+
+    ``checked`` says that `check_rows` gave X and the queries: to look at a hundred thousand rows again would take
+    longer than to answer a query.
+    """
+    n_threads = check_n_jobs(n_jobs)
+    if queries is None:
+        rows = X if checked else check_rows(X)
+        n_queries = rows.shape[0]
+    else:
+        rows, queries = match_rows(X, queries) if checked else check_row_pair(X, queries)
+        n_queries = queries.shape[0]
+    k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=queries is None)
+    squared = np.empty((n_queries, k))
+    indices = np.empty((n_queries, k), dtype=np.intp)
+    if squared.size:
+        search(rows, queries, squared, indices, n_threads)
+    return squared, indices
+
+
+def search(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
+    """Fill the squared distances and indices (n_queries, k) for checked rows; queries None: the rows themselves."""
+    k = squared.shape[1]
+    n_queries = None if queries is None else queries.shape[0]
+    if rows.shape[1] == 0:
+        log(Strategy("index", "no features: all distances are 0"), rows, n_queries, k, n_threads)
+        squared[:] = 0
+        indices[:] = np.arange(k)
+        if queries is None:
+            indices += np.arange(k) >= np.arange(len(indices))[:, None]  # self excluded
+        return
+    chosen = strategy(rows, queries, k, n_threads)
+    if chosen.groups is None:
+        more = _run(chosen, rows, queries, squared, indices, n_threads)
+        log(chosen, rows, n_queries, k, n_threads, more)
+    else:
+        log(chosen, rows, n_queries, k, n_threads)
+        _by_groups(chosen, rows, queries, squared, indices, n_threads)
+
+
+def _by_groups(
+    chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int
+) -> None:
+    """Group by group; groups may fall into groups again.
+
+    Those that wait are row numbers, and each is copied from ``rows`` when its turn comes: beside the rows there is
+    never more than one group, however deep it lies.
+    """
+    itself, k = queries is None, squared.shape[1]
+    assert chosen.groups is not None
+    _answer_failed(chosen, rows, queries, squared, indices, n_threads)
+    pending = np.ones(len(squared), dtype=bool)  # queries whose answer is still to come
+    pending[chosen.groups.failed] = False
+    waiting = [(group, group if itself else sure) for group, sure in chosen.groups.pairs()]
+    while waiting:
+        group, wanted = waiting.pop()  # the rows of a group and the queries that they answer
+        near = np.empty((len(wanted), k)), np.empty((len(wanted), k), dtype=np.intp)
+        part = rows[group], None if itself else queries[wanted]
+        inner = strategy(*part, k, n_threads)
+        if inner.groups is None:
+            _run(inner, *part, *near, n_threads)
+            answered = np.arange(len(wanted))
+        else:
+            _answer_failed(inner, *part, *near, n_threads)
+            answered = inner.groups.failed
+            waiting += [(group[of], group[of] if itself else wanted[sure]) for of, sure in inner.groups.pairs()]
+        del part
+        answered = answered[pending[wanted[answered]]]
+        squared[wanted[answered]] = near[0][answered]
+        indices[wanted[answered]] = group[near[1][answered]]  # a group's rows increase: ties keep their order
+        pending[wanted[answered]] = False
+
+
+def _answer_failed(
+    chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int
+) -> None:
+    """Answer from all rows what no group answers for sure; without queries each row is found too, and then dropped."""
+    assert chosen.groups is not None
+    again = chosen.groups.failed
+    if not len(again):
+        return
+    k, itself = squared.shape[1], queries is None
+    more, found = np.empty((len(again), k + itself)), np.empty((len(again), k + itself), dtype=np.intp)
+    some = rows[again] if itself else queries[again]
+    _run(strategy(rows, some, k + itself, n_threads, alone=True), rows, some, more, found, n_threads)
+    if itself:
+        own = found == again[:, None]
+        own[~own.any(axis=1), -1] = True  # more than k duplicates of lower index: the last one goes
+        more, found = more[~own].reshape(-1, k), found[~own].reshape(-1, k)
+    squared[again], indices[again] = more, found
+
+
+def _run(chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> str:
+    """Every query by one kernel; between its steps Ctrl-C is served.  What is to be said of the kernel."""
+    given, others = kernel_rows(rows), None if queries is None else kernel_rows(queries)
+    running: _graph.Progress
+    if chosen.way == "few" and others is not None:
+        running = _graph.Few(given, others, squared, indices, level=simd(), n_threads=n_threads)
+    elif chosen.way == "tree":
+        running = _graph.Tree(given, others, squared, indices, level=simd(), n_threads=n_threads)
+    else:
+        running = _graph.Search(
+            given, others, squared, indices, level=simd(), n_threads=n_threads, leads=chosen.leads
+        )
+    budget = 64.0
+    more = True
+    while more:
+        began = time.perf_counter()
+        more = running.step(budget)
+        took = time.perf_counter() - began
+        budget = budget * 2 if took < 0.08 else max(1.0, budget / 2) if took > 0.2 else budget
+    if chosen.way != "sparse products":
+        return ""
+    return ", by columns and postings" if running.facts["sparse"] else ", by packed blocks"

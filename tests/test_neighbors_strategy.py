@@ -1,0 +1,92 @@
+"""Which way a search takes: one line of the log says it, for every way of the table at the door."""
+
+import logging
+
+import numpy as np
+import pytest
+from neighbor_cases import assert_same, scan
+from scipy import sparse
+from test_house import table
+
+from nmlsdr import _graph, _search, graph, propagation
+from nmlsdr._search.rows import kernel_rows
+from nmlsdr._search.strategy import strategy
+
+rng = np.random.default_rng(0)
+GAUSS = rng.standard_normal((4200, 40))
+FAR = GAUSS + 1e6 * rng.integers(0, 2, (4200, 1))
+FOLDED = np.tanh(rng.standard_normal((4500, 6)) @ rng.standard_normal((6, 80)) / 3)
+FOLDED += 0.01 * rng.standard_normal(FOLDED.shape)
+
+CASES = {
+    "index": (GAUSS[:9, :0], None, "9 x 0 float64 rows, k=3, 2 threads, {level}; no features: all distances are 0"),
+    "few": (GAUSS, GAUSS[:24], "24 queries among 4200 x 40 float64 rows, k=3, 2 threads, {level}; 24 queries repay no"),
+    "tree": (GAUSS[:, :8].astype(np.float32), None, "4200 x 8 float32 rows, k=3, 2 threads, {level}; 8 features"),
+    "groups": (FAR, None, "4200 x 40 float64 rows, k=3, 2 threads, {level}; the rows fall into 2 far tight groups"),
+    "leading coordinates": (FOLDED, None, "4500 x 80 float64 rows, k=3, 2 threads, {level}; 8 directions hold most"),
+    "products": (GAUSS, None, "4200 x 40 float64 rows, k=3, 2 threads, {level}; neither far tight groups nor a few"),
+    "sparse products": (
+        sparse.csr_array(GAUSS * (rng.random(GAUSS.shape) < 0.02)),
+        None,
+        "4200 x 40 CSR float64 rows, k=3, 2 threads, {level}; CSR rows, by columns and postings",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", CASES)
+def test_one_line_a_search(way, caplog):
+    X, queries, words = CASES[way]
+    with caplog.at_level(logging.DEBUG, logger="nmlsdr"):
+        found = graph.squared_neighbors(X, 3, queries=queries, n_jobs=2)
+    level = ("portable", "avx2", "avx512")[_graph.best_simd_level()]
+    assert len(caplog.records) == 1
+    assert caplog.records[0].levelno == logging.DEBUG
+    assert caplog.messages[0].startswith(f"neighbours by {way}: {words.format(level=level)}")
+    if X.shape[1]:
+        assert_same(found, scan(X, 3, queries))
+
+
+def test_the_table_at_the_door_has_every_way():
+    ways = [row[0] for row in table(_search.__doc__)[2:]]
+    assert set(ways) == CASES.keys() | {"proposals"}
+
+
+def test_small_and_few_are_not_looked_at():
+    assert strategy(GAUSS[:3999], None, 3, 2).reason == "so few rows repay no look how the rows lie"
+    assert strategy(GAUSS, GAUSS[:249], 3, 2).reason == "so few queries repay no look how the rows lie"
+    assert strategy(GAUSS, GAUSS[:250], 3, 2).reason.startswith("neither")
+    assert strategy(FAR, FAR[:999], 3, 2).way != "groups"
+    assert strategy(FAR, FAR[:1050], 3, 2).way == "groups"
+
+
+def test_c_callers_are_sent_by_the_same_sizes():
+    for X, queries, way in [
+        (GAUSS, None, "large"), (GAUSS[:3999], None, "products"), (GAUSS, GAUSS[:249], "products"),
+        (GAUSS, GAUSS[:250], "large"), (GAUSS, GAUSS[:24], "few"), (GAUSS[:, :8], None, "tree"),
+    ]:  # fmt: skip
+        X, queries = np.ascontiguousarray(X), None if queries is None else np.ascontiguousarray(queries)
+        assert _graph.choose(kernel_rows(X), None if queries is None else kernel_rows(queries), 3, 2) == way
+
+
+def test_rows_without_features_are_in_the_order_of_their_index():
+    X = np.empty((5, 0))
+    squared, indices = graph.squared_neighbors(X, 4)
+    assert (squared == 0).all()
+    assert indices.tolist() == [[1, 2, 3, 4], [0, 2, 3, 4], [0, 1, 3, 4], [0, 1, 2, 4], [0, 1, 2, 3]]
+    assert graph.squared_neighbors(X, 2, queries=X[:3])[1].tolist() == [[0, 1]] * 3
+    assert graph.squared_neighbors(sparse.csr_array((5, 0)), 1)[1].ravel().tolist() == [1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("level", ["avx2", "avx512", "sse9"])
+def test_a_level_that_is_not_here_is_one_sentence_everywhere(level, monkeypatch):
+    W = graph.neighbor_graph(GAUSS[:50], 3)
+    monkeypatch.setattr(_graph, "best_simd_level", lambda: 0)
+    monkeypatch.setenv("NMLSDR_SIMD", level)
+    sentence = "must be one of" if level == "sse9" else f"NMLSDR_SIMD={level} needs a processor with {level}"
+    for door in (
+        lambda: graph.kneighbors(GAUSS[:50], 3),
+        lambda: graph.kneighbors(GAUSS[:50, :2], 3),
+        lambda: propagation.propagate(W, np.eye(50, 2, dtype=int), 0.5, solver="cg"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            door()

@@ -2,7 +2,7 @@
 
 Where things live; imports point downward only.
 
-    4 door        cli.py                  ``nmlsdr ...``; nothing imports it
+    4 door        cli.py  _cli/           ``nmlsdr ...``; nothing imports it
     3 studies     datasets/               toy, Mulan reader, noise, simulated cohort
                   experiments/            protocol, runner, tables, figures, report of the article
                   _methods.py             the article's methods by name
@@ -22,14 +22,14 @@ Where things live; imports point downward only.
                   mlknn.py                ML-kNN counts and posterior
                   metrics.py              the seven measures                  article eq. (15)-(21)
                   distributed.py          neighbours and predictions over Dask arrays, in front of _dask/
-                  distributed.py          neighbours and predictions over Dask arrays
-                  _far_groups.py  _leading.py   what spares the search products
-                  _normal_equations.py  _cutoffs.py   how ridge.py solves; from scores to labels
-                  _large_work.py          what a long search will cost, said before it starts
+                  _dask/  _remote.py      rows in no single process, and the tasks that read them
+                  _search/                the exact neighbour search behind graph.py
+                  _normal_equations.py  _masked_ridge.py  _cutoffs.py   how ridge.py solves; from scores to labels
                   _labels.py              the label rule, and the one check of 0/1
                   _validation.py          casts, copies and checks counts, rows and graphs
                   _directions.py          what every projection shares
                   _arrays.py  _errors.py  forms of arrays; InputError
+                  _moments.py  _ranking.py   means and Gram matrices; the labels in the order of their scores
                   _npy.py  _output.py     arrays from foreign bytes; results whole or not at all
                   _threads.py  _openmp.py thread settings and the BLAS limit; how idle threads wait
     0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx  _dependence.pyx   buffers in, buffers filled

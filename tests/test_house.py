@@ -1,0 +1,177 @@
+"""Where things live: imports and includes point down, the maps at the doors are those of the folders."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import nmlsdr
+from nmlsdr import _search
+
+HOUSE = Path(nmlsdr.__file__).parent
+UNNAMED = {"__init__", "__main__", "_version"}
+
+
+def floors():
+    """The floor of every entry of the root, as the map at the door of the package tells it; the twin has none."""
+    found, floor = {}, None
+    for line in nmlsdr.__doc__.splitlines():
+        head = re.match(r"\s+(\d)(r?) \w+ ", line)
+        if head:
+            floor = None if head[2] else int(head[1])
+        elif not line.startswith("      "):
+            continue
+        found |= dict.fromkeys(re.findall(r"(?<![\w/.])(_?[a-z]\w*)(?:\.pyx|\.py|/)(?![\w*])", line), floor)
+    return found
+
+
+FLOORS = floors()
+TWIN = {"_reference"}
+
+
+def sources():
+    for path in sorted(HOUSE.rglob("*.py")):
+        yield path, path.relative_to(HOUSE).with_suffix("")
+
+
+def imported(path, name):
+    """Entries of the root that a file imports, wherever in it, except for type checkers."""
+    package = ["nmlsdr", *name.parts[:-1]]
+    found = set()
+    tree = ast.parse(path.read_text())
+    skipped = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if node in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names if alias.name.startswith("nmlsdr.")]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            base = base + ((node.module or "").split(".") if node.module else [])
+            if not base or base[0] != "nmlsdr":
+                continue
+            targets = [".".join([*base, alias.name]) for alias in node.names] if len(base) == 1 else [".".join(base)]
+        else:
+            continue
+        found |= {target.split(".")[1] for target in targets if "." in target}
+    return found
+
+
+def test_the_map_names_every_entry_of_the_root():
+    there = {path.stem for path in HOUSE.iterdir() if path.suffix in (".py", ".pyx")}
+    there |= {path.name for path in HOUSE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert FLOORS.keys() == there - UNNAMED
+
+
+@pytest.mark.parametrize(("path", "name"), [pytest.param(*source, id=str(source[1])) for source in sources()])
+def test_imports_point_down(path, name):
+    part = name.parts[0]
+    below = imported(path, name) & FLOORS.keys()
+    if part in UNNAMED:
+        return
+    if part in TWIN:
+        assert below <= TWIN
+        return
+    assert not below & TWIN
+    for target in below - {part}:
+        assert FLOORS[target] <= FLOORS[part], f"{name} of floor {FLOORS[part]} imports {target} of {FLOORS[target]}"
+
+
+def test_no_ring_of_modules():
+    """Imports at the head of files, among the entries of the root: what they need is complete before them."""
+    needs = {}
+    for path, name in sources():
+        tree = ast.parse(path.read_text())
+        heads = ast.Module([node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))], [])
+        lonely = path.with_suffix(".py")
+        parts = imported_from(heads, lonely, name)
+        needs.setdefault(name.parts[0], set()).update(parts - {name.parts[0], "__init__"})
+    done = set()
+    while len(done) < len(needs):
+        ready = {part for part, wanted in needs.items() if part not in done and wanted & needs.keys() <= done}
+        assert ready, f"a ring among {sorted(needs.keys() - done)}"
+        done |= ready
+
+
+def imported_from(tree, path, name):
+    package = ["nmlsdr", *name.parts[:-1]]
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
+            targets = [[*base, alias.name] for alias in node.names] if len(base) == 1 else [base]
+            found |= {target[1] for target in targets}
+    return found
+
+
+# ---------------------------------------------------------------- C
+
+TEMPLATES = {"products_candidates.h", "products_packed.h", "products_sparse.h", "products_tile.h", "tree_leaf.h",
+             "few_rows.h", "simd.h", "simd_clear.h", "propagation_loops.h"}  # fmt: skip
+
+
+def headers():
+    return sorted((HOUSE / "_c").glob("*.h"))
+
+
+def included(path):
+    return re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.M)
+
+
+@pytest.mark.skipif(not (HOUSE / "_c").is_dir(), reason="an installed package has no headers")
+def test_headers_include_downward_only_and_at_their_head():
+    """The floors of _search/__init__.py: a header includes what stands below it, and templates."""
+    chapter = nmlsdr._search.__doc__.split("each file over those below it:")[1].split("templates, included once")[0]
+    floors = [re.findall(r"\w+\.h", line) for line in chapter.splitlines() if ".h" in line]
+    order = {name: number for number, floor in enumerate(floors) for name in floor}
+    others = {"build.h", "propagation.h"} | TEMPLATES
+    assert order.keys() | others >= {path.name for path in headers()}
+    for path in headers():
+        text = path.read_text()
+        for name in included(path):
+            if name in TEMPLATES or name.startswith("NM_"):
+                continue
+            if path.name in order:
+                assert order[name] > order[path.name], f"{path.name} includes {name} above it"
+            code = re.sub(r"/\*.*?\*/|^#.*$", "", text[: text.index(f'"{name}"')], flags=re.S | re.M)
+            assert not code.strip(), f"{path.name} includes {name} in mid-file"
+
+
+@pytest.mark.skipif(not (HOUSE / "_c").is_dir(), reason="an installed package has no headers")
+def test_every_macro_is_used():
+    texts = {path.name: path.read_text() for path in headers()}
+    kernels = "".join(path.read_text() for path in HOUSE.glob("*.pyx"))
+    everything = "".join(texts.values()) + kernels
+    for name, text in texts.items():
+        for macro in re.findall(r"^\s*#\s*define\s+(\w+)", text, re.M):
+            if re.search(rf"#ifndef {macro}\n#define {macro}\n", text):
+                continue  # a guard
+            uses = re.findall(rf"(?<!define )(?<!undef )(?<!ifndef )\b{macro}\b", everything)
+            assert uses, f"{macro} of {name} is not used"
+
+
+# ---------------------------------------------------------------- the table of the search
+
+
+def table(text):
+    """The rows of the first table whose head begins with "way"."""
+    lines = text[text.index("| way |") :].splitlines()
+    rows = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+def test_the_table_of_ways_is_the_same_at_the_door_and_in_the_page():
+    page = Path(__file__).parent.parent / "docs" / "neighbours.md"
+    if not page.exists():
+        pytest.skip("the pages are not here")
+    assert table(_search.__doc__) == table(page.read_text())

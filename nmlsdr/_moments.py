@@ -63,6 +63,10 @@ def _column_sums(X: Any) -> np.ndarray:
 
 def column_squares(X: Any, mean: np.ndarray) -> np.ndarray:
     """Sums of squares of the columns of Xc; of a constant column exactly 0, not rounding noise."""
+    if isinstance(X, RemoteRows):
+        first = X[np.arange(1)].total(_column_sums)  # the sum of one row
+        total, differs = X.total(_squares_of_block, (), (mean, first))
+        return np.asarray(np.where(differs > 0, total, 0.0))
     if sparse.issparse(X):
         values = X.data.astype(np.float64, copy=False)
         raw = np.bincount(X.indices, weights=values * values, minlength=X.shape[1])
@@ -75,6 +79,21 @@ def column_squares(X: Any, mean: np.ndarray) -> np.ndarray:
         constant = _constant(X)
     total[constant] = 0.0
     return np.asarray(total)
+
+
+def _squares_of_block(X: Any, mean: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of squares, and whether a column holds anything but its first value."""
+    if sparse.issparse(X):
+        values = X.data.astype(np.float64, copy=False)
+        raw = np.bincount(X.indices, weights=values * values, minlength=X.shape[1])
+        sums = np.bincount(X.indices, weights=values, minlength=X.shape[1])
+        low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+        total = np.maximum(raw - 2 * mean * sums + X.shape[0] * mean * mean, 0.0)
+        return total, ((low != first) | (high != first)).astype(np.int64)
+    total = np.zeros(X.shape[1])
+    for _, block in centred_blocks(X, mean):
+        total += np.einsum("ij,ij->j", block, block)
+    return total, (first != X).any(axis=0).astype(np.int64)
 
 
 def centre_columns(F: np.ndarray) -> np.ndarray:
@@ -206,6 +225,8 @@ def centred_gram(X: Any, mean: np.ndarray) -> np.ndarray:
 
     Of dense X only the lower triangle is filled; of sparse X all of it.
     """
+    if isinstance(X, RemoteRows):
+        return np.asfortranarray(X.total(centred_gram, (), (mean,)))
     if sparse.issparse(X):
         rows = X.astype(np.float64, copy=False)
         total = np.asarray(rows.sum(axis=0)).ravel()

@@ -119,7 +119,7 @@ class _PrimalFold:
         if level > 0:
             kept, root, gram = self._prepare(w, shrinkage)
             V[kept] = _solve(gram, level, training.moment[kept] * root[:, None]) * root[:, None]
-        return project(self.tested, V, training.mean) + training.label_mean
+        return np.asarray(project(self.tested, V, training.mean)) + training.label_mean
 
 
 # ---------------------------------------------------------------- rows x rows

@@ -27,11 +27,19 @@ class RemoteRows:
     shape: tuple[int, int]
     dtype: np.dtype
 
+    def __getitem__(self, chosen: np.ndarray) -> RemoteRows:
+        """Some of the rows, by a mask or by increasing numbers."""
+        raise NotImplementedError
+
     def total(self, function: Callable[..., Any], by_row: tuple[Any, ...] = (), whole: tuple[Any, ...] = ()) -> Any:
         """Sum over the blocks of ``function(block, *its rows of by_row, *whole)``, added as a tree.
 
         The function gives an array, or a tuple of arrays that are added one by one.
         """
+        raise NotImplementedError
+
+    def each(self, function: Callable[..., Any], *whole: Any) -> RemoteRows:
+        """The same rows after ``function(block, *whole)``, which keeps shape, dtype and storage."""
         raise NotImplementedError
 
     def image(self, function: Callable[..., Any], n_columns: int, whole: tuple[Any, ...] = ()) -> Any:

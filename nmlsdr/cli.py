@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ._cli import completion, datasets, info, models, report, reproduce, review
+from ._cli import bench, completion, datasets, info, models, report, reproduce, review
 from ._cli.arguments import Parser
 from ._cli.console import Console, RunError
 from ._errors import InputError, printable
@@ -98,6 +98,7 @@ def _parser() -> Parser:
     report.add_parsers(verbs)
     reproduce.add_parsers(verbs)
     datasets.add_parsers(verbs)
+    bench.add_parsers(verbs)
     info.add_parsers(verbs)
     completion.add_parsers(verbs, parser)
     return parser

@@ -1,8 +1,9 @@
 """The same answers from Dask arrays: neighbours, graphs and predictions of rows that are in no single process.
 
-NMLSDR, MDDM, MultiLabelCCA, SSMLDR, MultiLabelPropagation, MLkNN and SemiSupervisedMLkNN take Dask arrays in ``fit``
-themselves, and answer them with Dask arrays; these functions are what they are made of.  Because every distance is the
-canonical one, and lists are merged by (squared distance, row index), how the rows are cut into blocks changes no bit.
+NMLSDR, ResidualPropagation, MDDM, MultiLabelCCA, SSMLDR, MultiLabelPropagation, MLkNN and SemiSupervisedMLkNN take
+Dask arrays in ``fit`` themselves, and answer them with Dask arrays; these functions are what they are made of.  Because
+every distance is the canonical one, and lists are merged by (squared distance, row index), how the rows are cut into
+blocks changes no bit.
 
 Dask is imported by the functions that need it (``pip install "nmlsdr[dask]"``); where the tasks run, threads, processes
 or a cluster, is Dask's affair.  The cells of the article's experiments run on a cluster by joblib's own means:

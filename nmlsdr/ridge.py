@@ -21,6 +21,7 @@ from ._labels import check_mask
 from ._masked_ridge import MaskedFolds, masked_coefficients
 from ._moments import centred_over_known, column_means
 from ._normal_equations import DualFolds, Folds, PrimalFolds, SweepFolds, coefficients
+from ._remote import RemoteRows
 from ._threads import single_threaded_blas
 from ._validation import check_count, check_real, check_row_weights, check_rows
 
@@ -151,6 +152,11 @@ def cross_fit(
     mask = _some_unknown(known, Y)
     whole: Folds
     searched: Folds
+    if isinstance(X, RemoteRows) and (mask is not None or X.shape[1] > min(LARGEST_GRAM, n_samples // 2)):
+        raise InputError(
+            "The ridge regression needs rows in memory where labels are partly known, or with more than "
+            f"{LARGEST_GRAM} features, or half as many as labelled rows ({n_samples} x {X.shape[1]}); pass X.compute()."
+        )
     with single_threaded_blas():
         if mask is not None:
             rows = np.arange(n_samples) if n_samples <= LARGEST_GRAM else np.sort(order[:SAMPLED_ROWS])

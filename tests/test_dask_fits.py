@@ -12,7 +12,18 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nmlsdr import MDDM, MVMD, NMLSDR, SSMLDR, MLkNN, MultiLabelCCA, MultiLabelPropagation, SemiSupervisedMLkNN, graph
+from nmlsdr import (
+    MDDM,
+    MVMD,
+    NMLSDR,
+    SSMLDR,
+    MLkNN,
+    MultiLabelCCA,
+    MultiLabelPropagation,
+    ResidualPropagation,
+    SemiSupervisedMLkNN,
+    graph,
+)
 from nmlsdr._dask import neighbors as neighbor_tasks
 from nmlsdr._dask.labels import in_batches
 from nmlsdr._dask.meetings import PRIMES, cut_rows, lines
@@ -136,6 +147,34 @@ def test_classes_float32_masks_trust_and_sparse_labels(rng):
     assert_same_fit(NMLSDR().fit(dX, Y, graph=W), NMLSDR().fit(X, Y, graph=W))
 
 
+@pytest.mark.parametrize("kind", ["even", "csr"])
+@pytest.mark.parametrize(
+    "make", [lambda: ResidualPropagation(n_neighbors=5), lambda: NMLSDR(shrinkage="cv"), lambda: NMLSDR(shrinkage=0.5)]
+)
+def test_a_trend_and_residuals_from_sums(rng, kind, make):
+    """Weights and ridge come from sums over blocks, so the embedding agrees to rounding, and with it what follows.
+
+    On rows full of ties it need not: distances of weighted rows that tie in one process may differ in the last bit.
+    """
+    X, Y = rng.normal(size=(150, 6)), rng.integers(0, 2, (150, 3))
+    X[:, 3] = 2.0
+    X = np.where(abs(X) > 0.8, X, 0.0) if kind == "csr" else X
+    Y[rng.random(150) < 0.4] = -1
+    expected, found = make().fit(sparse.csr_array(X) if kind == "csr" else X, Y), make().fit(blocks_of(X, kind), Y)
+    assert found.shrinkage_ == expected.shrinkage_
+    for name, values in vars(expected).items():
+        if name.endswith("_") and isinstance(values, np.ndarray) and values.dtype.kind in "fib":
+            np.testing.assert_allclose(getattr(found, name), values, rtol=1e-9, atol=1e-9, err_msg=name)
+    assert_same_map(found, expected, X)
+
+
+def assert_same_map(found, expected, X):
+    for method in ("transform", "decision_function", "predict_proba"):
+        if hasattr(expected, method):
+            lazy = getattr(found, method)(da.from_array(X, chunks=(70, 5)))
+            np.testing.assert_allclose(lazy.compute(), getattr(expected, method)(X), rtol=0, atol=1e-9)
+
+
 def test_more_labels_than_a_batch_holds(rng):
     X, Y = draw(rng, labels=37)
     assert_same_fit(MultiLabelPropagation(5).fit(blocks_of(X, "even"), Y), MultiLabelPropagation(5).fit(X, Y))
@@ -163,6 +202,10 @@ def test_warnings_are_said_once(rng):
         (
             lambda X, Y: MDDM(constraint="features").fit(X[:5], np.eye(5, dtype=int)),
             "needs rows in memory where they have",
+        ),
+        (
+            lambda X, Y: ResidualPropagation(n_neighbors=3).fit(X[:10], Y[:10]),
+            "The ridge regression needs rows in memory",
         ),
         (lambda X, Y: NMLSDR().fit(X, Y[:9]), "X has 150 rows, y has 9"),
     ],
@@ -293,13 +336,13 @@ def site(memory, threads=2):
 
 def test_a_plan_fits_the_workers_or_says_what_to_do():
     rows = Rows.of(da.zeros((100_000, 10_000), chunks=(5000, -1), dtype=np.float32))
-    for memory in (1e9, 2e9, 4e9, 64e9):
-        if memory == 1e9:
+    for memory in (0.3e9, 1e9, 2e9, 4e9, 64e9):
+        if memory == 0.3e9:
             with pytest.raises(ValueError, match="make the blocks smaller"):
                 make_plan(rows, 10, site=site(memory), probe=False)
             continue
         plan = make_plan(rows, 10, site=site(memory), probe=False)
-        assert plan.task_bytes + rows.largest_block() <= 0.5 * memory
+        assert plan.task_bytes + rows.largest_block() <= 0.6 * memory
         assert plan.n_tasks >= 6
         assert plan.bytes_read == (plan.order + 1) * 4e9
         assert plan.block_pairs == plan.order**2 * (plan.order**2 - 1) // 2

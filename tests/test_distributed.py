@@ -135,14 +135,6 @@ def test_trend_and_residuals_by_blocks(rng):
     np.testing.assert_allclose(model.transform(in_blocks(X, 40)).compute(), model.transform(X), rtol=0, atol=1e-10)
 
 
-def test_what_needs_the_rows_in_memory_says_so(rng):
-    X, Y = draw(rng)
-    with pytest.raises(ValueError, match="ResidualPropagation needs rows in memory, got a Dask array"):
-        ResidualPropagation(n_neighbors=5).fit(in_blocks(X, 40), Y)
-    with pytest.raises(ValueError, match=r"NMLSDR\(shrinkage='cv'\) needs rows in memory"):
-        NMLSDR(shrinkage="cv").fit(in_blocks(X, 40), Y)
-
-
 def test_classes_and_embeddings_by_blocks(rng):
     X, Y = draw(rng)
     y = np.array(["one", "two", "three"])[np.arange(len(X)) % 3]

@@ -15,24 +15,24 @@ import numpy as np
 from scipy import sparse
 
 from .._propagation import MAX_WIDTH
-from .run import compute, task_threads
-from .source import import_dask
+from .run import compute, task, task_threads
 
 __all__ = ["in_batches"]
 
 
 def in_batches(solve: Callable[..., Any], W: sparse.csr_array, Y: np.ndarray, alpha: Any, **options: Any) -> Any:
     """``solve(W, Y, alpha, **options)``, which answers with a `Propagation`, batch of columns by batch."""
-    n_jobs = options.pop("n_jobs", None)
+    n_jobs, labeled = options.pop("n_jobs", None), options.pop("labeled")
     columns = [slice(first, first + MAX_WIDTH) for first in range(0, Y.shape[1], MAX_WIDTH)]
-    call = import_dask().delayed(_batch, name="propagate", traverse=False)
     # a task that gives the graph, and no ``client.scatter``: what is scattered is lost with the workers that hold it
-    graph = import_dask().delayed(_same, name="graph", traverse=False, pure=False)(W)
-    known = options.pop("labeled")
+    graph = task("graph", _same, W)
     tasks = [
-        call(solve, graph, Y[:, part], _columns(alpha, part), {**options, "labeled": _columns(known, part)}, n_jobs)
+        task(
+            "propagate", _batch,
+            solve, graph, Y[:, part], _columns(alpha, part), {**options, "labeled": _columns(labeled, part)}, n_jobs,
+        )
         for part in columns
-    ]
+    ]  # fmt: skip
     found = compute(tasks, "labels")
     _say_once([warning for _, theirs in found for warning in theirs])
     parts = [part for part, _ in found]
@@ -42,6 +42,7 @@ def in_batches(solve: Callable[..., Any], W: sparse.csr_array, Y: np.ndarray, al
         F=np.concatenate([part.F for part in parts], axis=1),
         n_iter=max(part.n_iter for part in parts),
         error_bound=max(part.error_bound for part in parts),
+        n_unreached=max(part.n_unreached for part in parts),
     )
 
 
@@ -49,8 +50,9 @@ def _same(W: sparse.csr_array) -> sparse.csr_array:
     return W
 
 
-def _columns(given: Any, part: slice) -> Any:
-    return given[:, part] if np.ndim(given) == 2 else given
+def _columns(values: Any, part: slice) -> Any:
+    """Of what is given for each entry; what is given for each row stays."""
+    return values[:, part] if np.ndim(values) == 2 else values
 
 
 def _batch(

@@ -11,8 +11,7 @@ from .._validation import check_n_neighbors
 from .meetings import cut_rows, lines
 from .plan import Plan, make_plan
 from .rows import Rows
-from .run import each_result, say, task_threads
-from .source import import_dask
+from .run import each_result, say, task, task_threads
 
 __all__ = ["Lists", "lists_of_queries", "lists_of_rows", "neighbors"]
 
@@ -46,20 +45,18 @@ def neighbors(rows: Rows, n_neighbors: int, *, n_jobs: int | None = None) -> Lis
 
 def lists_of_rows(rows: Any, n_neighbors: int, *, n_jobs: int | None = None) -> list[Any]:
     """For each block of the rows its `Lists` as a delayed value; nothing is computed.  Rows in memory are one block."""
-    dask = import_dask()
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=True)
     if not isinstance(rows, Rows):
-        return [dask.delayed(_lists, traverse=False, pure=False)(rows, None, np.arange(rows.shape[0]), k, n_jobs)]
+        return [task("neighbors", _lists, rows, None, np.arange(rows.shape[0]), k, n_jobs)]
     ranges, tasks = _tasks(rows, k, make_plan(rows, k, n_jobs=n_jobs, probe=False), n_jobs)
-    cut, join = dask.delayed(_cut, traverse=False), dask.delayed(merge, traverse=False)
     found = []
     for start, stop in zip(rows.edges[:-1].tolist(), rows.edges[1:].tolist(), strict=True):
         seen = [
-            cut(task, _overlap(places, start, stop), stop - start)
-            for places, task in zip(ranges, tasks, strict=True)
+            task("cut", _cut, search, _overlap(places, start, stop), stop - start)
+            for places, search in zip(ranges, tasks, strict=True)
             if _overlap(places, start, stop)
         ]
-        found.append(join(seen, k) if stop > start else dask.delayed(_empty(0, k)))
+        found.append(task("merge", merge, seen, k) if stop > start else task("empty", _empty, 0, k))
     return found
 
 
@@ -69,26 +66,27 @@ def lists_of_queries(rows: Any, queries: Rows | Any, n_neighbors: int, *, n_jobs
     ``rows`` or ``queries`` may be in memory (checked): one block.  A task reads a block of queries once and the rows
     block by block.
     """
-    dask = import_dask()
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=False)
     if isinstance(rows, Rows):
         readings = [rows.reading([(first, last)]) for first, last in rows._ranges()]
         firsts = [first for first, _ in rows._ranges()]
         sources: list[tuple[Any, Any]] = [(reading, rows.held(reading)) for reading in readings]
     else:
-        firsts, sources = [0], [(None, dask.delayed(rows, traverse=False, pure=False))]
-    search, join = dask.delayed(_search_queries, traverse=False), dask.delayed(merge, traverse=False)
+        firsts, sources = [0], [(None, task("rows", _same, rows))]
     if isinstance(queries, Rows):
         asked: list[tuple[Any, Any]] = []
         for first, last in zip(queries.edges[:-1].tolist(), queries.edges[1:].tolist(), strict=True):
             reading = queries.reading([(first, last)])
             asked.append((reading, queries.held(reading)))
     else:
-        asked = [(None, dask.delayed(queries, traverse=False, pure=False))]
+        asked = [(None, task("queries", _same, queries))]
     return [
-        join([search(*question, *source, first, k, n_jobs) for source, first in zip(sources, firsts, strict=True)], k)
+        task("merge", merge, [
+            task("search-queries", _search_queries, *question, *source, first, k, n_jobs)
+            for source, first in zip(sources, firsts, strict=True)
+        ], k)
         for question in asked
-    ]
+    ]  # fmt: skip
 
 
 def merge(parts: list[Lists], k: int) -> Lists:
@@ -118,6 +116,10 @@ def _tasks(rows: Rows, k: int, plan: Plan, n_jobs: int | None) -> tuple[list[lis
         if places:
             meetings.append(places)
     return meetings, [rows.task(_search_meeting, rows.reading(places), places, k, n_jobs) for places in meetings]
+
+
+def _same(rows: Any) -> Any:
+    return rows
 
 
 def _search_meeting(rows: Any, places: list[tuple[int, int]], k: int, n_jobs: int | None) -> Lists:

@@ -12,8 +12,7 @@ from .._search import squared_neighbors
 from .._search.memory import memory_bytes
 from .meetings import PRIMES
 from .rows import Reading, Rows
-from .run import client_in_force, compute, task_threads
-from .source import import_dask
+from .run import client_in_force, compute, task, task_threads
 
 __all__ = ["Plan", "Site", "make_plan"]
 
@@ -104,7 +103,7 @@ def make_plan(rows: Rows, k: int, *, n_jobs: int | None = None, site: Site | Non
     room = SHARE * site.memory if site.memory < np.inf else np.inf
     for order in PRIMES:
         enough = order * (order + 1) >= least or order**2 >= n
-        if enough and rows.bytes() / order + rows.largest_block() + min(WORKSPACE, rows.bytes()) <= room:
+        if enough and rows.bytes() / order + rows.largest_block() + min(WORKSPACE, rows.bytes() / order) <= room:
             break
     else:
         raise InputError(
@@ -126,8 +125,7 @@ def _estimate(rows: Rows, k: int, plan: Plan, n_jobs: int | None) -> float:
     """One task reads a block and searches some of its rows: seconds for a byte read and for a pair."""
     last = int(rows.edges[np.flatnonzero(np.diff(rows.edges))[0] + 1])
     reading = rows.reading([(0, last)])
-    probe = import_dask().delayed(_probe, name="probe", traverse=False)
-    read, pair = compute([probe(reading, rows.held(reading), k, n_jobs)])[0]
+    read, pair = compute([task("probe", _probe, reading, rows.held(reading), k, n_jobs)])[0]
     waves = -(-plan.n_tasks // plan.site.n_threads) / plan.n_tasks
     in_task = (plan.n_samples / plan.order) ** 2 / 2
     return float(plan.n_tasks * waves * (in_task * pair + plan.n_samples / plan.order * read / last))

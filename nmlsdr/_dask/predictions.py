@@ -10,6 +10,7 @@ import numpy as np
 from .._validation import refuse_unequal_features
 from .neighbors import Lists, lists_of_queries
 from .rows import Rows
+from .run import task
 from .source import import_dask
 
 __all__ = ["answers"]
@@ -22,8 +23,7 @@ def answers(rows: Rows, queries: Any, k: int, answer: Callable[[np.ndarray], np.
     """
     refuse_unequal_features(rows.shape[1], queries.shape[1])
     dask = import_dask()
-    call = dask.delayed(_answer, name="predict", traverse=False)
-    blocks = [call(answer, lists) for lists in lists_of_queries(rows, queries, k)]
+    blocks = [task("predict", _answer, answer, lists) for lists in lists_of_queries(rows, queries, k)]
     if not isinstance(queries, Rows):
         return dask.compute(blocks[0])[0]
     like = answer(np.arange(k)[None])  # the number of columns, and the dtype

@@ -10,10 +10,12 @@ from scipy import sparse
 
 from .._remote import RemoteRows
 from .._validation import check_rows
-from .run import compute
+from .run import compute, task
 from .source import Blocks, Recipe, import_dask
 
 __all__ = ["Reading", "Rows"]
+
+Steps = tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...]  # what is done to a block once it is checked
 
 _FAN_IN = 8  # partial sums that one task adds
 
@@ -24,8 +26,10 @@ class Reading:
     A class of its own, so that Dask takes it for one thing and does not look for collections in it.
     """
 
-    def __init__(self, steps: list[tuple[Recipe, Any]], shape: tuple[int, int], dtype: Any, name: str) -> None:
-        self.steps, self.shape, self.dtype, self.name = steps, shape, dtype, name
+    def __init__(
+        self, steps: list[tuple[Recipe, Any]], shape: tuple[int, int], dtype: Any, name: str, then: Steps
+    ) -> None:
+        self.steps, self.shape, self.dtype, self.name, self.then = steps, shape, dtype, name, then
         self.needs = sorted({key for recipe, _ in steps for key in recipe.needs}, key=str)
 
     def rows(self, held: list[Any]) -> Any:
@@ -53,14 +57,17 @@ class Reading:
         block = recipe.follow(values)
         if chosen != slice(None) if isinstance(chosen, slice) else True:
             block = block[chosen]
-        return check_rows(block, self.name, dtype=self.dtype)
+        rows = check_rows(block, self.name, dtype=self.dtype)
+        for function, whole in self.then:
+            rows = function(rows, *whole)
+        return rows
 
 
 class Rows(RemoteRows):
     """The rows of a 2-D Dask array, or those of them that ``kept`` (increasing row numbers) names."""
 
-    def __init__(self, blocks: Blocks, kept: np.ndarray | None = None, name: str = "X") -> None:
-        self._blocks, self._kept, self._name = blocks, kept, name
+    def __init__(self, blocks: Blocks, kept: np.ndarray | None = None, name: str = "X", then: Steps = ()) -> None:
+        self._blocks, self._kept, self._name, self._then = blocks, kept, name, then
         self.edges = blocks.edges if kept is None else np.searchsorted(kept, blocks.edges)
         self.shape = (int(self.edges[-1]), blocks.n_features)
         self.dtype = np.dtype(np.float32 if blocks.dtype == np.float32 else np.float64)
@@ -76,7 +83,7 @@ class Rows(RemoteRows):
         numbers = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
         if len(numbers) == self.shape[0]:
             return self
-        return Rows(self._blocks, numbers if self._kept is None else self._kept[numbers], self._name)
+        return Rows(self._blocks, numbers if self._kept is None else self._kept[numbers], self._name, self._then)
 
     def reading(self, ranges: list[tuple[int, int]]) -> Reading:
         """How to read these ranges of rows, in this order; a block that two of them share is read once."""
@@ -91,7 +98,7 @@ class Rows(RemoteRows):
                 if here.stop > here.start:
                     steps.append((self._blocks.recipes[number], self._in_block(number, here)))
         n_rows = sum(last - first for first, last in ranges)
-        return Reading(_joined(steps), (n_rows, self.shape[1]), self.dtype, self._name)
+        return Reading(_joined(steps), (n_rows, self.shape[1]), self.dtype, self._name, self._then)
 
     def _in_block(self, number: int, here: slice) -> Any:
         """Positions within a block of the Dask array."""
@@ -107,8 +114,7 @@ class Rows(RemoteRows):
 
     def task(self, function: Callable[..., Any], reading: Reading, *arguments: Any) -> Any:
         """A task that reads rows and calls ``function(rows, *arguments)``."""
-        call = import_dask().delayed(_with_rows, name=function.__name__.strip("_"), traverse=False)
-        return call(reading, self.held(reading), function, arguments)
+        return task(function.__name__, _with_rows, reading, self.held(reading), function, arguments)
 
     def bytes(self) -> int:
         """Of dense rows; an upper bound for CSR blocks."""
@@ -121,15 +127,16 @@ class Rows(RemoteRows):
     # ---------------------------------------------------------------- what the core asks
 
     def total(self, function: Callable[..., Any], by_row: tuple[Any, ...] = (), whole: tuple[Any, ...] = ()) -> Any:
-        dask = import_dask()
         parts = []
         for first, last in self._ranges():
             arguments = [values[first:last] for values in by_row]
             parts.append(self.task(function, self.reading([(first, last)]), *arguments, *whole))
-        add = dask.delayed(_add, name="add", traverse=False)
         while len(parts) > 1:
-            parts = [add(parts[at : at + _FAN_IN]) for at in range(0, len(parts), _FAN_IN)]
+            parts = [task("add", _add, parts[at : at + _FAN_IN]) for at in range(0, len(parts), _FAN_IN)]
         return compute(parts)[0]
+
+    def each(self, function: Callable[..., Any], *whole: Any) -> Rows:
+        return Rows(self._blocks, self._kept, self._name, (*self._then, (function, whole)))
 
     def image(self, function: Callable[..., Any], n_columns: int, whole: tuple[Any, ...] = ()) -> Any:
         array = import_dask().array

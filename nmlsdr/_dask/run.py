@@ -9,14 +9,15 @@ from __future__ import annotations
 import logging
 import sys
 import time
+import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._threads import check_n_jobs
 from .source import import_dask
 
-__all__ = ["client_in_force", "compute", "each_result", "say", "task_threads"]
+__all__ = ["client_in_force", "compute", "each_result", "say", "task", "task_threads"]
 
 LOGGER = logging.getLogger("nmlsdr")
 
@@ -46,6 +47,12 @@ def task_threads(n_jobs: int | None) -> int:
         except ValueError:  # not in a worker
             pass
     return 1
+
+
+def task(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """A delayed call; the name is what Dask's dashboard shows."""
+    key = f"nmlsdr-{name.strip('_').replace('_', '-')}-{uuid.uuid4().hex}"
+    return import_dask().delayed(function, traverse=False)(*arguments, dask_key_name=key)
 
 
 def compute(tasks: list[Any], what: str = "") -> list[Any]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._errors import InputError
 from .._labels import Labels
-from .._remote import RemoteRows
 from ..ridge import cross_fit
 from ._shrinkage import ShrunkenProjection, known_part, labeled_part, shrinkage_grid
 
@@ -151,11 +149,6 @@ class NMLSDR(ShrunkenProjection):
 
     def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:
         grid = shrinkage_grid(self.shrinkage)
-        if grid != (0.0,) and isinstance(rows, RemoteRows):
-            raise InputError(
-                f"NMLSDR(shrinkage={self.shrinkage!r}) needs rows in memory, got a Dask array; pass X.compute() or "
-                "shrinkage=0."
-            )
         shrinkage = grid[0]
         if len(grid) > 1:
             shrinkage = cross_fit(*labeled_part(rows, labels), shrinkage=grid, known=known_part(labels)).shrinkage

@@ -154,8 +154,6 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
     [3]
     """
 
-    _by_sums = False
-
     def __init__(
         self,
         n_components: int | None = None,
@@ -312,13 +310,13 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
 
     def _embed(self, rows: Any) -> np.ndarray:
         with single_threaded_blas():
-            Z = project(rows, self.components_.T.astype(np.float64), self.mean_)
+            Z = np.asarray(project(rows, self.components_.T.astype(np.float64), self.mean_))
         return Z.astype(np.result_type(rows.dtype, self.components_.dtype), copy=False)
 
     def _trend(self, rows: Any) -> np.ndarray:
         """G of rows, about the mean so that a large offset of X costs no digits."""
         with single_threaded_blas():
-            return project(rows, self.coef_.T, self.mean_) + (self.coef_ @ self.mean_ + self.intercept_)
+            return np.asarray(project(rows, self.coef_.T, self.mean_)) + (self.coef_ @ self.mean_ + self.intercept_)
 
     def _searched_rows(self) -> np.ndarray:
         return self.embedding_

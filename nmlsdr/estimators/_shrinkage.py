@@ -11,6 +11,7 @@ from scipy import sparse
 
 from .._labels import Labels
 from .._moments import column_means
+from .._remote import RemoteRows
 from .._validation import check_real
 from ..projection import feature_weights, hsic_directions, shrunken_weights
 from ..ridge import SHRINKAGE_GRID
@@ -62,6 +63,8 @@ class ShrunkenProjection(PropagatingProjection):
 
 def _scale_columns(rows: Any, scale: np.ndarray) -> Any:
     """rows diag(scale) in the dtype of the rows; columns of 0 stay, so that distances sum in the same order."""
+    if isinstance(rows, RemoteRows):
+        return rows.each(_scale_columns, scale)
     scale = scale.astype(rows.dtype)
     if not sparse.issparse(rows):
         return rows * scale

@@ -1,0 +1,55 @@
+"""``nmlsdr bench``: everybody does the same work, and the sentence says who was faster."""
+
+import re
+import time
+
+import numpy as np
+import pytest
+from commands import run  # noqa: F401
+
+from nmlsdr._cli import bench
+
+
+def contests(ours=0.001, theirs=0.08):
+    """Searches that take a known time."""
+    return [
+        bench.Contest(
+            f"work {number}",
+            {"nmlsdr": lambda: time.sleep(ours), "slow": lambda: time.sleep(theirs), "absent": None},
+        )
+        for number in range(2)
+    ]
+
+
+def test_who_is_faster(run, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(bench, "_contests", lambda n_threads: contests())
+    done = run("bench", "--jobs", "1", "--seconds", "0.05")
+    assert done.status == 0
+    assert re.search(r"slow: nmlsdr is faster in 2 of 2 \([\d.]+ to [\d.]+ x, median [\d.]+ x\)", done.out)
+    assert "absent: not installed" in done.out
+    assert done.out.count("CPU") == 4
+    monkeypatch.setattr(bench, "_contests", lambda n_threads: contests(0.08, 0.001))
+    assert "nmlsdr is faster in 0 of 2" in run("bench", "--seconds", "0.05").out
+
+
+def test_better_half_is_deaf_to_bursts():
+    calm = [bench.Result(1.0, 2.0)] * 5
+    assert bench._better_half([*calm, *[bench.Result(9.0, 9.0)] * 4]) == bench.Result(1.0, 2.0)
+
+
+def test_cpu_seconds_count_work_and_not_waiting():
+    busy = bench.Contest("", {"nmlsdr": lambda: sum(range(300_000)), "idle": lambda: time.sleep(0.02)})
+    found = bench._measure(busy, 0.1)
+    assert found["idle"].cpu < 0.5 * found["idle"].seconds
+    assert found["nmlsdr"].cpu > 0
+
+
+@pytest.mark.parametrize("peer", ["_ours", "_faiss", "_brute", "_tree"])
+def test_everybody_finds_the_same_neighbours(rng, peer):
+    X = rng.normal(size=(200, 3)).astype(np.float32)
+    search = getattr(bench, peer)(X, 1)
+    if search is None:
+        pytest.skip("faiss is not installed")
+    lists = search()[1]
+    wanted = bench._ours(X, 1)()[1]
+    np.testing.assert_array_equal(lists[:, -bench.K :], wanted)

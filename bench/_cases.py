@@ -27,6 +27,7 @@ class Work(NamedTuple):
     run: Callable[[int], Any]
     amount: float | None = None  # flops or bytes
     limit: str | None = None  # "sgemm_gflops" or "copy_gbytes" of _harness.limits
+    alone: Callable[[int], Any] | None = None  # the kernels without the checks around them, where these weigh
 
 
 class Case(NamedTuple):
@@ -112,14 +113,39 @@ def symmetrise(n: int, k: int) -> Work:
 
     indices = neighbor_indices(n, k)
     moved = 8.0 * n * k + 12.0 * graph(n, k).nnz
-    return Work(lambda threads: union_graph(indices, n_jobs=threads), moved, "copy_gbytes")
+    return Work(lambda threads: union_graph(indices, n_jobs=threads), moved, "copy_gbytes", union_alone(indices))
+
+
+def union_alone(indices: np.ndarray) -> Callable[[int], Any]:
+    from nmlsdr import _weights
+
+    n, k = indices.shape
+    pointers = np.zeros(n + 1, dtype=np.intp)
+    np.cumsum(np.bincount(indices.ravel(), minlength=n), out=pointers[1:])
+    reverse = np.argsort(indices.ravel(), kind="stable") // k
+    ordered, counts, indptr = np.empty_like(indices), np.zeros(n, dtype=np.intp), np.zeros(n + 1, dtype=np.int32)
+
+    def run(threads: int) -> None:
+        counts[:] = 0
+        _weights.count_union(indices, pointers, reverse, ordered, counts, threads)
+        np.cumsum(counts, out=indptr[1:])
+        _weights.fill_union(ordered, pointers, reverse, indptr, np.empty(indptr[-1], dtype=np.int32), threads)
+
+    return run
 
 
 def normalise(n: int, k: int) -> Work:
+    from nmlsdr import _weights
     from nmlsdr.graph import transition_matrix
 
     W = graph(n, k)
-    return Work(lambda threads: transition_matrix(W, n_jobs=threads), 24.0 * W.nnz, "copy_gbytes")
+
+    def alone(threads: int) -> None:
+        _weights.degrees(W.data, W.indptr, degree, threads)
+        _weights.normalize(W.data, W.indices, W.indptr, degree, True, values, sums, threads)
+
+    degree, values, sums = np.empty(n), np.empty(W.nnz), np.empty(n)
+    return Work(lambda threads: transition_matrix(W, n_jobs=threads), 24.0 * W.nnz, "copy_gbytes", alone)
 
 
 def cg(n: int, C: int, k: int, labeled: float = LABELED) -> Work:
@@ -138,18 +164,34 @@ def cg(n: int, C: int, k: int, labeled: float = LABELED) -> Work:
 
 
 def mlknn_fit(n: int, C: int, k: int) -> Work:
+    from nmlsdr import _mlknn
     from nmlsdr.mlknn import fit_posterior
 
     Y, indices = labels(n, C).astype(np.uint8), neighbor_indices(n, k)
-    return Work(lambda threads: fit_posterior(Y, indices, n_jobs=threads), float(n) * C * (k + 1), "copy_gbytes")
+    delta, histogram = np.empty(Y.shape, dtype=np.int32), np.zeros((2, C, k + 1), dtype=np.int64)
+
+    def alone(threads: int) -> None:
+        _mlknn.count_neighbor_labels(Y, indices, delta, threads)
+        _mlknn.label_histogram(Y, delta, histogram, threads)
+
+    amount = float(n) * C * (k + 1)
+    return Work(lambda threads: fit_posterior(Y, indices, n_jobs=threads), amount, "copy_gbytes", alone)
 
 
 def mlknn_posterior(n: int, C: int, k: int) -> Work:
+    from nmlsdr import _mlknn
     from nmlsdr.mlknn import fit_posterior, posterior
 
     Y, indices = labels(n, C).astype(np.uint8), neighbor_indices(n, k)
     table = fit_posterior(Y, indices)
-    return Work(lambda threads: posterior(table, Y, indices, n_jobs=threads), float(n) * C * (k + 8), "copy_gbytes")
+    delta, scores = np.empty(Y.shape, dtype=np.int32), np.empty(Y.shape)
+
+    def alone(threads: int) -> None:
+        _mlknn.count_neighbor_labels(Y, indices, delta, threads)
+        _mlknn.look_up_posterior(table.posterior, delta, scores, threads)
+
+    amount = float(n) * C * (k + 8)
+    return Work(lambda threads: posterior(table, Y, indices, n_jobs=threads), amount, "copy_gbytes", alone)
 
 
 # ---------------------------------------------------------------- core functions in NumPy and SciPy

@@ -6,6 +6,7 @@ rounds is kept (:func:`better_half`).  A table holds ratios of such medians and 
 :func:`save_table`; ``tables.py`` writes it into the README files.
 
     python bench/bench_something.py        # a script that ends in save_table(...)
+    python bench/bench_something.py --replace       # into bench/results, not into a folder of its own
     python bench/tables.py                 # fill the README files from bench/results/*.json
 """
 
@@ -72,11 +73,24 @@ def alternate(
     dict of str to list of float
         One time per round, in seconds of the wall clock.
     """
+    return alternate_with_cpu(contestants, rounds=rounds, warmup=warmup, budget=budget, min_rounds=min_rounds)[0]
+
+
+def alternate_with_cpu(
+    contestants: Mapping[str, Callable[[], Any]],
+    *,
+    rounds: int = 8,
+    warmup: int = 1,
+    budget: float | None = None,
+    min_rounds: int = 3,
+) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """`alternate`, and the seconds that all threads of this process worked or spun in each round."""
     names = list(contestants)
     for name in names:
         for _ in range(warmup):
             contestants[name]()
     times: dict[str, list[float]] = {name: [] for name in names}
+    worked: dict[str, list[float]] = {name: [] for name in names}
     began = time.perf_counter()
     was_collecting = gc.isenabled()
     try:
@@ -87,15 +101,16 @@ def alternate(
             for name in names[first:] + names[:first]:
                 gc.collect()
                 gc.disable()
-                start = time.perf_counter()
+                start, cpu = time.perf_counter(), time.process_time()
                 contestants[name]()
                 times[name].append(time.perf_counter() - start)
+                worked[name].append(time.process_time() - cpu)
                 if was_collecting:
                     gc.enable()
     finally:
         if was_collecting:
             gc.enable()
-    return times
+    return times, worked
 
 
 def better_half(times: Sequence[float]) -> float:
@@ -291,9 +306,13 @@ def save_table(
     values: Mapping[str, Any] | None = None,
     notes: str = "",
     facts: Mapping[str, Any] | None = None,
-    folder: Path = RESULTS,
+    runs: Mapping[str, Any] | None = None,
+    folder: Path | None = None,
 ) -> Path:
-    """Store one table as bench/results/NAME.json; ``tables.py`` shows it where a README asks for it.
+    """Store one table as NAME.json, print it, and return where it is.
+
+    Without a folder it goes to one that this run has for itself, or with ``--replace`` (`choose_folder`) to
+    bench/results, from where ``tables.py`` shows it where a README asks for it.
 
     Parameters
     ----------
@@ -311,22 +330,62 @@ def save_table(
         Single numbers that a text quotes: ``<!-- bench:value NAME KEY .1f -->1.8<!-- bench:end -->``.
     facts : mapping, optional
         Further facts; :func:`machine_facts` is always stored.
+    runs : mapping, optional
+        The facts of earlier runs, by the ``run`` of the rows that are theirs (`carried`).  Other rows get this one.
     """
+    import tables
+
+    folder = _own_folder() if folder is None else folder
     folder.mkdir(parents=True, exist_ok=True)
+    now = {**machine_facts(), **(facts or {})}
+    this = f"{now['date']} {now['commit']}"
+    stamped = [{"run": this, **row} for row in rows]
     content = {
         "name": name,
         "title": title,
         "command": command,
         "notes": notes,
-        "machine": {**machine_facts(), **(facts or {})},
+        "machine": now,
+        "runs": {key: {**(runs or {}), this: now}[key] for key in sorted({row["run"] for row in stamped})},
         "columns": [list(column) for column in columns],
-        "rows": [dict(row) for row in rows],
+        "rows": stamped,
         "values": dict(values or {}),
     }
     path = folder / f"{name}.json"
     path.write_text(json.dumps(content, indent=1, default=_plain) + "\n", encoding="utf-8")
-    print(f"{title}: {len(rows)} rows -> {path.name}")
+    print(tables.render(json.loads(path.read_text(encoding="utf-8"))))
+    print(f"{title}: {len(rows)} rows -> {path.name} in {folder.name}")
     return path
+
+
+_folder: Path | None = None
+
+
+def add_replace(parser: Any) -> None:
+    """The option that every script has; give its value to `choose_folder`."""
+    parser.add_argument(
+        "--replace", action="store_true", help="replace the committed results (else: a folder of this run's own)"
+    )
+
+
+def choose_folder(replace: bool) -> None:
+    """Where the tables of this run go."""
+    global _folder
+    _folder = RESULTS if replace else None
+
+
+def _own_folder() -> Path:
+    global _folder
+    if _folder is None:
+        _folder = HERE / "runs" / time.strftime("%Y%m%d-%H%M%S")
+    return _folder
+
+
+def carried(stored: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Rows of an earlier result file, each with the run that made it, and these runs' facts."""
+    machine = stored["machine"]
+    earlier = f"{machine['date']} {machine['commit']}"
+    return [{"run": earlier, **row} for row in stored["rows"]], {earlier: machine, **stored.get("runs", {})}
 
 
 def _plain(value: Any) -> Any:

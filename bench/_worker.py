@@ -5,6 +5,7 @@ compare.py keeps two of them; the suite keeps one for memory.
 Reads one JSON object a line and answers with one:
 
     {"case": NAME, "size": {...}, "threads": T}     -> {"ready": true} or {"absent": "reason"}
+        with "alone": true, the kernels are timed without the checks around them where the case has them apart
     {"repeat": R}                                    -> {"seconds": of R calls}
     {"memory": true}                                 -> {"bytes": peak of one call over what was resident before}
 
@@ -31,15 +32,17 @@ def serve() -> None:
     import _cases
     from _harness import threads
 
-    work, n_threads = None, 1
+    work, call, n_threads = None, None, 1
     for line in sys.stdin:
         asked = json.loads(line)
         if "case" in asked:
             n_threads = asked["threads"]
+            alone = asked.get("alone", False)
             try:
                 work = _cases.build(asked["case"], asked["size"])
+                call = (work.alone if alone else None) or work.run
                 with threads(n_threads):
-                    work.run(n_threads)
+                    call(n_threads)
             except _cases.NotHere as error:
                 answer({"absent": str(error)})
                 continue
@@ -53,7 +56,7 @@ def serve() -> None:
                 gc.disable()
                 start = time.perf_counter()
                 for _ in range(asked["repeat"]):
-                    work.run(n_threads)
+                    call(n_threads)
                 seconds = time.perf_counter() - start
                 gc.enable()
             answer({"seconds": seconds})

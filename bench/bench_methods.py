@@ -17,7 +17,7 @@ from typing import Any
 
 import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import numpy as np
-from _harness import alternate, better_half, peak_memory, save_table, threads
+from _harness import add_replace, alternate, better_half, choose_folder, peak_memory, save_table, threads
 from scipy import linalg
 
 from nmlsdr import MDDM, MLDA, MVMD, MultiLabelCCA
@@ -238,7 +238,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--part", choices=["fit", "wide", "solver"])
+    add_replace(parser)
     arguments = parser.parse_args()
+    choose_folder(arguments.replace)
     command = "python bench/bench_methods.py"
     parts = [arguments.part] if arguments.part else ["fit", "solver", "wide"]
     rounds = 3 if arguments.quick else 20

@@ -11,7 +11,7 @@ import warnings
 
 import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import numpy as np
-from _harness import alternate, better_half, save_table
+from _harness import add_replace, alternate, better_half, choose_folder, save_table
 
 from nmlsdr import MLkNN, mlknn
 from nmlsdr._labels import check_binary
@@ -81,7 +81,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", choices=["peer", "share"])
+    add_replace(parser)
     options = parser.parse_args()
+    choose_folder(options.replace)
     scale, rounds = (4, 2) if options.quick else (1, 4)
     if options.only != "share":
         peers = [peer_row(4000 // scale, 14, 50, rounds), peer_row(1000 // scale, 100, 20, rounds)]

@@ -21,7 +21,18 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 
 import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import numpy as np
-from _harness import RESULTS, alternate, better_half, gemm_gflops, peak_memory, save_table, threads
+from _harness import (
+    RESULTS,
+    add_replace,
+    alternate,
+    better_half,
+    carried,
+    choose_folder,
+    gemm_gflops,
+    peak_memory,
+    save_table,
+    threads,
+)
 from scipy import sparse
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
@@ -225,15 +236,18 @@ def measure_memory():
     return {"memory_200k_x_128_mb": over / 1e6}
 
 
-def main(wanted, budget):
+def main(wanted, budget, replace):
+    choose_folder(replace)
     path = RESULTS / "neighbours.json"
-    stored = json.loads(path.read_text()) if path.exists() else {"rows": [], "values": {}}
-    rows, values = stored["rows"], stored["values"]
+    rows, runs, values = [], {}, {}
+    if replace and path.exists():  # groups that are not measured now stay, with the run that made them
+        stored = json.loads(path.read_text())
+        (rows, runs), values = carried(stored), stored["values"]
 
     def save():
         save_table(
             "neighbours", title="Exact neighbours, k = 10, two threads", command="python bench/bench_neighbours.py",
-            columns=COLUMNS, rows=sorted(rows, key=lambda row: GROUPS.index(row["group"])), values=values,
+            columns=COLUMNS, rows=sorted(rows, key=lambda row: GROUPS.index(row["group"])), values=values, runs=runs,
             notes="Medians of the better half of alternating rounds. Share of sgemm: n^2 D flops over our time, "
             "over the best two-thread square sgemm of the same cell.",
         )  # fmt: skip
@@ -276,7 +290,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Neighbour search against its peers.")
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"any of {', '.join(GROUPS)} (default: all)")
     parser.add_argument("--budget", type=float, help="seconds after which a cell starts no new round (default: none)")
+    add_replace(parser)
     arguments = parser.parse_args()
     if unknown := set(arguments.groups) - set(GROUPS):  # argparse's choices refuse an empty list
         parser.error(f"no group {', '.join(sorted(unknown))}; choose from {', '.join(GROUPS)}")
-    main(set(arguments.groups), arguments.budget)
+    main(set(arguments.groups), arguments.budget, arguments.replace)

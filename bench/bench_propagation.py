@@ -25,7 +25,7 @@ from pathlib import Path
 
 import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import numpy as np
-from _harness import alternate, better_half, copy_gbytes, peak_memory, save_table, threads
+from _harness import add_replace, alternate, better_half, choose_folder, copy_gbytes, peak_memory, save_table, threads
 from scipy import sparse
 from scipy.sparse import linalg
 
@@ -413,7 +413,10 @@ PARTS = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=PARTS)
-    part = parser.parse_args().part
+    add_replace(parser)
+    options = parser.parse_args()
+    choose_folder(options.replace)
+    part = options.part
     title, measure = PARTS[part]
     columns, rows, *values = measure()
     command = f"python bench/bench_propagation.py {part}"

@@ -2,11 +2,12 @@
 
     python bench/compare.py BASE [HEAD] [--cases PATTERN] [--pairs 15] [--instructions auto|always|never]
 
-Both commits are checked out into a temporary folder and built with the same command.  Two processes, one for each,
-then run every case in turns: a pair is the least of three turns of the one over the least of three turns of the other,
-and the order of the turns alternates.  The processes are started anew every five pairs, because where a process happens
-to lie in memory can make it a few percent faster for its whole life.  A case whose median suspects what its bound does
-not show gets more pairs, three times as many at most, and is then decided on all of them.
+Both commits are checked out into a temporary folder and built with the same command, each once: what was compiled is
+kept in bench/runs/builds.  A case that says kernel times the kernels, not the checks around them.  Two processes, one
+for each, then run every case in turns: a pair is the least of three turns of the one over the least of three turns of
+the other, and the order of the turns alternates.  The processes are started anew every five pairs, because where a
+process happens to lie in memory can make it a few percent faster for its whole life.  A case whose median suspects
+what its bound does not show gets more pairs, three times as many at most, and is then decided on all of them.
 
 A case is a regression if the bootstrap 95 % lower bound of the median of HEAD / BASE over at least 15 pairs is
 above 1.10 AND, for kernels, callgrind counts more than 5 % more instructions (one thread, NMLSDR_SIMD=avx2, because
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import hashlib
 import json
 import os
 import re
@@ -45,6 +47,8 @@ MOST = 3  # times as many pairs for a case that the first ones leave undecided
 TURNS = 3  # of each side in a pair; the least counts
 TURN_SECONDS = 0.02  # a turn repeats the call until it takes about this long
 RESAMPLES = 10_000
+KEPT_BUILDS = 6
+CACHE = HERE / "runs" / "builds"
 
 
 class Failure(Exception):
@@ -120,9 +124,36 @@ def checkouts(revisions: Sequence[str], *, top: Path | None = None) -> Iterator[
         yield trees
 
 
-def build_tree(tree: Path) -> None:
-    """Compile the kernels of a checkout in place, as an installation would."""
+def build_tree(tree: Path, *, cache: Path | None = None) -> bool:
+    """Compile the kernels of a checkout in place, as an installation would; True if that was needed.
+
+    With a ``cache`` what an earlier comparison compiled of the same commit, for this Python and with these flags, is
+    taken from there.
+    """
+    kept = None if cache is None else cache / _build_key(tree)
+    if kept is not None and kept.is_dir():
+        shutil.copytree(kept, tree / "nmlsdr", dirs_exist_ok=True)
+        return False
     run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], tree, "the build failed")
+    if kept is not None:
+        with tempfile.TemporaryDirectory(dir=_made(cache)) as folder:
+            for library in (tree / "nmlsdr").glob("*.so"):
+                shutil.copy2(library, folder)
+            shutil.copytree(folder, kept)  # whole or not at all: a comparison that is stopped leaves no half
+        for old in sorted(cache.iterdir(), key=lambda path: path.stat().st_mtime)[:-KEPT_BUILDS]:
+            shutil.rmtree(old, ignore_errors=True)
+    return True
+
+
+def _build_key(tree: Path) -> str:
+    commit = run(["git", "rev-parse", "HEAD"], tree, "no commit").strip()
+    settings = sys.version, *(os.environ.get(name, "") for name in ("CC", "CFLAGS", "LDFLAGS", "NMLSDR_DEBUG"))
+    return f"{commit[:16]}-{hashlib.sha256(repr(settings).encode()).hexdigest()[:12]}"
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def run(command: Sequence[str], folder: Path, failure: str, env: dict[str, str] | None = None) -> str:
@@ -203,7 +234,8 @@ def wants_more(ratios: Sequence[float], n_pairs: int) -> bool:
 def add_pairs(sides: Sequence[Side], case: str, n_threads: int, count: int, ratios: list[float]) -> str | None:
     """Append ``count`` ratios, the order within a pair alternating; the reason if a side lacks the case."""
     for side in sides:
-        reply = side.ask(case=case, size=_cases.CASES[case].compare, threads=n_threads)
+        alone = _cases.CASES[case].kind == "kernel"
+        reply = side.ask(case=case, size=_cases.CASES[case].compare, threads=n_threads, alone=alone)
         if "absent" in reply:
             return reply["absent"]
     once = max(side.ask(repeat=1)["seconds"] for side in sides)
@@ -313,7 +345,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with checkouts([options.base, options.head]) as trees:
             for tree in trees:
                 print(f"building {tree.name} ...", flush=True)
-                build_tree(tree)
+                if not build_tree(tree, cache=CACHE):
+                    print("... is built already", flush=True)
             records = compare(
                 *trees, pattern=options.cases, n_pairs=options.pairs, thread_counts=options.threads,
                 instructions=options.instructions,

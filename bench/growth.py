@@ -69,7 +69,7 @@ def measure(curve: Curve, child: Side, *, full: bool, budget: float = 0.5) -> di
     return found
 
 
-def run(*, full: bool, folder: Path = _harness.RESULTS, report: Any = print) -> Path:
+def run(*, full: bool, folder: Path | None = None, report: Any = print) -> Path:
     """Measure every curve, store the table and draw the picture beside it."""
     rows, drawn = [], []
     child = Side(Path(nmlsdr.__file__).resolve().parents[1])  # memory is measured in a process of its own
@@ -93,8 +93,7 @@ def run(*, full: bool, folder: Path = _harness.RESULTS, report: Any = print) -> 
         drawn.append((curve, found, row["time"]))
         report(f"{curve.case} against {curve.varies}: time ^{row['time']:.2f} (theory {curve.time})")
     child.close()
-    draw(drawn, folder / "growth.png")
-    return _harness.save_table(
+    path = _harness.save_table(
         "growth", title="Growth", command="python bench/run.py growth" + (" --full" if full else ""),
         columns=[("case", "work", "s"), ("varies", "against", "s"), ("range", "range", "s"), ("fixed", "fixed", "s"),
                  ("seconds", "time at the end", ".1f ms"), ("time", "time exponent", ".2f"), ("theory", "theory", "g"),
@@ -104,6 +103,8 @@ def run(*, full: bool, folder: Path = _harness.RESULTS, report: Any = print) -> 
         notes="Two threads; exponents are fitted to the upper half of the range; memory is what is needed beyond the "
               "input, results included, and small amounts drown in the allocator's rounding.",
     )  # fmt: skip
+    draw(drawn, path.parent / "growth.png")
+    return path
 
 
 def draw(drawn: Sequence[tuple[Curve, Mapping[str, Any], float]], path: Path) -> None:

@@ -1,7 +1,8 @@
-"""Run the benchmarks and store what they say in bench/results.
+"""Run the benchmarks, print what they say, and store it in a folder of its own or in bench/results.
 
     python bench/run.py                     # suite, peers and growth: under five minutes on two cores
     python bench/run.py --full              # the large sizes too (about an hour)
+    python bench/run.py --replace           # into bench/results
     python bench/run.py suite -k neighbours # a part; prints, and stores nothing
 """
 
@@ -18,10 +19,11 @@ from typing import Any
 
 import _harness
 import growth
+import panel
 import pytest
 
 HERE = Path(__file__).resolve().parent
-PARTS = ["suite", "peers", "growth"]
+PARTS = ["suite", "peers", "growth", "panel"]
 
 
 def run_pytest(part: str, *, full: bool, keyword: str | None) -> tuple[int, list[dict[str, Any]]]:
@@ -80,7 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"any of {', '.join(PARTS)} (default: all)")
     parser.add_argument("--full", action="store_true", help="the large sizes too (about an hour)")
     parser.add_argument("-k", dest="keyword", help="pytest's -k: a part of the suite; nothing is stored")
+    _harness.add_replace(parser)
     options = parser.parse_args(arguments)
+    _harness.choose_folder(options.replace)
     if unknown := sorted(set(options.parts) - set(PARTS)):
         parser.error(f"no part {', '.join(unknown)}; choose from {', '.join(PARTS)}.")
     began, worst = time.perf_counter(), 0
@@ -89,6 +93,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if part == "growth":
             if not options.keyword:
                 growth.run(full=options.full)
+            continue
+        if part == "panel":
+            if not options.keyword:
+                panel.run(full=options.full)
             continue
         status, records = run_pytest(part, full=options.full, keyword=options.keyword)
         worst = max(worst, status)

@@ -78,17 +78,30 @@ def render(result: dict[str, Any]) -> str:
     lines.append("|" + "|".join("---" if form in ("", "s") else "---:" for _, _, form in columns) + "|")
     for row in result["rows"]:
         lines.append("| " + " | ".join(cell(row.get(key), form) for key, _, form in columns) + " |")
-    machine = result["machine"]
-    versions = ", ".join(f"{name} {found}" for name, found in machine["versions"].items())
     lines.append("")
     if result["notes"]:
         lines.append(result["notes"] + "\n")
-    blas = " and ".join(machine["blas"])
-    lines.append(
-        f"Made by `{result['command']}` on {machine['date']} at commit {machine['commit']}: {machine['processor']}, "
-        f"{machine['cores']} cores, {machine['memory_gib']} GiB, Python {machine['python']}, {blas}, {versions}."
-    )
+    lines.append(made_by(result))
     return "\n".join(lines) + "\n"
+
+
+def made_by(result: dict[str, Any]) -> str:
+    """The command, and when, at which commit and on what machine; of rows that earlier runs made, theirs too."""
+    machine, runs = result["machine"], result.get("runs", {})
+    text = f"Made by `{result['command']}` on {_run(machine)}."
+    for key, earlier in runs.items():
+        count = sum(row.get("run") == key for row in result["rows"])
+        if (earlier["date"], earlier["commit"]) != (machine["date"], machine["commit"]):
+            text += f" {count} of {len(result['rows'])} rows on {_run(earlier)}."
+    return text
+
+
+def _run(machine: dict[str, Any]) -> str:
+    versions = ", ".join(f"{name} {found}" for name, found in machine["versions"].items())
+    return (
+        f"{machine['date']} at commit {machine['commit']}: {machine['processor']}, {machine['cores']} cores, "
+        f"{machine['memory_gib']} GiB, Python {machine['python']}, {' and '.join(machine['blas'])}, {versions}"
+    )
 
 
 def fill(text: str, folder: Path = HERE / "results") -> str:

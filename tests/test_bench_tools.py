@@ -104,10 +104,38 @@ def test_table_file_round_trip(harness, tmp_path, capsys):
         rows=[{"n": np.int64(3), "ratio": np.float64(1.5)}], values={"best": np.float32(2)}, folder=tmp_path,
     )  # fmt: skip
     stored = json.loads(path.read_text())
-    assert stored["rows"] == [{"n": 3, "ratio": 1.5}]
+    (row,), (run,) = stored["rows"], stored["runs"]
+    assert row == {"run": run, "n": 3, "ratio": 1.5}
     assert stored["values"] == {"best": 2.0}
     assert stored["machine"]["cores"] >= 1
-    assert "1 rows -> x.json" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "1 rows -> x.json" in shown
+    assert "| 3 | 1.5 x |" in shown
+
+
+def test_rows_keep_the_run_that_made_them(harness, tables, tmp_path):
+    columns = [("n", "rows", "d")]
+    path = harness.save_table("x", title="X", command="x.py", columns=columns, rows=[{"n": 1}], folder=tmp_path)
+    old = json.loads(path.read_text())
+    del old["runs"], old["rows"][0]["run"]  # as files were before rows said whose they are
+    old["machine"].update(date="2020-01-01", commit="0ldc0de", processor="another")
+    rows, runs = harness.carried(old)
+    harness.save_table(
+        "x", title="X", command="x.py", columns=columns, rows=[*rows, {"n": 2}], runs=runs, folder=tmp_path
+    )
+    new = json.loads(path.read_text())
+    assert [new["runs"][row["run"]]["commit"] for row in new["rows"]] == ["0ldc0de", new["machine"]["commit"]]
+    assert "1 of 2 rows on 2020-01-01 at commit 0ldc0de: another" in tables.render(new)
+    again, runs = harness.carried(new)
+    assert (again, set(runs)) == (new["rows"], set(new["runs"]))
+
+
+def test_a_run_has_a_folder_of_its_own_unless_told_to_replace(harness):
+    harness.choose_folder(True)
+    assert harness._own_folder() == harness.RESULTS
+    harness.choose_folder(False)
+    assert harness._own_folder().parent.name == "runs"
+    assert harness._own_folder() == harness._own_folder()
 
 
 # ---------------------------------------------------------------- the regression rule
@@ -377,3 +405,42 @@ def test_bad_markers_are_one_sentence(tables, tmp_path, text, sentence):
 def test_readme_tables_are_those_of_the_committed_results(tables):
     """Run ``python bench/tables.py`` after a benchmark."""
     assert tables.differences() == ""
+
+
+def test_a_commit_is_built_once(compare, tmp_path, monkeypatch):
+    """The second comparison takes what the first compiled, and a build that fails leaves nothing behind."""
+    built = []
+
+    def run(command, folder, failure, env=None):
+        if command[0] == "git":
+            return f"{folder.name:a<40}\n"
+        built.append(folder.name)
+        if folder.name == "broken":
+            raise compare.Failure(failure)
+        (folder / "nmlsdr" / "_graph.so").write_text(f"compiled in {folder.name}")
+        return ""
+
+    monkeypatch.setattr(compare, "run", run)
+    cache = tmp_path / "cache"
+    for name in ("one", "two", "one", "broken"):
+        (tmp_path / name / "nmlsdr").mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / "nmlsdr" / "_graph.so").unlink(missing_ok=True)
+        if name == "broken":
+            with pytest.raises(compare.Failure, match="the build failed"):
+                compare.build_tree(tmp_path / name, cache=cache)
+        else:
+            needed = name not in built
+            assert compare.build_tree(tmp_path / name, cache=cache) == needed
+            assert (tmp_path / name / "nmlsdr" / "_graph.so").read_text() == f"compiled in {name}"
+    assert built == ["one", "two", "broken"]
+    assert len(list(cache.iterdir())) == 2
+    monkeypatch.setenv("CFLAGS", "-O0")
+    assert compare.build_tree(tmp_path / "one", cache=cache)
+
+
+def test_kernels_are_timed_without_their_checks():
+    cases = load("_cases")
+    alone = {name for name, case in cases.CASES.items() if cases.build(name, case.small).alone is not None}
+    assert alone == {"graph-symmetrise", "graph-normalise", "mlknn-fit", "mlknn-posterior"}
+    for name in alone:
+        cases.build(name, cases.CASES[name].small).alone(1)

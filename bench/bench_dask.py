@@ -1,0 +1,208 @@
+"""Fits on Dask workers that are smaller than X, with a worker killed in the middle, beside one process.
+
+    python bench/bench_dask.py                                     # small sizes, 1 and 2 workers, beside one process
+    python bench/bench_dask.py --rows 100000 --features 10000 --workers 2 --memory 2 --kill --sample 2000
+
+Rows are made by blocks (a seeded generator), so that X is nowhere as a whole.  With --sample the neighbours of so many
+rows are compared with a search in one process that reads X block by block, and F with one process's on the graph;
+without it the whole fit is compared.  Results go to a folder of their own unless --replace is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
+import _harness
+import numpy as np
+
+N_LABELS = 14
+K = 10
+
+
+def make_rows(block: int, first: int, n_rows: int, n_features: int, n_labels: int) -> np.ndarray:
+    """A block of rows around one centre for each label; the same whenever and wherever it is made."""
+    centres = np.random.default_rng(0).standard_normal((n_labels, n_features), dtype=np.float32)
+    rng = np.random.default_rng([1, block])
+    X = rng.standard_normal((n_rows, n_features), dtype=np.float32)
+    for row, label in zip(X, np.arange(first, first + n_rows) % n_labels, strict=True):
+        row += 0.1 * centres[label]
+    return X
+
+
+def rows_by_blocks(n: int, n_features: int, per_block: int) -> Any:
+    import dask.array as da
+    from dask import delayed
+
+    make = delayed(make_rows)
+    return da.concatenate([
+        da.from_delayed(make(number, first, min(per_block, n - first), n_features, N_LABELS),
+                        (min(per_block, n - first), n_features), np.float32)
+        for number, first in enumerate(range(0, n, per_block))
+    ])  # fmt: skip
+
+
+def labels(n: int) -> np.ndarray:
+    rng = np.random.default_rng(2)
+    Y = (np.arange(n)[:, None] % N_LABELS == np.arange(N_LABELS)) ^ (rng.random((n, N_LABELS)) < 0.05)
+    return np.where(rng.random(n)[:, None] < 0.7, -1, Y.astype(np.int64))
+
+
+def peak() -> float:
+    """Peak resident gigabytes of this process."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
+class Watch(logging.Handler):
+    """Reads the plan, and starts the killing when so many tasks are done."""
+
+    def __init__(self, kill: Any) -> None:
+        super().__init__()
+        self.plan, self.kill, self.lines = "", kill, []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        print(text, file=sys.stderr, flush=True)
+        self.lines.append(text)
+        if text.startswith("plan"):
+            self.plan = text
+        elif self.kill is not None and "neighbours: " in text:
+            self.kill()
+            self.kill = None
+
+
+def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: float, *, kill: bool) -> dict[str, Any]:
+    """A fit on that many workers of that many gigabytes; the model, and what it took."""
+    from distributed import Client, LocalCluster
+
+    from nmlsdr import NMLSDR
+    from nmlsdr.distributed import neighbor_graph
+
+    killed = []
+
+    def kill_one() -> None:
+        pid = next(iter(client.run(os.getpid).values()))
+        killed.append(pid)
+        threading.Timer(0.5, os.kill, (pid, signal.SIGKILL)).start()  # when it is in the middle of its next task
+
+    logger = logging.getLogger("nmlsdr")
+    logger.setLevel(logging.INFO)
+    with (
+        LocalCluster(workers, threads_per_worker=1, memory_limit=f"{memory}GB", dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        watch = Watch(kill_one if kill else None)
+        logger.addHandler(watch)
+        X = rows_by_blocks(n, n_features, per_block)
+        began = time.perf_counter()
+        W = neighbor_graph(X, K)
+        searched = time.perf_counter() - began
+        model = NMLSDR().fit(X, labels(n), graph=W)
+        seconds = time.perf_counter() - began
+        logger.removeHandler(watch)
+        embedding = model.transform(X)[:: max(1, n // 1000)].compute()
+        peaks = client.run(peak).values()
+    return {"model": model, "graph": W, "seconds": seconds, "searched": searched,
+            "plan": watch.plan, "peak": max(peaks), "killed": len(killed),
+            "embedding": embedding, "client_peak": peak()}  # fmt: skip
+
+
+def in_one_process(n: int, n_features: int, per_block: int) -> dict[str, Any]:
+    from nmlsdr import NMLSDR
+
+    X = np.concatenate([make_rows(number, first, min(per_block, n - first), n_features, N_LABELS)
+                        for number, first in enumerate(range(0, n, per_block))])  # fmt: skip
+    began = time.perf_counter()
+    model = NMLSDR().fit(X, labels(n))
+    return {"model": model, "seconds": time.perf_counter() - began}
+
+
+def check_all(found: Any, expected: Any) -> None:
+    for name in ("label_distributions_", "transduction_", "label_flips_"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    np.testing.assert_allclose(found.components_, expected.components_, rtol=0, atol=1e-6)  # float32 maps
+
+
+def check_sample(n: int, n_features: int, per_block: int, size: int, W: Any, model: Any) -> None:
+    """Compare the lists of a sample of rows with a search block by block, and F with one process's, on the graph."""
+    from nmlsdr._dask.neighbors import Lists, merge
+    from nmlsdr.graph import squared_neighbors
+    from nmlsdr.propagation import propagate
+
+    Y = labels(n)
+    labeled = Y[:, 0] >= 0
+    F = propagate(W, np.maximum(Y, 0), np.where(labeled, 0.6, 0.999), labeled=labeled).F
+    np.testing.assert_array_equal(F, model.label_distributions_)
+    chosen = np.sort(np.random.default_rng(3).choice(n, size, replace=False))
+    blocks = [(number, first, min(per_block, n - first)) for number, first in enumerate(range(0, n, per_block))]
+    make = partial(make_rows, n_features=n_features, n_labels=N_LABELS)
+    queries = np.concatenate([
+        make(number, first, count)[chosen[(chosen >= first) & (chosen < first + count)] - first]
+        for number, first, count in blocks
+    ])  # fmt: skip
+    found = None
+    for number, first, count in blocks:
+        squared, indices = squared_neighbors(make(number, first, count), min(K + 1, count), queries=queries)
+        part = Lists(squared, indices + first)
+        found = part if found is None else merge([found, part], K + 1)
+    for row, lists in zip(chosen, found.indices, strict=True):
+        own = lists[lists != row][:K]
+        assert np.isin(own, W.indices[W.indptr[row] : W.indptr[row + 1]]).all(), f"row {row} has other neighbours"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="*", default=[4000, 8000])
+    parser.add_argument("--features", type=int, default=2000)
+    parser.add_argument("--block", type=int, default=1000, help="rows of a block")
+    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--memory", type=float, default=2.0, help="gigabytes for each worker")
+    parser.add_argument("--kill", action="store_true", help="kill a worker in the middle")
+    parser.add_argument("--sample", type=int, default=0, help="compare so many rows, without one process's fit")
+    parser.add_argument("--name", default="dask")
+    _harness.add_replace(parser)
+    options = parser.parse_args(arguments)
+    _harness.choose_folder(options.replace)
+    rows: list[dict[str, Any]] = []
+    for n in options.rows:
+        shape = n, options.features, options.block
+        one = None if options.sample else in_one_process(*shape)
+        for workers in options.workers:
+            found = on_workers(*shape, workers, options.memory, kill=options.kill)
+            row = {"n": n, "D": options.features, "gigabytes": n * options.features * 4 / 1e9, "workers": workers,
+                   "limit": options.memory, "seconds": found["seconds"], "peak": found["peak"],
+                   "client": found["client_peak"],
+                   "searched": found["searched"], "killed": found["killed"], "plan": found["plan"]}  # fmt: skip
+            if one is not None:
+                check_all(found["model"], one["model"])
+                row |= {"one": one["seconds"], "ratio": found["seconds"] / one["seconds"], "compared": n}
+            else:
+                check_sample(*shape, options.sample, found["graph"], found["model"])
+                row["compared"] = options.sample
+            print({key: value for key, value in row.items() if key != "plan"}, flush=True)
+            rows.append(row)
+    _harness.save_table(
+        options.name, title="Dask", command="python bench/bench_dask.py " + " ".join(arguments or sys.argv[1:]),
+        columns=[("n", "rows", "d"), ("D", "features", "d"), ("gigabytes", "X", ".2f GB"), ("workers", "workers", "d"),
+                 ("limit", "limit of each", ".1f GB"), ("peak", "largest worker", ".2f GB"),
+                 ("killed", "killed", "d"), ("seconds", "fit", ".1f s"), ("one", "one process", ".1f s"),
+                 ("ratio", "ratio", ".2f"), ("compared", "rows compared", "d")],
+        rows=rows,
+        notes="NMLSDR().fit with 14 labels, 30 % of the rows labelled; workers have one thread each, one process has "
+              "two. Rows compared: neighbours and F equal to the last bit.",
+    )  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

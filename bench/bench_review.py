@@ -95,7 +95,7 @@ def cleanlab_mask(given, proba):
     from cleanlab.multilabel_classification.filter import find_multilabel_issues_per_class
 
     lists = [np.flatnonzero(row).tolist() for row in given]
-    return np.asarray(find_multilabel_issues_per_class(lists, np.clip(proba, 1e-9, 1 - 1e-9)))
+    return np.asarray(find_multilabel_issues_per_class(lists, np.clip(proba, 1e-9, 1 - 1e-9), n_jobs=1))
 
 
 def measure(name, noise, seed):

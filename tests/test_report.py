@@ -356,3 +356,10 @@ def test_hostile_names_do_nothing_in_a_browser(facts, browse):
     tags = Shape(document).tags
     assert not {tag for tag, _ in tags} & {"img", "iframe", "object", "embed"}
     assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
+
+
+def test_fit_points_to_the_report_in_its_one_line(run, tables):  # noqa: F811
+    outcome = run("fit", "train.csv", "--label-columns", label_columns(), "--out", "m.npz")
+    assert outcome.status == 0
+    (line,) = outcome.err.splitlines()
+    assert "nmlsdr report" in line

@@ -19,6 +19,7 @@ __all__ = [
     "add_data",
     "add_graph",
     "add_out",
+    "add_reviewed",
     "add_table_limits",
     "check_suffix",
     "count",
@@ -97,7 +98,7 @@ def _alpha(text: str) -> float:
 
 def _delimiter(text: str) -> str:
     text = {"tab": "\t", "\\t": "\t", "semicolon": ";", "comma": ","}.get(text.lower(), text)
-    if len(text) != 1 or text in "\r\n\0\"" or ord(text) > 127:
+    if len(text) != 1 or text in '\r\n\0"' or ord(text) > 127:
         raise argparse.ArgumentTypeError(f"it must be one character such as ; or the word tab, got {text!r}")
     return text
 
@@ -212,6 +213,16 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--no-standardize", action="store_true", help="take the features as they are (default: variance 1)"
+    )
+
+
+def add_reviewed(parser: argparse.ArgumentParser) -> None:
+    """Add --reviewed."""
+    parser.add_argument(
+        "--reviewed",
+        metavar="FILE",
+        help="annotations that people have checked: CSV with row (or id), label and verdict (1 or 0: the label belongs "
+        "there or not; empty: not yet). They are set, kept as they are (alpha 0), and no longer listed",
     )
 
 

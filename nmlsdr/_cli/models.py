@@ -7,7 +7,7 @@ from typing import Any
 
 from nmlsdr._errors import InputError
 
-from .arguments import add_common, add_data, add_graph, add_out, check_suffix, count, seed
+from .arguments import add_common, add_data, add_graph, add_out, add_reviewed, check_suffix, count, seed
 from .console import Console, RunError
 
 __all__ = ["add_parsers"]
@@ -35,6 +35,7 @@ def add_parsers(verbs: Any) -> None:
         "--n-components", type=count, metavar="D", help="columns of the embedding (default: as many as there can be)"
     )
     add_graph(parser)
+    add_reviewed(parser)
     parser.add_argument("--seed", type=seed, metavar="S", help="for the one random method, wMLDAd")
     parser.add_argument(
         "--classifier",
@@ -118,7 +119,8 @@ def fit(args: argparse.Namespace, console: Console) -> int:
             raise RunError(f"The model {args.out!r} could not be written ({error.strerror or error}).") from None
     facts = [(table.data.shape[1], "feature"), (table.target.shape[1], "label")]
     n_unlabelled = int((~table.labeled).sum())
-    wrote(console, args.out, len(table.target), *facts, *[(n_unlabelled, "unlabelled")] * (n_unlabelled > 0))
+    hint = " To see what was learned and what to check: nmlsdr report, with the same options."
+    wrote(console, args.out, len(table.target), *facts, *[(n_unlabelled, "unlabelled")] * (n_unlabelled > 0), hint=hint)
     return 0
 
 
@@ -140,10 +142,24 @@ def fit_pipeline(table: Any, name: str, projection: Any, args: argparse.Namespac
             role, f"fit the {args.classifier} classifier"
         )
         with console.step(title):
-            step.fit(X) if role == "scaler" else step.fit(X, table.target)
+            step.fit(X) if role == "scaler" else step.fit(X, table.target, **_trust(step, table, args))
             if i < len(steps) - 1:
                 X = step.transform(X)
     return Pipeline(steps)
+
+
+def _trust(step: Any, table: Any, args: argparse.Namespace) -> dict[str, Any]:
+    """Return alpha of every entry where people have reviewed some, for a step that propagates."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    from .reviewed import clamp
+
+    alpha = clamp(table.reviewed, table.target, args.alpha_labeled, args.alpha_unlabeled)
+    if alpha is None or not has_fit_parameter(step, "alpha"):
+        return {}
+    if getattr(step, "alpha_labeled", None) == 0:  # a starred method keeps every given label
+        alpha[table.target != -1] = 0.0
+    return {"alpha": alpha}
 
 
 def _classifier(projection: Any, args: argparse.Namespace) -> Any:

@@ -21,6 +21,7 @@ from nmlsdr.datasets._columns import nearest
 from nmlsdr.datasets._survey import as_list
 
 from .console import Console
+from .reviewed import set_reviewed
 
 __all__ = ["Columns", "dense_if_needed", "input_files", "match_features", "match_labels", "read_data"]
 
@@ -31,7 +32,7 @@ Columns = Any  # ndarray or csr_array (n, D)
 
 def input_files(args: argparse.Namespace) -> list[str]:
     """Return the files that the arguments name as inputs."""
-    names = ("model", "data", "labels", "label_file", "mask")
+    names = ("model", "data", "labels", "label_file", "mask", "reviewed")
     return [value for value in (getattr(args, name, None) for name in names) if value not in (None, "-")]
 
 
@@ -43,7 +44,10 @@ def read_data(
     n_features: int | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Any:
-    """Return the table of the arguments, as `nmlsdr.datasets.read_table` does; only these features of a model."""
+    """Return the table of the arguments, as `nmlsdr.datasets.read_table` does; only these features of a model.
+
+    ``table.reviewed`` (n, C) marks the entries that --reviewed sets; None without it.
+    """
     if args.data == "-":
         with standard_input() as path:
             named = argparse.Namespace(**{**vars(args), "data": path})
@@ -86,6 +90,9 @@ def read_data(
             f"{args.data} was read without labels; say where they are with --labels FILE.xml, --label-columns NAME,... "
             "--label-file FILE or --label-list NAME."
         )
+    table.reviewed = None
+    if getattr(args, "reviewed", None) is not None:
+        set_reviewed(args.reviewed, table, args.data, args.id)
     return table
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nmlsdr._errors import InputError
 
-from .arguments import add_common, add_data, add_graph, add_out, check_suffix
+from .arguments import add_common, add_data, add_graph, add_out, add_reviewed, check_suffix
 from .console import Console, RunError
 from .review import add_kind, say_buried
 
@@ -29,6 +29,7 @@ def add_parsers(verbs: Any) -> None:
     add_data(parser, labels="needed, but for npz and svmlight, which hold them apart", mask=True)
     add_graph(parser)
     add_kind(parser)
+    add_reviewed(parser)
     parser.add_argument(
         "--folds",
         type=_folds,
@@ -151,13 +152,16 @@ def _fit_all(X: Any, scaler: Any, method: Any, table: Any, args: argparse.Namesp
     from nmlsdr.graph import neighbor_graph
     from nmlsdr.inspection import rank_suspects
 
+    from .reviewed import clamp
+
     if scaler is not None:
         with console.step("standardize"):
             X = scaler.fit_transform(X)
     name, _, estimator = method
     with console.step(f"fit {name}"):
-        fitted = clone(estimator).fit(X, table.target)
+        alpha = clamp(table.reviewed, table.target, args.alpha_labeled, args.alpha_unlabeled)
+        fitted = clone(estimator).fit(X, table.target, **({} if alpha is None else {"alpha": alpha}))
         Z = fitted.embedding_
         graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), n_jobs=args.jobs)
-    suspects = rank_suspects(fitted.flip_scores_, table.target, kind=args.kind)
+    suspects = rank_suspects(fitted.flip_scores_, table.target, kind=args.kind, reviewed=table.reviewed)
     return Fit(Z, fitted, graph, suspects)

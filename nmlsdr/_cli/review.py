@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .arguments import add_common, add_data, add_graph, add_out, check_suffix, count
+from .arguments import add_common, add_data, add_graph, add_out, add_reviewed, check_suffix, count
 from .console import Console
 
 __all__ = ["add_kind", "add_parsers", "say_buried"]
@@ -20,11 +20,13 @@ def add_parsers(verbs: Any) -> None:
         help="rank the annotations that are likely to be wrong",
         description="List the annotations by how much the rest of the data contradicts them. Columns: row (from 0), "
         "label, given (0 or 1), score in [0, 1], the largest first, suggest (add or remove), kind (missing: given 0, "
-        "looks like 1; spurious: given 1, looks like 0) and rank within the kind.",
+        "looks like 1; spurious: given 1, looks like 0) rank within the kind, and "
+        "verdict, which is empty: fill it with 1 or 0 and give the file to --reviewed.",
     )
     add_data(parser, labels="needed, but for npz and svmlight, which hold them apart", mask=True)
     add_graph(parser)
     add_kind(parser)
+    add_reviewed(parser)
     parser.add_argument("--top", type=count, metavar="N", help="write the first N only (default: all)")
     parser.add_argument(
         "--explain",
@@ -67,6 +69,7 @@ def review(args: argparse.Namespace, console: Console) -> int:
 
     from .method import recommended, scaler_for
     from .reading import input_files, read_data
+    from .reviewed import clamp
     from .writing import check_target, need_parquet, row_columns, write_result, wrote
 
     need_parquet(check_suffix(args.out, SUFFIXES))
@@ -78,8 +81,9 @@ def review(args: argparse.Namespace, console: Console) -> int:
             X = scaler.fit_transform(X)
     name, _, method = recommended(args)
     with console.step(f"fit {name}"):
-        method.fit(X, table.target)
-    found = rank_suspects(method.flip_scores_, table.target, kind=args.kind)
+        alpha = clamp(table.reviewed, table.target, args.alpha_labeled, args.alpha_unlabeled)
+        method.fit(X, table.target, **({} if alpha is None else {"alpha": alpha}))
+    found = rank_suspects(method.flip_scores_, table.target, kind=args.kind, reviewed=table.reviewed)
     note = say_buried(buried_kind(found)) if args.kind == "both" else None
     if note is not None:
         console.note(note)
@@ -94,6 +98,7 @@ def review(args: argparse.Namespace, console: Console) -> int:
         ("suggest", np.where(found.given == 1, "remove", "add").astype(object)),
         ("kind", found.kind.astype(object)),
         ("rank", found.rank),
+        ("verdict", np.full(len(found.row), "", dtype=object)),
     ]
     if args.explain:
         with console.step("find the neighbours"):

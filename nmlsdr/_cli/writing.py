@@ -101,12 +101,12 @@ def row_columns(table: Any, id_name: str | None, rows: np.ndarray) -> list[tuple
     return found
 
 
-def wrote(console: Console, path: str, n_rows: int, *facts: tuple[int, str]) -> None:
+def wrote(console: Console, path: str, n_rows: int, *facts: tuple[int, str], hint: str = "") -> None:
     """Say that a file was written and how much is in it: "wrote m.npz: 300 rows, 4 features"."""
     if path == "-" or console.quiet:
         return
     counted = [(n_rows, "row"), *facts]
-    console.note(f"wrote {path}: " + ", ".join(_counted(number, what) for number, what in counted) + ".")
+    console.note(f"wrote {path}: " + ", ".join(_counted(number, what) for number, what in counted) + "." + hint)
 
 
 def _counted(number: int, what: str) -> str:

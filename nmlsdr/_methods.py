@@ -48,7 +48,7 @@ class Method:
         n_components: int | None = None,
         n_neighbors: int = 10,
         *,
-        alpha_labeled: float | None = None,
+        alpha_labeled: float | tuple[float, float] | None = None,
         alpha_unlabeled: float | None = None,
         random_state: int | None = None,
         n_jobs: int | None = None,

@@ -11,6 +11,7 @@ from commands import (
     FORMATS,
     LABELS,
     assert_done,
+    assert_refused,
     label_columns,
     listing,
     read_csv,
@@ -416,3 +417,27 @@ def test_nothing_else_is_left_behind(run, tables, model):
     before = listing()
     assert_done(run("predict", model, "test.csv", *COLUMNS, "--out", "labels.csv"))
     assert listing() == sorted([*before, "labels.csv"])
+
+
+# ---------------------------------------------------------------- labels that are known in part
+
+
+def test_unknown_cells_and_pairs_of_trust_go_all_the_way(run, tables, tmp_path):
+    """fit, evaluate and review on a table with empty label cells; the pair of alphas is in the model."""
+    lines = (tmp_path / "train.csv").read_text().splitlines()
+    lines[5] = lines[5].rpartition(",")[0] + ","
+    (tmp_path / "holes.csv").write_text("\n".join(lines) + "\n")
+    trust = ["--alpha-labeled", "0.9,0.1"]
+    assert_done(run("fit", "holes.csv", *COLUMNS, *trust, "--out", "model.npz"))
+    steps = dict(load_model(tmp_path / "model.npz").steps)
+    assert [step.alpha_labeled for step in steps.values() if hasattr(step, "alpha_labeled")][0] == (0.9, 0.1)
+    assert_done(run("evaluate", "model.npz", "holes.csv", *COLUMNS))
+    assert_done(run("review", "holes.csv", *COLUMNS, *trust, "--out", "review.csv"))
+    full = run("review", "train.csv", *COLUMNS, "--out", "all.csv")
+    assert_done(full)
+    count = [len((tmp_path / name).read_text().splitlines()) for name in ("all.csv", "review.csv")]
+    assert count[0] == count[1] + 1
+    assert_refused(run("fit", "holes.csv", *COLUMNS, "--method", "CCA", "--out", "cca.npz"), "CCA needs all labels")
+    for text in ("0.9,1", "0.9,", "a,0.1"):
+        wrong = run("fit", "train.csv", *COLUMNS, "--alpha-labeled", text, "--out", "m.npz")
+        assert_refused(wrong, "from 0 to below 1")

@@ -46,7 +46,6 @@ def bad_folder(tmp_path_factory):
     table("inf.csv", lambda rows: rows[7].__setitem__(1, "-inf"))
     table("gap.csv", lambda rows: rows[7].__setitem__(1, ""))
     table("two.csv", lambda rows: rows[7].__setitem__(6, 2))
-    table("half.csv", lambda rows: rows[7].__setitem__(6, -1))
     table("short.csv", lambda rows: rows[7].pop())
     write_csv(tmp_path / "twice.csv", ["age", *names[1:-1], "age"], rows)
     write_csv(tmp_path / "head.csv", names, [])
@@ -110,7 +109,6 @@ READING = [
     (["inf.csv", *COLUMNS], ["line 9", "blood, red", "not a finite number"]),
     (["gap.csv", *COLUMNS], ["line 9", "blood, red", "missing"]),
     (["two.csv", *COLUMNS], ["line 9", "cold, heavy", "'2' is no label"]),
-    (["half.csv", *COLUMNS], ["line 9", "cold, heavy", "this label is missing"]),
     (["short.csv", *COLUMNS], ["line 9"]),
     (["twice.csv", "--label-columns", "flu"], ["age", "twice"]),
     (["train.csv", "--label-columns", "flue"], ["no column 'flue'"]),

@@ -353,8 +353,9 @@ def test_read_table_allows_unlabelled_rows(tmp_path):
         assert table.labeled.tolist() == [True, False, False]
         assert table.label_names == ["y", "z"]
     file.write_text(file.read_text() + "4,?,1\n")
-    with pytest.raises(DataFileError, match=r"line 9, column 'y': this label is missing"):
-        read_table(file, label_columns=["z", "y"])
+    table = read_table(file, label_columns=["z", "y"])
+    assert table.target[3].tolist() == [-1, 1]
+    assert table.labeled[3]
 
 
 def test_read_table_sparse_and_label_file(tmp_path):

@@ -107,9 +107,10 @@ def test_labels_refused(tmp_path, text, words):
     refused(words, put(tmp_path, "t.csv", text), label_columns=["y"])
 
 
-def test_half_labelled_row_is_refused(tmp_path):
-    file = put(tmp_path, "t.csv", "a,y,z\n1,0,1\n1,0,\n")
-    refused(["line 3", "column 'z'", "missing"], file, label_columns=["y", "z"])
+def test_unknown_labels_of_a_row_are_minus_one(tmp_path):
+    table = read_table(put(tmp_path, "t.csv", "a,y,z\n1,0,1\n1,0,\n1,?,-1\n"), label_columns=["y", "z"])
+    assert table.target.tolist() == [[0, 1], [0, -1], [-1, -1]]
+    assert table.labeled.tolist() == [True, True, False]
 
 
 def test_big_numbers_do_not_look_infinite(tmp_path):

@@ -96,6 +96,12 @@ def _alpha(text: str) -> float:
     return value
 
 
+def _alphas(text: str) -> float | tuple[float, float]:
+    """Return one number, or the pair for given 0s and given 1s."""
+    absent, comma, present = text.partition(",")
+    return (_alpha(absent), _alpha(present)) if comma else _alpha(text)
+
+
 def _delimiter(text: str) -> str:
     text = {"tab": "\t", "\\t": "\t", "semicolon": ";", "comma": ","}.get(text.lower(), text)
     if len(text) != 1 or text in '\r\n\0"' or ord(text) > 127:
@@ -204,12 +210,13 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--alpha-labeled",
-        type=_alpha,
+        type=_alphas,
         metavar="A",
-        help="how much a labelled row listens to its neighbours, 0 (keep the given labels) to below 1 (default: 0.6)",
+        help="how much a given label listens to its neighbours, 0 (keep it) to below 1 (default: 0.6); A0,A1 for given "
+        "0s and given 1s, as 0.9,0.1 where a 1 is right and a 0 may be forgotten",
     )
     parser.add_argument(
-        "--alpha-unlabeled", type=_alpha, metavar="A", help="the same for an unlabelled row (default: 0.999)"
+        "--alpha-unlabeled", type=_alpha, metavar="A", help="the same for what is not known (default: 0.999)"
     )
     parser.add_argument(
         "--no-standardize", action="store_true", help="take the features as they are (default: variance 1)"

@@ -36,7 +36,7 @@ def label_rows(Y: np.ndarray, labels: np.ndarray, scores: np.ndarray, names: Seq
     Parameters
     ----------
     Y, labels : ndarray of shape (n, C)
-        True and predicted labels, 0 or 1.
+        True and predicted labels, 0 or 1; true ones that are -1 are not counted.
     scores : ndarray of shape (n, C)
         In [0, 1], for the average precision over the rows.
     names : sequence of str, length C
@@ -56,7 +56,8 @@ def label_rows(Y: np.ndarray, labels: np.ndarray, scores: np.ndarray, names: Seq
 
     rows = []
     for c, name in enumerate(names):
-        true, given = Y[:, c] == 1, labels[:, c] == 1
+        known = Y[:, c] != -1
+        true, given = Y[known, c] == 1, labels[known, c] == 1
         hits, n_true, n_given = int((true & given).sum()), int(true.sum()), int(given.sum())
         rows.append(
             LabelRow(
@@ -66,7 +67,7 @@ def label_rows(Y: np.ndarray, labels: np.ndarray, scores: np.ndarray, names: Seq
                 hits / n_given if n_given else float("nan"),
                 hits / n_true if n_true else float("nan"),
                 2 * hits / (n_true + n_given) if n_true + n_given else float("nan"),
-                float(average_precision_score(true, scores[:, c])) if n_true else float("nan"),
+                float(average_precision_score(true, scores[known, c])) if n_true else float("nan"),
             )
         )
     return rows

@@ -164,7 +164,7 @@ def _is_flag(value: Any) -> bool:
 
 
 #: Parameters that may hold several numbers; they come back as a tuple.
-SEQUENCES = ("ridge",)
+SEQUENCES = ("alpha_labeled", "ridge")
 
 #: Parameter that a transformation or a prediction reads -> what it may be, and in words. ``fit`` checks the others.
 PARAMETERS: dict[str, tuple[Callable[[Any], bool], str]] = {

@@ -108,7 +108,7 @@ def _features(table: Any, split: Split) -> NDArray[np.float64]:
 
 
 def _labels(path: Path_, table: Any, split: Split) -> NDArray[np.int64] | None:
-    """Return the labels, None where a cell is no label or a row is known in part."""
+    """Return the labels, None where a cell is no label."""
     if not split.labels:
         return None
     target = np.empty((table.num_rows, len(split.labels)), dtype=np.int64)
@@ -126,9 +126,6 @@ def _labels(path: Path_, table: Any, split: Split) -> NDArray[np.int64] | None:
             start += len(chunk)
     if (target == CROSS).any():
         target = crossed(path, target, split.label_names)
-    missing = target == -1
-    if (missing.any(axis=1) != missing.all(axis=1)).any():
-        return None
     if minus_one:
         refuse_plus_minus(path, target)
     return target

@@ -69,7 +69,7 @@ def number_problem(cell: str | None) -> str | None:
 
 
 class Rows:
-    """Collect rows of text cells as numbers: features (float64) and labels (0, 1, or a whole row of -1).
+    """Collect rows of text cells as numbers: features (float64) and labels (0, 1, or -1 where not known).
 
     `codes` has an entry for each column of the file: None for numbers, else what the declared values stand for.
     """
@@ -88,7 +88,6 @@ class Rows:
         self._labels = array("b")
         self._minus_one = False  # whether -1 was written out in a label column
         self._crosses = False  # whether an x was
-        self._partly: tuple[int, str] | None = None  # line and label of the first row that is known in part
         self._ids: list[str] = []
         self._tags: list[str] = []
 
@@ -147,7 +146,7 @@ class Rows:
             raise self.lines.error(str(error), name) from None
 
     def label_row(self, cells: Sequence[str | None]) -> list[int]:
-        """Return the labels of one row, all known or all -1."""
+        """Return the labels of one row, -1 where a label is not known."""
         try:
             row = [table[cell] for table, cell in zip(self._label_tables, cells, strict=True)]  # type: ignore[index]
             if -1 not in row and CROSS not in row:
@@ -163,26 +162,15 @@ class Rows:
                 row.append(label_cell(cell))
             except KeyError:
                 raise self.lines.error(
-                    f"{shorten(str(cell))!r} is no label; write 0 or 1, or leave all labels of the row empty", name
+                    f"{shorten(str(cell))!r} is no label; write 0 or 1, or leave it empty where it is not known", name
                 ) from None
         if -1 in row:
             self._minus_one |= any((cell or "").strip(BLANKS).startswith("-") for cell in cells)
             name = self.split.label_names[row.index(-1)]
             if not self._missing_labels:
                 raise self.lines.error("the label is missing; fill it in or drop the row", name)
-            if self._partly is None and any(value != -1 for value in row):
-                self._partly = self.lines.number, name  # a blank may yet turn out to be a no: told when all are read
         self._crosses |= CROSS in row
         return row
-
-    def refuse_partly_known(self) -> None:
-        """Raise for the first row of which some labels are known and others not: no method takes such rows yet."""
-        if self._partly is not None:
-            self.lines.number, name = self._partly
-            raise self.lines.error(
-                "this label is missing (empty or -1) and others of the row are not; fill it in, or leave all empty",
-                name,
-            )
 
     def refuse_many_labels(self) -> None:
         """Raise if rows that leave labels out stand for more of them than a file of "0," may write out."""
@@ -202,9 +190,6 @@ class Rows:
         labels = flat.reshape(self.n_rows, len(self.split.labels)).astype(np.int64)
         if self._crosses:
             labels = crossed(self.lines.path, labels, self.split.label_names)
-            partly = (labels == -1).any(axis=1) & (labels != -1).any(axis=1)
-            self._partly = self._partly if partly.any() else None
-        self.refuse_partly_known()
         if self._minus_one:
             refuse_plus_minus(self.lines.path, labels)
         return labels
@@ -259,23 +244,20 @@ def feature_array(path: Path_, data: Any, names: Sequence[str] | None) -> Any:
 
 
 def label_array(path: Path_, labels: Any, names: Sequence[str] | None) -> NDArray[np.int64]:
-    """Return labels (n, C) of 0/1 rows and -1 rows; a NaN counts as -1."""
+    """Return labels (n, C) of 0, 1 and -1; a NaN counts as -1."""
     if labels.ndim != 2 or labels.shape[1] == 0 or labels.dtype.kind not in "biuf":
         raise DataFileError(
             f"{place(path)}: the labels have shape {labels.shape} and dtype {labels.dtype}; save numbers 0, 1 (or -1 "
-            "in unlabelled rows), one column per label."
+            "where it is not known), one column per label."
         )
     known = np.where(np.isnan(labels), -1, labels) if labels.dtype.kind == "f" else labels
     wrong = ~np.isin(known, (-1, 0, 1))
-    missing = known == -1
-    wrong |= missing & ~missing.all(axis=1, keepdims=True)
     if wrong.any():
         row, column = (int(i) for i in np.argwhere(wrong)[0])
         name = names[column] if names is not None else str(column)
-        what = "is missing, but others of the row are not" if missing[row, column] else f"is {known[row, column]}"
         raise DataFileError(
-            f"{place(path)}, row {row + 1}, column {shorten(name)!r}: the label {what}; write 0 or 1, or leave all "
-            "labels of the row empty or -1."
+            f"{place(path)}, row {row + 1}, column {shorten(name)!r}: the label is {known[row, column]}; write 0 or 1, "
+            "or leave it empty or -1 where it is not known."
         )
     if (labels == -1).any():
         refuse_plus_minus(path, known)

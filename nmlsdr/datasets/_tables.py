@@ -122,10 +122,10 @@ def read_table(
         data : ndarray or csr_array (n, D)
             float64; float32 where the file (npz, Parquet) holds nothing wider.  All finite.
         target : ndarray (n, C), int64, or None
-            Labels 0/1 in the file's order of columns; a row of -1 is unlabelled (all its label cells are
-            empty, "?" or -1).  None if the file was read without labels.
+            Labels 0/1 in the file's order of columns; -1 is not known (the cell is empty, "?" or -1).  None if the
+            file was read without labels.
         labeled : ndarray (n,), bool, or None
-            Whether the row has labels.
+            Whether any label of the row is known.
         feature_names, label_names : list of str, or None
             None where the file holds no names.
         ids : list of str, or None
@@ -188,7 +188,7 @@ def read_table(
             table.target, table.label_names = _label_file(label_file, n_rows, path, limits)
     if mask is not None:
         _apply_mask(table, mask, path)
-    table.labeled = None if table.target is None else (table.target != -1).all(axis=1)
+    table.labeled = None if table.target is None else (table.target != -1).any(axis=1)
     return table
 
 

@@ -89,7 +89,6 @@ def check_table(table):
     if Y is not None:
         assert Y.shape[0] == X.shape[0], "labels of other rows"
         assert np.isin(Y, (-1, 0, 1)).all(), "a label is none"
-        assert ((Y == -1).all(axis=1) | (Y != -1).all(axis=1)).all(), "a row is partly known"
     for names, size in ((table.feature_names, X.shape[1]), (table.label_names, None if Y is None else Y.shape[1])):
         if names is not None and size is not None:
             assert len(names) == len(set(names)) == size, "names of other columns"

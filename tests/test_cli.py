@@ -430,7 +430,7 @@ def test_unknown_cells_and_pairs_of_trust_go_all_the_way(run, tables, tmp_path):
     trust = ["--alpha-labeled", "0.9,0.1"]
     assert_done(run("fit", "holes.csv", *COLUMNS, *trust, "--out", "model.npz"))
     steps = dict(load_model(tmp_path / "model.npz").steps)
-    assert [step.alpha_labeled for step in steps.values() if hasattr(step, "alpha_labeled")][0] == (0.9, 0.1)
+    assert next(step.alpha_labeled for step in steps.values() if hasattr(step, "alpha_labeled")) == (0.9, 0.1)
     assert_done(run("evaluate", "model.npz", "holes.csv", *COLUMNS))
     assert_done(run("review", "holes.csv", *COLUMNS, *trust, "--out", "review.csv"))
     full = run("review", "train.csv", *COLUMNS, "--out", "all.csv")

@@ -35,7 +35,7 @@ EXTENSIONS = [
     (
         "nmlsdr._propagation",
         ["nmlsdr/_propagation.pyx"],
-        ["nmlsdr/_propagation.h", "nmlsdr/_propagation_loops.h", "nmlsdr/_typedefs.pxd"],
+        ["nmlsdr/_c/propagation.h", "nmlsdr/_c/propagation_loops.h", "nmlsdr/_typedefs.pxd"],
     ),
     ("nmlsdr._mlknn", ["nmlsdr/_mlknn.pyx"], []),
     ("nmlsdr._dependence", ["nmlsdr/_dependence.pyx"], ["nmlsdr/_c/distance.h", "nmlsdr/_typedefs.pxd"]),

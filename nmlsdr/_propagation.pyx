@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from ._typedefs cimport real_t
 
-cdef extern from "_propagation.h" nogil:
+cdef extern from "_c/propagation.h" nogil:
     enum:
         NMLSDR_MAX_WIDTH
     int nmlsdr_has_avx2()

@@ -1,6 +1,6 @@
 /* Loops of one conjugate gradient sweep over a block of rows.
  *
- * A template: _propagation.h includes it once per width and instruction set, with
+ * A template: propagation.h includes it once per width and instruction set, with
  *   WIDTH   columns of a batch            LANES   floats per vector (1: no vectors)
  *   TARGET  function attribute            NAME(f) the name of this copy of f
  *

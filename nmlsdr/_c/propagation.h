@@ -42,34 +42,33 @@
 #endif
 #define WIDTH 4
 #define NAME(f) NMLSDR_JOIN(f, 4, portable)
-#include "_propagation_loops.h"
+#include "propagation_loops.h"
 #undef WIDTH
 #undef NAME
 #define WIDTH 8
 #define NAME(f) NMLSDR_JOIN(f, 8, portable)
-#include "_propagation_loops.h"
+#include "propagation_loops.h"
 #undef WIDTH
 #undef NAME
 #define WIDTH 16
 #define NAME(f) NMLSDR_JOIN(f, 16, portable)
-#include "_propagation_loops.h"
+#include "propagation_loops.h"
 #undef WIDTH
 #undef NAME
 #undef LANES
 #undef TARGET
 
 #if NMLSDR_VECTORS && (defined(__x86_64__) || defined(__i386__))
-#define NMLSDR_AVX2 1
 #define TARGET __attribute__((target("avx2")))
 #define LANES 8
 #define WIDTH 8
 #define NAME(f) NMLSDR_JOIN(f, 8, avx2)
-#include "_propagation_loops.h"
+#include "propagation_loops.h"
 #undef WIDTH
 #undef NAME
 #define WIDTH 16
 #define NAME(f) NMLSDR_JOIN(f, 16, avx2)
-#include "_propagation_loops.h"
+#include "propagation_loops.h"
 #undef WIDTH
 #undef NAME
 #undef LANES

@@ -137,7 +137,7 @@ def mean(values):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=2)
     args = parser.parse_args()
     sets, seeds = (("Emotions", "Birds", "Genbase"), 1) if args.quick else (SETS, args.seeds)
     warnings.simplefilter("ignore")  # labels that are never predicted, folds without a positive

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.neighbors import KNeighborsTransformer
 
+import nmlsdr
 from nmlsdr import _reference, graph
 
 
@@ -75,3 +77,27 @@ def test_repeated_and_unsorted_candidates_count_once():
 def test_bad_plugins_are_refused_with_one_sentence(plugin, message):
     with pytest.raises(ValueError, match=message):
         graph.neighbor_lists(np.arange(3.0)[:, None], 1, neighbors=plugin)
+
+
+class OnlyFitTransform(BaseEstimator):
+    """An index that knows the rows it was built from and no others."""
+
+    def fit_transform(self, X, y=None):
+        return KNeighborsTransformer(n_neighbors=6).fit_transform(X)
+
+
+@pytest.mark.parametrize("name", ["MLkNN", "SemiSupervisedMLkNN", "MultiLabelPropagation", "ResidualPropagation"])
+def test_a_classifier_says_at_fit_that_new_rows_need_transform(name, rng):
+    X, Y = rng.standard_normal((30, 3)), np.tile(np.eye(3, dtype=int), (10, 1))
+    with pytest.raises(ValueError, match=f"{name} needs a neighbors= transformer that has transform.*OnlyFitTransform"):
+        getattr(nmlsdr, name)(4, neighbors=OnlyFitTransform()).fit(X, Y)
+    nmlsdr.NMLSDR(n_neighbors=4, neighbors=OnlyFitTransform()).fit(X, Y)  # a projection asks of no new row
+
+
+@pytest.mark.parametrize("metric", ["cosine", "manhattan"])
+def test_another_metric_of_a_transformer_is_not_passed_over_in_silence(metric, rng):
+    X, Y = rng.standard_normal((30, 3)), np.tile(np.eye(3, dtype=int), (10, 1))
+    with pytest.warns(UserWarning, match=f"metric='{metric}'.* are ranked by Euclidean distance"):
+        nmlsdr.MLkNN(4, neighbors=KNeighborsTransformer(n_neighbors=6, metric=metric)).fit(X, Y)
+    for metric_, p in (("minkowski", 2), ("euclidean", 1), ("l2", 2)):  # warnings are errors
+        nmlsdr.MLkNN(4, neighbors=KNeighborsTransformer(n_neighbors=6, metric=metric_, p=p)).fit(X, Y)

@@ -230,3 +230,22 @@ def test_few_labels_are_multiplied_as_a_sparse_matrix(rng, layout, monkeypatch):
             np.testing.assert_allclose(S, scatter, atol=1e-10)
             np.testing.assert_allclose(_moments.label_gram(F), F.T @ F, atol=1e-10)
     assert not _moments.label_moment(layout(X), Y, mean)[:, 3].any()
+
+
+def test_the_largest_entry_decides_the_sign(rng):
+    """Not the sum: one large negative entry and many small positive ones give a direction that is turned round."""
+    direction = np.r_[-0.8, np.full(9, 0.2)]
+    assert direction.sum() > 0
+    y = rng.standard_normal(200)
+    X = np.outer(y, direction)
+    (found,), _ = hsic_projection(X, (y > 0)[:, None])
+    np.testing.assert_allclose(found, -direction / np.linalg.norm(direction), atol=1e-10)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_moments_of_float32_rows_are_summed_in_float64(rng, form):
+    """Rows of float32 numbers are those numbers: the moments equal those of their float64 copies."""
+    X = (rng.random((20000, 4)) + 100).astype(np.float32)
+    F = (rng.random((20000, 2)) < 0.5).astype(float)
+    for wide, narrow in zip(hsic_projection(form(X.astype(float)), F), hsic_projection(form(X), F), strict=True):
+        np.testing.assert_allclose(narrow, wide, rtol=1e-6)

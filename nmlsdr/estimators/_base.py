@@ -43,6 +43,9 @@ __all__ = [
 # Rows per block of predict: their neighbours and scores are all that predict needs beside its output.
 _QUERY_ROWS = 4096
 
+# What transformers call the order that candidates are ranked by.
+_EUCLIDEAN = ("euclidean", "l2", "sqeuclidean")
+
 
 def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Rows for the kernels by the gatekeeper; sets or checks n_features_in_ and feature_names_in_."""
@@ -106,6 +109,19 @@ def neighbors_of_rows(estimator: Any, rows: Any, k: int) -> tuple[np.ndarray, np
     if asks_exact(neighbors):
         say_if_large(rows, k, n_jobs=estimator.n_jobs)
         return squared_neighbors(rows, k, n_jobs=estimator.n_jobs, checked=True)
+    if isinstance(estimator, NeighborClassifier) and not hasattr(neighbors, "transform"):
+        raise InputError(
+            f"{type(estimator).__name__} needs a neighbors= transformer that has transform, to find the neighbours of "
+            f"new rows, and {type(neighbors).__name__} has not; take one that has, or \"exact\"."
+        )
+    metric = getattr(neighbors, "metric", "euclidean")
+    if metric not in _EUCLIDEAN and not (metric == "minkowski" and getattr(neighbors, "p", 2) == 2):
+        warnings.warn(
+            f"The candidates of {type(neighbors).__name__}(metric={metric!r}) are ranked by Euclidean distance, and "
+            "only the nearest of them are used; normalise the rows, so that both orders are the same, or pass graph=.",
+            UserWarning,
+            stacklevel=4,
+        )
     estimator.neighbors_ = clone(neighbors, safe=False)  # a plug-in need not be one of scikit-learn's estimators
     return choose_proposed(rows, estimator.neighbors_.fit_transform(rows), k, n_jobs=estimator.n_jobs)
 

@@ -133,11 +133,21 @@ def match_rows(rows: Any, asked: Any, names: tuple[str, str] = ("X", "queries"))
     refuse_unequal_features(rows.shape[1], asked.shape[1], names)
     if sparse.issparse(rows) != sparse.issparse(asked):
         rows, asked = sparse.csr_array(rows), sparse.csr_array(asked)
+    if rows.dtype == np.float32 and asked.dtype == np.float64:
+        asked = _narrowed(asked)  # a few queries from a list of Python's numbers must not cost a copy of all rows
     if rows.dtype != asked.dtype:
         rows, asked = rows.astype(np.float64, copy=False), asked.astype(np.float64, copy=False)
     if sparse.issparse(rows) and rows.indices.dtype != asked.indices.dtype:
         rows, asked = long_indices(rows), long_indices(asked)
     return rows, asked
+
+
+def _narrowed(rows: Any) -> Any:
+    """float64 rows in float32 if each of their values is one."""
+    with np.errstate(over="ignore"):
+        narrow = rows.astype(np.float32)
+    values, kept = (rows.data, narrow.data) if sparse.issparse(rows) else (rows, narrow)
+    return narrow if np.array_equal(values, kept) else rows
 
 
 def _float_type(given: Any, wanted: Any) -> Any:

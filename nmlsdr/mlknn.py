@@ -204,7 +204,7 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
     True
     """
     n_threads = check_n_jobs(n_jobs)
-    Y, indices = _check_labels_and_indices(Y, indices)
+    Y, indices = _check_labels_and_indices(Y, indices, whole=False)
     wanted = (len(table.prior), table.n_neighbors)
     if (Y.shape[1], indices.shape[1]) != wanted:
         raise InputError(
@@ -248,9 +248,17 @@ def hard_labels(scores: np.ndarray, *, threshold: float = 0.5, at_least_one: boo
     return labels
 
 
-def _check_labels_and_indices(Y: Any, indices: Any) -> tuple[np.ndarray, np.ndarray]:
-    Y = check_binary(Y)
+def _check_labels_and_indices(Y: Any, indices: Any, *, whole: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Labels as the kernels read them, and indices of their rows.
+
+    Of bytes in C order only the rows that indices name are looked at unless ``whole``: to look at a hundred thousand
+    rows of labels would take longer than to answer a query.
+    """
     rows = np.asarray(indices)
+    bytes_ = isinstance(Y, np.ndarray) and Y.dtype == np.uint8 and Y.ndim == 2 and Y.flags.c_contiguous
+    look = whole or not bytes_ or rows.size >= len(Y)
+    if look:
+        Y = check_binary(Y)
     if rows.ndim != 2 or (rows.dtype.kind not in "iu" and rows.size):
         raise InputError(
             f"indices must be integers of shape (n_queries, n_neighbors), "
@@ -263,6 +271,8 @@ def _check_labels_and_indices(Y: Any, indices: Any) -> tuple[np.ndarray, np.ndar
             f"indices must be rows of Y, 0 to {len(Y) - 1}, got {rows.min()} to {rows.max()}; "
             "pass the labels of the rows that were searched."
         )
+    if not look:
+        check_binary(Y[rows.ravel()])
     return Y, rows
 
 

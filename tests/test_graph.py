@@ -162,3 +162,10 @@ def test_bad_rows_are_refused_with_one_sentence(X, k, message):
 def test_bad_graphs_are_refused_with_one_sentence(W, message):
     with pytest.raises(ValueError, match=message):
         graph.transition_matrix(W)
+
+
+@pytest.mark.parametrize("n", [1, 2, 65_535, 65_536, 65_537, 1_000_000, 2**32 + 5])
+def test_order_by_digits_is_the_stable_order(rng, n):
+    numbers = rng.integers(max(0, n - 300), n, size=2000)
+    numbers[:500] = rng.integers(0, n, size=500)
+    np.testing.assert_array_equal(graph._stable_order(numbers, n), np.argsort(numbers, kind="stable"))

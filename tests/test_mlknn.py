@@ -257,3 +257,20 @@ def test_authors_program_on_emotions(standardized, shared):
         metrics.macro_f1(truth, scores), metrics.micro_f1(truth, scores),
     ]  # fmt: skip
     np.testing.assert_allclose(measured, oracle["metrics"][0], rtol=1e-13)
+
+
+def test_posterior_looks_at_the_labels_that_it_reads_and_no_others():
+    """A row of 2 among a thousand rows is refused where an index names it; the others cost nothing."""
+    Y = np.ones((1000, 3), dtype=np.uint8)
+    Y[::2] = 0
+    table = mlknn.fit_posterior(Y[:50], [[(i + 1) % 50, (i + 2) % 50] for i in range(50)])
+    expected = mlknn.posterior(table, Y.tolist(), [[3, 8]])
+    Y[7] = 2
+    np.testing.assert_array_equal(mlknn.posterior(table, Y, [[3, 8]]), expected)
+    for labels in (Y, Y.astype(float)):
+        with pytest.raises(ValueError, match="0 and 1"):
+            mlknn.posterior(table, labels, [[7, 8]])
+    with pytest.raises(ValueError, match="0 and 1"):
+        mlknn.posterior(table, Y.astype(float), [[3, 8]])
+    with pytest.raises(ValueError, match="must be rows of Y"):
+        mlknn.posterior(table, Y, [[3, 1000]])

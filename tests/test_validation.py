@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from nmlsdr import graph
 from nmlsdr._labels import check_labels
 from nmlsdr._validation import check_alpha, check_graph, check_row_pair, check_rows, match_rows
 
@@ -90,7 +91,7 @@ def test_rows_are_not_copied_without_need(tmp_path):
 
 def test_row_pairs_share_storage_and_dtype():
     X = np.ones((3, 2), dtype=np.float32)
-    rows, asked = check_row_pair(X, sparse.csr_array(np.ones((2, 2))))
+    rows, asked = check_row_pair(X, sparse.csr_array(np.full((2, 2), 0.1)))
     assert sparse.issparse(rows)
     assert rows.dtype == asked.dtype == np.float64
     with pytest.raises(ValueError, match="queries has 3 features"):
@@ -146,3 +147,20 @@ def test_rows_and_graphs_become_aligned(rng, index):
         np.testing.assert_array_equal(checked.toarray(), rows.toarray())
     W = check_graph(at_an_odd_byte(np.ones((4, 4))))
     assert all(part.flags.aligned for part in (W.data, W.indices, W.indptr))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_float64_queries_that_are_float32_do_not_widen_the_rows(rng, kind):
+    """A service's queries come as Python's numbers; a copy of all rows for each would take longer than the answer."""
+    X = kind(rng.normal(size=(50, 4)).astype(np.float32))
+    same, finer = X[:3].astype(np.float64), kind(rng.normal(size=(3, 4)))
+    huge = kind(np.full((1, 4), 1e100))
+    rows, asked = match_rows(X, same)
+    assert rows.dtype == asked.dtype == np.float32
+    assert rows is X
+    for queries in (finer, huge):
+        assert [part.dtype for part in match_rows(X, queries)] == [np.float64, np.float64]
+    for queries in (same, finer):
+        wide = graph.squared_neighbors(X.astype(np.float64), 5, queries=queries)
+        for found, expected in zip(graph.squared_neighbors(X, 5, queries=queries), wide, strict=True):
+            np.testing.assert_array_equal(found, expected)

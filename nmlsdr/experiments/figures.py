@@ -47,9 +47,11 @@ def embeddings(panels: Sequence[tuple[str, NDArray[Any], Sequence[tuple[str, NDA
     panels : sequence of (title, points, groups)
         Points (n, 2) or (n, 3); groups are (name, which rows), drawn in order.
     """
+    from matplotlib.ticker import MaxNLocator
+
     three = panels[0][1].shape[1] == 3
     rows = (len(panels) + 1) // 2
-    figure = _figure(8.4, 3.9 * rows)
+    figure = _figure(8.4, 4.2 * rows)
     for number, (title, points, groups) in enumerate(panels, start=1):
         axes = figure.add_subplot(rows, 2, number, **({"projection": "3d"} if three else {}))
         shown = np.zeros(points.shape[0], dtype=bool)
@@ -65,8 +67,13 @@ def embeddings(panels: Sequence[tuple[str, NDArray[Any], Sequence[tuple[str, NDA
             margin = 0.05 * (high - low) or 1.0
             getattr(axes, f"set_{side}lim")(low - margin, high + margin)
             getattr(axes, f"set_{side}label")(f"component {'xyz'.index(side) + 1}", fontsize=8)
+            getattr(axes, f"{side}axis").set_major_locator(MaxNLocator(4))  # in perspective more would collide
         axes.tick_params(labelsize=7)
-        axes.legend(fontsize=7, markerscale=2, loc="upper right")
+        # Below the axes: rows fill every corner of them.
+        axes.legend(
+            fontsize=8, markerscale=2, loc="upper center", bbox_to_anchor=(0.5, -0.02 if three else -0.14), ncols=3,
+            frameon=False,
+        )  # fmt: skip
         if three:
             axes.view_init(elev=20, azim=-65)  # shows the four arms of the Toy set
             axes.set_box_aspect(None, zoom=0.85)  # room for the labels
@@ -140,7 +147,7 @@ def difference_maps(
     panels: Sequence[tuple[str, NDArray[Any]]], rows: Sequence[str], columns: Sequence[str], *, limit: float = 0.05
 ) -> Any:
     """Maps of ours minus the article's, one panel a measure; the colour ends at `limit`."""
-    width = 4
+    width = 3
     n_rows = (len(panels) + width - 1) // width
     figure = _figure(12.0, (0.26 * len(rows) + 1.1) * n_rows)
     shown = None
@@ -148,11 +155,11 @@ def difference_maps(
         axes = figure.add_subplot(n_rows, width, number)
         shown = axes.imshow(values, cmap="RdBu", vmin=-limit, vmax=limit, aspect="auto")
         axes.set_title(title, fontsize=10)
-        axes.set_xticks(np.arange(len(columns)), columns, rotation=90, fontsize=7)
-        axes.set_yticks(np.arange(len(rows)), rows if number % width == 1 else [""] * len(rows), fontsize=7)
+        axes.set_xticks(np.arange(len(columns)), columns, rotation=90, fontsize=8)
+        axes.set_yticks(np.arange(len(rows)), rows if number % width == 1 else [""] * len(rows), fontsize=8)
         for i, j in np.argwhere(np.abs(values) > 0.02):
             light = abs(values[i, j]) > 0.7 * limit
-            axes.text(j, i, f"{1000 * values[i, j]:+.0f}", ha="center", va="center", fontsize=5,
+            axes.text(j, i, f"{1000 * values[i, j]:+.0f}", ha="center", va="center", fontsize=8,
                       color="white" if light else "black")  # fmt: skip
     bar = figure.colorbar(shown, ax=figure.axes, shrink=0.4, aspect=30, label="ours minus the article's")
     bar.ax.tick_params(labelsize=7)

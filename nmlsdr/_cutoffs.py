@@ -3,10 +3,35 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
-__all__ = ["prior_cutoffs", "warn_never_predicted"]
+from ._errors import InputError
+from ._validation import check_real
+
+__all__ = ["check_threshold", "prior_cutoffs", "thresholds_of", "warn_never_predicted"]
+
+
+def check_threshold(threshold: Any) -> None:
+    """A number in [0, 1], "prior", or numbers in [0, 1]."""
+    if isinstance(threshold, str) and threshold == "prior":
+        return
+    if np.ndim(threshold) == 1 and len(threshold):
+        for value in np.asarray(threshold).tolist():
+            check_real(value, "each threshold", 0.0, 1.0)
+        return
+    if not isinstance(threshold, Real):
+        raise InputError(f'threshold must be a number, "prior", or one number per label, got {threshold!r}.')
+    check_real(threshold, "threshold", 0.0, 1.0)
+
+
+def thresholds_of(threshold: Any, n_labels: int) -> np.ndarray:
+    """One cut-off per label from a checked threshold; 1/2 for "prior", which scores decide."""
+    if np.ndim(threshold) == 1 and len(threshold) != n_labels:
+        raise InputError(f"threshold has {len(threshold)} numbers for {n_labels} labels; give one per label.")
+    return np.array(np.broadcast_to(0.5 if isinstance(threshold, str) else threshold, (n_labels,)), dtype=np.float64)
 
 
 def prior_cutoffs(scores: np.ndarray, shares: np.ndarray) -> np.ndarray:

@@ -219,15 +219,15 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
     return scores
 
 
-def hard_labels(scores: np.ndarray, *, threshold: float = 0.5, at_least_one: bool = False) -> np.ndarray:
+def hard_labels(scores: np.ndarray, *, threshold: float | np.ndarray = 0.5, at_least_one: bool = False) -> np.ndarray:
     """Labels 0/1 from posteriors.
 
     Parameters
     ----------
     scores : ndarray of shape (n_samples, n_labels)
         One score for each label, larger is likelier.
-    threshold : float, default=0.5
-        A label is given when its score is at least this.
+    threshold : float or ndarray of shape (n_labels,), default=0.5
+        A label is given when its score is at least this, or at least its own.
     at_least_one : bool, default=False
         A row that would get no label gets the one with the highest score, the first of equals.
 

@@ -320,23 +320,25 @@ def _probabilities(y_score: Any, n_labels: int) -> NDArray[Any]:
     return scores
 
 
-def _scorer(measure: Callable[[Any, Any], float], greater_is_better: bool) -> Any:
-    known = _OnKnownEntries(measure)
-    return make_scorer(known, greater_is_better=greater_is_better, response_method="predict_proba")
+def _scorer(measure: Callable[[Any, Any], float], greater_is_better: bool, *, hard: bool = False) -> Any:
+    response: Any = "predict" if hard else ("decision_function", "predict_proba")
+    return make_scorer(_OnKnownEntries(measure), greater_is_better=greater_is_better, response_method=response)
 
 
 #: The seven measures for ``scoring=`` of scikit-learn's searches and cross-validation, by the names of
 #: :mod:`nmlsdr.metrics`.  Larger is better as scikit-learn demands: the four losses (hamming_loss, ranking_loss,
-#: one_error, coverage) come out negative.  Unknown entries of a test fold are left out.  With one label
+#: one_error, coverage) come out negative.  hamming_loss, macro_f1 and micro_f1 score what ``predict`` says, so that
+#: a search over cut-offs shows a difference; the ranking measures use ``decision_function`` where there is one, else
+#: ``predict_proba``.  Unknown entries of a test fold are left out.  With one label
 #: (C = 1) no row can be ranked, so ranking_loss, average_precision and one_error are NaN with a RuntimeWarning.
 #: scikit-learn's own multi-output classifiers work too, unless a label has one value only in a training fold:
 #: scikit-learn then cannot tell which column of their probabilities is meant.
 SCORERS: dict[str, Any] = {
-    "hamming_loss": _scorer(metrics.hamming_loss, False),
+    "hamming_loss": _scorer(metrics.hamming_loss, False, hard=True),
     "ranking_loss": _scorer(metrics.ranking_loss, False),
     "average_precision": _scorer(metrics.average_precision, True),
     "one_error": _scorer(metrics.one_error, False),
     "coverage": _scorer(metrics.coverage, False),
-    "macro_f1": _scorer(metrics.macro_f1, True),
-    "micro_f1": _scorer(metrics.micro_f1, True),
+    "macro_f1": _scorer(metrics.macro_f1, True, hard=True),
+    "micro_f1": _scorer(metrics.micro_f1, True, hard=True),
 }

@@ -35,6 +35,10 @@ RIDGE_GRID = (0.3, 1.0, 3.0, 10.0, 30.0)
 LARGEST_GRAM = 3000
 SAMPLED_ROWS = 2000
 
+# Predictions of every pair of strengths are kept up to this many numbers (64 MB); above it, the winner's are computed
+# once more.
+KEPT_PREDICTIONS = 1 << 23
+
 
 @dataclass(frozen=True)
 class CrossFit:
@@ -169,10 +173,11 @@ def cross_fit(
             rows = np.sort(order[:SAMPLED_ROWS])
             whole, searched = SweepFolds(X, Y), _folds(X[rows], Y[rows], folds[rows])
         counted = None if mask is None else mask[rows]
-        winner = _search(searched, Y[rows], folds[rows], grid_b, grid_c, errors, counted)
-        predictions = np.empty_like(Y)
-        for t in range(int(folds.max()) + 1):
-            predictions[folds == t] = whole.fold(folds == t).predict(*winner)
+        winner, predictions = _search(searched, Y[rows], folds[rows], grid_b, grid_c, errors, counted)
+        if whole is not searched or predictions is None:
+            predictions = np.empty_like(Y)
+            for t in range(int(folds.max()) + 1):
+                predictions[folds == t] = whole.fold(folds == t).predict(*winner)
     return CrossFit(*winner, predictions, errors, folds)
 
 
@@ -198,8 +203,8 @@ def _search(
     grid_c: tuple[float, ...],
     errors: np.ndarray,
     known: np.ndarray | None,
-) -> tuple[float, float]:
-    """The best pair; fills ``errors``."""
+) -> tuple[tuple[float, float], np.ndarray | None]:
+    """The best pair and, if they were kept, its predictions; fills ``errors``."""
     if known is None:
         variation = ((Y - Y.mean(axis=0)) ** 2).sum(axis=0)
         varies = np.ptp(Y, axis=0) > 0
@@ -207,7 +212,8 @@ def _search(
         variation = (centred_over_known(Y, known) ** 2).sum(axis=0)
         varies = variation > 0
     if errors.size == 1 or not varies.any():
-        return grid_b[0], grid_c[0]
+        return (grid_b[0], grid_c[0]), None
+    kept = np.empty((*errors.shape, *Y.shape)) if errors.size * Y.size <= KEPT_PREDICTIONS else None
     left = np.zeros((*errors.shape, int(varies.sum())))
     for t in range(int(folds.max()) + 1):
         test = folds == t
@@ -216,11 +222,14 @@ def _search(
         fold = searched.fold(test)
         for i, b in enumerate(grid_b):
             for j, c in enumerate(grid_c):
-                missed = (Y[test] - fold.predict(b, c)) ** 2
+                predicted = fold.predict(b, c)
+                missed = (Y[test] - predicted) ** 2
                 left[i, j] += (missed if known is None else missed * known[test]).sum(axis=0)[varies]
+                if kept is not None:
+                    kept[i, j, test] = predicted
     errors[:] = (left / variation[varies]).mean(axis=2)
     i, j = divmod(int(np.argmin(errors)), len(grid_c))
-    return grid_b[i], grid_c[j]
+    return (grid_b[i], grid_c[j]), None if kept is None else kept[i, j].copy()
 
 
 def _some_unknown(known: Any, Y: np.ndarray) -> np.ndarray | None:

@@ -108,7 +108,6 @@ def test_unlabelled_rows_have_no_flip_scores(data):
 
 @pytest.mark.shared
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['dataset']} {case['seed']}")
-@pytest.mark.filterwarnings("ignore:.* labels are never predicted:UserWarning")
 def test_golden_numbers(case, shared):
     """The article's draw of the set and seed: noisy, partial labels in; measures on clean test labels out."""
     from nmlsdr.experiments.protocol import draw
@@ -269,7 +268,6 @@ def test_clone_and_refit(data):
 
 
 @pytest.mark.parametrize("l", [1, 2, 3, 4])
-@pytest.mark.filterwarnings("ignore:.* labels are never predicted:UserWarning")
 @pytest.mark.filterwarnings("ignore:One labelled row:UserWarning")
 @pytest.mark.filterwarnings("ignore:No feature depends:UserWarning")
 @pytest.mark.filterwarnings("ignore:.* lie in components of the graph:UserWarning")

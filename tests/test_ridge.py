@@ -43,6 +43,13 @@ def test_equals_the_twin(rng, path, layout):
     np.testing.assert_allclose(found.errors.ravel(), list(errors.values()), atol=1e-11)
 
 
+def test_a_second_pass_gives_what_the_first_did_not_keep(rng, path, monkeypatch):
+    X, Y = draw(rng, path)
+    kept = cross_fit(X, Y)
+    monkeypatch.setattr(ridge, "KEPT_PREDICTIONS", 0)
+    np.testing.assert_array_equal(cross_fit(X, Y).predictions, kept.predictions)
+
+
 def test_float32_rows_are_summed_in_float64(rng, path):
     X, Y = draw(rng, path)
     single = X.astype(np.float32)

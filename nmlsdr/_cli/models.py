@@ -311,7 +311,8 @@ def _labels_of(classifier: Any, X: Any, scores: Any) -> Any:
     import numpy as np
 
     if hasattr(classifier, "smoothing") and not classifier.at_least_one and isinstance(classifier.classes_, list):
-        return (scores >= classifier.threshold).astype(np.int8)
+        prior = isinstance(classifier.threshold, str)
+        return (scores >= np.asarray(classifier.thresholds_ if prior else classifier.threshold)).astype(np.int8)
     labels = np.asarray(classifier.predict(X))
     if labels.ndim == 1:  # fitted on one class a row: one column a class
         labels = labels[:, None] == np.asarray(classifier.classes_)[None, :]

@@ -77,6 +77,7 @@ _SHRINKAGE = {
     "shrinkage_": Field("number", low=0.0, high=1.0),
     "feature_weights_": _array("D", low=0.0),
 }
+_CUTOFFS = Field("array", ("C",), dtypes=("float64",), low=0.0, infinite=True)
 _COUNTS = {
     **_SEEN,
     **_LABELS,
@@ -87,6 +88,7 @@ _COUNTS = {
     "present_": _for_kernel("float64", "C", "k+1"),
     "absent_": _for_kernel("float64", "C", "k+1"),
     "posterior_": _for_kernel("float64", "C", "k+1"),
+    "thresholds_": _CUTOFFS,
 }
 
 #: Class name -> attribute -> field.
@@ -121,7 +123,7 @@ table: dict[str, dict[str, Field]] = {
         "intercept_": _array("C"),
         "embedding_": Field("rows", ("n", "d")),
         "residuals_": _array("n", "C"),
-        "thresholds_": Field("array", ("C",), dtypes=("float64",), low=0.0, infinite=True),
+        "thresholds_": _CUTOFFS,
         "flip_scores_": _array("n", "C", low=0.0, high=1.0),
     },
     "MDDM": _PROJECTION,
@@ -163,8 +165,13 @@ def _is_flag(value: Any) -> bool:
     return isinstance(value, bool)
 
 
+def _is_threshold(value: Any) -> bool:
+    several = value if isinstance(value, list) else [value]
+    return value == "prior" or (bool(several) and all(_is_number(one) and 0 <= one <= 1 for one in several))
+
+
 #: Parameters that may hold several numbers; they come back as a tuple.
-SEQUENCES = ("alpha_labeled", "ridge")
+SEQUENCES = ("alpha_labeled", "ridge", "threshold")
 
 #: Parameter that a transformation or a prediction reads -> what it may be, and in words. ``fit`` checks the others.
 PARAMETERS: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -172,7 +179,7 @@ PARAMETERS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: value is None or (_is_int(value) and 1 <= abs(value) <= _MAX_JOBS),
         f"None or a whole number from 1 to {_MAX_JOBS}, or below 0",
     ),
-    "threshold": (lambda value: _is_number(value) and 0 <= value <= 1, "a number from 0 to 1"),
+    "threshold": (_is_threshold, "numbers from 0 to 1, or 'prior'"),
     "at_least_one": (_is_flag, "true or false"),
     "neighbors": (lambda value: value in ("exact", "precomputed"), "'exact' or 'precomputed'"),
     "with_mean": (_is_flag, "true or false"),

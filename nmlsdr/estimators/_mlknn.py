@@ -7,11 +7,12 @@ from typing import Any, Self
 import numpy as np
 
 from .. import mlknn
+from .._cutoffs import check_threshold, prior_cutoffs, thresholds_of, warn_never_predicted
 from .._dask.source import is_dask
 from .._errors import InputError
-from .._labels import check_binary
+from .._labels import Labels, check_binary
 from .._search import choose_stored
-from .._validation import check_graph, check_real
+from .._validation import check_graph
 from ._base import (
     NeighborClassifier,
     PropagatesLabels,
@@ -39,7 +40,7 @@ class _CountsNeighborLabels(NeighborClassifier):
         return isinstance(self.neighbors, str) and self.neighbors == "precomputed"
 
     def _read_training_rows(self, X: Any) -> Any:
-        check_real(self.threshold, "threshold", 0.0, 1.0)
+        check_threshold(self.threshold)
         if not isinstance(self.at_least_one, (bool, np.bool_)):
             raise InputError(f"at_least_one must be True or False, got {self.at_least_one!r}.")
         if self._is_precomputed() and is_dask(X):
@@ -57,7 +58,7 @@ class _CountsNeighborLabels(NeighborClassifier):
             return choose_stored(rows, k, drop_diagonal=True)
         return neighbors_of_rows(self, rows, k)
 
-    def _learn(self, rows: Any, Y: np.ndarray, indices: np.ndarray) -> None:
+    def _learn(self, rows: Any, Y: np.ndarray, indices: np.ndarray, labels: Labels) -> None:
         table = mlknn.fit_posterior(Y, indices, smoothing=self.smoothing, n_jobs=self.n_jobs)
         self.training_rows_ = None if self._is_precomputed() else as_attribute(rows)
         self.training_labels_ = check_binary(Y)
@@ -65,6 +66,20 @@ class _CountsNeighborLabels(NeighborClassifier):
         self.present_ = table.present
         self.absent_ = table.absent
         self.posterior_ = table.posterior
+        self._keep_thresholds(indices, labels)
+
+    def _keep_thresholds(self, indices: np.ndarray, labels: Labels) -> None:
+        n_labels = self.training_labels_.shape[1]
+        self.thresholds_ = thresholds_of(self.threshold, n_labels)
+        if labels.single:
+            return
+        if isinstance(self.threshold, str):  # each training row without itself among its neighbours
+            scores = self._score_neighbors(indices)
+            share = labels.Y.sum(axis=0) / np.maximum(labels.known.sum(axis=0), 1)
+            self.thresholds_ = prior_cutoffs(scores, share)
+        if not self.at_least_one:
+            predicted = np.any(self.posterior_ >= self.thresholds_[:, None], axis=1)
+            warn_never_predicted(predicted, 'threshold="prior" lowers the bar for rare labels', stacklevel=4)
 
     def _nearest(self, rows: Any) -> np.ndarray:
         if self._is_precomputed():
@@ -79,8 +94,12 @@ class _CountsNeighborLabels(NeighborClassifier):
         table = mlknn.PosteriorTable(self.prior_, self.present_, self.absent_, self.posterior_)
         return mlknn.posterior(table, self.training_labels_, indices, n_jobs=self.n_jobs)
 
+    def _cutoffs(self) -> np.ndarray:
+        prior = isinstance(self.threshold, str)
+        return self.thresholds_ if prior else thresholds_of(self.threshold, len(self.thresholds_))
+
     def _decide(self, scores: np.ndarray) -> np.ndarray:
-        return mlknn.hard_labels(scores, threshold=self.threshold, at_least_one=self.at_least_one)
+        return mlknn.hard_labels(scores, threshold=self._cutoffs(), at_least_one=self.at_least_one)
 
 
 class MLkNN(_CountsNeighborLabels):
@@ -102,8 +121,10 @@ class MLkNN(_CountsNeighborLabels):
         the nearest k of them are used; most count a row as its own neighbour, so ask it for k + 1.
         "precomputed": X is such a matrix, or a dense one, of distances to the training rows: in a
         pipeline, one search then serves several classifiers (see Examples).
-    threshold : float, default=0.5
-        `predict` gives a label when its posterior is at least this.  Not used for 1-D y.
+    threshold : float, "prior" or array-like of shape (n_labels,), default=0.5
+        `predict` gives a label when its posterior is at least this; an array has one cut-off for each label.
+        "prior": the posterior that as many training rows reach, each left out of its own neighbours, as the label's
+        share of the labelled rows asks for; the next larger where ties let far more reach it.  Not used for 1-D y.
     at_least_one : bool, default=False
         `predict` gives a row that would get no label the one with the highest posterior.
     n_jobs : int, default=None
@@ -125,6 +146,8 @@ class MLkNN(_CountsNeighborLabels):
         P(d | label present) and P(d | label absent) for d = 0 .. k neighbours that carry the label.
     posterior_ : ndarray of shape (n_labels, n_neighbors_ + 1)
         P(label | d neighbours carry it).
+    thresholds_ : ndarray of shape (n_labels,)
+        The cut-off of each label; infinity for one that no posterior tells apart.
     training_rows_ : ndarray or CSR matrix of shape (n_labeled, n_features), or None
         The labelled rows (not copied if all are labelled); None with ``neighbors="precomputed"``.
     training_labels_ : ndarray of shape (n_labeled, n_labels), uint8
@@ -185,7 +208,7 @@ class MLkNN(_CountsNeighborLabels):
         *,
         smoothing: float = 1.0,
         neighbors: Any = "exact",
-        threshold: float = 0.5,
+        threshold: Any = 0.5,
         at_least_one: bool = False,
         n_jobs: int | None = None,
     ) -> None:
@@ -235,8 +258,8 @@ class MLkNN(_CountsNeighborLabels):
                 rows = rows[:, kept]
         k = clip_neighbors(self, len(kept) - 1)
         _, indices = self._training_neighbors(rows, k)
-        self._learn(rows, Y, indices)
         self.n_neighbors_ = k
+        self._learn(rows, Y, indices, labels)
         self.labeled_rows_ = kept
         return self
 
@@ -282,8 +305,10 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         Largest residual of eq. (8).
     max_iter : int, default=None
         Iterations of the propagation; None: enough for ``tol``.
-    threshold : float, default=0.5
-        `predict` gives a label when its posterior is at least this.  Not used for 1-D y.
+    threshold : float, "prior" or array-like of shape (n_labels,), default=0.5
+        `predict` gives a label when its posterior is at least this; an array has one cut-off for each label.
+        "prior": the posterior that as many training rows reach, each left out of its own neighbours, as the label's
+        share of the labelled rows asks for; the next larger where ties let far more reach it.  Not used for 1-D y.
     at_least_one : bool, default=False
         `predict` gives a row that would get no label the one with the highest posterior.
     n_jobs : int, default=None
@@ -305,7 +330,7 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
     propagation_solver_ : str
     classes_, label_names_in_, n_features_in_, feature_names_in_, n_neighbors_, neighbors_
         As in `MLkNN`.
-    prior_, present_, absent_, posterior_, training_rows_, training_labels_
+    prior_, present_, absent_, posterior_, thresholds_, training_rows_, training_labels_
         As in `MLkNN`, learned from the hard labels of all rows.
 
     See Also
@@ -339,7 +364,7 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         propagation_solver: str = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
-        threshold: float = 0.5,
+        threshold: Any = 0.5,
         at_least_one: bool = False,
         n_jobs: int | None = None,
     ) -> None:
@@ -409,5 +434,5 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         else:
             W = check_graph(graph, "graph", n_samples=n_samples)
         F = self._propagate(rows, W, labels, alpha)
-        self._learn(rows, F > 0.5, indices)
+        self._learn(rows, F > 0.5, indices, labels)
         return self

@@ -264,7 +264,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         known, O = labels.labeled, chosen.predictions
         F, T = self._propagate_residuals(labels, O, alpha)
         E = self.residuals_
-        opinion = 0.5 * ((T @ F)[known] + np.clip(O + (T @ E)[known], 0.0, 1.0))
+        opinion = 0.5 * (T @ F + np.clip(O + T @ E, 0.0, 1.0))
         self.flip_scores_ = np.zeros(labels.Y.shape)
         self.flip_scores_[known] = np.where(labels.Y[known] > 0.5, 1.0 - opinion, opinion)
         self.flip_scores_[~labels.known | (labels.Y == 0.5)] = 0.0  # a vote that says neither cannot be wrong
@@ -273,7 +273,10 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         self._keep_thresholds(trend + E, labels)
 
     def _propagate_residuals(self, labels: Labels, O: np.ndarray, alpha: Any) -> tuple[np.ndarray, Any]:
-        """E of Y - O, kept, and F of Y, over the graph of the embedding, with its T: one solve for both."""
+        """E of Y - O, kept, and F of Y, over the graph of the embedding: one solve for both.
+
+        With F come the rows of T that are labelled.
+        """
         _, indices = neighbors_of_rows(self, self.embedding_, self.n_neighbors_)
         graph = union_graph(indices, n_jobs=self.n_jobs)
         n_labels = labels.Y.shape[1]
@@ -291,7 +294,8 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
             n_jobs=self.n_jobs,
         )
         self.residuals_ = np.ascontiguousarray(found.F[:, n_labels:])
-        return np.clip(found.F[:, :n_labels], 0.0, 1.0), transition_matrix(graph, n_jobs=self.n_jobs)
+        T = transition_matrix(graph, n_jobs=self.n_jobs)[labels.labeled]
+        return np.clip(found.F[:, :n_labels], 0.0, 1.0), T
 
     def _keep_thresholds(self, scores: np.ndarray, labels: Labels) -> None:
         self.thresholds_ = np.full(scores.shape[1], 0.5)

@@ -263,8 +263,8 @@ ANY = NARROW + WIDE
 
 def ways(folder: str) -> dict[str, Way]:
     return {
-        "scan": Way(lambda X, Q, k, level, t, rng: by_scan(X, k, queries=Q, n_threads=t), ANY, MANY, levels=False),
-        "scan, CSR": Way(sparse_scan, ANY, MANY, levels=False),
+        "pairs": Way(lambda X, Q, k, level, t, rng: by_scan(X, k, queries=Q, n_threads=t), ANY, MANY, levels=False),
+        "pairs, CSR": Way(sparse_scan, ANY, MANY, levels=False),
         "products": Way(products(True), ANY, MANY),
         "products, double": Way(products(True, wide=True), ANY, MANY),
         "products, CSR packed": Way(products(False, postings=0), ANY, MANY),

@@ -190,11 +190,13 @@ def test_rows_that_only_rounding_could_certify_are_not(rng):
 
 
 def test_distances_whose_squares_underflow_certify_nothing():
-    """The other group's centre is a distance away, but its first row is at distance 0: a tie that its index wins."""
-    X = np.array([[1.5e-162], [0.0], [0.0], [1.8e-162]])
-    assert _reference.kneighbors(X, 1)[1].ravel().tolist() == [1, 0, 0, 0]
-    assert np.sqrt(np.square(1.65e-162)) > 0
-    assert assert_certified_rows_are_right(X, 1, [[0.0], [1.65e-162]], 1.0) == 0
+    """Row 0 has a distance from the centre, and so is a stray; from the other rows it has none: a tie that it wins."""
+    X = np.full((21, 1), 0.1e-162)
+    X[0] = 1.6e-162
+    assert np.sqrt(np.square(X[0, 0])) > 0
+    assert np.square(X[0, 0] - X[1, 0]) == 0
+    assert _reference.kneighbors(X, 1)[1].ravel().tolist() == [1] + 20 * [0]
+    assert assert_certified_rows_are_right(X, 1, [[0.0]], 1e-162) == 0
 
 
 def test_ordinary_rows_are_not_grouped(taken, rng):

@@ -70,6 +70,16 @@ def test_loose_thresholds_of_the_first_pairs_do_not_end_the_test():
     assert_same(found, by_products(X, 10, leads=None))
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e70, 1e149])
+def test_coordinates_beyond_the_range_of_the_products_are_left_out(scale, always):
+    """Equal rows are integers around a centre of their own; around their mean, rounding leaves numbers of any size."""
+    X = np.full((70, 40), 0.7343 * scale)
+    leads = coordinates(X, X[:25])
+    if leads is None:
+        leads = leading.Leads(8, np.full((70, 9), scale), np.arange(70), np.full((25, 9), scale), np.arange(25))
+    assert_same(by_products(X, 3, leads=leads, queries=X[:25]), scan(X, 3, X[:25]))
+
+
 def test_coordinates_that_rule_nothing_out_are_given_up(always, rng):
     X = rng.standard_normal((6000, 40))
     leads = coordinates(X)

@@ -154,10 +154,24 @@ static int nmlsdr_new_postings(nmlsdr_search *q)
     return 0;
 }
 
+/* Whether the leading coordinates lie in the range of the scale.  Around the mean of equal rows of 1e100 they are what its
+ * rounding leaves, 1e84, where the rows themselves, centred at one of them, are 0 and need no scale: not a number, then,
+ * would rule out every tile. */
+static int nmlsdr_leads_fit(const nmlsdr_search *q)
+{
+    for (int s = 0; s < 2; s++) {
+        const double *lead = q->side[s].lead;
+        for (ptrdiff_t i = 0; lead && i < q->side[s].rows.n; i++)
+            if (!(lead[i * (q->lead_d + 1) + q->lead_d] * q->scale * q->scale < 0x1p122)) return 0;
+    }
+    return 1;
+}
+
 /* Everything whose type is that of the products: windows or postings, bounds, thresholds, buffers, scratch. */
 static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
 {
     const size_t size = q->wide ? 8 : 4;
+    if (q->lead_d && !nmlsdr_leads_fit(q)) q->lead_d = 0;
     q->window[0].first = q->window[1].first = -1;
     q->never = nmlsdr_aligned((size_t)q->block * size);
     if (!q->never) return -1;

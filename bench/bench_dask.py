@@ -13,13 +13,13 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import resource
 import signal
 import sys
 import threading
 import time
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
@@ -59,8 +59,9 @@ def labels(n: int) -> np.ndarray:
 
 
 def peak() -> float:
-    """Peak resident gigabytes of this process."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    """Peak resident gigabytes of this process; ru_maxrss would begin with that of the process that started it."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 / 1e9 for line in lines if line.startswith("VmHWM:"))
 
 
 class Watch(logging.Handler):
@@ -98,7 +99,9 @@ def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: fl
     logger = logging.getLogger("nmlsdr")
     logger.setLevel(logging.INFO)
     with (
-        LocalCluster(workers, threads_per_worker=1, memory_limit=f"{memory}GB", dashboard_address=None) as cluster,
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, memory_limit=f"{memory}GB", dashboard_address=None
+        ) as cluster,
         Client(cluster) as client,
     ):
         watch = Watch(kill_one if kill else None)

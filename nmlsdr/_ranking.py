@@ -38,7 +38,7 @@ def rank(truth: Bools, scores: Floats, known: Bools) -> Ranking:
     if not known.all():  # a second stable sort takes the unknown labels to the end
         below = np.take_along_axis(~known[:, ::-1], order, axis=1)
         order = np.take_along_axis(order, np.argsort(below, axis=1, kind="stable"), axis=1)
-    relevant = np.take_along_axis((truth & known)[:, ::-1], order, axis=1)
+    relevant = np.take_along_axis(truth[:, ::-1], order, axis=1)
     hits = np.cumsum(relevant, axis=1, dtype=np.intp)
     n_relevant, n_known = hits[:, -1], known.sum(axis=1)
     return Ranking(

@@ -296,6 +296,14 @@ def test_each_label_solves_its_own_system(name, alpha_labeled):
     np.testing.assert_array_equal(model.label_flips_, flips)
 
 
+def test_a_vote_of_one_half_is_no_flip():
+    model = make("MultiLabelPropagation").fit(X, np.where(Y == 1, 0.5, 0.0))
+    assert not model.label_flips_[Y == 1].any()
+    model = make("MultiLabelPropagation").fit(X, np.where(Y == 1, 1.0, 0.5))
+    assert (model.transduction_[Y == 0] == 1).any()
+    assert not model.label_flips_[Y == 0].any()
+
+
 def test_a_pair_speaks_of_the_classes_of_one_dimensional_labels_too():
     y = np.array(unlabelled(CODES, -1))
     model = make("MultiLabelPropagation").set_params(alpha_labeled=(0.9, 0.1)).fit(X, y)

@@ -429,11 +429,11 @@ def test_out_of_fold_probabilities_of_classes_keep_their_columns(rng):
     X, _ = make_data(rng, 1)
     y = np.array(["high", "low", "mid"])[np.digitize(X[:, 0], [-0.5, 0.5])]
     y[::5] = "-1"
-    y[np.flatnonzero(y == "mid")[1:]] = "low"  # one row is "mid": no training side that tests it has the class
+    y[np.flatnonzero(y == "high")[1:]] = "low"  # one row is "high": no training side that tests it has the class
     proba = cross_val_proba(MLkNN(5), X, y, cv=KFold(3))
     assert proba.shape == (len(y), 3)
     np.testing.assert_allclose(proba[y != "-1"].sum(axis=1), 1)
-    assert proba[y == "mid", 2] == 0
+    assert proba[y == "high", 0] == 0
 
 
 def test_out_of_fold_probabilities_of_scikit_learn_s_classifiers(rng):
@@ -458,5 +458,7 @@ def test_arguments_of_fit_are_sliced(rng):
 
 def test_folds_must_part_the_rows(rng):
     X, y = make_data(rng, 2)
-    with pytest.raises(ValueError, match="test sides of cv and must be on one; use folds that part the rows"):
-        cross_val_proba(NearestRow(), X, y, cv=ShuffleSplit(3, random_state=0))
+    twice = [*LabeledRowsSplit(KFold(3)).split(X, y)] * 2
+    for cv in (ShuffleSplit(3, random_state=0), twice):
+        with pytest.raises(ValueError, match="test sides of cv and must be on one; use folds that part the rows"):
+            cross_val_proba(NearestRow(), X, y, cv=cv)

@@ -60,9 +60,7 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
     outcome = run("evaluate", "model.npz", f"test.{suffix}", *where, "--out", "measures.json")
     assert_done(outcome)
 
-    pipeline = make_pipeline(
-        StandardScaler(with_mean=suffix != "svmlight"), nmlsdr.NMLSDR(), nmlsdr.SemiSupervisedMLkNN()
-    )
+    pipeline = make_pipeline(StandardScaler(with_mean=suffix != "svmlight"), nmlsdr.ResidualPropagation())
     pipeline.fit(X, Y)
     scores = pipeline.predict_proba(X_test)
     names, values = predicted("labels.csv")
@@ -71,7 +69,7 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
     np.testing.assert_array_equal(values[:, :3], pipeline.predict(X_test))
     # svmlight rows are sparse: their projection adds in another order, which may move a bit of the embedding.
     np.testing.assert_allclose(values[:, 3:], scores, rtol=0, atol=1e-12 if suffix == "svmlight" else 0)
-    measures = metrics.score_table(Y_test, scores)
+    measures = metrics.score_table(Y_test, pipeline.decision_function(X_test))
     written = read_json("measures.json")
     per_label = written.pop("labels")
     assert written == pytest.approx(measures, abs=1e-12)
@@ -99,13 +97,48 @@ def test_method_reads_something(run, tables, model):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method(run, tables, method):
-    assert_done(run("fit", "train.csv", *COLUMNS, "--method", method.lower(), "--seed", "1", "--out", "model.npz"))
+    assert_done(run("fit", "train.csv", *COLUMNS, "--method", method.lower(), "--seed", "1", "--classifier",
+                   "semi-supervised", "--out", "model.npz"))  # fmt: skip
     assert_done(run("predict", "model.npz", "test.csv", *COLUMNS, "--out", "labels.csv"))
     X, Y, X_test, _ = tables
     projection = METHODS[method](random_state=1)
     alpha = {"alpha_labeled": 0.0} if method.endswith("*") else {}
     pipeline = make_pipeline(StandardScaler(), projection, nmlsdr.SemiSupervisedMLkNN(**alpha)).fit(X, Y)
     np.testing.assert_array_equal(predicted("labels.csv")[1], pipeline.predict(X_test))
+
+
+@pytest.mark.parametrize("method", ["NMLSDR", "NMLSDR*"])
+def test_residual_propagation_is_the_default(run, tables, method):
+    words = ("--method", method, "--n-components", "2", "--decision", "prior", "--seed", "3", "--out", "model.npz")
+    assert_done(run("fit", "train.csv", *COLUMNS, *words))
+    model = load_model("model.npz").steps[-1][1]
+    assert isinstance(model, nmlsdr.ResidualPropagation)
+    assert (model.n_components, model.decision, model.random_state) == (2, "prior", 3)
+    assert model.alpha_labeled == (0.0 if method.endswith("*") else 0.6)
+
+
+def test_every_other_method_is_followed_by_the_semi_supervised_classifier(run, tables):
+    assert_done(run("fit", "train.csv", *COLUMNS, "--method", "MDDMp", "--threshold", "prior", "--out", "model.npz"))
+    classifier = load_model("model.npz").steps[-1][1]
+    assert isinstance(classifier, nmlsdr.SemiSupervisedMLkNN)
+    assert classifier.threshold == "prior"
+    assert_done(run("predict", "model.npz", "test.csv", *COLUMNS, "--out", "labels.csv"))
+    np.testing.assert_array_equal(predicted("labels.csv")[1], load_model("model.npz").predict(tables[2]))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--method", "MDDMp", "--classifier", "residual"], "--classifier residual embeds by NMLSDR itself, got"),
+        (["--classifier", "mlknn", "--decision", "prior"], "--decision is for --classifier residual, got mlknn"),
+        (["--threshold", "0.4"], "--threshold is for ML-kNN, got --classifier residual"),
+        (["--classifier", "mlknn", "--threshold", "1.5"], "it must be a number from 0 to 1, or prior, got '1.5'"),
+    ],
+)
+def test_options_that_do_not_go_together_are_one_sentence(run, tables, words, sentence):
+    outcome = run("fit", "train.csv", *COLUMNS, *words, "--out", "model.npz")
+    assert outcome.status == 2
+    assert sentence in outcome.err
 
 
 @pytest.mark.parametrize("classifier", ["semi-supervised", "mlknn", "none"])
@@ -131,7 +164,8 @@ def test_options_reach_the_estimators(run, tables, classifier):
 @pytest.mark.parametrize("method", ["NMLSDR", "SSMLDR", "NMLSDR*", "MDDMp"])
 def test_alphas_that_are_not_given_are_the_estimators_own(run, tables, method):
     """What the command line hands on is what was asked for: another default of an estimator must reach the model."""
-    assert_done(run("fit", "train.csv", *COLUMNS, "--method", method, "--out", "model.npz"))
+    words = ("--method", method, "--classifier", "semi-supervised", "--out", "model.npz")
+    assert_done(run("fit", "train.csv", *COLUMNS, *words))
     _, projection, classifier = (step for _, step in load_model("model.npz").steps)
     for alpha in ("alpha_labeled", "alpha_unlabeled"):
         own = 0.0 if method.endswith("*") and alpha == "alpha_labeled" else None
@@ -282,7 +316,7 @@ def test_labels_are_found_by_name(run, tables, model, tmp_path):
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "npz", "parquet"])
 def test_transform_writes_every_format_exactly(run, tables, model, suffix):
     assert_done(run("transform", model, "test.csv", *COLUMNS, "--out", f"e.{suffix}"))
-    expected = load_model(model)[:-1].transform(tables[2])
+    expected = load_model(model).transform(tables[2])
     assert read_result(f"e.{suffix}", "embedding", ["component_0", "component_1", "component_2"]).tolist() == (
         expected.tolist()
     )
@@ -371,7 +405,7 @@ def test_info_says_which_vector_width_is_used_not_only_which_there_are(run, monk
 def test_info_of_a_model(run, model):
     outcome = run("info", model)
     assert_done(outcome)
-    assert "NMLSDR()" in outcome.out
+    assert "ResidualPropagation()" in outcome.out
     assert "3: flu; cold, heavy; o'k" in outcome.out
 
 

@@ -36,12 +36,24 @@ def add_parsers(verbs: Any) -> None:
     )
     add_graph(parser)
     add_reviewed(parser)
-    parser.add_argument("--seed", type=seed, metavar="S", help="for the one random method, wMLDAd")
+    parser.add_argument("--seed", type=seed, metavar="S", help="for wMLDAd, and for the folds of residual (default: 0)")
     parser.add_argument(
         "--classifier",
-        choices=("semi-supervised", "mlknn", "none"),
-        default="semi-supervised",
-        help="ML-kNN on the embedding: on all rows after propagating the labels (default), on the labelled rows, none",
+        choices=("residual", "semi-supervised", "mlknn", "none"),
+        help="residual: a ridge regression on features weighed by what they say of the labels, and its residuals "
+        "propagated over the graph of the embedding (default for NMLSDR); ML-kNN on the embedding, on all rows after "
+        "propagating the labels (semi-supervised, default for all other methods) or on the labelled ones (mlknn); none",
+    )
+    parser.add_argument(
+        "--decision",
+        choices=("half", "prior"),
+        help="residual: a label from a score of 1/2 (default), or as often as the label was given (for rare labels)",
+    )
+    parser.add_argument(
+        "--threshold",
+        type=_threshold,
+        metavar="T",
+        help="ML-kNN: a label from a probability of T, a number from 0 to 1 (default: 0.5), or prior",
     )
     add_common(parser)
     add_out(parser, ".npz")
@@ -77,6 +89,31 @@ def add_parsers(verbs: Any) -> None:
         parser.set_defaults(run=run)
 
 
+def _threshold(text: str) -> float | str:
+    if text == "prior":
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"it must be a number from 0 to 1, or prior, got {text!r}")
+    return value
+
+
+def _choose_classifier(args: argparse.Namespace, method: str) -> None:
+    """Set the default classifier of a method, and refuse what does not go together."""
+    whole = method in ("NMLSDR", "NMLSDR*")
+    if args.classifier is None:
+        args.classifier = "residual" if whole else "semi-supervised"
+    if args.classifier == "residual" and not whole:
+        raise InputError(f"--classifier residual embeds by NMLSDR itself, got --method {method}; leave --method out.")
+    if args.decision is not None and args.classifier != "residual":
+        raise InputError(f"--decision is for --classifier residual, got {args.classifier}; leave it out.")
+    if args.threshold is not None and args.classifier not in ("semi-supervised", "mlknn"):
+        raise InputError(f"--threshold is for ML-kNN, got --classifier {args.classifier}; use --decision, or leave it.")
+
+
 def fit(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr fit``."""
     from nmlsdr._methods import METHODS, find_method
@@ -88,6 +125,7 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     check_suffix(args.out, (".npz",))
     check_target(args.out, input_files(args))
     method = METHODS[find_method(args.method)]
+    _choose_classifier(args, method.name)
     if not method.semi_supervised and args.classifier != "semi-supervised":
         for option in ("alpha_labeled", "alpha_unlabeled"):
             if getattr(args, option) is not None:
@@ -133,12 +171,15 @@ def fit_pipeline(table: Any, name: str, projection: Any, args: argparse.Namespac
     steps: list[tuple[str, Any]] = []
     if not args.no_standardize:
         steps.append(("scaler", StandardScaler(with_mean=not sparse.issparse(table.data))))
-    steps.append(("projection", projection))
-    if args.classifier != "none":
+    if args.classifier == "residual":
+        steps.append(("model", _residual(projection, args)))
+    else:
+        steps.append(("projection", projection))
+    if args.classifier in ("semi-supervised", "mlknn"):
         steps.append(("classifier", _classifier(projection, args)))
     X = table.data
     for i, (role, step) in enumerate(steps):
-        title = {"scaler": "standardize", "projection": f"fit {name}"}.get(
+        title = {"scaler": "standardize", "projection": f"fit {name}", "model": "fit ResidualPropagation"}.get(
             role, f"fit the {args.classifier} classifier"
         )
         with console.step(title):
@@ -162,17 +203,29 @@ def _trust(step: Any, table: Any, args: argparse.Namespace) -> dict[str, Any]:
     return {"alpha": alpha}
 
 
+def _residual(projection: Any, args: argparse.Namespace) -> Any:
+    """Return ResidualPropagation with the settings of the projection, which it holds within itself."""
+    import nmlsdr
+
+    settings = {
+        name: getattr(projection, name)
+        for name in ("n_components", "n_neighbors", "alpha_labeled", "alpha_unlabeled", "n_jobs")
+    }
+    return nmlsdr.ResidualPropagation(**settings, decision=args.decision or "half", random_state=args.seed or 0)
+
+
 def _classifier(projection: Any, args: argparse.Namespace) -> Any:
     import nmlsdr
 
+    threshold = 0.5 if args.threshold is None else args.threshold
     if args.classifier == "mlknn":
-        return nmlsdr.MLkNN(args.n_neighbors, n_jobs=args.jobs)
+        return nmlsdr.MLkNN(args.n_neighbors, threshold=threshold, n_jobs=args.jobs)
     # The classifier's graph has the projection's neighbours and alphas (article, section 3.4), a starred method's too.
     alphas = {
         option: getattr(projection, option, getattr(args, option)) for option in ("alpha_labeled", "alpha_unlabeled")
     }
     alphas = {option: value for option, value in alphas.items() if value is not None}
-    return nmlsdr.SemiSupervisedMLkNN(args.n_neighbors, n_jobs=args.jobs, **alphas)
+    return nmlsdr.SemiSupervisedMLkNN(args.n_neighbors, threshold=threshold, n_jobs=args.jobs, **alphas)
 
 
 class Loaded:
@@ -211,7 +264,7 @@ class Loaded:
         """Return the classifier, or say that there is none."""
         if self.classifier is None:
             raise InputError(
-                f"The model {self.path!r} has no classifier; fit one with --classifier semi-supervised or mlknn."
+                f"The model {self.path!r} has no classifier; fit one with another --classifier than none."
             )
         return self.classifier
 
@@ -258,10 +311,13 @@ def transform(args: argparse.Namespace, console: Console) -> int:
     need_parquet(check_suffix(args.out, TABLES))
     check_target(args.out, input_files(args))
     loaded = Loaded(args, console)
-    if not any(hasattr(step, "components_") for _, step in loaded.steps):
+    whole = loaded.classifier if hasattr(loaded.classifier, "components_") else None  # it embeds and predicts
+    if whole is None and not any(hasattr(step, "components_") for _, step in loaded.steps):
         raise InputError(f"The model {args.model!r} holds no projection; fit one with `nmlsdr fit`.")
     table = read_for(args, console, loaded)
     embedding = loaded.embed(args, console, table)
+    if whole is not None:
+        embedding = whole.transform(embedding)
     names = [f"component_{j}" for j in range(embedding.shape[1])]
     columns = row_columns(table, args.id, np.arange(len(embedding)))
     columns += [(name, embedding[:, j]) for j, name in enumerate(names)]
@@ -321,6 +377,7 @@ def _labels_of(classifier: Any, X: Any, scores: Any) -> Any:
 
 def evaluate(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr evaluate``."""
+    from nmlsdr._cutoffs import warn_never_predicted
     from nmlsdr.metrics import score_table
 
     from .measures import label_rows, label_table, write_measures
@@ -344,8 +401,13 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
             f"{args.data}: {int((~table.labeled).sum())} of {len(target)} rows are unlabelled and not counted."
         )
     known = table.labeled
-    measures = {name: float(value) for name, value in score_table(target[known], scores[known]).items()}
     predicted = _labels_of(classifier, X, scores)
+    ranked = classifier.decision_function(X) if hasattr(classifier, "decision_function") else scores
+    ranked = ranked if ranked.shape == scores.shape else scores  # of two classes there is one decision
+    measures = {name: float(value) for name, value in score_table(target[known], ranked[known]).items()}
+    given = score_table(target[known], predicted[known].astype(float))
+    measures.update({name: float(given[name]) for name in ("HL'", "MaF1", "MiF1")})
+    warn_never_predicted(predicted.any(axis=0), "see --decision prior and --threshold of nmlsdr fit")
     per_label = label_rows(target[known], predicted[known], scores[known], loaded.label_names(scores.shape[1]))
     if args.out == "-":
         write_measures("-", measures, per_label, input_files(args))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._errors import InputError
 from .._remote import RemoteRows
 from .._validation import check_rows
 from .run import compute, task
@@ -50,7 +51,7 @@ class Reading:
         if not pieces:
             return np.empty(self.shape, self.dtype) if dense is None else dense
         if dense is not None:
-            raise ValueError(f"{self.name} has dense and sparse blocks; make all of them one kind.")
+            raise InputError(f"{self.name} has dense and sparse blocks; make all of them one kind.")
         return check_rows(sparse.csr_array(sparse.vstack(pieces, format="csr")), self.name)
 
     def _checked(self, recipe: Recipe, chosen: Any, values: Mapping[Any, Any]) -> Any:

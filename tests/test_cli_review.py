@@ -126,7 +126,7 @@ def test_the_loop_closes(run, groups):  # noqa: F811
     assert not set(entries(later)) & set(entries(rows[:6]))
     assert float(later[0][3]) < float(rows[0][3])  # what was wrong no longer speaks against its neighbours
     assert_done(run("fit", "wrong.npz", "--n-neighbors", "6", "--reviewed", "checked.csv", "--out", "m.npz"))
-    F = load_model("m.npz").named_steps["projection"].label_distributions_
+    F = load_model("m.npz").named_steps["model"].label_distributions_
     for i, c in wrong:
         assert F[i, c] == pytest.approx(1 - given[i, c], abs=1e-7)
 

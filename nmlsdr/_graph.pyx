@@ -84,7 +84,7 @@ def build_facts():
 cdef double WINDOW_BYTES = 256e6  # packed rows in memory at most, unless one pair of blocks is larger
 
 
-cdef Py_ssize_t LARGE_ROWS = 4000  # from so many rows on strategy.py looks how they lie: far groups, leading coordinates
+cdef Py_ssize_t LARGE_ROWS = 4000  # from here on strategy.py looks how rows lie: far groups, leading coordinates
 WAYS = ("few", "tree", "products", "large")  # in the order of choose.h
 
 

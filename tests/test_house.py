@@ -10,7 +10,7 @@ import nmlsdr
 from nmlsdr import _search
 
 SOURCES = Path(__file__).resolve().parent.parent / "nmlsdr"
-HOUSE = SOURCES if (SOURCES / "_graph.pyx").exists() else Path(nmlsdr.__file__).parent  # an installed copy has no kernels
+HOUSE = SOURCES if (SOURCES / "_graph.pyx").exists() else Path(nmlsdr.__file__).parent  # the installed has no kernels
 needs_sources = pytest.mark.skipif(HOUSE != SOURCES, reason="an installed package has no sources of the kernels")
 UNNAMED = {"__init__", "__main__", "_version"}
 

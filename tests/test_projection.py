@@ -252,3 +252,22 @@ def test_moments_of_float32_rows_are_summed_in_float64(rng, form):
     for moment in (_moments.label_moment, lambda *given: _moments.scatter_moments(*given, 1.0)[1]):
         expected = moment(wide, F, mean)
         np.testing.assert_allclose(moment(form(narrow), F, mean), expected, atol=1e-12 * np.abs(expected).max())
+
+
+def test_no_entry_is_minus_0(rng):
+    """A direction that is turned round, on features of which some say nothing: their entries are 0, not -0."""
+    X, F = draw(rng, 30, 6, 2)
+    X[:, [1, 4]] = 7.0
+    X[:, 5] = -10.0 * F[:, 0]
+    for solver in ("svd", "eigsh"):
+        components, _ = hsic_projection(X, F, 1, solver=solver)
+        assert (components[:, [1, 4]] == 0).all()
+        assert not np.signbit(components[components == 0]).any()
+
+
+def test_what_float32_rounded_away_is_no_direction(rng):
+    """Rows of rank 2 that were rounded to float32, and four labels: the other two directions are rounding errors."""
+    X = (rng.standard_normal((40, 2)) @ rng.standard_normal((2, 6))).astype(np.float32)
+    F = rng.random((40, 4))
+    assert hsic_directions(X, F).rank == 2
+    assert hsic_directions(X.astype(float), F).rank == 4

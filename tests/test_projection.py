@@ -249,6 +249,8 @@ def test_moments_of_float32_rows_are_summed_in_float64(rng, form):
     wide, F = form(narrow.astype(float)), (rng.random((20000, 2)) < 0.5).astype(float)
     mean = _moments.column_means(wide)
     np.testing.assert_allclose(_moments.column_means(form(narrow)), mean, rtol=1e-14)
+    squares = _moments.column_squares(wide, mean)
+    np.testing.assert_allclose(_moments.column_squares(form(narrow), mean), squares, rtol=1e-12)
     for moment in (_moments.label_moment, lambda *given: _moments.scatter_moments(*given, 1.0)[1]):
         expected = moment(wide, F, mean)
         np.testing.assert_allclose(moment(form(narrow), F, mean), expected, atol=1e-12 * np.abs(expected).max())
@@ -271,3 +273,11 @@ def test_what_float32_rounded_away_is_no_direction(rng):
     F = rng.random((40, 4))
     assert hsic_directions(X, F).rank == 2
     assert hsic_directions(X.astype(float), F).rank == 4
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7])
+def test_a_constant_label_is_centred_to_0(value):
+    """Its mean over the rows is rounded, so that the difference alone would be noise, which is no dependence."""
+    assert any((np.full((n, 1), value) - np.full((n, 1), value).mean(axis=0)).any() for n in range(2, 50))
+    for n in range(2, 50):
+        assert not _moments.centre_columns(np.full((n, 1), value)).any()

@@ -4,9 +4,25 @@
 
 KERNEL = ("tests/test_propagation_kernel.py", "tests/test_propagation_entries.py")
 PROPAGATION = (
-    *KERNEL, "tests/test_propagation_safeguards.py", "tests/test_propagation.py", "tests/test_propagation_small.py",
+    *KERNEL,
+    "tests/test_propagation_safeguards.py",
+    "tests/test_propagation.py",
+    "tests/test_propagation_small.py",
 )
-PROPAGATOR = ("tests/test_propagator.py", "tests/test_propagation_small.py", "-k", "not up_to_five_nodes and not digits")
+PROPAGATOR = (
+    "tests/test_propagator.py",
+    "tests/test_propagation_small.py",
+    "-k",
+    "not up_to_five_nodes and not digits",
+)
+SCALE = (
+    "tests/test_propagation_small.py",
+    "tests/test_propagation.py",
+    "tests/test_graph.py",
+    "tests/test_propagation_entries.py",
+    "-k",
+    "ends_of_the_numbers or scale or huge or agree_on_edges or largest_numbers or closed_form or range or weight",
+)
 PROJECTION = ("tests/test_projection.py", "tests/test_scatter.py", "tests/test_ridge.py")
 WEIGHTS = ("tests/test_feature_weights.py", "tests/test_shrinkage.py", "tests/test_masked_ridge.py")
 MLKNN = ("tests/test_mlknn.py", "tests/test_mlknn_estimators.py")
@@ -48,12 +64,12 @@ MUTANTS = [
     ("propagation/system: no sweep from an init", _SOLVERS,
      "        self.sweep(F, out)\n        return out\n", "        return F\n", PROPAGATION),
     ("propagation/weights: scale not taken out", "nmlsdr/graph.py",
-     "    exponent = even_exponent(W.data)\n    data =", "    exponent = 0\n    data =", (*PROPAGATION, "tests/test_graph.py")),
+     "    exponent = even_exponent(W.data)\n    data =", "    exponent = 0\n    data =", SCALE),
     ("propagation/weights: an odd power of two", "nmlsdr/graph.py",
      "    return (_LARGEST_EXPONENT - top) // 2 * 2\n", "    return (_LARGEST_EXPONENT - top) // 2 * 2 + 1\n",
-     (*PROPAGATOR, "tests/test_propagation.py", "tests/test_graph.py")),
+     SCALE),
     ("propagation/weights: least of stored zeros", "nmlsdr/graph.py",
-     "        least = float(weights[weights > 0].min())", "        pass", (*PROPAGATION, "tests/test_graph.py")),
+     "        least = float(weights[weights > 0].min())", "        pass", SCALE),
     # the safeguards
     ("propagation/cg: NaN in a sum overlooked", _SOLVERS,
      "        self.peak[~np.isfinite(self.rho)] = math.inf  # a maximum overlooks NaN, a sum does not\n", "", PROPAGATION),
@@ -111,7 +127,7 @@ MUTANTS = [
     ("projection: noise is a direction", "nmlsdr/_directions.py", "    if np.linalg.norm(M) <= floor:", "    if False:", PROJECTION),
     ("projection: eigenvalues are not squares", "nmlsdr/_directions.py",
      "Directions(components, s**2, mean, rank, total)", "Directions(components, s, mean, rank, total)", PROJECTION),
-    ("projection: Lanczos values not refined", "nmlsdr/_directions.py",
+    ("projection: small values of Lanczos are trusted", "nmlsdr/_directions.py",
      "return (U, s) if s[-1] > 1e-7 * s[0] else None", "return U, s", PROJECTION),
     # sums over rows
     ("moments: means in the dtype of X", _MOMENTS, "X[rows].sum(axis=0, dtype=np.float64)", "X[rows].sum(axis=0)", PROJECTION),
@@ -148,4 +164,7 @@ MUTANTS = [
      "            min(n_labels, (task + 1) * LABELS_PER_TASK)", "            min(n_labels - 1, (task + 1) * LABELS_PER_TASK)", MLKNN),
 ]  # fmt: skip
 
-SURVIVORS: dict[str, str] = {}
+SURVIVORS: dict[str, str] = {
+    "projection: small values of Lanczos are trusted":
+        "a safeguard: of 48 matrices with singular values down to 1e-12 s_0, none was found where Lanczos lost more than the SVD's own rounding",
+}  # fmt: skip

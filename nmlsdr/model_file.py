@@ -66,8 +66,10 @@ def save_model(
     path : str or path-like
         The file to write; it appears whole or not at all.
     estimator : estimator
-        A fitted estimator of this package, one of scikit-learn's StandardScaler, MaxAbsScaler and Normalizer, or a
-        Pipeline of such steps. A pipeline's ``memory`` and ``verbose`` are not kept.
+        A fitted estimator of this package, one of scikit-learn's StandardScaler, MaxAbsScaler, MinMaxScaler,
+        RobustScaler, Normalizer, TfidfTransformer, SimpleImputer and OneHotEncoder, or a ColumnTransformer or Pipeline
+        of such steps. A pipeline's ``memory`` and ``verbose`` are not kept; the columns of a ColumnTransformer, given as
+        lists, are kept by number.
     feature_names, label_names : sequence of str or None, default=None
         Kept in the header for the reader; None: the names that the estimator saw at ``fit``, its ``feature_names_in_``
         and ``label_names_in_``, if it did.

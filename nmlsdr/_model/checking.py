@@ -14,22 +14,49 @@ from sklearn.pipeline import Pipeline
 from .form import Refused
 from .schema import PARAMETERS, Field
 
-__all__ = ["bind", "check_belonging", "check_names", "check_parameters", "check_steps", "check_values", "n_labels"]
+__all__ = [
+    "bind",
+    "check_belonging",
+    "check_names",
+    "check_parameters",
+    "check_steps",
+    "check_values",
+    "n_labels",
+    "width",
+    "wrong_parameter",
+]
+
+_ANYTHING = (lambda value: True, "")  # what only `fit` reads
+_NEEDS = (  # parameter that is true -> attribute that is there
+    ("with_mean", "mean_"),
+    ("with_std", "scale_"),
+    ("with_centering", "center_"),
+    ("with_scaling", "scale_"),
+    ("use_idf", "idf_"),
+)
+
+
+def wrong_parameter(name: str, parameters: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the first parameter that is not what it may be, or None."""
+    for parameter, value in parameters.items():
+        allowed, words = PARAMETERS.get(f"{name}.{parameter}") or PARAMETERS.get(parameter) or _ANYTHING
+        if not allowed(value):
+            return f"{name}({parameter}={value!r}) must be {words}"
+    return None
 
 
 def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
     """Refuse a parameter that a prediction would stumble over."""
-    for parameter, value in parameters.items():
-        allowed, words = PARAMETERS.get(parameter, (None, ""))
-        if allowed is not None and not allowed(value):
-            raise Refused(f"is forged: {name}({parameter}={value!r}) must be {words}; do not trust it.")
+    wrong = wrong_parameter(name, parameters)
+    if wrong is not None:
+        raise Refused(f"is forged: {wrong}; do not trust it.")
 
 
 def bind(what: str, value: Any, field: Field, letters: dict[str, int]) -> None:
     """Hold an attribute's sizes against those of the attributes before it."""
     if field.kind == "count":
         sizes: tuple[int, ...] = (value,) if field.shape else ()
-    elif field.kind in ("names", "classes"):
+    elif field.kind in ("names", "classes", "categories"):
         sizes = (len(value),)
     else:
         sizes = tuple(getattr(value, "shape", ()))
@@ -50,6 +77,11 @@ def check_values(what: str, value: Any, field: Field) -> None:
     """Refuse an attribute whose dtype, order or range is not what ``fit`` gives."""
     if field.kind == "classes":
         _check_classes(what, value)
+    elif field.kind == "values":
+        _check_filling(what, value)
+    elif field.kind == "categories":
+        for column in value:
+            _check_categories(what, column)
     elif field.kind == "array" or (field.kind == "number" and isinstance(value, np.generic)):
         array = np.asarray(value)
         if array.dtype.name not in field.dtypes or not array.dtype.isnative:
@@ -77,10 +109,26 @@ def _check_classes(what: str, value: Any) -> None:
         raise Refused(f"is forged: {what} must be one list of different classes.")
 
 
+def _check_filling(what: str, value: np.ndarray) -> None:
+    if value.dtype.name not in ("float64", "float32", "object") or not value.dtype.isnative:
+        raise Refused(f"is forged: {what} holds {value.dtype.str}, not float64, float32 or objects.")
+    if any(one in (np.inf, -np.inf) for one in value.tolist()):  # NaN says that a column held no value and is left out
+        raise Refused(f"is forged: {what} holds a value that is not finite.")
+
+
+def _check_categories(what: str, column: np.ndarray) -> None:
+    if column.ndim != 1 or not len(column) or column.dtype.kind not in "biufUO" or not column.dtype.isnative:
+        raise Refused(f"is forged: {what} must be one list of numbers or text for every column.")
+    if any(isinstance(one, float) and not np.isfinite(one) for one in column.tolist()):
+        raise Refused(f"is forged: {what} holds a value that is not finite.")
+    if not (column[:-1] < column[1:]).all():
+        raise Refused(f"is forged: {what} are not in increasing order.")
+
+
 def check_belonging(name: str, estimator: Any, letters: Mapping[str, int]) -> None:
     """Refuse attributes that are right one by one and do not belong together."""
     fitted = vars(estimator)
-    for parameter, attribute in (("with_mean", "mean_"), ("with_std", "scale_")):
+    for parameter, attribute in _NEEDS:
         if fitted.get(parameter) and fitted.get(attribute) is None:
             raise Refused(f"is forged: {name}({parameter}=True) has no {attribute}.")
     if letters.get("k", 0) > letters.get("n", np.inf) or ("k" in letters and letters["k"] < 1):
@@ -121,23 +169,32 @@ def _check_transduction(name: str, estimator: Any) -> None:
 
 def check_steps(pipeline: Pipeline) -> None:
     """Refuse steps of which one cannot take what the one before gives."""
-    width = None
+    given = None
     for position, (step, estimator) in enumerate(pipeline.steps):
-        if width is not None and estimator.n_features_in_ != width:
+        if given is not None and estimator.n_features_in_ != given:
             raise Refused(
-                f"is forged: the step {step!r} takes {estimator.n_features_in_} columns and gets {width}."
+                f"is forged: the step {step!r} takes {estimator.n_features_in_} columns and gets {given}."
             )
         if not hasattr(estimator, "transform") and position < len(pipeline.steps) - 1:
             raise Refused(f"is forged: the step {step!r} transforms nothing and is not the last.")
-        width = _width(estimator)
+        given = width(estimator)
 
 
-def _width(estimator: Any) -> int:
-    """How many columns an estimator gives."""
+def width(estimator: Any) -> int:
+    """Return how many columns an estimator gives."""
     while isinstance(estimator, Pipeline):
         estimator = estimator.steps[-1][1]
-    components = getattr(estimator, "components_", None)
-    return int(estimator.n_features_in_) if components is None else len(components)
+    fitted = vars(estimator)
+    if "components_" in fitted:
+        return len(estimator.components_)
+    if "output_indices_" in fitted:  # a ColumnTransformer
+        return max((found.stop for found in estimator.output_indices_.values()), default=0)
+    if "categories_" in fitted:
+        dropped = [] if estimator.drop_idx_ is None else [one for one in estimator.drop_idx_ if one is not None]
+        return sum(map(len, estimator.categories_)) - len(dropped)
+    if "statistics_" in fitted and not estimator.keep_empty_features:
+        return sum(one == one for one in estimator.statistics_.tolist())  # NaN: a column that is left out
+    return int(estimator.n_features_in_)
 
 
 def n_labels(estimator: Any) -> int | None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from .._npy import NpyError, read_npy
@@ -18,6 +17,7 @@ from .._validation import check_rows
 from .._version import __version__
 from .checking import bind, check_belonging, check_parameters, check_steps, check_values
 from .form import ARRAYS, FORMAT, FORMAT_VERSION, KINDS, ModelFileError, Refused, checksum
+from .preparing import columns_in, refit
 from .schema import SEQUENCES, Field, class_of, table
 
 __all__ = ["node_in", "read_file", "text_list"]
@@ -130,7 +130,7 @@ def node_in(node: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
     parameters = dict(node["parameters"])
     if not all(_is_plain(key, value) for key, value in parameters.items()):
         raise Refused(f"is damaged: {name} has a parameter that is not a number or text; make it again.")
-    estimator: BaseEstimator = class_of(name)()
+    estimator: Any = class_of(name)(*[[]] * (name == "ColumnTransformer"))
     unknown = sorted(set(parameters) - set(estimator.get_params(deep=False)))
     unknown += sorted(set(node["fitted"]) - set(table[name]))
     if unknown:
@@ -151,6 +151,9 @@ def node_in(node: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
         elif not field.optional:
             raise Refused(f"is damaged: {name}.{attribute} is missing; make it again.")
     check_belonging(name, estimator, letters)
+    refit(name, estimator)
+    if name == "ColumnTransformer":
+        columns_in(node, estimator, lambda inner: node_in(inner, arrays))
     return estimator
 
 
@@ -167,6 +170,10 @@ def _value_in(stored: Any, field: Field, arrays: Mapping[str, np.ndarray]) -> An
         return check_rows(matrix)  # searches take the rows of a fitted model as they are
     if field.kind in ("classes", "targets") and isinstance(stored, dict):
         return np.array(text_list(stored["objects"]), dtype=object)
+    if field.kind == "categories":
+        return [_numbers_or_text(one, arrays) for one in stored["list"]]
+    if field.kind == "values":
+        return _numbers_or_text(stored, arrays)
     if field.kind in ARRAYS or (field.kind == "number" and isinstance(stored, str)):
         array = arrays[stored]
         if array.dtype.kind == "U" and field.kind not in ("classes", "targets"):
@@ -178,6 +185,16 @@ def _value_in(stored: Any, field: Field, arrays: Mapping[str, np.ndarray]) -> An
     if not isinstance(stored, expected) or (field.kind == "count" and (isinstance(stored, bool) or stored < 0)):
         raise TypeError(stored)
     return stored
+
+
+def _numbers_or_text(stored: Any, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return an array of numbers or text, or of Python's where it says that they were objects."""
+    if not isinstance(stored, dict):
+        return arrays[stored]
+    array = arrays[stored["objects"]]
+    if array.dtype.kind not in "iufU" or array.ndim != 1:
+        raise TypeError(stored)
+    return array.astype(object)
 
 
 def text_list(names: Any) -> list[str]:

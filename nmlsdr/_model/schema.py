@@ -8,6 +8,7 @@ ranges are those that ``fit`` gives: outside them a prediction would be no numbe
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +26,8 @@ class Field:
 
     Kinds: ``count`` (an integer; a letter names it), ``number``, ``text``, ``array``, ``rows`` (an array or a
     CSR matrix), ``names`` (text), ``classes`` (an array, or a list of one array a label), ``targets`` (one value a row,
-    or one a row and label).
+    or one a row and label), ``values`` (an array of numbers, NaN where a column held none, or of text), ``categories``
+    (a list of one array of numbers or text a column).
     """
 
     kind: str
@@ -106,7 +108,28 @@ table: dict[str, dict[str, Field]] = {
         "scale_": _array("D", low=_POSITIVE),
         "n_samples_seen_": Field("number", low=0.0, dtypes=("int64", "float64")),
     },
+    "MinMaxScaler": {
+        **_SEEN,
+        "min_": _array("D"),
+        "scale_": _array("D", low=_POSITIVE),
+        "data_min_": _array("D"),
+        "data_max_": _array("D"),
+        "data_range_": _array("D", low=0.0),
+        "n_samples_seen_": Field("number", low=0.0, dtypes=("int64", "float64")),
+    },
+    "RobustScaler": {
+        **_SEEN,
+        "center_": _array("D", optional=True),
+        "scale_": _array("D", optional=True, low=_POSITIVE),
+    },
     "Normalizer": {**_SEEN},
+    "TfidfTransformer": {
+        **_SEEN,
+        "idf_": Field("array", ("D",), True, low=0.0, infinite=True),
+    },
+    "SimpleImputer": {**_SEEN, "statistics_": Field("values", ("D",))},
+    "OneHotEncoder": {**_SEEN, "categories_": Field("categories", ("D",))},
+    "ColumnTransformer": {**_SEEN},
     "NMLSDR": {
         **_PROJECTION,
         **_GRAPH,
@@ -170,8 +193,12 @@ def _is_threshold(value: Any) -> bool:
     return value == "prior" or (bool(several) and all(_is_number(one) and 0 <= one <= 1 for one in several))
 
 
+def _is_range(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)) and value[0] < value[1]
+
+
 #: Parameters that may hold several numbers; they come back as a tuple.
-SEQUENCES = ("alpha_labeled", "ridge", "threshold")
+SEQUENCES = ("alpha_labeled", "feature_range", "quantile_range", "ridge", "threshold")
 
 #: Parameter that a transformation or a prediction reads -> what it may be, and in words. ``fit`` checks the others.
 PARAMETERS: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -186,17 +213,52 @@ PARAMETERS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "with_std": (_is_flag, "true or false"),
     "copy": (_is_flag, "true or false"),
     "norm": (lambda value: value in ("l1", "l2", "max"), "'l1', 'l2' or 'max'"),
+    "TfidfTransformer.norm": (lambda value: value in ("l1", "l2", None), "'l1', 'l2' or None"),
+    "use_idf": (_is_flag, "true or false"),
+    "smooth_idf": (_is_flag, "true or false"),
+    "sublinear_tf": (_is_flag, "true or false"),
+    "with_centering": (_is_flag, "true or false"),
+    "with_scaling": (_is_flag, "true or false"),
+    "unit_variance": (_is_flag, "true or false"),
+    "feature_range": (_is_range, "two numbers, the lower first"),
+    "quantile_range": (_is_range, "two numbers, the lower first"),
+    "clip": (_is_flag, "true or false"),
+    "strategy": (
+        lambda value: value in ("mean", "median", "most_frequent", "constant"),
+        "'mean', 'median', 'most_frequent' or 'constant'",
+    ),
+    "missing_values": (lambda value: value is None or _is_number(value) or isinstance(value, str), "a number or text"),
+    "fill_value": (lambda value: value is None or _is_number(value) or isinstance(value, str), "a number or text"),
+    "add_indicator": (lambda value: value is False, "false"),
+    "keep_empty_features": (_is_flag, "true or false"),
+    "categories": (lambda value: value == "auto", "'auto'"),
+    "drop": (lambda value: value in (None, "first", "if_binary"), "None, 'first' or 'if_binary'"),
+    "sparse_output": (_is_flag, "true or false"),
+    "dtype": (lambda value: False, "left out"),
+    "handle_unknown": (lambda value: value in ("error", "ignore", "warn"), "'error', 'ignore' or 'warn'"),
+    "min_frequency": (lambda value: value is None, "None"),
+    "max_categories": (lambda value: value is None, "None"),
+    "feature_name_combiner": (lambda value: value == "concat", "'concat'"),
+    "transformers": (lambda value: False, "left out"),
+    "remainder": (lambda value: value in ("drop", "passthrough"), "'drop' or 'passthrough'"),
+    "sparse_threshold": (lambda value: _is_number(value) and 0 <= value <= 1, "a number from 0 to 1"),
+    "transformer_weights": (lambda value: value is None, "None"),
+    "verbose_feature_names_out": (_is_flag, "true or false"),
 }
+
+#: scikit-learn's classes, by the module that holds them; all others are this package's own.
+_MODULES = {
+    "sklearn.preprocessing": (
+        "MaxAbsScaler", "MinMaxScaler", "Normalizer", "OneHotEncoder", "RobustScaler", "StandardScaler",
+    ),
+    "sklearn.impute": ("SimpleImputer",),
+    "sklearn.compose": ("ColumnTransformer",),
+    "sklearn.feature_extraction.text": ("TfidfTransformer",),
+}  # fmt: skip
 
 
 def class_of(name: str) -> type:
     """Return the class that a name of `table` stands for."""
-    if name in ("StandardScaler", "MaxAbsScaler", "Normalizer"):
-        from sklearn import preprocessing
-
-        found: type = getattr(preprocessing, name)
-    else:
-        import nmlsdr
-
-        found = getattr(nmlsdr, name)
+    module = next((module for module, names in _MODULES.items() if name in names), "nmlsdr")
+    found: type = getattr(importlib.import_module(module), name)
     return found

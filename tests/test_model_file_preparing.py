@@ -1,0 +1,346 @@
+"""Model files of what prepares a table (imputers, encoders, columns, scalers): the same bits, and no forgery."""
+
+import numpy as np
+import pytest
+from model_files import assert_same, forge
+from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
+
+import nmlsdr
+from nmlsdr.model_file import ModelFileError, load_model, open_model, save_model
+
+WARDS = np.array(["east", "", "Süd", "west"], dtype=object)
+
+
+@pytest.fixture
+def rows(rng):
+    """Numbers with holes, one column with none."""
+    X = rng.normal(size=(40, 4))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    return X
+
+
+@pytest.fixture
+def mixed(rng, rows):
+    """Numbers with holes and two columns of text, as objects, and labels."""
+    texts = np.column_stack([WARDS[rng.integers(4, size=40)], WARDS[rng.integers(2, size=40)]])
+    Y = (rng.random((40, 3)) < 0.4).astype(int)
+    Y[::4] = -1
+    return np.column_stack([rows[:, :2], texts[:, :1], rows[:, 2:], texts[:, 1:]]).astype(object), Y
+
+
+def columns(**options):
+    return ColumnTransformer(
+        [
+            ("numbers", SimpleImputer(strategy="median"), [0, 1, 3, 4]),
+            ("categories", OneHotEncoder(handle_unknown="ignore"), [2, 5]),
+        ],
+        **options,
+    )
+
+
+def encode(X):
+    return OneHotEncoder(handle_unknown="ignore").fit(X)
+
+
+SCALERS = {
+    "MinMaxScaler": MinMaxScaler,
+    "MinMaxScaler, other range": lambda: MinMaxScaler((-1, 2.5), clip=True),
+    "RobustScaler": RobustScaler,
+    "RobustScaler, plain": lambda: RobustScaler(with_centering=False, with_scaling=False),
+    "RobustScaler, other quantiles": lambda: RobustScaler(quantile_range=(10.0, 80.0), unit_variance=True),
+    "TfidfTransformer": TfidfTransformer,
+    "TfidfTransformer, plain": lambda: TfidfTransformer(norm=None, use_idf=False, sublinear_tf=True),
+}
+
+
+def kept(tmp_path, fitted):
+    save_model(tmp_path / "m.npz", fitted)
+    return load_model(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize("name", SCALERS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_scalers_come_back_bit_for_bit(tmp_path, rng, name, dtype):
+    X = np.abs(rng.normal(size=(30, 4))).astype(dtype)
+    fitted = SCALERS[name]().fit(X)
+    back = kept(tmp_path, fitted)
+    assert_same(fitted, back)
+    assert_same(fitted.transform(X[:7]), back.transform(X[:7]))
+
+
+@pytest.mark.parametrize("strategy", ["mean", "median", "most_frequent", "constant"])
+@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, object])
+@pytest.mark.filterwarnings("ignore:Skipping features")
+def test_imputers_come_back_bit_for_bit(tmp_path, rows, strategy, empty, dtype):
+    rows[:, 1] = np.nan
+    X = rows.astype(dtype)
+    if dtype is object and strategy in ("most_frequent", "constant"):
+        X = np.column_stack([WARDS[np.arange(40) % 4], WARDS[np.arange(40) % 3]])
+        X[::5] = np.nan
+    fitted = SimpleImputer(strategy=strategy, keep_empty_features=empty).fit(X)
+    back = kept(tmp_path, fitted)
+    np.testing.assert_array_equal(fitted.statistics_, back.statistics_)
+    assert_same(fitted.transform(X[:9]), back.transform(X[:9]))
+    assert np.isnan(back.missing_values)
+    assert back.statistics_.dtype == fitted.statistics_.dtype
+
+
+@pytest.mark.parametrize("drop", [None, "first", "if_binary"])
+@pytest.mark.parametrize("sparse_output", [False, True])
+@pytest.mark.parametrize("kind", ["objects", "characters", "numbers", "flags", "numbers as objects"])
+def test_encoders_come_back_bit_for_bit(tmp_path, rng, drop, sparse_output, kind):
+    codes = np.column_stack([np.arange(40) % 3, np.arange(40) % 2])
+    X = {"objects": WARDS[codes], "characters": WARDS[codes].astype(str), "numbers": codes, "flags": codes > 0}
+    X = {**X, "numbers as objects": codes.astype(object)}[kind]
+    fitted = OneHotEncoder(drop=drop, sparse_output=sparse_output, handle_unknown="ignore").fit(X)
+    back = kept(tmp_path, fitted)
+    assert_same(fitted, back)
+    assert_same(fitted.transform(X[:9]), back.transform(X[:9]))
+    assert list(fitted.get_feature_names_out()) == list(back.get_feature_names_out())
+
+
+@pytest.mark.parametrize("sparse_threshold", [0, 1.0])
+@pytest.mark.parametrize("remainder", ["drop", "passthrough"])
+def test_columns_come_back_bit_for_bit(tmp_path, mixed, sparse_threshold, remainder):
+    X, _ = mixed
+    extra = np.column_stack([X, np.arange(40.0)]).astype(object)
+    fitted = columns(sparse_threshold=sparse_threshold, remainder=remainder).fit(extra)
+    back = kept(tmp_path, fitted)
+    new = extra[:9].copy()
+    new[0, 2] = "never seen"
+    assert_same(fitted.transform(new), back.transform(new))
+    assert list(fitted.get_feature_names_out()) == list(back.get_feature_names_out())
+    assert fitted.output_indices_ == back.output_indices_
+    again = kept(tmp_path, back)
+    assert_same(back.transform(new), again.transform(new))
+
+
+@pytest.mark.parametrize("chosen", [[2, 1], [True, False, True, False], [-1, 0], np.array([2]), []])
+def test_columns_are_kept_by_number(tmp_path, rng, chosen):
+    X = rng.normal(size=(20, 4))
+    fitted = ColumnTransformer([("a", StandardScaler(), chosen), ("b", "passthrough", [1]), ("c", "drop", [0])]).fit(X)
+    back = kept(tmp_path, fitted)
+    assert_same(fitted.transform(X), back.transform(X))
+
+
+def test_columns_by_name_follow_their_names(tmp_path, mixed):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(mixed[0], columns=list("abcdef"))
+    fitted = ColumnTransformer(
+        [("n", SimpleImputer(), list("abde")), ("c", OneHotEncoder(), ["c", "f"])], remainder="passthrough"
+    ).fit(frame)
+    back = kept(tmp_path, fitted)
+    turned = frame[list("fedcba")].assign(more=1.0)
+    assert_same(fitted.transform(turned), back.transform(turned))
+
+
+def test_a_pipeline_from_raw_rows_predicts_the_same(tmp_path, mixed):
+    X, Y = mixed
+    model = make_pipeline(columns(sparse_threshold=0), StandardScaler(), nmlsdr.ResidualPropagation(2, n_neighbors=5))
+    fitted = model.fit(X, Y)
+    save_model(tmp_path / "m.npz", fitted, feature_names=list("abcdef"))
+    back = open_model(tmp_path / "m.npz").estimator
+    for method in ("predict", "predict_proba", "decision_function", "transform"):
+        assert_same(getattr(fitted, method)(X[:20]), getattr(back, method)(X[:20]), method)
+
+
+def test_a_model_file_holds_no_objects(tmp_path, mixed):
+    """Text is stored as characters: NumPy reads every member with pickle forbidden."""
+    save_model(tmp_path / "m.npz", columns().fit(mixed[0]))
+    with np.load(tmp_path / "m.npz", allow_pickle=False) as stored:
+        kinds = {stored[name].dtype.kind for name in stored}
+    assert kinds == {"f", "u", "U"}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda X: SimpleImputer(add_indicator=True).fit(X[:, :2]), r"add_indicator=True\) must be false to be"),
+        (lambda X: OneHotEncoder(min_frequency=2).fit(X[:, 2:3]), r"min_frequency=2\) must be None to be written"),
+        (lambda X: OneHotEncoder(dtype=np.float32).fit(X[:, 2:3]), r"OneHotEncoder\(dtype=...\) holds a type"),
+        (lambda X: OneHotEncoder(categories=[list("abc")]).fit([["a"]]), r"OneHotEncoder\(categories=...\) holds a"),
+        (lambda X: OneHotEncoder().fit([[1.0], [np.nan]]), "holds NaN"),
+        (lambda X: OneHotEncoder().fit(np.array([["a\0"]], object)), "without NUL at an end"),
+        (lambda X: SimpleImputer(strategy="most_frequent").fit(np.array([[1, "a"]], object)), "neither all numbers"),
+        (lambda X: columns().set_params(transformers=[("a", SimpleImputer(), slice(2))]).fit(X[:, :2]), "such a list"),
+        (lambda X: ColumnTransformer([("a", FunctionTransformer(abs), [0])]).fit(np.ones((1, 1))), "FunctionT"),
+        (lambda X: columns(transformer_weights={"numbers": 2.0}).fit(X), "transformer_weights"),
+        (lambda X: columns(remainder=StandardScaler()).fit(X), "remainder"),
+    ],
+)
+def test_what_is_no_data_is_not_written(tmp_path, mixed, make, message):
+    with pytest.raises(ModelFileError, match=message):
+        save_model(tmp_path / "m.npz", make(mixed[0]))
+    assert not (tmp_path / "m.npz").exists()
+
+
+# ---------------------------------------------------------------------------------------------------------- forgeries
+
+
+def stored_in(node):
+    """The name of the first array of an attribute."""
+    while not isinstance(node, str):
+        node = node["list"][0] if "list" in node else node["objects"]
+    return node
+
+
+def fitted_value(what, change):
+    def forger(header, arrays):
+        name = stored_in(header["model"]["fitted"][what])
+        arrays[name] = change(arrays[name])
+
+    return forger
+
+
+def parameter(what, value):
+    return lambda header, arrays: header["model"]["parameters"].update({what: value})
+
+
+def put(value):
+    def change(array):
+        array = array.copy()
+        array.flat[0] = value
+        return array
+
+    return change
+
+
+MAKE = {
+    "MinMaxScaler": lambda X: MinMaxScaler().fit(X[:, :2].astype(float)),
+    "RobustScaler": lambda X: RobustScaler().fit(X[:, :2].astype(float)),
+    "TfidfTransformer": lambda X: TfidfTransformer().fit(sparse.csr_array(np.eye(3))),
+    "SimpleImputer": lambda X: SimpleImputer().fit(X[:, :2]),
+    "imputer of text": lambda X: SimpleImputer(strategy="most_frequent").fit(X[:, [2, 5]]),
+    "OneHotEncoder": lambda X: OneHotEncoder().fit(X[:, [2, 5]]),
+    "OneHotEncoder of numbers": lambda X: OneHotEncoder().fit([[1.0], [2.0]]),
+}
+FORGERIES = [
+    ("MinMaxScaler", fitted_value("scale_", put(np.nan)), "scale_ holds a value that is not finite"),
+    ("MinMaxScaler", fitted_value("min_", put(np.inf)), "min_ holds a value that is not finite"),
+    ("MinMaxScaler", fitted_value("min_", lambda a: a[:1]), "damaged: MinMaxScaler.min_ has shape"),
+    ("MinMaxScaler", fitted_value("scale_", put(-1.0)), "scale_ holds -1.0"),
+    ("MinMaxScaler", parameter("feature_range", [1, 0]), "must be two numbers"),
+    ("MinMaxScaler", parameter("feature_range", [0, "1"]), "must be two numbers"),
+    ("MinMaxScaler", parameter("clip", "yes"), "must be true or false"),
+    ("RobustScaler", fitted_value("center_", put(np.nan)), "center_ holds a value that is not finite"),
+    ("RobustScaler", fitted_value("scale_", put(0.0)), "scale_ holds 0.0"),
+    ("RobustScaler", lambda h, a: h["model"]["fitted"].update(center_=None), "has no center_"),
+    ("RobustScaler", fitted_value("scale_", lambda a: a.astype(str)), "header is incomplete"),
+    ("TfidfTransformer", fitted_value("idf_", put(np.nan)), "idf_ holds a value that is not finite"),
+    ("TfidfTransformer", fitted_value("idf_", put(-1.0)), "idf_ holds -1.0"),
+    ("TfidfTransformer", fitted_value("idf_", lambda a: a[:2]), "idf_ has shape"),
+    ("TfidfTransformer", lambda h, a: h["model"]["fitted"].update(idf_=None), "has no idf_"),
+    ("TfidfTransformer", parameter("norm", "max"), "must be 'l1', 'l2' or None"),
+    ("SimpleImputer", fitted_value("statistics_", put(np.inf)), "statistics_ holds a value that is not finite"),
+    ("SimpleImputer", fitted_value("statistics_", lambda a: a[:1]), "statistics_ has shape"),
+    ("SimpleImputer", fitted_value("statistics_", lambda a: a[None]), "statistics_ has shape"),
+    ("SimpleImputer", fitted_value("statistics_", lambda a: a.astype(int)), "not float64, float32 or objects"),
+    ("SimpleImputer", fitted_value("statistics_", lambda a: a.astype(str)), "not float64, float32 or objects"),
+    ("SimpleImputer", parameter("strategy", "os.system"), "must be 'mean', 'median'"),
+    ("SimpleImputer", parameter("missing_values", [1]), "not a number or text"),
+    ("SimpleImputer", parameter("add_indicator", True), "must be false"),
+    ("SimpleImputer", parameter("callback", 1), "does not know"),
+    ("imputer of text", fitted_value("statistics_", lambda a: np.ones(2, bool)), "header is incomplete"),
+    ("imputer of text", parameter("strategy", "mean"), "cannot be fitted like this"),
+    ("OneHotEncoder", fitted_value("categories_", lambda a: a[::-1]), "are not in increasing order"),
+    ("OneHotEncoder", fitted_value("categories_", lambda a: a[[0, 0]]), "are not in increasing order"),
+    ("OneHotEncoder", fitted_value("categories_", lambda a: a[:0]), "must be one list"),
+    ("OneHotEncoder", fitted_value("categories_", lambda a: a[None]), "header is incomplete"),
+    ("OneHotEncoder", fitted_value("categories_", lambda a: np.arange(4) > 1), "header is incomplete"),
+    ("OneHotEncoder", lambda h, a: h["model"]["fitted"]["categories_"]["list"].pop(), "categories_ has shape"),
+    ("OneHotEncoder", parameter("drop", "last"), "must be None, 'first'"),
+    ("OneHotEncoder", parameter("dtype", "float64"), "must be left out"),
+    ("OneHotEncoder", parameter("dtype", None), "must be left out"),
+    ("OneHotEncoder", parameter("categories", "all"), "must be 'auto'"),
+    ("OneHotEncoder", parameter("max_categories", 3), "must be None"),
+    ("OneHotEncoder", parameter("feature_name_combiner", "eval"), "must be 'concat'"),
+    ("OneHotEncoder of numbers", fitted_value("categories_", put(np.nan)), "not finite"),
+    ("OneHotEncoder of numbers", fitted_value("categories_", lambda a: a.astype(">f8")), "one list of numbers or text"),
+]  # fmt: skip
+
+
+def assert_forgery_is_refused(path, change, message):
+    forge(path, change)
+    with pytest.raises(ModelFileError, match=message) as caught:
+        load_model(path)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize(("name", "change", "message"), FORGERIES)
+def test_what_no_fit_gives_is_refused(tmp_path, mixed, name, change, message):
+    save_model(tmp_path / "m.npz", MAKE[name](mixed[0]))
+    assert_forgery_is_refused(tmp_path / "m.npz", change, message)
+
+
+def first(position, value):
+    """Change name (0), node (1) or columns (2) of the first transformer."""
+    return lambda header, arrays: header["model"]["transformers"][0].__setitem__(position, value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (first(0, "categories"), "is no name"),
+        (first(0, "remainder"), "is no name"),
+        (first(0, "a__b"), "is no name"),
+        (first(0, 3), "is no name"),
+        (first(1, "eval"), "header is incomplete"),
+        (first(1, {"class": "FunctionTransformer", "parameters": {}, "fitted": {}}), "does not read"),
+        (first(2, [0, 1, 3]), "takes 4 columns and gets 3"),
+        (first(2, [0, 1, 3, 6]), "are no different numbers below 6"),
+        (first(2, [0, 1, 3, -1]), "are no different numbers below 6"),
+        (first(2, [0, 1, 3, 3]), "are no different numbers below 6"),
+        (first(2, [0, 1, 3, True]), "are no different numbers below 6"),
+        (first(2, "abcd"), "are no different numbers below 6"),
+        (lambda h, a: h["model"].update(sparse_output=1), "must be true or false"),
+        (lambda h, a: h["model"]["fitted"].update(n_features_in_=10**12), "n_features_in_ is 1000000000000"),
+        (lambda h, a: h["model"].pop("transformers"), "header is incomplete"),
+        (parameter("remainder", "keep"), "must be 'drop' or 'passthrough'"),
+        (parameter("sparse_threshold", 2), "must be a number from 0 to 1"),
+        (parameter("transformer_weights", 2), "must be None"),
+        (parameter("transformers", 2), "must be left out"),
+    ],
+)
+def test_columns_that_no_fit_gives_are_refused(tmp_path, mixed, change, message):
+    save_model(tmp_path / "m.npz", columns().fit(mixed[0]))
+    assert_forgery_is_refused(tmp_path / "m.npz", change, message)
+
+
+def test_a_classifier_prepares_nothing(tmp_path, mixed, rng):
+    X, Y = mixed
+    save_model(tmp_path / "k.npz", nmlsdr.MLkNN(3).fit(rng.normal(size=(40, 4)), Y))
+    save_model(tmp_path / "m.npz", columns().fit(X))
+    other = dict(np.load(tmp_path / "k.npz"))
+    import json
+
+    node = json.loads(other.pop("header").tobytes())["model"]
+
+    def change(header, arrays):
+        renamed = {name: f"b{name}" for name in other}
+        text = json.dumps(node)
+        for name, new in renamed.items():
+            text = text.replace(f'"{name}"', f'"{new}"')
+            arrays[new] = other[name]
+        header["model"]["transformers"][0][1] = json.loads(text)
+
+    assert_forgery_is_refused(tmp_path / "m.npz", change, "transforms nothing")
+
+
+def test_steps_that_do_not_follow_are_refused(tmp_path, mixed):
+    """The width of what a ColumnTransformer gives is known: categories count."""
+    X, _ = mixed
+    save_model(tmp_path / "m.npz", make_pipeline(columns(sparse_threshold=0), StandardScaler()).fit(X))
+
+    def change(header, arrays):
+        fitted = header["model"]["steps"][0][1]["transformers"][1][1]["fitted"]
+        name = fitted["categories_"]["list"][0]["objects"]
+        arrays[name] = arrays[name][:-1]
+
+    assert_forgery_is_refused(tmp_path / "m.npz", change, r"takes 10 columns and gets 9")

@@ -68,8 +68,8 @@ def save_model(
     estimator : estimator
         A fitted estimator of this package, one of scikit-learn's StandardScaler, MaxAbsScaler, MinMaxScaler,
         RobustScaler, Normalizer, TfidfTransformer, SimpleImputer and OneHotEncoder, or a ColumnTransformer or Pipeline
-        of such steps. A pipeline's ``memory`` and ``verbose`` are not kept; the columns of a ColumnTransformer, given as
-        lists, are kept by number.
+        of such steps. A pipeline's ``memory`` and ``verbose`` are not kept; the columns of a ColumnTransformer, given
+        as lists, are kept by number.
     feature_names, label_names : sequence of str or None, default=None
         Kept in the header for the reader; None: the names that the estimator saw at ``fit``, its ``feature_names_in_``
         and ``label_names_in_``, if it did.

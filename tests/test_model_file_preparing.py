@@ -63,6 +63,11 @@ def kept(tmp_path, fitted):
     return load_model(tmp_path / "m.npz")
 
 
+def known(value):
+    """The value, None if it is NaN."""
+    return value if value == value else None
+
+
 @pytest.mark.parametrize("name", SCALERS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_scalers_come_back_bit_for_bit(tmp_path, rng, name, dtype):
@@ -85,7 +90,7 @@ def test_imputers_come_back_bit_for_bit(tmp_path, rows, strategy, empty, dtype):
         X[::5] = np.nan
     fitted = SimpleImputer(strategy=strategy, keep_empty_features=empty).fit(X)
     back = kept(tmp_path, fitted)
-    np.testing.assert_array_equal(fitted.statistics_, back.statistics_)
+    assert list(map(known, fitted.statistics_)) == list(map(known, back.statistics_))
     assert_same(fitted.transform(X[:9]), back.transform(X[:9]))
     assert np.isnan(back.missing_values)
     assert back.statistics_.dtype == fitted.statistics_.dtype

@@ -19,6 +19,7 @@ __all__ = [
     "add_data",
     "add_graph",
     "add_out",
+    "add_preparing",
     "add_reviewed",
     "add_table_limits",
     "check_suffix",
@@ -220,6 +221,22 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--no-standardize", action="store_true", help="take the features as they are (default: variance 1)"
+    )
+
+
+def add_preparing(parser: argparse.ArgumentParser) -> None:
+    """Add --impute and --one-hot."""
+    parser.add_argument(
+        "--impute",
+        choices=("median", "mean"),
+        help="CSV: features that are missing (empty, ?, NA, NaN, NULL) get the median or mean of their column",
+    )
+    parser.add_argument(
+        "--one-hot",
+        type=_names,
+        metavar="NAME,...",
+        help="CSV: a column of 0 and 1 for each text in these columns; auto: in all that are not numbers. A text that "
+        "the model has not seen has 0 in all of them; an empty cell is a text of its own",
     )
 
 

@@ -7,7 +7,17 @@ from typing import Any
 
 from nmlsdr._errors import InputError
 
-from .arguments import add_common, add_data, add_graph, add_out, add_reviewed, check_suffix, count, seed
+from .arguments import (
+    add_common,
+    add_data,
+    add_graph,
+    add_out,
+    add_preparing,
+    add_reviewed,
+    check_suffix,
+    count,
+    seed,
+)
 from .console import Console, RunError
 
 __all__ = ["add_parsers"]
@@ -34,6 +44,7 @@ def add_parsers(verbs: Any) -> None:
     parser.add_argument(
         "--n-components", type=count, metavar="D", help="columns of the embedding (default: as many as there can be)"
     )
+    add_preparing(parser)
     add_graph(parser)
     add_reviewed(parser)
     parser.add_argument("--seed", type=seed, metavar="S", help="for wMLDAd, and for the folds of residual (default: 0)")
@@ -168,7 +179,10 @@ def fit_pipeline(table: Any, name: str, projection: Any, args: argparse.Namespac
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
-    steps: list[tuple[str, Any]] = []
+    from .preparing import preparation
+
+    first = preparation(table, args)
+    steps: list[tuple[str, Any]] = [] if first is None else [("columns", first)]
     if not args.no_standardize:
         steps.append(("scaler", StandardScaler(with_mean=not sparse.issparse(table.data))))
     if args.classifier == "residual":
@@ -179,11 +193,14 @@ def fit_pipeline(table: Any, name: str, projection: Any, args: argparse.Namespac
         steps.append(("classifier", _classifier(projection, args)))
     X = table.data
     for i, (role, step) in enumerate(steps):
-        title = {"scaler": "standardize", "projection": f"fit {name}", "model": "fit ResidualPropagation"}.get(
-            role, f"fit the {args.classifier} classifier"
-        )
+        title = {
+            "columns": "fill in and encode",
+            "scaler": "standardize",
+            "projection": f"fit {name}",
+            "model": "fit ResidualPropagation",
+        }.get(role, f"fit the {args.classifier} classifier")
         with console.step(title):
-            step.fit(X) if role == "scaler" else step.fit(X, table.target, **_trust(step, table, args))
+            step.fit(X) if role in ("columns", "scaler") else step.fit(X, table.target, **_trust(step, table, args))
             if i < len(steps) - 1:
                 X = step.transform(X)
     return Pipeline(steps)
@@ -275,11 +292,13 @@ class Loaded:
 
 def read_for(args: argparse.Namespace, console: Console, loaded: Loaded, *, need_labels: bool = False) -> Any:
     """Return the table of DATA; svmlight files do not say how many features there are, the model does."""
+    from .preparing import asked_of
     from .reading import read_data
 
     return read_data(
         args,
         console,
+        asked=asked_of(loaded.model),
         need_labels=need_labels,
         n_features=loaded.model.estimator.n_features_in_,
         feature_names=loaded.model.feature_names,

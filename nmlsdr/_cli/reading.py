@@ -43,8 +43,11 @@ def read_data(
     need_labels: bool = False,
     n_features: int | None = None,
     feature_names: Sequence[str] | None = None,
+    asked: tuple[Sequence[str], bool] | None = None,
 ) -> Any:
     """Return the table of the arguments, as `nmlsdr.datasets.read_table` does; only these features of a model.
+
+    `asked` says which columns of words a model takes and whether features may be missing; None: the arguments say so.
 
     ``table.reviewed`` (n, C) marks the entries that --reviewed sets; None without it.
     """
@@ -52,9 +55,12 @@ def read_data(
         with standard_input() as path:
             named = argparse.Namespace(**{**vars(args), "data": path})
             return read_data(
-                named, console, need_labels=need_labels, n_features=n_features, feature_names=feature_names
+                named, console, need_labels=need_labels, n_features=n_features, feature_names=feature_names, asked=asked
             )
     limits = {name: getattr(args, name) for name in ("max_bytes", "max_features") if getattr(args, name) is not None}
+    if asked is None:
+        one_hot = getattr(args, "one_hot", None) or []
+        asked = ("auto" if one_hot == ["auto"] else one_hot, getattr(args, "impute", None) is not None)
     with console.step(f"read {args.data}") as show:
         table = read_table(
             args.data,
@@ -67,6 +73,8 @@ def read_data(
             id_column=args.id,
             drop=args.drop,
             feature_columns=feature_names,
+            text_columns=asked[0],
+            missing=asked[1],
             delimiter=args.delimiter,
             decimal=args.decimal,
             encoding=args.encoding,
@@ -122,9 +130,11 @@ def _note_ids(table: Any, args: argparse.Namespace, console: Console) -> None:
     if args.id is not None or names is None or sparse.issparse(X) or len(X) < _FEW_ROWS:
         return
     for j, name in enumerate(names):
-        head = X[:_FEW_ROWS, j]
+        if name in table.text_names:
+            continue
+        head = X[:_FEW_ROWS, j].astype(np.float64)
         if len(np.unique(head)) == len(head) and (head == np.rint(head)).all():
-            column = X[:, j]
+            column = X[:, j].astype(np.float64)
             if (column == np.rint(column)).all() and len(np.unique(column)) == len(column):
                 console.note(
                     f"{args.data}: the column {name!r} has another whole number in every row; if it names the rows, "

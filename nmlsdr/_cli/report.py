@@ -8,7 +8,7 @@ from typing import Any
 
 from nmlsdr._errors import InputError
 
-from .arguments import add_common, add_data, add_graph, add_out, add_reviewed, check_suffix
+from .arguments import add_common, add_data, add_graph, add_out, add_preparing, add_reviewed, check_suffix
 from .console import Console, RunError
 from .review import add_kind, say_buried
 
@@ -27,6 +27,7 @@ def add_parsers(verbs: Any) -> None:
         "measures beside a logistic regression and ML-kNN on the features, and the first annotations to review.",
     )
     add_data(parser, labels="needed, but for npz and svmlight, which hold them apart", mask=True)
+    add_preparing(parser)
     add_graph(parser)
     add_kind(parser)
     add_reviewed(parser)
@@ -52,6 +53,7 @@ def report(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr report``."""
     from nmlsdr._report.page import render
 
+    from .preparing import prepare
     from .reading import input_files, read_data
     from .writing import check_target, open_output, wrote
 
@@ -59,6 +61,7 @@ def report(args: argparse.Namespace, console: Console) -> int:
     check_target(args.out, input_files(args))
     _need_jinja()
     table = read_data(args, console, need_labels=True)
+    prepare(table, args, console)
     facts = _facts(table, args, console)
     with console.step(f"write {args.out}"):
         page = render(facts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .arguments import add_common, add_data, add_graph, add_out, add_reviewed, check_suffix, count
+from .arguments import add_common, add_data, add_graph, add_out, add_preparing, add_reviewed, check_suffix, count
 from .console import Console
 
 __all__ = ["add_kind", "add_parsers", "say_buried"]
@@ -24,6 +24,7 @@ def add_parsers(verbs: Any) -> None:
         "verdict, which is empty: fill it with 1 or 0 and give the file to --reviewed.",
     )
     add_data(parser, labels="needed, but for npz and svmlight, which hold them apart", mask=True)
+    add_preparing(parser)
     add_graph(parser)
     add_kind(parser)
     add_reviewed(parser)
@@ -68,6 +69,7 @@ def review(args: argparse.Namespace, console: Console) -> int:
     from nmlsdr.inspection import buried_kind, rank_suspects
 
     from .method import recommended, scaler_for
+    from .preparing import prepare
     from .reading import input_files, read_data
     from .reviewed import clamp
     from .writing import check_target, need_parquet, row_columns, write_result, wrote
@@ -75,6 +77,7 @@ def review(args: argparse.Namespace, console: Console) -> int:
     need_parquet(check_suffix(args.out, SUFFIXES))
     check_target(args.out, input_files(args))
     table = read_data(args, console, need_labels=True)
+    prepare(table, args, console)
     X, scaler = table.data, scaler_for(args, table.data)
     if scaler is not None:
         with console.step("standardize"):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._cells import CROSS, Table, crossed, label_cell, refuse_plus_minus
+from ._cells import CROSS, HOLES, Table, crossed, label_cell, placed, refuse_plus_minus
 from ._columns import Split
 from ._files import LINE_COST, Path_, allowance, open_unpacked, recoded
 from ._text import Dialect
@@ -44,7 +44,8 @@ def read_plain(
     floats, words = pyarrow.float64(), pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
     texts = [j for j in (split.id, split.label_list) if j is not None]
     types = {**dict.fromkeys(split.features, floats), **dict.fromkeys(split.labels, words)}
-    types |= dict.fromkeys(texts, pyarrow.string())
+    types |= dict.fromkeys([*texts, *split.texts], pyarrow.string())
+    holes = [text for hole in HOLES for text in {hole, hole.upper()}] if split.gaps else []
     try:
         table = pyarrow.csv.read_csv(
             pyarrow.BufferReader(text),
@@ -55,7 +56,7 @@ def read_plain(
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types={str(j): kind for j, kind in types.items()},
                 include_columns=[str(j) for j in types],
-                null_values=[],
+                null_values=holes,  # of numbers only: texts are not null
                 decimal_point=dialect.decimal,
             ),
         )
@@ -63,16 +64,17 @@ def read_plain(
         return None
     # Blank lines are rows here, without a cell that says what is missing: too many are for the other reader to refuse.
     few = 2 * table.num_rows * len(split.labels) <= allowance(path, max_bytes)
-    if table.num_rows == 0 or not few or not (split.features or all_labels):
+    if table.num_rows == 0 or not few or not (split.features or split.texts or all_labels):
         return None
     data = _features(table, split)
     target = _labels(path, table, split)
-    if not np.isfinite(data).all() or (target is None and split.labels):
+    if not (np.isfinite(data) | (split.gaps & np.isnan(data))).all() or (target is None and split.labels):
         return None
     found = [table.column(str(j)).to_pylist() for j in texts]
     ids = found[0] if split.id is not None else None
     tags = found[-1] if split.label_list is not None else None
-    return Table(data, target, split.feature_names, split.label_names or None, ids, tags, split.unused, encoding)
+    return Table(data, target, split.feature_names, split.label_names or None, ids, tags, split.unused, encoding,
+                 placed(split, [table.column(str(j)).to_pylist() for j in split.texts]))  # fmt: skip
 
 
 def _text(path: Path_, max_bytes: int | None, encoding: str) -> bytes | None:

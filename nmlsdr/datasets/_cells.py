@@ -26,12 +26,16 @@ class Table(NamedTuple):
     tags: list[str] | None = None  # the texts of the column that lists labels
     unused: list[str] | None = None  # columns that nobody asked for
     encoding: str | None = None  # of a text file, as given or guessed
+    words: dict[str, tuple[int, list[str]]] | None = None  # columns of categories: place among the features, texts
 
 
 LABEL_CELLS = {"0": 0, "1": 1, "-1": -1, "": -1, "?": -1, "0.0": 0, "1.0": 1, "-1.0": -1}
 LABEL_CELLS |= {"true": 1, "false": 0, "yes": 1, "no": 0, "y": 1, "n": 0}
 CROSS = 2  # an x: in a column of crosses and blanks a blank means no
 LABEL_CELLS |= {"x": CROSS}
+
+HOLES = ("", "?", "na", "n/a", "nan", "null")
+"""What stands, in any case, where a feature is missing, if it may be."""
 
 Codes = Mapping[str, float]  # a nominal column: what number each declared value stands for
 
@@ -90,6 +94,7 @@ class Rows:
         self._crosses = False  # whether an x was
         self._ids: list[str] = []
         self._tags: list[str] = []
+        self._words: list[list[str]] = [[] for _ in split.texts]
 
     def _converter(self, j: int) -> Callable[[Any], float]:
         code = self._codes[j] if self._codes is not None else None
@@ -120,7 +125,8 @@ class Rows:
 
     def _keep_texts(self, cells: Sequence[str | None] | Mapping[int, str | None]) -> None:
         """Keep the row's name and its list of labels."""
-        for j, texts in ((self.split.id, self._ids), (self.split.label_list, self._tags)):
+        words = zip(self.split.texts, self._words, strict=True)
+        for j, texts in ((self.split.id, self._ids), (self.split.label_list, self._tags), *words):
             if j is not None:
                 cell = cells.get(j) if isinstance(cells, Mapping) else cells[j]
                 texts.append(cell or "")
@@ -140,6 +146,8 @@ class Rows:
             if cell in code:
                 return code[cell]
             raise self.lines.error(f"{shorten(cell)!r} is not among the declared values; add it there", name)
+        if self.split.gaps and (cell or "").strip(BLANKS).lower() in HOLES:
+            return math.nan
         try:
             return read_number(cell)
         except ValueError as error:
@@ -205,7 +213,17 @@ class Rows:
             self._tags if self.split.label_list is not None else None,
             self.split.unused,
             self.lines.encoding,
+            placed(self.split, self._words),
         )
+
+
+def placed(split: Split, words: Sequence[Sequence[str]]) -> dict[str, tuple[int, list[str]]]:
+    """Return name, place among all features, and trimmed texts of the columns of categories."""
+    order = sorted([*split.features, *split.texts])
+    return {
+        name: (order.index(j), [text.strip(BLANKS) for text in texts])
+        for name, j, texts in zip(split.text_names, split.texts, words, strict=True)
+    }
 
 
 def crossed(path: Path_, labels: NDArray[np.int64], names: Sequence[str]) -> NDArray[np.int64]:

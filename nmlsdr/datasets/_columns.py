@@ -20,7 +20,8 @@ class Wanted:
 
     labels: names of label columns; all_labels: every column is one; drop: columns to leave out; id: the column that
     names the rows; label_list: the column that holds a list of labels in each cell; features: the only columns that are
-    features (those of a model), None for all that are nothing else.
+    features (those of a model), None for all that are nothing else; texts: features that hold words, each a category;
+    gaps: whether a feature may be missing.
     """
 
     labels: LabelNames | None = None
@@ -30,6 +31,8 @@ class Wanted:
     label_list: str | None = None
     separator: str = ";"
     features: Sequence[str] | None = None
+    texts: Sequence[str] = ()
+    gaps: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,9 @@ class Split:
     id: int | None = None
     label_list: int | None = None
     unused: list[str] = field(default_factory=list)  # neither asked for nor dropped
+    texts: list[int] = field(default_factory=list)  # features that hold words, which are not among the others
+    text_names: list[str] = field(default_factory=list)
+    gaps: bool = False
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
@@ -71,7 +77,7 @@ def split_columns(
         asked: list[str] = [name for name in names if name not in wanted.drop and name not in special]
     else:
         asked = list(wanted.labels or ())
-    for name in [*asked, *wanted.drop, *special]:
+    for name in [*asked, *wanted.drop, *special, *wanted.texts]:
         if name not in position:
             raise _no_column(path, line, name, names, wanted.labels)
     labels, dropped = set(asked), {*wanted.drop}
@@ -84,18 +90,26 @@ def split_columns(
         if name in labels or name in dropped or special.count(name) > 1:
             raise DataFileError(f"{place(path)}: {shorten(name)!r} names the rows or lists labels and is something else"
                                 " too; choose one.")  # fmt: skip
+    for name in wanted.texts:
+        if name in labels or name in dropped or name in special:
+            raise DataFileError(f"{place(path)}: {shorten(name)!r} holds categories and is something else too; choose"
+                                " one.")  # fmt: skip
+    words = {position[name] for name in wanted.texts}
     others = [j for j, name in enumerate(names) if name not in labels and name not in dropped and name not in special]
     kept = None if wanted.features is None else set(wanted.features)
     features = others if kept is None else [j for j in others if names[j] in kept]
     chosen = [position[name] for name in names if name in labels]
     return Split(
-        [names[j] for j in features],
-        features,
+        [names[j] for j in features if j not in words],
+        [j for j in features if j not in words],
         [names[j] for j in chosen],
         chosen,
         None if wanted.id is None else position[wanted.id],
         None if wanted.label_list is None else position[wanted.label_list],
         [] if kept is None else [names[j] for j in others if names[j] not in kept],
+        [j for j in features if j in words],
+        [names[j] for j in features if j in words],
+        wanted.gaps,
     )
 
 

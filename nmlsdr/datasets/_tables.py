@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from ._mulan import read_labels
 from ._npz import load_npy, read_npz
 from ._parquet import read_parquet
 from ._survey import survey
+from ._survey import text_columns as find_text_columns
 from ._svmlight import read_svmlight
 
 __all__ = ["DataFileError", "read_table"]
@@ -52,6 +54,8 @@ def read_table(
     id_column: str | None = None,
     drop: Sequence[str] = (),
     feature_columns: Sequence[str] | None = None,
+    text_columns: Sequence[str] | str = (),
+    missing: bool = False,
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
@@ -102,6 +106,11 @@ def read_table(
         Columns to leave out, such as row names; they may hold text.
     feature_columns : sequence of str, default=None
         The only columns that are features, such as those of a model; others may hold anything.
+    text_columns : sequence of str or "auto", default=()
+        For CSV and TSV: features that hold words, each a category; "auto": all columns that are not numbers, of which
+        none may hold more than 100 different texts.
+    missing : bool, default=False
+        For CSV and TSV: a feature may be missing (an empty cell, ?, NA, N/A, NaN or NULL) and is NaN then.
     delimiter, decimal : str, default=None
         For CSV: what stands between cells, and the decimal mark; None: as the first lines say.
     encoding : str, default=None
@@ -120,7 +129,8 @@ def read_table(
     -------
     Bunch
         data : ndarray or csr_array (n, D)
-            float64; float32 where the file (npz, Parquet) holds nothing wider.  All finite.
+            float64; float32 where the file (npz, Parquet) holds nothing wider.  All finite, but for what
+            is `missing`; with `text_columns` an array of objects, numbers and texts in the file's order.
         target : ndarray (n, C), int64, or None
             Labels 0/1 in the file's order of columns; -1 is not known (the cell is empty, "?" or -1).  None if the
             file was read without labels.
@@ -130,6 +140,8 @@ def read_table(
             None where the file holds no names.
         ids : list of str, or None
             The cells of `id_column`.
+        text_names : list of str
+            The features that hold texts.
         unused : list of str
             Columns that are not in `feature_columns`, nor asked for as anything else.
         encoding : str or None
@@ -172,14 +184,18 @@ def read_table(
     names: LabelNames | None = list(label_columns) if label_columns is not None else None
     if labels_xml is not None:
         names = read_labels(labels_xml, max_bytes=max_bytes, max_labels=max_features)
-    wanted = Wanted(names, False, drop, id_column, label_list, separator, feature_columns)
+    wanted = Wanted(names, False, drop, id_column, label_list, separator, feature_columns, gaps=missing)
     with foreign_bytes(path):
+        if missing or text_columns:
+            wanted = _with_texts(path, wanted, text_columns, form, limits)
         found = _read(path, wanted, n_features, zero_based, form, limits)
     if found.tags is not None:
         target, label_names = listed_labels(path, found.tags, separator, limits)
         found = found._replace(target=target, label_names=label_names)
-    table = Bunch(**found._asdict())
-    del table["tags"]
+    table = Bunch(**found._asdict(), text_names=[])
+    del table["tags"], table["words"]
+    if found.words:
+        _put_words(table, found)
     n_rows, n_columns = table.data.shape
     if n_rows == 0 or (n_columns == 0 and feature_columns is None):
         raise DataFileError(f"{place(path)}: it holds {n_rows} rows of {n_columns} features; give a file with data.")
@@ -190,6 +206,34 @@ def read_table(
         _apply_mask(table, mask, path)
     table.labeled = None if table.target is None else (table.target != -1).any(axis=1)
     return table
+
+
+def _put_words(table: Bunch, found: Table) -> None:
+    """Put the columns of words among those of numbers, each at its place in the file."""
+    words = found.words or {}
+    names = list(found.feature_names or ())
+    for place_, name in sorted((place_, name) for name, (place_, _) in words.items()):
+        names.insert(place_, name)
+    data = np.empty((found.data.shape[0], len(names)), dtype=object)
+    position = {name: j for j, name in enumerate(names)}
+    data[:, [position[name] for name in found.feature_names or ()]] = found.data
+    for name, (_, texts) in words.items():
+        data[:, position[name]] = texts
+    table.data, table.feature_names, table.text_names = data, names, [name for name in names if name in words]
+
+
+def _with_texts(
+    path: Path_, wanted: Wanted, text_columns: Sequence[str] | str, form: dict[str, Any], limits: dict[str, Any]
+) -> Wanted:
+    """Return what is wanted with the columns of words, in the order of their names in the file."""
+    kind = kind_of(path)
+    if kind not in DELIMITERS:
+        raise DataFileError(
+            f"{place(path)}: missing values and categories are read from CSV and TSV; save the table as CSV."
+        )
+    form = {**form, "delimiter": form["delimiter"] or DELIMITERS[kind]}
+    texts = text_columns if not isinstance(text_columns, str) else find_text_columns(path, wanted, form, limits)
+    return dataclasses.replace(wanted, texts=tuple(texts))
 
 
 def kind_of(path: Path_) -> str:

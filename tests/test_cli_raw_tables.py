@@ -1,0 +1,193 @@
+"""Raw tables: holes, words and dates; --impute and --one-hot, and models that take such tables as they come."""
+
+import sys
+
+import numpy as np
+import pytest
+from commands import assert_done, assert_refused, read_csv, run, write_csv  # noqa: F401
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import OneHotEncoder
+
+import nmlsdr
+from nmlsdr.datasets import read_table
+from nmlsdr.datasets._files import DataFileError
+from nmlsdr.model_file import load_model, open_model
+
+WARDS = ["east", "west", "", "Süd"]
+NAMES = ["id", "ward", "age", "visits", "smoker", "note", "flu", "cold"]
+TAIL = ["--label-columns", "flu,cold", "--id", "id", "--drop", "note"]
+ASK = ["--impute", "median", "--one-hot", "auto"]
+
+
+def make_rows(rng, n=80):
+    """Rows of text as in a file: an id, words with gaps, numbers with holes, a note, two labels."""
+    flu, cold = (rng.random((2, n)) < 0.4).astype(int)
+    rows = []
+    for i in range(n):
+        age = "" if i % 7 == 3 else f"{2 * flu[i] + rng.normal():.3f}"
+        visits = ["?", "NA", f"{2 * cold[i] + rng.normal():.3f}"][min(i % 11, 2)]
+        smoker = "yes" if rng.random() < 0.3 + 0.4 * flu[i] else "no"
+        rows.append([f"p{i}", WARDS[i % 4], age, visits, smoker, f"seen on day {i}", flu[i], cold[i]])
+    return rows
+
+
+@pytest.fixture
+def raw(tmp_path, rng):
+    """train.csv and test.csv, whose columns stand in another order, with one more and without the labels."""
+    train, test = make_rows(rng), make_rows(rng, 30)
+    write_csv(tmp_path / "train.csv", NAMES, train)
+    write_csv(tmp_path / "test.csv", NAMES, test)
+    order = ["smoker", "visits", "id", "age", "ward"]
+    turned = [[row[NAMES.index(name)] for name in order] + ["more text"] for row in test]
+    write_csv(tmp_path / "turned.csv", [*order, "extra"], turned)
+    return train, test
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_holes_and_words_are_read(tmp_path, raw, plain, monkeypatch):
+    """Through pyarrow and line by line: the same table."""
+    if not plain:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+    table = read_table(
+        tmp_path / "train.csv", label_columns=["flu", "cold"], id_column="id", drop=["note"], text_columns="auto",
+        missing=True,
+    )  # fmt: skip
+    assert table.feature_names == ["ward", "age", "visits", "smoker"]
+    assert table.text_names == ["ward", "smoker"]
+    rows = raw[0]
+    assert table.data[:, 0].tolist() == [row[1] for row in rows]
+    assert table.data[:, 3].tolist() == [row[4] for row in rows]
+    for j, column in ((1, 2), (2, 3)):
+        wanted = [None if row[column] in ("", "?", "NA") else float(row[column]) for row in rows]
+        assert [None if value != value else value for value in table.data[:, j]] == wanted
+    assert table.target.tolist() == [[row[6], row[7]] for row in rows]
+
+
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize("hole", ["", "?", "NA", "na", "Na", "NaN", "nan", "N/A", "NULL", " ", " na "])
+def test_every_way_to_write_a_hole(tmp_path, hole, plain, monkeypatch):
+    if not plain:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+    write_csv(tmp_path / "a.csv", ["a", "b"], [["1", "2"], [hole, "3"]])
+    data = read_table(tmp_path / "a.csv", missing=True).data
+    assert np.isnan(data).tolist() == [[False, False], [True, False]]
+    assert data.dtype == np.float64
+    with pytest.raises(DataFileError):
+        read_table(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize("cell", ["inf", "-inf", "1e999", "ten", "--"])
+def test_what_is_no_hole_is_refused(tmp_path, cell, plain, monkeypatch):
+    if not plain:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+    write_csv(tmp_path / "a.csv", ["a", "b"], [["1", "2"], ["2", "2"], [cell, "3"]])
+    with pytest.raises(DataFileError, match=r"line 4, column 'a'"):
+        read_table(tmp_path / "a.csv", missing=True)
+
+
+def test_an_empty_label_stays_unknown(tmp_path):
+    write_csv(tmp_path / "a.csv", ["a", "w", "y"], [["1", "u", "1"], ["", "v", ""], ["2", "u", "0"]])
+    table = read_table(tmp_path / "a.csv", label_columns=["y"], missing=True, text_columns=["w"])
+    assert table.target.tolist() == [[1], [-1], [0]]
+    assert table.data[:, 1].tolist() == ["u", "v", "u"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--one-hot", "wards"], ["no column 'wards'", "did you mean 'ward'"]),
+        (["--one-hot", "flu"], ["'flu' holds categories and is something else too"]),
+        (["--one-hot", "note"], ["note", "something else too"]),
+        (["--impute", "mode"], ["mode"]),
+        (["--impute", "median"], ["2 columns are not numbers", "--drop ward,smoker"]),
+        (["--one-hot", "auto"], ["line 2, column 'visits'", "missing"]),
+    ],
+)
+def test_what_does_not_fit_is_said(run, raw, arguments, words):  # noqa: F811
+    assert_refused(run("fit", "train.csv", *TAIL, *arguments, "-o", "m.npz"), *words)
+
+
+def test_too_many_texts_are_no_categories(run, raw):  # noqa: F811
+    found = run("fit", "train.csv", "--label-columns", "flu,cold", "--id", "id", *ASK, "-o", "m.npz")
+    assert_refused(found, "1 column holds too many different texts", "'note' (80)", "--drop note")
+
+
+def test_other_kinds_are_refused(run, tmp_path):  # noqa: F811
+    np.savez(tmp_path / "a.npz", X=np.eye(6), y=np.eye(6, 2, dtype=int))
+    assert_refused(run("fit", "a.npz", "--impute", "mean", "-o", "m.npz"), "CSV and TSV")
+
+
+def test_a_model_takes_raw_tables_as_they_come(run, raw, tmp_path):  # noqa: F811
+    """Reordered and further columns, no labels: the same predictions; and they are those of the parts put together."""
+    assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.npz"))
+    model = open_model(tmp_path / "m.npz")
+    assert model.feature_names == ["ward", "age", "visits", "smoker"]
+    assert isinstance(model.estimator.steps[0][1], ColumnTransformer)
+    for name in ("test", "turned"):
+        for verb, more in (("predict", ["--scores"]), ("transform", [])):
+            found = run(verb, "m.npz", f"{name}.csv", "--id", "id", *more, "-o", f"{verb}-{name}.csv")
+            assert found.status == 0, found
+    for verb in ("predict", "transform"):
+        assert read_csv(tmp_path / f"{verb}-test.csv") == read_csv(tmp_path / f"{verb}-turned.csv")
+    assert "extra" in found.err
+    read = {"text_columns": ["ward", "smoker"], "missing": True, "drop": ["note"], "id_column": "id"}
+    train = read_table(tmp_path / "train.csv", label_columns=["flu", "cold"], **read)
+    test = read_table(tmp_path / "test.csv", label_columns=["flu", "cold"], **read)
+    fill, encode = SimpleImputer(strategy="median"), OneHotEncoder(sparse_output=False)
+
+    def parts(rows, method):
+        return np.hstack([getattr(fill, method)(rows[:, [1, 2]]), getattr(encode, method)(rows[:, [0, 3]])])
+
+    X, new = parts(train.data, "fit_transform"), parts(test.data, "transform")
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    wanted = nmlsdr.ResidualPropagation(n_neighbors=10).fit((X - mean) / scale, train.target)
+    scores = wanted.predict_proba((new - mean) / scale)
+    _, rows = read_csv(tmp_path / "predict-test.csv")
+    np.testing.assert_allclose(np.array(rows)[:, -2:].astype(float), scores, atol=1e-6)
+    assert load_model(tmp_path / "m.npz").predict(test.data).shape == (30, 2)
+
+
+def test_evaluate_reads_holes_too(run, raw):  # noqa: F811
+    assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.npz"))
+    found = run("evaluate", "m.npz", "test.csv", "--label-columns", "flu,cold", "--id", "id")
+    assert found.status == 0, found
+    assert "MiF1" in found.out
+
+
+def test_a_word_that_was_not_there_is_all_zeros(run, raw, tmp_path):  # noqa: F811
+    assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.npz"))
+    write_csv(tmp_path / "new.csv", ["ward", "age", "visits", "smoker"], [["mars", "", "1", "yes"]])
+    assert_done(run("predict", "m.npz", "new.csv", "-o", "out.csv"))
+    columns = load_model(tmp_path / "m.npz").steps[0][1]
+    assert columns.transform([["mars", np.nan, 1.0, "yes"]])[0, 2:].tolist() == [0, 0, 0, 0, 0, 1]
+
+
+def test_words_without_imputing_leave_holes_refused(run, raw, tmp_path):  # noqa: F811
+    write_csv(tmp_path / "full.csv", ["w", "a", "y"], [[WARDS[i % 4], i % 5, i % 2] for i in range(20)])
+    assert_done(run("fit", "full.csv", "--label-columns", "y", "--one-hot", "w", "--n-neighbors", "3", "-o", "m.npz"))
+    write_csv(tmp_path / "hole.csv", ["w", "a"], [["east", ""]])
+    assert_refused(run("predict", "m.npz", "hole.csv", "-o", "out.csv"), "hole.csv, line 2, column 'a'", "missing")
+    write_csv(tmp_path / "lacks.csv", ["a"], [["1"]])
+    assert_refused(run("predict", "m.npz", "lacks.csv", "-o", "out.csv"), "no column 'w'")
+
+
+@pytest.mark.parametrize("classifier", ["semi-supervised", "mlknn", "none"])
+@pytest.mark.parametrize("more", [[], ["--no-standardize"]])
+def test_every_classifier_takes_them(run, raw, classifier, more):  # noqa: F811
+    assert_done(run("fit", "train.csv", *TAIL, *ASK, *more, "--classifier", classifier, "-o", "m.npz"))
+    found = run("transform", "m.npz", "turned.csv", "-o", "z.csv")
+    assert found.status == 0, found
+
+
+def test_review_and_report_take_them(run, raw, tmp_path):  # noqa: F811
+    found = run("review", "train.csv", *TAIL, *ASK, "--kind", "missing", "--explain", "-o", "r.csv")
+    assert_done(found)
+    names, rows = read_csv(tmp_path / "r.csv")
+    assert names[:2] == ["id", "row"]
+    assert {row[names.index("kind")] for row in rows} == {"missing"}
+    pytest.importorskip("jinja2")
+    assert_done(run("report", "train.csv", *TAIL, *ASK, "--folds", "2", "-o", "r.html"))
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "smoker=yes" in page

@@ -48,6 +48,7 @@ class Method:
         n_components: int | None = None,
         n_neighbors: int = 10,
         *,
+        metric: str = "euclidean",
         alpha_labeled: float | tuple[float, float] | None = None,
         alpha_unlabeled: float | None = None,
         random_state: int | None = None,
@@ -66,7 +67,7 @@ class Method:
                     f"use {self.name.rstrip('*')} for another value."
                 )
             alphas["alpha_labeled"] = 0.0
-        graph: dict[str, Any] = {"n_neighbors": n_neighbors, "n_jobs": n_jobs}
+        graph: dict[str, Any] = {"n_neighbors": n_neighbors, "metric": metric, "n_jobs": n_jobs}
         graph.update({name: value for name, value in alphas.items() if value is not None})
         return self.build(n_components=n_components, graph=graph, random_state=random_state)
 

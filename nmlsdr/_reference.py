@@ -31,9 +31,27 @@ def _dense64(X):
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 
 
-def kneighbors(X, n_neighbors, queries=None):
+def unit_rows(X):
+    """Rows divided by their norms, after an exact scaling to a largest magnitude in [1/2, 1); rows of 0 stay 0."""
+    X = _dense64(X).copy()
+    for row in X:
+        if row.any():
+            row[:] = np.ldexp(row, -np.frexp(np.abs(row).max())[1])
+            row /= np.sqrt(squared_distance(row, np.zeros(len(row))))
+    return X
+
+
+def metric_distances(X, Y, metric):
+    """Squared distances (n, m); with "cosine" of unit rows, 2 (1 - cos), where a row of 0 is 2 from every row."""
+    if metric == "euclidean":
+        return squared_distances(X, Y)
+    X, Y = unit_rows(X), unit_rows(Y)
+    return np.where(X.any(axis=1)[:, None] & Y.any(axis=1), squared_distances(X, Y), 2.0)
+
+
+def kneighbors(X, n_neighbors, queries=None, metric="euclidean"):
     """(squared distances, indices) in the order (squared distance, row index); self excluded by index."""
-    squared = squared_distances(X if queries is None else queries, X)
+    squared = metric_distances(X if queries is None else queries, X, metric)
     chosen = np.empty((len(squared), n_neighbors), dtype=np.intp)
     for i, row in enumerate(squared):
         order = np.argsort(row, kind="stable")  # stable: equal distances stay in row order
@@ -43,9 +61,9 @@ def kneighbors(X, n_neighbors, queries=None):
     return np.take_along_axis(squared, chosen, axis=1), chosen
 
 
-def neighbor_graph(X, n_neighbors, edge_weights="binary", sigma=None):
+def neighbor_graph(X, n_neighbors, edge_weights="binary", sigma=None, metric="euclidean"):
     """Dense W of eq. (2) on the kNN edges or eq. (3): i in kNN(j) OR j in kNN(i)."""
-    squared, indices = kneighbors(X, n_neighbors)
+    squared, indices = kneighbors(X, n_neighbors, metric=metric)
     n = len(squared)
     edge = np.zeros((n, n), dtype=bool)
     edge[np.arange(n)[:, None], indices] = True
@@ -54,7 +72,7 @@ def neighbor_graph(X, n_neighbors, edge_weights="binary", sigma=None):
         return edge.astype(np.float64)
     if sigma is None:
         sigma = np.median(np.sqrt(squared[:, -1])) or 1.0
-    return np.where(edge, np.exp(-(squared_distances(X, X) / sigma) / sigma), 0.0)
+    return np.where(edge, np.exp(-(metric_distances(X, X, metric) / sigma) / sigma), 0.0)
 
 
 def normalized_graph(W):

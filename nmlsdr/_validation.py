@@ -55,6 +55,13 @@ def asks_exact(neighbors: Any) -> bool:
     return False
 
 
+def check_metric(metric: Any) -> str:
+    """The name of a distance."""
+    if not (isinstance(metric, str) and metric in ("euclidean", "cosine")):
+        raise InputError(f'metric must be "euclidean" or "cosine", got {metric!r}.')
+    return str(metric)
+
+
 def check_real(value: Any, name: str, low: float, high: float, *, low_open: bool = False) -> float:
     """A finite number in [low, high], or in (low, high] with ``low_open``; high may be infinite."""
     number = float(value) if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) else np.nan

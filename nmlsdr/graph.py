@@ -25,9 +25,9 @@ _LARGEST_EXPONENT = 990
 
 
 def kneighbors(
-    X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int | None = None
+    X: Any, n_neighbors: int, *, queries: Any = None, metric: str = "euclidean", n_jobs: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Exact k nearest neighbours in Euclidean distance.
+    """Exact k nearest neighbours in Euclidean distance, or by the angle between rows.
 
     Parameters
     ----------
@@ -38,32 +38,47 @@ def kneighbors(
     queries : array-like or sparse matrix of shape (n_queries, n_features), default=None
         Rows whose neighbours are wanted.  None: the rows of X, each excluded from its own list by
         index (a duplicate at distance 0 is a neighbour).  ``queries=X`` does not exclude.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine": 1 - cos of the angle between two rows; a row of zeros is at distance 1 from every row.
     n_jobs : int, default=None
         Threads; None for all cores.  The answer does not depend on it.
 
     Returns
     -------
     distances : ndarray of shape (n_queries, n_neighbors), float64
-        Euclidean distances, increasing.
+        Distances, increasing.
     indices : ndarray of shape (n_queries, n_neighbors), intp
         Rows of X, in the order (squared distance, row index).
 
     Raises
     ------
     ValueError
-        For non-finite values, magnitudes above 1e150, unequal numbers of features, or k out of range.
+        For non-finite values, magnitudes above 1e150, unequal numbers of features, an unknown ``metric``, or k out of
+        range.
 
     Notes
     -----
     Squared distances below 1e-308 underflow to ties.
+
+    "cosine" divides every row by its norm, in a float64 copy of the rows, and searches these like any rows: 1 - cos is
+    half their squared distance.  So a row and its double are the same, and a row and its triple may differ by 1e-32.
 
     Examples
     --------
     >>> distances, indices = kneighbors([[0.0], [1.0], [3.0]], n_neighbors=1)
     >>> indices.ravel().tolist(), distances.ravel().tolist()
     ([1, 0, 1], [1.0, 1.0, 2.0])
+
+    The unit rows are (1, 0), (.6, .8) and (1, 0) again: 1 - cos is 1 - .6 between the first two, 0 between the first
+    and the last, which is twice as long.
+
+    >>> distances, indices = kneighbors([[1.0, 0.0], [3.0, 4.0], [2.0, 0.0]], n_neighbors=2, metric="cosine")
+    >>> indices.tolist(), distances.round(12).tolist()
+    ([[2, 1], [0, 2], [0, 1]], [[0.0, 0.4], [0.4, 0.4], [0.0, 0.4]])
     """
-    squared, indices = squared_neighbors(X, n_neighbors, queries=queries, n_jobs=n_jobs)
+    squared, indices = squared_neighbors(X, n_neighbors, queries=queries, metric=metric, n_jobs=n_jobs)
+    if metric == "cosine":
+        return np.multiply(squared, 0.5, out=squared), indices
     return np.sqrt(squared, out=squared), indices
 
 
@@ -73,6 +88,7 @@ def neighbor_graph(
     *,
     edge_weights: str = "binary",
     sigma: float | None = None,
+    metric: str = "euclidean",
     neighbors: Any = "exact",
     n_jobs: int | None = None,
 ) -> sparse.csr_array:
@@ -91,6 +107,9 @@ def neighbor_graph(
         Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
     sigma : float, default=None
         Width of "rbf" in the units of X; None: the median over rows of the distance to the k-th neighbour.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine": x_i and x_j are divided by their norms first, here and in the weights, so that |x_i - x_j|^2 is
+        2 (1 - cos); it is 2 beside a row of zeros.
     neighbors : "exact" or transformer, default="exact"
         A transformer whose ``fit_transform(X)`` gives a CSR matrix of distances.
     n_jobs : int, default=None
@@ -104,7 +123,7 @@ def neighbor_graph(
     Raises
     ------
     ValueError
-        For an unknown ``edge_weights``, sigma <= 0, or the errors of `kneighbors`.
+        For an unknown ``edge_weights`` or ``metric``, sigma <= 0, or the errors of `kneighbors`.
 
     Examples
     --------
@@ -112,7 +131,7 @@ def neighbor_graph(
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
     _check_weights(edge_weights, sigma)
-    squared, indices = neighbor_lists(X, n_neighbors, neighbors=neighbors, n_jobs=n_jobs)
+    squared, indices = neighbor_lists(X, n_neighbors, metric=metric, neighbors=neighbors, n_jobs=n_jobs)
     return graph_of_lists(squared, indices, edge_weights=edge_weights, sigma=sigma, n_jobs=n_jobs)
 
 

@@ -132,6 +132,7 @@ def test_every_other_method_is_followed_by_the_semi_supervised_classifier(run, t
         (["--method", "MDDMp", "--classifier", "residual"], "--classifier residual embeds by NMLSDR itself, got"),
         (["--classifier", "mlknn", "--decision", "prior"], "--decision is for --classifier residual, got mlknn"),
         (["--threshold", "0.4"], "--threshold is for ML-kNN, got --classifier residual"),
+        (["--method", "MDDMp", "--classifier", "none", "--metric", "cosine"], "--metric has no meaning for MDDMp with"),
         (["--classifier", "mlknn", "--threshold", "1.5"], "it must be a number from 0 to 1, or prior, got '1.5'"),
     ],
 )
@@ -159,6 +160,15 @@ def test_options_reach_the_estimators(run, tables, classifier):
     if classifier == "mlknn":
         assert type(steps[1][1]) is nmlsdr.MLkNN
         assert steps[1][1].n_neighbors == 4
+
+
+@pytest.mark.parametrize("words", [(), ("semi-supervised",), ("mlknn",), ("none",)])
+def test_the_metric_reaches_all_that_searches(run, tables, words):
+    words = [*(["--classifier", *words] if words else []), "--no-standardize", "--out", "model.npz"]
+    assert_done(run("fit", "train.csv", *COLUMNS, *words))
+    assert {step.metric for _, step in load_model("model.npz").steps} == {"euclidean"}
+    assert_done(run("fit", "train.csv", *COLUMNS, "--metric", "cosine", *words))
+    assert {step.metric for _, step in load_model("model.npz").steps} == {"cosine"}
 
 
 @pytest.mark.parametrize("method", ["NMLSDR", "SSMLDR", "NMLSDR*", "MDDMp"])

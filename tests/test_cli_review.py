@@ -108,6 +108,18 @@ def test_explanations_are_the_nearest_rows(run, groups):  # noqa: F811
         assert [float(v) for v in row[10::3]] == pytest.approx(distances[near], abs=1e-8)
 
 
+def test_explanations_by_angle(run, groups):  # noqa: F811
+    from sklearn.metrics.pairwise import cosine_distances
+    from sklearn.preprocessing import StandardScaler
+
+    X, given, _ = groups
+    rows, _ = review(run, "--explain", "--top", "8", "--metric", "cosine")
+    model = ResidualPropagation(n_neighbors=6, metric="cosine").fit(StandardScaler().fit_transform(X), given)
+    apart = cosine_distances(model.embedding_)
+    for (i, _), row in zip(entries(rows), rows, strict=True):
+        assert [float(v) for v in row[10::3]] == pytest.approx(np.sort(np.delete(apart[i], i))[:5], abs=1e-8)
+
+
 # ---------------------------------------------------------------- verdicts
 
 

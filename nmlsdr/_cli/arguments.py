@@ -210,6 +210,13 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
         "--n-neighbors", type=count, default=10, metavar="K", help="neighbours of a row in the graph (default: 10)"
     )
     parser.add_argument(
+        "--metric",
+        choices=("euclidean", "cosine"),
+        default="euclidean",
+        help="how neighbours are found: by distance (default), or by the angle between rows, for text and counts; "
+        "standardising moves the origin that angles are measured from, --no-standardize leaves it",
+    )
+    parser.add_argument(
         "--alpha-labeled",
         type=_alphas,
         metavar="A",

@@ -30,5 +30,7 @@ def recommended(args: argparse.Namespace) -> tuple[str, str, Any]:
         "ResidualPropagation",
         "features weighed by what they say of the labels, a ridge regression, and its residuals propagated over the "
         "graph of the embedding",
-        nmlsdr.ResidualPropagation(n_neighbors=args.n_neighbors, n_jobs=args.jobs, **alphas_of(args)),
+        nmlsdr.ResidualPropagation(
+            n_neighbors=args.n_neighbors, metric=args.metric, n_jobs=args.jobs, **alphas_of(args)
+        ),
     )

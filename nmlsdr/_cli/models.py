@@ -144,9 +144,14 @@ def fit(args: argparse.Namespace, console: Console) -> int:
                     f"--{option.replace('_', '-')} has no meaning for {method.name} with --classifier "
                     f"{args.classifier}, which propagate nothing; leave it out."
                 )
+    if args.metric != "euclidean" and not method.semi_supervised and args.classifier == "none":
+        raise InputError(
+            f"--metric has no meaning for {method.name} with --classifier none, which have no neighbours; leave it out."
+        )
     projection = method(
         args.n_components,
         args.n_neighbors,
+        metric=args.metric,
         alpha_labeled=args.alpha_labeled,
         alpha_unlabeled=args.alpha_unlabeled,
         random_state=args.seed,
@@ -226,7 +231,7 @@ def _residual(projection: Any, args: argparse.Namespace) -> Any:
 
     settings = {
         name: getattr(projection, name)
-        for name in ("n_components", "n_neighbors", "alpha_labeled", "alpha_unlabeled", "n_jobs")
+        for name in ("n_components", "n_neighbors", "metric", "alpha_labeled", "alpha_unlabeled", "n_jobs")
     }
     return nmlsdr.ResidualPropagation(**settings, decision=args.decision or "half", random_state=args.seed or 0)
 
@@ -236,13 +241,15 @@ def _classifier(projection: Any, args: argparse.Namespace) -> Any:
 
     threshold = 0.5 if args.threshold is None else args.threshold
     if args.classifier == "mlknn":
-        return nmlsdr.MLkNN(args.n_neighbors, threshold=threshold, n_jobs=args.jobs)
+        return nmlsdr.MLkNN(args.n_neighbors, metric=args.metric, threshold=threshold, n_jobs=args.jobs)
     # The classifier's graph has the projection's neighbours and alphas (article, section 3.4), a starred method's too.
     alphas = {
         option: getattr(projection, option, getattr(args, option)) for option in ("alpha_labeled", "alpha_unlabeled")
     }
     alphas = {option: value for option, value in alphas.items() if value is not None}
-    return nmlsdr.SemiSupervisedMLkNN(args.n_neighbors, threshold=threshold, n_jobs=args.jobs, **alphas)
+    return nmlsdr.SemiSupervisedMLkNN(
+        args.n_neighbors, metric=args.metric, threshold=threshold, n_jobs=args.jobs, **alphas
+    )
 
 
 class Loaded:

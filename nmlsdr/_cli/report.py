@@ -111,7 +111,9 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     scaler, method = scaler_for(args, X), recommended(args)
     fit = _fit_all(X, scaler, method, table, args, console)
     with console.step("find the neighbours of what to review"):
-        suspects = fits.describe_suspects(fit, REVIEWED, given, known, rows, names, n_jobs=args.jobs)
+        suspects = fits.describe_suspects(
+            fit, REVIEWED, given, known, rows, names, metric=args.metric, n_jobs=args.jobs
+        )
     embedding = fits.describe_embedding(fit, given, known, rows, np.unique(fit.suspects.first(REVIEWED).row))
     embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]
     trial, no_trial = None, "left out by --folds 0."
@@ -165,6 +167,6 @@ def _fit_all(X: Any, scaler: Any, method: Any, table: Any, args: argparse.Namesp
         alpha = clamp(table.reviewed, table.target, args.alpha_labeled, args.alpha_unlabeled)
         fitted = clone(estimator).fit(X, table.target, **({} if alpha is None else {"alpha": alpha}))
         Z = fitted.embedding_
-        graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), n_jobs=args.jobs)
+        graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), metric=args.metric, n_jobs=args.jobs)
     suspects = rank_suspects(fitted.flip_scores_, table.target, kind=args.kind, reviewed=table.reviewed)
     return Fit(Z, fitted, graph, suspects)

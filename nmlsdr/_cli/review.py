@@ -119,7 +119,7 @@ def _neighbors(found: Any, Z: Any, table: Any, args: argparse.Namespace) -> list
     from nmlsdr._report.fit import neighbors_of
 
     rows, place = np.unique(found.row, return_inverse=True)
-    distances, indices = neighbors_of(Z, rows, n_jobs=args.jobs)
+    distances, indices = neighbors_of(Z, rows, metric=args.metric, n_jobs=args.jobs)
     columns: list[tuple[str, Any]] = []
     for j in range(indices.shape[1]):
         near = indices[place, j]

@@ -208,6 +208,7 @@ PARAMETERS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "threshold": (_is_threshold, "numbers from 0 to 1, or 'prior'"),
     "at_least_one": (_is_flag, "true or false"),
+    "metric": (lambda value: value in ("euclidean", "cosine"), "'euclidean' or 'cosine'"),
     "neighbors": (lambda value: value in ("exact", "precomputed"), "'exact' or 'precomputed'"),
     "with_mean": (_is_flag, "true or false"),
     "with_std": (_is_flag, "true or false"),

@@ -140,7 +140,7 @@ def describe_embedding(fit: Fit, given: NDArray[np.bool_], known: NDArray[np.boo
     }
 
 
-def neighbors_of(X: Any, rows: NDArray[np.intp], k: int = MOST_NEIGHBORS, *,
+def neighbors_of(X: Any, rows: NDArray[np.intp], k: int = MOST_NEIGHBORS, *, metric: str = "euclidean",
                  n_jobs: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.intp]]:  # fmt: skip
     """Distances and numbers of the k nearest other rows of some rows; of equal distances the first.
 
@@ -149,7 +149,7 @@ def neighbors_of(X: Any, rows: NDArray[np.intp], k: int = MOST_NEIGHBORS, *,
     distances, indices : ndarray (len(rows), k)
     """
     k = min(k, X.shape[0] - 1)
-    distances, indices = kneighbors(X, k + 1, queries=X[rows], n_jobs=n_jobs)
+    distances, indices = kneighbors(X, k + 1, queries=X[rows], metric=metric, n_jobs=n_jobs)
     # The row itself is dropped by its number; where duplicates crowd it out, the last of them is.
     keep = indices != np.asarray(rows)[:, None]
     keep[keep.all(axis=1), -1] = False
@@ -158,13 +158,13 @@ def neighbors_of(X: Any, rows: NDArray[np.intp], k: int = MOST_NEIGHBORS, *,
 
 
 def describe_suspects(fit: Fit, first: int, given: NDArray[np.bool_], known: NDArray[np.bool_],
-                      row_names: Sequence[str], label_names: Sequence[str], *,
+                      row_names: Sequence[str], label_names: Sequence[str], *, metric: str = "euclidean",
                       n_jobs: int | None = None) -> list[Facts]:  # fmt: skip
     """The first annotations to review, each with its nearest rows and whether these carry the label."""
     shown = fit.suspects.first(first)
     if len(shown.row) == 0:
         return []
-    distances, indices = neighbors_of(fit.embedding, shown.row, n_jobs=n_jobs)
+    distances, indices = neighbors_of(fit.embedding, shown.row, metric=metric, n_jobs=n_jobs)
     found = []
     for place, (i, c) in enumerate(zip(shown.row.tolist(), shown.label.tolist(), strict=True)):
         nearest = [

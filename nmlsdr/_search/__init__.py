@@ -19,6 +19,7 @@ Who calls whom; imports point down:
     run.py         check, choose, step, serve Ctrl-C: `squared_neighbors`, and `search` for C callers
     strategy.py    THE place that decides, and says so to the logger "nmlsdr" at DEBUG
     far_groups.py  leading.py      find, certify, and return what they found
+    cosine.py                      rows of length 1, for the neighbours by angle
     rows.py  memory.py             rows as the kernels take them; how much memory there is
     .. _graph.pyx                  the kernels, over ..  _c/choose.h: by sizes alone, for C callers too
 

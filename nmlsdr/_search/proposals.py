@@ -11,7 +11,8 @@ from scipy import sparse
 from .. import _graph
 from .._errors import InputError
 from .._threads import check_n_jobs
-from .._validation import asks_exact, check_count, check_row_pair, check_rows
+from .._validation import asks_exact, check_count, check_metric, check_row_pair, check_rows
+from .cosine import ZERO_ROW, unit_rows
 from .rows import kernel_rows
 from .run import squared_neighbors
 
@@ -23,7 +24,13 @@ _WORK_PER_CALL = 2e8
 
 
 def neighbor_lists(
-    X: Any, n_neighbors: int, *, neighbors: Any = "exact", queries: Any = None, n_jobs: int | None = None
+    X: Any,
+    n_neighbors: int,
+    *,
+    metric: str = "euclidean",
+    neighbors: Any = "exact",
+    queries: Any = None,
+    n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Squared distances and indices of the k nearest rows: exact, or chosen among a transformer's proposals.
 
@@ -35,6 +42,8 @@ def neighbor_lists(
         The rows; finite numbers.
     n_neighbors : int
         k, self excluded.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        As in `kneighbors`.
     neighbors : "exact" or transformer, default="exact"
         A transformer's ``fit_transform(X)`` gives a CSR matrix whose stored entries are candidates.  Its
         distances are not used: candidates are ordered by the canonical (squared distance, row index).
@@ -55,14 +64,20 @@ def neighbor_lists(
         If ``neighbors`` is neither, or proposes fewer than k other rows for some row.
     """
     if asks_exact(neighbors):
-        return squared_neighbors(X, n_neighbors, queries=queries, n_jobs=n_jobs)
+        return squared_neighbors(X, n_neighbors, queries=queries, metric=metric, n_jobs=n_jobs)
     plugin = copy.deepcopy(neighbors)
     given = plugin.fit_transform(X) if queries is None else plugin.fit(X).transform(queries)
-    return choose_proposed(X, given, n_neighbors, queries=queries, n_jobs=n_jobs)
+    return choose_proposed(X, given, n_neighbors, queries=queries, metric=metric, n_jobs=n_jobs)
 
 
 def choose_proposed(
-    X: Any, proposed: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int | None = None
+    X: Any,
+    proposed: Any,
+    n_neighbors: int,
+    *,
+    queries: Any = None,
+    metric: str = "euclidean",
+    n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The k nearest among the stored entries of a CSR matrix (n_queries, n_samples), by the canonical order.
 
@@ -79,7 +94,13 @@ def choose_proposed(
         )
     owner, column, _ = _stored_pairs(proposed, drop_diagonal=queries is None)
     count = _count_candidates(owner, shape[0], k, "the neighbors transformer")
-    squared = _pair_distances(rows, asked, owner, column, n_threads)
+    if check_metric(metric) == "euclidean":
+        squared = _pair_distances(rows, asked, owner, column, n_threads)
+    else:
+        unit, zero = unit_rows(rows, n_threads)
+        unit_asked, blank = (unit, zero) if queries is None else unit_rows(asked, n_threads)
+        squared = _pair_distances(unit, unit_asked, owner, column, n_threads)
+        squared[blank[owner] | zero[column]] = ZERO_ROW
     return _first_of_each(owner, column, squared, count, k)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import _graph
 from .._threads import check_n_jobs
-from .._validation import check_n_neighbors, check_row_pair, check_rows, match_rows
+from .._validation import check_metric, check_n_neighbors, check_row_pair, check_rows, match_rows
+from .cosine import ZERO_ROW, merge_zero_rows, unit_rows
 from .rows import kernel_rows
 from .strategy import Strategy, log, simd, strategy
 
@@ -17,14 +18,22 @@ __all__ = ["search", "squared_neighbors"]
 
 
 def squared_neighbors(
-    X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int | None = None, checked: bool = False
+    X: Any,
+    n_neighbors: int,
+    *,
+    queries: Any = None,
+    metric: str = "euclidean",
+    n_jobs: int | None = None,
+    checked: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """As `nmlsdr.graph.kneighbors`, with the canonical squared distances that order and merges must use.
 
+    With ``metric="cosine"`` they are those of rows of length 1, 2 (1 - cos).
     ``checked`` says that `check_rows` gave X and the queries: to look at a hundred thousand rows again would take
     longer than to answer a query.
     """
     n_threads = check_n_jobs(n_jobs)
+    find = search if check_metric(metric) == "euclidean" else _search_by_angle
     if queries is None:
         rows = X if checked else check_rows(X)
         n_queries = rows.shape[0]
@@ -35,7 +44,7 @@ def squared_neighbors(
     squared = np.empty((n_queries, k))
     indices = np.empty((n_queries, k), dtype=np.intp)
     if squared.size:
-        search(rows, queries, squared, indices, n_threads)
+        find(rows, queries, squared, indices, n_threads)
     return squared, indices
 
 
@@ -46,9 +55,7 @@ def search(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_
     if rows.shape[1] == 0:
         log(Strategy("index", "no features: all distances are 0"), rows, n_queries, k, n_threads)
         squared[:] = 0
-        indices[:] = np.arange(k)
-        if queries is None:
-            indices += np.arange(k) >= np.arange(len(indices))[:, None]  # self excluded
+        indices[:] = _first_rows(np.arange(len(indices)), k, itself=queries is None)
         return
     chosen = strategy(rows, queries, k, n_threads)
     if chosen.groups is None:
@@ -57,6 +64,32 @@ def search(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_
     else:
         log(chosen, rows, n_queries, k, n_threads)
         _by_groups(chosen, rows, queries, squared, indices, n_threads)
+
+
+def _first_rows(queries: np.ndarray, k: int, *, itself: bool) -> np.ndarray:
+    """The k first rows by index for each of these queries, without itself if they are rows."""
+    first = np.tile(np.arange(k), (len(queries), 1))
+    return first + (first >= queries[:, None]) if itself else first
+
+
+def _search_by_angle(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
+    """`search` with every row divided by its norm; a row of zeros is at `ZERO_ROW` from all."""
+    itself, k = queries is None, squared.shape[1]
+    unit, zero = unit_rows(rows, n_threads)
+    asked, blank = (unit, zero) if itself else unit_rows(queries, n_threads)
+    nowhere = np.flatnonzero(blank)
+    if len(nowhere):
+        squared[nowhere], indices[nowhere] = ZERO_ROW, _first_rows(nowhere, k, itself=itself)
+    if not (zero.any() or len(nowhere)):
+        search(unit, None if itself else asked, squared, indices, n_threads)
+        return
+    kept, wanted = np.flatnonzero(~zero), np.flatnonzero(~blank)
+    k_found = max(0, min(k, len(kept) - itself))
+    near = np.empty((len(wanted), k_found)), np.empty((len(wanted), k_found), dtype=np.intp)
+    if near[0].size:
+        pair: tuple[Any, Any] = (unit[kept], None) if itself else match_rows(unit[kept], asked[wanted])
+        search(*pair, near[0], near[1], n_threads)
+    squared[wanted], indices[wanted] = merge_zero_rows(near[0], kept[near[1]], np.flatnonzero(zero), k)
 
 
 def _by_groups(

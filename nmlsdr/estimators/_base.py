@@ -23,7 +23,7 @@ from .._errors import InputError
 from .._labels import Labels, check_labels, refuse_partly_known, refuse_votes
 from .._search import choose_proposed, squared_neighbors
 from .._search.estimate import say_if_large
-from .._validation import asks_exact, check_alpha, check_count, check_graph, check_rows
+from .._validation import asks_exact, check_alpha, check_count, check_graph, check_metric, check_rows
 from ..distributed import by_blocks
 from ..graph import graph_of_lists
 from ..propagation import propagate
@@ -43,8 +43,9 @@ __all__ = [
 # Rows per block of predict: their neighbours and scores are all that predict needs beside its output.
 _QUERY_ROWS = 4096
 
-# What transformers call the order that candidates are ranked by.
-_EUCLIDEAN = ("euclidean", "l2", "sqeuclidean")
+# What transformers call the orders that candidates are ranked by.
+_METRICS = {"euclidean": ("euclidean", "l2", "sqeuclidean"), "cosine": ("cosine",)}
+_SPOKEN = {"euclidean": "Euclidean", "cosine": "cosine"}
 
 
 def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -95,12 +96,24 @@ def clip_neighbors(estimator: Any, n_candidates: int) -> int:
 # ---------------------------------------------------------------- neighbours
 
 
+def _check_metric_of(estimator: Any, rows: Any) -> str:
+    """The estimator's ``metric``, which Dask's tasks, fit's and later those of `predict`, know one of only."""
+    metric = check_metric(estimator.metric)
+    if isinstance(rows, Rows) and metric != "euclidean":
+        raise InputError(
+            f"metric={metric!r} searches rows in memory, got a Dask array; divide its rows by their norms and leave "
+            "metric out."
+        )
+    return metric
+
+
 def neighbors_of_rows(estimator: Any, rows: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Squared distances and indices of every row's k nearest other rows, by the estimator's ``neighbors``.
 
     A transformer is cloned, fitted and kept as ``neighbors_``, so that queries need no second fit.
     """
     neighbors = estimator.neighbors
+    metric = _check_metric_of(estimator, rows)
     vars(estimator).pop("neighbors_", None)  # an earlier fit's
     if isinstance(rows, Rows):
         if not asks_exact(neighbors):
@@ -108,22 +121,33 @@ def neighbors_of_rows(estimator: Any, rows: Any, k: int) -> tuple[np.ndarray, np
         return lists_of_all(rows, k, n_jobs=estimator.n_jobs)
     if asks_exact(neighbors):
         say_if_large(rows, k, n_jobs=estimator.n_jobs)
-        return squared_neighbors(rows, k, n_jobs=estimator.n_jobs, checked=True)
+        return squared_neighbors(rows, k, metric=metric, n_jobs=estimator.n_jobs, checked=True)
     if isinstance(estimator, NeighborClassifier) and not hasattr(neighbors, "transform"):
         raise InputError(
             f"{type(estimator).__name__} needs a neighbors= transformer that has transform, to find the neighbours of "
             f"new rows, and {type(neighbors).__name__} has not; take one that has, or \"exact\"."
         )
-    metric = getattr(neighbors, "metric", "euclidean")
-    if metric not in _EUCLIDEAN and not (metric == "minkowski" and getattr(neighbors, "p", 2) == 2):
-        warnings.warn(
-            f"The candidates of {type(neighbors).__name__}(metric={metric!r}) are ranked by Euclidean distance, and "
-            "only the nearest of them are used; normalise the rows, so that both orders are the same, or pass graph=.",
-            UserWarning,
-            stacklevel=4,
-        )
+    _warn_of_another_metric(neighbors, metric)
     estimator.neighbors_ = clone(neighbors, safe=False)  # a plug-in need not be one of scikit-learn's estimators
-    return choose_proposed(rows, estimator.neighbors_.fit_transform(rows), k, n_jobs=estimator.n_jobs)
+    proposed = estimator.neighbors_.fit_transform(rows)
+    return choose_proposed(rows, proposed, k, metric=metric, n_jobs=estimator.n_jobs)
+
+
+def _warn_of_another_metric(transformer: Any, metric: str) -> None:
+    """Say that candidates which a transformer found by one distance are ranked by another."""
+    found_by = getattr(transformer, "metric", metric)
+    if found_by == "minkowski" and getattr(transformer, "p", 2) == 2:
+        found_by = "euclidean"
+    if found_by in _METRICS[metric]:
+        return
+    same = [name for name, words in _METRICS.items() if found_by in words]
+    way = f'set metric="{same[0]}"' if same else "normalise the rows, so that both orders are the same"
+    warnings.warn(
+        f"The candidates of {type(transformer).__name__}(metric={found_by!r}) are ranked by {_SPOKEN[metric]} "
+        f"distance, and only the nearest of them are used; {way}, or pass graph=.",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def say_if_many_queries(estimator: Any, rows: Any, n_queries: int, k: int) -> None:
@@ -135,9 +159,11 @@ def say_if_many_queries(estimator: Any, rows: Any, n_queries: int, k: int) -> No
 def neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """As `neighbors_of_rows`, for other rows: the k nearest of ``rows`` to each query."""
     if isinstance(estimator.neighbors, str):
-        return squared_neighbors(rows, k, queries=queries, n_jobs=estimator.n_jobs, checked=True)
+        return squared_neighbors(
+            rows, k, queries=queries, metric=estimator.metric, n_jobs=estimator.n_jobs, checked=True
+        )
     proposed = estimator.neighbors_.transform(queries)
-    return choose_proposed(rows, proposed, k, queries=queries, n_jobs=estimator.n_jobs)
+    return choose_proposed(rows, proposed, k, queries=queries, metric=estimator.metric, n_jobs=estimator.n_jobs)
 
 
 # ---------------------------------------------------------------- labels and their propagation
@@ -176,6 +202,7 @@ class PropagatesLabels(LearnsLabels):
 
     def _graph_of_rows(self: Any, rows: Any, graph: Any) -> sparse.csr_array:
         """The given graph, or that of the neighbours of the rows; sets n_neighbors_."""
+        _check_metric_of(self, rows)
         self.n_neighbors_ = clip_neighbors(self, rows.shape[0] - 1)
         if graph is not None:
             return check_graph(graph, "graph", n_samples=rows.shape[0])
@@ -313,7 +340,9 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
             return by_blocks(getattr(self, method), X)
         light = copy.copy(self)  # goes with every task: without the rows
         light.training_rows_ = None
-        return answers(Rows.of(self.training_rows_), queries, self.n_neighbors_, getattr(light, answer))
+        training = Rows.of(self.training_rows_)
+        _check_metric_of(self, training)
+        return answers(training, queries, self.n_neighbors_, getattr(light, answer))
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of every label.

@@ -12,7 +12,7 @@ from .._dask.source import is_dask
 from .._errors import InputError
 from .._labels import Labels, check_binary
 from .._search import choose_stored
-from .._validation import check_graph
+from .._validation import check_graph, check_metric
 from ._base import (
     NeighborClassifier,
     PropagatesLabels,
@@ -43,6 +43,11 @@ class _CountsNeighborLabels(NeighborClassifier):
         check_threshold(self.threshold)
         if not isinstance(self.at_least_one, (bool, np.bool_)):
             raise InputError(f"at_least_one must be True or False, got {self.at_least_one!r}.")
+        if check_metric(self.metric) != "euclidean" and self._is_precomputed():
+            raise InputError(
+                f'neighbors="precomputed" takes the given distances as they are, got metric={self.metric!r}; leave '
+                "metric out."
+            )
         if self._is_precomputed() and is_dask(X):
             raise InputError('neighbors="precomputed" takes distances in memory, got a Dask array; pass X.compute().')
         rows = read_rows(self, X, reset=True)
@@ -115,8 +120,11 @@ class MLkNN(_CountsNeighborLabels):
         k.  Clipped with a warning to the number of labelled rows - 1; what was used is ``n_neighbors_``.
     smoothing : float, default=1.0
         s > 0, added to every count; 1 is Laplace's rule.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine": neighbours by the angle between rows, as if each were divided by its norm; a row of zeros is at
+        distance 1 = 1 - cos from every row.
     neighbors : "exact", "precomputed" or transformer, default="exact"
-        "exact": Euclidean, ties by row index.  A transformer whose ``fit_transform`` gives a CSR matrix
+        "exact": by ``metric``, ties by row index.  A transformer whose ``fit_transform`` gives a CSR matrix
         of distances (scikit-learn's ``KNeighborsTransformer``, pynndescent, ...) proposes candidates, and
         the nearest k of them are used; most count a row as its own neighbour, so ask it for k + 1.
         "precomputed": X is such a matrix, or a dense one, of distances to the training rows: in a
@@ -207,6 +215,7 @@ class MLkNN(_CountsNeighborLabels):
         n_neighbors: int = 10,
         *,
         smoothing: float = 1.0,
+        metric: str = "euclidean",
         neighbors: Any = "exact",
         threshold: Any = 0.5,
         at_least_one: bool = False,
@@ -214,6 +223,7 @@ class MLkNN(_CountsNeighborLabels):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
+        self.metric = metric
         self.neighbors = neighbors
         self.threshold = threshold
         self.at_least_one = at_least_one
@@ -297,6 +307,8 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         Edge weights of the graph, eq. (3) or eq. (2).
     sigma : float, default=None
         Width of "rbf" in the units of X; None: the median distance to the k-th neighbour.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        As in `MLkNN`; in "rbf" too.
     neighbors : "exact", "precomputed" or transformer, default="exact"
         As in `MLkNN`.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
@@ -360,6 +372,7 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         alpha_unlabeled: float = 0.999,
         edge_weights: str = "binary",
         sigma: float | None = None,
+        metric: str = "euclidean",
         neighbors: Any = "exact",
         propagation_solver: str = "auto",
         tol: float = 1e-8,
@@ -374,6 +387,7 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         self.alpha_unlabeled = alpha_unlabeled
         self.edge_weights = edge_weights
         self.sigma = sigma
+        self.metric = metric
         self.neighbors = neighbors
         self.propagation_solver = propagation_solver
         self.tol = tol

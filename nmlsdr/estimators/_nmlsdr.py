@@ -35,6 +35,8 @@ class NMLSDR(ShrunkenProjection):
         Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
     sigma : float or None, default=None
         Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine": neighbours by the angle between rows, as if each were divided by its norm; "rbf" too.
     alpha_labeled : float or pair of float, default=0.6
         alpha of the given labels, in [0, 1); 0 keeps them as they are (NMLSDR* of the article).  A pair (A0, A1) is
         for given 0s and given 1s: (.9, .1) where a 1 is right and a 0 may be forgotten; a vote v has
@@ -124,6 +126,7 @@ class NMLSDR(ShrunkenProjection):
         n_neighbors: int = 10,
         edge_weights: str = "binary",
         sigma: float | None = None,
+        metric: str = "euclidean",
         alpha_labeled: float | tuple[float, float] = 0.6,
         alpha_unlabeled: float = 0.999,
         neighbors: Any = "exact",
@@ -138,6 +141,7 @@ class NMLSDR(ShrunkenProjection):
         self.n_neighbors = n_neighbors
         self.edge_weights = edge_weights
         self.sigma = sigma
+        self.metric = metric
         self.alpha_labeled = alpha_labeled
         self.alpha_unlabeled = alpha_unlabeled
         self.neighbors = neighbors

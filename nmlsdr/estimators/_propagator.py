@@ -38,6 +38,9 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
         Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
     sigma : float, default=None
         Width of "rbf" in the units of X; None: the median over rows of the distance to the k-th neighbour.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine": neighbours by the angle between rows, as if each were divided by its norm, in "rbf" and
+        `predict` too.  A row of zeros is at distance 1 = 1 - cos from every row.
     alpha_labeled : float or pair of float, default=0.6
         alpha of the given labels, in [0, 1); 0 keeps them as they are.  A pair (A0, A1) is for given 0s and given 1s:
         (.9, .1) where a 1 is right and a 0 may be forgotten; a vote v has (1 - v) A0 + v A1.
@@ -130,6 +133,7 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
         *,
         edge_weights: str = "binary",
         sigma: float | None = None,
+        metric: str = "euclidean",
         alpha_labeled: float | tuple[float, float] = 0.6,
         alpha_unlabeled: float = 0.999,
         neighbors: Any = "exact",
@@ -141,6 +145,7 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
         self.n_neighbors = n_neighbors
         self.edge_weights = edge_weights
         self.sigma = sigma
+        self.metric = metric
         self.alpha_labeled = alpha_labeled
         self.alpha_unlabeled = alpha_unlabeled
         self.neighbors = neighbors

@@ -63,6 +63,9 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         Weights of the edges of the first graph, W; the graph of the embedding is binary.
     sigma : float or None, default=None
         Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Of both graphs, "rbf" and the prediction; "cosine": by the angle between rows, as if each were divided by its
+        norm.
     alpha_labeled : float or pair of float, default=0.6
         alpha of the given labels, in [0, 1), in both propagations; 0 keeps given labels and residuals.  A pair is
         for given 0s and given 1s, as in `NMLSDR`.
@@ -166,6 +169,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         n_neighbors: int = 10,
         edge_weights: str = "binary",
         sigma: float | None = None,
+        metric: str = "euclidean",
         alpha_labeled: float | tuple[float, float] = 0.6,
         alpha_unlabeled: float = 0.999,
         neighbors: Any = "exact",
@@ -184,6 +188,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         self.n_neighbors = n_neighbors
         self.edge_weights = edge_weights
         self.sigma = sigma
+        self.metric = metric
         self.alpha_labeled = alpha_labeled
         self.alpha_unlabeled = alpha_unlabeled
         self.neighbors = neighbors

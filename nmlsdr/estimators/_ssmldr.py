@@ -32,6 +32,8 @@ class SSMLDR(PropagatingProjection):
         Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
     sigma : float or None, default=None
         Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine": neighbours by the angle between rows, as if each were divided by its norm; "rbf" too.
     alpha_labeled : float or pair of float, default=0.6
         0 clamps the labelled rows (SSMLDR* of the article).
     alpha_unlabeled : float, default=0.999
@@ -92,6 +94,7 @@ class SSMLDR(PropagatingProjection):
         n_neighbors: int = 10,
         edge_weights: str = "binary",
         sigma: float | None = None,
+        metric: str = "euclidean",
         alpha_labeled: float | tuple[float, float] = 0.6,
         alpha_unlabeled: float = 0.999,
         neighbors: Any = "exact",
@@ -106,6 +109,7 @@ class SSMLDR(PropagatingProjection):
         self.n_neighbors = n_neighbors
         self.edge_weights = edge_weights
         self.sigma = sigma
+        self.metric = metric
         self.alpha_labeled = alpha_labeled
         self.alpha_unlabeled = alpha_unlabeled
         self.neighbors = neighbors

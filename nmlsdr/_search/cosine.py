@@ -1,0 +1,62 @@
+"""Rows of length 1, whose Euclidean neighbours are the neighbours by angle: half their squared distance is 1 - cos."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .. import _graph
+from .._validation import match_rows
+from .rows import kernel_rows
+
+__all__ = ["ZERO_ROW", "merge_zero_rows", "unit_rows"]
+
+# The squared distance that stands for 1 - cos = 1: between a row of zeros, which has no direction, and any other row.
+ZERO_ROW = 2.0
+
+
+def unit_rows(rows: Any, n_threads: int) -> tuple[Any, np.ndarray]:
+    """Checked rows divided by their norms, in float64 and the same storage, and which rows are all 0 and stay so.
+
+    A row is first multiplied by the power of two that brings its largest magnitude to [1/2, 1), so that no square
+    overflows, or underflows and counts; then rows x and 2^e x become the same bits.  The squared norm is the canonical
+    squared distance from a row of zeros: dense rows, CSR and float32 copies of equal values have the same.
+    """
+    n, d = rows.shape
+    unit = rows.astype(np.float64)  # a copy
+    if d == 0:
+        return unit, np.ones(n, dtype=bool)
+    if sparse.issparse(rows):
+        largest = np.abs(unit).max(axis=1).toarray().ravel()
+        values, lengths = unit.data, np.diff(unit.indptr)
+    else:
+        largest = np.maximum(unit.max(axis=1), -unit.min(axis=1))
+        values, lengths = unit, None
+    np.ldexp(values, -_for_values(np.frexp(largest)[1], lengths), out=values)
+    origin, others = match_rows(sparse.csr_array((1, d)) if sparse.issparse(rows) else np.zeros((1, d)), unit)
+    squared = np.empty(n)
+    candidates = np.zeros(n, dtype=np.int64)
+    pointers = np.arange(n + 1, dtype=np.int64)
+    _graph.pair_distances(kernel_rows(origin), kernel_rows(others), 0, pointers, candidates, squared, n_threads)
+    zero = largest == 0
+    values /= _for_values(np.where(zero, 1.0, np.sqrt(squared)), lengths)
+    return unit, zero
+
+
+def _for_values(of_rows: np.ndarray, lengths: np.ndarray | None) -> np.ndarray:
+    """A number of each row beside its values: dense ones, or ``lengths`` stored ones."""
+    return of_rows[:, None] if lengths is None else np.repeat(of_rows, lengths)
+
+
+def merge_zero_rows(
+    squared: np.ndarray, indices: np.ndarray, zero_rows: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k first of each query, in the order (squared distance, row), among what was found and the rows of zeros."""
+    first = zero_rows[:k]  # at equal distance, so no other can be among the k
+    n_queries = len(squared)
+    squared = np.concatenate([squared, np.full((n_queries, len(first)), ZERO_ROW)], axis=1)
+    indices = np.concatenate([indices, np.tile(first, (n_queries, 1))], axis=1)
+    order = np.lexsort((indices, squared), axis=-1)[:, :k]
+    return np.take_along_axis(squared, order, axis=1), np.take_along_axis(indices, order, axis=1)

@@ -1,0 +1,314 @@
+"""Neighbours by angle: properties first, then the twin to the bit, then the estimators that ask for them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from neighbor_cases import MAKERS, make
+from scipy import sparse
+from sklearn.metrics.pairwise import cosine_distances
+from sklearn.neighbors import KNeighborsTransformer
+from sklearn.preprocessing import normalize
+
+import nmlsdr
+from nmlsdr import _reference, distributed, graph
+from nmlsdr._search import squared_neighbors
+
+ESTIMATORS = ("NMLSDR", "SSMLDR", "MultiLabelPropagation", "ResidualPropagation", "MLkNN", "SemiSupervisedMLkNN")
+PREDICT = ESTIMATORS[2:]
+
+
+def assert_same(found, expected):
+    np.testing.assert_array_equal(found[1], expected[1])
+    np.testing.assert_array_equal(found[0].view(np.int64), expected[0].view(np.int64))
+
+
+def hard_rows(rng, n=60, d=13):
+    """Integers with zero rows (at both ends too), duplicates, copies times powers of two, and opposite rows."""
+    X = rng.integers(-2, 3, (n, d)).astype(float)
+    X[10:14] = X[3]
+    X[20:24] = X[4] * 2.0 ** np.array([[-900], [3], [-7], [400]])
+    X[30:33] = -X[5]
+    X[[0, 17, 18, n - 1]] = 0.0
+    return X
+
+
+# ---------------------------------------------------------------- properties
+
+
+@settings(max_examples=40, deadline=None)
+@given(n=st.integers(3, 70), d=st.integers(1, 40), k=st.integers(1, 12), seed=st.integers(0, 99))
+def test_scaling_rows_by_powers_of_two_changes_nothing(n, d, k, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    scaled = X * 2.0 ** rng.integers(-480, 480, (n, 1))
+    k = min(k, n - 1)
+    assert_same(graph.kneighbors(scaled, k, metric="cosine"), graph.kneighbors(X, k, metric="cosine"))
+
+
+def test_it_is_the_cosine_distance(rng):
+    X, Q = rng.standard_normal((300, 20)), rng.standard_normal((50, 20))
+    apart = cosine_distances(Q, X)
+    distances, indices = graph.kneighbors(X, 15, queries=Q, metric="cosine")
+    np.testing.assert_array_equal(indices, np.argsort(apart, axis=1)[:, :15])
+    np.testing.assert_allclose(distances, np.sort(apart, axis=1)[:, :15], rtol=0, atol=1e-12)
+
+
+def test_a_row_of_zeros_is_at_distance_one_from_every_row():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [-1.0, 0.0], [0.0, 3.0]])
+    distances, indices = graph.kneighbors(X, 4, metric="cosine")
+    assert distances.tolist() == [[1, 1, 1, 1], [1, 1, 1, 2], [1, 1, 1, 1], [1, 1, 1, 2], [1, 1, 1, 1]]
+    assert indices.tolist() == [[1, 2, 3, 4], [0, 2, 4, 3], [0, 1, 3, 4], [0, 2, 4, 1], [0, 1, 2, 3]]
+    distances, indices = graph.kneighbors(X, 5, queries=[[0.0, 0.0], [0.0, 2.0]], metric="cosine")
+    assert distances.tolist() == [[1, 1, 1, 1, 1], [0, 1, 1, 1, 1]]
+    assert indices.tolist() == [[0, 1, 2, 3, 4], [4, 0, 1, 2, 3]]
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize(("n", "d"), [(4, 0), (4, 3), (2, 1)])
+def test_only_zeros(storage, n, d):
+    distances, indices = graph.kneighbors(storage(np.zeros((n, d))), n - 1, metric="cosine")
+    assert (distances == 1).all()
+    assert indices.tolist() == [[j for j in range(n) if j != i] for i in range(n)]
+    one = np.zeros((n, d))
+    one[1:2, :1] = 5.0
+    assert (graph.kneighbors(storage(one), n - 1, metric="cosine")[0] == 1).all()
+
+
+# ---------------------------------------------------------------- the twin, to the bit
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_rows_of_every_kind(name):
+    X = make(name, (70, 11), 3)
+    for k in (1, 9, 69):
+        assert_same(squared_neighbors(X, k, metric="cosine"), _reference.kneighbors(X, k, metric="cosine"))
+    Q = X[5:20][:, ::-1]
+    expected = _reference.kneighbors(X, 70, queries=Q, metric="cosine")
+    assert_same(squared_neighbors(X, 70, queries=Q, metric="cosine"), expected)
+
+
+def int64_csr(X):
+    rows = sparse.csr_array(X)
+    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    return rows
+
+
+def read_only(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+STORAGES = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "read-only": read_only,
+    "float32": lambda X: X.astype(np.float32),
+    "csr_array": sparse.csr_array,
+    "csr_matrix": sparse.csr_matrix,
+    "csc": sparse.csc_array,
+    "csr int64": int64_csr,
+    "csr float32": lambda X: sparse.csr_array(X.astype(np.float32)),
+    "explicit zeros": lambda X: sparse.csr_array(
+        (X.ravel(), np.tile(np.arange(X.shape[1]), len(X)), np.arange(len(X) + 1) * X.shape[1]), shape=X.shape
+    ),
+}
+
+
+@pytest.mark.parametrize("d", [3, 13, 200])
+@pytest.mark.parametrize("name", STORAGES)
+def test_storage_dtype_order_and_threads_change_no_bit(name, d, rng):
+    X = hard_rows(rng, d=d)
+    if "float32" in name:
+        X[20:24] = X[4] * np.array([[0.25], [8.0], [0.5], [2.0]])
+    rows, before = STORAGES[name](X), X.copy()
+    Q = np.vstack([X[15:35] * 2.0, np.zeros((1, d))])
+    for k in (1, 7, len(X) - 1):
+        expected = _reference.kneighbors(X, k, metric="cosine")
+        asked = _reference.kneighbors(X, k, queries=Q, metric="cosine")
+        for n_jobs in (1, 2):
+            assert_same(squared_neighbors(rows, k, metric="cosine", n_jobs=n_jobs), expected)
+            for queries in (Q, sparse.csr_array(Q)):
+                found = squared_neighbors(rows, k, queries=queries, metric="cosine", n_jobs=n_jobs)
+                assert_same(found, asked)
+    np.testing.assert_array_equal(X, before)
+    kept = rows.toarray() if sparse.issparse(rows) else rows
+    np.testing.assert_array_equal(kept, before)  # nothing is normalised in place
+
+
+def test_zeros_among_more_rows_than_one_block(rng):
+    X = rng.standard_normal((700, 30))
+    X[rng.random(700) < 0.3] = 0.0
+    X[:, 0] += 0.5 * X.any(axis=1)
+    for k in (10, 600):  # with 600, lists reach past the rows of zeros
+        assert_same(squared_neighbors(X, k, metric="cosine"), _reference.kneighbors(X, k, metric="cosine"))
+
+
+@pytest.mark.parametrize("edge_weights", ["binary", "rbf"])
+def test_graph(edge_weights, rng):
+    X = hard_rows(rng)
+    W = graph.neighbor_graph(X, 5, edge_weights=edge_weights, metric="cosine")
+    expected = _reference.neighbor_graph(X, 5, edge_weights=edge_weights, metric="cosine")
+    np.testing.assert_array_equal(W.toarray(), expected)
+
+
+class Everything:
+    """Proposes every row."""
+
+    def fit_transform(self, X):
+        return self.fit(X).transform(X)
+
+    def fit(self, X):
+        self.n = X.shape[0]
+        return self
+
+    def transform(self, Q):
+        return sparse.csr_array(np.ones((Q.shape[0], self.n)))
+
+
+def test_candidates_of_a_transformer_are_ranked_by_the_metric(rng):
+    X = hard_rows(rng)
+    expected = _reference.kneighbors(X, 6, metric="cosine")
+    for rows in (X, sparse.csr_array(X)):
+        assert_same(graph.neighbor_lists(rows, 6, neighbors=Everything(), metric="cosine"), expected)
+    Q = np.vstack([X[:9] * 4.0, np.zeros((1, X.shape[1]))])
+    found = graph.neighbor_lists(X, 6, neighbors=Everything(), queries=Q, metric="cosine")
+    assert_same(found, _reference.kneighbors(X, 6, queries=Q, metric="cosine"))
+
+
+# ---------------------------------------------------------------- estimators
+
+
+def labelled(rng, n=80):
+    X = rng.standard_normal((n, 6)) * 10.0 ** rng.integers(-3, 4, (n, 1))
+    return X, (X[:, :3] > 0).astype(int)
+
+
+def unit(X):
+    """What the search makes of rows: the twin's, for a fit that must agree to the bit."""
+    return _reference.unit_rows(X)
+
+
+@pytest.mark.parametrize("name", ["MultiLabelPropagation", "MLkNN", "SemiSupervisedMLkNN"])
+def test_classifiers_agree_with_euclidean_ones_on_unit_rows(name, rng):
+    X, Y = labelled(rng)
+    Q = rng.standard_normal((30, 6)) * 100
+    make_one = getattr(nmlsdr, name)
+    by_angle = make_one(4, metric="cosine").fit(X, Y)
+    np.testing.assert_array_equal(by_angle.predict_proba(Q), make_one(4).fit(unit(X), Y).predict_proba(unit(Q)))
+    assert not np.array_equal(by_angle.predict_proba(Q), make_one(4).fit(X, Y).predict_proba(Q))
+    np.testing.assert_array_equal(by_angle.predict_proba(Q), by_angle.predict_proba(Q * 2.0**-30))
+
+
+@pytest.mark.parametrize("name", ["NMLSDR", "SSMLDR", "MultiLabelPropagation", "SemiSupervisedMLkNN"])
+@pytest.mark.parametrize("edge_weights", ["binary", "rbf"])
+def test_the_graph_is_that_of_the_angle(name, edge_weights, rng):
+    X, Y = labelled(rng)
+    W = graph.neighbor_graph(X, 5, edge_weights=edge_weights, metric="cosine")
+    options = {"n_neighbors": 5, "edge_weights": edge_weights}
+    make_one = getattr(nmlsdr, name)
+    F = make_one(**options, metric="cosine").fit(X, Y).label_distributions_
+    np.testing.assert_array_equal(F, make_one(**options).fit(X, Y, graph=W).label_distributions_)
+    assert not np.array_equal(F, make_one(**options).fit(X, Y).label_distributions_)
+
+
+def test_both_graphs_of_residual_propagation(rng):
+    X, Y = labelled(rng)
+    W = graph.neighbor_graph(X, 5, metric="cosine")
+    options = {"n_neighbors": 5, "shrinkage": 0.0}
+    by_angle = nmlsdr.ResidualPropagation(**options, metric="cosine").fit(X, Y)
+    first_only = nmlsdr.ResidualPropagation(**options).fit(X, Y, graph=W)
+    np.testing.assert_array_equal(by_angle.label_distributions_, first_only.label_distributions_)
+    np.testing.assert_array_equal(by_angle.embedding_, first_only.embedding_)
+    assert not np.array_equal(by_angle.residuals_, first_only.residuals_)
+    near = _reference.kneighbors(by_angle.embedding_, 5, queries=by_angle.transform(X[:7]), metric="cosine")[1]
+    trend = X[:7] @ by_angle.coef_.T + by_angle.intercept_
+    scores = trend + by_angle.residuals_[near].mean(axis=1)
+    np.testing.assert_allclose(by_angle.decision_function(X[:7]), scores, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_euclidean_by_default_and_other_words_are_refused(name, rng):
+    X, Y = labelled(rng)
+    make_one = getattr(nmlsdr, name)
+    assert make_one().metric == "euclidean"
+    for other in ("manhattan", None, 3, ["cosine"]):
+        with pytest.raises(ValueError, match='metric must be "euclidean" or "cosine"'):
+            make_one(n_neighbors=4, metric=other).fit(X, Y)
+    if name != "MLkNN":  # a given graph does not hide it
+        with pytest.raises(ValueError, match='metric must be "euclidean" or "cosine"'):
+            make_one(n_neighbors=4, metric="l2").fit(X, Y, graph=graph.neighbor_graph(X, 4))
+
+
+@pytest.mark.parametrize("function", [graph.kneighbors, graph.neighbor_graph])
+def test_functions_refuse_other_words(function):
+    with pytest.raises(ValueError, match=r'metric must be "euclidean" or "cosine", got \'l1\''):
+        function([[0.0], [1.0]], 1, metric="l1")
+
+
+@pytest.mark.parametrize("name", ["MLkNN", "SemiSupervisedMLkNN"])
+def test_given_distances_have_no_metric(name, rng):
+    X, Y = labelled(rng)
+    model = getattr(nmlsdr, name)(4, neighbors="precomputed", metric="cosine")
+    with pytest.raises(ValueError, match="takes the given distances as they are"):
+        model.fit(cosine_distances(X), Y)
+
+
+@pytest.mark.parametrize("name", PREDICT)
+def test_a_cosine_transformer_proposes_and_nothing_warns(name, rng):
+    X, Y = labelled(rng)
+    plugin = KNeighborsTransformer(n_neighbors=30, metric="cosine", algorithm="brute")
+    proposed = getattr(nmlsdr, name)(n_neighbors=4, metric="cosine", neighbors=plugin).fit(X, Y)
+    exact = getattr(nmlsdr, name)(n_neighbors=4, metric="cosine").fit(X, Y)
+    np.testing.assert_array_equal(proposed.predict_proba(X), exact.predict_proba(X))
+    with pytest.warns(UserWarning, match='ranked by Euclidean distance.* set metric="cosine"'):
+        getattr(nmlsdr, name)(n_neighbors=4, neighbors=plugin).fit(X, Y)
+    other = KNeighborsTransformer(n_neighbors=30)
+    with pytest.warns(UserWarning, match='ranked by cosine distance.* set metric="euclidean"'):
+        getattr(nmlsdr, name)(n_neighbors=4, metric="cosine", neighbors=other).fit(X, Y)
+
+
+def test_text_needs_no_normalizer(rng):
+    X = sparse.random_array((90, 400), density=0.1, rng=rng, format="csr")
+    Y = rng.integers(0, 2, (90, 3))
+    plain = nmlsdr.MLkNN(5, metric="cosine").fit(X, Y).predict_proba(X)
+    exact = normalize(X)
+    np.testing.assert_array_equal(plain, nmlsdr.MLkNN(5).fit(exact, Y).predict_proba(exact))
+
+
+@pytest.mark.parametrize("name", PREDICT)
+def test_a_model_file_keeps_it(name, rng, tmp_path):
+    X, Y = labelled(rng)
+    model = getattr(nmlsdr, name)(n_neighbors=4, metric="cosine").fit(X, Y)
+    nmlsdr.model_file.save_model(tmp_path / "model.npz", model)
+    again = nmlsdr.model_file.load_model(tmp_path / "model.npz")
+    assert again.metric == "cosine"
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_forged_metric_in_a_model_file_is_refused(rng, tmp_path):
+    model = nmlsdr.MLkNN(4).fit(*labelled(rng)).set_params(metric="l1")
+    nmlsdr.model_file.save_model(tmp_path / "model.npz", model)
+    with pytest.raises(nmlsdr.model_file.ModelFileError, match=r"metric='l1'.* must be 'euclidean' or 'cosine'"):
+        nmlsdr.model_file.load_model(tmp_path / "model.npz")
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_dask_is_refused_in_a_sentence(name, rng):
+    array = pytest.importorskip("dask.array")
+    X, Y = labelled(rng)
+    blocks = array.from_array(X, chunks=(40, 6))
+    with pytest.raises(ValueError, match="metric='cosine' searches rows in memory, got a Dask array"):
+        getattr(nmlsdr, name)(n_neighbors=4, metric="cosine").fit(blocks, Y)
+    if name == "MultiLabelPropagation":
+        with pytest.raises(ValueError, match="searches rows in memory"):
+            nmlsdr.MultiLabelPropagation(4, metric="cosine").fit(blocks, Y, graph=graph.neighbor_graph(X, 4))
+        fitted = nmlsdr.MultiLabelPropagation(4).fit(blocks, Y).set_params(metric="cosine")
+        with pytest.raises(ValueError, match="searches rows in memory"):
+            fitted.predict(X)
+    if name in PREDICT:  # queries by blocks, training rows in memory
+        model = getattr(nmlsdr, name)(n_neighbors=4, metric="cosine").fit(X, Y)
+        np.testing.assert_array_equal(np.asarray(model.predict_proba(blocks)), model.predict_proba(X))
+    assert "metric" not in distributed.kneighbors.__kwdefaults__

@@ -304,8 +304,10 @@ def eliminate(
     """
     cdef Py_ssize_t n_labels = B.shape[1], q, i, j
     cdef double pivot, rest
+    cdef double *own
     if P.shape[0] == 0:
         return
+    own = &B[0, 0] if n_labels else NULL  # without labels there is no entry to point to
     for q in range(first - 1, last - 1, -1):
         rest = slack[q]
         pivot = rest
@@ -313,7 +315,9 @@ def eliminate(
             pivot += P[q, j]
         slack[q] = pivot
         for i in prange(q, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
-            take_out(&P[i, 0], &P[q, 0], q, P[i, q] / pivot, rest, &slack[i], &B[i, 0], &B[q, 0], n_labels)
+            take_out(
+                &P[i, 0], &P[q, 0], q, P[i, q] / pivot, rest, &slack[i], own + i * n_labels, own + q * n_labels,
+                n_labels)
 
 
 cdef inline void take_out(

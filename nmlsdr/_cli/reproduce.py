@@ -11,6 +11,7 @@ from .console import Console
 __all__ = ["add_parsers"]
 
 STUDIES = ("toy", "benchmarks", "case-study")  # those of nmlsdr.experiments.protocol, whose import loads scikit-learn
+BEYOND = "beyond"
 
 
 def add_parsers(verbs: Any) -> None:
@@ -20,7 +21,9 @@ def add_parsers(verbs: Any) -> None:
         help="make the article's tables and figures",
         description="Run the article's experiments, or go on with a run that was cut short, and write the report.",
     )
-    parser.add_argument("study", choices=[*STUDIES, "all"], help="which of the article's experiments")
+    parser.add_argument("study", choices=[*STUDIES, "all", BEYOND],
+                        help="which of the article's experiments; beyond: ResidualPropagation beside the article's "
+                             "methods and plain rivals, in nine regimes of noise")  # fmt: skip
     parser.add_argument("--size", choices=["small", "full"], default="full",
                         help="small: a reduced run that shows that everything works (default: full)")  # fmt: skip
     parser.add_argument("--seeds", type=count, default=10, metavar="N", help="seeds 0 to N - 1 (default: 10)")

@@ -9,6 +9,7 @@
     statistics  Wilcoxon, Holm, Friedman, Nemenyi, t
     summary     tables that studies share, agreement, known differences (notes.json)
     toy, benchmarks, case_study     tables, figures and claims of each study
+    beyond, beyond_section          what came after the article: regimes, methods, cells; its tables and words
     tables, figures, section, report    how they are written
     command     ``nmlsdr reproduce``
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from .. import MLkNN, SemiSupervisedMLkNN
-from .._methods import METHODS
-from ..metrics import score_table
+from .._methods import METHODS, Method
+from ..metrics import hamming_loss, macro_f1, micro_f1, score_table
 from .protocol import METRICS, N_NEIGHBORS, STUDIES, Draw, Study, draw, versions
 from .store import CellKey
 
-__all__ = ["embed", "run_cell"]
+__all__ = ["classify", "embed", "measures", "recorded", "run_cell"]
 
 ALPHA_LABELED = 0.6
 
@@ -39,22 +40,44 @@ def run_cell(key: CellKey, *, size: str, data_home: str | None, fingerprint: str
         study, dataset, method, seed, fingerprint, metrics (None for a measure without a value), times (seconds),
         versions, warnings, error (None or text).
     """
+
+    def measure() -> tuple[dict[str, Any], dict[str, float]]:
+        data = draw(key.study, key.dataset, key.seed, size, data_home)
+        scores, times = _scores(STUDIES[key.study], key.method, data)
+        return {"metrics": measures(data.test_target, scores)}, times
+
+    return recorded(key, measure, size=size, fingerprint=fingerprint)
+
+
+def recorded(
+    key: CellKey, measure: Callable[[], tuple[dict[str, Any], dict[str, float]]], *, size: str, fingerprint: str
+) -> dict[str, Any]:
+    """The record of a cell from what `measure` returns: members of the record, and seconds; on one thread."""
     record: dict[str, Any] = {**key._asdict(), "size": size, "fingerprint": fingerprint, "versions": versions()}
-    metrics: dict[str, float | None] = dict.fromkeys(METRICS)
+    found: dict[str, Any] = {"metrics": dict.fromkeys(METRICS)}
     times: dict[str, float] = {}
     error = None
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(limits=1, user_api="blas"):
         warnings.simplefilter("always")
         try:
-            data = draw(key.study, key.dataset, key.seed, size, data_home)
-            scores, times = _scores(STUDIES[key.study], key.method, data)
-            table = score_table(data.test_target, scores, coverage_by="C", coverage_empty=-1)
-            metrics = {name: float(table[name]) if np.isfinite(table[name]) else None for name in METRICS}
+            found, times = measure()
         except Exception as exception:
             where = traceback.extract_tb(exception.__traceback__)[-1]
             error = f"{type(exception).__name__}: {exception} ({where.name}, line {where.lineno})"
     said = list(dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught))
-    return {**record, "metrics": metrics, "times": times, "warnings": said, "error": error}
+    return {**record, **found, "times": times, "warnings": said, "error": error}
+
+
+def measures(target: NDArray[Any], scores: NDArray[Any], predicted: NDArray[Any] | None = None) -> dict[str, Any]:
+    """The seven measures, None for one without a value; HL' and both F1 of `predicted` where it is given."""
+    table = score_table(target, scores, coverage_by="C", coverage_empty=-1)
+    if predicted is not None:
+        table |= {
+            "HL'": 1.0 - hamming_loss(target, predicted),
+            "MaF1": macro_f1(target, predicted),
+            "MiF1": micro_f1(target, predicted),
+        }
+    return {name: float(table[name]) if np.isfinite(table[name]) else None for name in METRICS}
 
 
 def embed(study: Study, method: str, data: Draw) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -73,14 +96,35 @@ def _scores(study: Study, method: str, data: Draw) -> tuple[NDArray[np.float64],
     start = time.perf_counter()
     train, test = embed(study, method, data)
     embedded = time.perf_counter()
+    scores = classify(train, test, data, end_to_end=study.end_to_end, kind=kind)
+    return scores, {"embed": embedded - start, "classify": time.perf_counter() - embedded}
+
+
+def classify(
+    train: NDArray[Any], test: NDArray[Any], data: Draw, *, end_to_end: bool, kind: Method | None = None
+) -> NDArray[np.float64]:
+    """Scores of the test rows by the classifier that goes with an embedding.
+
+    Parameters
+    ----------
+    train : ndarray (n, d), test : ndarray (m, d)
+    data : Draw
+    end_to_end : bool
+        As of :class:`Study`.
+    kind : Method or None, default=None
+        What embedded the rows; None: something that knows no unlabelled rows.
+
+    Returns
+    -------
+    ndarray (m, C)
+    """
     classifier: Any
-    if not study.end_to_end:
+    if not end_to_end:
         classifier = MLkNN(N_NEIGHBORS, n_jobs=1).fit(train, data.target)
-    elif kind.semi_supervised:
+    elif kind is not None and kind.semi_supervised:
         alpha = 0.0 if kind.clamped else ALPHA_LABELED
         classifier = SemiSupervisedMLkNN(N_NEIGHBORS, alpha_labeled=alpha, n_jobs=1).fit(train, data.given)
     else:
         rows = data.labeled
         classifier = MLkNN(N_NEIGHBORS, n_jobs=1).fit(train[rows], data.given[rows])
-    scores = np.asarray(classifier.predict_proba(test), dtype=np.float64)
-    return scores, {"embed": embedded - start, "classify": time.perf_counter() - embedded}
+    return np.asarray(classifier.predict_proba(test), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""``nmlsdr reproduce``: run the article's experiments, or go on with a run that was cut short."""
+"""``nmlsdr reproduce``: run the article's experiments and what came after, or go on with a run that was cut short."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from .._methods import find_method
 from .._output import replace_file
 from ..datasets import dataset_info
 from .benchmarks import benchmarks_section
+from .beyond import REGIMES, beyond_cells, find_beyond_method, run_beyond_cell
+from .beyond_section import beyond_section, collect_regime
 from .case_study import case_study_section
 from .cell import run_cell
 from .protocol import STUDIES, Study, cells_of, fingerprint
@@ -39,6 +41,8 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "benchmarks": benchmarks_section,
     "case-study": case_study_section,
 }
+BEYOND = "beyond"
+SETTINGS = {**STUDIES, **REGIMES}
 SHOWN = {"toy": ("toy", "toy-agreement"), "case-study": ("case-study-counts", "case-study")}
 
 
@@ -70,11 +74,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    studies = list(STUDIES.values()) if args.study == "all" else [STUDIES[args.study]]
     datasets = None if args.datasets is None else tuple(dict.fromkeys(map(find_dataset, args.datasets)))
-    if datasets is not None and args.study not in ("benchmarks", "all"):
-        raise InputError(f"--datasets is for benchmarks; {args.study} has one data set of its own, so leave it out.")
-    methods = None if args.methods is None else tuple(dict.fromkeys(map(find_method, args.methods)))
+    if datasets is not None and args.study not in ("benchmarks", BEYOND, "all"):
+        raise InputError(
+            f"--datasets is for benchmarks and {BEYOND}; {args.study} has one data set of its own, so leave it out."
+        )
+    find = find_beyond_method if args.study == BEYOND else find_method
+    methods = None if args.methods is None else tuple(dict.fromkeys(map(find, args.methods)))
     if importlib.util.find_spec("matplotlib") is None:  # told before hours of work, not after
         raise ImportError("the figures need matplotlib; install it with 'pip install \"nmlsdr[cli]\"'.")
     jobs = args.jobs or joblib.cpu_count()
@@ -86,16 +92,7 @@ def _run(args: argparse.Namespace) -> int:
             print(f"nmlsdr reproduce: {printable(note)}", file=sys.stderr)
         if args.force_new and (aside := store.set_aside()):
             print(f"The earlier records are now in {aside.name}.", file=sys.stderr)
-        cells = [
-            key
-            for study in studies
-            for key in cells_of(
-                study,
-                seeds=args.seeds,
-                datasets=datasets if study.name == "benchmarks" else None,
-                methods=methods,
-            )
-        ]
+        cells = _cells(args, datasets, methods)
         marks = _fingerprints(cells, args.size, args.data_home)
         _check_fingerprints(store, marks)
         work = partial(_work, size=args.size, data_home=args.data_home, marks=marks)
@@ -105,13 +102,29 @@ def _run(args: argparse.Namespace) -> int:
             progress.interrupt()
             raise
         failed = [key for key in cells if not store.finished(key)]
-        page = _report(store, command, {study.name for study in studies})
+        page = _report(store, command, {key.study for key in cells})
     print(f"\n{len(cells)} cells, {len(failed)} failed, {clock(time.monotonic() - start)} wall time; report: {page}")
     return FAILED if failed else OK
 
 
+def _cells(
+    args: argparse.Namespace, datasets: tuple[str, ...] | None, methods: tuple[str, ...] | None
+) -> list[CellKey]:
+    """What the arguments ask for; "all" is the article's experiments."""
+    if args.study == BEYOND:
+        return beyond_cells(seeds=args.seeds, datasets=datasets, methods=methods)
+    return [
+        key
+        for study in (STUDIES.values() if args.study == "all" else [STUDIES[args.study]])
+        for key in cells_of(
+            study, seeds=args.seeds, datasets=datasets if study.name == "benchmarks" else None, methods=methods
+        )
+    ]
+
+
 def _work(key: CellKey, *, size: str, data_home: str | None, marks: dict[tuple[str, str], str]) -> dict[str, Any]:
-    return run_cell(key, size=size, data_home=data_home, fingerprint=marks[key[:2]])
+    run = run_beyond_cell if key.study in REGIMES else run_cell
+    return run(key, size=size, data_home=data_home, fingerprint=marks[key[:2]])
 
 
 def find_dataset(name: str) -> str:
@@ -128,7 +141,7 @@ def find_dataset(name: str) -> str:
 def _fingerprints(cells: list[CellKey], size: str, data_home: str | None) -> dict[tuple[str, str], str]:
     """The fingerprint of each (study, data set); reads the files, so a missing one is told before any work."""
     pairs = dict.fromkeys(key[:2] for key in cells)
-    return {pair: fingerprint(STUDIES[pair[0]], pair[1], size, data_home) for pair in pairs}
+    return {pair: fingerprint(SETTINGS[pair[0]], pair[1], size, data_home) for pair in pairs}
 
 
 def _check_fingerprints(store: RecordStore, marks: dict[tuple[str, str], str]) -> None:
@@ -153,6 +166,12 @@ def _report(store: RecordStore, command: str, asked: set[str]) -> Path:
         sections.append(section)
         if study.name in asked:
             _print(section)
+    regimes = [found for regime in REGIMES.values() if (found := collect_regime(regime, store.records))]
+    if regimes:
+        reduced = any(_size(found.regime, store) == "small" for found in regimes)
+        sections.append(beyond_section(regimes, size="small" if reduced else "full"))
+        if asked & REGIMES.keys():
+            _print(sections[-1])
     return write_report(store.folder, sections, store.records, commands=_commands(store, command))
 
 

@@ -206,6 +206,14 @@ def _file_base(dataset: str, size: str, data_home: str | None) -> Base:
     return Base(load(dataset, size, data_home))
 
 
+def base_rows(dataset: str, source: np.random.SeedSequence, size: str, data_home: str | None) -> Base:
+    """The rows of a benchmark data set: the Toy set drawn from `source`, the files' as they are."""
+    if dataset == "Toy":
+        n_samples = SMALL["toy_samples"] if size == "small" else TOY_SAMPLES
+        return Base(make_toy(n_samples=n_samples, random_state=source))
+    return _file_base(dataset, size, data_home)
+
+
 @lru_cache(maxsize=2)
 def draw(study_name: str, dataset: str, seed: int, size: str, data_home: str | None) -> Draw:
     """The data of one seed.
@@ -230,11 +238,7 @@ def draw(study_name: str, dataset: str, seed: int, size: str, data_home: str | N
     if study.drawn:
         bunch, given = _drawn_patients(study, source, size)
         return Draw(Base(bunch), given, random_state)
-    if dataset == "Toy":
-        n_samples = SMALL["toy_samples"] if size == "small" else TOY_SAMPLES
-        base = Base(make_toy(n_samples=n_samples, random_state=source))
-    else:
-        base = _file_base(dataset, size, data_home)
+    base = base_rows(dataset, source, size, data_home)
     noisy = flip_labels(base.target, study.flip, random_state=source)
     return Draw(base, mask_labels(noisy, study.labeled, random_state=source), random_state)
 

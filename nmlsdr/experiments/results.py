@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .protocol import METRICS, Study
 from .store import CellKey
 
-__all__ = ["Results", "article", "collect", "printed"]
+__all__ = ["Results", "article", "collect", "over_seeds", "printed"]
 
 Floats = NDArray[np.float64]
 
@@ -70,12 +70,12 @@ class Results:
     @property
     def mean(self) -> Floats:
         """Means over the seeds that have a result."""
-        return _over_seeds(self.values, 1, lambda v: v.mean())
+        return over_seeds(self.values, 1, lambda v: v.mean())
 
     @property
     def std(self) -> Floats:
         """Standard deviations (n - 1) over the seeds; NaN below two."""
-        return _over_seeds(self.values, 2, lambda v: v.std(ddof=1))
+        return over_seeds(self.values, 2, lambda v: v.std(ddof=1))
 
     @property
     def difference(self) -> Floats:
@@ -96,7 +96,8 @@ class Results:
         return Results(self.study, self.datasets, chosen, self.values[:, index], self.printed[:, index], self.failures)
 
 
-def _over_seeds(values: Floats, least: int, statistic: Any) -> Floats:
+def over_seeds(values: Floats, least: int, statistic: Any) -> Floats:
+    """A statistic over the last axis, without NaN; NaN where fewer than `least` numbers are left."""
     result = np.full(values.shape[:-1], np.nan)
     for index in np.ndindex(result.shape):
         known = values[index][~np.isnan(values[index])]

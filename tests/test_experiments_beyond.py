@@ -1,0 +1,307 @@
+"""The study of what came after the article: its regimes, its cells, and what its report may say."""
+
+import csv
+import hashlib
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from nmlsdr import ResidualPropagation
+from nmlsdr._cli import reproduce as reproduce_arguments
+from nmlsdr.cli import main
+from nmlsdr.experiments import beyond, beyond_section, command, protocol
+from nmlsdr.experiments.beyond import BASE, BEYOND_METHODS, REGIMES, beyond_cells, draw_regime
+from nmlsdr.experiments.beyond_section import RegimeResults, collect_regime, losses, two_sided
+from nmlsdr.experiments.cell import measures
+from nmlsdr.experiments.store import CellKey
+
+METRICS = list(protocol.METRICS)
+METHODS = ("Residual", "NMLSDR", "Logistic")
+
+
+def reproduce(*words):
+    return main(["reproduce", "beyond", *map(str, words)])
+
+
+def results(gains, methods=METHODS, seeds=2, regime=BASE):
+    """A regime in which method j is the given gain of each set below the first one."""
+    datasets = regime.datasets[: len(gains[0])]
+    values = np.full((len(datasets), len(methods), 7, seeds), 0.6) + 0.01 * np.arange(seeds)
+    for j, gain in enumerate(gains, start=1):
+        values[:, j] -= np.asarray(gain)[:, None, None] / 100
+    seconds = np.ones((len(datasets), len(methods), seeds))
+    return RegimeResults(regime, datasets, methods, tuple(range(seeds)), {"metrics": values, "p1": values}, seconds, [])
+
+
+# ---- what the study is
+
+
+def test_nothing_of_it_moves_the_studies_of_the_article(monkeypatch):
+    """Their settings, and so the fingerprints of records made before there was another study."""
+    monkeypatch.setattr(protocol, "versions", lambda: {"nmlsdr": "0"})
+    settings = {
+        "toy": {"name": "toy", "flip": 0.1, "labeled": 0.5, "n_components": 3, "end_to_end": True, "drawn": ()},
+        "benchmarks": {"name": "benchmarks", "flip": 0.1, "labeled": 0.3, "n_components": None, "end_to_end": False,
+                       "drawn": ()},
+        "case-study": {"name": "case-study", "flip": 0.0, "labeled": 1.0, "n_components": 2, "end_to_end": True,
+                       "drawn": (1000, 1000)},
+    }  # fmt: skip
+    assert settings.keys() == protocol.STUDIES.keys()
+    for name, study in protocol.STUDIES.items():
+        parts = {"settings": settings[name], "size": "full", "data": "drawn", "versions": {"nmlsdr": "0"}}
+        mark = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+        assert protocol.fingerprint(study, "Toy", "full", None) == mark
+
+
+def test_every_regime_has_a_fingerprint_of_its_own():
+    marks = [protocol.fingerprint(regime, "Toy", "small", None) for regime in REGIMES.values()]
+    assert len(set(marks)) == len(marks) == 9
+    assert not REGIMES.keys() & protocol.STUDIES.keys()
+
+
+def test_the_base_regime_has_the_data_of_the_benchmarks():
+    for seed in (0, 1):
+        ours = draw_regime("beyond", "Toy", seed, "small", None)
+        article = protocol.draw("benchmarks", "Toy", seed, "small", None)
+        np.testing.assert_array_equal(ours.given, article.given)
+        np.testing.assert_array_equal(ours.train, article.train)
+        np.testing.assert_array_equal(ours.test_target, article.test_target)
+
+
+def test_a_regime_differs_from_the_base_in_what_it_names():
+    base = draw_regime("beyond", "Toy", 0, "small", None)
+    drawn = {name: draw_regime(name, "Toy", 0, "small", None) for name in REGIMES}
+    for name, data in drawn.items():
+        rows = data.labeled
+        np.testing.assert_array_equal(data.target, base.target)
+        assert rows.mean() == pytest.approx(REGIMES[name].labeled, abs=1e-3)
+        wrong = data.given[rows] != data.target[rows]
+        share = REGIMES[name].dropped or REGIMES[name].flip
+        if REGIMES[name].dropped:
+            assert not wrong[data.target[rows] == 0].any()
+            wrong = wrong[data.target[rows] == 1]
+        assert wrong.mean() == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / wrong.size))
+    few, many = drawn["beyond-labelled-5"].labeled, drawn["beyond-labelled-50"].labeled
+    assert not (few & ~base.labeled).any()
+    assert not (base.labeled & ~many).any()
+    more = drawn["beyond-flips-30"]
+    rows = base.labeled
+    assert (more.given != more.target)[rows][(base.given != base.target)[rows]].all()
+
+
+def test_cells_name_no_cell_twice_and_the_dear_rival_once_on_the_larger_sets():
+    cells = beyond_cells(seeds=3)
+    assert len(set(cells)) == len(cells)
+    dear = [key for key in cells if key.method == "Logistic-CV"]
+    assert {(key.dataset, key.seed) for key in dear if key.study == "beyond"} == {
+        *((name, seed) for name in beyond.SIX_SETS for seed in range(3)),
+        *((name, 0) for name in set(protocol.TEN_SETS) - set(beyond.SIX_SETS)),
+    }
+    assert {key.dataset for key in cells if key.study != "beyond"} == set(beyond.SIX_SETS)
+    assert len([key for key in cells if key.study == "beyond"]) == 10 * 11 * 3 - 4 * 2
+    assert [key.study for key in beyond_cells(seeds=2, datasets=("Toy",), methods=("Ridge",))] == ["beyond"] * 2
+
+
+def test_the_command_line_knows_the_study():
+    assert reproduce_arguments.BEYOND == command.BEYOND == BASE.name
+
+
+# ---- a cell
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return draw_regime("beyond", "Toy", 0, "small", None)
+
+
+@pytest.mark.parametrize("method", BEYOND_METHODS)
+def test_every_method_sees_given_labels_only(toy, method):
+    """End to end, true labels and the labels of the test rows are not looked at."""
+    seen = BEYOND_METHODS[method](toy).scores
+    base = object.__new__(protocol.Base)
+    base.__dict__.update(toy.base.__dict__, target=None, test_target=None)
+    blind = BEYOND_METHODS[method](protocol.Draw(base, toy.given, toy.random_state)).scores
+    np.testing.assert_array_equal(seen, blind)
+    assert seen.shape == toy.test_target.shape
+
+
+def test_prior_decides_otherwise_and_ranks_the_same(toy):
+    half, prior = (BEYOND_METHODS[name](toy) for name in ("Residual", "Residual-prior"))
+    np.testing.assert_array_equal(half.scores, prior.scores)
+    model = ResidualPropagation(decision="prior", n_jobs=1).fit(toy.train, toy.given)
+    np.testing.assert_array_equal(prior.predicted, model.predict(toy.test))
+    one, two = (measures(toy.test_target, o.scores, o.predicted) for o in (half, prior))
+    assert [m for m in METRICS if one[m] != two[m]] == ["HL'", "MaF1", "MiF1"]
+    assert one == measures(toy.test_target, half.scores)
+
+
+def test_regressions_stand_labels_of_one_value():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((30, 4)), np.zeros((30, 3), dtype=int)
+    Y[:, 1] = 1
+    for predict in (beyond._logistic, beyond._logistic_cv, beyond._ridge):
+        np.testing.assert_allclose(predict(X, Y, X[:5]), np.tile([0.0, 1.0, 0.0], (5, 1)), atol=1e-12)
+
+
+def test_cross_validation_takes_the_strength_that_predicts_best(monkeypatch):
+    """Noise wants the strongest regularisation, a clean and strong rule does not."""
+    rng = np.random.default_rng(0)
+    noisy, clean = rng.standard_normal((200, 60)), rng.standard_normal((200, 5))
+    taken = []
+    real = beyond._logistic
+    monkeypatch.setattr(beyond, "_logistic", lambda *args: taken.append(args[3]) or real(*args))
+    for X, Y in ((noisy, rng.integers(0, 2, (200, 2))), (clean, (clean[:, :2] > 0).astype(int))):
+        beyond._logistic_cv(X, Y, X)
+        assert len(taken) % (5 * 5 + 1) == 0
+    assert taken[25] == beyond.LOGISTIC_GRID[0]
+    assert taken[-1] == beyond.LOGISTIC_GRID[-1]
+
+
+# ---- the command
+
+
+def lines(folder, name):
+    return list(csv.reader((folder / "tables" / f"{name}.csv").read_text().splitlines()))
+
+
+def test_a_small_run_resumes_and_reports(tmp_path, capfd):
+    words = ("--size", "small", "--seeds", 1, "--jobs", 1, "--datasets", "toy", "--out", tmp_path)
+    assert reproduce(*words, "--methods", "residual", "NMLSDR") == 0
+    first = (tmp_path / "records.jsonl").read_bytes()
+    assert first.count(b"\n") == 2
+    assert reproduce(*words, "--methods", "Residual", "nmlsdr", "Residual-prior", "logistic", "ridge", "MLkNN") == 0
+    records = (tmp_path / "records.jsonl").read_bytes()
+    assert records.startswith(first)
+    assert records.count(b"\n") == 6
+    out, err = capfd.readouterr()
+    assert "2 of 6 cells are in the store already" in err
+    assert "6 cells, 0 failed" in out
+    assert [row[0] for row in lines(tmp_path, "beyond-end-to-end")] == ["Data set", "Toy", "mean"]
+    assert lines(tmp_path, "beyond-p1")[0] == ["Data set", "Residual", "NMLSDR", "MLkNN"]
+    assert len(lines(tmp_path, "beyond-cells")) == 1 + 7 * (6 + 3)
+    assert (tmp_path / "times.csv").read_text().count("\nbeyond,Toy,") == 6
+    page = (tmp_path / "report.md").read_text()
+    for said in ("was designed on these ten data sets", "Where Residual loses, P1", "stands where it stands",
+                 "A reduced run", "bench/bench_review.py"):  # fmt: skip
+        assert said in page
+    assert "[x]" not in page
+    assert str(tmp_path) not in page
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+def test_regimes_from_the_command(tmp_path, capfd, shared):
+    words = ("--size", "small", "--seeds", 1, "--jobs", 1, "--out", tmp_path, "--data-home", shared / "data")
+    assert reproduce(*words, "--datasets", "emotions", "birds", "--methods", "Residual", "NMLSDR", "Logistic") == 0
+    assert "54 cells, 0 failed" in capfd.readouterr().out
+    assert [row[0] for row in lines(tmp_path, "beyond-regimes")[1:]] == [regime.title for regime in REGIMES.values()]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(("--methods", "CCA"), "no method named 'CCA'; choose among Residual"), (("--datasets", "bird"), "'bird'")],
+)
+def test_unknown_names_are_one_sentence(tmp_path, capfd, words, message):
+    assert reproduce(*words, "--out", tmp_path / "out") == 2
+    err = capfd.readouterr().err
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
+
+
+# ---- what the report says
+
+
+def record(dataset, method, seed, value, p1=None, **more):
+    values = dict.fromkeys(METRICS, value)
+    beside = p1 and dict.fromkeys(METRICS, p1)
+    return {"metrics": values, "p1": beside, "times": {"classify": 2.0}, "error": None, **more}
+
+
+def test_records_become_arrays_of_both_parts():
+    records = {
+        CellKey("beyond", "Yeast", "Residual", 0): record("Yeast", "Residual", 0, 0.5, 0.75),
+        CellKey("beyond", "Birds", "Ridge", 1): record("Birds", "Ridge", 1, 0.25),
+        CellKey("beyond", "Birds", "Residual", 1): record("Birds", "Residual", 1, 0, error="ValueError: no"),
+        CellKey("beyond-flips-0", "Birds", "Ridge", 0): record("Birds", "Ridge", 0, 0.9),
+    }
+    found = collect_regime(BASE, records)
+    assert (found.datasets, found.methods, found.seeds) == (("Birds", "Yeast"), ("Residual", "Ridge"), (0, 1))
+    assert found.means7()[1, 0, 0] == 50
+    assert found.means7("p1")[1, 0, 0] == 75
+    assert found.means7()[0, 1, 1] == 25
+    assert np.isnan(found.means7("p1")[0, 1, 1])
+    assert np.isnan(found.means7()).sum() == 6
+    assert found.failures == ["10 % flips, 30 % labelled: Birds, Residual, seed 1: ValueError: no"]
+    assert collect_regime(REGIMES["beyond-flips-20"], records) is None
+
+
+def test_gaps_are_paired_by_seed():
+    """A rival with one seed is compared on that seed, not with the mean over others."""
+    found = results([[1.0], [2.0]])
+    found.values["metrics"][:, 2, :, 1] = np.nan
+    np.testing.assert_allclose(found.gaps("Residual", "Logistic"), [2.0])
+    assert found.means7()[0, 0, 1] > found.means7()[0, 0, 0]
+
+
+def test_wilcoxon_tests_are_scipy_s_and_corrected_together():
+    rng = np.random.default_rng(1)
+    gains = [rng.normal(2, 2, 10), rng.normal(0.2, 2, 10)]
+    table = beyond_section.test_table(results(gains), "metrics")
+    p = [stats.wilcoxon(gain, method="exact").pvalue for gain in gains]
+    np.testing.assert_allclose([two_sided(gain) for gain in gains], p)
+    order = np.argsort(p)
+    holm = {order[0]: min(1, 2 * p[order[0]]), order[1]: max(2 * p[order[0]], p[order[1]])}
+    for j, (name, entries) in enumerate(table.rows):
+        assert name == METHODS[j + 1]
+        assert [e.text for e in entries] == [
+            f"{gains[j].mean():+.2f}", f"{gains[j].std(ddof=1):.2f}", str((gains[j] > 0).sum()),
+            str((gains[j] < 0).sum()), f"{p[j]:.3g}", f"{min(1, holm[j]):.3g}",
+        ]  # fmt: skip
+
+
+def test_losses_are_named_and_the_rival_is_not_hidden():
+    worse, true_labels, rival = losses(results([[1.0, -1.0, 2.0], [0.5, -3.0, -0.1]]))
+    assert "NMLSDR on Corel" in worse
+    assert "Logistic on Corel, Emotions" in worse
+    assert true_labels.startswith("Where Residual loses, P1")
+    assert "beats the article's pipeline on 3 of 3 sets" in rival
+    assert losses(results([[1.0, 1.0], [2.0, 2.0]]))[0].endswith("to none here.")
+
+
+@pytest.mark.parametrize(
+    ("gain", "n", "seeds", "holds"),
+    [(5.0, 10, 5, [True, True]), (3.0, 10, 5, [False, True]), (5.0, 10, 4, [None, None]), (5.0, 6, 5, [None, None])],
+)
+def test_a_part_of_the_study_decides_nothing(gain, n, seeds, holds):
+    found = results([[gain] * n, [0.0] * n], seeds=seeds)
+    assert [claim[1] for claim in beyond_section.claims(found)] == holds
+
+
+def test_two_lost_sets_are_too_many():
+    found = results([[-1.0, -1.0] + [9.0] * 8, [0.0] * 10], seeds=5)
+    assert [claim[1] for claim in beyond_section.claims(found)] == [True, False]
+
+
+def test_the_table_of_regimes_compares_on_the_smaller_sets_alone():
+    base = results([[1.0] * 10, [2.0] * 10])
+    regime = REGIMES["beyond-flips-20"]
+    other = results([[3.0] * 6, [-1.0] * 6], regime=regime)
+    base.values["metrics"][base.datasets.index("Corel")] = 0.0
+    table = beyond_section.regime_table([base, other])
+    assert [name for name, _ in table.rows] == [BASE.title, regime.title]
+    assert [entry.text for entry in table.rows[0][1]] == ["60.50", "59.50", "58.50"]
+    assert [entry.beside for entry in table.rows[1][1]] == ["", "6 of 6", "0 of 6"]
+    assert "Corel" not in table.title
+
+
+@pytest.mark.shared
+def test_cells_hold_the_known_means_of_emotions(shared):
+    """Figures of a program written apart from this one, on the noise of the benchmarks."""
+    for method, p1, end_to_end in (("Residual", 0.7235, 0.6839), ("NMLSDR", 0.7212, 0.6644)):
+        key = CellKey("beyond", "Emotions", method, 0)
+        made = beyond.run_beyond_cell(key, size="full", data_home=str(shared / "data"), fingerprint="x")
+        assert made["error"] is None
+        assert np.mean([*made["p1"].values()]) == pytest.approx(p1, abs=0.003)
+        assert np.mean([*made["metrics"].values()]) == pytest.approx(end_to_end, abs=0.003)

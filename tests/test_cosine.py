@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model_files import forge
 from neighbor_cases import MAKERS, make
 from scipy import sparse
 from sklearn.metrics.pairwise import cosine_distances
@@ -289,8 +290,8 @@ def test_a_model_file_keeps_it(name, rng, tmp_path):
 
 
 def test_a_forged_metric_in_a_model_file_is_refused(rng, tmp_path):
-    model = nmlsdr.MLkNN(4).fit(*labelled(rng)).set_params(metric="l1")
-    nmlsdr.model_file.save_model(tmp_path / "model.npz", model)
+    nmlsdr.model_file.save_model(tmp_path / "model.npz", nmlsdr.MLkNN(4).fit(*labelled(rng)))
+    forge(tmp_path / "model.npz", lambda header, arrays: header["model"]["parameters"].update(metric="l1"))
     with pytest.raises(nmlsdr.model_file.ModelFileError, match=r"metric='l1'.* must be 'euclidean' or 'cosine'"):
         nmlsdr.model_file.load_model(tmp_path / "model.npz")
 

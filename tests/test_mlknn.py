@@ -274,3 +274,10 @@ def test_posterior_looks_at_the_labels_that_it_reads_and_no_others():
         mlknn.posterior(table, Y.astype(float), [[3, 8]])
     with pytest.raises(ValueError, match="must be rows of Y"):
         mlknn.posterior(table, Y, [[3, 1000]])
+
+
+def test_products_that_underflow_leave_the_prior():
+    """The least smoothing, and a count that no row has: both products are 0, and the neighbours say nothing."""
+    table = mlknn.fit_posterior([[1], [1], [0]], [[1, 2], [0, 2], [1, 0]], smoothing=5e-324)
+    assert table.posterior[0, 0] == table.prior[0] == 2 / 3
+    assert table.posterior[0, 1:].tolist() == [1.0, 0.0]

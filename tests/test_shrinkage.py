@@ -7,7 +7,7 @@ from scipy import sparse
 
 from nmlsdr import NMLSDR, _reference
 from nmlsdr.graph import neighbor_graph
-from nmlsdr.projection import feature_weights, hsic_projection
+from nmlsdr.projection import dependence_of_features, feature_weights, hsic_projection
 from nmlsdr.propagation import propagate
 from nmlsdr.ridge import cross_fit
 
@@ -106,3 +106,14 @@ def test_one_labelled_row_shrinks_nothing(rng):
 def test_bad_shrinkage_is_one_sentence(data, bad):
     with pytest.raises(ValueError, match='shrinkage, if not "cv", must be a number in'):
         NMLSDR(shrinkage=bad).fit(*data)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_constant_feature_has_no_moment(form):
+    """Not even rounding noise, which the ridge regression would take for a trend: no sum of 0.1 is exact."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.full(23, 0.1), rng.standard_normal(23)])
+    found = dependence_of_features(form(X), rng.integers(0, 2, (23, 3)).astype(float))
+    assert (found.moment[0] == 0).all()
+    assert found.kappa[0] == 0
+    assert (found.moment[1] != 0).all()

@@ -272,7 +272,7 @@ def test_a_cosine_transformer_proposes_and_nothing_warns(name, rng):
 
 
 def test_text_needs_no_normalizer(rng):
-    X = sparse.random_array((90, 400), density=0.1, rng=rng, format="csr")
+    X = sparse.random_array((90, 400), density=0.1, random_state=rng, format="csr")
     Y = rng.integers(0, 2, (90, 3))
     plain = nmlsdr.MLkNN(5, metric="cosine").fit(X, Y).predict_proba(X)
     exact = normalize(X)

@@ -15,7 +15,7 @@ EPS = np.finfo(float).eps
 
 
 def random_graph(rng, n, density):
-    W = sparse.triu(sparse.random_array((n, n), density=density, rng=rng), 1)
+    W = sparse.triu(sparse.random_array((n, n), density=density, random_state=rng), 1)
     return sparse.csr_array(W + W.T)
 
 

@@ -315,7 +315,7 @@ def test_campaign_tells_a_traceback_from_a_sentence(tmp_path, monkeypatch):
 
 
 def test_sparse_parts_survive_a_round_trip(tmp_path):
-    X = sparse.random_array((20, 5), density=0.3, rng=np.random.default_rng(0)).tocsc()
+    X = sparse.random_array((20, 5), density=0.3, random_state=np.random.default_rng(0)).tocsc()
     sparse.save_npz(tmp_path / "t.npz", X)
     assert (read_table(tmp_path / "t.npz").data != X).nnz == 0
 

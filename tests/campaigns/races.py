@@ -30,7 +30,7 @@ def searches(rng, n_threads):
     """Name and answer of every way of searching, dense and CSR, float64 and float32, rows and queries."""
     X = rng.standard_normal((1500, 40))
     tight = np.repeat(rng.standard_normal((6, 12)) * 1e6, 200, axis=0) + rng.standard_normal((1200, 12))
-    sparse_rows = sparse.random_array((1500, 300), density=0.03, format="csr", rng=rng)
+    sparse_rows = sparse.random_array((1500, 300), density=0.03, format="csr", random_state=rng)
     seeds = rng.integers(2**32, size=2)
     for dtype in (np.float64, np.float32):
         rows, few = X.astype(dtype), X[:, :5].astype(dtype)

@@ -142,7 +142,7 @@ def test_ctrl_c_leaves_a_consistent_store(tmp_path, uninterrupted, jobs, start):
     "begun",
     [
         pytest.param(0, id="while workers start", marks=pytest.mark.xfail(
-            strict=False, reason="a worker killed before its watch begins was seen to keep the pipe, once in many runs")),
+            strict=False, reason="a worker killed before its watch began kept the pipe, once in many runs")),
         pytest.param(1, id="while they work"),
     ],
 )  # fmt: skip

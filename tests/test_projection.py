@@ -257,7 +257,7 @@ def test_moments_of_float32_rows_are_summed_in_float64(rng, form):
 
 
 @pytest.mark.xfail(
-    np.lib.NumpyVersion(np.__version__) < "2.0.0", strict=False, reason="known: -0 is left beside the oldest dependencies"
+    np.lib.NumpyVersion(np.__version__) < "2.0.0", strict=False, reason="known: beside the oldest NumPy -0 is left"
 )
 def test_no_entry_is_minus_0(rng):
     """A direction that is turned round, on features of which some say nothing: their entries are 0, not -0."""

@@ -67,8 +67,10 @@ def read_plain(
     if table.num_rows == 0 or not few or not (split.features or split.texts or all_labels):
         return None
     data = _features(table, split)
+    if not (np.isfinite(data) | (split.gaps & np.isnan(data))).all():
+        return None  # before the labels, whose errors come last in the other reader too
     target = _labels(path, table, split)
-    if not (np.isfinite(data) | (split.gaps & np.isnan(data))).all() or (target is None and split.labels):
+    if target is None and split.labels:
         return None
     found = [table.column(str(j)).to_pylist() for j in texts]
     ids = found[0] if split.id is not None else None

@@ -138,14 +138,7 @@ def test_ctrl_c_leaves_a_consistent_store(tmp_path, uninterrupted, jobs, start):
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "terminated"])
-@pytest.mark.parametrize(
-    "begun",
-    [
-        pytest.param(0, id="while workers start", marks=pytest.mark.xfail(
-            strict=False, reason="a worker killed before its watch began kept the pipe, once in many runs")),
-        pytest.param(1, id="while they work"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("begun", [0, 1], ids=["while workers start", "while they work"])
 def test_no_worker_outlives_the_run(tmp_path, how, begun):
     """Idle workers would keep the output of a dead run open for five minutes: who reads it would wait so long."""
     out = tmp_path / "out"

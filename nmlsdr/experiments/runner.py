@@ -25,10 +25,6 @@ from .workers import end_with
 
 __all__ = ["Progress", "run_cells"]
 
-# joblib 1.3 hands results out in order only: a cell is then recorded once those given out before it are.
-OLD_JOBLIB = tuple(map(int, joblib.__version__.split(".")[:2])) < (1, 4)
-RETURN_AS = "generator" if OLD_JOBLIB else "generator_unordered"
-
 Record = dict[str, Any]
 Work = Callable[[CellKey], Record]
 
@@ -100,19 +96,21 @@ def _noting(cells: Iterable[CellKey], given: list[CellKey]) -> Iterator[CellKey]
 
 def _in_workers(cells: Iterable[CellKey], work: Work, record: Callable[[Record], None], *, jobs: int) -> bool:
     """Run the cells in worker processes; False if one of these died."""
-    parallel = joblib.Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="n_jobs", return_as=RETURN_AS, max_nbytes=None)
-    parent = os.getpid()
+    parallel = joblib.Parallel(
+        n_jobs=jobs,
+        batch_size=1,
+        pre_dispatch="n_jobs",
+        return_as="generator_unordered",
+        max_nbytes=None,
+        initializer=end_with,  # before its first cell: an idle worker of a killed run would wait five minutes for one
+        initargs=(os.getpid(),),
+    )
     try:
-        for result in parallel(joblib.delayed(_in_worker)(work, key, parent) for key in cells):
+        for result in parallel(joblib.delayed(work)(key) for key in cells):
             record(result)
     except (TerminatedWorkerError, BrokenProcessPool):
         return False
     return True
-
-
-def _in_worker(work: Work, key: CellKey, parent: int) -> Record:
-    end_with(parent)
-    return work(key)
 
 
 class Progress:

@@ -17,8 +17,8 @@ def end_with(parent: int) -> None:
     """End this worker process when the process `parent`, which started it, has ended, however it ended.
 
     A worker of joblib whose parent was killed would wait five minutes for more work and hold the parent's output open.
-    Called with each cell, so that a worker whose parent died while it was starting ends too. In a process that
-    `parent` did not start, such as a worker of a Dask cluster or `parent` itself, it does nothing.
+    Called as a worker starts, before it has work: one whose parent died while it was starting ends at once. In a
+    process that `parent` did not start, such as a worker of a Dask cluster or `parent` itself, it does nothing.
 
     Parameters
     ----------

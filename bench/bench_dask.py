@@ -100,7 +100,7 @@ def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: fl
     logger.setLevel(logging.INFO)
     with (
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, memory_limit=f"{memory}GB", dashboard_address=None
+            n_workers=workers, threads_per_worker=1, memory_limit=f"{memory}GB", dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):

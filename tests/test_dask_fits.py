@@ -368,7 +368,7 @@ def cluster():
     distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'nmlsdr[dask]'")
     LocalCluster, Client = distributed.LocalCluster, distributed.Client
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="2GB", dashboard_address=None) as local,
+        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="2GB", dashboard_address=":0") as local,
         Client(local) as client,
     ):
         yield client

@@ -163,7 +163,7 @@ def test_examples_run_where_there_is_dask(function):
 def client():
     cluster = pytest.importorskip("distributed", reason="needs Dask: pip install 'nmlsdr[dask]'")
     with (
-        cluster.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local,
+        cluster.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local,
         cluster.Client(local) as connected,
     ):
         yield connected

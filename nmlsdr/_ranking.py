@@ -57,7 +57,8 @@ def ranking_losses(ranking: Ranking) -> Floats:
     depth = np.arange(n_labels)
     ends_run = np.ones(ranking.values.shape, dtype=bool)
     np.not_equal(ranking.values[:, :-1], ranking.values[:, 1:], out=ends_run[:, :-1])
-    ends_run |= depth == ranking.n_known[:, None] - 1  # the last known label, whatever score lies below it
+    if (ranking.n_known < n_labels).any():  # the last known label ends its run, whatever score lies below it
+        ends_run |= depth == ranking.n_known[:, None] - 1
     run_end = np.minimum.accumulate(np.where(ends_run, depth, n_labels)[:, ::-1], axis=1)[:, ::-1]
     irrelevant_down_to = depth + 1 - ranking.hits
     wrong = np.take_along_axis(irrelevant_down_to, run_end, axis=1).sum(axis=1, where=ranking.relevant)

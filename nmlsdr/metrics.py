@@ -98,7 +98,8 @@ def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> hamming_loss([[1, 0], [0, 1]], [[0.9, 0.5], [0.2, 0.8]])
     0.25
     """
-    return _hamming(*check_measured(Y, scores))
+    truth, values, known = check_measured(Y, scores)
+    return _hamming(_true_and_wrong(truth, values, known)[1], known)
 
 
 def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -487,7 +488,7 @@ def score_table(
         warnings.warn('Cov\' divides by C - 1, which is 0 for one label; it is NaN, coverage_by="C" is defined.',
                       RuntimeWarning, stacklevel=2)  # fmt: skip
     return {
-        "HL'": 1.0 - _hamming(truth, values, known),
+        "HL'": 1.0 - _hamming(wrong, known),
         "RL'": 1.0 - _mean(ranking_losses(ranking), "RL'"),
         "AP": _mean(average_precisions(ranking), "AP"),
         "OE'": 1.0 - _mean(one_errors(ranking), "OE'"),
@@ -500,8 +501,8 @@ def score_table(
 # ---------------------------------------------------------------- from entries and rows to a measure
 
 
-def _hamming(truth: Bools, scores: Floats, known: Bools) -> float:
-    return float(np.mean(((scores >= THRESHOLD) != truth)[known]))
+def _hamming(wrong: NDArray[np.intp], known: Bools) -> float:
+    return int(wrong.sum()) / int(np.count_nonzero(known))
 
 
 def _true_and_wrong(truth: Bools, scores: Floats, known: Bools) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -22,15 +22,15 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import Normalizer
 
 from .. import ResidualPropagation
-from .._errors import InputError
+from .._cutoffs import prior_cutoffs
 from .._methods import METHODS
 from ..datasets import flip_labels, mask_labels
 from .cell import classify, measures, recorded
 from .protocol import N_NEIGHBORS, TEN_SETS, Draw, Study, base_rows, seed_sequence
 from .store import CellKey
 
-__all__ = ["BASE", "BEYOND_METHODS", "OURS", "REGIMES", "Regime", "beyond_cells", "draw_regime", "find_beyond_method",
-           "run_beyond_cell"]  # fmt: skip
+__all__ = ["BASE", "BEYOND_METHODS", "OURS", "REGIMES", "SIX_SETS", "Regime", "beyond_cells", "draw_regime",
+           "logistic_out_of_fold", "run_beyond_cell"]  # fmt: skip
 
 SIX_SETS = ("Birds", "Emotions", "Genbase", "Medical", "Scene", "Yeast")
 
@@ -147,16 +147,37 @@ def _logistic_cv(X: NDArray[Any], Y: NDArray[Any], queries: NDArray[Any]) -> NDA
 
     That is the criterion by which ResidualPropagation chooses its own two strengths: the rival has it too.
     """
-    folds = list(KFold(min(LOGISTIC_SPLITS, len(X)), shuffle=True, random_state=0).split(X))
     varies = Y.min(axis=0) != Y.max(axis=0)
     spread = ((Y - Y.mean(axis=0)) ** 2).sum(axis=0)[varies]
     errors = []
     for strength in LOGISTIC_GRID:
-        found = np.empty(Y.shape)
-        for train, test in folds:
-            found[test] = _logistic(X[train], Y[train], X[test], strength)
+        found = logistic_out_of_fold(X, Y, strength)
         errors.append((((Y - found) ** 2).sum(axis=0)[varies] / spread).mean() if varies.any() else 0.0)
     return _logistic(X, Y, queries, LOGISTIC_GRID[int(np.argmin(errors))])
+
+
+def logistic_out_of_fold(X: NDArray[Any], Y: NDArray[Any], strength: float = 0.01) -> NDArray[Any]:
+    """Probabilities (n, C) of each row by logistic regressions on the rows of the other folds."""
+    found = np.empty(Y.shape)
+    for train, test in KFold(min(LOGISTIC_SPLITS, len(X)), shuffle=True, random_state=0).split(X):
+        found[test] = _logistic(X[train], Y[train], X[test], strength)
+    return found
+
+
+def _logistic_prior(data: Draw) -> Outcome:
+    """Logistic regression with the cut-offs of Residual-prior: the same rule on the like scores of the same rows.
+
+    A label's cut-off is the probability that as many training rows reach as its share of the labelled ones asks for;
+    labelled rows count with their probability out of fold, unlabelled ones with that of the model.
+    """
+    start = time.perf_counter()
+    rows = data.labeled
+    X, Y = data.train[rows], data.given[rows]
+    both = _logistic(X, Y, np.concatenate([data.train, data.test]))
+    training, scores = both[: len(data.train)], both[len(data.train) :]
+    training[rows] = logistic_out_of_fold(X, Y)
+    predicted = scores >= prior_cutoffs(training, Y.mean(axis=0))
+    return Outcome(scores, predicted.astype(np.int64), None, {"classify": time.perf_counter() - start})
 
 
 def _ridge(X: NDArray[Any], Y: NDArray[Any], queries: NDArray[Any]) -> NDArray[Any]:
@@ -175,6 +196,7 @@ BEYOND_METHODS: dict[str, Callable[[Draw], Outcome]] = {
     "MLkNN": _embedded(lambda data: _Rows()),
     "MLkNN-cosine": _embedded(lambda data: Normalizer().fit(data.train)),
     "Logistic": _predictor(_logistic),
+    "Logistic-prior": _logistic_prior,
     "Logistic-CV": _predictor(_logistic_cv),
     "Ridge": _predictor(_ridge),
 }
@@ -202,21 +224,6 @@ REGIMES = {
 }
 
 
-def find_beyond_method(name: str) -> str:
-    """A method of the study by name, in any case.
-
-    Examples
-    --------
-    >>> find_beyond_method("residual"), find_beyond_method("mlknn-COSINE")
-    ('Residual', 'MLkNN-cosine')
-    """
-    keys = {key.lower(): key for key in BEYOND_METHODS}
-    key = keys.get(name.strip().lower())
-    if key is None:
-        raise InputError(f"This study has no method named {name!r}; choose among {', '.join(BEYOND_METHODS)}.")
-    return key
-
-
 def beyond_cells(
     *, seeds: int, datasets: tuple[str, ...] | None = None, methods: tuple[str, ...] | None = None
 ) -> list[CellKey]:
@@ -232,13 +239,14 @@ def beyond_cells(
         for regime, seed in order
         for dataset in regime.datasets
         if datasets is None or dataset in datasets
-        for method in (BEYOND_METHODS if methods is None else methods)
+        for method in BEYOND_METHODS
+        if methods is None or method in methods
         if method != "Logistic-CV" or dataset in SIX_SETS or seed == 0
     ]
 
 
 @lru_cache(maxsize=2)
-def draw_regime(name: str, dataset: str, seed: int, size: str, data_home: str | None) -> Draw:
+def draw_regime(regime: Regime, dataset: str, seed: int, size: str, data_home: str | None) -> Draw:
     """The data of one seed; in the base regime those of the benchmarks, noise and mask included.
 
     Every regime draws from the same source: the rows labelled at 5 % are among those at 30 %, and what is wrong at 10 %
@@ -246,8 +254,7 @@ def draw_regime(name: str, dataset: str, seed: int, size: str, data_home: str | 
 
     Parameters
     ----------
-    name : str
-        A key of REGIMES.
+    regime : Regime
     dataset : str
     seed : int
     size : {"small", "full"}
@@ -257,7 +264,6 @@ def draw_regime(name: str, dataset: str, seed: int, size: str, data_home: str | 
     -------
     Draw
     """
-    regime = REGIMES[name]
     source = seed_sequence("benchmarks", dataset, seed)
     base = base_rows(dataset, source, size, data_home)
     noisy = flip_labels(base.target, regime.flip, random_state=source)
@@ -270,7 +276,7 @@ def run_beyond_cell(key: CellKey, *, size: str, data_home: str | None, fingerpri
     """Compute one cell on one thread: ``metrics`` end to end, ``p1`` of the embedding (None where there is none)."""
 
     def measure() -> tuple[dict[str, Any], dict[str, float]]:
-        data = draw_regime(key.study, key.dataset, key.seed, size, data_home)
+        data = draw_regime(REGIMES[key.study], key.dataset, key.seed, size, data_home)
         outcome = BEYOND_METHODS[key.method](data)
         found = {"metrics": measures(data.test_target, outcome.scores, outcome.predicted), "p1": None}
         if outcome.embedding is not None:

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .beyond import BASE, BEYOND_METHODS, OURS, REGIMES, Regime
+from .beyond_review import NAMES as REVIEWER_NAMES
+from .beyond_review import ReviewResults, review_claims, review_tables
 from .protocol import METRICS
 from .results import over_seeds
 from .section import Section
@@ -25,16 +27,14 @@ PARTS = {"metrics": "end to end", "p1": "P1"}
 ARTICLE, RIVAL = "NMLSDR", "Logistic"
 GAIN, SHARE_OF_SETS, SEEDS = 4.0, 0.9, 5  # what the method was to reach on the ten sets
 
-REVIEW = (
-    "How well the lists of suspect labels do, by kind of error and beside cleanlab on the same out-of-fold "
-    "probabilities, is measured apart: bench/bench_review.py of the sources, results in bench/results/review.json."
-)
 NAMES = (
     "Residual: ResidualPropagation; Residual-prior: the same with decision='prior', of which only HL' and the two F1 "
-    "differ (no P1 of its own); it is the only one with cut-offs other than 1/2. NMLSDR, NMLSDR*: the article's, with "
+    "differ (no P1 of its own). NMLSDR, NMLSDR*: the article's, with "
     "the semi-supervised ML-kNN. MDDMp, PCA-50, MLkNN (the standardised rows) and MLkNN-cosine (these, of length 1): "
-    "with ML-kNN on the labelled rows. Logistic: one regression for each label, C = .01; Logistic-CV: one C for all "
-    "labels by five-fold cross-validation; Ridge: its strength by leave-one-out."
+    "with ML-kNN on the labelled rows. Logistic: one regression for each label, C = .01; Logistic-prior: the same with "
+    "the cut-offs of Residual-prior, from its own probabilities of the training rows, those of labelled rows out of "
+    "fold; Logistic-CV: one C for all labels by five-fold cross-validation; Ridge: its strength by leave-one-out. All "
+    "but the two with prior cut-offs predict a label where its score reaches 1/2."
 )
 
 
@@ -96,15 +96,16 @@ def collect_regime(regime: Regime, records: dict[CellKey, dict[str, Any]]) -> Re
     return RegimeResults(regime, datasets, methods, seeds, values, seconds, failures)
 
 
-def beyond_section(found: list[RegimeResults], *, size: str) -> Section:
-    """Tables and claims of the regimes that have records."""
+def beyond_section(found: list[RegimeResults], reviews: list[ReviewResults], *, size: str) -> Section:
+    """Tables and claims of the regimes that have records, of predictions and of reviews."""
+    everything: list[RegimeResults | ReviewResults] = [*found, *reviews]
     base = next((results for results in found if results.regime is BASE), None)
     section = Section(
         "beyond",
         "Beyond the article: shrunken features, a trend and propagated residuals",
         raw=_cells_csv(found),
-        failures=[text for results in found for text in results.failures],
-        settings={"regimes": [_settings(results) for results in found]},
+        failures=[text for results in everything for text in results.failures],
+        settings={"regimes": [_settings(results) for results in everything]},
     )
     section.paragraphs += [
         "ResidualPropagation was designed on these ten data sets, chosen among many variants: that it leads here is in "
@@ -126,12 +127,15 @@ def beyond_section(found: list[RegimeResults], *, size: str) -> Section:
         ]  # fmt: skip
     if any(results.regime is not BASE for results in found):
         section.tables.append(regime_table(found))
-    section.paragraphs.append(REVIEW)
+    if reviews:
+        section.paragraphs.append(REVIEWER_NAMES)
+        section.claims += review_claims(reviews) if size == "full" else []
+        section.tables += review_tables(reviews)
     section.tables = [table for table in section.tables if table.rows]
     return section
 
 
-def _settings(results: RegimeResults) -> dict[str, Any]:
+def _settings(results: RegimeResults | ReviewResults) -> dict[str, Any]:
     regime = results.regime
     return {"name": regime.name, "flip": regime.flip, "labeled": regime.labeled, "dropped": regime.dropped,
             "datasets": results.datasets, "methods": results.methods, "seeds": len(results.seeds)}  # fmt: skip

@@ -20,7 +20,16 @@ from .._methods import find_method
 from .._output import replace_file
 from ..datasets import dataset_info
 from .benchmarks import benchmarks_section
-from .beyond import REGIMES, beyond_cells, find_beyond_method, run_beyond_cell
+from .beyond import REGIMES, beyond_cells, run_beyond_cell
+from .beyond_review import (
+    REVIEWS,
+    WITHOUT,
+    collect_review,
+    find_beyond_method,
+    has_cleanlab,
+    review_cells,
+    run_review_cell,
+)
 from .beyond_section import beyond_section, collect_regime
 from .case_study import case_study_section
 from .cell import run_cell
@@ -42,7 +51,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "case-study": case_study_section,
 }
 BEYOND = "beyond"
-SETTINGS = {**STUDIES, **REGIMES}
+SETTINGS = {**STUDIES, **REGIMES, **REVIEWS}
 SHOWN = {"toy": ("toy", "toy-agreement"), "case-study": ("case-study-counts", "case-study")}
 
 
@@ -88,7 +97,7 @@ def _run(args: argparse.Namespace) -> int:
     command = _command(args)
     progress = Progress()
     with RecordStore(args.out, command=command) as store:
-        for note in store.notes:
+        for note in [*store.notes, *([WITHOUT] if args.study == BEYOND and not has_cleanlab() else [])]:
             print(f"nmlsdr reproduce: {printable(note)}", file=sys.stderr)
         if args.force_new and (aside := store.set_aside()):
             print(f"The earlier records are now in {aside.name}.", file=sys.stderr)
@@ -112,7 +121,8 @@ def _cells(
 ) -> list[CellKey]:
     """What the arguments ask for; "all" is the article's experiments."""
     if args.study == BEYOND:
-        return beyond_cells(seeds=args.seeds, datasets=datasets, methods=methods)
+        chosen = {"seeds": args.seeds, "datasets": datasets, "methods": methods}
+        return beyond_cells(**chosen) + review_cells(**chosen)
     return [
         key
         for study in (STUDIES.values() if args.study == "all" else [STUDIES[args.study]])
@@ -123,7 +133,7 @@ def _cells(
 
 
 def _work(key: CellKey, *, size: str, data_home: str | None, marks: dict[tuple[str, str], str]) -> dict[str, Any]:
-    run = run_beyond_cell if key.study in REGIMES else run_cell
+    run = run_beyond_cell if key.study in REGIMES else run_review_cell if key.study in REVIEWS else run_cell
     return run(key, size=size, data_home=data_home, fingerprint=marks[key[:2]])
 
 
@@ -167,10 +177,12 @@ def _report(store: RecordStore, command: str, asked: set[str]) -> Path:
         if study.name in asked:
             _print(section)
     regimes = [found for regime in REGIMES.values() if (found := collect_regime(regime, store.records))]
-    if regimes:
-        reduced = any(_size(found.regime, store) == "small" for found in regimes)
-        sections.append(beyond_section(regimes, size="small" if reduced else "full"))
-        if asked & REGIMES.keys():
+    reviews = [review for regime in REVIEWS.values() if (review := collect_review(regime, store.records))]
+    if regimes or reviews:
+        shown = [*(found.regime for found in regimes), *(review.regime for review in reviews)]
+        reduced = any(_size(regime, store) == "small" for regime in shown)
+        sections.append(beyond_section(regimes, reviews, size="small" if reduced else "full"))
+        if asked & {*REGIMES, *REVIEWS}:
             _print(sections[-1])
     return write_report(store.folder, sections, store.records, commands=_commands(store, command))
 

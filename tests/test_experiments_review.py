@@ -1,0 +1,166 @@
+"""The review of the study of what came after the article: its lists, cleanlab's, and what the report says of them."""
+
+import numpy as np
+import pytest
+
+from nmlsdr import ResidualPropagation
+from nmlsdr.cli import main
+from nmlsdr.experiments import beyond_review, command, protocol
+from nmlsdr.experiments.beyond import draw_regime
+from nmlsdr.experiments.beyond_review import (
+    REVIEWERS,
+    REVIEWS,
+    ReviewResults,
+    collect_review,
+    precisions,
+    review_cells,
+    review_claims,
+    review_tables,
+)
+from nmlsdr.experiments.store import CellKey
+from nmlsdr.ridge import cross_fit
+
+FLIPS, DROPPED = REVIEWS.values()
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return draw_regime(DROPPED, "Toy", 0, "small", None)
+
+
+def results(gains, seeds=5, regime=FLIPS):
+    """Reviews in which Residual gains so much over Propagation on each set."""
+    values = np.full((len(gains), 3, 3, seeds), 50.0)
+    values[:, 0] += np.asarray(gains)[:, None, None]
+    values[:, 2] = 10.0
+    return ReviewResults(
+        regime, regime.datasets[: len(gains)], ("Residual", "Propagation", "chance"), tuple(range(seeds)), values, []
+    )
+
+
+# ---- lists
+
+
+def test_precision_of_a_list_counted_by_hand():
+    """Wrong at rank 1 and 3 of all: (1/1 + 2/3) / 2; of given 0s at rank 2; of given 1s at rank 1."""
+    given = np.array([[1, 0], [0, 1]])
+    wrong = np.array([[True, False], [True, False]])
+    scores = np.array([[0.9, 0.8], [0.7, 0.1]])
+    assert precisions(scores, given, wrong) == pytest.approx({"both": 5 / 6, "missing": 0.5, "spurious": 1.0})
+
+
+def test_a_list_in_no_order_has_the_share_of_its_wrong_labels():
+    given, wrong = np.array([[1, 0, 0, 0]]), np.array([[False, True, False, False]])
+    found = precisions(np.zeros((1, 4)), given, wrong)
+    assert (found["both"], found["missing"], found["spurious"]) == (0.25, pytest.approx(1 / 3), None)
+
+
+def test_no_reviewer_sees_true_labels(toy):
+    pytest.importorskip("cleanlab")
+    base = object.__new__(protocol.Base)
+    base.__dict__.update(toy.base.__dict__, target=None, test_target=None)
+    blind = protocol.Draw(base, toy.given, toy.random_state)
+    for name, review in REVIEWERS.items():
+        scores = review(blind)
+        assert scores.shape == (toy.labeled.sum(), 4), name
+        np.testing.assert_array_equal(scores, review(toy))
+
+
+def test_the_score_is_that_of_the_fit(toy):
+    model = ResidualPropagation(n_jobs=1).fit(toy.train, toy.given)
+    np.testing.assert_array_equal(REVIEWERS["Residual"](toy), model.flip_scores_[toy.labeled])
+
+
+def test_cleanlab_judges_the_same_out_of_fold_predictions(toy):
+    """Its self-confidence is the probability of what is given."""
+    pytest.importorskip("cleanlab")
+    given = toy.given[toy.labeled]
+    O = np.clip(cross_fit(toy.train[toy.labeled], given).predictions, 0, 1)
+    np.testing.assert_allclose(REVIEWERS["cleanlab"](toy), np.abs(given - O), atol=1e-12)
+    assert (np.abs(REVIEWERS["cleanlab-adjusted"](toy) - np.abs(given - O)) > 1e-3).any()
+
+
+def test_cleanlab_stands_a_label_of_one_value(toy):
+    pytest.importorskip("cleanlab")
+    given = toy.given.copy()
+    given[toy.labeled, 1] = 0
+    for name in ("cleanlab", "cleanlab-adjusted"):
+        assert np.isfinite(REVIEWERS[name](protocol.Draw(toy.base, given, 0))).all()
+
+
+# ---- cells and the command
+
+
+def test_cells_of_the_review(monkeypatch):
+    monkeypatch.setattr(beyond_review, "has_cleanlab", lambda: True)
+    cells = review_cells(seeds=2)
+    assert len(set(cells)) == len(cells) == 2 * 2 * 6 * len(REVIEWERS)
+    monkeypatch.setattr(beyond_review, "has_cleanlab", lambda: False)
+    assert {key.method for key in review_cells(seeds=1)} == {"Residual", "Propagation"}
+    assert review_cells(seeds=1, datasets=("Toy",)) == []
+    assert len(review_cells(seeds=1, datasets=("Birds",), methods=("Residual", "Ridge"))) == 2
+
+
+@pytest.mark.shared
+def test_a_small_review_resumes_when_cleanlab_is_there(tmp_path, capfd, shared, monkeypatch):
+    pytest.importorskip("cleanlab")
+    words = ["reproduce", "beyond", "--size", "small", "--seeds", "1", "--jobs", "1", "--datasets", "emotions",
+             "--methods", "cleanlab", "Propagation", "--out", str(tmp_path),
+             "--data-home", str(shared / "data")]  # fmt: skip
+    with monkeypatch.context() as patch:
+        patch.setattr(beyond_review, "has_cleanlab", lambda: False)
+        patch.setattr(command, "has_cleanlab", lambda: False)
+        assert main(words) == 0
+    said = capfd.readouterr()
+    assert "cleanlab is not installed, so its lists are left out" in said.err
+    assert "2 cells, 0 failed" in said.out
+    assert main(words) == 0
+    said = capfd.readouterr()
+    assert "not installed" not in said.err
+    assert "4 cells, 0 failed" in said.out
+    table = (tmp_path / "tables" / "beyond-review.csv").read_text().splitlines()
+    assert table[0] == '"Noise, list",Propagation,cleanlab,chance'
+    assert [line.split(",")[0] for line in table[1:]] == [
+        *['"10 % flips'] * 3, *['"40 % of the positives dropped'] * 2
+    ]  # fmt: skip
+
+
+# ---- what the report says
+
+
+def test_records_become_arrays_and_failures_are_told():
+    good = {"metrics": {"both": 0.5, "missing": 0.25, "spurious": None},
+            "chance": {"both": 0.1, "missing": 0.1, "spurious": None}, "error": None}  # fmt: skip
+    records = {
+        CellKey(FLIPS.name, "Birds", "Residual", 0): good,
+        CellKey(FLIPS.name, "Yeast", "Propagation", 0): {**good, "error": "ValueError: no"},
+    }
+    found = collect_review(FLIPS, records)
+    assert (found.datasets, found.methods) == (("Birds", "Yeast"), ("Residual", "Propagation", "chance"))
+    np.testing.assert_array_equal(found.values[0, 0, :, 0], [50, 25, np.nan])
+    np.testing.assert_array_equal(found.values[0, 2, :, 0], [10, 10, np.nan])
+    assert np.isnan(found.values[1]).all()
+    assert found.failures == ["review, 10 % flips: Yeast, Propagation, seed 0: ValueError: no"]
+    assert collect_review(DROPPED, records) is None
+
+
+@pytest.mark.parametrize(
+    ("gains", "seeds", "holds"),
+    [([3.0] * 6, 5, True), ([9.0, -1, -1, 1, 1, 1], 5, False), ([3.0] * 5, 5, None), ([3.0] * 6, 4, None)],
+)
+def test_a_part_of_the_review_decides_nothing(gains, seeds, holds):
+    assert [claim[1] for claim in review_claims([results(gains, seeds)])] == [holds]
+
+
+def test_tables_name_kinds_and_wins():
+    dropped = results([1.0] * 6, regime=DROPPED)
+    dropped.values[:, :, 2] = np.nan  # no given 1 is wrong
+    summary, flips, missing = review_tables([results([-1.0, 0.5, 0.5]), dropped])
+    assert [name for name, _ in summary.rows] == [
+        "10 % flips, both", "10 % flips, missing", "10 % flips, spurious",
+        "40 % of the positives dropped, both", "40 % of the positives dropped, missing",
+    ]  # fmt: skip
+    assert [(e.text, e.beside) for e in summary.rows[0][1]] == [("50.0", ""), ("50.0", "2 of 3"), ("10.0", "3 of 3")]
+    assert flips.title.endswith("10 % flips, both.")
+    assert missing.title.endswith("dropped, missing.")
+    assert missing.rows[0][1][0].text == "51.0"

@@ -51,7 +51,7 @@ def tests(session: nox.Session) -> None:
 def lint(session: nox.Session) -> None:
     session.install(".[cli,parquet]", *group("lint"))
     session.run("ruff", "check", ".")
-    session.run("cython-lint", "nmlsdr")
+    session.run("cython-lint", "nmlsdr", "tests/embedding")
     session.run("mypy")
     session.run("python", "-P", ".ci/check_docstrings.py")
     session.run("validate-pyproject", "pyproject.toml")

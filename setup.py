@@ -39,6 +39,11 @@ EXTENSIONS = [
     ),
     ("nmlsdr._mlknn", ["nmlsdr/_mlknn.pyx"], []),
     ("nmlsdr._dependence", ["nmlsdr/_dependence.pyx"], ["nmlsdr/_c/distance.h", "nmlsdr/_typedefs.pxd"]),
+    (
+        "nmlsdr.c_api",
+        ["nmlsdr/c_api.pyx"],
+        ["nmlsdr/c_api.pxd", "nmlsdr/_graph.pxd", "nmlsdr/include/nmlsdr.h", "nmlsdr/_c/platform.h"],
+    ),
 ]
 
 DEBUG = os.environ.get("NMLSDR_DEBUG", "0") not in ("", "0")
@@ -103,7 +108,7 @@ class BuildKernels(build_ext):
 
     def finalize_options(self):
         super().finalize_options()
-        if self.parallel is None:  # one kernel a core: _graph alone takes as long as the other four together
+        if self.parallel is None:  # one kernel a core: _graph alone takes as long as the others together
             self.parallel = os.cpu_count()
 
     def build_extensions(self):

@@ -1,5 +1,6 @@
 """Check what the sdist and the wheel hold: sources in, generated C and tests out."""
 
+import re
 import sys
 import tarfile
 import zipfile
@@ -22,7 +23,8 @@ for path in [*ROOT.glob("nmlsdr/**/*"), ROOT / "setup.py", ROOT / "pyproject.tom
     shipped = {".py", ".pxd", ".h", ".pyi", ".json", ".csv", ".html", ".css", ".js", ".jinja"}
     if name.startswith("nmlsdr/") and path.suffix in shipped and name not in built:
         problems.append(f"the wheel lacks {name}")
-problems += [f"the sdist holds generated {name}" for name in source if name.endswith((".c", ".so", ".pyc"))]
+generated = [name for name in source if name.endswith((".so", ".pyc")) or re.match(r"nmlsdr/.*\.c$", name)]
+problems += [f"the sdist holds generated {name}" for name in generated]
 problems += [f"the wheel holds {name}" for name in built if name.endswith((".c", ".pyx")) or name.startswith("tests/")]
 if not any(name.endswith((".so", ".pyd")) for name in built):
     problems.append("the wheel holds no compiled kernel")

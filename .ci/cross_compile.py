@@ -47,7 +47,7 @@ def compile_one(folder: Path, target: str, source: Path) -> tuple[str, int, str]
 
 
 def main() -> int:
-    sources = sorted((ROOT / "nmlsdr").glob("_*.c"))
+    sources = sorted((ROOT / "nmlsdr").glob("*.c"))
     if len(sources) < 5:
         print("cross_compile: build first, so that Cython's C files are there.", file=sys.stderr)
         return 1

@@ -36,7 +36,7 @@ def write_api(folder: Path) -> None:
     replace(folder / "api.md", lines)
     for name in public_modules():
         module = importlib.import_module(f"nmlsdr.{name}")
-        names = list(module.__all__) + (["InputError"] if name == "estimators" else [])
+        names = list(module.__all__) + (["InputError", "get_include"] if name == "estimators" else [])
         title = f"nmlsdr.{name}"
         lines = [title, "=" * len(title), "", (inspect.getdoc(module) or "").split("\n\n")[0], ""]
         lines += [".. currentmodule:: nmlsdr" if name == "estimators" else f".. currentmodule:: nmlsdr.{name}", ""]

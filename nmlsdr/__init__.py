@@ -3,6 +3,7 @@
 Where things live; imports point downward only.
 
     4 door        cli.py  _cli/           ``nmlsdr ...``; nothing imports it
+                  c_api.pyx  include/     for other packages' Cython and C
     3 studies     datasets/               toy, Mulan reader, noise, simulated cohort
                   experiments/            protocol, runner, tables, figures, report of the article
                   _methods.py             the article's methods by name
@@ -67,7 +68,28 @@ __all__ = [
     "ResidualPropagation",
     "SemiSupervisedMLkNN",
     "__version__",
+    "get_include",
 ]
+
+
+def get_include() -> str:
+    """The folder of ``nmlsdr.h``, for the include folders of C code that calls nmlsdr.
+
+    Returns
+    -------
+    str
+        An absolute path.
+
+    Examples
+    --------
+    >>> import nmlsdr, os
+    >>> os.listdir(nmlsdr.get_include())
+    ['nmlsdr.h']
+    """
+    from pathlib import Path
+
+    return str(Path(__file__).resolve().parent / "include")
+
 
 if TYPE_CHECKING:
     from . import datasets as datasets

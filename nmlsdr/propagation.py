@@ -225,6 +225,13 @@ def propagate_signed(
     )
 
 
+def propagate_in_silence(W: Any, Y: Any, alpha: Any, labeled: Any, tol: float, n_jobs: int | None) -> Propagation:
+    """`propagate` without its warnings, for callers from C, who read the numbers."""
+    graph = check_graph(W)
+    given, known = _given_labels(Y, labeled, graph.shape[0])
+    return _solve(graph, given, known, alpha, "auto", tol, None, None, None, n_jobs, signed=False, silent=True)
+
+
 def _solve(
     graph: sparse.csr_array,
     Y: np.ndarray,
@@ -238,6 +245,7 @@ def _solve(
     n_jobs: int | None,
     *,
     signed: bool,
+    silent: bool = False,
 ) -> Propagation:
     if solver != "auto" and solver not in SOLVERS:
         raise InputError(f"solver must be one of auto, {', '.join(SOLVERS)}, got {solver!r}.")
@@ -252,7 +260,7 @@ def _solve(
         tol *= float(np.abs(Y).max(initial=0.0)) or 1.0
     done = solve(system, F, Goal(_aim(system, tol), max_iter, callback), solver)
     n_unreached = system.n_unreached
-    if n_unreached:
+    if n_unreached and not silent:
         warnings.warn(
             f"{n_unreached} of {n} rows lie in components of the graph without a labelled row"
             f"{' for some label' if known.ndim == 2 else ''}; their soft labels are 0: label a row of each component "
@@ -263,7 +271,7 @@ def _solve(
     error_bound = _error_bound(system, done.residual)
     if not signed:
         error_bound = min(error_bound, 1.0)  # F and the solution lie in [0, 1]
-    if not done.residual <= _aim(system, tol):
+    if not (silent or done.residual <= _aim(system, tol)):
         _warn_not_converged(done, tol, error_bound)
     return Propagation(F, done.n_iter, done.residual, error_bound, n_unreached, done.solver)
 

@@ -1,77 +1,20 @@
-"""Another package's Cython cimports the search: a small one is built against this installation and run."""
+"""Another package's Cython cimports the search: the small one of tests/embedding, built against this installation."""
 
+import importlib
 import logging
-import os
 import signal
-import subprocess
-import sys
-import textwrap
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from neighbor_cases import assert_same, scan
 
-import nmlsdr
 from nmlsdr._search import run
-
-MODULE = """
-    # cython: language_level=3
-    cimport nmlsdr._graph as nearest
-
-    ctypedef fused real_t:
-        float
-        double
-
-    def abi():
-        return nearest.ABI, nearest.abi_number()
-
-    def own(const real_t[:, ::1] X, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, Py_ssize_t k, int n_threads):
-        cdef int code
-        cdef Py_ssize_t n = X.shape[0], d = X.shape[1]
-        with nogil:
-            if real_t is double:
-                code = nearest.nearest_f64(&X[0, 0], n, d, k, &squared[0, 0], &indices[0, 0], n_threads)
-            else:
-                code = nearest.nearest_f32(&X[0, 0], n, d, k, &squared[0, 0], &indices[0, 0], n_threads)
-        return code
-
-    def to(const real_t[:, ::1] X, const real_t[:, ::1] Q, double[:, ::1] squared, Py_ssize_t[:, ::1] indices,
-           Py_ssize_t k, int n_threads):
-        cdef int code
-        cdef Py_ssize_t n = X.shape[0], q = Q.shape[0], d = X.shape[1]
-        with nogil:
-            if real_t is double:
-                code = nearest.nearest_to_f64(
-                    &X[0, 0], n, &Q[0, 0], q, d, k, &squared[0, 0], &indices[0, 0], n_threads)
-            else:
-                code = nearest.nearest_to_f32(
-                    &X[0, 0], n, &Q[0, 0], q, d, k, &squared[0, 0], &indices[0, 0], n_threads)
-        return code
-"""
-SETUP = """
-    from Cython.Build import cythonize
-    from setuptools import Extension, setup
-    setup(name="embedder", ext_modules=cythonize([Extension("embedder", ["embedder.pyx"])]))
-"""
 
 
 @pytest.fixture(scope="module")
-def embedder(tmp_path_factory):
-    pytest.importorskip("Cython", reason="building the small package needs Cython")
-    folder = tmp_path_factory.mktemp("embedder")
-    (folder / "embedder.pyx").write_text(textwrap.dedent(MODULE))
-    (folder / "setup.py").write_text(textwrap.dedent(SETUP))
-    environment = {**os.environ, "PYTHONPATH": str(Path(nmlsdr.__file__).parent.parent)}
-    built = subprocess.run(
-        [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert built.returncode == 0, built.stderr
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(folder))
-        yield __import__("embedder")
+def embedder(small_package):
+    return importlib.import_module("nearest")
 
 
 def answer(embedder, X, k, queries=None, n_threads=2):

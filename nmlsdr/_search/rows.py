@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,8 +34,10 @@ def kernel_rows(rows: Any) -> Rows:
     return Rows(kind, *addresses, rows.shape[0], rows.shape[1], rows)
 
 
-def array_at(address: int, shape: tuple[int, int], dtype: str) -> np.ndarray:
+def array_at(address: int, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """An array over a C caller's memory."""
     kind = np.dtype(dtype)
-    memory: Any = (ctypes.c_char * (shape[0] * shape[1] * kind.itemsize)).from_address(address)
+    if 0 in shape:
+        return np.empty(shape, kind)
+    memory: Any = (ctypes.c_char * (math.prod(shape) * kind.itemsize)).from_address(address)
     return np.frombuffer(memory, dtype=kind).reshape(shape)

@@ -1,0 +1,31 @@
+# For other packages' Cython: `cimport nmlsdr.c_api as nmlsdr`.  What each function takes and returns is said in
+# include/nmlsdr.h, whose table for C holds the same ones.  All are called without the GIL.
+
+from libc.stdint cimport int32_t, int64_t
+
+# squared distances and neighbours of rows, and of queries: with raw pointers, sizes, threads
+from ._graph cimport nearest_f32, nearest_f64, nearest_to_f32, nearest_to_f64
+
+cdef enum:
+    API = 1  # NMLSDR_API of the header; compare it with api_number() once at import
+
+cdef struct Quality:  # nmlsdr_quality of the header
+    double residual
+    double error_bound
+    Py_ssize_t n_iter
+    Py_ssize_t n_unreached
+
+cdef int api_number() noexcept nogil
+
+cdef Py_ssize_t neighbor_graph(
+    const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssize_t k,
+    int64_t *indptr, int32_t *columns, int n_threads) noexcept nogil
+
+cdef int transition_matrix(
+    const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n,
+    double *values, int n_threads) noexcept nogil
+
+cdef int propagate(
+    const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n,
+    const double *Y, Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled,
+    double tol, double *F, Quality *quality, int n_threads) noexcept nogil

@@ -1,0 +1,196 @@
+"""The door for callers from C and Cython (include/nmlsdr.h, c_api.pxd): neighbours, graph, T, propagation by pointers.
+
+The search is `_graph.pyx`'s.  The rest takes the GIL and calls what Python callers call, on arrays over the caller's
+memory, so the bits are the same and so are the checks; a refused argument becomes a number.
+"""
+
+from cpython.exc cimport PyErr_SetInterrupt
+from cpython.pycapsule cimport PyCapsule_New
+from libc.stdint cimport int32_t, int64_t
+
+from ._graph cimport nearest_f32, nearest_f64, nearest_to_f32, nearest_to_f64
+
+cdef extern from "_c/platform.h" nogil:
+    int clip_threads "nmlsdr_clip_threads"(int n_threads)
+
+cdef extern from "include/nmlsdr.h" nogil:
+    enum:
+        NMLSDR_API, NMLSDR_OK, NMLSDR_NO_MEMORY, NMLSDR_BAD_ARGUMENT, NMLSDR_INTERRUPTED, NMLSDR_FAILED
+    const char *NMLSDR_API_NAME
+    ctypedef struct nmlsdr_quality:
+        double residual, error_bound
+        Py_ssize_t n_iter, n_unreached
+    ctypedef struct nmlsdr_api:
+        int version
+        int (*nearest_f32)(const float *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, Py_ssize_t *, int) noexcept
+        int (*nearest_f64)(const double *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, Py_ssize_t *, int) noexcept
+        int (*nearest_to_f32)(
+            const float *, Py_ssize_t, const float *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, Py_ssize_t *,
+            int) noexcept
+        int (*nearest_to_f64)(
+            const double *, Py_ssize_t, const double *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, Py_ssize_t *,
+            int) noexcept
+        Py_ssize_t (*neighbor_graph)(
+            const Py_ssize_t *, Py_ssize_t, Py_ssize_t, int64_t *, int32_t *, int) noexcept
+        int (*transition_matrix)(
+            const int64_t *, const int32_t *, const double *, Py_ssize_t, double *, int) noexcept
+        int (*propagate)(
+            const int64_t *, const int32_t *, const double *, Py_ssize_t, const double *, Py_ssize_t, const double *,
+            const unsigned char *, double, double *, nmlsdr_quality *, int) noexcept
+
+
+cdef int api_number() noexcept nogil:
+    return NMLSDR_API
+
+
+cdef int number_of(error) noexcept:
+    """What a C caller is told of an exception."""
+    from ._errors import InputError
+
+    if isinstance(error, MemoryError):
+        return NMLSDR_NO_MEMORY
+    if isinstance(error, InputError):
+        return NMLSDR_BAD_ARGUMENT
+    if isinstance(error, KeyboardInterrupt):
+        PyErr_SetInterrupt()  # the caller's own Python code meets it
+        return NMLSDR_INTERRUPTED
+    return NMLSDR_FAILED
+
+
+cdef refuse(bint wrong, what):
+    from ._errors import InputError
+
+    if wrong:
+        raise InputError(what)
+
+
+cdef graph_at(size_t indptr, size_t columns, size_t weights, Py_ssize_t n):
+    """W over the caller's memory, refused where scipy would read beyond it or order it anew."""
+    import numpy as np
+    from scipy import sparse
+
+    from ._search.rows import array_at
+
+    pointers = array_at(indptr, (n + 1,), "i8")
+    refuse(pointers[0] != 0 or (np.diff(pointers) < 0).any(), "indptr must rise from 0.")
+    stored = int(pointers[n])
+    places = array_at(columns, (stored,), "i4")
+    rows = np.repeat(np.arange(n), np.diff(pointers))
+    refuse(stored > 0 and (places.min() < 0 or places.max() >= n or (places == rows).any()),
+           "columns must be rows of the graph, and other ones.")
+    refuse(((np.diff(places) <= 0) & (np.diff(rows) == 0)).any(), "columns must increase within a row.")
+    values = array_at(weights, (stored,), "f8") if weights else np.ones(stored)
+    return sparse.csr_array((values, places, pointers), shape=(n, n))
+
+
+cdef Py_ssize_t neighbor_graph(
+    const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssize_t k, int64_t *indptr, int32_t *columns, int n_threads,
+) noexcept nogil:
+    if n < 1 or n >= 2147483647 or k < 1 or k >= n or n_threads < 1:
+        return NMLSDR_BAD_ARGUMENT
+    return python_graph(neighbors, n, k, indptr, columns, clip_threads(n_threads))
+
+
+cdef Py_ssize_t python_graph(
+    const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssize_t k, int64_t *indptr, int32_t *columns, int n_threads,
+) noexcept with gil:
+    try:
+        import numpy as np
+
+        from ._search.rows import array_at
+        from .graph import union_graph
+
+        lists = array_at(<size_t>neighbors, (n, k), "intp")
+        refuse(lists.min() < 0 or lists.max() >= n or (lists == np.arange(n)[:, None]).any(),
+               "neighbors must be other rows.")
+        refuse((np.diff(np.sort(lists, axis=1), axis=1) == 0).any(), "a neighbour is named twice.")
+        W = union_graph(lists, n_jobs=n_threads)
+        array_at(<size_t>indptr, (n + 1,), "i8")[:] = W.indptr
+        array_at(<size_t>columns, (W.nnz,), "i4")[:] = W.indices
+        return W.nnz
+    except BaseException as error:
+        return number_of(error)
+
+
+cdef int transition_matrix(
+    const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, double *values, int n_threads,
+) noexcept nogil:
+    if n < 1 or n >= 2147483647 or n_threads < 1:
+        return NMLSDR_BAD_ARGUMENT
+    return python_transition(indptr, columns, weights, n, values, clip_threads(n_threads))
+
+
+cdef int python_transition(
+    const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, double *values, int n_threads,
+) noexcept with gil:
+    try:
+        from . import graph
+        from ._search.rows import array_at
+
+        W = graph_at(<size_t>indptr, <size_t>columns, <size_t>weights, n)
+        T = graph.transition_matrix(W, n_jobs=n_threads)
+        refuse(T.nnz != W.nnz, "W must be symmetric.")
+        array_at(<size_t>values, (W.nnz,), "f8")[:] = T.data
+        return NMLSDR_OK
+    except BaseException as error:
+        return number_of(error)
+
+
+cdef int propagate(
+    const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, const double *Y,
+    Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled, double tol, double *F, Quality *quality,
+    int n_threads,
+) noexcept nogil:
+    if n < 1 or n >= 2147483647 or n_labels < 1 or n_threads < 1:
+        return NMLSDR_BAD_ARGUMENT
+    return python_propagation(
+        indptr, columns, weights, n, Y, n_labels, alpha, labeled, tol, F, <nmlsdr_quality *>quality,
+        clip_threads(n_threads))
+
+
+cdef int propagate_for_c(
+    const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, const double *Y,
+    Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled, double tol, double *F,
+    nmlsdr_quality *quality, int n_threads,
+) noexcept nogil:
+    return propagate(indptr, columns, weights, n, Y, n_labels, alpha, labeled, tol, F, <Quality *>quality, n_threads)
+
+
+cdef int python_propagation(
+    const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, const double *Y,
+    Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled, double tol, double *F,
+    nmlsdr_quality *quality, int n_threads,
+) noexcept with gil:
+    try:
+        from ._search.rows import array_at
+        from .propagation import propagate_in_silence
+
+        result = propagate_in_silence(
+            graph_at(<size_t>indptr, <size_t>columns, <size_t>weights, n),
+            array_at(<size_t>Y, (n, n_labels), "f8"),
+            array_at(<size_t>alpha, (n,), "f8"),
+            array_at(<size_t>labeled, (n,), "u1") != 0 if labeled is not NULL else None,
+            tol,
+            n_threads,
+        )
+        array_at(<size_t>F, (n, n_labels), "f8")[:] = result.F
+        if quality is not NULL:
+            quality.residual = result.residual
+            quality.error_bound = result.error_bound
+            quality.n_iter = result.n_iter
+            quality.n_unreached = result.n_unreached
+        return NMLSDR_OK
+    except BaseException as error:
+        return number_of(error)
+
+
+cdef nmlsdr_api table
+table.version = NMLSDR_API
+table.nearest_f32 = nearest_f32
+table.nearest_f64 = nearest_f64
+table.nearest_to_f32 = nearest_to_f32
+table.nearest_to_f64 = nearest_to_f64
+table.neighbor_graph = neighbor_graph
+table.transition_matrix = transition_matrix
+table.propagate = propagate_for_c
+TABLE = PyCapsule_New(&table, NMLSDR_API_NAME, NULL)

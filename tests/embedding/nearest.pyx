@@ -1,0 +1,35 @@
+# Every entry point of the search, for the tests of them.
+cimport nmlsdr._graph as nearest
+
+ctypedef fused real_t:
+    float
+    double
+
+
+def abi():
+    return nearest.ABI, nearest.abi_number()
+
+
+def own(const real_t[:, ::1] X, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, Py_ssize_t k, int n_threads):
+    cdef int code
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1]
+    with nogil:
+        if real_t is double:
+            code = nearest.nearest_f64(&X[0, 0], n, d, k, &squared[0, 0], &indices[0, 0], n_threads)
+        else:
+            code = nearest.nearest_f32(&X[0, 0], n, d, k, &squared[0, 0], &indices[0, 0], n_threads)
+    return code
+
+
+def to(const real_t[:, ::1] X, const real_t[:, ::1] Q, double[:, ::1] squared, Py_ssize_t[:, ::1] indices,
+       Py_ssize_t k, int n_threads):
+    cdef int code
+    cdef Py_ssize_t n = X.shape[0], q = Q.shape[0], d = X.shape[1]
+    with nogil:
+        if real_t is double:
+            code = nearest.nearest_to_f64(
+                &X[0, 0], n, &Q[0, 0], q, d, k, &squared[0, 0], &indices[0, 0], n_threads)
+        else:
+            code = nearest.nearest_to_f32(
+                &X[0, 0], n, &Q[0, 0], q, d, k, &squared[0, 0], &indices[0, 0], n_threads)
+    return code

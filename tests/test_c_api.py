@@ -1,0 +1,233 @@
+"""Other packages' Cython and C call graph, T and propagation, as tests/embedding does; and every refusal."""
+
+import contextlib
+import ctypes
+import importlib
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import nmlsdr
+from nmlsdr import c_api, graph, propagation
+
+
+def case(n=400, d=7, n_labels=3, n_isolated=0):
+    """Rows in two far groups, a tenth labelled, all of them in the first group if `n_isolated`."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    X[n - n_isolated :] += 100
+    Y = (rng.random((n, n_labels)) < 0.4).astype(float)
+    labeled = (np.arange(n) % 10 == 0) & (np.arange(n) < n - n_isolated)
+    return X, Y, np.where(labeled, 0.2, 0.95), labeled
+
+
+# ---------------------------------------------------------------- a package that was built against this one
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [1, 8])
+def test_cython_goes_from_rows_to_soft_labels_with_the_bits_of_python(small_package, k):
+    embedder = importlib.import_module("embedder")
+    X, Y, alpha, labeled = case()
+    n = len(X)
+    squared, neighbors = np.empty((n, k)), np.empty((n, k), np.intp)
+    indptr, columns, F = np.empty(n + 1, np.int64), np.full(2 * n * k, -7, np.int32), np.empty_like(Y)
+    given = [X.copy(), Y.copy(), alpha.copy(), labeled.copy()]
+    edges, quality = embedder.soft_labels(X, Y, alpha, labeled.view(np.uint8), squared, neighbors, indptr, columns, F)
+    for before, after in zip(given, (X, Y, alpha, labeled), strict=True):
+        np.testing.assert_array_equal(before, after)
+    W = graph.neighbor_graph(X, k)
+    assert edges == W.nnz
+    np.testing.assert_array_equal(indptr, W.indptr)
+    np.testing.assert_array_equal(columns[:edges], W.indices)
+    assert (columns[edges:] == -7).all()
+    with pytest.warns(UserWarning, match="without a labelled row") if k == 1 else contextlib.nullcontext():
+        expected = propagation.propagate(W, Y, alpha, labeled=labeled)
+    np.testing.assert_array_equal(F, expected.F)
+    told = {name: getattr(expected, name) for name in ("residual", "error_bound", "n_iter", "n_unreached")}
+    assert quality == told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weighted", [False, True])
+def test_c_fills_t_and_soft_labels_with_the_bits_of_python(small_package, weighted):
+    spread = importlib.import_module("spread")
+    X, Y, alpha, labeled = case()
+    Y[~labeled] = 0
+    W = graph.neighbor_graph(X, 8, edge_weights="rbf" if weighted else "binary")
+    T, F = np.empty(W.nnz), np.empty_like(Y)
+    weights = W.data if weighted else None
+    residual = spread.spread(W.indptr.astype(np.int64), W.indices.astype(np.int32), weights, Y, alpha, T, F)
+    np.testing.assert_array_equal(T, graph.transition_matrix(W).data)
+    expected = propagation.propagate(W, Y, alpha)
+    np.testing.assert_array_equal(F, expected.F)
+    assert residual == expected.residual
+
+
+@pytest.mark.slow
+def test_the_c_module_is_of_the_stable_abi(small_package):
+    assert os.name == "nt" or list(small_package.glob("spread.abi3.*"))
+
+
+# ---------------------------------------------------------------- the table itself, without a compiler
+
+
+def table():
+    """The functions of the capsule, as include/nmlsdr.h declares them."""
+    P, size, number = ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int
+    kinds = [number]
+    kinds += [ctypes.CFUNCTYPE(number, P, size, size, size, P, P, number)] * 2
+    kinds += [ctypes.CFUNCTYPE(number, P, size, P, size, size, size, P, P, number)] * 2
+    kinds += [ctypes.CFUNCTYPE(size, P, size, size, P, P, number)]
+    kinds += [ctypes.CFUNCTYPE(number, P, P, P, size, P, number)]
+    kinds += [ctypes.CFUNCTYPE(number, P, P, P, size, P, size, P, P, ctypes.c_double, P, P, number)]
+    names = ["version", "nearest_f32", "nearest_f64", "nearest_to_f32", "nearest_to_f64", "neighbor_graph",
+             "transition_matrix", "propagate"]  # fmt: skip
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = P, [ctypes.py_object, ctypes.c_char_p]
+    kind = type("Table", (ctypes.Structure,), {"_fields_": list(zip(names, kinds, strict=True))})
+    return kind.from_address(pointer(c_api.TABLE, b"nmlsdr.c_api.TABLE"))
+
+
+class Quality(ctypes.Structure):
+    _fields_ = (
+        ("residual", ctypes.c_double),
+        ("error_bound", ctypes.c_double),
+        ("n_iter", ctypes.c_ssize_t),
+        ("n_unreached", ctypes.c_ssize_t),
+    )
+
+
+def at(array):
+    return None if array is None else array.ctypes.data
+
+
+def transition(indptr, columns, weights=None, n=None, n_threads=1):
+    values = np.full(max(len(columns), 1), np.nan)
+    indptr, columns = np.asarray(indptr, np.int64), np.asarray(columns, np.int32)
+    n = len(indptr) - 1 if n is None else n
+    return table().transition_matrix(at(indptr), at(columns), at(weights), n, at(values), n_threads), values
+
+
+def neighbor_graph(lists, n_threads=1):
+    lists = np.ascontiguousarray(lists, np.intp)
+    n, k = lists.shape
+    indptr, columns = np.empty(n + 1, np.int64), np.empty(2 * n * k, np.int32)
+    return table().neighbor_graph(at(lists), n, k, at(indptr), at(columns), n_threads), indptr, columns
+
+
+def propagate(W, Y, alpha, labeled=None, tol=1e-8, quality=None, n_threads=2):
+    F = np.full_like(Y, np.nan)
+    indptr, columns = W.indptr.astype(np.int64), W.indices.astype(np.int32)
+    told = None if quality is None else ctypes.addressof(quality)
+    code = table().propagate(at(indptr), at(columns), at(W.data), len(Y), at(Y), Y.shape[1], at(alpha), at(labeled),
+                             tol, at(F), told, n_threads)  # fmt: skip
+    return code, F
+
+
+def test_the_header_lies_where_get_include_says_and_has_the_number_of_the_table():
+    header = (Path(nmlsdr.get_include()) / "nmlsdr.h").read_text()
+    assert f"#define NMLSDR_API {table().version}\n" in header
+
+
+def test_the_table_searches():
+    X = np.array([[0.0], [1.0], [3.0]])
+    squared, indices = np.empty((3, 1)), np.empty((3, 1), np.intp)
+    assert table().nearest_f64(at(X), 3, 1, 1, at(squared), at(indices), 1) == 0
+    assert (squared.ravel().tolist(), indices.ravel().tolist()) == ([1, 1, 4], [1, 0, 1])
+
+
+def test_unreached_rows_are_told_and_nothing_is_warned_of():
+    """Warnings are errors in this suite; for C there are numbers."""
+    X, Y, alpha, labeled = case(n_isolated=40)
+    quality = Quality()
+    code, F = propagate(graph.neighbor_graph(X, 5), Y, alpha, labeled.astype(np.uint8), quality=quality)
+    assert code == 0
+    assert quality.n_unreached == 40
+    assert not F[-40:].any()
+    assert quality.residual <= 1e-8
+    assert quality.error_bound < 1e-6
+
+
+def test_a_tolerance_out_of_reach_is_told_by_the_residual():
+    X, Y, alpha, labeled = case()
+    quality = Quality()
+    code, F = propagate(graph.neighbor_graph(X, 5), Y, alpha, labeled.astype(np.uint8), 1e-30, quality)
+    assert code == 0
+    assert 1e-30 < quality.residual < 1e-14
+    assert np.isfinite(F).all()
+
+
+def test_rows_without_edges_and_graphs_without_edges():
+    code, values = transition([0, 0, 1, 2], [2, 1])
+    assert (code, values.tolist()) == (0, [1.0, 1.0])
+    assert transition([0, 0, 0], [])[0] == 0
+    code, F = propagate(sparse.csr_array((2, 2)), np.array([[1.0], [0.0]]), np.array([0.5, 0.5]))
+    assert (code, F.tolist()) == (0, [[0.5], [0.0]])  # (1 - alpha) Y
+
+
+@pytest.mark.parametrize(
+    ("indptr", "columns", "weights"),
+    [
+        ([1, 1, 2], [0, 1], None),  # does not begin at 0
+        ([0, 2, 1], [1, 0], None),  # falls
+        ([0, 1, 2], [1, 2], None),  # no such row
+        ([0, 1, 2], [-1, 0], None),
+        ([0, 1, 2], [0, 1], None),  # a diagonal
+        ([0, 2, 3, 4], [2, 1, 0, 0], None),  # not increasing
+        ([0, 2, 2], [1, 1], None),  # twice
+        ([0, 1, 1], [1], None),  # one direction only
+        ([0, 1, 2], [1, 0], [1.0, 2.0]),  # not symmetric
+        ([0, 1, 2], [1, 0], [-1.0, -1.0]),
+        ([0, 1, 2], [1, 0], [np.nan, np.nan]),
+    ],
+)
+def test_a_graph_that_is_none_is_refused(indptr, columns, weights):
+    weights = None if weights is None else np.array(weights)
+    code, values = transition(indptr, columns, weights)
+    assert code == -2
+    assert np.isnan(values).all()
+
+
+@pytest.mark.parametrize("lists", [[[1], [1]], [[2], [0]], [[-1], [0]], [[1, 1], [0, 2], [0, 1]]])
+def test_lists_that_are_none_are_refused(lists):
+    assert neighbor_graph(lists)[0] == -2
+
+
+def test_arguments_out_of_range_are_refused():
+    X, Y, alpha, _ = case(60)
+    W = graph.neighbor_graph(X, 5)
+    assert propagate(W, Y, alpha)[0] == 0
+    for wrong in ({"Y": Y + 0.5}, {"alpha": alpha + 0.1}, {"alpha": -alpha}, {"tol": 0.0}, {"tol": np.nan}):
+        given = {"Y": Y, "alpha": alpha, "tol": 1e-8} | wrong
+        assert propagate(W, given["Y"], given["alpha"], None, given["tol"])[0] == -2
+    assert propagate(W, Y, alpha, n_threads=0)[0] == -2
+    assert propagate(W, Y[:, :0], alpha)[0] == -2
+    assert transition(W.indptr, W.indices, n_threads=0)[0] == -2
+    assert transition(W.indptr, W.indices, n=0)[0] == -2
+    assert neighbor_graph(np.array([[1], [0]]), n_threads=0)[0] == -2
+    assert neighbor_graph(np.zeros((2, 2), int))[0] == -2  # k must be below n
+
+
+def test_absurd_thread_counts_are_clipped():
+    X, Y, alpha, _ = case(60)
+    W = graph.neighbor_graph(X, 5)
+    np.testing.assert_array_equal(propagate(W, Y, alpha, n_threads=2**31 - 1)[1], propagate(W, Y, alpha)[1])
+
+
+@pytest.mark.parametrize(("error", "code"), [(MemoryError, -1), (RuntimeError, -4), (ZeroDivisionError, -4)])
+def test_what_python_raises_becomes_a_number(monkeypatch, error, code):
+    def stopped(*given, **options):
+        raise error
+
+    monkeypatch.setattr(graph, "union_graph", stopped)
+    monkeypatch.setattr(graph, "transition_matrix", stopped)
+    monkeypatch.setattr(propagation, "propagate_in_silence", stopped)
+    _, Y, alpha, _ = case(60)
+    W = sparse.csr_array((60, 60))
+    assert neighbor_graph([[1], [0]])[0] == code
+    assert transition([0, 1, 2], [1, 0])[0] == code
+    assert propagate(W, Y, alpha)[0] == code

@@ -115,7 +115,7 @@ MUTANTS = [
      "                os.ftruncate(self._descriptor, kept)\n", STORE),
     ("doors/store: record not flushed", "nmlsdr/experiments/store.py",
      "            os.fsync(self._descriptor)\n        self.records", "        self.records", STORE),
-    ("doors/workers: outlive the run", "nmlsdr/experiments/runner.py", "    end_with(parent)\n", "", STORE),
+    ("doors/workers: outlive the run", "nmlsdr/experiments/runner.py", "        initializer=end_with,", "        initializer=int,", STORE),
     # command line
     ("doors/command: above the threshold only", "nmlsdr/_cli/models.py", "return (scores >= np.asarray(", "return (scores > np.asarray(", COMMAND),
     ("doors/command: review hands on alphas that were not given", "nmlsdr/_cli/method.py",

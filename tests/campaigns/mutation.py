@@ -4,27 +4,35 @@
     python tests/campaigns/mutation.py search/ -v      those whose name holds "search/", with the tests' output
     python tests/campaigns/mutation.py --list
 
-Opt-in: each mutant of a kernel is a build of some 30 seconds.  The mutants are in mutants_*.py beside this file, those
-that no test kills in ``SURVIVORS`` with the reason why they stay.  The exit status is 1 if a mutant lives that is not
-in it, if one in it died, or if a pattern does not occur exactly once any more.
+Opt-in: each mutant of a kernel is a build of some 30 seconds, and its tests run in a new process; those of a mutant of
+Python run in a fork of a process that has imported the big libraries.  The mutants are in mutants_*.py beside this
+file, those that no test kills in ``SURVIVORS`` with the reason why they stay.  The exit status is 1 if a mutant lives
+that is not in it, if one in it died, or if a pattern does not occur exactly once any more.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 COMPILED = (".h", ".pyx", ".pxd")
+LIBRARIES = [
+    *("numpy", "scipy.sparse.linalg", "scipy.sparse.csgraph", "scipy.stats", "pandas", "polars", "joblib", "pytest"),
+    *("sklearn.pipeline", "sklearn.datasets", "sklearn.model_selection", "threadpoolctl"),
+]
 
 
 class Mutant(NamedTuple):
@@ -43,7 +51,7 @@ def tables() -> tuple[list[Mutant], dict[str, str]]:
     mutants: list[Mutant] = []
     survivors: dict[str, str] = {}
     for path in sorted(HERE.glob("mutants_*.py")):
-        module = importlib.import_module(path.stem)
+        module = import_module(path.stem)
         mutants += [Mutant(*row) for row in module.MUTANTS]
         survivors.update(module.SURVIVORS)
     names = [mutant.name for mutant in mutants]
@@ -73,25 +81,53 @@ def build(copy: Path) -> str:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
-def run_tests(copy: Path, tests: tuple[str, ...], timeout: float) -> tuple[bool, str]:
+def run_tests(copy: Path, tests: tuple[str, ...], timeout: float, *, fork: bool) -> tuple[bool, str]:
     """Whether all pass, and what they say.  A test that hangs has noticed."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(copy),
-        "NMLSDR_TEST_CHECKOUT": "1",
-        "NMLSDR_SHARED": os.environ.get("NMLSDR_SHARED", str(ROOT.parent / "shared")),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
-    try:
-        done = subprocess.run(
-            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=timeout, check=False
-        )
-    except subprocess.TimeoutExpired:
+    options = ["-q", "-x", "-p", "no:cacheprovider", *tests]
+    said = copy.parent / "said.txt"
+    with said.open("w") as out:
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            os.dup2(out.fileno(), 1)
+            os.dup2(out.fileno(), 2)
+            os.chdir(copy)
+            os.environ.update(
+                PYTHONPATH=str(copy),
+                NMLSDR_TEST_CHECKOUT="1",
+                NMLSDR_SHARED=os.environ.get("NMLSDR_SHARED", str(ROOT.parent / "shared")),
+                PYTHONDONTWRITEBYTECODE="1",
+            )
+            if not fork:
+                os.execv(sys.executable, [sys.executable, "-m", "pytest", *options])
+            sys.dont_write_bytecode = True
+            sys.path[0] = str(copy)
+            status = 3
+            try:
+                status = int(import_module("pytest").main(options))
+            except BaseException:
+                traceback.print_exc()
+            sys.stdout.flush()
+            os._exit(status)
+    code = wait_for(child, timeout)
+    if code is None:
         return False, f"no answer in {timeout:.0f} s"
-    if done.returncode in (3, 4, 5):  # pytest's own errors, a wrong argument, no tests
-        raise SystemExit(f"pytest could not run {tests}:\n{done.stdout}\n{done.stderr}")
-    return done.returncode == 0, done.stdout + done.stderr
+    if code in (3, 4, 5):  # pytest's own errors, a wrong argument, no tests
+        raise SystemExit(f"pytest could not run {tests}:\n{said.read_text()}")
+    return code == 0, said.read_text()
+
+
+def wait_for(child: int, timeout: float) -> int | None:
+    """The exit status of a process that leads its own session; None if it was ended because it took too long."""
+    until = time.monotonic() + timeout
+    while time.monotonic() < until:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.2)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
 
 
 def first_failure(output: str) -> str:
@@ -111,7 +147,7 @@ def verdict(mutant: Mutant, copy: Path, timeout: float, verbose: bool) -> tuple[
         refused = build(copy) if compiled else ""
         if refused:
             return "stale", f"it does not compile: {refused[-300:]}"
-        passed, output = run_tests(copy, mutant.tests, timeout)
+        passed, output = run_tests(copy, mutant.tests, timeout, fork=not compiled)
     finally:
         path.write_text(source)
         os.utime(path)  # stale again: the next build of this kernel starts from the sound source
@@ -133,6 +169,9 @@ def main() -> int:
         for mutant in chosen:
             print(f"{mutant.name:60} {mutant.file:32} {survivors.get(mutant.name, '')}")
         return 0
+    for library in LIBRARIES:
+        with suppress(ImportError):
+            import_module(library)
     counts = {"killed": 0, "lives": 0, "stale": 0}
     wrong = []
     with tempfile.TemporaryDirectory(prefix="nmlsdr-mutation-") as folder:

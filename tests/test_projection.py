@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from projections import assert_same_directions, draw
-from scipy import sparse
+from scipy import linalg, sparse
 
 from nmlsdr import _directions, _moments, _reference, projection
 from nmlsdr.projection import hsic_directions, hsic_projection
@@ -262,6 +262,32 @@ def test_no_entry_is_minus_0():
     found = _directions.finish(U, np.array([2.0, 1.0]), np.float64, (3, 2), None, np.zeros(3), 5.0)
     np.testing.assert_array_equal(found.components, [[1, 0, 0], [0, 1, 0]])
     assert not np.signbit(found.components).any()
+
+
+@pytest.mark.parametrize("exponent", [-460, -40, 13, 330])
+def test_lanczos_answers_alike_at_every_scale(rng, exponent):
+    """ARPACK's test of convergence has an absolute part: at 1e-12 the directions were 1e-9 off."""
+    X = rng.standard_normal((300, 120))
+    F = (X[:, :40] @ rng.standard_normal((40, 40)) > 0).astype(float)
+    expected, _ = hsic_projection(X, F, 3, solver="svd")
+    found, _ = hsic_projection(np.ldexp(X, exponent), F, 3, solver="eigsh")
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_small_singular_values_do_not_drown_in_the_squares_of_large_ones(rng):
+    """Lanczos iterates on Z Z', whose eigenvalues below 1e-16 of the largest a dense solver could not tell apart."""
+    eps = np.finfo(float).eps
+    for _ in range(60):
+        n, m = rng.choice([8, 15, 30, 60], 2)
+        r = min(n, m)
+        least = 10.0 ** rng.uniform(-13, -6)
+        spread = 10.0 ** rng.uniform(0, rng.choice([1, -np.log10(least)]), r - 1)
+        s = np.sort(np.r_[1.0, least * spread])[::-1]
+        U, V = (linalg.qr(rng.standard_normal((size, size)))[0][:, :r] for size in (n, m))
+        Z = U * s @ V.T
+        wanted = int(rng.integers(1, min(r - 1, 12)))
+        _, found = _directions.leading_by_lanczos(lambda v, Z=Z: Z.T @ v, lambda v, Z=Z: Z @ v, n, wanted)
+        assert np.abs(found - linalg.svdvals(Z)[:wanted]).max() < 100 * eps
 
 
 @pytest.mark.parametrize("solver", ["svd", "eigsh"])

@@ -127,8 +127,7 @@ MUTANTS = [
     ("projection: noise is a direction", "nmlsdr/_directions.py", "    if np.linalg.norm(M) <= floor:", "    if False:", PROJECTION),
     ("projection: eigenvalues are not squares", "nmlsdr/_directions.py",
      "Directions(components, s**2, mean, rank, total)", "Directions(components, s, mean, rank, total)", PROJECTION),
-    ("projection: small values of Lanczos are trusted", "nmlsdr/_directions.py",
-     "return (U, s) if s[-1] > 1e-7 * s[0] else None", "return U, s", PROJECTION),
+    ("projection: Lanczos on small numbers as they are", "nmlsdr/_directions.py", "np.ldexp(1.0, 30 - int(exponent))", "1.0", PROJECTION),
     # sums over rows
     ("moments: means in the dtype of X", _MOMENTS, "X[rows].sum(axis=0, dtype=np.float64)", "X[rows].sum(axis=0)", PROJECTION),
     ("moments: rows centred in the dtype of X", _MOMENTS,
@@ -164,7 +163,4 @@ MUTANTS = [
      "            min(n_labels, (task + 1) * LABELS_PER_TASK)", "            min(n_labels - 1, (task + 1) * LABELS_PER_TASK)", MLKNN),
 ]  # fmt: skip
 
-SURVIVORS: dict[str, str] = {
-    "projection: small values of Lanczos are trusted":
-        "a safeguard: of 48 matrices with singular values down to 1e-12 s_0, none was found where Lanczos lost more than the SVD's own rounding",
-}  # fmt: skip
+SURVIVORS: dict[str, str] = {}

@@ -26,7 +26,8 @@ from scipy.linalg import lapack
 from ._moments import centred_gram, column_means, column_squares, cross_moment, label_moment, project
 from .projection import dependence_of_features, shrunken_weights
 
-__all__ = ["DualFolds", "Fold", "Folds", "PrimalFolds", "SweepFolds", "coefficients", "conjugate_gradients"]
+__all__ = ["DualFolds", "Fold", "Folds", "PrimalFolds", "SweepFolds", "cholesky", "coefficients",
+           "conjugate_gradients", "cross_gram", "solve_factored"]  # fmt: skip
 
 # Conjugate gradients stop when no column's residual is above this share of its right-hand side.
 _TOLERANCE = 1e-8
@@ -48,14 +49,24 @@ class Folds(Protocol):
         ...
 
 
-def _solve(A: np.ndarray, level: float, B: np.ndarray) -> np.ndarray:
-    """(A + level I)^-1 B by Cholesky; A by its lower triangle, not changed."""
+def cholesky(A: np.ndarray, diagonal: np.ndarray | float) -> np.ndarray:
+    """The lower Cholesky factor of A + diag(diagonal); A by its lower triangle, not changed."""
     shifted = A.copy(order="F")
-    shifted.flat[:: len(A) + 1] += level
+    shifted.flat[:: len(A) + 1] += diagonal
     factor, info = lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
     assert info == 0, "a ridge of a share of the trace leaves nothing singular"
+    return np.asarray(factor)
+
+
+def solve_factored(factor: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """(L L')^-1 B from what `cholesky` gave."""
     solution, _ = lapack.dpotrs(factor, B, lower=1)
     return np.asarray(solution)
+
+
+def _solve(A: np.ndarray, level: float, B: np.ndarray) -> np.ndarray:
+    """(A + level I)^-1 B by Cholesky; A by its lower triangle, not changed."""
+    return solve_factored(cholesky(A, level), B)
 
 
 class _Training:
@@ -222,10 +233,15 @@ def _by_sweeps(X: Any, Y: np.ndarray, ridge: float, w: np.ndarray) -> np.ndarray
     return root * conjugate_gradients(lambda V: backward(forward(V)) + level * V, moment)
 
 
-def conjugate_gradients(multiply: Any, B: np.ndarray) -> np.ndarray:
-    """Solve for all columns of B side by side; a column that is done stays as it is."""
+def conjugate_gradients(multiply: Any, B: np.ndarray, precondition: Any = None) -> np.ndarray:
+    """Solve for all columns of B side by side; a column that is done stays as it is.
+
+    ``precondition`` multiplies by something like the inverse of what ``multiply`` multiplies by; then the residual of
+    the preconditioned system, in the norm of the preconditioner, decides when a column is done.
+    """
     x, r = np.zeros_like(B), B.copy()
-    p, rho = r.copy(), np.einsum("ij,ij->j", r, r)
+    z = r if precondition is None else precondition(r)
+    p, rho = z.copy(), np.einsum("ij,ij->j", r, z)
     goal = _TOLERANCE**2 * rho
     for _ in range(10 * len(B)):
         active = rho > goal
@@ -235,8 +251,9 @@ def conjugate_gradients(multiply: Any, B: np.ndarray) -> np.ndarray:
         step = np.where(active, rho / np.where(active, np.einsum("ij,ij->j", p, q), 1.0), 0.0)
         x += step * p
         r -= step * q
-        new = np.where(active, np.einsum("ij,ij->j", r, r), rho)
-        p = np.where(active, r + (new / np.where(active, rho, 1.0)) * p, 0.0)
+        z = r if precondition is None else precondition(r)
+        new = np.where(active, np.einsum("ij,ij->j", r, z), rho)
+        p = np.where(active, z + (new / np.where(active, rho, 1.0)) * p, 0.0)
         rho = new
     return x
 
@@ -260,6 +277,11 @@ def coefficients(X: Any, Y: np.ndarray, ridge: float, w: np.ndarray, largest: in
         root = np.sqrt(w)
         gram = centred_gram(X, mean) * np.outer(root, root)
         return _solve(gram, level, label_moment(X, Y, mean) * root[:, None]) * root[:, None]
+    return w[:, None] * cross_moment(X, _solve(cross_gram(X, w, mean), level, Y - Y.mean(axis=0)), mean)
+
+
+def cross_gram(X: Any, w: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Xc diag(w) Xc' of rows that ``mean`` is the mean of."""
     rows = X.astype(np.float64, copy=False) if sparse.issparse(X) else X - mean
-    K, _ = _about_training_mean(_row_gram(rows, w), np.zeros(n_samples, dtype=bool))
-    return w[:, None] * cross_moment(X, _solve(K, level, Y - Y.mean(axis=0)), mean)
+    K, _ = _about_training_mean(_row_gram(rows, w), np.zeros(X.shape[0], dtype=bool))
+    return K

@@ -121,7 +121,8 @@ def cross_fit(
     -----
     The smaller of n_train and D decides which normal equations are solved, and where both are above 3000 the errors
     are taken on the 2000 rows ``default_rng(random_state).permutation(n)[:2000]``; the predictions of all rows then
-    come from one pass with the winner by conjugate gradients.
+    come from one pass with the winner by conjugate gradients.  With ``known`` every set of known rows has equations of
+    its own, and the errors are taken on these 2000 rows wherever there are more than 3000.
 
     Examples
     --------
@@ -164,8 +165,7 @@ def cross_fit(
     with single_threaded_blas():
         if mask is not None:
             rows = np.arange(n_samples) if n_samples <= LARGEST_GRAM else np.sort(order[:SAMPLED_ROWS])
-            whole = MaskedFolds(X, Y, mask, LARGEST_GRAM)
-            searched = MaskedFolds(X[rows], Y[rows], mask[rows], LARGEST_GRAM)
+            whole = searched = MaskedFolds(X[rows], Y[rows], mask[rows], grid_b, grid_c, LARGEST_GRAM)
         elif min(X.shape) <= LARGEST_GRAM:
             whole = searched = _folds(X, Y, folds)
             rows = np.arange(n_samples)
@@ -174,6 +174,8 @@ def cross_fit(
             whole, searched = SweepFolds(X, Y), _folds(X[rows], Y[rows], folds[rows])
         counted = None if mask is None else mask[rows]
         winner, predictions = _search(searched, Y[rows], folds[rows], grid_b, grid_c, errors, counted)
+        if mask is not None and (len(rows) < n_samples or predictions is None):
+            whole = MaskedFolds(X, Y, mask, winner[:1], winner[1:], LARGEST_GRAM)
         if whole is not searched or predictions is None:
             predictions = np.empty_like(Y)
             for t in range(int(folds.max()) + 1):

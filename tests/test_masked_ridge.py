@@ -34,15 +34,100 @@ def test_each_label_is_fitted_on_its_known_rows(problem, form, equal_masks):
         np.testing.assert_allclose(intercept[c], level[0], rtol=1e-6, atol=1e-7)
 
 
-def test_both_ways_agree(problem, monkeypatch):
+BY_SETS, TOGETHER = np.inf, 0  # sweeps that the choice of the way counts on
+
+
+@pytest.mark.parametrize("n_features", [12, 100])  # more and fewer than rows of a label
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_all_ways_agree(problem, monkeypatch, rng, form, n_features):
+    """Labels that share rows or not: a factor for each set of rows, sweeps with and without a preconditioner."""
     X, Y, known = problem
-    known = known[:, [0, 0, 0, 1, 1, 1]]
-    monkeypatch.setattr(_masked_ridge, "_LABELS_A_SET", 1)
-    apart = ridge_regression(X, Y, 1.0, known=known)
-    monkeypatch.setattr(_masked_ridge, "_LABELS_A_SET", 100)
-    together = ridge_regression(X, Y, 1.0, known=known)
-    for one, other in zip(apart, together, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)
+    X = form(np.hstack([X, rng.standard_normal((80, n_features - 12))]))
+    known = known[:, [0, 0, 0, 1, 1, 2]]
+    w = rng.uniform(0, 1, n_features)
+    w[::4] = 0
+    found = []
+    for sweeps, largest in [(BY_SETS, 3000), (TOGETHER, 3000), (TOGETHER, 5)]:
+        monkeypatch.setattr(_masked_ridge, "_SWEEPS", sweeps)
+        monkeypatch.setattr("nmlsdr.ridge.LARGEST_GRAM", largest)
+        found.append(ridge_regression(X, Y, 1.0, feature_weights=w, known=known))
+    for other in found[1:]:
+        for one, value in zip(found[0], other, strict=True):
+            np.testing.assert_allclose(value, one, rtol=1e-6, atol=1e-6 * np.abs(one).max())
+
+
+def direct(X, y, ridge, w):
+    """The coefficients of one label by the dense normal equations, and its intercept."""
+    centred = (X - X.mean(axis=0)) * np.sqrt(w)
+    level = ridge * np.sum(centred**2) / len(X)
+    b = np.linalg.solve(centred.T @ centred + level * np.eye(X.shape[1]), centred.T @ (y - y.mean())) * np.sqrt(w)
+    return b, y.mean() - X.mean(axis=0) @ b
+
+
+@pytest.fixture(scope="module")
+def many():
+    """More partly known rows than the grid is searched on."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((3200, 9)) * rng.uniform(0.5, 3, 9) + 4
+    scores = X @ rng.standard_normal((9, 4)) + 2 * rng.standard_normal((3200, 4))
+    known = rng.random(scores.shape) < 0.3
+    known[:, 3] = known[:, 2]  # and two labels with the same rows
+    known[~known.any(axis=1), 0] = True
+    return X, (scores > scores.mean(axis=0)).astype(float), known
+
+
+@pytest.mark.parametrize("sweeps", [BY_SETS, TOGETHER], ids=["by sets", "together"])
+def test_above_3000_rows_each_label_is_its_direct_solution(many, monkeypatch, sweeps):
+    X, Y, known = many
+    monkeypatch.setattr(_masked_ridge, "_SWEEPS", sweeps)
+    w = np.linspace(0.1, 1, 9)
+    coef, intercept = ridge_regression(X, Y, 3.0, feature_weights=w, known=known)
+    for c in range(4):
+        b, level = direct(X[known[:, c]], Y[known[:, c], c], 3.0, w)
+        np.testing.assert_allclose(coef[c], b, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(intercept[c], level, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("sweeps", [BY_SETS, TOGETHER], ids=["by sets", "together"])
+def test_above_3000_rows_the_grid_is_searched_on_2000_and_all_are_predicted(many, monkeypatch, sweeps):
+    """Errors and predictions, from nothing but direct solutions of single labels."""
+    X, Y, known = many
+    monkeypatch.setattr(_masked_ridge, "_SWEEPS", sweeps)
+    grid_b, grid_c = (0.0, 1.0), (0.3, 30.0)
+    found = cross_fit(X, Y, known=known, shrinkage=grid_b, ridge=grid_c, n_splits=3)
+    sample = np.sort(np.random.default_rng(0).permutation(len(X))[:2000])
+
+    def held_out(rows, b, c):
+        predicted = np.empty((len(rows), 4))
+        for t in range(3):
+            test, train = rows[found.folds[rows] == t], rows[found.folds[rows] != t]
+            w = 1 - b * (1 - feature_weights(X[train], Y[train], known=known[train]))
+            for label in range(4):
+                own = train[known[train, label]]
+                coef, level = direct(X[own], Y[own, label], c, w)
+                predicted[found.folds[rows] == t, label] = X[test] @ coef + level
+        return predicted
+
+    for i, b in enumerate(grid_b):
+        for j, c in enumerate(grid_c):
+            missed = np.where(known[sample], Y[sample] - held_out(sample, b, c), 0)
+            means = np.array([Y[sample][known[sample, label], label].mean() for label in range(4)])
+            variation = np.where(known[sample], Y[sample] - means, 0)
+            share = np.mean((missed**2).sum(axis=0) / (variation**2).sum(axis=0))
+            assert found.errors[i, j] == pytest.approx(share, rel=1e-6)
+    assert found.errors.min() == found.errors[grid_b.index(found.shrinkage), grid_c.index(found.ridge)]
+    every = held_out(np.arange(len(X)), found.shrinkage, found.ridge)
+    np.testing.assert_allclose(found.predictions, every, rtol=1e-6, atol=1e-7)
+
+
+def test_a_feature_of_next_to_no_weight_adds_nothing(problem):
+    X, Y, known = problem
+    w = np.ones(12)
+    w[3] = 5e-324
+    tiny = ridge_regression(X, Y, 1.0, feature_weights=w, known=known)
+    w[3] = 0
+    for one, other in zip(tiny, ridge_regression(X, Y, 1.0, feature_weights=w, known=known), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
 
 
 def test_feature_weights_are_sums_over_the_labels(problem):

@@ -38,6 +38,7 @@ EXTENSIONS = [
         ["nmlsdr/_c/propagation.h", "nmlsdr/_c/propagation_loops.h", "nmlsdr/_typedefs.pxd"],
     ),
     ("nmlsdr._mlknn", ["nmlsdr/_mlknn.pyx"], []),
+    ("nmlsdr._ridge", ["nmlsdr/_ridge.pyx"], []),
     ("nmlsdr._dependence", ["nmlsdr/_dependence.pyx"], ["nmlsdr/_c/distance.h", "nmlsdr/_typedefs.pxd"]),
     (
         "nmlsdr.c_api",

@@ -33,8 +33,8 @@ Where things live; imports point downward only.
                   _moments.py  _ranking.py   means and Gram matrices; the labels in the order of their scores
                   _npy.py  _output.py     arrays from foreign bytes; results whole or not at all
                   _threads.py  _openmp.py thread settings and the BLAS limit; how idle threads wait
-    0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx  _dependence.pyx   buffers in, buffers filled
-                  _c/                     the C that they are made of
+    0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx  _ridge.pyx  _dependence.pyx
+                  _c/                     buffers in, buffers filled; the C that they are made of
     0r twin       _reference.py           the same in plain NumPy; tests and benchmarks only
 
 A data point's way: validate -> neighbours -> graph -> propagate -> project -> estimator attributes.

@@ -35,7 +35,7 @@ from ._moments import (
     project,
     squares_over_known,
 )
-from ._normal_equations import Fold, cholesky, conjugate_gradients, cross_gram, solve_factored
+from ._normal_equations import Fold, Weighted, cholesky, conjugate_gradients, cross_gram, solve_factored
 from .projection import dependence_over_known, shrunken_weights
 
 __all__ = ["MaskedFolds", "masked_coefficients"]
@@ -198,5 +198,13 @@ class _MaskedFold:
             for j, c in enumerate(folds.ridges)
         }
 
-    def predict(self, shrinkage: float, ridge: float) -> np.ndarray:
-        return self.predicted[shrinkage, ridge]
+    def weigh(self, shrinkage: float) -> Weighted:
+        return _MaskedWeighted({c: found for (b, c), found in self.predicted.items() if b == shrinkage})
+
+
+class _MaskedWeighted:
+    def __init__(self, predicted: dict[float, np.ndarray]) -> None:
+        self.predicted = predicted
+
+    def predict(self, ridge: float) -> np.ndarray:
+        return self.predicted[ridge]

@@ -252,6 +252,16 @@ def feature_weights(X, Y):
 # ---------------------------------------------------------------- 2b. the trend
 
 
+def factorize(A, diagonal):
+    """L of L L' = A + diag(diagonal); A symmetric, by its lower triangle."""
+    return np.linalg.cholesky(np.tril(A) + np.tril(A, -1).T + np.diag(diagonal))
+
+
+def solve_triangles(L, B):
+    """(L L')^-1 B."""
+    return np.linalg.solve(L @ L.T, B)
+
+
 def ridge_regression(X, Y, ridge, w):
     """(coef, intercept) on S = Xc diag(w)^1/2, lambda = ridge |S|^2 / l; nothing varies: the mean."""
     X, l = _dense64(X), len(Y)

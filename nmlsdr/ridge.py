@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from numbers import Real
 from typing import Any
 
@@ -20,9 +23,9 @@ from ._errors import InputError
 from ._labels import check_mask
 from ._masked_ridge import MaskedFolds, masked_coefficients
 from ._moments import centred_over_known, column_means
-from ._normal_equations import DualFolds, Folds, PrimalFolds, SweepFolds, coefficients
+from ._normal_equations import DualFolds, Fold, Folds, PrimalFolds, SweepFolds, coefficients
 from ._remote import RemoteRows
-from ._threads import single_threaded_blas
+from ._threads import check_n_jobs, single_threaded_blas
 from ._validation import check_count, check_real, check_row_weights, check_rows
 
 __all__ = ["RIDGE_GRID", "SHRINKAGE_GRID", "CrossFit", "cross_fit", "ridge_regression"]
@@ -34,6 +37,9 @@ RIDGE_GRID = (0.3, 1.0, 3.0, 10.0, 30.0)
 # small again, and what all rows are needed for is solved by conjugate gradients.
 LARGEST_GRAM = 3000
 SAMPLED_ROWS = 2000
+
+# The smaller side of X from which threads pay.
+WORTH_THREADS = 100
 
 # Predictions of every pair of strengths are kept up to this many numbers (64 MB); above it, the winner's are computed
 # once more.
@@ -74,6 +80,7 @@ def cross_fit(
     n_splits: int = 5,
     random_state: Any = 0,
     known: Any = None,
+    n_jobs: int | None = None,
 ) -> CrossFit:
     """Choose the shrinkage of the features and the strength of the ridge by one cross-validation.
 
@@ -100,6 +107,9 @@ def cross_fit(
     known : array of shape (n_samples, n_labels), bool, default=None
         The entries of Y that are known, None: all.  Each label is then fitted and compared on its known rows, with
         b and c in common; rows without a known entry may as well be left out.
+    n_jobs : int or None, default=None
+        Threads, each with folds of its own; None: all cores that OMP_NUM_THREADS, affinity and cgroup allow.  Their
+        number changes no bit.
 
     Returns
     -------
@@ -142,6 +152,7 @@ def cross_fit(
     grid_b = check_grid(shrinkage, "shrinkage")
     grid_c = check_grid(ridge, "ridge")
     n_splits = check_count(n_splits, "n_splits", least=2)
+    n_threads = check_n_jobs(n_jobs)
     n_samples = X.shape[0]
     errors = np.full((len(grid_b), len(grid_c)), np.nan)
     if n_samples == 1:
@@ -173,14 +184,29 @@ def cross_fit(
             rows = np.sort(order[:SAMPLED_ROWS])
             whole, searched = SweepFolds(X, Y), _folds(X[rows], Y[rows], folds[rows])
         counted = None if mask is None else mask[rows]
-        winner, predictions = _search(searched, Y[rows], folds[rows], grid_b, grid_c, errors, counted)
+        if min(X.shape) < WORTH_THREADS or isinstance(X, RemoteRows):
+            n_threads = 1
+        with _mapping(n_threads) as each:
+            winner, predictions = _search(
+                searched, Y[rows], folds[rows], grid_b, grid_c, errors, counted, each, n_threads
+            )
         if mask is not None and (len(rows) < n_samples or predictions is None):
             whole = MaskedFolds(X, Y, mask, winner[:1], winner[1:], LARGEST_GRAM)
         if whole is not searched or predictions is None:
             predictions = np.empty_like(Y)
             for t in range(int(folds.max()) + 1):
-                predictions[folds == t] = whole.fold(folds == t).predict(*winner)
+                predictions[folds == t] = whole.fold(folds == t).weigh(winner[0]).predict(winner[1])
     return CrossFit(*winner, predictions, errors, folds)
+
+
+@contextmanager
+def _mapping(n_threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """`map`, in threads: LAPACK and NumPy's products leave the interpreter's lock."""
+    if n_threads == 1:
+        yield map
+    else:
+        with ThreadPoolExecutor(n_threads) as pool:
+            yield pool.map
 
 
 def _generator(random_state: Any) -> np.random.Generator:
@@ -205,8 +231,13 @@ def _search(
     grid_c: tuple[float, ...],
     errors: np.ndarray,
     known: np.ndarray | None,
+    each: Callable[..., Iterable[Any]],
+    n_threads: int,
 ) -> tuple[tuple[float, float], np.ndarray | None]:
-    """The best pair and, if they were kept, its predictions; fills ``errors``."""
+    """The best pair and, if they were kept, its predictions; fills ``errors``.
+
+    ``each`` is `map`, by ``n_threads`` threads.
+    """
     if known is None:
         variation = ((Y - Y.mean(axis=0)) ** 2).sum(axis=0)
         varies = np.ptp(Y, axis=0) > 0
@@ -215,23 +246,43 @@ def _search(
         varies = variation > 0
     if errors.size == 1 or not varies.any():
         return (grid_b[0], grid_c[0]), None
-    kept = np.empty((*errors.shape, *Y.shape)) if errors.size * Y.size <= KEPT_PREDICTIONS else None
+    keep = errors.size * Y.size <= KEPT_PREDICTIONS
     left = np.zeros((*errors.shape, int(varies.sum())))
-    for t in range(int(folds.max()) + 1):
-        test = folds == t
-        if not test.any() or test.all():
-            continue  # a sample may miss a fold
-        fold = searched.fold(test)
-        for i, b in enumerate(grid_b):
-            for j, c in enumerate(grid_c):
-                predicted = fold.predict(b, c)
-                missed = (Y[test] - predicted) ** 2
-                left[i, j] += (missed if known is None else missed * known[test]).sum(axis=0)[varies]
-                if kept is not None:
-                    kept[i, j, test] = predicted
+    tests = [folds == t for t in range(int(folds.max()) + 1)]
+    tests = [test for test in tests if test.any() and not test.all()]  # a sample may miss a fold
+
+    def miss(task: tuple[tuple[np.ndarray, Fold], int]) -> tuple[np.ndarray, list[np.ndarray]]:
+        """What a fold leaves of each label's variation with b_i and every c, and its predictions if they are kept."""
+        (test, fold), i = task
+        weighted, found, made = fold.weigh(grid_b[i]), np.empty(left.shape[1:]), []
+        given, counted = Y[test], None if known is None else known[test]
+        for j, c in enumerate(grid_c):
+            predicted = weighted.predict(c)
+            missed = given - predicted
+            if counted is not None:
+                missed *= counted
+            found[j] = np.einsum("ij,ij->j", missed, missed)[varies]
+            if keep:
+                made.append(predicted)
+        return found, made
+
+    kept: list[list[tuple[np.ndarray, list[np.ndarray]]]] = [[] for _ in grid_b]
+    # As many folds at a time as there are threads, then each with each b: 8 turns of 15 on two threads, and no more
+    # Gram matrices than that.
+    for first in range(0, len(tests), n_threads):
+        part = tests[first : first + n_threads]
+        tasks = list(product(zip(part, each(searched.fold, part), strict=True), range(len(grid_b))))
+        for ((test, _), i), (found, predictions) in zip(tasks, each(miss, tasks), strict=True):
+            left[i] += found
+            kept[i].append((test, predictions))
     errors[:] = (left / variation[varies]).mean(axis=2)
     i, j = divmod(int(np.argmin(errors)), len(grid_c))
-    return (grid_b[i], grid_c[j]), None if kept is None else kept[i, j].copy()
+    if not keep:
+        return (grid_b[i], grid_c[j]), None
+    O = np.empty_like(Y)
+    for test, predictions in kept[i]:
+        O[test] = predictions[j]
+    return (grid_b[i], grid_c[j]), O
 
 
 def _some_unknown(known: Any, Y: np.ndarray) -> np.ndarray | None:

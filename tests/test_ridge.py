@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from nmlsdr import _reference, ridge
+from nmlsdr._ridge import factorize, solve_triangles
 from nmlsdr.ridge import cross_fit, ridge_regression
 
 SHAPES = {"primal": (60, 12), "dual": (30, 80), "sweeps, tall": (60, 12), "sweeps, wide": (30, 80)}
@@ -28,6 +29,48 @@ def draw(rng, path="primal", C=4):
 def tolerance(path):
     """Conjugate gradients stop at 1e-8 of the right-hand side."""
     return 1e-6 if path.startswith("sweeps") else 1e-11
+
+
+# ---------------------------------------------------------------- the kernel
+
+
+def factor_and_solve(A, diagonal, B):
+    """L and (A + diag(diagonal))^-1 B by the kernels; what they must not change they cannot."""
+    A, B, L = np.asfortranarray(A), np.array(B, order="F"), np.full(A.shape, np.nan, order="F")
+    A.flags.writeable = diagonal.flags.writeable = False
+    assert factorize(A, diagonal, L) == 0
+    solve_triangles(L, B)
+    return np.tril(L), B
+
+
+def test_kernels_solve_by_hand():
+    """(4 2; 2 5) = L L' with L = (2 0; 1 2); the upper triangle of A is not read."""
+    A = np.array([[3.0, np.nan], [2.0, 3.0]])
+    L, x = factor_and_solve(A, np.array([1.0, 2.0]), [[6.0, 4.0], [7.0, 2.0]])
+    np.testing.assert_array_equal(L, [[2.0, 0.0], [1.0, 2.0]])
+    np.testing.assert_array_equal(x, [[1.0, 1.0], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize("m", [1, 2, 63, 64, 65, 200])
+@pytest.mark.parametrize("r", [1, 3, 70])
+def test_kernels_equal_the_twin(rng, m, r):
+    S, B, diagonal = rng.standard_normal((m + 5, m)), rng.standard_normal((m, r)), rng.random(m)
+    A = np.tril(S.T @ S)
+    L, x = factor_and_solve(A, diagonal, B)
+    twin = _reference.factorize(A, diagonal)
+    np.testing.assert_allclose(L, twin, atol=1e-11)
+    np.testing.assert_allclose(x, _reference.solve_triangles(twin, B), atol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (4, 0)])
+def test_kernels_of_nothing_give_nothing(shape):
+    m, r = shape
+    assert factor_and_solve(np.eye(m), np.zeros(m), np.zeros((m, r)))[1].shape == shape
+
+
+def test_kernel_names_the_minor_that_is_not_positive():
+    A = np.asfortranarray(np.diag([1.0, 1.0, -2.0, 1.0]))
+    assert factorize(A, np.full(4, 0.5), np.empty_like(A)) == 3
 
 
 # ---------------------------------------------------------------- the cross-fit
@@ -69,6 +112,35 @@ def test_a_label_of_a_fold_changes_no_prediction_of_that_fold(rng, path, b):
         after = cross_fit(X, other, shrinkage=b, ridge=3.0)
         np.testing.assert_array_equal(after.predictions[inside], before.predictions[inside])
         assert np.abs(after.predictions - before.predictions)[~inside].max() > 1e-3
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("shape", [(130, 40), (60, 90)], ids=["primal", "dual"])
+def test_threads_change_no_bit(rng, layout, shape, monkeypatch):
+    monkeypatch.setattr(ridge, "WORTH_THREADS", 0)
+    used = set()
+    real = ridge.ThreadPoolExecutor
+    monkeypatch.setattr(ridge, "ThreadPoolExecutor", lambda n: used.add(n) or real(n))
+    X = rng.standard_normal(shape) * (rng.random(shape) < 0.6)
+    Y = (X[:, :4] + rng.standard_normal((shape[0], 4)) > 0.3).astype(float)
+    one = cross_fit(layout(X), Y, n_jobs=1)
+    for n_jobs in (2, 3, 7):
+        other = cross_fit(layout(X), Y, n_jobs=n_jobs)
+        assert (other.shrinkage, other.ridge) == (one.shrinkage, one.ridge)
+        np.testing.assert_array_equal(other.errors, one.errors)
+        np.testing.assert_array_equal(other.predictions, one.predictions)
+    assert used == {2, 3, 7}
+
+
+def test_an_error_in_a_thread_is_raised(rng, monkeypatch):
+    monkeypatch.setattr(ridge, "WORTH_THREADS", 0)
+
+    def fail(*args):
+        raise FloatingPointError("of a fold")
+
+    monkeypatch.setattr("nmlsdr._normal_equations._PrimalFold.weigh", fail)
+    with pytest.raises(FloatingPointError, match="of a fold"):
+        cross_fit(*draw(rng), n_jobs=2)
 
 
 def test_folds_are_the_seeded_permutation(rng):

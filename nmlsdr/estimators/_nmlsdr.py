@@ -155,6 +155,7 @@ class NMLSDR(ShrunkenProjection):
         grid = shrinkage_grid(self.shrinkage)
         shrinkage = grid[0]
         if len(grid) > 1:
-            shrinkage = cross_fit(*labeled_part(rows, labels), shrinkage=grid, known=known_part(labels)).shrinkage
+            given = labeled_part(rows, labels)
+            shrinkage = cross_fit(*given, shrinkage=grid, known=known_part(labels), n_jobs=self.n_jobs).shrinkage
         self._keep_weights(rows, labels, shrinkage)
         self._project(rows, labels, graph, alpha)

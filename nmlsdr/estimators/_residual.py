@@ -258,6 +258,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
             n_splits=self.n_splits,
             random_state=self.random_state,
             known=known_part(labels),
+            n_jobs=self.n_jobs,
         )
         self.ridge_ = chosen.ridge
         self._keep_weights(rows, labels, chosen.shrinkage)

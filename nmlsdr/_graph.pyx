@@ -69,6 +69,20 @@ cdef extern from "_c/choose.h" nogil:
     int choose_way "nmlsdr_choose"(
         const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, Py_ssize_t large, int n_threads)
 
+cdef extern from "_c/index.h" nogil:
+    ctypedef struct nmlsdr_asked:
+        nmlsdr_search *view
+        int n_views
+    nmlsdr_search *index_new "nmlsdr_index_new"(
+        const nmlsdr_rows *rows, int level, double column_bytes, int n_threads)
+    int index_takes "nmlsdr_index_takes"(const nmlsdr_search *index, const nmlsdr_rows *queries)
+    void index_free "nmlsdr_index_free"(nmlsdr_search *index)
+    nmlsdr_asked *asked_new "nmlsdr_asked_new"(
+        const nmlsdr_search *index, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
+        int n_threads)
+    int asked_step "nmlsdr_asked_step"(nmlsdr_asked *asked, double budget)
+    void asked_free "nmlsdr_asked_free"(nmlsdr_asked *asked)
+
 cdef extern from "_c/build.h":
     const char *NMLSDR_COMPILER
     const int NMLSDR_OPENMP, NMLSDR_OPTIMIZED, NMLSDR_FAST_MATH, NMLSDR_DEBUG_BUILD, NMLSDR_N_SIMD_LEVELS
@@ -220,6 +234,54 @@ cdef class Few(Progress):
 
     cdef int advance(self, double budget) noexcept nogil:
         return few_step(self.few, budget)
+
+
+cdef class Index:
+    """Rows packed once for a few queries at a time; only read from then on, by any number of threads."""
+    cdef object kept
+    cdef nmlsdr_rows rows
+    cdef nmlsdr_search *index
+
+    def __cinit__(self, rows, *, int level, int n_threads):
+        self.kept = rows
+        describe(rows, &self.rows)
+        with nogil:
+            self.index = index_new(&self.rows, level, WINDOW_BYTES, n_threads)
+        if self.index is NULL:
+            raise MemoryError("no memory for the packed rows.")
+
+    def __dealloc__(self):
+        index_free(self.index)
+
+    def takes(self, queries):
+        """Whether the error bounds of the packed rows hold for these queries, which must be stored as the rows are."""
+        cdef nmlsdr_rows others
+        describe(queries, &others)
+        return index_takes(self.index, &others) != 0
+
+
+cdef class Asked(Progress):
+    """For a few queries that an index takes; dense ones may be of another type than the rows."""
+    cdef nmlsdr_asked *asked
+
+    def __cinit__(self, rows, queries, squared, indices, *, Index index, int n_threads):
+        self.asked = asked_new(index.index, self.queries, self.k, self.squared, self.indices, n_threads)
+        if self.asked is NULL:
+            raise MemoryError("no memory for the queries; ask fewer at once.")
+
+    def __dealloc__(self):
+        asked_free(self.asked)
+
+    cdef int advance(self, double budget) noexcept nogil:
+        return asked_step(self.asked, budget)
+
+    @property
+    def facts(self):
+        """Canonical distances so far, and how the rows are stored."""
+        decided = 0
+        for v in range(self.asked.n_views):
+            decided += self.asked.view[v].scratch[0].decided
+        return {"decided": decided, "sparse": bool(self.asked.view[0].sparse), "views": self.asked.n_views}
 
 
 def choose(rows, queries, Py_ssize_t k, int n_threads, Py_ssize_t large=LARGE_ROWS):

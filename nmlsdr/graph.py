@@ -1,5 +1,7 @@
 """Neighbour graph: exact neighbours, W by the OR rule, and the transition matrix T (article 3.2, steps 1-3, eq. 2-5).
 
+`ExactIndex` answers single new rows from rows that were prepared once.
+
 The order of neighbours is (squared distance, row index) with the canonical squared distance of
 ``_c/distance.h``; it does not depend on threads, blocks, storage or dtype of equal values.
 """
@@ -14,11 +16,11 @@ from scipy import sparse
 
 from . import _weights
 from ._errors import InputError
-from ._search import neighbor_lists, squared_neighbors
+from ._search import PreparedRows, neighbor_lists, squared_neighbors
 from ._threads import check_n_jobs
-from ._validation import check_graph
+from ._validation import check_graph, check_metric, check_rows
 
-__all__ = ["kneighbors", "neighbor_graph", "transition_matrix"]
+__all__ = ["ExactIndex", "kneighbors", "neighbor_graph", "transition_matrix"]
 
 # A row of 2^31 weights of at most 2^990 has a degree that is finite.
 _LARGEST_EXPONENT = 990
@@ -77,9 +79,109 @@ def kneighbors(
     ([[2, 1], [0, 2], [0, 1]], [[0.0, 0.4], [0.4, 0.4], [0.0, 0.4]])
     """
     squared, indices = squared_neighbors(X, n_neighbors, queries=queries, metric=metric, n_jobs=n_jobs)
-    if metric == "cosine":
-        return np.multiply(squared, 0.5, out=squared), indices
-    return np.sqrt(squared, out=squared), indices
+    return _distances(squared, metric), indices
+
+
+def _distances(squared: np.ndarray, metric: str) -> np.ndarray:
+    found: np.ndarray = np.multiply(squared, 0.5, out=squared) if metric == "cosine" else np.sqrt(squared, out=squared)
+    return found
+
+
+class ExactIndex:
+    """Rows prepared once and asked often: the exact neighbours of a few new rows at a time.
+
+    `query` gives the bits of ``kneighbors(X, n_neighbors, queries=queries)``.  What that does at every call, looking at
+    all rows, dividing them by their norms ("cosine") and widening them, is done once: up to 249 queries then cost their
+    products with the rows alone, and more at once the ordinary search.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows to search, as in `kneighbors`.  Not copied if it has the form of the kernels already: then do not
+        change it afterwards.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        As in `kneighbors`.
+    n_jobs : int, default=None
+        Threads; None for all cores.  The answers do not depend on it.
+
+    Attributes
+    ----------
+    n_samples_, n_features_ : int
+        Shape of X.
+
+    Raises
+    ------
+    ValueError
+        For non-finite values, magnitudes above 1e150, or an unknown ``metric``.
+
+    See Also
+    --------
+    kneighbors : One search.
+
+    Notes
+    -----
+    Beside X it keeps a float32 copy of dense rows (about twice the stored values of sparse ones), and with "cosine" the
+    unit rows in float64.  A memory map of more than half of the memory is never copied.  Nothing of it changes after it
+    is made, so any number of threads may ask at once.  A pickle holds X alone; the copies are made again at the first
+    question.
+
+    Examples
+    --------
+    >>> index = ExactIndex([[0.0, 0.0], [1.0, 0.0], [3.0, 4.0]])
+    >>> distances, rows = index.query([[3.0, 3.0]], n_neighbors=2)
+    >>> rows.tolist(), distances.tolist() == [[1.0, 13**0.5]]
+    ([[2, 1]], True)
+    """
+
+    def __init__(self, X: Any, *, metric: str = "euclidean", n_jobs: int | None = None) -> None:
+        self._rows, self._metric, self._n_jobs = check_rows(X), check_metric(metric), n_jobs
+        self._prepared: PreparedRows | None = self._prepare()
+
+    def _prepare(self) -> PreparedRows:
+        return PreparedRows(self._rows, self._metric, check_n_jobs(self._n_jobs))
+
+    @property
+    def n_samples_(self) -> int:
+        return int(self._rows.shape[0])
+
+    @property
+    def n_features_(self) -> int:
+        return int(self._rows.shape[1])
+
+    def query(self, queries: Any, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
+        """The k nearest rows of each query.
+
+        Parameters
+        ----------
+        queries : array-like or sparse matrix of shape (n_queries, n_features)
+            Rows whose neighbours are wanted; rows of X are not excluded from their own lists.
+        n_neighbors : int
+            k, at most n_samples.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n_neighbors), float64
+            Increasing.
+        indices : ndarray of shape (n_queries, n_neighbors), intp
+            Rows of X, in the order (squared distance, row index).
+
+        Raises
+        ------
+        ValueError
+            As `kneighbors`.
+        """
+        prepared = self._prepared
+        if prepared is None:  # after a pickle; two threads may both do it, and one result stays
+            self._prepared = prepared = self._prepare()
+        n_threads = check_n_jobs(self._n_jobs)
+        squared, indices = prepared.neighbors(check_rows(queries, "queries"), n_neighbors, n_threads)
+        return _distances(squared, self._metric), indices
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_prepared": None}
+
+    def __repr__(self) -> str:
+        return f"ExactIndex({self.n_samples_} x {self.n_features_}, metric={self._metric!r}, n_jobs={self._n_jobs})"
 
 
 def neighbor_graph(

@@ -119,6 +119,15 @@ def by_few(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
     return _answered(running, found, budget)[:2]
 
 
+def by_index(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
+    """By rows that were packed before; with the facts of the search."""
+    index = _graph.Index(kernel_rows(X), level=LEVELS[level], n_threads=n_threads)
+    assert index.takes(kernel_rows(Q))
+    found = _empty(X, Q, k)
+    running = _graph.Asked(*described(X, Q), *found, index=index, n_threads=n_threads)
+    return _answered(running, found, budget)
+
+
 def by_groups(X, k, rng, *, queries=None, n_threads=2):
     """Through the door, with groups around some of the rows, however the rows lie."""
     centres = X[rng.choice(len(X), min(len(X), int(rng.integers(1, 7))), replace=False)].astype(float)

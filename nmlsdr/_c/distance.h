@@ -32,8 +32,8 @@ static inline double nmlsdr_dot_f64(const double *x, const double *y, ptrdiff_t 
     return nmlsdr_fold8(a);
 }
 
-#define NMLSDR_DENSE(NAME, TYPE)                                               \
-    static inline double NAME(const TYPE *x, const TYPE *y, ptrdiff_t d)       \
+#define NMLSDR_DENSE(NAME, TYPE, OTHER)                                        \
+    static inline double NAME(const TYPE *x, const OTHER *y, ptrdiff_t d)      \
     {                                                                          \
         double a[8] = {0, 0, 0, 0, 0, 0, 0, 0};                                \
         ptrdiff_t j = 0;                                                       \
@@ -49,8 +49,9 @@ static inline double nmlsdr_dot_f64(const double *x, const double *y, ptrdiff_t 
         return nmlsdr_fold8(a);                                                \
     }
 
-NMLSDR_DENSE(nmlsdr_sqdist_f64, double)
-NMLSDR_DENSE(nmlsdr_sqdist_f32, float)
+NMLSDR_DENSE(nmlsdr_sqdist_f64, double, double)
+NMLSDR_DENSE(nmlsdr_sqdist_f32, float, float)
+NMLSDR_DENSE(nmlsdr_sqdist_f64_f32, double, float)
 
 #define NMLSDR_SPARSE(NAME, TYPE, INDEX)                                       \
     static inline double NAME(const TYPE *xv, const INDEX *xi, ptrdiff_t xn,   \

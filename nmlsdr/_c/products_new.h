@@ -167,12 +167,10 @@ static int nmlsdr_leads_fit(const nmlsdr_search *q)
     return 1;
 }
 
-/* Everything whose type is that of the products: windows or postings, bounds, thresholds, buffers, scratch. */
-static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
+/* What each thread needs for itself, and the thresholds that nothing passes. */
+static int nmlsdr_new_scratch(nmlsdr_search *q)
 {
     const size_t size = q->wide ? 8 : 4;
-    if (q->lead_d && !nmlsdr_leads_fit(q)) q->lead_d = 0;
-    q->window[0].first = q->window[1].first = -1;
     q->never = nmlsdr_aligned((size_t)q->block * size);
     if (!q->never) return -1;
     for (ptrdiff_t i = 0; i < q->block; i++) {
@@ -187,11 +185,28 @@ static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
         w->slots = (int32_t *)malloc((size_t)(q->frequent + 1) * sizeof(int32_t));
         if (!w->lower || !w->tile || !w->partial || !w->slots) return -1;
     }
+    return 0;
+}
+
+/* Everything whose type is that of the products: windows or postings, bounds, thresholds, buffers, scratch. */
+static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
+{
+    if (q->lead_d && !nmlsdr_leads_fit(q)) q->lead_d = 0;
+    q->window[0].first = q->window[1].first = -1;
+    if (nmlsdr_new_scratch(q)) return -1;
     if (nmlsdr_side_new(q, q->queries, 1)) return -1;
     if (q->rows != q->queries && nmlsdr_side_new(q, q->rows, 0)) return -1;
     q->lanes = q->wide ? q->kernels->lanes_d : q->kernels->lanes_f;
     if (q->lead_d) nmlsdr_pack_leads(q);
     return q->sparse ? nmlsdr_new_postings(q) : nmlsdr_new_windows(q, window_bytes);
+}
+
+static void nmlsdr_choose_capacity(nmlsdr_search *q, ptrdiff_t k)
+{
+    q->k = k;
+    q->capacity = k + k / 2 + 32;
+    q->ranked = k <= NMLSDR_RANKED;
+    q->crowded = q->capacity - 8 - k / 4;
 }
 
 /* queries == NULL: the rows against themselves, self excluded.  squared and indices (n queries, k) receive the
@@ -204,10 +219,7 @@ static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_ro
     nmlsdr_search *q = (nmlsdr_search *)calloc(1, sizeof(nmlsdr_search));
     if (!q) return NULL;
     q->d = rows->d;
-    q->k = k;
-    q->capacity = k + k / 2 + 32;
-    q->ranked = k <= NMLSDR_RANKED;
-    q->crowded = q->capacity - 8 - k / 4;
+    nmlsdr_choose_capacity(q, k);
     q->symmetric = q->exclude_self = queries == NULL;
     q->wide = wide;
     q->level = level;

@@ -76,10 +76,27 @@ static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *i
     return most;
 }
 
-/* A power of two that brings norms to 2^60, far from overflow of their squares and farther from underflow. */
+/* A power of two that brings norms to 2^room, and what is lost to underflow then. */
+static void nmlsdr_set_scale(nmlsdr_search *q, double most, int room)
+{
+    int high, wide;
+    q->scale = 1;
+    if (most > 0) {
+        frexp(most, &high);
+        frexp((double)q->d, &wide);
+        high = room - high - (wide + 1) / 2;
+        q->scale = ldexp(1.0, high > 1000 ? 1000 : high);
+    }
+    /* products that underflow or are flushed, and canonical terms below the smallest number */
+    q->absolute = (double)(q->d + 8) * (q->wide ? 0x1p-990 : 0x1p-118)
+        + (double)(q->d + 8) * q->scale * 0x1p-1070 * q->scale;
+    if (!(q->absolute < 0x1p122)) q->absolute = 0x1p122;
+}
+
+/* Norms of 2^60 are far from overflow of their squares and farther from underflow. */
 static void nmlsdr_choose_scale(nmlsdr_search *q)
 {
-    int integral = 1, high, wide;
+    int integral = 1;
     double most = nmlsdr_extent(q, &q->rows->rows, &integral);
     if (q->queries != q->rows) {
         const double other = nmlsdr_extent(q, &q->queries->rows, &integral);
@@ -88,17 +105,7 @@ static void nmlsdr_choose_scale(nmlsdr_search *q)
     q->integral = integral && 4 * (double)q->longest * most * most < (q->wide ? 0x1p53 : 0x1p24);
     q->scale = 1;
     q->absolute = 0;
-    if (q->integral) return;
-    if (most > 0) {
-        frexp(most, &high);
-        frexp((double)q->d, &wide);
-        high = 60 - high - (wide + 1) / 2;
-        q->scale = ldexp(1.0, high > 1000 ? 1000 : high);
-    }
-    /* products that underflow or are flushed, and canonical terms below the smallest number */
-    q->absolute = (double)(q->d + 8) * (q->wide ? 0x1p-990 : 0x1p-118)
-        + (double)(q->d + 8) * q->scale * 0x1p-1070 * q->scale;
-    if (!(q->absolute < 0x1p122)) q->absolute = 0x1p122;
+    if (!q->integral) nmlsdr_set_scale(q, most, 60);
 }
 
 #endif

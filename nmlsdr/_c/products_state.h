@@ -54,6 +54,7 @@ typedef struct {
     ptrdiff_t longest; /* entries that a row holds at most */
     int sparse, force_sparse, ranked, symmetric, exclude_self, integral, wide, level, lanes, n_threads, phase;
     double scale, absolute, *centre;
+    double extent;  /* of an index: max |x - centre| of its rows */
     nmlsdr_side side[2], *queries, *rows;
     struct { ptrdiff_t first, count; void *z; } window[2];
     int second;                       /* which window holds the second block of a pair */

@@ -32,6 +32,8 @@ static inline double nmlsdr_entry_value(const nmlsdr_rows *x, ptrdiff_t p)
 static double nmlsdr_canonical(const nmlsdr_rows *x, ptrdiff_t i, const nmlsdr_rows *y, ptrdiff_t j)
 {
     const ptrdiff_t d = x->d;
+    if (x->kind == NMLSDR_DENSE_F64 && y->kind == NMLSDR_DENSE_F32) /* queries of an index of float rows (index.h) */
+        return nmlsdr_sqdist_f64_f32((const double *)x->data + i * d, (const float *)y->data + j * d, d);
     if (x->kind == NMLSDR_DENSE_F32)
         return nmlsdr_sqdist_f32((const float *)x->data + i * d, (const float *)y->data + j * d, d);
     if (x->kind == NMLSDR_DENSE_F64)

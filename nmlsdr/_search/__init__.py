@@ -11,11 +11,13 @@ Which way a search takes (docs/neighbours.md has the same table, and the reasons
 | leading coordinates | dense, 4000 or more, a few directions hold their variance | tiles not ruled out | products.h |
 | products | dense otherwise | symmetric products of packed blocks of 96 rows | products.h |
 | sparse products | CSR | frequent features as columns, others as postings; or packed blocks | products.h |
+| prepared | an index, up to 249 queries | products with rows packed before; the threads share the rows | index.h |
 | proposals | a transformer's or a precomputed matrix | its stored entries, by their canonical distances | rows.h |
 
 Who calls whom; imports point down:
 
     proposals.py   candidates of a transformer or a matrix     estimate.py   what a long search will cost
+    prepared.py    rows packed once for few queries at a time, in front of all below
     run.py         check, choose, step, serve Ctrl-C: `squared_neighbors`, and `search` for C callers
     strategy.py    THE place that decides, and says so to the logger "nmlsdr" at DEBUG
     far_groups.py  leading.py      find, certify, and return what they found
@@ -26,6 +28,7 @@ Who calls whom; imports point down:
 `_c/`, each file over those below it:
 
     choose.h                                   the way by sizes
+    index.h                                    rows packed once, a few queries
     products.h  tree.h  few.h                  a search: begin, step, end
     products_new.h                             its memory
     products_blocks.h  products_scale.h  products_storage.h     blocks; centre and scale; columns or not
@@ -38,7 +41,8 @@ Who calls whom; imports point down:
     products_sparse.h (types); products_tile.h  tree_leaf.h  few_rows.h (levels, through simd.h)
 """
 
+from .prepared import PreparedRows
 from .proposals import choose_proposed, choose_stored, neighbor_lists
 from .run import squared_neighbors
 
-__all__ = ["choose_proposed", "choose_stored", "neighbor_lists", "squared_neighbors"]
+__all__ = ["PreparedRows", "choose_proposed", "choose_stored", "neighbor_lists", "squared_neighbors"]

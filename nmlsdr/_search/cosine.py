@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +12,7 @@ from .. import _graph
 from .._validation import match_rows
 from .rows import kernel_rows
 
-__all__ = ["ZERO_ROW", "merge_zero_rows", "unit_rows"]
+__all__ = ["ZERO_ROW", "UnitRows", "first_rows", "merge_zero_rows", "search_by_angle", "unit_rows"]
 
 # The squared distance that stands for 1 - cos = 1: between a row of zeros, which has no direction, and any other row.
 ZERO_ROW = 2.0
@@ -43,6 +44,49 @@ def unit_rows(rows: Any, n_threads: int) -> tuple[Any, np.ndarray]:
     zero = largest == 0
     values /= _for_values(np.where(zero, 1.0, np.sqrt(squared)), lengths)
     return unit, zero
+
+
+class UnitRows(NamedTuple):
+    """Rows of length 1, and the rows of zeros apart, which have no direction."""
+
+    near: Any
+    kept: np.ndarray  # which rows ``near`` are
+    zeros: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Any, n_threads: int) -> Self:
+        """From checked rows."""
+        unit, zero = unit_rows(rows, n_threads)
+        kept = np.flatnonzero(~zero)
+        return cls(unit[kept] if zero.any() else unit, kept, np.flatnonzero(zero))
+
+
+def search_by_angle(
+    find: Callable[..., None], rows: UnitRows, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int
+) -> None:
+    """Fill (n_queries, k) for checked queries, None for the rows themselves.
+
+    ``find`` searches ``rows.near`` by Euclidean distance; a row of zeros is at `ZERO_ROW` from all.
+    """
+    itself, k = queries is None, squared.shape[1]
+    asked = rows if itself else UnitRows.of(queries, n_threads)
+    if len(asked.zeros):
+        squared[asked.zeros], indices[asked.zeros] = ZERO_ROW, first_rows(asked.zeros, k, itself=itself)
+    wanted = None if itself else asked.near
+    if not (len(rows.zeros) or len(asked.zeros)):
+        find(wanted, squared, indices, n_threads)
+        return
+    k_found = max(0, min(k, len(rows.kept) - itself))
+    near = np.empty((len(asked.kept), k_found)), np.empty((len(asked.kept), k_found), dtype=np.intp)
+    if near[0].size:
+        find(wanted, *near, n_threads)
+    squared[asked.kept], indices[asked.kept] = merge_zero_rows(near[0], rows.kept[near[1]], rows.zeros, k)
+
+
+def first_rows(queries: np.ndarray, k: int, *, itself: bool) -> np.ndarray:
+    """The k first rows by index for each of these queries, without itself if they are rows."""
+    first = np.tile(np.arange(k), (len(queries), 1))
+    return first + (first >= queries[:, None]) if itself else first
 
 
 def _for_values(of_rows: np.ndarray, lengths: np.ndarray | None) -> np.ndarray:

@@ -10,11 +10,11 @@ import numpy as np
 from .. import _graph
 from .._threads import check_n_jobs
 from .._validation import check_metric, check_n_neighbors, check_row_pair, check_rows, match_rows
-from .cosine import ZERO_ROW, merge_zero_rows, unit_rows
+from .cosine import UnitRows, first_rows, search_by_angle
 from .rows import kernel_rows
 from .strategy import Strategy, log, simd, strategy
 
-__all__ = ["search", "squared_neighbors"]
+__all__ = ["advance", "search", "squared_neighbors"]
 
 
 def squared_neighbors(
@@ -55,7 +55,7 @@ def search(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_
     if rows.shape[1] == 0:
         log(Strategy("index", "no features: all distances are 0"), rows, n_queries, k, n_threads)
         squared[:] = 0
-        indices[:] = _first_rows(np.arange(len(indices)), k, itself=queries is None)
+        indices[:] = first_rows(np.arange(len(indices)), k, itself=queries is None)
         return
     chosen = strategy(rows, queries, k, n_threads)
     if chosen.groups is None:
@@ -66,30 +66,14 @@ def search(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_
         _by_groups(chosen, rows, queries, squared, indices, n_threads)
 
 
-def _first_rows(queries: np.ndarray, k: int, *, itself: bool) -> np.ndarray:
-    """The k first rows by index for each of these queries, without itself if they are rows."""
-    first = np.tile(np.arange(k), (len(queries), 1))
-    return first + (first >= queries[:, None]) if itself else first
-
-
 def _search_by_angle(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
-    """`search` with every row divided by its norm; a row of zeros is at `ZERO_ROW` from all."""
-    itself, k = queries is None, squared.shape[1]
-    unit, zero = unit_rows(rows, n_threads)
-    asked, blank = (unit, zero) if itself else unit_rows(queries, n_threads)
-    nowhere = np.flatnonzero(blank)
-    if len(nowhere):
-        squared[nowhere], indices[nowhere] = ZERO_ROW, _first_rows(nowhere, k, itself=itself)
-    if not (zero.any() or len(nowhere)):
-        search(unit, None if itself else asked, squared, indices, n_threads)
-        return
-    kept, wanted = np.flatnonzero(~zero), np.flatnonzero(~blank)
-    k_found = max(0, min(k, len(kept) - itself))
-    near = np.empty((len(wanted), k_found)), np.empty((len(wanted), k_found), dtype=np.intp)
-    if near[0].size:
-        pair: tuple[Any, Any] = (unit[kept], None) if itself else match_rows(unit[kept], asked[wanted])
-        search(*pair, near[0], near[1], n_threads)
-    squared[wanted], indices[wanted] = merge_zero_rows(near[0], kept[near[1]], np.flatnonzero(zero), k)
+    """`search` with every row divided by its norm."""
+    unit = UnitRows.of(rows, n_threads)
+
+    def find(asked: Any, *answer: Any) -> None:
+        search(*((unit.near, None) if asked is None else match_rows(unit.near, asked)), *answer)
+
+    search_by_angle(find, unit, queries, squared, indices, n_threads)
 
 
 def _by_groups(
@@ -145,7 +129,7 @@ def _answer_failed(
 
 
 def _run(chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> str:
-    """Every query by one kernel; between its steps Ctrl-C is served.  What is to be said of the kernel."""
+    """Every query by one kernel.  What is to be said of the kernel."""
     given, others = kernel_rows(rows), None if queries is None else kernel_rows(queries)
     running: _graph.Progress
     if chosen.way == "few" and others is not None:
@@ -156,6 +140,14 @@ def _run(chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices
         running = _graph.Search(
             given, others, squared, indices, level=simd(), n_threads=n_threads, leads=chosen.leads
         )
+    advance(running)
+    if chosen.way != "sparse products":
+        return ""
+    return ", by columns and postings" if running.facts["sparse"] else ", by packed blocks"
+
+
+def advance(running: _graph.Progress) -> None:
+    """Step until the search is done; between its steps Ctrl-C is served."""
     budget = 64.0
     more = True
     while more:
@@ -163,6 +155,3 @@ def _run(chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices
         more = running.step(budget)
         took = time.perf_counter() - began
         budget = budget * 2 if took < 0.08 else max(1.0, budget / 2) if took > 0.2 else budget
-    if chosen.way != "sparse products":
-        return ""
-    return ", by columns and postings" if running.facts["sparse"] else ", by packed blocks"

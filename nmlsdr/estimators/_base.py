@@ -23,10 +23,12 @@ from .._errors import InputError
 from .._labels import Labels, check_labels, refuse_partly_known, refuse_votes
 from .._search import choose_proposed, squared_neighbors
 from .._search.estimate import say_if_large
+from .._threads import check_n_jobs
 from .._validation import asks_exact, check_alpha, check_count, check_graph, check_metric, check_rows
 from ..distributed import by_blocks
 from ..graph import graph_of_lists
 from ..propagation import propagate
+from ._prepared import prepared_rows
 
 __all__ = [
     "LearnsLabels",
@@ -159,6 +161,9 @@ def say_if_many_queries(estimator: Any, rows: Any, n_queries: int, k: int) -> No
 def neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """As `neighbors_of_rows`, for other rows: the k nearest of ``rows`` to each query."""
     if isinstance(estimator.neighbors, str):
+        prepared = prepared_rows(estimator, rows, queries.shape[0])
+        if prepared is not None:
+            return prepared.neighbors(queries, k, check_n_jobs(estimator.n_jobs))
         return squared_neighbors(
             rows, k, queries=queries, metric=estimator.metric, n_jobs=estimator.n_jobs, checked=True
         )

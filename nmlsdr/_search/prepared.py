@@ -1,0 +1,84 @@
+"""Rows that are asked often, a few queries at a time: packed once, and for angles divided by their norms once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .. import _graph
+from .._validation import check_n_neighbors, match_rows, refuse_unequal_features
+from .cosine import UnitRows, search_by_angle
+from .memory import is_out_of_core
+from .rows import kernel_rows
+from .run import advance, search
+from .strategy import Strategy, log, simd
+
+__all__ = ["MOST_QUERIES", "PreparedRows"]
+
+# More queries at once repay a look how the rows lie (choose.h), and to pack the rows again costs them a tenth.
+MOST_QUERIES = 249
+_MOST_KEPT = 4e6  # neighbours that the threads' heaps hold at most, as in few.h
+_THREAD_EARNS = 250_000  # values for each thread to read: about 30 us, what it takes to wake one
+
+
+class PreparedRows:
+    """Checked rows and what a few queries need of them beside; read only, so threads may share it.
+
+    Parameters
+    ----------
+    rows : array or CSR matrix of shape (n_samples, n_features)
+        Checked, and not changed afterwards.
+    metric : {"euclidean", "cosine"}
+    n_threads : int
+        To pack the rows on.
+    """
+
+    def __init__(self, rows: Any, metric: str, n_threads: int) -> None:
+        self.rows, self.metric = rows, metric
+        self._unit = UnitRows.of(rows, n_threads) if metric == "cosine" else None
+        self._searched = rows if self._unit is None else self._unit.near
+        self._packed = None
+        if 0 not in self._searched.shape and not is_out_of_core(rows):
+            self._packed = _graph.Index(kernel_rows(self._searched), level=simd(), n_threads=n_threads)
+
+    def neighbors(self, queries: Any, n_neighbors: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """What `squared_neighbors` answers for these rows and checked queries."""
+        refuse_unequal_features(self.rows.shape[1], queries.shape[1])
+        k = check_n_neighbors(n_neighbors, self.rows.shape[0], exclude_self=False)
+        squared = np.empty((queries.shape[0], k))
+        indices = np.empty((queries.shape[0], k), dtype=np.intp)
+        if not squared.size:
+            return squared, indices
+        if self._unit is None:
+            self._find(queries, squared, indices, n_threads)
+        else:
+            search_by_angle(self._find, self._unit, queries, squared, indices, n_threads)
+        return squared, indices
+
+    def _find(self, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
+        """By the packed rows if they serve so many queries, and these, and as any search otherwise."""
+        rows, k = self._searched, squared.shape[1]
+        stored = None
+        if self._packed is not None and len(squared) <= MOST_QUERIES and squared.size * n_threads <= _MOST_KEPT:
+            stored = _stored_alike(rows, queries)
+        if self._packed is None or stored is None or not self._packed.takes(kernel_rows(stored)):
+            search(*match_rows(rows, queries), squared, indices, n_threads)
+            return
+        values = rows.size * (1 + len(squared) / 16)
+        n_threads = max(1, min(n_threads, int(values / _THREAD_EARNS)))
+        running = _graph.Asked(
+            kernel_rows(rows), kernel_rows(stored), squared, indices, index=self._packed, n_threads=n_threads
+        )
+        advance(running)
+        log(Strategy("prepared rows", "they were packed before"), rows, len(squared), k, n_threads)
+
+
+def _stored_alike(rows: Any, queries: Any) -> Any:
+    """The queries as an index of the rows takes them; None where only a copy of all rows would meet them."""
+    if not sparse.issparse(rows):
+        queries = queries.toarray() if sparse.issparse(queries) else queries
+        return queries.astype(np.float64, copy=False) if rows.dtype == np.float64 else queries
+    pair = match_rows(rows, queries)
+    return pair[1] if pair[0] is rows else None

@@ -105,7 +105,7 @@ READING = [
     (["binary.csv", *COLUMNS], ["binary.csv", "NUL character"]),
     (["torn.csv.gz", *COLUMNS], ["torn.csv.gz"]),
     (["text.csv", *COLUMNS], ["line 9", "blood, red", "'tall' is not a number"]),
-    (["nan.csv", *COLUMNS], ["line 9", "blood, red", "not a finite number"]),
+    (["nan.csv", *COLUMNS], ["line 9", "blood, red", "the value is missing", "--impute median"]),
     (["inf.csv", *COLUMNS], ["line 9", "blood, red", "not a finite number"]),
     (["gap.csv", *COLUMNS], ["line 9", "blood, red", "missing"]),
     (["two.csv", *COLUMNS], ["line 9", "cold, heavy", "'2' is no label"]),

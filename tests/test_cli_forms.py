@@ -19,7 +19,7 @@ COLUMNS = ["--label-columns", label_columns()]
 def people(run, tables, tmp_path):
     """A table with ids, text and labels in one column, and one of new rows with other columns beside."""
     X, Y, X_test, _ = tables
-    tags = [";".join(name for name, has in zip(LABELS, row, strict=True) if has) or "none" for row in Y]
+    tags = [";".join(name for name, has in zip(LABELS, row, strict=True) if has) or "well" for row in Y]
     tags[3] = ""
     head = ["pid", "x0", "x1", "x2", "x3", "x4", "when", "tags"]
     rows = [[f"p-{i}", *x, "2020-01-01", tag] for i, (x, tag) in enumerate(zip(X.tolist(), tags, strict=True))]

@@ -101,12 +101,63 @@ def test_an_empty_label_stays_unknown(tmp_path):
         (["--one-hot", "flu"], ["'flu' holds categories and is something else too"]),
         (["--one-hot", "note"], ["note", "something else too"]),
         (["--impute", "mode"], ["mode"]),
-        (["--impute", "median"], ["2 columns are not numbers", "--drop ward,smoker"]),
-        (["--one-hot", "auto"], ["line 2, column 'visits'", "missing"]),
+        (["--impute", "median"], ["2 columns are not numbers", "--one-hot ward,smoker ."]),
+        (["--one-hot", "auto"], ["line 2, column 'visits'", "missing, as in 1 other column;", "--impute median ."]),
     ],
 )
 def test_what_does_not_fit_is_said(run, raw, arguments, words):  # noqa: F811
     assert_refused(run("fit", "train.csv", *TAIL, *arguments, "-o", "m.npz"), *words)
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_one_line_to_paste_and_the_table_is_read(run, tmp_path, rng, plain, monkeypatch):  # noqa: F811
+    """Names of rows, dates, sentences, words, lists of labels and holes: all that is to be typed is in one answer."""
+    if not plain:
+        monkeypatch.setattr("nmlsdr.datasets._csv.read_plain", lambda *_, **__: None)
+    rows = []
+    for i in range(120):
+        tags = ["", "none", "flu", "cold", "flu;cold"][i % 5]
+        day = f"2024-01-{i % 28 + 1:02d}"
+        cells = [f"p{i}", day, f"seen on day {i % 9} again", ["east", "west"][i % 2], tags]
+        rows.append([*cells, "" if i == 7 else f"{2 * ('flu' in tags) + rng.normal():.3f}",
+                     "NA" if i == 9 else f"{2 * ('cold' in tags) + rng.normal():.3f}"])  # fmt: skip
+    write_csv(tmp_path / "raw.csv", ["who", "day", "note", "ward", "tags", "a", "b"], rows)
+    found = run("fit", "raw.csv", "-o", "m.npz")
+    advice = "--id who --drop day,note --one-hot ward --label-list tags --impute median"
+    assert_refused(found, "5 columns are not numbers", f"say what to do with: {advice} .")
+    done = run("fit", "raw.csv", *advice.split(), "-o", "m.npz")
+    assert done.status == 0, done
+    assert "the label 'none' never stands beside another" in done.err
+    done = run("fit", "raw.csv", *advice.split(), "--no-label", "none", "-o", "m.npz")
+    assert_done(done)
+    assert "3 features, 2 labels, 24 unlabelled" in done.err
+    assert open_model(tmp_path / "m.npz").label_names == ["cold", "flu"]
+    for hole in ("NA", "nan", "?"):
+        write_csv(tmp_path / "hole.csv", ["a", "b", "y"], [[1, 2, 1], [2, hole, 0], [3, 1, 1]])
+        found = run("fit", "hole.csv", "--label-columns", "y", "-o", "m.npz")
+        assert_refused(found, "line 3, column 'b': the value is missing; fill in with: --impute median .")
+    write_csv(tmp_path / "slip.csv", ["a", "b", "y"], [[1, "", 1], ["1o", 1, 0], [3, 1, 1]])
+    found = run("fit", "slip.csv", "--label-columns", "y", "--impute", "median", "-o", "m.npz")
+    assert_refused(found, "line 3, column 'a': '1o' is not a number")
+
+
+def test_drop_and_one_hot_may_be_said_twice(run, raw):  # noqa: F811
+    assert_done(run("fit", "train.csv", *TAIL, "--drop", "visits,age", "--one-hot", "ward", "--one-hot", "smoker",
+                    "-o", "m.npz"))  # fmt: skip
+
+
+@pytest.mark.parametrize("separator", ["|", ";"])
+def test_a_word_for_no_label(tmp_path, separator):
+    rows = [[1, f"a{separator}b"], [2, "none"], [3, ""], [4, " none "], [5, "b"]]
+    write_csv(tmp_path / "t.csv", ["x", "tags"], rows)
+    read = {"label_list": "tags", "separator": separator}
+    table = read_table(tmp_path / "t.csv", no_label="none", **read)
+    assert table.label_names == ["a", "b"]
+    assert table.target.tolist() == [[1, 1], [0, 0], [-1, -1], [0, 0], [0, 1]]
+    assert read_table(tmp_path / "t.csv", **read).label_names == ["a", "b", "none"]
+    write_csv(tmp_path / "t.csv", ["x", "tags"], [*rows, [6, f"a{separator}none"]])
+    with pytest.raises(DataFileError, match=r"row 6: 'none' stands beside 'a'.*--no-label"):
+        read_table(tmp_path / "t.csv", no_label="none", **read)
 
 
 def test_too_many_texts_are_no_categories(run, raw):  # noqa: F811

@@ -274,7 +274,7 @@ def test_all_columns_of_text_are_named_at_once_with_the_words_to_paste(read):
         read(text, label_columns=["y"])
     assert str(caught.value).endswith(
         "t.csv: 4 columns are not numbers: 'pid' ('p0'), 'when' ('2020-01-00'), 'sex' ('m'), 'note' ('a, b'); "
-        "leave out with: --id pid --drop when,sex,note ."
+        "say what to do with: --id pid --drop when --one-hot sex,note ."
     )
     table = read(text, label_columns=["y"], id_column="pid", drop=["when", "sex", "note"])
     assert table.feature_names == ["age"]

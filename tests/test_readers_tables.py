@@ -80,7 +80,7 @@ def test_csv_drop(tmp_path):
         ("a,b\n1,2\n3\n", ["line 3", "1 cells", "2"]),
         ("a,b\n1,2,3\n", ["line 2", "3 cells"]),
         ("a,b\n1,x\n", ["line 2", "column 'b'", "'x'"]),
-        ("a,b\n1,nan\n", ["line 2", "column 'b'", "finite"]),
+        ("a,b\n1,nan\n", ["line 2", "column 'b'", "missing"]),
         ("a,b\n-inf,2\n", ["line 2", "column 'a'", "finite"]),
         ("a,b\n1e999,2\n", ["line 2", "column 'a'", "finite"]),
         ("a,b\n1,\n", ["line 2", "column 'b'", "missing"]),

@@ -53,6 +53,25 @@ def test_columns_that_say_nothing_or_have_holes():
     assert facts["labels_per_row"] == pytest.approx(1 / 3)
 
 
+def test_columns_of_texts_with_holes():
+    X = np.array([[1.0, "a", "x"], [np.nan, "", "x"], [3.0, "b", "x"]], dtype=object)
+    known = np.ones((3, 1), dtype=bool)
+    facts = described.describe_table(X, known, known, source="a.csv", feature_names=list("abc"))
+    assert facts["constant"] == ["c"]
+    assert [(column["name"], column["cells"]) for column in facts["missing"]] == [("a", 1), ("b", 1)]
+
+
+def test_holes_are_told_before_they_are_filled(run, rng):  # noqa: F811
+    rows = [[i % 2 + rng.normal() / 9, "" if i % 4 == 0 else 1.5 * i, ["u", "v"][i % 2], i % 2] for i in range(40)]
+    write_csv("a.csv", ["a", "b", "ward", "y"], rows)
+    ask = ["--label-columns", "y", "--impute", "mean", "--one-hot", "auto", "--folds", "0"]
+    assert_done(run("report", "a.csv", *ask, "--out", "a.html"))
+    page = Path("a.html").read_text(encoding="utf-8")
+    assert re.search(r"<code>b</code>: 10 cells \(25\s%\)", page)
+    assert "<b>3</b>features" in page
+    assert "ward=u" in page
+
+
 def test_sparse_columns_are_read_without_making_them_dense():
     from scipy import sparse
 
@@ -78,13 +97,19 @@ def test_labels_together_are_counts_of_rows(rng):
 
 
 @pytest.mark.parametrize("copies", [1, 12])
-def test_a_row_is_never_its_own_neighbour(rng, copies):
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_a_row_is_never_its_own_neighbour(rng, copies, share):
+    """Nor is an unlabelled one."""
     X = np.repeat(rng.normal(size=(30, 3)), copies, axis=0)
     rows = np.array([0, 7, len(X) - 1, 7])
-    distances, indices = fits.neighbors_of(X, rows, 5)
+    labeled = rng.random(len(X)) < share
+    labeled[[*rows, 1, 2, 3]] = True
+    distances, indices = fits.neighbors_of(X, rows, labeled, 5)
     squared = ((X[rows][:, None] - X[None]) ** 2).sum(axis=2)
     squared[np.arange(len(rows)), rows] = np.inf
+    squared[:, ~labeled] = np.inf
     assert (indices != rows[:, None]).all()
+    assert labeled[indices].all()
     assert distances == pytest.approx(np.sqrt(np.sort(squared, axis=1)[:, :5]), abs=1e-9)
 
 

@@ -177,6 +177,9 @@ def add_data(parser: argparse.ArgumentParser, *, labels: str, mask: bool) -> Non
     parser.add_argument(
         "--separator", default=";", metavar="S", help="what stands between the labels of --label-list (default: ;)"
     )
+    parser.add_argument(
+        "--no-label", metavar="WORD", help="the word that stands alone in --label-list where a row has no label (none)"
+    )
     if mask:
         parser.add_argument(
             "--mask", metavar="FILE", help="one 0 or 1 per row: use the labels of the rows with 1, forget the others"
@@ -187,7 +190,12 @@ def add_data(parser: argparse.ArgumentParser, *, labels: str, mask: bool) -> Non
 def add_table_limits(parser: argparse.ArgumentParser) -> None:
     """Add how a file is read."""
     parser.add_argument(
-        "--drop", type=_names, default=[], metavar="NAME,...", help="columns to leave out, such as row names"
+        "--drop",
+        type=_names,
+        action="extend",
+        default=[],
+        metavar="NAME,...",
+        help="columns to leave out, such as row names",
     )
     parser.add_argument(
         "--id", metavar="NAME", help="the column that names the rows: no feature, copied to what is written"
@@ -241,6 +249,7 @@ def add_preparing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--one-hot",
         type=_names,
+        action="extend",
         metavar="NAME,...",
         help="CSV: a column of 0 and 1 for each text in these columns; auto: in all that are not numbers. A text that "
         "the model has not seen has 0 in all of them; an empty cell is a text of its own",

@@ -25,6 +25,7 @@ from .reviewed import set_reviewed
 
 __all__ = ["Columns", "dense_if_needed", "input_files", "match_features", "match_labels", "read_data"]
 
+_NO_LABEL = ("none", "no", "nothing", "nil", "-", "--", "n/a", "na", "0")
 _FEW_ROWS = 50  # with fewer, a count or an age may well differ in every row
 
 Columns = Any  # ndarray or csr_array (n, D)
@@ -60,7 +61,7 @@ def read_data(
     limits = {name: getattr(args, name) for name in ("max_bytes", "max_features") if getattr(args, name) is not None}
     if asked is None:
         one_hot = getattr(args, "one_hot", None) or []
-        asked = ("auto" if one_hot == ["auto"] else one_hot, getattr(args, "impute", None) is not None)
+        asked = ("auto" if "auto" in one_hot else one_hot, getattr(args, "impute", None) is not None)
     with console.step(f"read {args.data}") as show:
         table = read_table(
             args.data,
@@ -70,6 +71,7 @@ def read_data(
             mask=getattr(args, "mask", None),
             label_list=args.label_list,
             separator=args.separator,
+            no_label=args.no_label,
             id_column=args.id,
             drop=args.drop,
             feature_columns=feature_names,
@@ -93,9 +95,10 @@ def read_data(
         )
     if feature_names is None:
         _note_ids(table, args, console)
+        _note_no_label(table, args, console)
     if need_labels and table.target is None:
         raise InputError(
-            f"{args.data} was read without labels; say where they are with --labels FILE.xml, --label-columns NAME,... "
+            f"{args.data} was read without labels; say where they are with --labels FILE.xml, --label-columns NAME, "
             "--label-file FILE or --label-list NAME."
         )
     table.reviewed = None
@@ -140,6 +143,19 @@ def _note_ids(table: Any, args: argparse.Namespace, console: Console) -> None:
                     f"{args.data}: the column {name!r} has another whole number in every row; if it names the rows, "
                     f"say --id {as_list([name])}."
                 )
+
+
+def _note_no_label(table: Any, args: argparse.Namespace, console: Console) -> None:
+    """Say it of a listed label that is called none and never stands beside another: it may mean that there is none."""
+    if args.label_list is None:
+        return
+    for c, name in enumerate(table.label_names or ()):
+        rows = table.target[:, c] == 1
+        if name.lower() in _NO_LABEL and not (table.target[rows] == 1).sum() > rows.sum():
+            console.note(
+                f"{args.data}: the label {name!r} never stands beside another; if it means that a row has no label, "
+                f"say --no-label {as_list([name])}."
+            )
 
 
 def match_features(table: Any, source: str, model: Any, console: Console) -> Columns:

@@ -53,7 +53,6 @@ def report(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr report``."""
     from nmlsdr._report.page import render
 
-    from .preparing import prepare
     from .reading import input_files, read_data
     from .writing import check_target, open_output, wrote
 
@@ -61,7 +60,6 @@ def report(args: argparse.Namespace, console: Console) -> int:
     check_target(args.out, input_files(args))
     _need_jinja()
     table = read_data(args, console, need_labels=True)
-    prepare(table, args, console)
     facts = _facts(table, args, console)
     with console.step(f"write {args.out}"):
         page = render(facts)
@@ -97,17 +95,20 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     from nmlsdr.inspection import buried_kind
 
     from .method import recommended, scaler_for
+    from .preparing import prepare
 
-    X, y = table.data, table.target
+    y = table.target
     known, given = y != -1, y == 1
     if not known.any():
         raise InputError(f"{args.data} has no labelled row, so there is nothing to report on; give its labels.")
-    features = table.feature_names or [f"feature_{j}" for j in range(X.shape[1])]
     names = table.label_names or [f"label_{c}" for c in range(y.shape[1])]
-    rows = table.ids or [str(i) for i in range(X.shape[0])]
+    rows = table.ids or [str(i) for i in range(len(y))]
     with console.step("look at the columns"):
-        described = tables.describe_table(X, given, known, source=PurePath(args.data).name, feature_names=features)
+        source, features = PurePath(args.data).name, _feature_names(table)
+        described = tables.describe_table(table.data, given, known, source=source, feature_names=features)
         labels = tables.describe_labels(given, known, names)
+    prepare(table, args, console)
+    X, features = table.data, _feature_names(table)
     scaler, method = scaler_for(args, X), recommended(args)
     fit = _fit_all(X, scaler, method, table, args, console)
     with console.step("find the neighbours of what to review"):
@@ -147,6 +148,10 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
             "version": __version__,
         },
     }
+
+
+def _feature_names(table: Any) -> list[str]:
+    return table.feature_names or [f"feature_{j}" for j in range(table.data.shape[1])]
 
 
 def _fit_all(X: Any, scaler: Any, method: Any, table: Any, args: argparse.Namespace, console: Console) -> Any:

@@ -32,8 +32,8 @@ def add_parsers(verbs: Any) -> None:
     parser.add_argument(
         "--explain",
         action="store_true",
-        help="write the nearest rows of each annotation's row too: their number, given label and distance in the "
-        "embedding",
+        help="write the nearest labelled rows of each annotation's row too: their number or id, given label and "
+        "distance in the embedding",
     )
     add_common(parser)
     add_out(parser, ".csv, .tsv or .parquet")
@@ -55,10 +55,11 @@ def say_buried(kind: str | None) -> str | None:
     """Return what a list of both kinds that hides one should say, or None."""
     if kind is None:
         return None
-    filling, forgotten = ("given 1s", "forgotten") if kind == "missing" else ("given 0s", "added lightly")
+    ones, zeros = ("given 1s", "forgotten"), ("given 0s", "added lightly")
+    (filling, reason), (hidden, _) = (ones, zeros) if kind == "missing" else (zeros, ones)
     return (
-        f"nearly all of the first 100 annotations are {filling}; where labels are {forgotten} more often than wrong "
-        f"either way, most of them are right: read the list of --kind {kind}."
+        f"nearly all of the first 100 annotations are {filling}, which hide the {hidden}; where labels are {reason}, "
+        f"read the list of --kind {kind}."
     )
 
 
@@ -113,13 +114,13 @@ def review(args: argparse.Namespace, console: Console) -> int:
 
 
 def _neighbors(found: Any, Z: Any, table: Any, args: argparse.Namespace) -> list[tuple[str, Any]]:
-    """Id or number, given label (empty: unknown) and distance of the nearest rows of each annotation's row."""
+    """Id or number, given label (empty: unknown) and distance of the nearest labelled rows of each annotation's."""
     import numpy as np
 
     from nmlsdr._report.fit import neighbors_of
 
     rows, place = np.unique(found.row, return_inverse=True)
-    distances, indices = neighbors_of(Z, rows, metric=args.metric, n_jobs=args.jobs)
+    distances, indices = neighbors_of(Z, rows, table.labeled, metric=args.metric, n_jobs=args.jobs)
     columns: list[tuple[str, Any]] = []
     for j in range(indices.shape[1]):
         near = indices[place, j]

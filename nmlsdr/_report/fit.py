@@ -75,6 +75,7 @@ def describe_components(fit: Fit, given: NDArray[np.bool_], known: NDArray[np.bo
         "eigenvalues": bars,
         "made": made,
         "n_components": len(components),
+        "n_features": len(feature_names),
         "n_dropped": None if kept is None else int((np.asarray(kept) == 0).sum()),
     }
 
@@ -140,16 +141,21 @@ def describe_embedding(fit: Fit, given: NDArray[np.bool_], known: NDArray[np.boo
     }
 
 
-def neighbors_of(X: Any, rows: NDArray[np.intp], k: int = MOST_NEIGHBORS, *, metric: str = "euclidean",
+def neighbors_of(X: Any, rows: NDArray[np.intp], labeled: NDArray[np.bool_], k: int = MOST_NEIGHBORS, *,
+                 metric: str = "euclidean",
                  n_jobs: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.intp]]:  # fmt: skip
-    """Distances and numbers of the k nearest other rows of some rows; of equal distances the first.
+    """Distances and numbers of the k nearest other labelled rows of labelled rows; of equal distances the first.
+
+    Unlabelled rows say nothing about an annotation: where three rows in four are unlabelled they would fill the list.
 
     Returns
     -------
     distances, indices : ndarray (len(rows), k)
     """
-    k = min(k, X.shape[0] - 1)
-    distances, indices = kneighbors(X, k + 1, queries=X[rows], metric=metric, n_jobs=n_jobs)
+    among = np.flatnonzero(labeled)
+    k = min(k, len(among) - 1)
+    distances, places = kneighbors(X[among], k + 1, queries=X[rows], metric=metric, n_jobs=n_jobs)
+    indices = among[places]
     # The row itself is dropped by its number; where duplicates crowd it out, the last of them is.
     keep = indices != np.asarray(rows)[:, None]
     keep[keep.all(axis=1), -1] = False
@@ -164,7 +170,8 @@ def describe_suspects(fit: Fit, first: int, given: NDArray[np.bool_], known: NDA
     shown = fit.suspects.first(first)
     if len(shown.row) == 0:
         return []
-    distances, indices = neighbors_of(fit.embedding, shown.row, metric=metric, n_jobs=n_jobs)
+    labeled = np.asarray(known.any(axis=1))
+    distances, indices = neighbors_of(fit.embedding, shown.row, labeled, metric=metric, n_jobs=n_jobs)
     found = []
     for place, (i, c) in enumerate(zip(shown.row.tolist(), shown.label.tolist(), strict=True)):
         nearest = [

@@ -21,7 +21,7 @@ class Wanted:
     labels: names of label columns; all_labels: every column is one; drop: columns to leave out; id: the column that
     names the rows; label_list: the column that holds a list of labels in each cell; features: the only columns that are
     features (those of a model), None for all that are nothing else; texts: features that hold words, each a category;
-    gaps: whether a feature may be missing.
+    gaps: whether a feature may be missing; labelled: whether a caller said where the labels are.
     """
 
     labels: LabelNames | None = None
@@ -33,6 +33,7 @@ class Wanted:
     features: Sequence[str] | None = None
     texts: Sequence[str] = ()
     gaps: bool = False
+    labelled: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._files import BLANKS, DataFileError, Path_, allowance, place, too_large
+from ._files import BLANKS, DataFileError, Path_, allowance, place, shorten, too_large
 
 __all__ = ["listed_labels"]
 
 
 def listed_labels(
-    path: Path_, cells: Sequence[str], separator: str, limits: dict[str, Any]
+    path: Path_, cells: Sequence[str], separator: str, no_label: str | None, limits: dict[str, Any]
 ) -> tuple[NDArray[np.int64], list[str]]:
-    """Return labels (n, C), a row of -1 for an empty cell, and their names in alphabetical order."""
+    """Return labels (n, C), and their names in alphabetical order.
+
+    An empty cell is a row of -1, the word `no_label` a row of 0.
+    """
     rows = [{tag for part in cell.split(separator) if (tag := part.strip(BLANKS))} for cell in cells]
-    names = sorted(set().union(*rows))
+    names = sorted(set().union(*rows) - {no_label})
     if not names:
         raise DataFileError(f"{place(path)}: its column of lists holds no label; name another column.")
     if len(names) > limits["max_features"]:
@@ -28,7 +31,13 @@ def listed_labels(
     position = {name: c for c, name in enumerate(names)}
     target = np.zeros((len(rows), len(names)), dtype=np.int64)
     for i, row in enumerate(rows):
-        target[i, [position[tag] for tag in row]] = 1
+        if no_label in row and len(row) > 1:
+            other = min(row - {no_label})
+            raise DataFileError(
+                f"{place(path)}, row {i + 1}: {shorten(str(no_label))!r} stands beside {shorten(other)!r}, but is said "
+                "to mean no label; correct the cell or leave --no-label out."
+            )
+        target[i, [position[tag] for tag in row if tag != no_label]] = 1
         if not row:
             target[i] = -1
     return target, names

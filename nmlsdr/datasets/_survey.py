@@ -4,74 +4,138 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Any
-
-import numpy as np
+import re
+from typing import Any, NamedTuple, NoReturn
 
 from ._cells import HOLES, number_problem
 from ._columns import Wanted, split_columns
 from ._files import BLANKS, DataFileError, Lines, Path_, place, shorten
 from ._text import guess_dialect
 
-__all__ = ["as_list", "survey", "text_columns"]
+__all__ = ["Look", "advise", "as_list", "refuse_many", "survey", "text_columns"]
 
 MOST_ROWS = 100_000
 MOST_CATEGORIES = 100  # of a column: with more it holds dates, names or sentences
+SEPARATORS = (";", "|")  # of lists of labels; a comma stands in sentences too
+SENTENCE = 4  # words, in the mean
+DATE = re.compile(r"\s*(\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{2,4})(?!\d)")
+HOLE_SAID = re.compile(r": (?:the value is missing|'([^']*)' is not a (?:finite )?number);")
+
+
+class Look(NamedTuple):
+    """What a table that is not all numbers holds.
+
+    names: all columns; words: places of those that hold texts; texts: what stands in each; example: one of them;
+    holes: places of columns of numbers with a value missing; n_rows: how many rows were looked at.
+    """
+
+    names: list[str]
+    words: list[int]
+    texts: dict[int, set[str]]
+    example: dict[int, str]
+    holes: list[int]
+    n_rows: int
+
+
+def advise(look: Look, columns: list[int], wanted: Wanted) -> str:
+    """Return the options that make these columns, and those with holes, fit to be read: one line to paste.
+
+    Texts that differ in every row name the rows; lists of few words are labels, if nobody said where the labels are;
+    few texts are categories; all else, such as dates and sentences, is left out.
+    """
+    ids = [j for j in columns if len(look.texts[j]) == look.n_rows > 1]
+    listed = [] if wanted.labelled else [j for j in columns if j not in ids and _separator(look.texts[j]) is not None]
+    few = [j for j in columns if j not in {*ids, *listed[:1]} and _are_categories(look.texts[j])]
+    named = [] if wanted.id is not None else ids[:1]
+    dropped = [j for j in columns if j not in {*named, *listed[:1], *few}]
+    holes = [] if wanted.gaps else look.holes[:1]
+    parts = [
+        (option, as_list([look.names[j] for j in places]))
+        for option, places in (("--id", named), ("--drop", dropped), ("--one-hot", few), ("--label-list", listed[:1]))
+        if places
+    ]
+    parts += [("--separator", "'|'") for j in listed[:1] if _separator(look.texts[j]) == "|"]
+    return " ".join(f"{option} {value}" for option, value in [*parts, *[("--impute", "median")] * len(holes)])
+
+
+def _are_categories(texts: set[str]) -> bool:
+    """Whether these are few texts, and neither dates nor sentences."""
+    dates = sum(DATE.match(text) is not None for text in texts)
+    words = sum(len(text.split()) for text in texts)
+    return len(texts) <= MOST_CATEGORIES and 2 * dates <= len(texts) and words < SENTENCE * len(texts)
+
+
+def _separator(texts: set[str]) -> str | None:
+    """Return what parts the lists of few words that these texts are, None if they are none."""
+    for separator in SEPARATORS:
+        parts = {part.strip(BLANKS) for text in texts for part in text.split(separator)}
+        if any(separator in text for text in texts) and len(parts) <= MOST_CATEGORIES:
+            return separator
+    return None
 
 
 def survey(path: Path_, wanted: Wanted, form: dict[str, Any], limits: dict[str, Any], first: DataFileError) -> None:
-    """Raise one error that names every column of text, instead of `first`, which names the first bad cell.
+    """Raise one error that names every column of text, or all that lack values, instead of `first`.
 
-    A column of which less than half is no number has a slip in it, and `first` says where.
+    `first` names the first bad cell.  A column of which less than half is no number has a slip in it, and `first` says
+    where; so it does for a model, which knows its columns.
     """
-    if "is not a number" not in str(first) and "the value is missing" not in str(first):
+    said = HOLE_SAID.search(str(first))
+    if said is None or wanted.features is not None:
         return
-    names, columns, texts, example, n_rows = _look(path, wanted, form, limits)
-    if not columns:
-        return
-    shown = ", ".join(f"{shorten(names[j], 30)!r} ({shorten(example[j], 20)!r})" for j in columns[:8])
-    more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
-    rest = [j for j in columns if not (len(texts[j]) == n_rows > 1)]
-    unique = [j for j in columns if j not in rest]
-    advice = f"--drop {as_list([names[j] for j in columns])}"
-    if unique and wanted.id is None:
-        dropped = [names[j] for j in columns if j != unique[0]]
-        advice = f"--id {as_list([names[unique[0]]])}" + (f" --drop {as_list(dropped)}" if dropped else "")
-    plural = "columns are" if len(columns) > 1 else "column is"
+    look = _look(path, wanted, form, limits)
+    if look.words:
+        refuse_words(path, look, wanted, first)
+    if (said[1] or "").lower() in HOLES and look.holes and not wanted.gaps:
+        others = len(look.holes) - 1
+        beside = "" if others == 0 else f", as in {others} other column" + "s" * (others > 1)
+        raise DataFileError(
+            f"{str(first)[: said.start()]}: the value is missing{beside}; fill in with: --impute median ."
+        ) from first
+
+
+def refuse_words(path: Path_, look: Look, wanted: Wanted, first: Exception | None) -> NoReturn:
+    """Raise the error about all columns that hold texts."""
+    shown = ", ".join(f"{shorten(look.names[j], 30)!r} ({shorten(look.example[j], 20)!r})" for j in look.words[:8])
+    more = f" and {len(look.words) - 8} more" if len(look.words) > 8 else ""
+    plural = "columns are" if len(look.words) > 1 else "column is"
     raise DataFileError(
-        f"{place(path)}: {len(columns)} {plural} not numbers: {shown}{more}; leave out with: {advice} ."
+        f"{place(path)}: {len(look.words)} {plural} not numbers: {shown}{more}; say what to do with: "
+        f"{advise(look, look.words, wanted)} ."
     ) from first
 
 
 def text_columns(path: Path_, wanted: Wanted, form: dict[str, Any], limits: dict[str, Any]) -> list[str]:
     """Return the columns that hold words, few enough to be categories; the error about the others says what to type."""
     try:
-        names, columns, texts, _, n_rows = _look(path, wanted, form, limits)
+        look = _look(path, wanted, form, limits)
     except (StopIteration, csv.Error):  # the reader will say what is wrong with the file
         return []
-    many = [j for j in columns if len(texts[j]) > MOST_CATEGORIES or len(texts[j]) == n_rows]
+    return refuse_many(path, look, wanted)
+
+
+def refuse_many(path: Path_, look: Look, wanted: Wanted) -> list[str]:
+    """Return the names of the columns of words; raise if some of them hold too many texts to be categories."""
+    many = [j for j in look.words if len(look.texts[j]) > MOST_CATEGORIES or len(look.texts[j]) == look.n_rows]
     if many:
-        shown = ", ".join(f"{shorten(names[j], 30)!r} ({len(texts[j])})" for j in many[:8])
+        shown = ", ".join(f"{shorten(look.names[j], 30)!r} ({len(look.texts[j])})" for j in many[:8])
         more = f" and {len(many) - 8} more" if len(many) > 8 else ""
         plural = "columns hold" if len(many) > 1 else "column holds"
         raise DataFileError(
-            f"{place(path)}: {len(many)} {plural} too many different texts for categories: {shown}{more}; leave out "
-            f"with: --drop {as_list([names[j] for j in many])} ."
+            f"{place(path)}: {len(many)} {plural} too many different texts for categories: {shown}{more}; say what to "
+            f"do with: {advise(look, many, wanted)} ."
         )
-    return [names[j] for j in columns]
+    return [look.names[j] for j in look.words]
 
 
-def _look(
-    path: Path_, wanted: Wanted, form: dict[str, Any], limits: dict[str, Any]
-) -> tuple[list[str], list[int], dict[int, set[str]], dict[int, str], int]:
-    """Return all names, the columns of words, the texts of each column, an example of each, and how many rows."""
+def _look(path: Path_, wanted: Wanted, form: dict[str, Any], limits: dict[str, Any]) -> Look:
     with Lines(path, limits["max_bytes"], form["encoding"]) as lines:
         sample = lines.sample().decode("utf-8", "ignore").removeprefix("\ufeff")
         dialect = guess_dialect(sample, form["delimiter"], form["decimal"])
         reader = csv.reader(lines, delimiter=dialect.delimiter)
         names = [cell.strip(BLANKS) for cell in next(reader)]
         split = split_columns(path, names, wanted, max_features=limits["max_features"])
-        bad, known = np.zeros(len(names), int), np.zeros(len(names), int)
+        bad, known = [0] * len(names), [0] * len(names)
         example: dict[int, str] = {}
         texts: dict[int, set[str]] = {j: set() for j in split.features}
         n_rows = 0
@@ -81,18 +145,21 @@ def _look(
             n_rows += 1
             for j in split.features:
                 cell = cells[j].replace(",", ".") if dialect.decimal == "," else cells[j]
-                if cell.strip(BLANKS).lower() in (HOLES if wanted.gaps else ("", "?")):
-                    continue
-                known[j] += 1
                 try:
-                    float(cell)
+                    value = float(cell)
+                    known[j] += value == value  # not a nan
+                    continue
                 except ValueError:
-                    if number_problem(cell) is not None:
-                        bad[j] += 1
-                        example.setdefault(j, cells[j])
-                        texts[j].add(cell)
-    columns = [j for j in split.features if bad[j] * 2 > known[j] and n_rows > 1]
-    return names, columns, texts, example, n_rows
+                    if cell.strip(BLANKS).lower() in HOLES:
+                        continue
+                known[j] += 1
+                if number_problem(cell) is not None:
+                    bad[j] += 1
+                    example.setdefault(j, cells[j])
+                    texts[j].add(cells[j])
+    words = [j for j in split.features if bad[j] * 2 > known[j] and n_rows > 1]
+    holes = [j for j in split.features if known[j] < n_rows and j not in words]
+    return Look(names, words, texts, example, holes, n_rows)
 
 
 def as_list(names: list[str]) -> str:

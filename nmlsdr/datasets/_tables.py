@@ -51,6 +51,7 @@ def read_table(
     mask: Path_ | ArrayLike | None = None,
     label_list: str | None = None,
     separator: str = ";",
+    no_label: str | None = None,
     id_column: str | None = None,
     drop: Sequence[str] = (),
     feature_columns: Sequence[str] | None = None,
@@ -100,6 +101,8 @@ def read_table(
         label column, in alphabetical order; an empty cell is an unlabelled row.
     separator : str, default=";"
         What stands between the labels of such a list.
+    no_label : str, default=None
+        The word that stands alone in such a list where a row has none of the labels, such as ``none``: it is no label.
     id_column : str, default=None
         Name of a column that names the rows; it is returned as ``ids`` and is no feature.
     drop : sequence of str, default=()
@@ -184,13 +187,15 @@ def read_table(
     names: LabelNames | None = list(label_columns) if label_columns is not None else None
     if labels_xml is not None:
         names = read_labels(labels_xml, max_bytes=max_bytes, max_labels=max_features)
-    wanted = Wanted(names, False, drop, id_column, label_list, separator, feature_columns, gaps=missing)
+    wanted = Wanted(
+        names, False, drop, id_column, label_list, separator, feature_columns, gaps=missing, labelled=bool(given)
+    )
     with foreign_bytes(path):
         if missing or text_columns:
             wanted = _with_texts(path, wanted, text_columns, form, limits)
         found = _read(path, wanted, n_features, zero_based, form, limits)
     if found.tags is not None:
-        target, label_names = listed_labels(path, found.tags, separator, limits)
+        target, label_names = listed_labels(path, found.tags, separator, no_label, limits)
         found = found._replace(target=target, label_names=label_names)
     table = Bunch(**found._asdict(), text_names=[])
     del table["tags"], table["words"]

@@ -1,0 +1,103 @@
+"""Run the commands of a page and write their output below them: no answer on the page is typed by hand.
+
+    python docs/_walkthrough.py                       # docs/guide/hospital.md, some minutes
+    python docs/_walkthrough.py --pictures            # and the report in a headless Chromium, into docs/_static
+
+A page's fences of the kind ``console`` hold lines ``$ command``; what follows each is replaced by what it
+answers, standard output and error in the order in which they came. All run in one folder, in one shell after another:
+what a line assigns to ``AS`` is known to the next.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE / "guide" / "hospital.md"
+SCRIPTS = ("hospital.py",)
+FENCE = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
+WRITES = "python hospital.py write"
+
+# name: width and height of the window, dark or not, and which parts of the report are shown
+PICTURES = {
+    "report-wide": (1120, 1640, False, ("read", "labels", "helps")),
+    "report-embedding": (1120, 1760, True, ("embedding", "components")),
+    "report-narrow": (500, 1000, False, ("review",)),
+}
+
+
+def execute(text: str, folder: Path, size: str = "") -> str:
+    """Return the page with the output of its commands; `size` is added to the command that writes the tables."""
+    for script in SCRIPTS:
+        shutil.copy(HERE / script, folder)
+    return FENCE.sub(lambda fence: _answers(fence[0], folder, size), text)
+
+
+def _answers(fence: str, folder: Path, size: str) -> str:
+    lines = []
+    for command in (line[2:] for line in fence.splitlines() if line.startswith("$ ")):
+        lines += [f"$ {command}", *_run(command + size if command == WRITES else command, folder).splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def _run(command: str, folder: Path) -> str:
+    """Return what a command answers, and keep what it assigns to AS."""
+    script = f"[ -f .as ] && . ./.as\n{command}\nstatus=$?\ndeclare -p AS > .as 2> /dev/null\nexit $status"
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    done = subprocess.run(["bash", "-c", script], cwd=folder, env={**os.environ, "PATH": path}, timeout=1200,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
+    if done.returncode not in (0, 2) or "Traceback" in done.stdout:
+        raise RuntimeError(f"$ {command}\n{done.stdout}\nstatus {done.returncode}")
+    return done.stdout.rstrip()
+
+
+def photograph(report: Path, folder: Path) -> None:
+    """Write the pictures of a report: a part of it, as Chromium shows it, in at most 64 colours."""
+    from PIL import Image
+
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    page = report.read_text(encoding="utf-8")
+    for name, (width, height, dark, parts) in PICTURES.items():
+        with tempfile.TemporaryDirectory() as profile:
+            shown = Path(profile, "page.html")
+            shown.write_text(_only(page, parts), encoding="utf-8")
+            shot = Path(profile, "page.png")
+            options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]
+            options += [f"--user-data-dir={profile}/p", f"--window-size={width},{height}", f"--screenshot={shot}"]
+            options += ["--virtual-time-budget=3000", f"--blink-settings=preferredColorScheme={0 if dark else 1}"]
+            subprocess.run([browser, *options, shown.as_uri()], check=True, capture_output=True, timeout=120)
+            Image.open(shot).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(
+                folder / f"{name}.png", optimize=True
+            )
+
+
+def _only(page: str, parts: tuple[str, ...]) -> str:
+    """Return the page with the sections of these names, and those alone between its head and its script."""
+    head, *sections = re.split(r'(?=<h2 id=")', page)
+    last, script = sections[-1].split('<script type="application/json"', 1)
+    sections[-1] = last
+    kept = [section for section in sections if re.match(r'<h2 id="(\w+)"', section)[1] in parts]
+    return head + "".join(kept) + '<script type="application/json"' + script
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pictures", action="store_true", help="photograph the report too")
+    parser.add_argument("--folder", type=Path, help="where the commands run, and their files stay")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = args.folder or Path(scratch)
+        PAGE.write_text(execute(PAGE.read_text(encoding="utf-8"), folder), encoding="utf-8")
+        if args.pictures:
+            photograph(folder / "report.html", HERE / "_static")
+
+
+if __name__ == "__main__":
+    main()

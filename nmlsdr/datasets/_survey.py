@@ -81,16 +81,25 @@ def survey(path: Path_, wanted: Wanted, form: dict[str, Any], limits: dict[str, 
     where; so it does for a model, which knows its columns.
     """
     said = HOLE_SAID.search(str(first))
-    if said is None or wanted.features is not None:
+    if said is None:
+        return
+    hole = (said[1] or "").lower() in HOLES and not wanted.gaps
+    here = str(first)[: said.start()]
+    if wanted.features is not None:
+        if hole:
+            raise DataFileError(
+                f"{here}: the value is missing, and the model has not learned to fill it in; fill it in, or fit the "
+                "model with --impute median ."
+            ) from first
         return
     look = _look(path, wanted, form, limits)
     if look.words:
         refuse_words(path, look, wanted, first)
-    if (said[1] or "").lower() in HOLES and look.holes and not wanted.gaps:
+    if hole and look.holes:
         others = len(look.holes) - 1
         beside = "" if others == 0 else f", as in {others} other column" + "s" * (others > 1)
         raise DataFileError(
-            f"{str(first)[: said.start()]}: the value is missing{beside}; fill in with: --impute median ."
+            f"{here}: the value is missing{beside}; fill in with: --impute median ."
         ) from first
 
 

@@ -25,7 +25,8 @@ from setuptools.command.build_ext import build_ext
 SEARCH = [
     "build", "choose", "distance", "few", "few_rows", "heap", "index", "kernels", "platform", "products",
     "products_blocks", "products_candidates", "products_new", "products_packed", "products_scale", "products_sparse",
-    "products_state", "products_storage", "products_tile", "rows", "simd", "simd_clear", "tree", "tree_leaf",
+    "products_state", "products_storage", "products_tile", "rows", "simd", "simd_clear", "simd_levels", "tree",
+    "tree_leaf",
 ]  # fmt: skip
 
 # name, sources, headers that make it stale
@@ -35,7 +36,7 @@ EXTENSIONS = [
     (
         "nmlsdr._propagation",
         ["nmlsdr/_propagation.pyx"],
-        ["nmlsdr/_c/propagation.h", "nmlsdr/_c/propagation_loops.h", "nmlsdr/_typedefs.pxd"],
+        ["nmlsdr/_c/propagation.h", "nmlsdr/_c/propagation_loops.h", "nmlsdr/_c/simd_levels.h", "nmlsdr/_typedefs.pxd"],
     ),
     ("nmlsdr._mlknn", ["nmlsdr/_mlknn.pyx"], []),
     ("nmlsdr._ridge", ["nmlsdr/_ridge.pyx"], []),

@@ -9,7 +9,6 @@ _UInt8 = NDArray[np.uint8]
 
 MAX_WIDTH: int
 
-def has_avx2() -> bool: ...
 def residual(
     indptr: _Int64,
     indices: _Int32,
@@ -31,7 +30,7 @@ def residual(
     partial: _Float64,
     block: int,
     n_threads: int,
-    avx2: bool,
+    level: int,
 ) -> None: ...
 def flush(
     gain: _Float64,
@@ -42,7 +41,7 @@ def flush(
     F: _Float64,
     block: int,
     n_threads: int,
-    avx2: bool,
+    level: int,
 ) -> None: ...
 def cg_sweeps(
     indptr: _Int64,
@@ -65,7 +64,7 @@ def cg_sweeps(
     block: int,
     n_sweeps: int,
     n_threads: int,
-    avx2: bool,
+    level: int,
 ) -> int: ...
 def fixed_point_sweep(
     indptr: _Int64,

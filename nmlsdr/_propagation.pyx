@@ -20,36 +20,31 @@ from ._typedefs cimport real_t
 cdef extern from "_c/propagation.h" nogil:
     enum:
         NMLSDR_MAX_WIDTH
-    int nmlsdr_has_avx2()
-    void apply_block "nmlsdr_apply_block"(
-        Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const float *values,
-        int64_t n_stored, const float *k, const double *m, const float *ks, const float *weights, const float *p,
-        float *y, double *dot, int width, int avx2)
-    void reduce_block "nmlsdr_reduce_block"(
-        Py_ssize_t lo, Py_ssize_t hi, const double *m, const float *weights, const float *e, const float *a,
-        const float *y, float *z, double *dot, float *peak, int width, int avx2)
-    void advance_block "nmlsdr_advance_block"(
-        Py_ssize_t lo, Py_ssize_t hi, const float *a, const float *b, const float *z, float *x, float *p,
-        int width, int avx2)
-    void residual_block "nmlsdr_residual_block"(
-        Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const double *values,
-        int64_t n_stored, const double *gain, const double *h, const double *m, const double *gains,
-        const float *weights, const double *B, const double *F, const int32_t *take, int restart,
-        float *z, float *p, double *dot, double *along, double *peak,
-        int width, int avx2)
-    void flush_block "nmlsdr_flush_block"(
-        Py_ssize_t lo, Py_ssize_t hi, const double *gain, const double *h, const int32_t *take, int clip,
-        float *x, double *F, int width, int avx2)
+    ctypedef struct nmlsdr_loops:
+        void (*residual)(
+            Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const double *values,
+            int64_t n_stored, const double *gain, const double *h, const double *m, const double *gains,
+            const float *weights, const double *B, const double *F, const int32_t *take, int restart,
+            float *z, float *p, double *dot, double *along, double *peak) noexcept nogil
+        void (*flush)(
+            Py_ssize_t lo, Py_ssize_t hi, const double *gain, const double *h, const int32_t *take, int clip,
+            float *x, double *F) noexcept nogil
+        void (*apply)(
+            Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const float *values,
+            int64_t n_stored, const float *k, const double *m, const float *ks, const float *weights, const float *p,
+            float *y, double *dot) noexcept nogil
+        void (*reduce)(
+            Py_ssize_t lo, Py_ssize_t hi, const double *m, const float *weights, const float *e, const float *a,
+            const float *y, float *z, double *dot, float *peak) noexcept nogil
+        void (*advance)(
+            Py_ssize_t lo, Py_ssize_t hi, const float *a, const float *b, const float *z, float *x,
+            float *p) noexcept nogil
+    const nmlsdr_loops *loops_of "nmlsdr_loops_of"(int level, int width)
     void gather "nmlsdr_gather"(
         const int64_t *indptr, const int32_t *indices, const double *values, const double *h, Py_ssize_t i,
         const double *F, Py_ssize_t n_labels, int count, double *sum)
 
 MAX_WIDTH = NMLSDR_MAX_WIDTH
-
-
-def has_avx2():
-    """Whether this processor runs the AVX2 copy of the loops."""
-    return nmlsdr_has_avx2() != 0
 
 
 cdef inline float float_or_zero(double value) noexcept nogil:
@@ -111,11 +106,12 @@ def residual(
     double[:, :, ::1] partial,       # scratch (3, n_blocks, width)
     Py_ssize_t block,
     int n_threads,
-    bint avx2,
+    int level,                       # of SIMD
 ):
     """Residual of eq. (8) in float64 from F, for the columns to take; the others stay as they are."""
     cdef Py_ssize_t n = gain.shape[0], n_blocks = partial.shape[1], b
     cdef int width = <int>z.shape[1], c
+    cdef const nmlsdr_loops *loops = loops_of(level, width)
     cdef const double *v = values_or_null(values)
     cdef const int32_t *neighbors = indices_or_null(indices)
     cdef double total[NMLSDR_MAX_WIDTH]
@@ -124,11 +120,11 @@ def residual(
     if n == 0:
         return
     for b in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
-        residual_block(
+        loops.residual(
             b * block, lesser((b + 1) * block, n), &indptr[0], neighbors, v, indices.shape[0], &gain[0], &h[0], &m[0],
             &gains[0, 0] if gains.shape[0] else NULL, &weights[0, 0] if weights.shape[0] else NULL,
             &B[0, 0], &F[0, 0], &take[0], restart, &z[0, 0], &p[0, 0], &partial[0, b, 0], &partial[1, b, 0],
-            &partial[2, b, 0], width, avx2)
+            &partial[2, b, 0])
     add_blocks(&partial[0, 0, 0], n_blocks, width, total)
     add_blocks(&partial[1, 0, 0], n_blocks, width, with_p)
     top_blocks[double](&partial[2, 0, 0], n_blocks, width, top)
@@ -148,14 +144,13 @@ def flush(
     double[:, ::1] F,                # IN, OUT (n, width)
     Py_ssize_t block,
     int n_threads,
-    bint avx2,
+    int level,                       # of SIMD
 ):
     """F += x / h for the columns to take; eliminated rows stay."""
     cdef Py_ssize_t n = gain.shape[0], n_blocks = (n + block - 1) // block, b
-    cdef int width = <int>x.shape[1]
+    cdef const nmlsdr_loops *loops = loops_of(level, <int>x.shape[1])
     for b in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
-        flush_block(
-            b * block, lesser((b + 1) * block, n), &gain[0], &h[0], &take[0], clip, &x[0, 0], &F[0, 0], width, avx2)
+        loops.flush(b * block, lesser((b + 1) * block, n), &gain[0], &h[0], &take[0], clip, &x[0, 0], &F[0, 0])
 
 
 def cg_sweeps(
@@ -179,7 +174,7 @@ def cg_sweeps(
     Py_ssize_t block,
     Py_ssize_t n_sweeps,
     int n_threads,
-    bint avx2,
+    int level,                       # of SIMD
 ):
     """Up to ``n_sweeps`` sweeps of conjugate gradients with K = I - diag(k) V; the number made.
 
@@ -187,6 +182,7 @@ def cg_sweeps(
     """
     cdef Py_ssize_t n = k.shape[0], n_blocks = partial.shape[1], b, made = 0
     cdef int width = <int>x.shape[1], c, left = 0
+    cdef const nmlsdr_loops *loops = loops_of(level, width)
     cdef const float *v = &values[0] if values.shape[0] else NULL
     cdef const float *k_of = &ks[0, 0] if ks.shape[0] else NULL
     cdef const float *m_of = &weights[0, 0] if weights.shape[0] else NULL
@@ -202,17 +198,17 @@ def cg_sweeps(
     with nogil:
         while made < n_sweeps and left > 0:
             for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
-                apply_block(
+                loops.apply(
                     b * block, lesser((b + 1) * block, n), &indptr[0], neighbors, v, indices.shape[0], &k[0], &m[0],
-                    k_of, m_of, &p[0, 0], &y[0, 0], &partial[0, b, 0], width, avx2)
+                    k_of, m_of, &p[0, 0], &y[0, 0], &partial[0, b, 0])
             add_blocks(&partial[0, 0, 0], n_blocks, width, total)
             for c in range(width):  # step 0: a column that has converged, or rounding has eaten its direction
                 ratio = rho[c] / total[c] if peak[c] > tol and total[c] > 0.0 else 0.0
                 step[c] = float_or_zero(ratio)
             for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
-                reduce_block(
+                loops.reduce(
                     b * block, lesser((b + 1) * block, n), &m[0], m_of, &e[0], step, &y[0, 0], &z[0, 0],
-                    &partial[0, b, 0], &tops[b, 0], width, avx2)
+                    &partial[0, b, 0], &tops[b, 0])
             add_blocks(&partial[0, 0, 0], n_blocks, width, total)
             top_blocks[float](&tops[0, 0], n_blocks, width, &peak[0])
             left = 0
@@ -222,8 +218,7 @@ def cg_sweeps(
                 rho[c] = total[c]
                 left += peak[c] > tol
             for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
-                advance_block(
-                    b * block, lesser((b + 1) * block, n), step, turn, &z[0, 0], &x[0, 0], &p[0, 0], width, avx2)
+                loops.advance(b * block, lesser((b + 1) * block, n), step, turn, &z[0, 0], &x[0, 0], &p[0, 0])
             made += 1
     return made
 

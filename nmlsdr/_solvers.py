@@ -51,7 +51,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from . import _propagation
-from ._threads import simd_level
+from ._threads import simd
 from .graph import normalized_weights
 
 __all__ = ["Goal", "Progress", "System", "conjugate_gradients", "enough_sweeps"]
@@ -154,7 +154,7 @@ class System:
         self.e = e.astype(np.float32)
         self.row_sums, sought = row_sums, (row_sums > 0) & (reached != 0)
         self.n_blocks = -(-n // BLOCK_ROWS)
-        self.avx2 = _propagation.has_avx2() and simd_level() != "portable"
+        self.level = simd()
         self.entries: np.ndarray | None = None
         if alpha.ndim == 2:
             self._set_entries(sought, sums, binary)
@@ -337,7 +337,7 @@ class _Batch:
         _propagation.residual(
             s.indptr, s.indices, s.values, s.gain, s.h, s.m, self.gains, self.weights, self.B, self.F,
             self._mask(take), restart, self.z, self.p, self.rho, self.along, self.peak, self.partial, BLOCK_ROWS,
-            s.n_threads, s.avx2,
+            s.n_threads, s.level,
         )  # fmt: skip
         self.peak[~np.isfinite(self.rho)] = math.inf  # a maximum overlooks NaN, a sum does not
 
@@ -346,13 +346,13 @@ class _Batch:
         s = self.system
         if not math.isfinite(self.rho.sum()):
             self.x[:, np.flatnonzero(take & ~np.isfinite(self.rho[: len(take)]))] = 0.0
-        _propagation.flush(s.gain, s.h, self._mask(take), clip, self.x, self.F, BLOCK_ROWS, s.n_threads, s.avx2)
+        _propagation.flush(s.gain, s.h, self._mask(take), clip, self.x, self.F, BLOCK_ROWS, s.n_threads, s.level)
 
     def sweeps(self, tol: float, n_sweeps: int) -> int:
         s = self.system
         made = _propagation.cg_sweeps(
             s.indptr, s.indices, s.sweep_values, s.k, s.m, self.k, self.weights, s.e, self.x, self.z, self.p, self.y,
-            self.rho, self.peak, self.partial, self.tops, tol, BLOCK_ROWS, n_sweeps, s.n_threads, s.avx2,
+            self.rho, self.peak, self.partial, self.tops, tol, BLOCK_ROWS, n_sweeps, s.n_threads, s.level,
         )  # fmt: skip
         return int(made)
 

@@ -26,9 +26,9 @@ from threadpoolctl import ThreadpoolController
 from . import _graph
 from ._errors import InputError
 
-__all__ = ["check_n_jobs", "simd_level", "single_threaded_blas"]
+__all__ = ["SIMD_LEVELS", "check_n_jobs", "simd", "simd_level", "single_threaded_blas"]
 
-SIMD_LEVELS = ("portable", "avx2", "avx512")
+SIMD_LEVELS = ("portable", "avx2", "avx512")  # by their numbers in _c/simd_levels.h
 
 _MOST_THREADS = 64  # always allowed: four for each core of a laptop, and too few to hurt any machine
 
@@ -102,6 +102,12 @@ def simd_level() -> str | None:
     if SIMD_LEVELS.index(level) > _graph.best_simd_level():
         raise InputError(f"NMLSDR_SIMD={level} needs a processor with {level}; unset it for the best at hand.")
     return level
+
+
+def simd() -> int:
+    """The number of the SIMD level that every kernel runs on."""
+    level = simd_level()
+    return int(_graph.best_simd_level()) if level is None else SIMD_LEVELS.index(level)
 
 
 class _BlasLimits:

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from nmlsdr import _propagation, _reference
+from nmlsdr import _graph, _propagation, _reference
 from nmlsdr._solvers import System, _Batch, _Room
 from nmlsdr._validation import check_graph
 from nmlsdr.graph import neighbor_graph
@@ -82,13 +82,11 @@ def test_threads_simd_batches_and_other_labels_change_no_bit(rng, monkeypatch, w
     assert propagate(W, Y, alpha, labeled=known).F.tobytes() == one.F.tobytes()
 
 
-LEVELS = [False, pytest.param(True, marks=pytest.mark.skipif(not _propagation.has_avx2(), reason="no AVX2 here"))]
 
-
-@pytest.mark.parametrize("avx2", LEVELS)
+@pytest.mark.parametrize("level", range(_graph.best_simd_level() + 1))
 @pytest.mark.parametrize(("n_labels", "block", "n_threads"), [(4, 7, 1), (8, 256, 2), (13, 32, 3)])
 @pytest.mark.parametrize("weights", ["binary", "rbf"])
-def test_kernels_equal_their_twins(rng, weights, n_labels, block, n_threads, avx2):
+def test_kernels_equal_their_twins(rng, weights, n_labels, block, n_threads, level):
     W, Y, alpha, known = problem(rng, 83, 0.4, n_labels=n_labels, weights=weights)
     s = System(check_graph(W), np.where(known, Y, 0), alpha, known, 1)
     batch = _Batch(s, s.first_iterate(None), np.arange(n_labels), _Room())
@@ -102,7 +100,7 @@ def test_kernels_equal_their_twins(rng, weights, n_labels, block, n_threads, avx
     for restart in (False, True):
         _propagation.residual(
             s.indptr, s.indices, s.values, s.gain, s.h, s.m, batch.gains, batch.weights, batch.B, F,
-            np.ones(width, np.int32), restart, z, p, rho, along, peak, partial, block, n_threads, avx2,
+            np.ones(width, np.int32), restart, z, p, rho, along, peak, partial, block, n_threads, level,
         )  # fmt: skip
         twin = _reference.residual(
             s.indptr, s.indices, s.values, batch.gains, s.h, batch.weights, batch.B, F, given_p, block
@@ -115,7 +113,7 @@ def test_kernels_equal_their_twins(rng, weights, n_labels, block, n_threads, avx
             np.testing.assert_array_equal(along, twin[2])
     made = _propagation.cg_sweeps(
         s.indptr, s.indices, s.sweep_values, s.k, s.m, batch.k, batch.weights, s.e, x, z, p, y, rho, peak, partial,
-        tops, 1e-9, block, 5, n_threads, avx2,
+        tops, 1e-9, block, 5, n_threads, level,
     )  # fmt: skip
     twin = _reference.cg_sweeps(
         s.indptr, s.indices, s.sweep_values, batch.k, batch.weights, s.e, np.zeros_like(z), twin[0], twin[0], twin[1],

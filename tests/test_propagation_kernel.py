@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nmlsdr import _propagation, _reference
+from nmlsdr import _graph, _propagation, _reference
 from nmlsdr._solvers import System
+from nmlsdr._threads import SIMD_LEVELS
 from nmlsdr._validation import check_graph
 from nmlsdr.graph import neighbor_graph, transition_matrix
 from nmlsdr.propagation import propagate
 
+LEVELS = list(range(_graph.best_simd_level() + 1))
 NO, NO32 = np.empty((0, 0)), np.empty((0, 0), np.float32)  # no alpha per entry
-LEVELS = [False, pytest.param(True, marks=pytest.mark.skipif(not _propagation.has_avx2(), reason="no AVX2 here"))]
 
 
 def system(rng, weights, n=83, n_labels=16):
@@ -34,11 +35,11 @@ def same_bits(*pairs):
         np.testing.assert_array_equal(ours, twin)
 
 
-@pytest.mark.parametrize("avx2", LEVELS)
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize(("width", "block"), [(4, 1), (4, 256), (8, 7), (16, 32), (16, 83)])
 @pytest.mark.parametrize("weights", ["binary", "rbf"])
-def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, avx2):
+def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, level):
     s = system(rng, weights)
     assert s.n_unreached >= 6
     assert 0 < np.count_nonzero(s.kept) < len(s.kept) - 6
@@ -56,7 +57,7 @@ def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, avx2):
     for restart in (False, True):
         _propagation.residual(
             *graph, s.values, s.gain, s.h, s.m, NO, NO32, B, F, every, restart, z, p, rho, along, peak, partial,
-            block, n_threads, avx2,
+            block, n_threads, level,
         )  # fmt: skip
         twin_z, twin_rho, twin_along, twin_peak = _reference.residual(
             *graph, s.values, s.gain, s.h, s.m, B, F, given_p, block
@@ -71,7 +72,7 @@ def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, avx2):
     tol = float(np.median(peak)) / 4  # some columns get there on the way and must stay as they are
     made = _propagation.cg_sweeps(
         *graph, s.sweep_values, s.k, s.m, NO32, NO32, s.e, x, z, p, y, rho, peak, partial, tops, tol,
-        block, 6, n_threads, avx2,
+        block, 6, n_threads, level,
     )  # fmt: skip
     twin = _reference.cg_sweeps(
         *graph, s.sweep_values, s.k, s.m, s.e, np.zeros_like(z), twin_z, twin_z, twin_rho, twin_peak, tol, block, made
@@ -80,7 +81,7 @@ def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, avx2):
     same_bits(*zip((x, z, p, rho, peak), twin, strict=True))
 
     twin_F = _reference.flush(s.gain, s.h, x, F, clip=True)
-    _propagation.flush(s.gain, s.h, every, True, x, F, block, n_threads, avx2)
+    _propagation.flush(s.gain, s.h, every, True, x, F, block, n_threads, level)
     same_bits((F, twin_F))
     assert not x[s.kept].any()
 
@@ -123,8 +124,9 @@ def test_threads_simd_callback_and_other_labels_change_no_bit(rng, alpha_labeled
         assert propagate(W, Y, alpha, labeled=labeled, n_jobs=n_jobs).F.tobytes() == one.F.tobytes()
     swept = propagate(W, Y[:, 3:6], alpha, labeled=labeled, callback=lambda _: None).F
     np.testing.assert_array_equal(swept, one.F[:, 3:6])
-    monkeypatch.setenv("NMLSDR_SIMD", "portable")
-    assert propagate(W, Y, alpha, labeled=labeled).F.tobytes() == one.F.tobytes()
+    for level in SIMD_LEVELS[: len(LEVELS)]:
+        monkeypatch.setenv("NMLSDR_SIMD", level)
+        assert propagate(W, Y, alpha, labeled=labeled).F.tobytes() == one.F.tobytes()
 
 
 def test_reach_stops_at_edges_of_weight_zero():

@@ -1,6 +1,8 @@
-/* What the compiler says of the build that it is making: for `nmlsdr info`.  After simd.h, which knows NMLSDR_X86. */
+/* What the compiler says of the build that it is making: for `nmlsdr info`.  */
 #ifndef NMLSDR_BUILD_H
 #define NMLSDR_BUILD_H
+
+#include "simd_levels.h"
 
 #define NMLSDR_TEXT_OF(number) #number
 #define NMLSDR_TEXT(number) NMLSDR_TEXT_OF(number)

@@ -8,6 +8,7 @@
 #define NMLSDR_KERNELS_H
 
 #include "products_state.h"
+#include "simd_levels.h"
 
 /* One leaf of queries of the tree. */
 enum { NMLSDR_LEAF = 64 }; /* the largest leaf: one bit for each of its rows */

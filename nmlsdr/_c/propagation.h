@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "simd_levels.h"
+
 #define NMLSDR_MAX_WIDTH 16
 /* Neighbours between a prefetch and its use: measured 8, 16, 32 within 5 %, none 1.3 times slower. */
 #define AHEAD 16
@@ -22,13 +24,9 @@
 #if defined(__GNUC__)
 #define UNROLL _Pragma("GCC unroll 16")
 #define PREFETCH(address) __builtin_prefetch(address)
-#define ALWAYS_INLINE inline __attribute__((always_inline)) /* so that a constant argument costs nothing */
-#define NMLSDR_VECTORS 1
 #else
 #define UNROLL
 #define PREFETCH(address) ((void)0)
-#define ALWAYS_INLINE inline
-#define NMLSDR_VECTORS 0
 #endif
 
 #define NMLSDR_JOIN(f, width, set) nmlsdr_##f##_##width##_##set
@@ -58,7 +56,7 @@
 #undef LANES
 #undef TARGET
 
-#if NMLSDR_VECTORS && (defined(__x86_64__) || defined(__i386__))
+#if NMLSDR_X86
 #define TARGET __attribute__((target("avx2")))
 #define LANES 8
 #define WIDTH 8
@@ -73,60 +71,47 @@
 #undef NAME
 #undef LANES
 #undef TARGET
-static int nmlsdr_has_avx2(void) { return __builtin_cpu_supports("avx2") != 0; }
-#define NMLSDR_CHOOSE(f, ...) \
-    if (avx2 && width == 16) nmlsdr_##f##_16_avx2(__VA_ARGS__); \
-    else if (avx2 && width == 8) nmlsdr_##f##_8_avx2(__VA_ARGS__); \
-    else if (width == 16) nmlsdr_##f##_16_portable(__VA_ARGS__); \
-    else if (width == 8) nmlsdr_##f##_8_portable(__VA_ARGS__); \
-    else nmlsdr_##f##_4_portable(__VA_ARGS__)
-#else
-static int nmlsdr_has_avx2(void) { return 0; }
-#define NMLSDR_CHOOSE(f, ...) \
-    (void)avx2; \
-    if (width == 16) nmlsdr_##f##_16_portable(__VA_ARGS__); \
-    else if (width == 8) nmlsdr_##f##_8_portable(__VA_ARGS__); \
-    else nmlsdr_##f##_4_portable(__VA_ARGS__)
 #endif
 
-static void nmlsdr_residual_block(
-    ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const double *values, int64_t n_stored,
-    const double *gain, const double *h, const double *m, const double *gains, const float *weights,
-    const double *B, const double *F, const int32_t *take, int restart, float *z, float *p, double *dot, double *along, double *peak,
-    int width, int avx2)
+/* The loops of one width and level; what they do and their arguments: propagation_loops.h. */
+typedef struct {
+    void (*residual)(
+        ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const double *values,
+        int64_t n_stored, const double *gain, const double *h, const double *m, const double *gains,
+        const float *weights, const double *B, const double *F, const int32_t *take, int restart, float *z, float *p,
+        double *dot, double *along, double *peak);
+    void (*flush)(
+        ptrdiff_t lo, ptrdiff_t hi, const double *gain, const double *h, const int32_t *take, int clip, float *x,
+        double *F);
+    void (*apply)(
+        ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const float *values,
+        int64_t n_stored, const float *k, const double *m, const float *ks, const float *weights, const float *p,
+        float *y, double *dot);
+    void (*reduce)(
+        ptrdiff_t lo, ptrdiff_t hi, const double *m, const float *weights, const float *e, const float *a,
+        const float *y, float *z, double *dot, float *peak);
+    void (*advance)(
+        ptrdiff_t lo, ptrdiff_t hi, const float *a, const float *b, const float *z, float *x, float *p);
+} nmlsdr_loops;
+
+#define NM_LOOPS(width, set) \
+    {NMLSDR_JOIN(residual, width, set), NMLSDR_JOIN(flush, width, set), NMLSDR_JOIN(apply, width, set), \
+     NMLSDR_JOIN(reduce, width, set), NMLSDR_JOIN(advance, width, set)}
+
+/* width: 4, 8 or 16.  A level of simd_levels.h; avx512 has no loops of its own. */
+static const nmlsdr_loops *nmlsdr_loops_of(int level, int width)
 {
-    NMLSDR_CHOOSE(
-        residual, lo, hi, indptr, indices, values, n_stored, gain, h, m, gains, weights, B, F, take,
-        restart, z, p, dot, along, peak);
+    static const nmlsdr_loops table[][3] = {
+        {NM_LOOPS(4, portable), NM_LOOPS(8, portable), NM_LOOPS(16, portable)},
+#if NMLSDR_X86
+        {NM_LOOPS(4, portable), NM_LOOPS(8, avx2), NM_LOOPS(16, avx2)},
+        {NM_LOOPS(4, portable), NM_LOOPS(8, avx2), NM_LOOPS(16, avx2)},
+#endif
+    };
+    return &table[NMLSDR_X86 ? level : 0][width == 16 ? 2 : width == 8];
 }
 
-static void nmlsdr_flush_block(
-    ptrdiff_t lo, ptrdiff_t hi, const double *gain, const double *h, const int32_t *take, int clip, float *x, double *F,
-    int width, int avx2)
-{
-    NMLSDR_CHOOSE(flush, lo, hi, gain, h, take, clip, x, F);
-}
-
-static void nmlsdr_apply_block(
-    ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const float *values, int64_t n_stored,
-    const float *k, const double *m, const float *ks, const float *weights, const float *p, float *y, double *dot,
-    int width, int avx2)
-{
-    NMLSDR_CHOOSE(apply, lo, hi, indptr, indices, values, n_stored, k, m, ks, weights, p, y, dot);
-}
-
-static void nmlsdr_reduce_block(
-    ptrdiff_t lo, ptrdiff_t hi, const double *m, const float *weights, const float *e, const float *a, const float *y,
-    float *z, double *dot, float *peak, int width, int avx2)
-{
-    NMLSDR_CHOOSE(reduce, lo, hi, m, weights, e, a, y, z, dot, peak);
-}
-
-static void nmlsdr_advance_block(
-    ptrdiff_t lo, ptrdiff_t hi, const float *a, const float *b, const float *z, float *x, float *p, int width, int avx2)
-{
-    NMLSDR_CHOOSE(advance, lo, hi, a, b, z, x, p);
-}
+#undef NM_LOOPS
 
 /* sum_j v_ij F_j in float64 over `count` columns of F (n, n_labels), in stored order; values == NULL: v_ij = h_j */
 static void nmlsdr_gather(

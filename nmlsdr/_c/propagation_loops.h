@@ -9,6 +9,7 @@
  */
 
 #define NV (WIDTH / LANES)
+/* NM_INLINE: so that the constant argument `per_entry` costs nothing. */
 #if LANES > 1
 #define HALF (LANES / 2) /* doubles per vector of the same size: wider ones would be taken apart in memory */
 typedef float NAME(vec) __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
@@ -31,7 +32,7 @@ typedef double NAME(wide);
 /* z = h [(B + gain sum_j v_ij F_j) - F] in float64, rounded once; dot = sum m z^2; peak = max |z / h|.
  * Where take is 0, z stays.  With restart, p = z; else along = sum m p z.  values == NULL: v_ij = h_j.
  * Alpha per entry: gains and weights replace gain and m, and an entry of gain 0 is eliminated. */
-TARGET static ALWAYS_INLINE void NAME(any_residual)(
+TARGET static inline NM_INLINE void NAME(any_residual)(
     ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const double *values, int64_t n_stored,
     const double *gain, const double *h, const double *m, const double *gains, const float *weights,
     const double *B, const double *F, const int32_t *take, int restart, float *z, float *p,
@@ -121,7 +122,7 @@ TARGET static void NAME(flush)(
 }
 
 /* y = p - k V p; dot = sum m p y.  Alpha per entry: ks and weights replace k and m where k is not 0. */
-TARGET static ALWAYS_INLINE void NAME(any_apply)(
+TARGET static inline NM_INLINE void NAME(any_apply)(
     ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const float *values, int64_t n_stored,
     const float *k, const double *m, const float *ks, const float *weights, const float *p, float *y, double *dot,
     const int per_entry)
@@ -172,7 +173,7 @@ TARGET static void NAME(apply)(
 }
 
 /* z -= a y; dot = sum m z^2, or with weights for m; peak = max |e z| */
-TARGET static ALWAYS_INLINE void NAME(any_reduce)(
+TARGET static inline NM_INLINE void NAME(any_reduce)(
     ptrdiff_t lo, ptrdiff_t hi, const double *m, const float *weights, const float *e, const float *a, const float *y,
     float *z, double *dot, float *peak, const int per_entry)
 {

@@ -1,39 +1,8 @@
-/* The SIMD levels: what a template (NM_TEMPLATE) needs to know of each, and which of them this processor has.
- *
- *   0 portable   16-byte vectors of GCC and clang (SSE2, NEON, ...), or plain numbers with other compilers
- *   1 avx2       AVX2 with fused multiply-add
- *   2 avx512     AVX-512 F and DQ
+/* What a template (NM_TEMPLATE) needs to know of each SIMD level of simd_levels.h: its vectors and their operations.
  *
  * Fused products only propose candidates; the canonical distance never fuses (distance.h).
  * Included by kernels.h only, with T, NM, NM_DOUBLE (1 for double) and NM_TEMPLATE defined.
  */
-
-#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__)) && !defined(NMLSDR_PORTABLE_ONLY)
-#define NMLSDR_X86 1
-#include <immintrin.h>
-#else
-#define NMLSDR_X86 0
-#endif
-
-#ifndef NMLSDR_SIMD_LEVELS
-#define NMLSDR_SIMD_LEVELS
-#ifdef __GNUC__
-#define NM_INLINE __attribute__((always_inline))
-#else
-#define NM_INLINE
-#endif
-/* The best level of this processor. */
-static int nmlsdr_best_level(void)
-{
-#if NMLSDR_X86
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? 2 : 1;
-#else
-    return 0;
-#endif
-}
-#endif
 
 /* ---------------------------------------------------------------- portable */
 
@@ -44,7 +13,7 @@ static int nmlsdr_best_level(void)
 #define HITS_OR(hits, mask) ((hits) | (mask))
 #define HITS_ANY(hits) ((hits) != 0)
 #define VMASK(mask) (mask)
-#if defined(__GNUC__) && !defined(NMLSDR_SCALAR)
+#if NMLSDR_VECTORS
 #define G (16 / (int)sizeof(T))
 typedef T NM(v16) __attribute__((vector_size(16)));
 typedef T NM(v16u) __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));

@@ -61,8 +61,7 @@ def _build_lines() -> list[tuple[str, str]]:
     """How the kernels were compiled, and what they use here."""
     from nmlsdr import _graph
     from nmlsdr._openmp import idle_threads
-    from nmlsdr._search.strategy import simd
-    from nmlsdr._threads import SIMD_LEVELS, check_n_jobs, simd_level
+    from nmlsdr._threads import SIMD_LEVELS, check_n_jobs, simd, simd_level
 
     facts = _graph.build_facts()
     words = {True: "optimized", False: "not optimized", None: "does not say whether optimized"}[facts["optimized"]]

@@ -18,7 +18,7 @@ Who calls whom; imports point down:
 
     proposals.py   candidates of a transformer or a matrix     estimate.py   what a long search will cost
     prepared.py    rows packed once for few queries at a time, in front of all below
-    run.py         check, choose, step, serve Ctrl-C: `squared_neighbors`, and `search` for C callers
+    run.py         check, choose, step, serve Ctrl-C: `squared_neighbors`, and `search`, to which c_api comes down
     strategy.py    THE place that decides, and says so to the logger "nmlsdr" at DEBUG
     far_groups.py  leading.py      find, certify, and return what they found
     cosine.py                      rows of length 1, for the neighbours by angle
@@ -35,6 +35,7 @@ Who calls whom; imports point down:
     kernels.h                                  what has SIMD levels, and the one table of them
     products_state.h                           what a search by products holds
     heap.h  rows.h  platform.h                 the k best; rows as callers hold them; compilers and OpenMP
+    simd_levels.h                              the SIMD levels, for the propagation's loops too
     distance.h                                 the canonical distance
 
     templates, included once per number type or SIMD level: products_candidates.h  products_packed.h

@@ -8,12 +8,13 @@ import numpy as np
 from scipy import sparse
 
 from .. import _graph
+from .._threads import simd
 from .._validation import check_n_neighbors, match_rows, refuse_unequal_features
 from .cosine import UnitRows, search_by_angle
 from .memory import is_out_of_core
 from .rows import kernel_rows
 from .run import advance, search
-from .strategy import Strategy, log, simd
+from .strategy import Strategy, log
 
 __all__ = ["MOST_QUERIES", "PreparedRows"]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from .. import _graph
-from .._threads import check_n_jobs
+from .._threads import check_n_jobs, simd
 from .._validation import check_metric, check_n_neighbors, check_row_pair, check_rows, match_rows
 from .cosine import UnitRows, first_rows, search_by_angle
 from .rows import kernel_rows
-from .strategy import Strategy, log, simd, strategy
+from .strategy import Strategy, log, strategy
 
 __all__ = ["advance", "search", "squared_neighbors"]
 

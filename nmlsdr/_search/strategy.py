@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from scipy import sparse
 
 from .. import _graph
-from .._threads import SIMD_LEVELS, simd_level
+from .._threads import SIMD_LEVELS, simd
 from . import far_groups, leading, memory
 from .rows import kernel_rows
 
-__all__ = ["LOGGER", "Strategy", "log", "simd", "strategy"]
+__all__ = ["LOGGER", "Strategy", "log", "strategy"]
 
 LOGGER = logging.getLogger("nmlsdr")
 
@@ -78,9 +78,3 @@ def log(chosen: Strategy, rows: Any, n_queries: int | None, k: int, n_threads: i
             f"neighbours by {chosen.way}: {asked}{rows.shape[0]} x {rows.shape[1]} {storage}{rows.dtype} rows, k={k}, "
             f"{n_threads} thread{'s' if n_threads > 1 else ''}, {SIMD_LEVELS[simd()]}; {chosen.reason}{more}"
         )
-
-
-def simd() -> int:
-    """The number of the SIMD level to run on."""
-    level = simd_level()
-    return int(_graph.best_simd_level()) if level is None else SIMD_LEVELS.index(level)

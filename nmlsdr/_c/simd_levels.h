@@ -1,0 +1,44 @@
+/* The SIMD levels of all kernels: which this build has, and the best that this processor has.
+ *
+ *   0 portable   16-byte vectors of GCC and clang (SSE2, NEON, ...), or plain numbers with other compilers
+ *   1 avx2       AVX2 with fused multiply-add
+ *   2 avx512     AVX-512 F and DQ
+ *
+ * A template is compiled once for each level, and one table a kernel module takes its copies by the number of the level
+ * (kernels.h, propagation.h); `nmlsdr/_threads.py` says which number to run on.
+ */
+#ifndef NMLSDR_SIMD_LEVELS_H
+#define NMLSDR_SIMD_LEVELS_H
+
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__)) && !defined(NMLSDR_PORTABLE_ONLY)
+#define NMLSDR_X86 1
+#include <immintrin.h>
+#else
+#define NMLSDR_X86 0
+#endif
+
+#if defined(__GNUC__) && !defined(NMLSDR_SCALAR)
+#define NMLSDR_VECTORS 1 /* the compiler has vectors of its own */
+#else
+#define NMLSDR_VECTORS 0
+#endif
+
+#ifdef __GNUC__
+#define NM_INLINE __attribute__((always_inline))
+#else
+#define NM_INLINE
+#endif
+
+/* The best level of this processor. */
+static int nmlsdr_best_level(void)
+{
+#if NMLSDR_X86
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? 2 : 1;
+#else
+    return 0;
+#endif
+}
+
+#endif

@@ -4,10 +4,9 @@ Every function fills buffers that its caller allocated and checked; nothing here
 or copies.  One thread owns one output row, so the answer does not depend on the number of threads.  Rows come as
 `_search.rows.Rows`: addresses and sizes, under names.
 
-The entry points for C at the end are a door of their own: they choose as `_search/strategy.py` does, by the same C.
+What c_api.pyx calls stands at the end: it is sent by the same C as `_search/strategy.py`.
 """
 
-from cpython.exc cimport PyErr_SetInterrupt
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
 
@@ -37,7 +36,6 @@ cdef extern from "_c/choose.h" nogil:
         nmlsdr_scratch *scratch
     double canonical "nmlsdr_canonical"(const nmlsdr_rows *x, Py_ssize_t i, const nmlsdr_rows *y, Py_ssize_t j)
     int best_level "nmlsdr_best_level"()
-    int clip_threads "nmlsdr_clip_threads"(int n_threads)
     nmlsdr_search *search_new "nmlsdr_search_new"(
         const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, const nmlsdr_leads *leads, double *squared,
         Py_ssize_t *indices, int wide, int sparse, int level, double window_bytes, int n_threads)
@@ -355,8 +353,17 @@ def best_simd_level():
     return best_level()
 
 
-cdef int abi_number() noexcept nogil:
-    return ABI
+# ---------------------------------------------------------------- for c_api.pyx
+
+
+cdef bint is_large(
+    int kind, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
+    int n_threads,
+) noexcept nogil:
+    cdef nmlsdr_rows given, others
+    set_dense(&given, kind, rows, n, d)
+    set_dense(&others, kind, queries, q, d)
+    return choose_way(&given, NULL if queries is NULL else &others, k, LARGE_ROWS, n_threads) == LARGE
 
 
 cdef int nearest(
@@ -364,43 +371,29 @@ cdef int nearest(
     double *squared, Py_ssize_t *indices, int n_threads,
 ) noexcept nogil:
     cdef nmlsdr_rows given, others
-    cdef nmlsdr_rows *asked = NULL if queries is NULL else &others
+    cdef nmlsdr_rows *wanted = NULL if queries is NULL else &others
     cdef nmlsdr_search *search
     cdef nmlsdr_tree *tree
     cdef nmlsdr_few *few
     cdef int way, more = 1, level = best_level()
-    if n < 1 or n >= 2147483647 or q < 0 or q >= 2147483647 or d < 1 or k < 1 or n_threads < 1:
-        return -2
-    if k > n - (queries is NULL):
-        return -2
-    if queries is not NULL and q == 0:
-        return 0
-    n_threads = clip_threads(n_threads)
-    given.kind = others.kind = kind
-    given.n = n
-    others.n = q
-    given.d = others.d = d
-    given.data = rows
-    others.data = queries
-    given.indices = given.indptr = others.indices = others.indptr = NULL
-    way = choose_way(&given, asked, k, LARGE_ROWS, n_threads)
-    if way == LARGE:
-        return nearest_of_large(kind, rows, n, queries, q, d, k, squared, indices, n_threads)
+    set_dense(&given, kind, rows, n, d)
+    set_dense(&others, kind, queries, q, d)
+    way = choose_way(&given, wanted, k, LARGE_ROWS, n_threads)
     if way == FEW:
-        few = few_new(&given, asked, k, squared, indices, level, n_threads)
+        few = few_new(&given, wanted, k, squared, indices, level, n_threads)
         if few is NULL:
             return -1
         few_step(few, INFINITY)
         few_free(few)
         return 0
     if way == TREE:
-        tree = tree_new(&given, asked, k, squared, indices, level, n_threads)
+        tree = tree_new(&given, wanted, k, squared, indices, level, n_threads)
         if tree is NULL:
             return -1
         tree_step(tree, INFINITY)
         tree_free(tree)
         return 0
-    search = search_new(&given, asked, k, NULL, squared, indices, 0, -1, level, WINDOW_BYTES, n_threads)
+    search = search_new(&given, wanted, k, NULL, squared, indices, 0, -1, level, WINDOW_BYTES, n_threads)
     if search is NULL:
         return -1
     while more == 1:
@@ -409,55 +402,9 @@ cdef int nearest(
     return more
 
 
-cdef int nearest_of_large(
-    int kind, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
-    double *squared, Py_ssize_t *indices, int n_threads,
-) noexcept with gil:
-    """Far groups and leading coordinates are found by NumPy, so a large search takes the GIL between its steps."""
-    try:
-        from ._search.rows import array_at
-        from ._search.run import search
-
-        search(
-            array_at(<size_t>rows, (n, d), "f8" if kind else "f4"),
-            None if queries is NULL else array_at(<size_t>queries, (q, d), "f8" if kind else "f4"),
-            array_at(<size_t>squared, (n if queries is NULL else q, k), "f8"),
-            array_at(<size_t>indices, (n if queries is NULL else q, k), "intp"),
-            n_threads,
-        )
-    except MemoryError:
-        return -1
-    except KeyboardInterrupt:
-        PyErr_SetInterrupt()  # noexcept: the caller's own Python code meets it
-        return -3
-    except BaseException:
-        return -4
-    return 0
-
-
-cdef int nearest_f32(
-    const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
-    double *squared, Py_ssize_t *indices, int n_threads,
-) noexcept nogil:
-    return nearest(0, rows, n, NULL, 0, d, k, squared, indices, n_threads)
-
-
-cdef int nearest_f64(
-    const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
-    double *squared, Py_ssize_t *indices, int n_threads,
-) noexcept nogil:
-    return nearest(1, rows, n, NULL, 0, d, k, squared, indices, n_threads)
-
-
-cdef int nearest_to_f32(
-    const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
-    double *squared, Py_ssize_t *indices, int n_threads,
-) noexcept nogil:
-    return nearest(0, rows, n, queries, q, d, k, squared, indices, n_threads)
-
-
-cdef int nearest_to_f64(
-    const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
-    double *squared, Py_ssize_t *indices, int n_threads,
-) noexcept nogil:
-    return nearest(1, rows, n, queries, q, d, k, squared, indices, n_threads)
+cdef void set_dense(nmlsdr_rows *rows, int kind, const void *data, Py_ssize_t n, Py_ssize_t d) noexcept nogil:
+    rows.kind = kind
+    rows.n = n
+    rows.d = d
+    rows.data = data
+    rows.indices = rows.indptr = NULL

@@ -3,9 +3,6 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-# squared distances and neighbours of rows, and of queries: with raw pointers, sizes, threads
-from ._graph cimport nearest_f32, nearest_f64, nearest_to_f32, nearest_to_f64
-
 cdef enum:
     API = 1  # NMLSDR_API of the header; compare it with api_number() once at import
 
@@ -16,6 +13,22 @@ cdef struct Quality:  # nmlsdr_quality of the header
     Py_ssize_t n_unreached
 
 cdef int api_number() noexcept nogil
+
+cdef int nearest_f32(
+    const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
+    double *squared, Py_ssize_t *neighbors, int n_threads) noexcept nogil
+
+cdef int nearest_f64(
+    const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
+    double *squared, Py_ssize_t *neighbors, int n_threads) noexcept nogil
+
+cdef int nearest_to_f32(
+    const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
+    double *squared, Py_ssize_t *neighbors, int n_threads) noexcept nogil
+
+cdef int nearest_to_f64(
+    const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
+    double *squared, Py_ssize_t *neighbors, int n_threads) noexcept nogil
 
 cdef Py_ssize_t neighbor_graph(
     const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssize_t k,

@@ -1,14 +1,14 @@
 """The door for callers from C and Cython (include/nmlsdr.h, c_api.pxd): neighbours, graph, T, propagation by pointers.
 
-The search is `_graph.pyx`'s.  The rest takes the GIL and calls what Python callers call, on arrays over the caller's
-memory, so the bits are the same and so are the checks; a refused argument becomes a number.
+Small searches are `_graph.pyx`'s alone.  The rest takes the GIL and calls what Python callers call, on arrays over the
+caller's memory, so the bits are the same and so are the checks; a refused argument becomes a number.
 """
 
 from cpython.exc cimport PyErr_SetInterrupt
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int32_t, int64_t
 
-from ._graph cimport nearest_f32, nearest_f64, nearest_to_f32, nearest_to_f64
+from ._graph cimport is_large, nearest
 
 cdef extern from "_c/platform.h" nogil:
     int clip_threads "nmlsdr_clip_threads"(int n_threads)
@@ -81,6 +81,77 @@ cdef graph_at(size_t indptr, size_t columns, size_t weights, Py_ssize_t n):
     refuse(((np.diff(places) <= 0) & (np.diff(rows) == 0)).any(), "columns must increase within a row.")
     values = array_at(weights, (stored,), "f8") if weights else np.ones(stored)
     return sparse.csr_array((values, places, pointers), shape=(n, n))
+
+
+# ---------------------------------------------------------------- neighbours
+
+
+cdef int nearest_f32(
+    const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads,
+) noexcept nogil:
+    return search(0, rows, n, NULL, 0, d, k, squared, neighbors, n_threads)
+
+
+cdef int nearest_f64(
+    const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads,
+) noexcept nogil:
+    return search(1, rows, n, NULL, 0, d, k, squared, neighbors, n_threads)
+
+
+cdef int nearest_to_f32(
+    const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
+    double *squared, Py_ssize_t *neighbors, int n_threads,
+) noexcept nogil:
+    return search(0, rows, n, queries, q, d, k, squared, neighbors, n_threads)
+
+
+cdef int nearest_to_f64(
+    const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
+    double *squared, Py_ssize_t *neighbors, int n_threads,
+) noexcept nogil:
+    return search(1, rows, n, queries, q, d, k, squared, neighbors, n_threads)
+
+
+cdef int search(
+    int kind, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
+    double *squared, Py_ssize_t *neighbors, int n_threads,
+) noexcept nogil:
+    if n < 1 or n >= 2147483647 or q < 0 or q >= 2147483647 or d < 1 or k < 1 or n_threads < 1:
+        return NMLSDR_BAD_ARGUMENT
+    if k > n - (queries is NULL):
+        return NMLSDR_BAD_ARGUMENT
+    if queries is not NULL and q == 0:
+        return NMLSDR_OK
+    n_threads = clip_threads(n_threads)
+    if is_large(kind, rows, n, queries, q, d, k, n_threads):
+        return python_search(kind, rows, n, queries, q, d, k, squared, neighbors, n_threads)
+    return nearest(kind, rows, n, queries, q, d, k, squared, neighbors, n_threads)
+
+
+cdef int python_search(
+    int kind, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
+    double *squared, Py_ssize_t *neighbors, int n_threads,
+) noexcept with gil:
+    """Far groups and leading coordinates are found by NumPy."""
+    try:
+        from ._search.rows import array_at
+        from ._search.run import search as search_by_strategy
+
+        number = "f8" if kind else "f4"
+        shape = (n if queries is NULL else q, k)
+        search_by_strategy(
+            array_at(<size_t>rows, (n, d), number),
+            None if queries is NULL else array_at(<size_t>queries, (q, d), number),
+            array_at(<size_t>squared, shape, "f8"),
+            array_at(<size_t>neighbors, shape, "intp"),
+            n_threads,
+        )
+        return NMLSDR_OK
+    except BaseException as error:
+        return number_of(error)
+
+
+# ---------------------------------------------------------------- graph, T, propagation
 
 
 cdef Py_ssize_t neighbor_graph(

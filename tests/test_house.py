@@ -86,6 +86,17 @@ def test_imports_point_down(path, name):
         assert FLOORS[target] <= FLOORS[part], f"{name} of floor {FLOORS[part]} imports {target} of {FLOORS[target]}"
 
 
+@needs_sources
+@pytest.mark.parametrize("path", sorted(HOUSE.glob("*.p[yx][xd]")), ids=lambda path: path.name)
+def test_imports_of_kernels_point_down(path):
+    """Wherever in the file: a kernel that calls a Python module calls downward too."""
+    targets = set()
+    for module, names in re.findall(r"^\s*from \.(\S*) c?import (.+)$", path.read_text(), re.M):
+        targets |= {module.split(".")[0]} if module else set(re.findall(r"\w+", names))
+    for target in (targets & FLOORS.keys()) - {path.stem}:
+        assert FLOORS[target] <= FLOORS[path.stem], f"{path.name} imports {target} of floor {FLOORS[target]}"
+
+
 def test_no_ring_of_modules():
     """Imports at the head of files, among the entries of the root: what they need is complete before them."""
     needs = {}
@@ -133,7 +144,7 @@ def test_headers_include_downward_only_and_at_their_head():
     chapter = nmlsdr._search.__doc__.split("each file over those below it:")[1].split("templates, included once")[0]
     floors = [re.findall(r"\w+\.h", line) for line in chapter.splitlines() if ".h" in line]
     order = {name: number for number, floor in enumerate(floors) for name in floor}
-    others = {"build.h", "propagation.h"} | TEMPLATES
+    others = {"build.h", "propagation.h"} | TEMPLATES  # each at the top of its own
     assert order.keys() | others >= {path.name for path in headers()}
     for path in headers():
         text = path.read_text()

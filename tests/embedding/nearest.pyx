@@ -1,5 +1,5 @@
 # Every entry point of the search, for the tests of them.
-cimport nmlsdr._graph as nearest
+cimport nmlsdr.c_api as nearest
 
 ctypedef fused real_t:
     float
@@ -7,7 +7,7 @@ ctypedef fused real_t:
 
 
 def abi():
-    return nearest.ABI, nearest.abi_number()
+    return nearest.API, nearest.api_number()
 
 
 def own(const real_t[:, ::1] X, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, Py_ssize_t k, int n_threads):

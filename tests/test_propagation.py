@@ -254,6 +254,25 @@ def test_warm_start(rng, solver):
     assert warm.n_iter < propagate(W, moved, alpha, labeled=labeled, solver=solver).n_iter
 
 
+@pytest.mark.parametrize("per_entry", [False, True])
+@pytest.mark.parametrize("solver", ["cg", "fixed_point", "lu", "auto"])
+def test_no_first_iterate_reaches_rows_that_no_label_reaches(solver, per_entry):
+    """A ring of 150 rows with a label and one without: what init says there does not count."""
+    ring = sparse.diags_array([np.ones(149), np.ones(149)], offsets=[1, -1]).tolil()
+    ring[0, 149] = ring[149, 0] = 1.0
+    W = sparse.block_diag([ring, ring], format="csr")
+    Y = np.zeros((300, 1))
+    Y[7] = 1.0
+    labeled, alpha = np.arange(300) < 30, np.full((300, 1), 0.9)
+    alpha[::3] = 0.5
+    with pytest.warns(UserWarning, match="150 of 300 rows"):
+        F = propagate(
+            W, Y, alpha if per_entry else alpha[:, 0], labeled=labeled, solver=solver, init=np.full((300, 1), 0.8)
+        ).F
+    assert (F[150:] == 0).all()
+    assert (F[:150] > 0).all()
+
+
 @pytest.mark.parametrize("alpha_labeled", [1e-300, 1e-30, 1e-9, 0.1])
 def test_the_stopping_rule_holds_for_tiny_alpha(rng, alpha_labeled):
     """The relative residual of the symmetric system would stop 0.87 away at 1e-9 (METHODS 1)."""

@@ -275,7 +275,7 @@ def test_no_first_iterate_reaches_rows_that_no_label_reaches(solver, per_entry):
 
 @pytest.mark.parametrize("alpha_labeled", [1e-300, 1e-30, 1e-9, 0.1])
 def test_the_stopping_rule_holds_for_tiny_alpha(rng, alpha_labeled):
-    """The relative residual of the symmetric system would stop 0.87 away at 1e-9 (METHODS 1)."""
+    """The relative residual of the symmetric system would stop 0.87 away at 1e-9."""
     W, Y, labeled = problem(rng)
     alpha = np.where(labeled, alpha_labeled, 0.999)
     closed = _reference.propagate(W, Y, alpha, labeled)

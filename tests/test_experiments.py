@@ -11,7 +11,7 @@ import pytest
 from nmlsdr._cli import reproduce as reproduce_arguments
 from nmlsdr._errors import InputError
 from nmlsdr.cli import main
-from nmlsdr.experiments import command, protocol, results, runner, store, summary, tables
+from nmlsdr.experiments import command, protocol, report, results, runner, section, store, summary, tables
 from nmlsdr.experiments.store import CellKey, RecordStore, StoreError, decode_line, encode_line
 
 METRICS = list(protocol.METRICS)
@@ -247,10 +247,26 @@ def test_the_ways_to_write_a_table():
     assert "| first | **0.5** (0.4\n+0.1) | a_b & 5 % |" in table.to_markdown()
     assert r"first & \textbf{0.5} {\tiny (0.4" in table.to_latex()
     assert r"a\_b \& 5 \% \\" in table.to_latex()
-    assert '<td class="d4up"><b>0.5</b><small>0.4\n+0.1</small></td><td>a_b &amp; 5 %</td>' in table.to_html()
     assert table.to_text().splitlines() == [
         "Title", "Row       x          y", "first  0.5*  a_b & 5 %", "        0.4", "       +0.1", "A note.",
     ]  # fmt: skip
+
+
+def test_the_page_escapes_all_that_it_is_given():
+    """Titles, names, cells, notes, paragraphs, claims, captions, failures and settings."""
+    pytest.importorskip("jinja2")
+    bad = "<script>alert('x')</script>\" onload=\""
+    rows = [(bad, [tables.Entry(bad, bad, True, 0.1), tables.Entry(bad)])]
+    table = tables.Table(bad, bad, [bad, "x", "y"], rows, bad)
+    one = section.Section("toy", bad, [bad], [(bad, True), (bad, None)], [table, example_table()], {bad: (None, bad)},
+                          "", {bad: bad}, [bad])  # fmt: skip
+    page = report._page([one], {bad: b"png"}, [(bad, bad)])
+    assert "<script" not in page
+    assert 'onload="' not in page
+    assert page.count("&lt;script&gt;") == 19
+    assert '<td class="d4up"><b>0.5</b><small>0.4\n+0.1</small></td><td>a_b &amp; 5 %</td>' in page
+    assert '<li class="open">' in page
+    assert 'src="data:image/png;base64,cG5n"' in page
 
 
 # ---- the runner
@@ -265,9 +281,10 @@ def test_progress_tells_what_is_left():
         progress.advance(record(seed=seed, times={"embed": 2.0}, error="E: x" if seed == 2 else None))
     lines = stream.getvalue().splitlines()
     assert lines[0] == "1 of 4 cells are in the store already."
-    assert lines[1] == "2/4 cells, too early to tell how long it takes  (Toy, NMLSDR, seed 1)"
-    assert re.fullmatch(r"3/4 cells, 1 failed, about \d+:\d\d left by the cells so far  \(.*, seed 2\)", lines[2])
-    assert lines[3] == "4/4 cells, 1 failed  (Toy, NMLSDR, seed 3)"
+    assert lines[1] == "3 cells to run, 1 at a time; the first of them will tell how long it takes."
+    assert lines[2] == "2/4 cells, too early to tell how long it takes  (Toy, NMLSDR, seed 1)"
+    assert re.fullmatch(r"3/4 cells, 1 failed, about \d+:\d\d left by the cells so far  \(.*, seed 2\)", lines[3])
+    assert lines[4] == "4/4 cells, 1 failed  (Toy, NMLSDR, seed 3)"
     assert runner.clock(59.6) == "1:00"
 
 
@@ -283,8 +300,23 @@ def test_the_estimate_of_the_whole_is_told_early(monkeypatch):
         now[0] += 1.0
         progress.advance(record(seed=seed, times={"embed": 1.0}))
         said.append(len(stream.getvalue().splitlines()))
-    assert said == [0] * 4 + [1] * 15 + [2]
+    assert said == [1] * 4 + [2] * 15 + [3]
     assert "5/400 cells, about 6:35 left by the cells so far" in stream.getvalue()
+
+
+def test_a_run_that_goes_on_says_its_estimate_before_it_starts():
+    """By the store's cells, each waiting one as dear as its like, over the cells at a time; then by its own alone."""
+    stream = io.StringIO()
+    progress = runner.Progress(stream, every=0.0, first=0.0)
+    known = [record(seed=seed, times={"embed": 10.0, "classify": 20.0}) for seed in range(4)]
+    waiting = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(4, 10)]
+    progress.start(waiting, 4, jobs=2, known=known)
+    assert stream.getvalue().splitlines()[-1] == "6 cells to run, 2 at a time: about 1:30 by the cells in the store."
+    progress.advance(record(seed=4, times={"embed": 1.0}))
+    assert "too early to tell" in stream.getvalue().splitlines()[-1]
+    other = runner.Progress(io.StringIO())
+    other.start([CellKey("toy", "Other", "NMLSDR", seed) for seed in range(9)], 4, jobs=2, known=known)
+    assert "the first of them will tell" in other.stream.getvalue()  # nothing is known of that data set
 
 
 def test_remaining_time_follows_the_cost_of_like_cells():
@@ -304,7 +336,7 @@ def test_an_estimate_waits_until_most_cells_have_met_their_like():
     progress.start(cells, 0, jobs=2)
     for key in cells[:7]:
         progress.advance({**key._asdict(), "times": {"embed": 1.0}, "error": None})
-    told = ["about" in line for line in stream.getvalue().splitlines()]
+    told = ["about" in line for line in stream.getvalue().splitlines()[1:]]
     assert told == [False] * 6 + [False]  # of 8 waiting cells 3 are of sets that were met
     progress.advance({**cells[10]._asdict(), "times": {"embed": 1.0}, "error": None})
     assert "about" in stream.getvalue().splitlines()[-1]

@@ -10,11 +10,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
 
-__all__ = ["readable", "render"]
+__all__ = ["open_template", "readable", "render"]
 
 LONGEST = 300  # characters of a text that are shown
 
@@ -67,19 +67,30 @@ def render(facts: Mapping[str, Any]) -> str:
     ImportError
         Without jinja2.
     """
+    folder = resources.files("nmlsdr._report")
+    script, style = (folder.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    template = open_template("nmlsdr._report", "page.html.jinja", number=_number, percent=_percent, whole=_whole)
+    return template.render(**readable(facts), style=style, script=script, script_digest=digest) + "\n"
+
+
+def open_template(package: str, name: str, **filters: Callable[..., Any]) -> Any:
+    """Return a template of a package, in which every value is escaped and a name that is not given is an error.
+
+    Raises
+    ------
+    ImportError
+        Without jinja2.
+    """
     try:
         import jinja2
     except ImportError:
         raise ImportError("The report needs jinja2; install it with pip install 'nmlsdr[cli]'.") from None
-    folder = resources.files("nmlsdr._report")
-    script, style = (folder.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(number=_number, percent=_percent, whole=_whole)
-    template = environment.from_string(folder.joinpath("page.html.jinja").read_text(encoding="utf-8"))
-    return template.render(**readable(facts), style=style, script=script, script_digest=digest) + "\n"
+    environment.filters.update(filters)
+    return environment.from_string(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
 def _number(value: float | None, digits: int = 3) -> str:

@@ -10,6 +10,6 @@
     summary     tables that studies share, agreement, known differences (notes.json)
     toy, benchmarks, case_study     tables, figures and claims of each study
     beyond, beyond_section          what came after the article: regimes, methods, cells; its tables and words
-    tables, figures, section, report    how they are written
+    tables, figures, section, report    how they are written (report.html.jinja)
     command     ``nmlsdr reproduce``
 """

@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     InputError
         For names that do not exist, data files that cannot be read, and a folder that cannot be used.
     ImportError
-        Without matplotlib.
+        Without matplotlib or jinja2.
     """
     try:
         return _run(args)
@@ -90,8 +90,9 @@ def _run(args: argparse.Namespace) -> int:
         )
     find = find_beyond_method if args.study == BEYOND else find_method
     methods = None if args.methods is None else tuple(dict.fromkeys(map(find, args.methods)))
-    if importlib.util.find_spec("matplotlib") is None:  # told before hours of work, not after
-        raise ImportError("the figures need matplotlib; install it with 'pip install \"nmlsdr[cli]\"'.")
+    for package in ("matplotlib", "jinja2"):
+        if importlib.util.find_spec(package) is None:  # told before hours of work, not after
+            raise ImportError(f"the report needs {package}; install it with 'pip install \"nmlsdr[cli]\"'.")
     jobs = args.jobs or joblib.cpu_count()
     start = time.monotonic()
     command = _command(args)

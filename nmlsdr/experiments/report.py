@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import csv
-import html
 import io
 import json
 from collections.abc import Iterable, Sequence
@@ -13,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from .._output import replace_file
+from .._report.page import open_template
 from .figures import image_bytes
 from .section import Section
 from .store import CellKey
-from .tables import Table
+from .tables import Table, shade_class
 
 __all__ = ["write_report"]
 
@@ -168,39 +168,14 @@ def _single_line(table: Table) -> Table:
 def _page(sections: list[Section], images: dict[str, bytes], made: list[tuple[str, str]]) -> str:
     """The self-contained page: styles and pictures are inside, nothing is loaded."""
     style = resources.files("nmlsdr.experiments").joinpath("report.css").read_text(encoding="utf-8")
-    links = "".join(f'<a href="#{s.name}">{html.escape(s.title)}</a>' for s in sections)
-    legend = "".join(f'<span class="{kind}">{text}</span>' for kind, text in SHADES)
-    body = [
-        "<h1>The article's experiments, run again</h1>",
-        f'<nav>{links}<a href="#made">How it was made</a></nav>',
-        f"<p>{html.escape(MEASURES)}</p>",
-        f'<p class="legend">Ours against the article: {legend}</p>',
-    ]
-    for section in sections:
-        body += [f'<section><h2 id="{section.name}">{html.escape(section.title)}</h2>']
-        for text in section.paragraphs:
-            kind = ' class="simulated"' if text.startswith("SIMULATED") else ""
-            body.append(f"<p{kind}>{html.escape(text)}</p>")
-        if section.claims:
-            items = "".join(f'<li class="{_MARKS[ok]}">{html.escape(text)}</li>' for text, ok in section.claims)
-            body.append(f'<ul class="claims">{items}</ul>')
-        body += [table.to_html() for table in section.tables]
-        for name, (_, caption) in section.figures.items():
-            data = base64.b64encode(images[name]).decode()
-            text = html.escape(caption, quote=True)
-            body.append(
-                f'<figure><img alt="{text}" src="data:image/png;base64,{data}"><figcaption>{text}</figcaption></figure>'
-            )
-        if section.failures:
-            body.append("<h3>Failed cells</h3><pre>" + html.escape("\n".join(section.failures)) + "</pre>")
-        body.append("</section>")
-    settings = "\n".join(f"{s.name}: {json.dumps(s.settings)}" for s in sections)
-    body.append('<h2 id="made">How it was made</h2><table>')
-    body += [f'<tr><th>{name}</th><td class="long">{html.escape(text)}</td></tr>' for name, text in made]
-    body.append(f"</table><h3>Settings</h3><pre>{html.escape(settings)}</pre>")
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width"><title>nmlsdr reproduce</title><style>\n{style}</style></head>\n<body>\n'
-        + "\n".join(body)
-        + "\n</body></html>\n"
+    template = open_template("nmlsdr.experiments", "report.html.jinja", shade=shade_class)
+    return template.render(
+        sections=sections,
+        images={name: base64.b64encode(data).decode() for name, data in images.items()},
+        made=made,
+        measures=MEASURES,
+        shades=SHADES,
+        marks=_MARKS,
+        settings=[f"{s.name}: {json.dumps(s.settings)}" for s in sections],
+        style=style,
     )

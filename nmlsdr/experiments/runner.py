@@ -56,7 +56,7 @@ def run_cells(
     """
     waiting = [key for key in cells if not store.finished(key)]
     if progress is not None:
-        progress.start(waiting, len(cells) - len(waiting), jobs)
+        progress.start(waiting, len(cells) - len(waiting), jobs, store.records.values())
 
     def record(result: Record) -> None:
         store.append(result)
@@ -135,23 +135,33 @@ class Progress:
         self.waiting: list[CellKey] = []
         self.failed = 0
 
-    def start(self, waiting: Sequence[CellKey], finished: int, jobs: int) -> None:
+    def start(
+        self, waiting: Sequence[CellKey], finished: int, jobs: int, known: Iterable[Record] = ()
+    ) -> None:
+        """Say how long it will take by the `known` records of like cells, or that the first cells will tell."""
         self.waiting = list(waiting)
         self.total = len(waiting) + finished
         self.jobs = jobs
         self.spent: dict[tuple[str, ...], list[float]] = defaultdict(list)
         self.started = self.last_line = self.last_record = time.monotonic()
-        if finished and waiting:
+        if not waiting:
+            return
+        if finished:
             self._say(f"{finished} of {self.total} cells are in the store already.\n")
+        for record in known:
+            self._spend(record)
+        told = "; the first of them will tell how long it takes"
+        if self.can_tell():
+            told = f": about {clock(self._ahead() / jobs)} by the cells in the store"
+        self._say(f"{len(waiting)} cells to run, {jobs} at a time{told}.\n")
+        self.spent.clear()  # another day's machine may have been faster: what follows goes by this run alone
 
     def advance(self, record: Record) -> None:
         key = CellKey(record["study"], record["dataset"], record["method"], record["seed"])
         if key in self.waiting:
             self.waiting.remove(key)
         self.failed += record["error"] is not None
-        seconds = sum(record["times"].values())
-        for level in (key[:3], key[:2], ()):
-            self.spent[level].append(seconds)
+        self._spend(record)
         now = time.monotonic()
         last = not self.waiting
         if not self.terminal and not last and now - self.last_line < self.wait:
@@ -171,6 +181,11 @@ class Progress:
         else:
             self._say(text + "\n")
 
+    def _spend(self, record: Record) -> None:
+        seconds = sum(record["times"].values())
+        for n in (3, 2, 0):
+            self.spent[(record["study"], record["dataset"], record["method"])[:n]].append(seconds)
+
     def interrupt(self) -> None:
         """End a changing line."""
         if self.terminal:
@@ -189,12 +204,15 @@ class Progress:
 
     def remaining(self, now: float) -> float:
         """Seconds left: each waiting cell costs what its like have cost, at the pace of this run so far."""
-        means = {level: sum(values) / len(values) for level, values in self.spent.items()}
-        ahead = sum(means.get(key[:3], means.get(key[:2], means[()])) for key in self.waiting)
         behind = sum(self.spent[()])
         if behind <= 0:
             return 0.0
-        return ahead * (now - self.started) / behind
+        return self._ahead() * (now - self.started) / behind
+
+    def _ahead(self) -> float:
+        """Seconds that the waiting cells take one after another."""
+        means = {level: sum(values) / len(values) for level, values in self.spent.items()}
+        return sum(means.get(key[:3], means.get(key[:2], means[()])) for key in self.waiting)
 
     def _say(self, text: str) -> None:
         self.stream.write(text)

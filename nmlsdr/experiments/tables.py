@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 from dataclasses import dataclass, field
 
@@ -117,20 +116,6 @@ class Table:
         lines += [r"\hline", r"\end{tabular}", rf"\caption{{{caption}}}", rf"\label{{tab:{self.name}}}", r"\end{table}"]
         return "\n".join(lines) + "\n"
 
-    def to_html(self) -> str:
-        """A ``table`` whose cells are coloured by their difference to the article."""
-        head = "".join(f"<th>{html.escape(text)}</th>" for text in self.header)
-        lines = ['<div class="scroll"><table>', f"<caption>{html.escape(self.title)}</caption>",
-                 f"<thead><tr>{head}</tr></thead>", "<tbody>"]  # fmt: skip
-        for index, (name, entries) in enumerate(self.rows):
-            mark = ' class="rule"' if index in self.rule_before else ""
-            cells = "".join(_html_cell(entry) for entry in entries)
-            lines.append(f"<tr{mark}><th>{html.escape(name)}</th>{cells}</tr>")
-        lines.append("</tbody></table></div>")
-        if self.note:
-            lines.append(f'<p class="note">{html.escape(self.note)}</p>')
-        return "\n".join(lines)
-
 
 def shade_class(difference: float | None) -> str:
     """Class of a cell by its difference: within .005, .01, .02, .05 or more, and its sign."""
@@ -138,15 +123,6 @@ def shade_class(difference: float | None) -> str:
         return ""
     size = sum(abs(difference) > limit for limit in (0.005, 0.01, 0.02, 0.05))
     return f"d{size}" if size == 0 else f"d{size}{'up' if difference > 0 else 'down'}"
-
-
-def _html_cell(entry: Entry) -> str:
-    text = html.escape(entry.text)
-    text = f"<b>{text}</b>" if entry.bold else text
-    if entry.beside:
-        text += f"<small>{html.escape(entry.beside)}</small>"
-    kind = shade_class(entry.shade)
-    return f'<td class="{kind}">{text}</td>' if kind else f"<td>{text}</td>"
 
 
 def _marked(entry: Entry, before: str, after: str, small: str) -> str:

@@ -70,7 +70,8 @@ def check_labels(y: Any, *, n_samples: int | None = None, labeled: Any = None, n
     """Read labels by the rule; votes and partly known rows are for the caller to take or refuse.
 
     ``labeled`` (bool, one per row or one per entry) marks what is known, so that sparse y need not hold -1; what the
-    others hold is ignored.  In 1-D y it also makes -1 a class like any other.
+    others hold is ignored.  -1 stays unknown where it is marked, in 1-D y as in 2-D y and as in every semi-supervised
+    estimator of scikit-learn: a class that is coded -1 is to be renamed.
 
     Raises
     ------
@@ -293,16 +294,14 @@ def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Label
     counted = ~null if labeled is None else check_mask(labeled, len(values)) & ~null
     if values.dtype.kind == "f":
         _refuse_fractions(values, counted, name)
-    unlabelled = ~counted
-    if labeled is None:
-        unlabelled |= _is_minus_one(values)
+    unlabelled = ~counted | _is_minus_one(values)
     _refuse_no_labels(~unlabelled, name)
     try:
         classes, codes = np.unique(values[~unlabelled], return_inverse=True)
     except TypeError:
         raise InputError(f"{name} mixes types that cannot be ordered; use only strings or only numbers.") from None
     minus_one = unlabelled & counted
-    if labeled is None and minus_one.any() and len(classes) == 1 and classes[0] == 1:
+    if minus_one.any() and len(classes) == 1 and classes[0] == 1:
         raise InputError(
             f"{name} holds only -1 and +1 (first -1 at row {int(np.argmax(minus_one))}), where -1 means unlabelled; "
             f"code the two classes as 0 and 1: ({name} + 1) // 2."

@@ -229,6 +229,23 @@ def test_sets_are_columns_through_multilabelbinarizer(rng):
     assert check_labels([{7, 11}, {101}]).names.tolist() == ["7", "11", "101"]
 
 
+def test_minus_one_is_no_class_beside_labeled_either():
+    """1-D y as 2-D y: what `labeled` leaves out is ignored, and -1 is unlabelled where it does not."""
+    marked = np.array([True, True, True, False])
+    labels = check_labels([0, 2, -1, 7], labeled=marked)
+    assert labels.classes.tolist() == [0, 2]
+    assert labels.labeled.tolist() == [True, True, False, False]
+    words = check_labels(["a", "-1", "b", "-1"], labeled=marked)
+    assert words.classes.tolist() == ["a", "b"]
+    assert words.labeled.tolist() == [True, False, True, False]
+    columns = check_labels([[0], [1], [-1], [1]], labeled=marked)
+    assert columns.labeled.tolist() == [True, True, False, False]
+    with pytest.raises(InputError, match=r"holds only -1 and \+1 \(first -1 at row 1\)"):
+        check_labels([1, -1, 1, 3], labeled=marked)
+    with pytest.raises(InputError, match="has no labelled row"):
+        check_labels([-1, -1, -1, 3], labeled=marked)
+
+
 def test_one_column_may_be_given_with_labeled():
     labels = check_labels([[1], [0]], labeled=np.array([True, False]))
     assert labels.known.tolist() == [[True], [False]]

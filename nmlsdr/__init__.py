@@ -30,7 +30,7 @@ Where things live; imports point downward only.
                   _validation.py          casts, copies and checks counts, rows and graphs
                   _directions.py          what every projection shares
                   _arrays.py  _errors.py  forms of arrays; InputError
-                  _moments.py  _ranking.py   means and Gram matrices; the labels in the order of their scores
+                  _moments.py  _measures.py  means and Gram matrices; rankings and counts of labels
                   _npy.py  _output.py     arrays from foreign bytes; results whole or not at all
                   _threads.py  _openmp.py thread settings and the BLAS limit; how idle threads wait
     0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx  _ridge.pyx  _dependence.pyx

@@ -40,11 +40,23 @@ import warnings
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ._errors import InputError
 from ._labels import check_measured
-from ._ranking import average_precisions, coverages, one_errors, rank, ranking_losses
+from ._measures import (
+    Floats,
+    average_precisions,
+    coverages,
+    hamming,
+    macro,
+    mean_of_ranked,
+    micro,
+    one_errors,
+    rank,
+    ranking_losses,
+    true_and_wrong,
+)
 
 __all__ = [
     "average_precision",
@@ -60,11 +72,6 @@ __all__ = [
     "ranking_loss_rows",
     "score_table",
 ]
-
-THRESHOLD = 0.5  # a label is predicted where its score is >= this, as ML-kNN does
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -99,7 +106,7 @@ def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     0.25
     """
     truth, values, known = check_measured(Y, scores)
-    return _hamming(_true_and_wrong(truth, values, known)[1], known)
+    return hamming(true_and_wrong(truth, values, known)[1], known)
 
 
 def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -134,7 +141,7 @@ def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> ranking_loss([[1, 0, 0], [0, 0, 0]], [[0.7, 0.2, 0.7], [0.1, 0.2, 0.3]])
     0.5
     """
-    return _mean(ranking_losses(rank(*check_measured(Y, scores))), "ranking_loss")
+    return mean_of_ranked(ranking_losses(rank(*check_measured(Y, scores))), "ranking_loss")
 
 
 def ranking_loss_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
@@ -199,7 +206,7 @@ def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(average_precision([[1, 0, 1]], [[0.9, 0.8, 0.1]]), 6)
     0.833333
     """
-    return _mean(average_precisions(rank(*check_measured(Y, scores))), "average_precision")
+    return mean_of_ranked(average_precisions(rank(*check_measured(Y, scores))), "average_precision")
 
 
 def average_precision_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
@@ -261,7 +268,7 @@ def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> one_error([[1, 0, 0], [0, 0, 1]], [[0.6, 0.6, 0.1], [0.9, 0.3, 0.2]])
     0.5
     """
-    return _mean(one_errors(rank(*check_measured(Y, scores))), "one_error")
+    return mean_of_ranked(one_errors(rank(*check_measured(Y, scores))), "one_error")
 
 
 def one_error_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
@@ -397,7 +404,7 @@ def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     0.333333
     """
     truth, values, known = check_measured(Y, scores)
-    return _macro_f1(*_true_and_wrong(truth, values, known), known)
+    return macro(*true_and_wrong(truth, values, known), known)
 
 
 def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -430,7 +437,7 @@ def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(micro_f1([[1, 0], [0, 0]], [[0.9, 0.1], [0.7, 0.2]]), 6)
     0.666667
     """
-    return _micro_f1(*_true_and_wrong(*check_measured(Y, scores)))
+    return micro(*true_and_wrong(*check_measured(Y, scores)))
 
 
 def score_table(
@@ -481,50 +488,18 @@ def score_table(
         raise InputError(f"coverage_empty={coverage_empty!r} is not defined; use 0, or -1 as the article's tables.")
     truth, values, known = check_measured(Y, scores)
     ranking = rank(truth, values, known)
-    right, wrong = _true_and_wrong(truth, values, known)
+    right, wrong = true_and_wrong(truth, values, known)
     divisor = truth.shape[1] - (coverage_by == "C-1")
     depth = float(np.nanmean(coverages(ranking, coverage_empty)))
     if divisor == 0:
         warnings.warn('Cov\' divides by C - 1, which is 0 for one label; it is NaN, coverage_by="C" is defined.',
                       RuntimeWarning, stacklevel=2)  # fmt: skip
     return {
-        "HL'": 1.0 - _hamming(wrong, known),
-        "RL'": 1.0 - _mean(ranking_losses(ranking), "RL'"),
-        "AP": _mean(average_precisions(ranking), "AP"),
-        "OE'": 1.0 - _mean(one_errors(ranking), "OE'"),
+        "HL'": 1.0 - hamming(wrong, known),
+        "RL'": 1.0 - mean_of_ranked(ranking_losses(ranking), "RL'"),
+        "AP": mean_of_ranked(average_precisions(ranking), "AP"),
+        "OE'": 1.0 - mean_of_ranked(one_errors(ranking), "OE'"),
         "Cov'": 1.0 - depth / divisor if divisor else float("nan"),
-        "MaF1": _macro_f1(right, wrong, known),
-        "MiF1": _micro_f1(right, wrong),
+        "MaF1": macro(right, wrong, known),
+        "MiF1": micro(right, wrong),
     }
-
-
-# ---------------------------------------------------------------- from entries and rows to a measure
-
-
-def _hamming(wrong: NDArray[np.intp], known: Bools) -> float:
-    return int(wrong.sum()) / int(np.count_nonzero(known))
-
-
-def _true_and_wrong(truth: Bools, scores: Floats, known: Bools) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Count TP and FP + FN of each label over its known entries."""
-    predicted = scores >= THRESHOLD
-    return (predicted & truth & known).sum(axis=0), ((predicted != truth) & known).sum(axis=0)
-
-
-def _macro_f1(right: NDArray[np.intp], wrong: NDArray[np.intp], known: Bools) -> float:
-    occurs = 2 * right + wrong
-    return float(np.mean((2 * right / np.maximum(occurs, 1))[known.any(axis=0)]))
-
-
-def _micro_f1(right: NDArray[np.intp], wrong: NDArray[np.intp]) -> float:
-    n_right = int(right.sum())
-    return 2 * n_right / (2 * n_right + int(wrong.sum())) if n_right else 0.0
-
-
-def _mean(rows: Floats, name: str) -> float:
-    counted = rows[~np.isnan(rows)]
-    if not counted.size:
-        warnings.warn(f"{name} is NaN: each of the {rows.size} rows has no label or all labels, so none can be ranked.",
-                      RuntimeWarning, stacklevel=3)  # fmt: skip
-        return float("nan")
-    return float(np.mean(counted))

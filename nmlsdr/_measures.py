@@ -1,20 +1,28 @@
-"""The known labels of every row in the order of their scores, and what the ranking measures say of each row.
+"""What the measures of `nmlsdr.metrics` are made of, from arguments as `check_measured` gives them.
 
-The conventions on ties and dropped rows are those of `nmlsdr.metrics`.  An unknown label has no place in its row's
-ranking.  Every function answers float64 (n,), NaN where the row is dropped.
+Rankings: the known labels of every row in the order of their scores, and what each measure says of each row, float64
+(n,), NaN where the row is dropped; an unknown label has no place in its row's ranking.  Counts: what is predicted right
+and wrong of each label over its known entries.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ranking", "average_precisions", "coverages", "one_errors", "rank", "ranking_losses"]
+__all__ = ["Floats", "Ranking", "average_precisions", "coverages", "hamming", "macro", "mean_of_ranked", "micro",
+           "one_errors", "rank", "ranking_losses", "true_and_wrong"]  # fmt: skip
+
+THRESHOLD = 0.5  # a label is predicted where its score is >= this, as ML-kNN does
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+
+# ---------------------------------------------------------------- rankings
 
 
 class Ranking(NamedTuple):
@@ -32,7 +40,7 @@ class Ranking(NamedTuple):
 
 
 def rank(truth: Bools, scores: Floats, known: Bools) -> Ranking:
-    """The labels of every row by their scores; the arguments as `check_measured` gives them."""
+    """The labels of every row by their scores."""
     # With the labels reversed, a stable sort leaves the higher label index first among equal scores.
     order = np.argsort(-scores[:, ::-1], axis=1, kind="stable")
     if not known.all():  # a second stable sort takes the unknown labels to the end
@@ -88,3 +96,39 @@ def _divide(numerator: Any, denominator: Any, where: Bools) -> Floats:
     ratio: Floats = np.full(where.shape, np.nan)
     np.divide(numerator, denominator, out=ratio, where=where)
     return ratio
+
+
+def mean_of_ranked(rows: Floats, name: str) -> float:
+    """The mean over the rows that are not dropped; NaN, with a warning that says ``name``, where all are."""
+    counted = rows[~np.isnan(rows)]
+    if not counted.size:
+        warnings.warn(f"{name} is NaN: each of the {rows.size} rows has no label or all labels, so none can be ranked.",
+                      RuntimeWarning, stacklevel=3)  # fmt: skip
+        return float("nan")
+    return float(np.mean(counted))
+
+
+# ---------------------------------------------------------------- counts
+
+
+def true_and_wrong(truth: Bools, scores: Floats, known: Bools) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Count TP and FP + FN of each label over its known entries."""
+    predicted = scores >= THRESHOLD
+    return (predicted & truth & known).sum(axis=0), ((predicted != truth) & known).sum(axis=0)
+
+
+def hamming(wrong: NDArray[np.intp], known: Bools) -> float:
+    """The share of known entries that are predicted wrong."""
+    return int(wrong.sum()) / int(np.count_nonzero(known))
+
+
+def macro(right: NDArray[np.intp], wrong: NDArray[np.intp], known: Bools) -> float:
+    """F1 of each label with a known entry, 0 where it neither occurs nor is predicted; their mean."""
+    occurs = 2 * right + wrong
+    return float(np.mean((2 * right / np.maximum(occurs, 1))[known.any(axis=0)]))
+
+
+def micro(right: NDArray[np.intp], wrong: NDArray[np.intp]) -> float:
+    """F1 of all entries together."""
+    n_right = int(right.sum())
+    return 2 * n_right / (2 * n_right + int(wrong.sum())) if n_right else 0.0

@@ -1,12 +1,19 @@
 """The pages of the user guide run: the Python of a page is one program, in a folder of its own."""
 
+import contextlib
+import io
 import re
+import shlex
 import warnings
 from pathlib import Path
 
 import pytest
 
+from nmlsdr import InputError
+from nmlsdr.cli import _parser
+
 GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guide"
+DOCUMENTS = [*sorted(GUIDE.parent.glob("*.md")), *sorted(GUIDE.glob("*.md")), *GUIDE.parent.parent.glob("*.md")]
 PAGES = sorted(page for page in GUIDE.glob("*.md") if "```python" in page.read_text(encoding="utf-8"))
 
 
@@ -24,3 +31,83 @@ def test_the_programs_of_a_page_run(page, tmp_path, monkeypatch, capsys):
         warnings.filterwarnings("ignore", r"\d+ of \d+ labels are never predicted")  # advice, which small data earn
         exec(compile(program, str(page), "exec"), {"__name__": "page"})
     assert "print(" not in program or capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- what pages tell the reader to type
+
+
+def commands_of(line):
+    """The arguments of every `nmlsdr ...` in a line for a shell, which may hold several commands and a comment."""
+    words, found = shlex.shlex(line, posix=True, punctuation_chars=True), []
+    words.whitespace_split = True
+    for word in words:
+        if word == "nmlsdr":
+            found.append([])
+        elif re.fullmatch(r"[;&|<>()]+", word):
+            found.append(None)
+        elif found and found[-1] is not None:
+            found[-1].append(word)
+    return [arguments for arguments in found if arguments is not None]
+
+
+def typed(text):
+    """Every command of the shell blocks of a page."""
+    for block in re.findall(r"```(?:sh|bash|console|shell)\n(.*?)```", text, re.DOTALL):
+        for line in block.replace("\\\n", " ").splitlines():
+            yield from commands_of(line)
+
+
+def refusal(arguments):
+    """What the parsers say against the arguments, or nothing."""
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):  # --help and --version
+            _parser().parse_args(arguments)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def known(arguments):
+    """Whether the parsers know a command and its options as a sentence mentions them, values left out."""
+    parser = _parser()
+    options = set(parser._option_string_actions)
+    for word in arguments:
+        if word.startswith("-"):
+            if word.partition("=")[0] not in options:
+                return False
+            continue
+        children = [action for action in parser._actions if isinstance(action.choices, dict)]
+        if not children:
+            continue
+        if word not in children[0].choices:
+            return False
+        parser = children[0].choices[word]
+        options |= set(parser._option_string_actions)
+    return True
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=[page.stem for page in DOCUMENTS])
+def test_commands_of_a_page_are_known_to_the_command_line(page):
+    text = page.read_text(encoding="utf-8")
+    for arguments in typed(text):
+        assert refusal(arguments) == "", f"{page.name}: nmlsdr {shlex.join(arguments)}"
+    for span in re.findall(r"(?<!`)`nmlsdr ([a-z][^`]*)`(?!`)", text):
+        arguments = [word for word in span.split() if word.isascii() and not word.isupper() and word != "..."]
+        assert known(arguments), f"{page.name}: nmlsdr {span}"
+
+
+@pytest.mark.skipif(not GUIDE.is_dir(), reason="the documents are not beside the tests (an installed copy)")
+def test_commands_are_found_in_the_pages():
+    assert sum(len(list(typed(page.read_text(encoding="utf-8")))) for page in DOCUMENTS) >= 10
+
+
+def test_an_unknown_command_or_option_is_seen():
+    assert commands_of("cd x && nmlsdr fit a.csv --out b.npz || mail -s 'no nmlsdr' me # nmlsdr no") == [
+        ["fit", "a.csv", "--out", "b.npz"]
+    ]
+    assert refusal(["fit", "a.csv", "--label-columns", "flu", "--out", "b.npz"]) == ""
+    assert "--label-column" in refusal(["fit", "a.csv", "--label-colums", "flu", "--out", "b.npz"])
+    assert "fti" in refusal(["fti", "a.csv"])
+    assert known(["reproduce", "toy", "--size"])
+    assert not known(["fti"])
+    assert not known(["fit", "--outt"])

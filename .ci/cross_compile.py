@@ -1,8 +1,12 @@
-"""Compile every kernel for other systems with zig's clang, without OpenMP: nothing is linked, nothing is run.
+"""Compile every kernel for other systems with zig's clang, without OpenMP; run those of 64-bit ARM in an emulator.
 
 Only what belongs to a system is replaced in the headers of the Python at hand: its pyconfig.h (the sizes of C types).
+simd_levels.c, which needs no Python, is also linked and run, here and by qemu-user as 64-bit ARM: every SIMD level
+gives the canonical bits, and both processors the same ones.
 """
 
+import platform
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -46,6 +50,32 @@ def compile_one(folder: Path, target: str, source: Path) -> tuple[str, int, str]
     return f"{target} {source.name}", done.returncode, done.stderr
 
 
+def bits(program: Path, compiler: list[str], emulator: list[str]) -> tuple[int, str]:
+    """Status and report of simd_levels.c as a program of some system."""
+    flags = ["-O2", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wno-unused-function", f"-I{ROOT / 'nmlsdr/_c'}"]
+    build = [*compiler, *flags, str(ROOT / ".ci" / "simd_levels.c"), "-o", str(program), "-lm"]
+    for command in (build, [*emulator, str(program)]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1200)
+        if done.returncode:
+            break
+    return done.returncode, done.stdout + done.stderr[:3000]
+
+
+def compare_levels(folder: Path) -> bool:
+    """Whether the levels of this processor and those of 64-bit ARM, where it can be emulated, give the same bits."""
+    reports = {platform.machine(): bits(folder / "here", ["cc"], [])}
+    emulator = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
+    if emulator:
+        compiler = [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-musl", "-static"]
+        reports["aarch64, emulated"] = bits(folder / "arm", compiler, [emulator])
+    else:
+        print("aarch64: not run, qemu-aarch64-static (of qemu-user-static) is not here")
+    for name, (status, text) in reports.items():
+        print(f"{name}: {'right' if status == 0 else f'WRONG, status {status}'}\n{text}", end="")
+    sums = {text.rpartition("bits ")[2] for _, text in reports.values()}
+    return len(sums) == 1 and not any(status for status, _ in reports.values())
+
+
 def main() -> int:
     sources = sorted((ROOT / "nmlsdr").glob("*.c"))
     if len(sources) < 5:
@@ -63,12 +93,13 @@ def main() -> int:
         jobs = [(folder, target, source) for target in TARGETS for source in sources]
         with ThreadPoolExecutor(2) as pool:
             results = list(pool.map(lambda job: compile_one(*job), jobs))
+        same = compare_levels(folder) if sys.platform == "linux" else True
     failed = [(what, text) for what, code, text in results if code]
     for what, text in failed:
         print(f"== {what}\n{text[:3000]}")
     warned = sum("warning:" in text for _, _, text in results)
     print(f"{len(results) - len(failed)} of {len(results)} compiled for {len(TARGETS)} targets, {warned} with warnings")
-    return bool(failed)
+    return bool(failed) or not same
 
 
 if __name__ == "__main__":

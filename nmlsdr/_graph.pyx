@@ -84,6 +84,9 @@ cdef extern from "_c/index.h" nogil:
 cdef extern from "_c/build.h":
     const char *NMLSDR_COMPILER
     const int NMLSDR_OPENMP, NMLSDR_OPTIMIZED, NMLSDR_FAST_MATH, NMLSDR_DEBUG_BUILD, NMLSDR_N_SIMD_LEVELS
+    const int NMLSDR_NEON
+
+SIMD_LEVELS = ("portable", "neon") if NMLSDR_NEON else ("portable", "avx2", "avx512")  # in the order of simd.h
 
 
 def build_facts():
@@ -349,7 +352,7 @@ cdef int describe(given, nmlsdr_rows *rows) except -1:
 
 
 def best_simd_level():
-    """0 portable, 1 avx2, 2 avx512: the best of this processor that this build knows."""
+    """Which of SIMD_LEVELS is the best of this processor that this build knows."""
     return best_level()
 
 

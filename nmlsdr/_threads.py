@@ -28,7 +28,7 @@ from ._errors import InputError
 
 __all__ = ["SIMD_LEVELS", "check_n_jobs", "simd", "simd_level", "single_threaded_blas"]
 
-SIMD_LEVELS = ("portable", "avx2", "avx512")  # by their numbers in _c/simd_levels.h
+SIMD_LEVELS = _graph.SIMD_LEVELS  # by their numbers in _c/simd_levels.h
 
 _MOST_THREADS = 64  # always allowed: four for each core of a laptop, and too few to hurt any machine
 
@@ -87,7 +87,7 @@ def check_n_jobs(n_jobs: int | None) -> int:
 
 
 def simd_level() -> str | None:
-    """The level that NMLSDR_SIMD asks for: "portable", "avx2", "avx512", or None for the best at hand.
+    """The level that NMLSDR_SIMD asks for: "portable", "avx2", "avx512", "neon", or None for the best at hand.
 
     Raises
     ------

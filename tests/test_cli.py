@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nmlsdr
-from nmlsdr import _graph, metrics
+from nmlsdr import _graph, _threads, metrics
 from nmlsdr._cli.console import Console
 from nmlsdr._methods import METHODS
 from nmlsdr.model_file import load_model, open_model, save_model
@@ -405,6 +405,7 @@ def test_info_says_which_vector_width_is_used_not_only_which_there_are(run, monk
     facts = {**_graph.build_facts(), "n_simd_levels": 3}
     monkeypatch.setattr(_graph, "build_facts", lambda: facts)
     monkeypatch.setattr(_graph, "best_simd_level", lambda: 2)
+    monkeypatch.setattr(_threads, "SIMD_LEVELS", ("portable", "avx2", "avx512"))
     known = "compiled: portable, avx2, avx512; this processor has avx512"
     monkeypatch.delenv("NMLSDR_SIMD", raising=False)
     assert info_lines(run)["SIMD"] == f"avx512 in use; {known}"

@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nmlsdr
+from nmlsdr._threads import SIMD_LEVELS
 from nmlsdr.cli import main
 from nmlsdr.model_file import save_model
 
@@ -395,8 +396,9 @@ def test_a_check_inside_an_estimator_is_bad_input(run, full):
 
 def test_a_vector_width_that_is_not_here_is_bad_input(run, monkeypatch):
     monkeypatch.setattr("nmlsdr._graph.best_simd_level", lambda: 0)
-    monkeypatch.setenv("NMLSDR_SIMD", "avx2")
-    assert_refused(run("info"), "NMLSDR_SIMD=avx2 needs a processor with avx2")
+    level = SIMD_LEVELS[1]
+    monkeypatch.setenv("NMLSDR_SIMD", level)
+    assert_refused(run("info"), f"NMLSDR_SIMD={level} needs a processor with {level}")
 
 
 def test_warnings_are_one_line(run, bad, monkeypatch):

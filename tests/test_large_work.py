@@ -181,6 +181,18 @@ def built(monkeypatch):
     _large_work._say_slow_build.cache_clear()
 
 
+def test_a_build_for_arm_is_told_of_its_own_vectors(caplog, all_is_large, built, rng, monkeypatch):
+    monkeypatch.setattr(_large_work.platform, "machine", lambda: "aarch64")
+    built(openmp=1, n_simd_levels=1)
+    say_if_large(rng.normal(size=(60, 4)), 10)
+    assert "without NEON;" in caplog.messages[0]
+    caplog.clear()
+    _large_work._say_slow_build.cache_clear()
+    built(openmp=1, n_simd_levels=2)
+    say_if_large(rng.normal(size=(60, 4)), 10)
+    assert not any("without NEON" in message for message in caplog.messages)
+
+
 @pytest.mark.parametrize(
     ("openmp", "levels", "without"),
     [

@@ -38,7 +38,7 @@ def test_one_line_a_search(way, caplog):
     X, queries, words = CASES[way]
     with caplog.at_level(logging.DEBUG, logger="nmlsdr"):
         found = graph.squared_neighbors(X, 3, queries=queries, n_jobs=2)
-    level = ("portable", "avx2", "avx512")[_graph.best_simd_level()]
+    level = _graph.SIMD_LEVELS[_graph.best_simd_level()]
     assert len(caplog.records) == 1
     assert caplog.records[0].levelno == logging.DEBUG
     assert caplog.messages[0].startswith(f"neighbours by {way}: {words.format(level=level)}")
@@ -77,7 +77,7 @@ def test_rows_without_features_are_in_the_order_of_their_index():
     assert graph.squared_neighbors(sparse.csr_array((5, 0)), 1)[1].ravel().tolist() == [1, 0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("level", ["avx2", "avx512", "sse9"])
+@pytest.mark.parametrize("level", [*_graph.SIMD_LEVELS[1:], "sse9"])
 def test_a_level_that_is_not_here_is_one_sentence_everywhere(level, monkeypatch):
     W = graph.neighbor_graph(GAUSS[:50], 3)
     monkeypatch.setattr(_graph, "best_simd_level", lambda: 0)

@@ -76,9 +76,11 @@ static const nmlsdr_kernels *nmlsdr_kernels_of(int level)
 #if NMLSDR_X86
         NM_KERNELS(avx2),
         NM_KERNELS(avx512),
+#elif NMLSDR_NEON
+        NM_KERNELS(neon),
 #endif
     };
-    return &table[NMLSDR_X86 ? level : 0];
+    return &table[NMLSDR_X86 || NMLSDR_NEON ? level : 0];
 }
 
 #undef NM_KERNELS

@@ -132,3 +132,46 @@ enum { NM(lanes_avx2) = G };
 enum { NM(lanes_avx512) = G };
 #include "simd_clear.h"
 #endif
+
+#if NMLSDR_NEON
+/* ---------------------------------------------------------------- NEON */
+
+#define NM_TARGET
+#define NM_LEVEL(x) NM(x##_neon)
+#define VADD(a, b) ((a) + (b))
+#define VSUB(a, b) ((a) - (b))
+#define VMUL(a, b) ((a) * (b))
+#define HITS_ANY(hits) (VMASK(hits) != 0)
+#if NM_DOUBLE
+#define G 2
+#define V float64x2_t
+#define VZERO vdupq_n_f64(0)
+#define VLOAD(p) vld1q_f64(p)
+#define VSTORE(p, x) vst1q_f64(p, x)
+#define VSET1(x) vdupq_n_f64(x)
+#define VMIN(a, b) vbslq_f64(vcltq_f64(a, b), a, b) /* b if either is no number, as elsewhere; vminq differs there */
+#define VGE(a, b) vcgeq_f64(a, b)
+#define VFMA(a, b, c) vfmaq_f64(c, a, b)
+#define HITS uint64x2_t
+#define HITS_NONE vdupq_n_u64(0)
+#define HITS_OR(hits, mask) vorrq_u64(hits, mask)
+#define VMASK(mask) ((unsigned)(vgetq_lane_u64(mask, 0) & 1) | (unsigned)(vgetq_lane_u64(mask, 1) & 2))
+#else
+#define G 4
+#define V float32x4_t
+#define VZERO vdupq_n_f32(0)
+#define VLOAD(p) vld1q_f32(p)
+#define VSTORE(p, x) vst1q_f32(p, x)
+#define VSET1(x) vdupq_n_f32(x)
+#define VMIN(a, b) vbslq_f32(vcltq_f32(a, b), a, b)
+#define VGE(a, b) vcgeq_f32(a, b)
+#define VFMA(a, b, c) vfmaq_f32(c, a, b)
+#define HITS uint32x4_t
+#define HITS_NONE vdupq_n_u32(0)
+#define HITS_OR(hits, mask) vorrq_u32(hits, mask)
+#define VMASK(mask) vaddvq_u32(vandq_u32(mask, vcombine_u32(vcreate_u32(0x200000001), vcreate_u32(0x800000004))))
+#endif
+#include NM_TEMPLATE
+enum { NM(lanes_neon) = G };
+#include "simd_clear.h"
+#endif

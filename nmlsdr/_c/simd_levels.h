@@ -1,8 +1,12 @@
 /* The SIMD levels of all kernels: which this build has, and the best that this processor has.
  *
- *   0 portable   16-byte vectors of GCC and clang (SSE2, NEON, ...), or plain numbers with other compilers
+ *   0 portable   16-byte vectors of GCC and clang (SSE2, ...), or plain numbers with other compilers
  *   1 avx2       AVX2 with fused multiply-add
  *   2 avx512     AVX-512 F and DQ
+ *
+ * and on 64-bit ARM, where every processor has it,
+ *
+ *   1 neon       16-byte vectors with fused multiply-add; the propagation's loops, which never fuse, are the portable ones
  *
  * A template is compiled once for each level, and one table a kernel module takes its copies by the number of the level
  * (kernels.h, propagation.h); `nmlsdr/_threads.py` says which number to run on.
@@ -15,6 +19,13 @@
 #include <immintrin.h>
 #else
 #define NMLSDR_X86 0
+#endif
+
+#if defined(__GNUC__) && defined(__aarch64__) && !defined(NMLSDR_PORTABLE_ONLY)
+#define NMLSDR_NEON 1
+#include <arm_neon.h>
+#else
+#define NMLSDR_NEON 0
 #endif
 
 #if defined(__GNUC__) && !defined(NMLSDR_SCALAR)
@@ -37,7 +48,7 @@ static int nmlsdr_best_level(void)
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? 2 : 1;
 #else
-    return 0;
+    return NMLSDR_NEON;
 #endif
 }
 

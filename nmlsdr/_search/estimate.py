@@ -89,8 +89,9 @@ def _say_slow_build() -> None:
     """Warn, once, of a build that leaves cores or vectors idle."""
     facts = _graph.build_facts()
     without = ["OpenMP (one thread does all)"] if not facts["openmp"] else []
-    if facts["n_simd_levels"] == 1 and platform.machine().lower() in {"x86_64", "amd64"}:
-        without.append("AVX2 and AVX-512")
+    vectors = {"x86_64": "AVX2 and AVX-512", "amd64": "AVX2 and AVX-512", "aarch64": "NEON", "arm64": "NEON"}
+    if facts["n_simd_levels"] == 1 and (missing := vectors.get(platform.machine().lower())):
+        without.append(missing)
     if without:
         LOGGER.warning(
             f"The kernels of nmlsdr were built without {' and without '.join(without)}; large searches are slow. "

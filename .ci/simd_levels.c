@@ -1,0 +1,248 @@
+/* The kernels of every SIMD level that this processor has, against the canonical answer; built without Python.
+ *
+ * Prints a sum of the bits of every answer, which is the same on every processor: run it on two kinds.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "choose.h"
+#include "index.h"
+#include "propagation.h"
+
+static uint64_t state = 88172645463325252u, sum = 14695981039346656037u;
+
+static double uniform(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (double)(state >> 11) / 9007199254740992.0;
+}
+
+static void add(const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) sum = (sum ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
+}
+
+/* Twelve uniform numbers: bell-shaped, without the libm of a system. */
+static double bell(void)
+{
+    double total = -6;
+    for (int i = 0; i < 12; i++) total += uniform();
+    return total;
+}
+
+enum { MOST = 700, WIDEST = 260, K = 7 };
+static double numbers[MOST * WIDEST], squared[MOST * K], expected[MOST * K];
+static float singles[MOST * WIDEST];
+static int32_t columns[MOST * WIDEST], pointers[MOST + 1];
+static ptrdiff_t indices[MOST * K], nearest[MOST * K];
+
+static void by_definition(const nmlsdr_rows *x, const nmlsdr_rows *queries)
+{
+    const nmlsdr_rows *q = queries ? queries : x;
+    for (ptrdiff_t i = 0; i < q->n; i++) {
+        double *to = expected + i * K;
+        ptrdiff_t *at = nearest + i * K, found = 0;
+        for (ptrdiff_t j = 0; j < x->n; j++) {
+            if (!queries && i == j) continue;
+            const double d = nmlsdr_canonical(q, i, x, j);
+            ptrdiff_t p = found < K ? found++ : K;
+            if (p == K && !(d < to[K - 1])) continue;
+            for (p = p == K ? K - 1 : p; p > 0 && d < to[p - 1]; p--) {
+                to[p] = to[p - 1];
+                at[p] = at[p - 1];
+            }
+            to[p] = d;
+            at[p] = j;
+        }
+        add(to, K * sizeof(double));
+        add(at, K * sizeof(ptrdiff_t));
+    }
+}
+
+static int differs(const char *way, int level, const nmlsdr_rows *x, ptrdiff_t q)
+{
+    const size_t n = (size_t)q * K;
+    const int wrong = memcmp(squared, expected, n * sizeof(double)) || memcmp(indices, nearest, n * sizeof(ptrdiff_t));
+    if (wrong) printf("%s, level %d: wrong for %td x %td of kind %d\n", way, level, x->n, x->d, x->kind);
+    memset(squared, 255, sizeof squared);
+    memset(indices, 255, sizeof indices);
+    return wrong;
+}
+
+static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int level, long *made)
+{
+    const ptrdiff_t q = queries ? queries->n : x->n;
+    int wrong = 0;
+    for (int wide = 0; wide < 2; wide++)
+        for (int sparse = 0; sparse < (x->kind > NMLSDR_DENSE_F64 ? 2 : 1); sparse++) {
+            nmlsdr_search *s = nmlsdr_search_new(x, queries, K, NULL, squared, indices, wide, sparse, level, 256e6, 1);
+            while (nmlsdr_search_step(s, 1000, 256e6) == 1) {}
+            nmlsdr_search_free(s);
+            wrong += differs("products", level, x, q);
+            ++*made;
+        }
+    if (nmlsdr_tree_wins(x)) {
+        nmlsdr_tree *t = nmlsdr_tree_new(x, queries, K, squared, indices, level, 1);
+        while (nmlsdr_tree_step(t, 1e9) == 1) {}
+        nmlsdr_tree_free(t);
+        wrong += differs("tree", level, x, q);
+        ++*made;
+    }
+    if (queries && x->kind <= NMLSDR_DENSE_F64) {
+        nmlsdr_few *f = nmlsdr_few_new(x, queries, K, squared, indices, level, 1);
+        while (nmlsdr_few_step(f, 1e9) == 1) {}
+        nmlsdr_few_free(f);
+        wrong += differs("few", level, x, q);
+        ++*made;
+    }
+    nmlsdr_search *index = queries ? nmlsdr_index_new(x, level, 256e6, 1) : NULL;
+    if (index && nmlsdr_index_takes(index, queries)) {
+        nmlsdr_asked *a = nmlsdr_asked_new(index, queries, K, squared, indices, 1);
+        while (nmlsdr_asked_step(a, 1000) == 1) {}
+        nmlsdr_asked_free(a);
+        wrong += differs("index", level, x, q);
+        ++*made;
+    }
+    if (index) nmlsdr_index_free(index);
+    return wrong;
+}
+
+/* kind of numbers: 0 bell-shaped, 1 small integers with many ties, 2 bell-shaped far from 0 */
+static int search_case(ptrdiff_t n, ptrdiff_t d, int numbers_kind, int levels, long *made)
+{
+    int wrong = 0;
+    for (ptrdiff_t i = 0; i < n * d; i++) {
+        singles[i] = (float)(numbers_kind == 1 ? floor(4 * uniform()) : bell() + (numbers_kind == 2 ? 1000 : 0));
+        numbers[i] = numbers_kind == 1 ? singles[i] : singles[i] + 1e-9 * bell();
+    }
+    for (int kind = 0; kind < 2; kind++) {
+        const size_t one = kind ? sizeof(double) : sizeof(float);
+        const char *data = kind ? (const char *)numbers : (const char *)singles;
+        nmlsdr_rows x = {kind, n, d, data, NULL, NULL}, q = {kind, 19, d, data, NULL, NULL};
+        q.data = data + (size_t)(n - 19) * (size_t)d * one;
+        for (int asked = 0; asked < 2; asked++) {
+            by_definition(&x, asked ? &q : NULL);
+            for (int level = 0; level < levels; level++) wrong += search_all(&x, asked ? &q : NULL, level, made);
+        }
+    }
+    ptrdiff_t stored = 0; /* the same with two thirds of the entries gone, as CSR */
+    pointers[0] = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        for (ptrdiff_t j = 0; j < d; j++)
+            if (uniform() < 1. / 3) {
+                singles[stored] = singles[i * d + j];
+                columns[stored++] = (int32_t)j;
+            }
+        pointers[i + 1] = (int32_t)stored;
+    }
+    const nmlsdr_rows x = {NMLSDR_CSR_F32_I32, n, d, singles, columns, pointers};
+    by_definition(&x, NULL);
+    for (int level = 0; level < levels; level++) wrong += search_all(&x, NULL, level, made);
+    return wrong;
+}
+
+/* Every loop of the propagation on a random graph, each column beside the same column at every width and copy. */
+enum { ROWS = 300, EDGES = ROWS * 9 };
+static int64_t ends[ROWS + 1];
+static int32_t others[EDGES];
+static float v[EDGES], k[ROWS], e[ROWS], p[ROWS * 16], y[ROWS * 16], x[ROWS * 16], z[ROWS * 16], w[ROWS * 16];
+static double dv[EDGES], gain[ROWS], h[ROWS], m[ROWS], B[ROWS * 16], F[ROWS * 16];
+
+static uint64_t propagate_some(int width, int level, int per_entry, int weighted)
+{
+    const nmlsdr_loops *loops = nmlsdr_loops_of(level, width);
+    double dot[16], along[16], peak[16];
+    float top[16], step[16], turn[16];
+    int32_t take[16];
+    const uint64_t before = sum;
+    sum = 14695981039346656037u;
+    state = 42;
+    for (ptrdiff_t i = 0; i < ROWS; i++) {
+        gain[i] = i % 17 ? uniform() : 0;
+        k[i] = gain[i] != 0 ? (float)uniform() : 0;
+        e[i] = (float)(1 + uniform());
+        h[i] = 1 / (double)e[i];
+        m[i] = 1 + uniform();
+    }
+    for (ptrdiff_t i = 0; i < ROWS * 16; i++) { /* the four first columns are the same at every width */
+        const ptrdiff_t at = i / 16 * width + i % 16;
+        const double values[] = {uniform(), uniform(), bell(), bell(), uniform(), uniform()};
+        if (i % 16 >= width) continue;
+        B[at] = values[0];
+        F[at] = values[1];
+        p[at] = (float)values[2];
+        z[at] = (float)values[3];
+        x[at] = (float)values[4];
+        w[at] = (float)values[5];
+    }
+    for (int c = 0; c < width; c++) {
+        take[c] = c % 3 != 2;
+        step[c] = 0.25f + (float)c;
+        turn[c] = 0.125f;
+    }
+    const double *values = weighted ? dv : NULL;
+    const float *entries = per_entry ? w : NULL;
+    loops->residual(0, ROWS, ends, others, values, EDGES, gain, h, m, per_entry ? B : NULL, entries, B, F, take,
+                          0, z, p, dot, along, peak);
+    add(dot, 4 * sizeof(double));
+    add(along, 4 * sizeof(double));
+    add(peak, 4 * sizeof(double));
+    loops->apply(0, ROWS, ends, others, weighted ? v : NULL, EDGES, k, m, entries, entries, p, y, dot);
+    add(dot, 4 * sizeof(double));
+    loops->reduce(0, ROWS, m, entries, e, step, y, z, dot, top);
+    add(dot, 4 * sizeof(double));
+    add(top, 4 * sizeof(float));
+    loops->advance(0, ROWS, step, turn, z, x, p);
+    loops->flush(0, ROWS, gain, h, take, 1, x, F);
+    for (ptrdiff_t i = 0; i < ROWS; i++) {
+        add(z + i * width, 4 * sizeof(float));
+        add(p + i * width, 4 * sizeof(float));
+        add(F + i * width, 4 * sizeof(double));
+    }
+    const uint64_t own = sum;
+    sum = before;
+    return own;
+}
+
+static int propagate_all(int levels, long *made)
+{
+    int wrong = 0;
+    for (ptrdiff_t i = 0; i <= ROWS; i++) ends[i] = 9 * i;
+    for (ptrdiff_t t = 0; t < EDGES; t++) {
+        others[t] = (int32_t)(uniform() * ROWS);
+        dv[t] = uniform() / 9;
+        v[t] = (float)dv[t];
+    }
+    for (int per_entry = 0; per_entry < 2; per_entry++)
+        for (int weighted = 0; weighted < 2; weighted++) {
+            const uint64_t first = propagate_some(4, 0, per_entry, weighted);
+            add(&first, sizeof first);
+            for (int width = 8; width <= 16; width += 8)
+                for (int level = 0; level < levels; level++) {
+                    const int differ = propagate_some(width, level, per_entry, weighted) != first;
+                    if (differ) printf("propagation: wrong at width %d, level %d\n", width, level);
+                    wrong += differ;
+                    ++*made;
+                }
+        }
+    return wrong;
+}
+
+int main(void)
+{
+    const int levels = nmlsdr_best_level() + 1;
+    static const ptrdiff_t widths[] = {1, 3, 5, 8, 17, 193, 260}, heights[] = {27, 97, 230};
+    long made = 0;
+    int wrong = 0;
+    for (int shape = 0; shape < 7; shape++)
+        for (int height = 0; height < 3; height++)
+            for (int kind = 0; kind < 3; kind++) wrong += search_case(heights[height], widths[shape], kind, levels, &made);
+    printf("search: %d levels, %ld answers, %d wrong\n", levels, made, wrong);
+    made = 0;
+    wrong += propagate_all(levels, &made);
+    printf("propagation: %ld compared, %d wrong in all; bits %016llx\n", made, wrong, (unsigned long long)sum);
+    return wrong != 0;
+}

@@ -3,7 +3,9 @@
 import os
 import re
 import sysconfig
+import tomllib
 from importlib.metadata import metadata
+from pathlib import Path
 
 import pytest
 
@@ -21,3 +23,16 @@ def test_the_description_has_no_link_that_is_dead_on_a_package_index():
 def test_kernels_are_of_the_stable_abi(module):
     stable = not sysconfig.get_config_var("Py_GIL_DISABLED") and os.environ.get("NMLSDR_ABI3", "1") not in ("", "0")
     assert module.__file__.endswith(".abi3.so") == stable
+
+
+def test_a_package_is_asked_for_with_one_version_wherever_it_is_asked_for():
+    project = tomllib.loads((Path(__file__).resolve().parent.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    asked = project["build-system"]["requires"] + project["project"]["dependencies"]
+    groups = [*project["project"]["optional-dependencies"].values(), *project["dependency-groups"].values()]
+    asked += [entry for group in groups for entry in group if isinstance(entry, str)]
+    found = {}
+    for requirement in asked:
+        name = re.match(r"[\w.-]+", requirement)[0]
+        if name != "nmlsdr":
+            found.setdefault(name, set()).add(re.sub(r"\[.*?\]", "", requirement))
+    assert {name: versions for name, versions in found.items() if len(versions) > 1} == {}

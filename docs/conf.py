@@ -30,6 +30,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # MathJax in the site itself: formulas need no other host
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "README.md", "examples", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.zip"]

@@ -194,7 +194,7 @@ def neighbor_graph(
     neighbors: Any = "exact",
     n_jobs: int | None = None,
 ) -> sparse.csr_array:
-    """Symmetric k-nearest-neighbour graph W (article, eq. 2-3).
+    r"""Symmetric k-nearest-neighbour graph W (article, eq. 2-3).
 
     W_ij is 1 ("binary") or exp(-|x_i - x_j|^2 / sigma^2) ("rbf") if i is among the k nearest
     neighbours of j or j among those of i, and 0 otherwise.
@@ -226,6 +226,15 @@ def neighbor_graph(
     ------
     ValueError
         For an unknown ``edge_weights`` or ``metric``, sigma <= 0, or the errors of `kneighbors`.
+
+    Notes
+    -----
+    With :math:`N_i` the k nearest of row i, and 1 in place of the exponential for "binary":
+
+    .. math::
+
+        W_{ij} = \exp\left( -\|x_i - x_j\|^2 / \sigma^2 \right) \text{ if } j \in N_i \text{ or } i \in N_j,
+        \text{ else } 0.
 
     Examples
     --------
@@ -316,7 +325,7 @@ def _rbf_weights(W: sparse.csr_array, squared: np.ndarray, indices: np.ndarray, 
 
 
 def transition_matrix(W: Any, *, n_jobs: int | None = None) -> sparse.csr_array:
-    """Row-stochastic T = D~^-1 W~ with W~ = D^-1/2 W D^-1/2 (article, eq. 4-5).
+    r"""Row-stochastic T = D~^-1 W~ with W~ = D^-1/2 W D^-1/2 (article, eq. 4-5).
 
     Parameters
     ----------
@@ -334,6 +343,13 @@ def transition_matrix(W: Any, *, n_jobs: int | None = None) -> sparse.csr_array:
     ------
     ValueError
         If W is not square and symmetric, or holds negative or non-finite weights.
+
+    Notes
+    -----
+    .. math::
+
+        \tilde W = D^{-1/2} W D^{-1/2}, \quad D_{ii} = \sum_j W_{ij}, \qquad
+        T = \tilde D^{-1} \tilde W, \quad \tilde D_{ii} = \sum_j \tilde W_{ij}.
 
     Examples
     --------

@@ -33,7 +33,7 @@ __all__ = ["Directions", "feature_weights", "hsic_projection"]
 def hsic_projection(
     X: Any, F: Any, n_components: int | None = None, *, solver: str = "auto"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Directions that maximise the linear Hilbert-Schmidt dependence between XP and F (article, eq. 13-14).
+    r"""Directions that maximise the linear Hilbert-Schmidt dependence between XP and F (article, eq. 13-14).
 
     Solves X' H F F' H X p = lambda p with P'P = I, H = I - 11'/n, through M = (HX)' F (D x C): the
     directions are the left singular vectors of M, the eigenvalues its squared singular values.
@@ -66,6 +66,13 @@ def hsic_projection(
     -----
     UserWarning
         ``n_components`` is above the numerical rank, the number of s_j > s_0 max(D, C) eps; it is cut.
+
+    Notes
+    -----
+    .. math::
+
+        X^\top H F F^\top H X \, p_j = \lambda_j \, p_j, \qquad P^\top P = I, \qquad
+        H = I - \tfrac{1}{n} \mathbf{1} \mathbf{1}^\top.
 
     Examples
     --------

@@ -74,7 +74,7 @@ def propagate(
     callback: Callable[[Progress], object] | None = None,
     n_jobs: int | None = None,
 ) -> Propagation:
-    """Solve (I - A T) F = (I - A) Y, eq. (8) of the article, for all labels at once.
+    r"""Solve (I - A T) F = (I - A) Y, eq. (8) of the article, for all labels at once.
 
     Parameters
     ----------
@@ -121,6 +121,13 @@ def propagate(
         If a component of the graph holds no labelled row.
     sklearn.exceptions.ConvergenceWarning
         If the residual is above ``tol`` at the end; it says how far off an entry can be.
+
+    Notes
+    -----
+    .. math::
+
+        (I - A T) F = (I - A) Y, \qquad T = \tilde D^{-1} \tilde W, \qquad \tilde W = D^{-1/2} W D^{-1/2}, \qquad
+        \max |F - F^*| \le \frac{\texttt{residual}}{1 - \max \alpha}.
 
     Examples
     --------

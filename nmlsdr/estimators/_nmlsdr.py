@@ -12,7 +12,7 @@ __all__ = ["NMLSDR"]
 
 
 class NMLSDR(ShrunkenProjection):
-    """Correct and spread noisy labels over a neighbour graph, then project where features depend on them most.
+    r"""Correct and spread noisy labels over a neighbour graph, then project where features depend on them most.
 
     1. W joins each row to its k nearest others (eq. 2 or 3), T is its row-stochastic form (eq. 4-5).
     2. (I - A T) F = (I - A) Y gives soft labels F (eq. 8): A = diag(alpha), Y = 0 on unlabelled rows.  With
@@ -99,7 +99,13 @@ class NMLSDR(ShrunkenProjection):
     Notes
     -----
     Mikalsen, Soguero-Ruiz, Bianchi and Jenssen, "Noisy multi-label semi-supervised dimensionality reduction",
-    Pattern Recognition 90, 2019, Algorithm 1.  The article's P P' = I reads P'P = I.
+    Pattern Recognition 90, 2019, Algorithm 1.  The article's P P' = I reads P'P = I:
+
+    .. math::
+
+        (I - A T) F = (I - A) Y, \qquad
+        \max_{P^\top P = I} \operatorname{tr}\left( P^\top X^\top H \tilde F \tilde F^\top H X P \right), \qquad
+        H = I - \tfrac{1}{n} \mathbf{1} \mathbf{1}^\top.
 
     ``graph`` and ``alpha`` of `fit` belong to the rows of X.  Cross-validation slices rows: ``alpha`` and
     ``labeled`` go along, a graph cannot; pass ``neighbors=`` there.

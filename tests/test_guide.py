@@ -51,10 +51,19 @@ def commands_of(line):
 
 
 def typed(text):
-    """Every command of the shell blocks of a page."""
+    """Every command of the shell blocks of a page; where lines have a prompt, the others are what was printed."""
+    variables = {}
     for block in re.findall(r"```(?:sh|bash|console|shell)\n(.*?)```", text, re.DOTALL):
-        for line in block.replace("\\\n", " ").splitlines():
-            yield from commands_of(line)
+        lines = block.replace("\\\n", " ").splitlines()
+        if any(line.startswith("$ ") for line in lines):
+            lines = [line[2:] for line in lines if line.startswith("$ ")]
+        for line in lines:
+            for name, value in variables.items():
+                line = line.replace(f"${name}", value)
+            if given := re.fullmatch(r"(\w+)=([\"'])(.*)\2", line):
+                variables[given[1]] = given[3]
+            else:
+                yield from commands_of(line)
 
 
 def refusal(arguments):
@@ -111,3 +120,9 @@ def test_an_unknown_command_or_option_is_seen():
     assert known(["reproduce", "toy", "--size"])
     assert not known(["fti"])
     assert not known(["fit", "--outt"])
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=[page.stem for page in DOCUMENTS])
+def test_no_line_of_a_paragraph_begins_with_a_comment(page):
+    """Markdown would end the paragraph there: in the middle of a sentence."""
+    assert re.findall(r"^<!-- bench:value.*$", page.read_text(encoding="utf-8"), re.MULTILINE) == []

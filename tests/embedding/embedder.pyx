@@ -7,7 +7,8 @@ if nmlsdr.api_number() < nmlsdr.API:
 
 
 def soft_labels(
-    const double[:, ::1] X, const double[:, ::1] Y, const double[::1] alpha, const unsigned char[::1] labeled,
+    const double[:, ::1] X, const double[:, ::1] Y,
+    const double[::1] alpha, const unsigned char[::1] labeled,
     double[:, ::1] squared, Py_ssize_t[:, ::1] neighbors,  # (n, k), filled
     int64_t[::1] indptr, int32_t[::1] columns,             # (n + 1) and (2 n k), filled: W
     double[:, ::1] F, double tol=1e-8, int n_threads=2,

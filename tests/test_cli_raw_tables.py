@@ -165,9 +165,88 @@ def test_too_many_texts_are_no_categories(run, raw):  # noqa: F811
     assert_refused(found, "1 column holds too many different texts", "'note' (80)", "--drop note")
 
 
-def test_other_kinds_are_refused(run, tmp_path):  # noqa: F811
-    np.savez(tmp_path / "a.npz", X=np.eye(6), y=np.eye(6, 2, dtype=int))
-    assert_refused(run("fit", "a.npz", "--impute", "mean", "-o", "m.npz"), "CSV and TSV")
+def write_kind(path, names, rows):
+    """The same raw table as CSV, Parquet or ARFF; an empty cell is a hole."""
+    if path.suffix == ".csv":
+        return write_csv(path, names, rows)
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    numbers = {"age", "visits", "flu", "cold"}
+    if path.suffix == ".arff":
+        kinds = {name: "numeric" if name in numbers else "string" for name in names}
+        kinds |= {name: "{" + ",".join(sorted(set(columns[name]) - {""})) + "}" for name in ("ward", "smoker")}
+        lines = ["@relation r", *(f"@attribute {name} {kind}" for name, kind in kinds.items()), "@data"]
+        lines += [",".join(f"'{cell}'" if cell else "?" for cell in map(str, row)) for row in rows]
+        return path.write_text("\n".join(lines) + "\n")
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = {
+        name: [None if cell == "" else float(cell) if name in numbers else cell for cell in cells]
+        for name, cells in columns.items()
+    }
+    table["ward"] = pyarrow.array(table["ward"]).dictionary_encode()  # as pandas writes a category
+    return parquet.write_table(pyarrow.table(table), path, row_group_size=30)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arff"])
+def test_every_kind_with_holes_and_words(run, raw, tmp_path, suffix):  # noqa: F811
+    """The table of a CSV file, and a model that takes either."""
+    rows = [["" if cell in ("?", "NA") else cell for cell in row] for row in raw[0]]
+    read = {"label_columns": ["flu", "cold"], "id_column": "id", "drop": ["note"], "missing": True}
+    tables = []
+    for kind in (".csv", suffix):
+        write_kind(tmp_path / f"raw{kind}", NAMES, rows)
+        tables.append(read_table(tmp_path / f"raw{kind}", text_columns=["smoker", "ward"], **read))
+    csv, other = tables
+    assert other.feature_names == csv.feature_names == ["ward", "age", "visits", "smoker"]
+    assert other.text_names == csv.text_names
+    assert other.ids == csv.ids
+    assert other.target.tolist() == csv.target.tolist()
+    for mine, theirs in zip(other.data.T, csv.data.T, strict=True):
+        assert [None if cell != cell else cell for cell in mine] == [None if cell != cell else cell for cell in theirs]
+    found = read_table(tmp_path / f"raw{suffix}", text_columns="auto", **read).text_names
+    assert found == (["ward"] if suffix == ".arff" else ["ward", "smoker"])  # {no,yes} of ARFF are numbers
+    ask = ["--impute", "median", "--one-hot", "ward,smoker"]
+    assert_done(run("fit", f"raw{suffix}", *TAIL, *ask, "-o", "m.npz"))
+    for kind in (".csv", suffix):
+        done = run("predict", "m.npz", f"raw{kind}", "--id", "id", "--scores", "-o", f"out{kind}.csv")
+        assert done.status == 0, done
+    assert read_csv(tmp_path / "out.csv.csv") == read_csv(tmp_path / f"out{suffix}.csv")
+
+
+def test_parquet_is_answered_with_one_line_to_paste(run, raw, tmp_path):  # noqa: F811
+    rows = [["" if cell in ("?", "NA") else cell for cell in row] for row in raw[0]]
+    write_kind(tmp_path / "raw.parquet", NAMES, rows)
+    found = run("fit", "raw.parquet", "--label-columns", "flu,cold", "-o", "m.npz")
+    advice = "--id id --drop note --one-hot ward,smoker --impute median"
+    assert_refused(found, "4 columns are not numbers: 'id' ('p0')", f"say what to do with: {advice} .")
+    found = run("fit", "raw.parquet", "--label-columns", "flu,cold", "--id", "id", *ASK, "-o", "m.npz")
+    assert_refused(found, "1 column holds too many different texts for categories: 'note' (80)", "--drop note .")
+    assert_done(run("fit", "raw.parquet", "--label-columns", "flu,cold", *advice.split(), "-o", "m.npz"))
+
+
+def test_numbers_with_holes_in_npz(run, tmp_path):  # noqa: F811
+    X, y = np.tile(np.eye(2), (20, 1)), np.tile(np.eye(2, dtype=int), (20, 1))
+    X[3, 1] = np.nan
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    assert_refused(run("fit", "a.npz", "-o", "m.npz"), "row 4, column '1'", "--impute median")
+    assert_done(run("fit", "a.npz", "--impute", "mean", "-o", "m.npz"))
+    assert_done(run("predict", "m.npz", "a.npz", "-o", "p.csv"))
+    X[4, 0] = np.inf
+    np.savez(tmp_path / "b.npz", X=X, y=y)
+    assert_refused(run("fit", "b.npz", "--impute", "mean", "-o", "m.npz"), "row 5, column '0'", "not finite")
+
+
+@pytest.mark.parametrize("ask", [["--impute", "mean"], ["--one-hot", "auto"]])
+def test_sparse_rows_have_no_holes(run, tmp_path, ask):  # noqa: F811
+    from scipy import sparse
+
+    sparse.save_npz(tmp_path / "a.npz", sparse.csr_array(np.eye(6)))
+    (tmp_path / "a.svmlight").write_text("0 1:2\n1 2:3\n")
+    (tmp_path / "a.arff").write_text("@relation a\n@attribute x numeric\n@attribute y {0,1}\n@data\n{0 1}\n{1 1}\n")
+    (tmp_path / "y.csv").write_text("u\n" + "1\n0\n" * 3)
+    for words in (["a.npz", "--label-file", "y.csv"], ["a.svmlight"], ["a.arff", "--label-columns", "y"]):
+        found = run("fit", *words, *ask, "-o", "m.npz")
+        numbers = ask[0] == "--one-hot" and words[0] != "a.arff"
+        assert_refused(found, words[0], "holds numbers only" if numbers else "what sparse rows leave out is 0")
 
 
 def test_a_model_takes_raw_tables_as_they_come(run, raw, tmp_path):  # noqa: F811

@@ -261,7 +261,7 @@ def test_parquet_label_file(parquet, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "how", "words"),
     [
-        ({"a": ["x", "y"]}, {}, ["column 'a'", "string"]),
+        ({"a": ["x", "y"]}, {}, ["'a' ('x')", "1 column is not numbers"]),
         ({"a": [[1], [2]]}, {}, ["column 'a'", "list"]),
         ({"a": [1, None]}, {}, ["row 2", "column 'a'"]),
         ({"a": [1.0, float("nan")]}, {}, ["row 2", "column 'a'"]),

@@ -244,15 +244,15 @@ def add_preparing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--impute",
         choices=("median", "mean"),
-        help="CSV: features that are missing (empty, ?, NA, NaN, NULL) get the median or mean of their column",
+        help="features that are missing (empty, ?, NA, NaN, NULL) get the median or mean of their column",
     )
     parser.add_argument(
         "--one-hot",
         type=_names,
         action="extend",
         metavar="NAME,...",
-        help="CSV: a column of 0 and 1 for each text in these columns; auto: in all that are not numbers. A text that "
-        "the model has not seen has 0 in all of them; an empty cell is a text of its own",
+        help="a column of 0 and 1 for each text in these columns; auto: in all that are not numbers (CSV, Parquet, "
+        "dense ARFF). A text that the model has not seen has 0 in all of them; an empty cell is a text of its own",
     )
 
 

@@ -29,8 +29,9 @@ def preparation(table: Any, args: argparse.Namespace) -> Any:
         fill: Any = SimpleImputer(strategy=args.impute, keep_empty_features=True)
     else:
         fill = StandardScaler(with_mean=False, with_std=False)  # changes no number, and makes numbers of objects
-    numbers = [j for j, name in enumerate(table.feature_names) if name not in words]
-    categories = [j for j, name in enumerate(table.feature_names) if name in words]
+    names = table.feature_names or range(table.data.shape[1])  # an .npz file may have none, and then no words either
+    numbers = [j for j, name in enumerate(names) if name not in words]
+    categories = [j for j, name in enumerate(names) if name in words]
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     steps = [("numbers", fill, numbers), ("categories", encoder, categories)]
     return ColumnTransformer([step for step in steps if step[2]], sparse_threshold=0)
@@ -43,6 +44,8 @@ def prepare(table: Any, args: argparse.Namespace, console: Any) -> None:
         return
     with console.step("fill in and encode"):
         table.data = step.fit_transform(table.data)
+        if table.feature_names is None:
+            return
         names: list[str] = []
         for role, fitted, columns in step.transformers_:
             if role == "numbers":
@@ -71,11 +74,11 @@ def asked_of(model: Any) -> tuple[list[str], bool]:
         step = step.steps[0][1]
     if isinstance(step, SimpleImputer):
         return [], True
-    if not isinstance(step, ColumnTransformer) or model.feature_names is None:
+    if not isinstance(step, ColumnTransformer):
         return [], False
     words: list[str] = []
     for _, inner, columns in step.transformers_:
-        if isinstance(inner, OneHotEncoder):
+        if isinstance(inner, OneHotEncoder) and model.feature_names is not None:
             kinds = [values.dtype.kind for values in inner.categories_]
             words += [model.feature_names[j] for j, kind in zip(columns, kinds, strict=True) if kind in "OU"]
     return words, any(isinstance(inner, SimpleImputer) for _, inner, _ in step.transformers_)

@@ -83,6 +83,15 @@ def read_arff(
         return Rows(lines, split, codes) if rows is None else rows
 
 
+def nominal_texts(path: Path_, wanted: Wanted, *, max_bytes: int | None, max_features: int) -> list[str]:
+    """Return the names of the features that declare values which stand for no numbers."""
+    with Lines(path, max_bytes) as lines:
+        attributes = _read_header(lines, max_features)
+    split = split_columns(path, [item.name for item in attributes], wanted, max_features=max_features)
+    chosen = [attributes[j] for j in split.features]
+    return [item.name for item in chosen if item.kind == "nominal" and item.codes() is None]
+
+
 def _read_header(lines: Lines, max_features: int) -> list[Attribute]:
     """Read up to and with the line @data."""
     attributes: list[Attribute] = []
@@ -177,7 +186,9 @@ def _codes(lines: Lines, attributes: Sequence[Attribute], split: Split) -> list[
         if kind in TEXTS or (kind == "nominal" and codes[j] is None):
             lines.number = line
             example = f"values such as {shorten(values[0], 30)!r}" if values else f"type {kind}"
-            raise lines.error(f"a column of text ({example}) has no numeric codes; drop it or write numbers", name)
+            raise lines.error(
+                f"a column of text ({example}) has no numeric codes; --drop or --one-hot it, or write numbers", name
+            )
     return codes
 
 

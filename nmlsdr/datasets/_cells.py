@@ -238,23 +238,29 @@ def crossed(path: Path_, labels: NDArray[np.int64], names: Sequence[str]) -> NDA
     return np.where(crosses, np.where(labels == CROSS, 1, 0), labels)
 
 
-def feature_array(path: Path_, data: Any, names: Sequence[str] | None) -> Any:
-    """Return features, dense or CSR, as float32 or float64, all finite; stored zeros of a CSR are dropped."""
+def feature_array(path: Path_, data: Any, names: Sequence[str] | None, *, gaps: bool = False) -> Any:
+    """Return features, dense or CSR, as float32 or float64, all finite; stored zeros of a CSR are dropped.
+
+    With `gaps` a NaN is a value that is missing.
+    """
     if data.dtype.kind not in "biuf" or data.dtype.itemsize > 8:
         raise DataFileError(f"{place(path)}: the features have dtype {data.dtype}; save them as float64 or float32.")
     data = data.astype(np.float32 if data.dtype in (np.float16, np.float32) else np.float64, copy=False)
     is_sparse: bool = sparse.issparse(data)
     stored = data.data if is_sparse else data
-    if not np.isfinite(stored).all():
+    fit = np.isfinite(stored)
+    if gaps:
+        fit |= np.isnan(stored)
+    if not fit.all():
         if is_sparse:
-            entry = int(np.flatnonzero(~np.isfinite(stored))[0])
+            entry = int(np.flatnonzero(~fit)[0])
             row, column = int(np.searchsorted(data.indptr, entry, side="right")) - 1, int(data.indices[entry])
         else:
-            row, column = (int(i) for i in np.argwhere(~np.isfinite(stored))[0])
+            row, column = (int(i) for i in np.argwhere(~fit)[0])
         name = names[column] if names is not None else str(column)
         raise DataFileError(
             f"{place(path)}, row {row + 1}, column {shorten(name)!r}: the value is missing or not finite; "
-            "fill it in or drop the row (features have no missing values here)."
+            "fill it in or drop the row (--impute median fills missing ones in, where rows are dense)."
         )
     if is_sparse:
         data.eliminate_zeros()

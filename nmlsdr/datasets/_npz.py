@@ -18,9 +18,17 @@ MAX_MEMBERS = 1000  # an archive's list of names is read before any of its array
 
 
 def read_npz(
-    path: Path_, *, all_labels: bool = False, max_bytes: int | None = None, max_features: int = MAX_FEATURES
+    path: Path_,
+    *,
+    all_labels: bool = False,
+    gaps: bool = False,
+    max_bytes: int | None = None,
+    max_features: int = MAX_FEATURES,
 ) -> Table:
-    """Read features ``X`` or ``data`` (or sparse parts) and labels ``y`` or ``target``; only these if `all_labels`."""
+    """Read features ``X`` or ``data`` (or sparse parts) and labels ``y`` or ``target``; only these if `all_labels`.
+
+    With `gaps` a feature that is NaN is missing.
+    """
     arrays = load_arrays(path, max_bytes)
     is_sparse = all(part in arrays for part in SPARSE_PARTS)
     label_key = next((key for key in LABELS if key in arrays), None)
@@ -45,7 +53,7 @@ def read_npz(
     if data.shape[1] > max_features:
         raise _too_wide(path, data.shape[1], max_features)
     feature_names = _names(path, arrays, "feature_names", data.shape[1:])
-    data = feature_array(path, data, feature_names)
+    data = feature_array(path, data, feature_names, gaps=gaps)
     if label_key is None:
         return Table(data, None, feature_names, None)
     labels = arrays[label_key]

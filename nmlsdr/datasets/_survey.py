@@ -12,7 +12,7 @@ from ._columns import Wanted, split_columns
 from ._files import BLANKS, DataFileError, Lines, Path_, place, shorten
 from ._text import guess_dialect
 
-__all__ = ["Look", "advise", "as_list", "refuse_many", "survey", "text_columns"]
+__all__ = ["MOST_ROWS", "Look", "as_list", "refuse_many", "refuse_words", "survey", "text_columns"]
 
 MOST_ROWS = 100_000
 MOST_CATEGORIES = 100  # of a column: with more it holds dates, names or sentences

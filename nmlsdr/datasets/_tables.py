@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils import Bunch
 
-from ._arff import read_arff
+from ._arff import nominal_texts, read_arff
 from ._cells import Table
 from ._columns import LabelNames, Wanted
 from ._csv import read_csv
@@ -20,8 +21,8 @@ from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, existing,
 from ._lists import listed_labels
 from ._mulan import read_labels
 from ._npz import load_npy, read_npz
-from ._parquet import read_parquet
-from ._survey import survey
+from ._parquet import look_parquet, read_parquet
+from ._survey import refuse_many, survey
 from ._survey import text_columns as find_text_columns
 from ._svmlight import read_svmlight
 
@@ -110,10 +111,10 @@ def read_table(
     feature_columns : sequence of str, default=None
         The only columns that are features, such as those of a model; others may hold anything.
     text_columns : sequence of str or "auto", default=()
-        For CSV and TSV: features that hold words, each a category; "auto": all columns that are not numbers, of which
-        none may hold more than 100 different texts.
+        Features that hold words, each a category (CSV, TSV, Parquet, dense ARFF); "auto": all columns that are not
+        numbers, of which none may hold more than 100 different texts.
     missing : bool, default=False
-        For CSV and TSV: a feature may be missing (an empty cell, ?, NA, N/A, NaN or NULL) and is NaN then.
+        A feature may be missing (an empty cell, ?, NA, N/A, NaN or NULL, a null) and is NaN then; not in sparse rows.
     delimiter, decimal : str, default=None
         For CSV: what stands between cells, and the decimal mark; None: as the first lines say.
     encoding : str, default=None
@@ -194,6 +195,8 @@ def read_table(
         if missing or text_columns:
             wanted = _with_texts(path, wanted, text_columns, form, limits)
         found = _read(path, wanted, n_features, zero_based, form, limits)
+        if (missing or text_columns) and sparse.issparse(found.data):
+            raise _sparse_gaps(path)
     if found.tags is not None:
         target, label_names = listed_labels(path, found.tags, separator, no_label, limits)
         found = found._replace(target=target, label_names=label_names)
@@ -232,13 +235,27 @@ def _with_texts(
 ) -> Wanted:
     """Return what is wanted with the columns of words, in the order of their names in the file."""
     kind = kind_of(path)
-    if kind not in DELIMITERS:
-        raise DataFileError(
-            f"{place(path)}: missing values and categories are read from CSV and TSV; save the table as CSV."
-        )
-    form = {**form, "delimiter": form["delimiter"] or DELIMITERS[kind]}
-    texts = text_columns if not isinstance(text_columns, str) else find_text_columns(path, wanted, form, limits)
+    if text_columns and kind in ("npz", "svmlight"):
+        raise DataFileError(f"{place(path)}: a {kind} file holds numbers only; leave --one-hot out.")
+    if kind == "svmlight":
+        raise _sparse_gaps(path)
+    if not isinstance(text_columns, str):
+        return dataclasses.replace(wanted, texts=tuple(text_columns))
+    if kind == "arff":
+        texts = nominal_texts(path, wanted, **limits)
+    elif kind == "parquet":
+        texts = refuse_many(path, look_parquet(path, wanted, **limits), wanted)
+    else:
+        form = {**form, "delimiter": form["delimiter"] or DELIMITERS[kind]}
+        texts = find_text_columns(path, wanted, form, limits)
     return dataclasses.replace(wanted, texts=tuple(texts))
+
+
+def _sparse_gaps(path: Path_) -> DataFileError:
+    return DataFileError(
+        f"{place(path)}: what sparse rows leave out is 0 and not missing, and their columns are not encoded; leave "
+        "--impute and --one-hot out, or save the table with dense rows."
+    )
 
 
 def kind_of(path: Path_) -> str:
@@ -273,7 +290,7 @@ def _read(
     if kind == "npz":
         if wanted.labels is not None:
             raise DataFileError(f"{place(path)}: an npz file holds its labels apart, as y; name no label columns.")
-        return read_npz(path, **limits)
+        return read_npz(path, gaps=wanted.gaps, **limits)
     if kind == "svmlight":
         ids = None if wanted.labels is None else list(wanted.labels)
         return read_svmlight(path, ids, n_features=n_features, zero_based=zero_based, **limits)

@@ -87,6 +87,8 @@ def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: fl
     from distributed import Client, LocalCluster
 
     from nmlsdr import NMLSDR
+    from nmlsdr._dask.plan import make_plan
+    from nmlsdr._dask.rows import Rows
     from nmlsdr.distributed import neighbor_graph
 
     killed = []
@@ -107,6 +109,8 @@ def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: fl
         watch = Watch(kill_one if kill else None)
         logger.addHandler(watch)
         X = rows_by_blocks(n, n_features, per_block)
+        planned = make_plan(Rows.of(X), K).seconds  # None: seconds
+        load = os.getloadavg()[0]
         began = time.perf_counter()
         W = neighbor_graph(X, K)
         searched = time.perf_counter() - began
@@ -115,7 +119,7 @@ def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: fl
         logger.removeHandler(watch)
         embedding = model.transform(X)[:: max(1, n // 1000)].compute()
         peaks = client.run(peak).values()
-    return {"model": model, "graph": W, "seconds": seconds, "searched": searched,
+    return {"model": model, "graph": W, "seconds": seconds, "searched": searched, "planned": planned, "load": load,
             "plan": watch.plan, "peak": max(peaks), "killed": len(killed),
             "embedding": embedding, "client_peak": peak()}  # fmt: skip
 
@@ -185,7 +189,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             row = {"n": n, "D": options.features, "gigabytes": n * options.features * 4 / 1e9, "workers": workers,
                    "limit": options.memory, "seconds": found["seconds"], "peak": found["peak"],
                    "client": found["client_peak"],
-                   "searched": found["searched"], "killed": found["killed"], "plan": found["plan"]}  # fmt: skip
+                   "searched": found["searched"], "planned": found["planned"], "load": found["load"],
+                   "killed": found["killed"], "plan": found["plan"]}  # fmt: skip
+            if found["planned"] is not None:
+                row["error"] = found["planned"] / found["searched"]
             if one is not None:
                 check_all(found["model"], one["model"])
                 row |= {"one": one["seconds"], "ratio": found["seconds"] / one["seconds"], "compared": n}
@@ -198,11 +205,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.name, title="Dask", command="python bench/bench_dask.py " + " ".join(arguments or sys.argv[1:]),
         columns=[("n", "rows", "d"), ("D", "features", "d"), ("gigabytes", "X", ".2f GB"), ("workers", "workers", "d"),
                  ("limit", "limit of each", ".1f GB"), ("peak", "largest worker", ".2f GB"),
-                 ("killed", "killed", "d"), ("seconds", "fit", ".1f s"), ("one", "one process", ".1f s"),
+                 ("killed", "killed", "d"), ("planned", "search, as planned", ".0f s"), ("searched", "search", ".1f s"),
+                 ("error", "planned / taken", ".2f"), ("load", "load", ".1f"), ("seconds", "fit", ".1f s"),
+                 ("one", "one process", ".1f s"),
                  ("ratio", "ratio", ".2f"), ("compared", "rows compared", "d")],
         rows=rows,
         notes="NMLSDR().fit with 14 labels, 30 % of the rows labelled; workers have one thread each, one process has "
-              "two. Rows compared: neighbours and F equal to the last bit.",
+              "two. Load: of the machine when the search began. Rows compared: neighbours and F equal to the last bit.",
     )  # fmt: skip
     return 0
 

@@ -130,6 +130,29 @@ def test_small_searches_equal_the_twin(name, n, d, k):
     assert_same(graph.squared_neighbors(X, k, queries=Q), _reference.kneighbors(X, k, queries=Q))
 
 
+@pytest.mark.parametrize("n", [97, 500, 1500, 3100])
+@pytest.mark.parametrize("name", ["gauss", "duplicates"])
+def test_threads_that_take_pairs_of_blocks_freely_take_each_once(n, name):
+    X = make(name, (n, 12), 4)
+    expected = by_products(X, 7, n_threads=1)
+    for n_threads in (2, 3, 5):
+        for budget in (0.5, 9.0, 1e9):
+            found = by_products(X, 7, n_threads=n_threads, budget=budget)
+            assert_same(found[:2], expected[:2])
+            assert found[2]["pairs"] == found[2]["total"] == expected[2]["pairs"]
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 8, 9, 31, 64, 65])
+@pytest.mark.parametrize("name", ["gauss", "integers", "duplicates", "offset", "rows of all scales"])
+def test_any_number_of_ranked_bounds(k, name):
+    X = make(name, (400, 10), 2)
+    for wide in (False, True):
+        found = by_products(X, k, wide=wide)
+        assert_same(found[:2], scan(X, k))
+        if name == "gauss":
+            assert found[2]["decided"] < 400 * (k + 1)
+
+
 def test_permuted_rows_give_permuted_neighbours(rng):
     X = rng.standard_normal((300, 12))  # no ties: the index rule does not speak
     order = rng.permutation(len(X))

@@ -1,6 +1,7 @@
 """Rows packed once and asked often: the bits of one search, for any queries, threads and storage."""
 
 import copy
+import logging
 import pickle
 import threading
 import weakref
@@ -135,6 +136,14 @@ def test_few_queries_meet_the_packed_rows_and_others_do_not(rng, monkeypatch):
     for some in (Q, 1e6 * Q[:3], np.empty((0, 20))):  # too many; too far away for the bounds; none
         assert_same(index.query(some, 4), kneighbors(X, 4, queries=some))
     assert len(taken) == 2
+
+
+def test_one_line_a_question(rng, caplog):
+    index = ExactIndex(rng.standard_normal((60, 12)), n_jobs=2)
+    with caplog.at_level(logging.DEBUG, logger="nmlsdr"):
+        index.query(np.zeros((2, 12)), 3)
+    assert len(caplog.records) == 1
+    assert caplog.messages[0].startswith("neighbours by prepared: 2 queries among 60 x 12 float64 rows, k=3, 1 thread,")
 
 
 def test_hostile_rows_and_queries(rng):

@@ -13,7 +13,7 @@
  * each block of the other, and the next block is on its way meanwhile.
  * Spans in one window: round m pairs span I with I ^ m, for every m below a power of two.  The pairs of a
  * round are disjoint by construction, round 0 is the diagonal, and low rounds join rows that are near each
- * other in their order, which tightens thresholds early.
+ * other in their order, which tightens thresholds early.  Few spans are taken in that order, but without rounds.
  * Two windows: round r pairs span I of the one with span (I + r) mod the larger count of the other.
  */
 #ifndef NMLSDR_PRODUCTS_H
@@ -86,6 +86,56 @@ static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, int one
     }
 }
 
+/* The first pair, in the order of the rounds, that nobody took and whose spans nobody holds; 0 if there is none. */
+static int nmlsdr_take_pair(nmlsdr_free *f, ptrdiff_t rounds, ptrdiff_t count, ptrdiff_t *I, ptrdiff_t *J)
+{
+    const ptrdiff_t pairs = rounds > 1 ? rounds / 2 : 1;
+    for (ptrdiff_t at = f->first; at < count + (rounds - 1) * pairs; at++) {
+        const ptrdiff_t r = at < count ? 0 : 1 + (at - count) / pairs, p = at < count ? at : (at - count) % pairs;
+        const int there = !f->taken[at] && nmlsdr_pair_at(r, p, 1, count, count, I, J);
+        if (!there && at == f->first) f->first++;
+        if (!there || f->held[*I] || f->held[*J]) continue;
+        f->taken[at] = f->held[*I] = f->held[*J] = 1;
+        return 1;
+    }
+    return 0;
+}
+
+/* Few spans in one window, about `budget` block pairs.  Rounds would have the threads wait for each other some thirty times
+ * in a search of 2000 rows, and a busy machine wakes them late each time; here a thread that finds no pair free is done.
+ * 1: this window is done. */
+static int nmlsdr_run_freely(nmlsdr_search *q, ptrdiff_t count, ptrdiff_t rounds, double budget)
+{
+    nmlsdr_free *f = &q->free;
+    double some = budget / (double)(q->span * q->span) + 1;
+    if (f->done == 0) memset(f, 0, sizeof(*f));
+#ifdef _OPENMP
+#pragma omp parallel num_threads(q->n_threads)
+#endif
+    {
+        nmlsdr_scratch *w = &q->scratch[nmlsdr_thread()];
+        ptrdiff_t I = -1, J = -1;
+        int found = 1;
+        while (found) {
+#ifdef _OPENMP
+#pragma omp critical(nmlsdr_pairs)
+#endif
+            {
+                if (I >= 0) f->held[I] = f->held[J] = 0;
+                found = some >= 1 && nmlsdr_take_pair(f, rounds, count, &I, &J);
+                if (found) {
+                    some--;
+                    f->done++;
+                }
+            }
+            if (found) nmlsdr_run_spans(q, I, J, 1, w);
+        }
+    }
+    if (f->done < count * (count + 1) / 2) return 0;
+    f->done = 0;
+    return 1;
+}
+
 /* Rounds of one pair of windows, about `budget` block pairs of them.  1: this pair of windows is done. */
 static int nmlsdr_run_rounds(nmlsdr_search *q, double budget)
 {
@@ -99,6 +149,7 @@ static int nmlsdr_run_rounds(nmlsdr_search *q, double budget)
     ptrdiff_t rounds = count_a > count_b ? count_a : count_b;
     if (one_window)
         for (rounds = 1; rounds < count_a;) rounds *= 2;
+    if (one_window && count_a <= NMLSDR_FREE) return nmlsdr_run_freely(q, count_a, rounds, budget);
     while (budget > 0 && q->round < rounds) {
         const ptrdiff_t pairs = !one_window || q->round == 0 ? count_a : rounds / 2;
         const ptrdiff_t from = q->pair, left = pairs - from, few = (ptrdiff_t)(budget / size) + 1;

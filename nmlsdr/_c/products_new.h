@@ -75,11 +75,13 @@ static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
     s->count = (int32_t *)calloc(n + 1, sizeof(int32_t));
     if (!s->t || !s->score || !s->candidate || !s->count) return -1;
     if (q->ranked) {
-        s->best = nmlsdr_aligned(n * (size_t)q->k * size);
+        const size_t ranks = (size_t)NMLSDR_RANKS(q->k);
+        s->best = nmlsdr_aligned(n * ranks * size);
         if (!s->best) return -1;
-        for (size_t p = 0; p < n * (size_t)q->k; p++) {
-            if (q->wide) ((double *)s->best)[p] = NMLSDR_LOWEST;
-            else ((float *)s->best)[p] = NMLSDR_LOWEST;
+        for (size_t p = 0; p < n * ranks; p++) {
+            const double start = (ptrdiff_t)(p % ranks) < q->k ? NMLSDR_LOWEST : INFINITY;
+            if (q->wide) ((double *)s->best)[p] = start;
+            else ((float *)s->best)[p] = (float)start;
         }
     }
     for (size_t i = 0; i < padded; i++) {

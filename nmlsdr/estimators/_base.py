@@ -27,7 +27,7 @@ from .._threads import check_n_jobs
 from .._validation import asks_exact, check_alpha, check_count, check_graph, check_metric, check_rows
 from ..distributed import by_blocks
 from ..graph import graph_of_lists
-from ..propagation import propagate
+from ..propagation import propagate_checked
 from ._prepared import prepared_rows
 
 __all__ = [
@@ -243,7 +243,7 @@ class PropagatesLabels(LearnsLabels):
 
         ``alpha`` (a number, one per row, or one per entry) replaces ``alpha_labeled`` and ``alpha_unlabeled``.
         """
-        solve = partial(in_batches, propagate) if isinstance(rows, Rows) else propagate
+        solve = partial(in_batches, propagate_checked) if isinstance(rows, Rows) else propagate_checked
         found = solve(
             W,
             labels.Y,

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["aligned", "contiguous", "long_indices"]
+from ._errors import InputError
+
+__all__ = ["aligned", "contiguous", "long_indices", "refuse_broken"]
 
 
 def contiguous(values: Any, dtype: Any = None) -> np.ndarray:
@@ -21,6 +23,26 @@ def aligned(X: Any) -> Any:
         return contiguous(X)
     parts = X.data, X.indices, X.indptr
     return X if all(part.flags.aligned for part in parts) else _with_parts(X, *map(contiguous, parts))
+
+
+def refuse_broken(matrix: Any, name: str) -> None:
+    """Refuse a CSR or CSC matrix that points outside of itself: compiled code, SciPy's too, would read and write there.
+
+    SciPy's `check_format` looks at nothing where the last pointer is 0.
+    """
+    if matrix.format not in ("csr", "csc"):
+        return
+    size, bound = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+    indptr, indices = matrix.indptr, matrix.indices
+    sound = len(indptr) == size + 1 and indptr[0] == 0 and bool((indptr[:-1] <= indptr[1:]).all())
+    if sound and indptr[-1] > 0:
+        stored = indices[: indptr[-1]]
+        sound = indptr[-1] <= min(len(indices), len(matrix.data)) and stored.min() >= 0 and stored.max() < bound
+    if not sound:
+        raise InputError(
+            f"{name} is a broken {matrix.format.upper()} matrix: its indptr must rise from 0 to the number of stored "
+            f"entries and its indices lie from 0 to {bound - 1}; build it again from its rows and columns."
+        )
 
 
 def long_indices(X: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._arrays import refuse_broken
 from ._errors import InputError
 
 __all__ = [
@@ -232,6 +233,8 @@ def _refuse_no_labels(labeled: np.ndarray, name: str) -> None:
 def to_dense(array: Any) -> np.ndarray:
     """The array that a sparse matrix, frame or list stands for."""
     is_sparse: bool = sparse.issparse(array)
+    if is_sparse:
+        refuse_broken(array, "the sparse label matrix")
     return np.asarray(array.toarray() if is_sparse else array)
 
 
@@ -241,6 +244,8 @@ def _array(y: Any, name: str) -> np.ndarray:
         return y
     try:
         return to_dense(y)
+    except InputError:
+        raise
     except ValueError:
         raise InputError(f"{name} has rows of different lengths; give one column of 0/1 per label.") from None
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._arrays import aligned, contiguous, long_indices
+from ._arrays import aligned, contiguous, long_indices, refuse_broken
 from ._errors import InputError
 from ._remote import RemoteRows
 
@@ -94,6 +94,7 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
     if sparse.issparse(X):
         if np.issubdtype(X.dtype, np.complexfloating):
             raise InputError(f"Complex data not supported: {name} has dtype {X.dtype}; pass real numbers.")
+        refuse_broken(X, name)
         rows = sparse.csr_array(X) if X.format != "csr" else X
         rows = rows.astype(_float_type(rows.dtype, dtype), copy=False)
         if not rows.has_canonical_format:
@@ -221,6 +222,8 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
         W = np.asarray(W)
         if W.ndim != 2 or W.dtype.kind not in "biuf":
             raise InputError(f"{name} must be a sparse or 2-D numeric matrix, got {type(given).__name__}.")
+    else:
+        refuse_broken(W, name)
     W = sparse.csr_array(W).astype(np.float64, copy=False)
     if W.shape[0] != W.shape[1] or (n_samples is not None and W.shape[0] != n_samples):
         wanted = "square" if n_samples is None else f"of shape ({n_samples}, {n_samples})"

@@ -282,3 +282,18 @@ def test_names_that_the_estimator_saw_are_kept(tmp_path, samples, pipeline):
     assert open_model(tmp_path / "m.npz").feature_names == list("vwxyz")
     save_model(tmp_path / "m.npz", nmlsdr.MLkNN(4).fit(sparse.csr_array(X), Y))
     assert open_model(tmp_path / "m.npz")[1:3] == (None, None)
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csr_matrix])
+def test_rows_that_point_outside_of_themselves_are_refused(tmp_path, samples, form):
+    """The last pointer 0 and the ones before it not: sorting such rows wrote past the end of their arrays."""
+    X, Y = samples
+    save_model(tmp_path / "m.npz", nmlsdr.MLkNN(4).fit(form(X), Y))
+
+    def forger(header, arrays):
+        parts = header["model"]["fitted"]["training_rows_"]["parts"]
+        arrays[parts[2]] = np.r_[arrays[parts[2]][:-1], 0].astype(arrays[parts[2]].dtype)
+
+    forge(tmp_path / "m.npz", forger)
+    with pytest.raises(ModelFileError):
+        open_model(tmp_path / "m.npz")

@@ -1,13 +1,18 @@
 """The label rule and the other gatekeepers: answers and sentences."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
+import nmlsdr
 from nmlsdr import graph
+from nmlsdr._arrays import refuse_broken
 from nmlsdr._labels import check_labels
 from nmlsdr._validation import check_alpha, check_graph, check_row_pair, check_rows, match_rows
+from nmlsdr.propagation import propagate
 
 
 def test_two_dimensional_labels():
@@ -164,3 +169,57 @@ def test_float64_queries_that_are_float32_do_not_widen_the_rows(rng, kind):
         wide = graph.squared_neighbors(X.astype(np.float64), 5, queries=queries)
         for found, expected in zip(graph.squared_neighbors(X, 5, queries=queries), wide, strict=True):
             np.testing.assert_array_equal(found, expected)
+
+
+# ---------------------------------------------------------------- matrices that point outside of themselves
+
+
+def compressed(form, shape, data, indices, indptr):
+    """A CSR or CSC matrix of these parts, which its constructor would look at."""
+    matrix = form(shape)
+    matrix.data, matrix.indices, matrix.indptr = (np.array(part) for part in (data, indices, indptr))
+    return matrix
+
+
+def test_every_small_broken_matrix_is_refused_and_every_sound_one_taken():
+    """All pointers from -1 to 3 and all columns from -1 to 2 of a 2 x 2 matrix that stores two entries."""
+    for indptr in itertools.product(range(-1, 4), repeat=3):
+        rises = indptr[0] == 0 and indptr[0] <= indptr[1] <= indptr[2] <= 2
+        for indices in itertools.product(range(-1, 3), repeat=2):
+            sound = rises and all(0 <= j < 2 for j in indices[: indptr[2]])
+            matrix = compressed(sparse.csr_array, (2, 2), [1.0, 1.0], indices, indptr)
+            if sound:
+                refuse_broken(matrix, "X")
+            else:
+                with pytest.raises(ValueError, match="X is a broken CSR matrix"):
+                    refuse_broken(matrix, "X")
+
+
+BROKEN = {  # of 3 x 3 matrices: SciPy 1.17's own check passes the first, and sorting its rows writes past its arrays
+    "the last pointer is 0": ([1.0] * 3, [0, 1, 2], [0, 1, 900, 0]),
+    "a pointer falls": ([1.0] * 3, [0, 1, 2], [0, 2, 1, 3]),
+    "more entries than are stored": ([1.0] * 3, [0, 1, 2], [0, 1, 2, 4]),
+    "no pointer for a row": ([1.0] * 3, [0, 1, 2], [0, 1, 3]),
+    "a column too far": ([1.0] * 3, [0, 1, 3], [0, 1, 2, 3]),
+    "a column below 0": ([1.0] * 3, [0, -1, 2], [0, 1, 2, 3]),
+    "a pointer near the end of the numbers": ([1.0] * 3, [0, 1, 2], [0, 2**62, -(2**62), 3]),
+}
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.parametrize("parts", BROKEN.values(), ids=BROKEN)
+def test_no_door_follows_a_broken_matrix(parts, form):
+    broken = compressed(form, (3, 3), *parts)
+    X, y = np.eye(3), [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    doors = [
+        lambda: graph.kneighbors(broken, 1),
+        lambda: graph.kneighbors(X, 1, queries=broken),
+        lambda: propagate(broken, y, 0.5),
+        lambda: nmlsdr.MDDM().fit(broken, y),
+        lambda: nmlsdr.MDDM().fit(X, broken),
+        lambda: nmlsdr.MLkNN(1).fit(X, y).predict(broken),
+        lambda: nmlsdr.NMLSDR(n_neighbors=1).fit(X, y, graph=broken),
+    ]
+    for door in doors:
+        with pytest.raises(ValueError, match=r"broken CS[RC] matrix"):
+            door()

@@ -166,7 +166,6 @@ def _value_in(stored: Any, field: Field, arrays: Mapping[str, np.ndarray]) -> An
         make = {"array": sparse.csr_array, "matrix": sparse.csr_matrix}[stored["csr"]]
         data, indices, indptr = (arrays[name] for name in stored["parts"])
         matrix = make((data, indices, indptr), shape=tuple(stored["shape"]))
-        matrix.check_format(full_check=True)
         return check_rows(matrix)  # searches take the rows of a fitted model as they are
     if field.kind in ("classes", "targets") and isinstance(stored, dict):
         return np.array(text_list(stored["objects"]), dtype=object)

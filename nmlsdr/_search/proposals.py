@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import _graph
+from .._arrays import refuse_broken
 from .._errors import InputError
 from .._threads import check_n_jobs
 from .._validation import asks_exact, check_count, check_metric, check_row_pair, check_rows
@@ -126,6 +127,7 @@ def choose_stored(distances: Any, n_neighbors: int, *, drop_diagonal: bool) -> t
 
 def _stored_pairs(stored: Any, *, drop_diagonal: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(query, row, value) of the stored entries, in the order (query, row), repeated entries once."""
+    refuse_broken(stored, "the graph of the neighbors transformer")
     stored = sparse.csr_array(stored)  # keeps explicit zeros
     owner = np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr))
     column = stored.indices.astype(np.intp)

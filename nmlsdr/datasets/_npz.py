@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._arrays import refuse_broken
 from .._npy import NpyError, read_npy
 from ._cells import Table, feature_array, label_array
 from ._files import MAX_FEATURES, DataFileError, Path_, allowance, existing, place, shorten, too_large
@@ -128,7 +129,7 @@ def _sparse(path: Path_, arrays: dict[str, Any], max_bytes: int | None, max_feat
             raise _too_wide(path, shape[1], max_features)
         build = sparse.csr_array if kind == "csr" else sparse.csc_array
         matrix = build((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
-        matrix.check_format(full_check=True)
+        refuse_broken(matrix, "its sparse matrix")
     except DataFileError:
         raise
     except (ValueError, TypeError, IndexError, OverflowError) as error:

@@ -116,6 +116,10 @@ MUTANTS = [
     ("doors/store: record not flushed", "nmlsdr/experiments/store.py",
      "            os.fsync(self._descriptor)\n        self.records", "        self.records", STORE),
     ("doors/workers: outlive the run", "nmlsdr/experiments/runner.py", "        initializer=end_with,", "        initializer=int,", STORE),
+    # matrices that point outside of themselves
+    ("doors/matrix: a pointer may fall", "nmlsdr/_arrays.py", " and bool((indptr[:-1] <= indptr[1:]).all())", "", ("tests/test_validation.py",)),
+    ("doors/matrix: a column may lie at the end", "nmlsdr/_arrays.py", "stored.max() < bound", "stored.max() <= bound", ("tests/test_validation.py",)),
+    ("doors/matrix: a column may be below 0", "nmlsdr/_arrays.py", "stored.min() >= 0 and ", "", ("tests/test_validation.py",)),
     # command line
     ("doors/command: above the threshold only", "nmlsdr/_cli/models.py", "return (scores >= np.asarray(", "return (scores > np.asarray(", COMMAND),
     ("doors/command: review hands on alphas that were not given", "nmlsdr/_cli/method.py",

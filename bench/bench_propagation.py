@@ -201,7 +201,7 @@ def sweep():
     for n, C in ((50_000, 50), (50_000, 16), (200_000, 16)):
         W, Y, alpha, labeled = problem(n, C, 0.3)
         system = _solvers.System(check_graph(W), Y, alpha, labeled, N_THREADS)
-        F, room = system.first_iterate(None), _solvers._Room()
+        F, buffers = system.first_iterate(None), _solvers._Buffers()
         batches = [np.arange(c, min(c + 16, C), dtype=np.intp) for c in range(0, C, 16)]
 
         def passes(batch):
@@ -210,7 +210,7 @@ def sweep():
         seconds = 0.0
         copy = []
         for columns in batches:
-            batch = _solvers._Batch(system, F, columns, room)
+            batch = _solvers._Batch(system, F, columns, buffers)
             copy.append(copy_gbytes(n_threads=N_THREADS, rounds=3))
             seconds += min(alternate({"sweep": passes(batch)}, rounds=8)["sweep"]) / 8
         bandwidth = max(copy) * 1e9

@@ -1,7 +1,8 @@
 """Kernels of the exact neighbour search; _weights.pyx makes W and T of its lists.
 
 Every function fills buffers that its caller allocated and checked; nothing here looks at an environment variable, casts
-or copies.  One thread owns one output row, so the answer does not depend on the number of threads.  Rows come as
+or copies.  Either one thread owns an output row, or the threads share the rows that a few queries meet and their heaps
+are merged in the order (squared distance, row): the answer does not depend on the number of threads.  Rows come as
 `_search.rows.Rows`: addresses and sizes, under names.
 
 What c_api.pyx calls stands at the end: it is sent by the same C as `_search/strategy.py`.
@@ -68,18 +69,18 @@ cdef extern from "_c/choose.h" nogil:
         const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, Py_ssize_t large, int n_threads)
 
 cdef extern from "_c/index.h" nogil:
-    ctypedef struct nmlsdr_asked:
+    ctypedef struct nmlsdr_views:
         nmlsdr_search *view
         int n_views
     nmlsdr_search *index_new "nmlsdr_index_new"(
         const nmlsdr_rows *rows, int level, double column_bytes, int n_threads)
     int index_takes "nmlsdr_index_takes"(const nmlsdr_search *index, const nmlsdr_rows *queries)
     void index_free "nmlsdr_index_free"(nmlsdr_search *index)
-    nmlsdr_asked *asked_new "nmlsdr_asked_new"(
+    nmlsdr_views *views_new "nmlsdr_views_new"(
         const nmlsdr_search *index, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
         int n_threads)
-    int asked_step "nmlsdr_asked_step"(nmlsdr_asked *asked, double budget)
-    void asked_free "nmlsdr_asked_free"(nmlsdr_asked *asked)
+    int views_step "nmlsdr_views_step"(nmlsdr_views *views, double budget)
+    void views_free "nmlsdr_views_free"(nmlsdr_views *views)
 
 cdef extern from "_c/build.h":
     const char *NMLSDR_COMPILER
@@ -261,28 +262,28 @@ cdef class Index:
         return index_takes(self.index, &others) != 0
 
 
-cdef class Asked(Progress):
+cdef class Views(Progress):
     """For a few queries that an index takes; dense ones may be of another type than the rows."""
-    cdef nmlsdr_asked *asked
+    cdef nmlsdr_views *views
 
     def __cinit__(self, rows, queries, squared, indices, *, Index index, int n_threads):
-        self.asked = asked_new(index.index, self.queries, self.k, self.squared, self.indices, n_threads)
-        if self.asked is NULL:
+        self.views = views_new(index.index, self.queries, self.k, self.squared, self.indices, n_threads)
+        if self.views is NULL:
             raise MemoryError("no memory for the queries; ask fewer at once.")
 
     def __dealloc__(self):
-        asked_free(self.asked)
+        views_free(self.views)
 
     cdef int advance(self, double budget) noexcept nogil:
-        return asked_step(self.asked, budget)
+        return views_step(self.views, budget)
 
     @property
     def facts(self):
         """Canonical distances so far, and how the rows are stored."""
         decided = 0
-        for v in range(self.asked.n_views):
-            decided += self.asked.view[v].scratch[0].decided
-        return {"decided": decided, "sparse": bool(self.asked.view[0].sparse), "views": self.asked.n_views}
+        for v in range(self.views.n_views):
+            decided += self.views.view[v].scratch[0].decided
+        return {"decided": decided, "sparse": bool(self.views.view[0].sparse), "views": self.views.n_views}
 
 
 def choose(rows, queries, Py_ssize_t k, int n_threads, Py_ssize_t large=LARGE_ROWS):

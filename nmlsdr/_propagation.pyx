@@ -3,7 +3,7 @@
 Every function fills buffers that its caller allocated and checked.  Rows are cut into blocks of
 ``block`` rows; a block leaves its partial sums in its own row of ``partial`` and they are added in
 block order, so an answer does not depend on the number of threads.  The loop over rounds, and with
-it Ctrl-C and the callback, is propagation.py's, and so are the letters.
+it Ctrl-C and the callback, is _solvers.py's, and so are the letters.
 
 Every row has (and with an alpha per entry, every row of every label): gain, what multiplies the sum over
 neighbours in eq. (4), 0 for an eliminated row; own, what multiplies Y; h, the scale from F to the sweep's

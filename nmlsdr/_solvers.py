@@ -260,7 +260,7 @@ def _reached_by_label(W: sparse.csr_array, labeled: np.ndarray) -> np.ndarray:
 # ---------------------------------------------------------------- conjugate gradients
 
 
-class _Room:
+class _Buffers:
     """Memory for the batches, which use it one after another: fresh pages cost as much as a sweep."""
 
     def __init__(self) -> None:
@@ -289,9 +289,9 @@ class _Batch:
     F and B = (I - A) Y are float64; the sweep's vectors x (the change of F), z, p and y are float32.
     """
 
-    def __init__(self, system: System, F: np.ndarray, columns: np.ndarray, room: _Room) -> None:
+    def __init__(self, system: System, F: np.ndarray, columns: np.ndarray, buffers: _Buffers) -> None:
         self.system = system
-        self._allocate(len(F), columns, room)
+        self._allocate(len(F), columns, buffers)
         count = len(columns)
         self.F[:, :count] = F[:, _side(columns)]
         own = system.own[:, None] if system.entries is None else system.owns[:, _side(columns)]
@@ -300,18 +300,18 @@ class _Batch:
             self._fill_entries(columns, system.entries)
         self.residual(np.ones(count, bool), restart=True)
         self.trusted, self.best, self.least = (self.peak[:count].copy() for _ in range(3))
-        self.settled = np.full(count, math.inf)
+        self.released_at = np.full(count, math.inf)
 
-    def _allocate(self, n: int, columns: np.ndarray, room: _Room) -> None:
+    def _allocate(self, n: int, columns: np.ndarray, buffers: _Buffers) -> None:
         width = next(w for w in (4, 8, 16) if w >= len(columns))
         self.columns = columns
-        self.F, self.B = (room.array(name, n, width, np.float64) for name in "FB")
-        self.x, self.z, self.p, self.y = (room.array(name, n, width, np.float32) for name in "xzpy")
+        self.F, self.B = (buffers.array(name, n, width, np.float64) for name in "FB")
+        self.x, self.z, self.p, self.y = (buffers.array(name, n, width, np.float32) for name in "xzpy")
         self.x[...] = 0.0
         self.gains, self.k, self.weights = _NO_ENTRIES, _NO_FACTORS, _NO_FACTORS
         if self.system.entries is not None:
-            self.gains = room.array("gains", n, width, np.float64)
-            self.k, self.weights = (room.array(name, n, width, np.float32) for name in ("k", "weights"))
+            self.gains = buffers.array("gains", n, width, np.float64)
+            self.k, self.weights = (buffers.array(name, n, width, np.float32) for name in ("k", "weights"))
         for buffer in (self.F, self.B, self.z, self.p, self.gains, self.k, self.weights):
             buffer[:, len(columns) :] = 0.0
         self.rho, self.along, self.peak = np.zeros((3, width))
@@ -383,7 +383,7 @@ class _Batch:
         self.least = np.minimum(self.least, peak)
         return stuck
 
-    def settle(self, leaving: np.ndarray, F: np.ndarray, tol: float, *, last: bool) -> float:
+    def release(self, leaving: np.ndarray, F: np.ndarray, tol: float, *, last: bool) -> float:
         """Let columns go whose clipped F has a residual of at most ``tol``; the largest residual of those gone.
 
         A column whose F misses ``tol`` goes on from there, unless that has not helped before, or this is ``last``.
@@ -395,23 +395,23 @@ class _Batch:
         peak = self.peak[:count].copy()
         stay = ~leaving
         if not last:
-            stay |= (peak > tol) & (peak <= 0.5 * self.settled)
+            stay |= (peak > tol) & (peak <= 0.5 * self.released_at)
         better = np.flatnonzero(leaving & (peak <= self.best))
         F[:, _side(self.columns[better])] = self.F[:, _side(better)]
         self.best[better] = peak[better]
         worst = float(self.best[~stay].max(initial=0.0))
-        for entry in (self.settled, self.trusted, self.least):
+        for entry in (self.released_at, self.trusted, self.least):
             entry[leaving] = peak[leaving]
         at = np.flatnonzero(stay)
         if len(at) == 0:
             self.columns = self.columns[at]
             return worst
         old = (*self._per_column(), peak)
-        self._allocate(len(F), self.columns[at], _Room())
+        self._allocate(len(F), self.columns[at], _Buffers())
         for new, values in zip((*self._per_column(), self.peak), old, strict=True):
             if values.size:
                 new[..., : len(at)] = values[..., at]
-        self.settled, self.best, self.trusted = self.settled[at], self.best[at], self.trusted[at]
+        self.released_at, self.best, self.trusted = self.released_at[at], self.best[at], self.trusted[at]
         self.least = self.least[at]
         return worst
 
@@ -421,10 +421,10 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> tuple[int,
     n_labels = F.shape[1]
     limit = enough_sweeps(system, goal.tol) if goal.max_iter is None else goal.max_iter
     patience = 50 + int(4 / math.sqrt(1 - system.top))  # a few times what theory needs for a digit
-    most, worst, room = 0, 0.0, _Room()
+    most, worst, buffers = 0, 0.0, _Buffers()
     for first in range(0, n_labels, _propagation.MAX_WIDTH):
         last = min(first + _propagation.MAX_WIDTH, n_labels)
-        batch = _Batch(system, F, np.arange(first, last, dtype=np.intp), room)
+        batch = _Batch(system, F, np.arange(first, last, dtype=np.intp), buffers)
         n_iter = 0
         while len(batch.columns):
             stuck = np.zeros(len(batch.columns), bool)
@@ -444,7 +444,7 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> tuple[int,
             narrower = width // 2 if width > 4 else 0  # so few columns fit a narrower batch
             if over or stuck.any() or np.count_nonzero(active) <= narrower:
                 leaving = np.ones_like(active) if over else ~active
-                worst = max(worst, batch.settle(leaving, F, goal.tol, last=over))
+                worst = max(worst, batch.release(leaving, F, goal.tol, last=over))
         most = max(most, n_iter)
     return most, worst
 

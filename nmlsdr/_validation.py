@@ -135,19 +135,19 @@ def check_row_pair(X: Any, queries: Any, names: tuple[str, str] = ("X", "queries
     return match_rows(check_rows(X, names[0]), check_rows(queries, names[1]), names)
 
 
-def match_rows(rows: Any, asked: Any, names: tuple[str, str] = ("X", "queries")) -> tuple[Any, Any]:
+def match_rows(rows: Any, queries: Any, names: tuple[str, str] = ("X", "queries")) -> tuple[Any, Any]:
     """`check_row_pair` of rows that are checked."""
-    rows, asked = aligned(rows), aligned(asked)
-    refuse_unequal_features(rows.shape[1], asked.shape[1], names)
-    if sparse.issparse(rows) != sparse.issparse(asked):
-        rows, asked = sparse.csr_array(rows), sparse.csr_array(asked)
-    if rows.dtype == np.float32 and asked.dtype == np.float64:
-        asked = _narrowed(asked)  # a few queries from a list of Python's numbers must not cost a copy of all rows
-    if rows.dtype != asked.dtype:
-        rows, asked = rows.astype(np.float64, copy=False), asked.astype(np.float64, copy=False)
-    if sparse.issparse(rows) and rows.indices.dtype != asked.indices.dtype:
-        rows, asked = long_indices(rows), long_indices(asked)
-    return rows, asked
+    rows, queries = aligned(rows), aligned(queries)
+    refuse_unequal_features(rows.shape[1], queries.shape[1], names)
+    if sparse.issparse(rows) != sparse.issparse(queries):
+        rows, queries = sparse.csr_array(rows), sparse.csr_array(queries)
+    if rows.dtype == np.float32 and queries.dtype == np.float64:
+        queries = _narrowed(queries)  # a few queries from a list of Python's numbers must not cost a copy of all rows
+    if rows.dtype != queries.dtype:
+        rows, queries = rows.astype(np.float64, copy=False), queries.astype(np.float64, copy=False)
+    if sparse.issparse(rows) and rows.indices.dtype != queries.indices.dtype:
+        rows, queries = long_indices(rows), long_indices(queries)
+    return rows, queries
 
 
 def _narrowed(rows: Any) -> Any:

@@ -73,14 +73,14 @@ def kneighbors(X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int = 1
     dask = import_dask()
     array = dask.array
     rows = _rows(X, "X")
-    asked = None if queries is None else _rows(queries, "queries")
-    if asked is not None:
-        refuse_unequal_features(rows.shape[1], asked.shape[1])
-    if asked is None:
+    others = None if queries is None else _rows(queries, "queries")
+    if others is not None:
+        refuse_unequal_features(rows.shape[1], others.shape[1])
+    if others is None:
         lists = lists_of_rows(rows, n_neighbors, n_jobs=n_jobs)
     else:
-        lists = lists_of_queries(rows, asked, n_neighbors, n_jobs=n_jobs)
-    blocks = rows if asked is None else asked
+        lists = lists_of_queries(rows, others, n_neighbors, n_jobs=n_jobs)
+    blocks = rows if others is None else others
     sizes = np.diff(blocks.edges).tolist() if isinstance(blocks, Rows) else [blocks.shape[0]]
     k = int(n_neighbors)
     found = []

@@ -91,7 +91,7 @@ def _distances(squared: np.ndarray, metric: str) -> np.ndarray:
 
 
 class ExactIndex:
-    """Rows prepared once and asked often: the exact neighbours of a few new rows at a time.
+    """Rows prepared once and searched often: the exact neighbours of a few new rows at a time.
 
     `query` gives the bits of ``kneighbors(X, n_neighbors, queries=queries)``.  What that does at every call, looking at
     all rows, dividing them by their norms ("cosine") and widening them, is done once: up to 249 queries then cost their

@@ -124,7 +124,7 @@ def by_index(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
     index = _graph.Index(kernel_rows(X), level=LEVELS[level], n_threads=n_threads)
     assert index.takes(kernel_rows(Q))
     found = _empty(X, Q, k)
-    running = _graph.Asked(*described(X, Q), *found, index=index, n_threads=n_threads)
+    running = _graph.Views(*described(X, Q), *found, index=index, n_threads=n_threads)
     return _answered(running, found, budget)
 
 

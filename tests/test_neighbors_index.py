@@ -126,8 +126,8 @@ def test_the_index_answers_as_one_search_does(metric, stored, asked, rng, monkey
 
 def test_few_queries_meet_the_packed_rows_and_others_do_not(rng, monkeypatch):
     taken = []
-    asked = _graph.Asked
-    monkeypatch.setattr(_graph, "Asked", lambda *given, **options: taken.append(given) or asked(*given, **options))
+    views = _graph.Views
+    monkeypatch.setattr(_graph, "Views", lambda *given, **options: taken.append(given) or views(*given, **options))
     X, Q = rng.standard_normal((600, 20)), rng.standard_normal((300, 20))
     index = ExactIndex(X)
     for q in (1, prepared.MOST_QUERIES):

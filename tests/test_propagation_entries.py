@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from nmlsdr import _graph, _propagation, _reference
-from nmlsdr._solvers import System, _Batch, _Room
+from nmlsdr._solvers import System, _Batch, _Buffers
 from nmlsdr._validation import check_graph
 from nmlsdr.graph import neighbor_graph
 from nmlsdr.propagation import propagate, propagate_signed
@@ -89,7 +89,7 @@ def test_threads_simd_batches_and_other_labels_change_no_bit(rng, monkeypatch, w
 def test_kernels_equal_their_twins(rng, weights, n_labels, block, n_threads, level):
     W, Y, alpha, known = problem(rng, 83, 0.4, n_labels=n_labels, weights=weights)
     s = System(check_graph(W), np.where(known, Y, 0), alpha, known, 1)
-    batch = _Batch(s, s.first_iterate(None), np.arange(n_labels), _Room())
+    batch = _Batch(s, s.first_iterate(None), np.arange(n_labels), _Buffers())
     n, width = batch.x.shape
     assert 0 < np.count_nonzero(s.entries) < s.entries.size
     F, given_p = rng.random((n, width)), rng.standard_normal((n, width)).astype(np.float32)

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nmlsdr import _reference, _solver_chain
 from nmlsdr._solver_chain import Solution
-from nmlsdr._solvers import Goal, System, _Batch, _Room, enough_sweeps
+from nmlsdr._solvers import Goal, System, _Batch, _Buffers, enough_sweeps
 from nmlsdr._validation import check_graph
 from nmlsdr.propagation import _aim, propagate
 
@@ -25,7 +25,7 @@ def batch_of(rng, n=120, n_labels=3, rest=1e-3):
     Y = ((rng.random((n, n_labels)) < 0.5) & labeled[:, None]).astype(float)
     system = System(check_graph(W), Y, np.where(labeled, 0.6, 1 - rest), labeled, 1)
     F = system.first_iterate(None)
-    return system, F, _Batch(system, F, np.arange(n_labels), _Room())
+    return system, F, _Batch(system, F, np.arange(n_labels), _Buffers())
 
 
 def test_a_direction_that_misfits_its_residual_is_given_up(rng):
@@ -53,7 +53,7 @@ def test_a_change_that_is_no_number_is_dropped(rng):
     assert np.isfinite(batch.p).all()
     while batch.active(1e-8).any():
         batch.sweeps(1e-8, 4)
-    batch.settle(np.ones(3, bool), F, 1e-8, last=True)
+    batch.release(np.ones(3, bool), F, 1e-8, last=True)
     assert _solver_chain._residuals(system, F).max() <= 1e-6  # as far as float32 sweeps alone go
 
 
@@ -62,7 +62,7 @@ def test_a_column_whose_residual_was_believed_too_small_goes_on(rng):
     _, F, batch = batch_of(rng)
     batch.sweeps(1e-8, 6)
     batch.peak[:] = 1e-9
-    assert batch.settle(np.ones(3, bool), F, 1e-8, last=False) == 0.0  # none has gone
+    assert batch.release(np.ones(3, bool), F, 1e-8, last=False) == 0.0  # none has gone
     assert len(batch.columns) == 3
     assert batch.active(1e-8).all()
     np.testing.assert_array_equal(batch.p[:, :3], batch.z[:, :3])
@@ -73,7 +73,7 @@ def test_a_worse_iterate_never_replaces_a_better_one(rng):
     before, residuals = F.copy(), _solver_chain._residuals(system, F)
     system.clip = False
     batch.x[:, 0] = 100.0 * system.kept  # as if rounding had led the first label astray
-    worst = batch.settle(np.ones(3, bool), F, 1e-8, last=True)
+    worst = batch.release(np.ones(3, bool), F, 1e-8, last=True)
     np.testing.assert_array_equal(F, before)
     assert worst == residuals.max()
 

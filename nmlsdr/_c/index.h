@@ -1,10 +1,10 @@
-/* Rows that are packed once and asked often: a few queries at a time, by products, against all of them.
+/* Rows that are packed once and searched often: a few queries at a time, by products, against all of them.
  *
  *   nmlsdr_index_new     centre, scale, packed rows or columns and postings, bounds: read only from then on
  *   nmlsdr_index_takes   whether the bounds hold for these queries
- *   nmlsdr_asked_new     one view of the index for each thread: its own candidates and heaps of all queries
- *   nmlsdr_asked_step    meets the next rows; loop over it
- *   nmlsdr_asked_free    nmlsdr_index_free
+ *   nmlsdr_views_new     one view of the index for each thread: its own candidates and heaps of all queries
+ *   nmlsdr_views_step    meets the next rows; loop over it
+ *   nmlsdr_views_free    nmlsdr_index_free
  *
  * An index is a search by products without queries; a view is a copy of it that has them, and shares the rows.  The
  * threads share the rows, so one query keeps them all busy; their heaps are merged in the order (squared distance, row),
@@ -82,9 +82,9 @@ typedef struct {
     ptrdiff_t *row;
     double *squared;     /* the answer */
     ptrdiff_t *indices;
-} nmlsdr_asked;
+} nmlsdr_views;
 
-static void nmlsdr_asked_free(nmlsdr_asked *a)
+static void nmlsdr_views_free(nmlsdr_views *a)
 {
     if (!a) return;
     for (int v = 0; a->view && v < a->n_views; v++) { /* its own; the rest is the index's */
@@ -138,11 +138,11 @@ static int nmlsdr_view_new(nmlsdr_search *q, const nmlsdr_search *index, const n
 }
 
 /* Queries that nmlsdr_index_takes, dense or CSR as the rows, 1 <= k <= rows.  NULL: out of memory. */
-static nmlsdr_asked *nmlsdr_asked_new(const nmlsdr_search *index, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
+static nmlsdr_views *nmlsdr_views_new(const nmlsdr_search *index, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
                                       ptrdiff_t *indices, int n_threads)
 {
     const size_t all = (size_t)(queries->n * k);
-    nmlsdr_asked *a = (nmlsdr_asked *)calloc(1, sizeof(nmlsdr_asked));
+    nmlsdr_views *a = (nmlsdr_views *)calloc(1, sizeof(nmlsdr_views));
     if (!a) return NULL;
     a->n_views = n_threads < index->rows->blocks ? n_threads : (int)index->rows->blocks;
     a->k = k;
@@ -152,12 +152,12 @@ static nmlsdr_asked *nmlsdr_asked_new(const nmlsdr_search *index, const nmlsdr_r
     a->heap = (double *)malloc((size_t)a->n_views * all * sizeof(double));
     a->row = (ptrdiff_t *)malloc((size_t)a->n_views * all * sizeof(ptrdiff_t));
     if (!a->view || !a->heap || !a->row) {
-        nmlsdr_asked_free(a);
+        nmlsdr_views_free(a);
         return NULL;
     }
     for (int v = 0; v < a->n_views; v++) {
         if (nmlsdr_view_new(&a->view[v], index, queries, k, a->heap + (size_t)v * all, a->row + (size_t)v * all)) {
-            nmlsdr_asked_free(a);
+            nmlsdr_views_free(a);
             return NULL;
         }
     }
@@ -165,7 +165,7 @@ static nmlsdr_asked *nmlsdr_asked_new(const nmlsdr_search *index, const nmlsdr_r
 }
 
 /* The views' heaps of query i into one, sorted. */
-static void nmlsdr_asked_merge(const nmlsdr_asked *a, ptrdiff_t i)
+static void nmlsdr_views_merge(const nmlsdr_views *a, ptrdiff_t i)
 {
     const ptrdiff_t k = a->k, all = a->view[0].queries->rows.n * k;
     double *heap = a->heap + i * k;
@@ -181,7 +181,7 @@ static void nmlsdr_asked_merge(const nmlsdr_asked *a, ptrdiff_t i)
 }
 
 /* Run about `budget` full pairs of blocks.  1: call again; 0: done. */
-static int nmlsdr_asked_step(nmlsdr_asked *a, double budget)
+static int nmlsdr_views_step(nmlsdr_views *a, double budget)
 {
     const nmlsdr_side *queries = a->view[0].queries, *rows = a->view[0].rows;
     void (*run)(nmlsdr_search *, ptrdiff_t, ptrdiff_t, nmlsdr_scratch *) =
@@ -199,7 +199,7 @@ static int nmlsdr_asked_step(nmlsdr_asked *a, double budget)
     }
     a->next += some;
     if (a->next < rows->blocks) return 1;
-    for (ptrdiff_t i = 0; i < n; i++) nmlsdr_asked_merge(a, i);
+    for (ptrdiff_t i = 0; i < n; i++) nmlsdr_views_merge(a, i);
     return 0;
 }
 

@@ -76,15 +76,15 @@ static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *i
     return most;
 }
 
-/* A power of two that brings norms to 2^room, and what is lost to underflow then. */
-static void nmlsdr_set_scale(nmlsdr_search *q, double most, int room)
+/* A power of two that brings norms to 2^exponent, and what is lost to underflow then. */
+static void nmlsdr_set_scale(nmlsdr_search *q, double most, int exponent)
 {
     int high, wide;
     q->scale = 1;
     if (most > 0) {
         frexp(most, &high);
         frexp((double)q->d, &wide);
-        high = room - high - (wide + 1) / 2;
+        high = exponent - high - (wide + 1) / 2;
         q->scale = ldexp(1.0, high > 1000 ? 1000 : high);
     }
     /* products that underflow or are flushed, and canonical terms below the smallest number */

@@ -6,7 +6,7 @@
  *
  * A column's arithmetic does not depend on the other columns and no sum runs across columns, so
  * neither the width nor the instruction set nor the number of threads changes a bit of the answer
- * (-ffp-contract=off: multiply and add stay two roundings).  Letters: see propagation.py.
+ * (-ffp-contract=off: multiply and add stay two roundings).  Letters: see _solvers.py.
  */
 #ifndef NMLSDR_PROPAGATION_H
 #define NMLSDR_PROPAGATION_H

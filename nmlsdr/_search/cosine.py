@@ -69,18 +69,18 @@ def search_by_angle(
     ``find`` searches ``rows.near`` by Euclidean distance; a row of zeros is at `ZERO_ROW` from all.
     """
     itself, k = queries is None, squared.shape[1]
-    asked = rows if itself else UnitRows.of(queries, n_threads)
-    if len(asked.zeros):
-        squared[asked.zeros], indices[asked.zeros] = ZERO_ROW, first_rows(asked.zeros, k, itself=itself)
-    wanted = None if itself else asked.near
-    if not (len(rows.zeros) or len(asked.zeros)):
+    units = rows if itself else UnitRows.of(queries, n_threads)
+    if len(units.zeros):
+        squared[units.zeros], indices[units.zeros] = ZERO_ROW, first_rows(units.zeros, k, itself=itself)
+    wanted = None if itself else units.near
+    if not (len(rows.zeros) or len(units.zeros)):
         find(wanted, squared, indices, n_threads)
         return
     k_found = max(0, min(k, len(rows.kept) - itself))
-    near = np.empty((len(asked.kept), k_found)), np.empty((len(asked.kept), k_found), dtype=np.intp)
+    near = np.empty((len(units.kept), k_found)), np.empty((len(units.kept), k_found), dtype=np.intp)
     if near[0].size:
         find(wanted, *near, n_threads)
-    squared[asked.kept], indices[asked.kept] = merge_zero_rows(near[0], rows.kept[near[1]], rows.zeros, k)
+    squared[units.kept], indices[units.kept] = merge_zero_rows(near[0], rows.kept[near[1]], rows.zeros, k)
 
 
 def first_rows(queries: np.ndarray, k: int, *, itself: bool) -> np.ndarray:

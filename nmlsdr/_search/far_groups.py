@@ -137,7 +137,7 @@ def _assign(
     group[~(length < reach)] = len(centres)
     order = np.argsort(group, kind="stable")
     members = np.split(order, np.searchsorted(group[order], np.arange(1, len(centres) + 1)))
-    return members[:-1], [length[held] for held in members[:-1]], members[-1]
+    return members[:-1], [length[own] for own in members[:-1]], members[-1]
 
 
 def _lengths(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:

@@ -86,11 +86,11 @@ def _axes(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     axes, _ = np.linalg.qr(tried.T @ basis)
     _, turn = np.linalg.eigh((tried @ axes).T @ (tried @ axes))
     axes = axes @ turn[:, ::-1][:, : max(_COORDINATES)]
-    held = np.cumsum(np.einsum("ij,ij->j", held_out @ axes, held_out @ axes)) / total
-    fitting = [d for d in _COORDINATES if 4 * d <= rows.shape[1] and held[d - 1] >= _LEAST]
+    share = np.cumsum(np.einsum("ij,ij->j", held_out @ axes, held_out @ axes)) / total
+    fitting = [d for d in _COORDINATES if 4 * d <= rows.shape[1] and share[d - 1] >= _LEAST]
     if not fitting:
         return None, centre
-    d = next((d for d in fitting if held[d - 1] >= _ENOUGH), fitting[-1])
+    d = next((d for d in fitting if share[d - 1] >= _ENOUGH), fitting[-1])
     if d > most:
         return None, centre
     axes = axes[:, :d]

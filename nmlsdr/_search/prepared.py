@@ -1,4 +1,4 @@
-"""Rows that are asked often, a few queries at a time: packed once, and for angles divided by their norms once."""
+"""Rows that are searched often, a few queries at a time: packed once, and for angles divided by their norms once."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class PreparedRows:
             return
         values = rows.size * (1 + len(squared) / 16)
         n_threads = max(1, min(n_threads, int(values / _THREAD_EARNS)))
-        running = _graph.Asked(
+        running = _graph.Views(
             kernel_rows(rows), kernel_rows(stored), squared, indices, index=self._packed, n_threads=n_threads
         )
         advance(running)

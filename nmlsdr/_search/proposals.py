@@ -86,8 +86,8 @@ def choose_proposed(
     """
     n_threads = check_n_jobs(n_jobs)
     k = check_count(n_neighbors, "n_neighbors")
-    rows, asked = (check_rows(X),) * 2 if queries is None else check_row_pair(X, queries)
-    shape = (asked.shape[0], rows.shape[0])
+    rows, points = (check_rows(X),) * 2 if queries is None else check_row_pair(X, queries)
+    shape = (points.shape[0], rows.shape[0])
     if not sparse.issparse(proposed) or proposed.shape != shape:
         raise InputError(
             f"the neighbors transformer must give a sparse matrix of shape {shape}, "
@@ -96,11 +96,11 @@ def choose_proposed(
     owner, column, _ = _stored_pairs(proposed, drop_diagonal=queries is None)
     count = _count_candidates(owner, shape[0], k, "the neighbors transformer")
     if check_metric(metric) == "euclidean":
-        squared = _pair_distances(rows, asked, owner, column, n_threads)
+        squared = _pair_distances(rows, points, owner, column, n_threads)
     else:
         unit, zero = unit_rows(rows, n_threads)
-        unit_asked, blank = (unit, zero) if queries is None else unit_rows(asked, n_threads)
-        squared = _pair_distances(unit, unit_asked, owner, column, n_threads)
+        unit_points, blank = (unit, zero) if queries is None else unit_rows(points, n_threads)
+        squared = _pair_distances(unit, unit_points, owner, column, n_threads)
         squared[blank[owner] | zero[column]] = ZERO_ROW
     return _first_of_each(owner, column, squared, count, k)
 

@@ -72,9 +72,9 @@ def strategy(rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = F
 def log(chosen: Strategy, rows: Any, n_queries: int | None, k: int, n_threads: int, more: str = "") -> None:
     """One line a search: the way, the sizes, the reason."""
     if LOGGER.isEnabledFor(logging.DEBUG):
-        asked = "" if n_queries is None else f"{n_queries} queries among "
+        of = "" if n_queries is None else f"{n_queries} queries among "
         storage = "CSR " if sparse.issparse(rows) else ""
         LOGGER.debug(
-            f"neighbours by {chosen.way}: {asked}{rows.shape[0]} x {rows.shape[1]} {storage}{rows.dtype} rows, k={k}, "
+            f"neighbours by {chosen.way}: {of}{rows.shape[0]} x {rows.shape[1]} {storage}{rows.dtype} rows, k={k}, "
             f"{n_threads} thread{'s' if n_threads > 1 else ''}, {SIMD_LEVELS[simd()]}; {chosen.reason}{more}"
         )

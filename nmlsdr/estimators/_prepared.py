@@ -16,7 +16,7 @@ from .._threads import check_n_jobs
 __all__ = ["prepared_rows"]
 
 
-class _Asked(NamedTuple):
+class _LastRows(NamedTuple):
     """What an estimator was asked before: of which rows, by which metric, and these prepared."""
 
     rows: Any
@@ -24,7 +24,7 @@ class _Asked(NamedTuple):
     prepared: PreparedRows | None
 
 
-_before: WeakKeyDictionary[Any, _Asked] = WeakKeyDictionary()
+_before: WeakKeyDictionary[Any, _LastRows] = WeakKeyDictionary()
 
 
 def prepared_rows(estimator: Any, rows: Any, n_queries: int) -> PreparedRows | None:
@@ -36,7 +36,7 @@ def prepared_rows(estimator: Any, rows: Any, n_queries: int) -> PreparedRows | N
         return None
     before = _before.get(estimator)
     if before is None or before.rows is not rows or before.metric != estimator.metric:  # fitted again
-        _before[estimator] = _Asked(rows, estimator.metric, None)
+        _before[estimator] = _LastRows(rows, estimator.metric, None)
         return None
     if before.prepared is None:
         prepared = PreparedRows(rows, estimator.metric, check_n_jobs(estimator.n_jobs))

@@ -81,7 +81,7 @@ MUTANTS = [
     ("propagation/cg: a worse iterate replaces a better one", _SOLVERS,
      "better = np.flatnonzero(leaving & (peak <= self.best))", "better = np.flatnonzero(leaving)", PROPAGATION),
     ("propagation/cg: a label that is not done leaves", _SOLVERS,
-     "            stay |= (peak > tol) & (peak <= 0.5 * self.settled)\n", "            pass\n", PROPAGATION),
+     "            stay |= (peak > tol) & (peak <= 0.5 * self.released_at)\n", "            pass\n", PROPAGATION),
     ("propagation/cg: stuck labels stay", _SOLVERS,
      "        stuck = (peak > tol) & ~(peak <= 0.5 * self.least)", "        stuck = np.zeros(len(peak), bool)", PROPAGATION),
     ("propagation/cg: sweeps without a bound of rows", _SOLVERS,

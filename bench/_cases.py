@@ -163,6 +163,25 @@ def cg(n: int, C: int, k: int, labeled: float = LABELED) -> Work:
     return Work(run, sweeps * (12.0 * W.nnz + 40.0 * n * C), "copy_gbytes")
 
 
+def cg_entries(n: int, C: int, k: int, labeled: float = LABELED) -> Work:
+    """As `cg` with as many entries known as rows there, and an alpha for each: what a sweep per entry costs more."""
+    from nmlsdr.propagation import propagate
+
+    W, Y = graph(n, k), labels(n, C)
+    known = np.random.default_rng(4).random(Y.shape) < labeled
+    known[:2] = True
+    alpha = np.where(known, 0.6, 0.999)
+
+    def run(threads: int) -> Any:
+        return propagate(W, np.where(known, Y, 0), alpha, labeled=known, solver="cg", tol=1e-8, n_jobs=threads)
+
+    try:
+        run(1)
+    except ValueError:
+        raise NotHere("an alpha per entry is not in this version.") from None
+    return Work(run)
+
+
 def mlknn_fit(n: int, C: int, k: int) -> Work:
     from nmlsdr import _mlknn
     from nmlsdr.mlknn import fit_posterior
@@ -309,6 +328,9 @@ CASES: dict[str, Case] = {
     "propagation-cg": Case(
         "kernel", cg, sizes({"n": 10000, "C": 14}, {"n": 20000, "C": 50}, k=10),
         sizes({"n": 50000, "C": 50}, {"n": 50000, "C": 50, "labeled": 0.01}, {"n": 200000, "C": 20}, k=10),
+        {"n": 4000, "C": 8, "k": 10}, {"n": 500, "C": 8, "k": 10}),
+    "propagation-entries": Case(
+        "kernel", cg_entries, sizes({"n": 10000, "C": 14}, k=10), sizes({"n": 20000, "C": 50}, k=10),
         {"n": 4000, "C": 8, "k": 10}, {"n": 500, "C": 8, "k": 10}),
     "mlknn-fit": Case(
         "kernel", mlknn_fit, sizes({"n": 20000, "C": 100, "k": 10}), sizes({"n": 20000, "C": 1000, "k": 10}),

@@ -235,6 +235,7 @@ def measures(n: int, C: int) -> Work:
 
 
 EARLIER_NAMES = {"label_weights": "weights"}
+SEMI_SUPERVISED = ("NMLSDR", "ResidualPropagation", "MultiLabelPropagation", "SemiSupervisedMLkNN", "SSMLDR")
 
 
 def estimator(name: str, call: str, n: int, D: int, C: int, values: str = "gaussian", **parameters: Any) -> Work:
@@ -245,7 +246,7 @@ def estimator(name: str, call: str, n: int, D: int, C: int, values: str = "gauss
         raise NotHere(f"{name} is not in this version.")
     kind = getattr(nmlsdr, name)
     X, Y = rows(n, D, "float64", values), labels(n, C)
-    y = partly(Y) if name in ("NMLSDR", "MultiLabelPropagation", "SemiSupervisedMLkNN", "SSMLDR") else Y
+    y = partly(Y) if name in SEMI_SUPERVISED else Y
     known = inspect.signature(kind).parameters
     threaded = "n_jobs" in known
     # A version from before a parameter got its name is measured too: `compare.py` sets two versions side by side.
@@ -347,6 +348,13 @@ CASES: dict[str, Case] = {
         "core", measures, sizes({"n": 7077, "C": 22}, {"n": 1744, "C": 153}), sizes({"n": 100000, "C": 22}),
         {"n": 3000, "C": 22}, {"n": 100, "C": 5}),
     "NMLSDR.fit": fit_case("NMLSDR"),
+    # At n = 2000 both ways of the ridge, D x D and rows x rows; its largest size is the article's Corel.
+    "ResidualPropagation.fit": Case(
+        "estimator", estimator,
+        sizes({"n": 2000, "D": 100}, {"n": 2000, "D": 1000}, C=14, name="ResidualPropagation", call="fit"),
+        sizes({"n": 6000, "D": 320, "C": 4}, {"n": 5188, "D": 500, "C": 153}, name="ResidualPropagation", call="fit"),
+        {"n": 1000, "D": 60, "C": 10, "name": "ResidualPropagation", "call": "fit"},
+        {"n": 120, "D": 20, "C": 4, "name": "ResidualPropagation", "call": "fit"}),
     "NMLSDR.transform": fit_case("NMLSDR", call="transform", n=6000),
     "MultiLabelPropagation.fit": fit_case("MultiLabelPropagation"),
     "MLkNN.fit": fit_case("MLkNN"),

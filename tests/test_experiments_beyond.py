@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
 from nmlsdr import ResidualPropagation
@@ -153,6 +154,18 @@ def test_logistic_regression_has_the_same_rule_for_its_cut_offs(toy):
     assert (prior.predicted != (plain.scores >= 0.5)).any()
 
 
+@pytest.mark.parametrize("shape", [(40, 90), (90, 12)])
+@pytest.mark.parametrize("strength", [0.01, 10.0])
+def test_logistic_regression_is_that_of_the_rows_as_they_are(shape, strength):
+    rng = np.random.default_rng(0)
+    X, queries = rng.standard_normal(shape), rng.standard_normal((20, shape[1]))
+    Y = (X[:, :2] + rng.standard_normal((shape[0], 2)) > 0.4).astype(int)
+    found = beyond._logistic(X, Y, queries, strength)
+    for c in range(2):
+        model = LogisticRegression(C=strength, tol=1e-10, max_iter=10_000).fit(X, Y[:, c])
+        np.testing.assert_allclose(found[:, c], model.predict_proba(queries)[:, 1], atol=1e-5)
+
+
 def test_regressions_stand_labels_of_one_value():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((30, 4)), np.zeros((30, 3), dtype=int)
@@ -204,6 +217,7 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
         assert said in page
     assert "[x]" not in page
     assert str(tmp_path) not in page
+    assert page.startswith("# What came after the article")
 
 
 @pytest.mark.slow
@@ -298,6 +312,18 @@ def test_a_part_of_the_study_decides_nothing(gain, n, seeds, holds):
 def test_two_lost_sets_are_too_many():
     found = results([[-1.0, -1.0] + [9.0] * 8, [0.0] * 10], seeds=5)
     assert [claim[1] for claim in beyond_section.claims(found)] == [True, False]
+
+
+def test_the_article_s_parts_stand_beside_it_by_both_measures():
+    found = results([[-1.0, 2.0], [0.0, -3.0]], methods=("NMLSDR", "NMLSDR*", "NMLSDR-MLkNN"))
+    found.values["metrics"][0, 1, METRICS.index("MiF1")] = 0.25
+    table = beyond_section.parts_table(found)
+    assert table.header[1:] == [f"{m} {name}" for m in ("MaF1", "MiF1") for name in found.methods]
+    assert [e.text for e in table.rows[0][1]] == ["60.50", "61.50", "60.50", "60.50", "25.00", "60.50"]
+    assert [e.bold for e in table.rows[1][1]] == [False, False, True] * 2
+    assert table.rows[-1][0] == "better than NMLSDR"
+    assert [e.text for e in table.rows[-1][1]] == ["-", "1 of 2", "1 of 2", "-", "0 of 2", "1 of 2"]
+    assert not beyond_section.parts_table(results([[1.0], [2.0]])).rows
 
 
 def test_the_table_of_regimes_compares_on_the_smaller_sets_alone():

@@ -1,6 +1,7 @@
 """ResidualPropagation: the twin, golden numbers, what the parameters of fit reach, invariances, degenerate input."""
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -348,12 +349,48 @@ def test_more_features_than_labelled_rows(rng):
 
 
 def test_wide_sparse_rows(rng):
+    """As their dense columns that hold anything: the others are constant."""
     X = sparse.random_array((150, 50_000), density=2e-3, random_state=rng, format="csr")
     Y = (rng.random((150, 3)) < 0.4).astype(int)
     Y[100:] = -1
     model = fit(X, Y, shrinkage=1.0)
     assert model.components_.shape == (3, 50_000)
-    assert np.isfinite(model.decision_function(X[:20])).all()
+    used = np.flatnonzero(np.diff(X.tocsc().indptr))
+    dense = fit(X[:, used].toarray(), Y, shrinkage=1.0)
+    np.testing.assert_allclose(
+        model.decision_function(X[:20]), dense.decision_function(X[:20, used].toarray()), atol=1e-8
+    )
+    assert np.isfinite(fit(X, Y, decision="prior").decision_function(X[:20])).all()
+
+
+@pytest.mark.parametrize(
+    ("n", "D", "C", "share"),
+    [(3000, 30, 4, 0.3), (300, 5000, 4, 0.3), (3000, 20, 4, 0.9), (1000, 20, 100, 0.3), (600, 400, 4, 0.8)],
+    ids=["tall", "wide", "mostly labelled", "many labels", "square"],
+)
+@pytest.mark.filterwarnings("ignore:.* labels are never predicted:UserWarning")
+def test_memory_is_that_of_the_rows_the_smaller_gram_matrix_and_the_labels(rng, n, D, C, share):
+    """Up to a factor: n x n, D x D or l x l beside it, or a dense copy for each pair of strengths, are beyond it."""
+    X = rng.standard_normal((n, D))
+    Y = (X[:, :1] + rng.standard_normal((n, C)) > 0).astype(int)
+    Y[rng.random(n) >= share] = -1
+    smaller = min(int((Y[:, 0] != -1).sum()), D)
+    tracemalloc.start()
+    try:
+        ResidualPropagation(n_jobs=2).fit(X, Y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 16 * 8 * (n * D + smaller**2 + n * C + n * 10)
+
+
+def test_threads_of_the_folds_change_no_bit(data, monkeypatch):
+    monkeypatch.setattr("nmlsdr.ridge.WORTH_THREADS", 0)
+    X, Y, new = data
+    for layout in (np.asarray, sparse.csr_array):
+        one, two = (fit(layout(X), Y, n_jobs=n_jobs) for n_jobs in (1, 2))
+        np.testing.assert_array_equal(one.decision_function(layout(new)), two.decision_function(layout(new)))
+        np.testing.assert_array_equal(one.flip_scores_, two.flip_scores_)
 
 
 @pytest.mark.parametrize(

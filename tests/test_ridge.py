@@ -237,6 +237,25 @@ def test_a_feature_that_varies_in_one_fold_only_is_no_feature_of_the_others(rng,
     np.testing.assert_allclose(found.predictions, _reference.cross_fit(X, Y, (1.0,), (1.0,))[2], atol=tolerance(path))
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_fold_whose_rows_show_no_dependence_weighs_all_features_alike(rng, path):
+    """Label and feature agree in fold 0 alone: without it, every kappa is 0."""
+    X, Y = draw(rng, path)
+    fold = cross_fit(X, Y).folds
+    X = np.tile([[1.0], [-1.0]], (len(X) // 2, X.shape[1])) * (1 + np.arange(X.shape[1]))
+    Y = np.zeros((len(X), 1))
+    for t in range(5):  # half of the rows of either value
+        for value in (-1, 1):
+            rows = np.flatnonzero((fold == t) & (np.sign(X[:, 0]) == value))
+            Y[rows[: len(rows) // 2 if t else len(rows) * (value == 1)]] = 1
+    assert not _reference.feature_weights(X[fold != 0], Y[fold != 0]).any()
+    assert _reference.feature_weights(X[fold != 1], Y[fold != 1]).any()
+    found = cross_fit(X, Y, shrinkage=1.0, ridge=1.0)
+    np.testing.assert_allclose(found.predictions, _reference.cross_fit(X, Y, (1.0,), (1.0,))[2], atol=tolerance(path))
+    plain = cross_fit(X, Y, shrinkage=0.0, ridge=1.0)
+    np.testing.assert_allclose(found.predictions[fold == 0], plain.predictions[fold == 0], atol=tolerance(path))
+
+
 def test_labels_that_do_not_vary_take_no_part_in_the_choice(rng, path):
     X, Y = draw(rng, path)
     padded = np.column_stack([np.zeros(len(Y)), Y, np.ones(len(Y))])

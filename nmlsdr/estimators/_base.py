@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -319,6 +319,14 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         say_if_many_queries(self, self._searched_rows(), rows.shape[0], self.n_neighbors_)
         return rows.shape[0], self._score_blocks(rows)
 
+    def _gather(self: Any, X: Any, answer: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """What ``answer`` makes of the scores of all rows (n_samples, n_labels)."""
+        n_samples, blocks = self._scores(X)
+        found = np.empty((n_samples, len(self.classes_)))
+        for part, scores in blocks:
+            found[part] = answer(scores)
+        return found
+
     def _score_blocks(self, rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
         for first in range(0, rows.shape[0], _QUERY_ROWS):
             part = slice(first, first + _QUERY_ROWS)
@@ -372,11 +380,7 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         """
         if self._is_elsewhere(X):
             return self._by_tasks(X, "predict_proba", "_probabilities")
-        n_samples, blocks = self._scores(X)
-        proba = np.empty((n_samples, len(self.classes_)))
-        for part, scores in blocks:
-            proba[part] = self._to_probabilities(scores)
-        return proba
+        return self._gather(X, self._to_probabilities)
 
     def predict(self, X: Any) -> Any:
         """Labels 0/1, or classes after a fit on 1-D y.

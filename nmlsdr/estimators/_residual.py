@@ -373,10 +373,7 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         """
         if self._is_elsewhere(X):
             return self._by_tasks(X, "decision_function", "")
-        n_samples, blocks = self._scores(X)
-        scores = np.empty((n_samples, len(self.classes_)))
-        for part, values in blocks:
-            scores[part] = values
+        scores = self._gather(X, np.asarray)
         if not self._is_multi_label() and scores.shape[1] == 2:
             return scores[:, 1] - scores[:, 0]
         return scores

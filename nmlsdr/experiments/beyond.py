@@ -37,7 +37,7 @@ SIX_SETS = ("Birds", "Emotions", "Genbase", "Medical", "Scene", "Yeast")
 # The grids of the rivals, on standardised features.
 LOGISTIC_GRID = (0.001, 0.01, 0.1, 1.0, 10.0)
 LOGISTIC_SPLITS = 5
-LOGISTIC_ITERATIONS = 500
+LOGISTIC_ITERATIONS = 100
 RIDGE_ALPHAS = tuple(np.logspace(0, 5, 11).tolist())
 
 
@@ -66,8 +66,10 @@ class Outcome(NamedTuple):
     times: dict[str, float]
 
 
-def _embedded(fit: Callable[[Draw], Any], method: str | None = None) -> Callable[[Draw], Outcome]:
-    """A map of the rows, and the ML-kNN that goes with it."""
+def _embedded(
+    fit: Callable[[Draw], Any], method: str | None = None, *, shown: bool = True
+) -> Callable[[Draw], Outcome]:
+    """A map of the rows, and the ML-kNN that goes with it; ``shown``: with a P1 of its own."""
 
     def run(data: Draw) -> Outcome:
         start = time.perf_counter()
@@ -75,14 +77,21 @@ def _embedded(fit: Callable[[Draw], Any], method: str | None = None) -> Callable
         train, test = reducer.transform(data.train), reducer.transform(data.test)
         embedded = time.perf_counter()
         scores = classify(train, test, data, end_to_end=True, kind=METHODS.get(method or ""))
-        return Outcome(scores, None, (train, test), _times(start, embedded))
+        return Outcome(scores, None, (train, test) if shown else None, _times(start, embedded))
 
     return run
 
 
-def _article(name: str) -> Callable[[Draw], Outcome]:
-    """One of the article's methods. It makes its own neighbour graph, so that the seconds compare."""
-    return _embedded(lambda data: _fitted(METHODS[name](None, N_NEIGHBORS, n_jobs=1), data), name)
+def _article(name: str, *, plain: bool = False) -> Callable[[Draw], Outcome]:
+    """One of the article's methods, or its projection with ML-kNN on the labelled rows.
+
+    It makes its own neighbour graph, so that the seconds compare.
+    """
+
+    def fit(data: Draw) -> Any:
+        return _fitted(METHODS[name](None, N_NEIGHBORS, n_jobs=1), data)
+
+    return _embedded(fit, None if plain else name, shown=not plain)
 
 
 def _fitted(reducer: Any, data: Draw) -> Any:
@@ -131,14 +140,21 @@ def _predictor(predict: Callable[..., NDArray[Any]]) -> Callable[[Draw], Outcome
 
 
 def _logistic(X: NDArray[Any], Y: NDArray[Any], queries: NDArray[Any], strength: float = 0.01) -> NDArray[Any]:
-    """One logistic regression for each label; a label of one value is predicted as that."""
+    """One logistic regression for each label; a label of one value is predicted as that.
+
+    Where there are fewer rows than features, they are rotated into the span of the training rows first: a penalty on
+    |w|^2 leaves nothing outside of it.  Newton's steps then take a tenth of the time of L-BFGS on Medical.
+    """
+    if X.shape[1] > len(X):
+        basis = np.linalg.qr(X.T)[0]
+        X, queries = X @ basis, queries @ basis
     found = np.empty((len(queries), Y.shape[1]))
     for c in range(Y.shape[1]):
         if (Y[:, c] == Y[0, c]).all():
             found[:, c] = Y[0, c]
         else:
-            model = LogisticRegression(C=strength, max_iter=LOGISTIC_ITERATIONS).fit(X, Y[:, c])
-            found[:, c] = model.predict_proba(queries)[:, 1]
+            model = LogisticRegression(C=strength, solver="newton-cholesky", tol=1e-8, max_iter=LOGISTIC_ITERATIONS)
+            found[:, c] = model.fit(X, Y[:, c]).predict_proba(queries)[:, 1]
     return found
 
 
@@ -191,6 +207,7 @@ BEYOND_METHODS: dict[str, Callable[[Draw], Outcome]] = {
     "Residual-prior": _residual("prior"),
     "NMLSDR": _article("NMLSDR"),
     "NMLSDR*": _article("NMLSDR*"),
+    "NMLSDR-MLkNN": _article("NMLSDR", plain=True),
     "MDDMp": _article("MDDMp"),
     "PCA-50": _embedded(_pca),
     "MLkNN": _embedded(lambda data: _Rows()),

@@ -138,8 +138,14 @@ def _seeds(seeds: Iterable[int]) -> str:
     return f"0 to {known[-1]}" if whole and len(known) > 1 else ", ".join(map(str, known))
 
 
+def _title(sections: list[Section]) -> str:
+    """What the page is, which is not the article where nothing of it is there."""
+    after = all(section.name == "beyond" for section in sections)
+    return "What came after the article, beside it" if after and sections else "The article's experiments, run again"
+
+
 def _markdown(sections: list[Section], made: list[tuple[str, str]]) -> str:
-    lines = ["# The article's experiments, run again", "", "Written by `nmlsdr reproduce`; do not edit by hand.", ""]
+    lines = [f"# {_title(sections)}", "", "Written by `nmlsdr reproduce`; do not edit by hand.", ""]
     lines += [MEASURES, ""]
     for section in sections:
         lines += [f"## {section.title}", "", *(line for text in section.paragraphs for line in (text, ""))]
@@ -170,6 +176,7 @@ def _page(sections: list[Section], images: dict[str, bytes], made: list[tuple[st
     style = resources.files("nmlsdr.experiments").joinpath("report.css").read_text(encoding="utf-8")
     template = open_template("nmlsdr.experiments", "report.html.jinja", shade=shade_class)
     return template.render(
+        title=_title(sections),
         sections=sections,
         images={name: base64.b64encode(data).decode() for name, data in images.items()},
         made=made,

@@ -115,8 +115,9 @@ def test_a_label_of_a_fold_changes_no_prediction_of_that_fold(rng, path, b):
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("shape", [(130, 40), (60, 90)], ids=["primal", "dual"])
+@pytest.mark.parametrize("shape", [(420, 160), (150, 300)], ids=["primal", "dual"])
 def test_threads_change_no_bit(rng, layout, shape, monkeypatch):
+    """At sizes that take LAPACK long enough for threads to meet in it."""
     monkeypatch.setattr(ridge, "WORTH_THREADS", 0)
     used = set()
     real = ridge.ThreadPoolExecutor

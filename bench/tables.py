@@ -1,4 +1,4 @@
-"""Write the committed results into the README files, or check that they are there.
+"""Write the committed results into the README files and the guide, or check that they are there.
 
     python bench/tables.py            # fill README.md, bench/README.md and docs/*.md
     python bench/tables.py --check    # exit status 1 if a file differs from the results
@@ -10,11 +10,18 @@ Numbers are never typed: a page asks for them, and what stands between the marke
     <!-- bench:end -->
 
     <!-- bench:value suite best_ratio .1f -->1.8<!-- bench:end -->      one number of its "values"
+
+    <!-- study:table beyond-measures -->             the table docs/reproduction/beyond/tables/beyond-measures.csv
+    ...
+    <!-- bench:end -->
+
+    <!-- study:value beyond-measures | NMLSDR | AP -->65.08<!-- bench:end -->      one entry, by row and column
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import difflib
 import json
 import math
@@ -26,12 +33,18 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent
+STUDY = TOP / "docs" / "reproduction" / "beyond" / "tables"
 
 TABLE = re.compile(r"(<!-- bench:table (?P<name>[\w.-]+) -->\n)(?P<old>.*?)(<!-- bench:end -->)", re.DOTALL)
 VALUE = re.compile(
     r"(<!-- bench:value (?P<name>[\w.-]+) (?P<key>[\w.-]+)(?: (?P<form>[^ ]+))? -->)[^\n]*?(<!-- bench:end -->)"
 )
-MARKER = re.compile(r"<!-- bench:(?:table|value) ")
+STUDY_TABLE = re.compile(r"(<!-- study:table (?P<name>[\w-]+) -->\n)(?P<old>.*?)(<!-- bench:end -->)", re.DOTALL)
+STUDY_VALUE = re.compile(
+    r"(<!-- study:value (?P<name>[\w-]+) \| (?P<row>[^|\n]+?) \| (?P<column>[^|\n]+?) -->)[^\n]*?(<!-- bench:end -->)"
+)
+MARKERS = (TABLE, VALUE, STUDY_TABLE, STUDY_VALUE)
+MARKER = re.compile(r"<!-- (?:bench|study):(?:table|value) ")
 
 
 class Failure(Exception):
@@ -104,7 +117,32 @@ def _run(machine: dict[str, Any]) -> str:
     )
 
 
-def fill(text: str, folder: Path = HERE / "results") -> str:
+def read_study(name: str, study: Path) -> list[list[str]]:
+    """A table of the study as it was written, its heading first."""
+    path = study / f"{name}.csv"
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return list(csv.reader(file))
+    except FileNotFoundError:
+        raise Failure(f"there is no table {name}.csv of nmlsdr reproduce beyond; run it and keep its tables.") from None
+
+
+def render_study(lines: list[list[str]]) -> str:
+    """A table of the study as Markdown."""
+    head, *rows = [[text.replace("|", "\\|") for text in line] for line in lines]
+    shown = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in shown)
+
+
+def study_entry(lines: list[list[str]], name: str, row: str, column: str) -> str:
+    """One entry of a table of the study."""
+    head, rows = lines[0], {line[0]: line for line in lines[1:]}
+    if row not in rows or column not in head:
+        raise Failure(f"{name}.csv has no entry {row!r}, {column!r}; it has rows {list(rows)} and columns {head[1:]}.")
+    return rows[row][head.index(column)]
+
+
+def fill(text: str, folder: Path = HERE / "results", study: Path = STUDY) -> str:
     """``text`` with every table and value replaced by what the result files hold."""
 
     def value(found: re.Match[str]) -> str:
@@ -116,10 +154,19 @@ def fill(text: str, folder: Path = HERE / "results") -> str:
     def table(found: re.Match[str]) -> str:
         return found[1] + "\n" + render(read_result(found["name"], folder)) + "\n" + "<!-- bench:end -->"
 
-    filled = VALUE.sub(value, TABLE.sub(table, text))
-    complete = len(TABLE.findall(text)) + len(VALUE.findall(text))
+    def entry(found: re.Match[str]) -> str:
+        lines = read_study(found["name"], study)
+        return found[1] + study_entry(lines, found["name"], found["row"], found["column"]) + "<!-- bench:end -->"
+
+    def whole(found: re.Match[str]) -> str:
+        return found[1] + "\n" + render_study(read_study(found["name"], study)) + "\n" + "<!-- bench:end -->"
+
+    filled = text
+    for marker, make in zip(MARKERS, (table, value, whole, entry), strict=True):
+        filled = marker.sub(make, filled)
+    complete = sum(len(marker.findall(text)) for marker in MARKERS)
     if complete != len(MARKER.findall(text)):
-        raise Failure("a marker <!-- bench:... --> is malformed or lacks its <!-- bench:end -->.")
+        raise Failure("a marker <!-- bench:... --> or <!-- study:... --> is malformed or lacks its <!-- bench:end -->.")
     return filled
 
 
@@ -128,7 +175,7 @@ def differences(top: Path = TOP) -> str:
     found = []
     for page in pages(top):
         old = page.read_text(encoding="utf-8")
-        new = fill(old, top / "bench" / "results")
+        new = fill(old, top / "bench" / "results", top / STUDY.relative_to(TOP))
         name = str(page.relative_to(top))
         found += difflib.unified_diff(old.splitlines(), new.splitlines(), name, f"{name} by the results", lineterm="")
     return "\n".join(found)

@@ -379,6 +379,20 @@ def test_markers_are_filled_and_stay(tables, tmp_path):
     assert tables.fill(filled, tmp_path) == filled
 
 
+def test_entries_of_the_study_are_filled_by_row_and_column(tables, tmp_path):
+    (tmp_path / "t.csv").write_text("Method,HL',MiF1 NMLSDR*\nNMLSDR*,91.05,\"9, of 10\"\nbetter than NMLSDR,-,7\n")
+    text = (
+        "<!-- study:value t | NMLSDR* | MiF1 NMLSDR* -->?<!-- bench:end --> and "
+        "<!-- study:value t | better than NMLSDR | HL' -->?<!-- bench:end -->\n"
+        "<!-- study:table t -->\nold\n<!-- bench:end -->\n"
+    )
+    filled = tables.fill(text, tmp_path, tmp_path)
+    assert "-->9, of 10<!--" in filled
+    assert "-->-<!--" in filled
+    assert "| Method | HL' | MiF1 NMLSDR* |\n| --- | ---: | ---: |\n| NMLSDR* | 91.05 | 9, of 10 |\n" in filled
+    assert tables.fill(filled, tmp_path, tmp_path) == filled
+
+
 def test_a_changed_number_is_noticed(tables, tmp_path):
     result_file(tmp_path / "bench" / "results")
     page = tmp_path / "README.md"
@@ -393,13 +407,17 @@ def test_a_changed_number_is_noticed(tables, tmp_path):
     [
         ("<!-- bench:table y -->\n<!-- bench:end -->", "no result file bench/results/y.json"),
         ("<!-- bench:value x worst -->1<!-- bench:end -->", r"no value 'worst'; it has \['best', 'n'\]"),
+        ("<!-- study:table u -->\n<!-- bench:end -->", "no table u.csv of nmlsdr reproduce beyond"),
+        ("<!-- study:value t | c | a -->1<!-- bench:end -->", r"t.csv has no entry 'c', 'a'; it has rows \['b'\]"),
+        ("<!-- study:value t | b -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
         ("<!-- bench:table x -->\n| a |", "malformed or lacks its <!-- bench:end -->"),
     ],
 )
 def test_bad_markers_are_one_sentence(tables, tmp_path, text, sentence):
     result_file(tmp_path)
+    (tmp_path / "t.csv").write_text("m,a\nb,1\n")
     with pytest.raises(tables.Failure, match=sentence):
-        tables.fill(text, tmp_path)
+        tables.fill(text, tmp_path, tmp_path)
 
 
 def test_readme_tables_are_those_of_the_committed_results(tables):

@@ -87,7 +87,8 @@ def write_how_it_works(folder: Path) -> None:
     found = sorted(page.stem for page in folder.glob("*.md") if page.stem not in {"README", "index", "reference"})
     pages = [name for name in first if name in found] + [name for name in found if name not in first]
     lines = ["# How it works", "", "The mathematics, the proofs and the measurements behind each step.", ""]
-    lines += [":::{toctree}", ":maxdepth: 1", "", *(f"../{name}" for name in pages), "../reproduction/report", ":::"]
+    lines += [":::{toctree}", ":maxdepth: 1", "", *(f"../{name}" for name in pages), "../reproduction/report",
+              "../reproduction/beyond/report", ":::"]  # fmt: skip
     replace(folder / "generated" / "how_it_works.md", lines)
 
 

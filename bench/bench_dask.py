@@ -102,8 +102,8 @@ def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: fl
     logger = logging.getLogger("nmlsdr")
     logger.setLevel(logging.INFO)
     with (
-        # on a busy machine a killed worker's successor took more than the usual 30 s to connect, and was given up
-        dask.config.set({"distributed.comm.timeouts.connect": "300s", "distributed.comm.timeouts.tcp": "300s"}),
+        # a LocalCluster gives up a worker that is not back after 15 s, and a busy machine takes longer to start Python
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "300s"}),
         LocalCluster(
             n_workers=workers, threads_per_worker=1, memory_limit=f"{memory}GB", dashboard_address=":0"
         ) as cluster,

@@ -126,7 +126,8 @@ def propagate(
     -----
     .. math::
 
-        (I - A T) F = (I - A) Y, \qquad T = \tilde D^{-1} \tilde W, \qquad \tilde W = D^{-1/2} W D^{-1/2}, \qquad
+        (I - A T) F = (I - A) Y, \qquad T = \tilde D^{-1} \tilde W, \qquad \tilde W = D^{-1/2} W D^{-1/2}
+
         \max |F - F^*| \le \frac{\texttt{residual}}{1 - \max \alpha}.
 
     Examples

@@ -103,7 +103,8 @@ class NMLSDR(ShrunkenProjection):
 
     .. math::
 
-        (I - A T) F = (I - A) Y, \qquad
+        (I - A T) F = (I - A) Y
+
         \max_{P^\top P = I} \operatorname{tr}\left( P^\top X^\top H \tilde F \tilde F^\top H X P \right), \qquad
         H = I - \tfrac{1}{n} \mathbf{1} \mathbf{1}^\top.
 

@@ -297,3 +297,12 @@ def test_rows_that_point_outside_of_themselves_are_refused(tmp_path, samples, fo
     forge(tmp_path / "m.npz", forger)
     with pytest.raises(ModelFileError):
         open_model(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize("Classifier", [nmlsdr.MLkNN, nmlsdr.SemiSupervisedMLkNN])
+def test_rows_that_are_not_named_at_all_are_missed(tmp_path, samples, Classifier):
+    """They may be null, with precomputed neighbours: predict then found no such attribute."""
+    save_model(tmp_path / "m.npz", Classifier(4).fit(*samples))
+    forge(tmp_path / "m.npz", lambda header, arrays: header["model"]["fitted"].pop("training_rows_"))
+    with pytest.raises(ModelFileError, match="training_rows_ is missing"):
+        open_model(tmp_path / "m.npz")

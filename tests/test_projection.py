@@ -275,8 +275,11 @@ def test_lanczos_answers_alike_at_every_scale(rng, exponent):
 
 
 def test_small_singular_values_do_not_drown_in_the_squares_of_large_ones(rng):
-    """Lanczos iterates on Z Z', whose eigenvalues below 1e-16 of the largest a dense solver could not tell apart."""
-    eps = np.finfo(float).eps
+    """Lanczos iterates on Z Z', whose eigenvalues below 1e-16 of the largest a dense solver could not tell apart.
+
+    It answers right or not at all; the oldest ARPACK finds what lies below 1e-6 of the largest less well.
+    """
+    eps, answered = np.finfo(float).eps, 0
     for _ in range(60):
         n, m = rng.choice([8, 15, 30, 60], 2)
         r = min(n, m)
@@ -286,8 +289,11 @@ def test_small_singular_values_do_not_drown_in_the_squares_of_large_ones(rng):
         U, V = (linalg.qr(rng.standard_normal((size, size)))[0][:, :r] for size in (n, m))
         Z = U * s @ V.T
         wanted = int(rng.integers(1, min(r - 1, 12)))
-        _, found = _directions.leading_by_lanczos(lambda v, Z=Z: Z.T @ v, lambda v, Z=Z: Z @ v, n, wanted)
-        assert np.abs(found - linalg.svdvals(Z)[:wanted]).max() < 100 * eps
+        found = _directions.leading_by_lanczos(lambda v, Z=Z: Z.T @ v, lambda v, Z=Z: Z @ v, n, wanted)
+        if found is not None:
+            answered += 1
+            assert np.abs(found[1] - linalg.svdvals(Z)[:wanted]).max() < 100 * eps
+    assert answered > 10
 
 
 @pytest.mark.parametrize("solver", ["svd", "eigsh"])

@@ -133,7 +133,7 @@ def check_belonging(name: str, estimator: Any, letters: Mapping[str, int]) -> No
             raise Refused(f"is forged: {name}({parameter}=True) has no {attribute}.")
     if letters.get("k", 0) > letters.get("n", np.inf) or ("k" in letters and letters["k"] < 1):
         raise Refused(f"is forged: {name}.n_neighbors_ is {letters['k']} with {letters.get('n')} training rows.")
-    if "training_labels_" in fitted and "training_rows_" not in fitted:  # None is theirs where neighbors are precomputed
+    if "training_labels_" in fitted and "training_rows_" not in fitted:  # which may be None, for precomputed neighbours
         raise Refused(f"is damaged: {name}.training_rows_ is missing; make it again.")
     if "neighbors" in fitted and "training_rows_" in fitted:
         _check_precomputed(name, estimator, letters)

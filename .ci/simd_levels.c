@@ -100,9 +100,9 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
     }
     nmlsdr_search *index = queries ? nmlsdr_index_new(x, level, 256e6, 1) : NULL;
     if (index && nmlsdr_index_takes(index, queries)) {
-        nmlsdr_asked *a = nmlsdr_asked_new(index, queries, K, squared, indices, 1);
-        while (nmlsdr_asked_step(a, 1000) == 1) {}
-        nmlsdr_asked_free(a);
+        nmlsdr_views *a = nmlsdr_views_new(index, queries, K, squared, indices, 1);
+        while (nmlsdr_views_step(a, 1000) == 1) {}
+        nmlsdr_views_free(a);
         wrong += differs("index", level, x, q);
         ++*made;
     }

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from campaigns import mutation
 
 import nmlsdr
 from nmlsdr import _search
@@ -189,3 +190,10 @@ def test_the_table_of_ways_is_the_same_at_the_door_and_in_the_page():
     if not page.exists():
         pytest.skip("the pages are not here")
     assert table(_search.__doc__) == table(page.read_text())
+
+
+@needs_sources
+def test_every_mutant_of_the_campaign_still_has_its_line():
+    """A table whose lines are gone tests nothing, and nobody would know before the next campaign."""
+    mutants, _ = mutation.tables()
+    assert not [m.name for m in mutants if (SOURCES.parent / m.file).read_text().count(m.old) != 1]

@@ -78,7 +78,7 @@ MUTANTS = [
     ("doors/npz: array twice", _DATA + "_npz.py", "                if name in arrays:", "                if False:", TABLES),
     # Parquet, XML
     ("doors/parquet: every column unpacked", _DATA + "_parquet.py",
-     "batch_size=BATCH_ROWS, columns=[names[j] for j in [*kept, *texts]])", "batch_size=BATCH_ROWS)", TABLES),
+     "batch_size=BATCH_ROWS, columns=[names[j] for j in columns])", "batch_size=BATCH_ROWS)", TABLES),
     ("doors/xml: entities pass", _DATA + "_mulan.py", "    parser.StartDoctypeDeclHandler = refuse\n    parser.EntityDeclHandler = refuse\n", "", ARFF),
     ("doors/xml: label twice", _DATA + "_mulan.py", "        if name in names:", "        if False:", ARFF),
     # model files
@@ -131,7 +131,7 @@ MUTANTS = [
     ("doors/command: notes raw", "nmlsdr/_cli/console.py", 'nmlsdr: {printable(text)}"', 'nmlsdr: {text}"', REFUSALS),
     ("doors/command: columns by number", "nmlsdr/_cli/reading.py", "        if order != list(range(len(given))):", "        if False:", COMMAND),
     ("doors/command: labels by number", "nmlsdr/_cli/reading.py", "return target[:, [position[name] for name in wanted]]", "return target", COMMAND),
-    ("doors/command: unlabelled rows counted", "nmlsdr/_cli/models.py", "score_table(target[known], scores[known])", "score_table(target, scores)", COMMAND),
+    ("doors/command: unlabelled rows counted", "nmlsdr/_cli/models.py", "score_table(target[known], ranked[known])", "score_table(target, ranked)", COMMAND),
     ("doors/command: a bug is taken for bad input", "nmlsdr/cli.py", "    except (InputError, FileNotFoundError,", "    except (ValueError, FileNotFoundError,", REFUSALS),
 ]  # fmt: skip
 

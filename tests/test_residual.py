@@ -348,6 +348,7 @@ def test_more_features_than_labelled_rows(rng):
     np.testing.assert_allclose(fit(X, Y).decision_function(X[:10] + 0.01), scores, atol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore:50 of 150 rows lie in components:UserWarning")  # as the rows are drawn
 def test_wide_sparse_rows(rng):
     """As their dense columns that hold anything: the others are constant."""
     X = sparse.random_array((150, 50_000), density=2e-3, random_state=rng, format="csr")

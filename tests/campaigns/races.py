@@ -21,9 +21,12 @@ from scipy import sparse
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from neighbor_cases import LEVELS, by_few, by_groups, by_leads, by_products, by_scan, by_tree
+from neighbor_cases import LEVELS, by_few, by_groups, by_index, by_leads, by_products, by_scan, by_tree
 
-from nmlsdr import graph, mlknn, propagation
+from nmlsdr import _solvers, graph, mlknn, propagation
+from nmlsdr._search import run
+
+graph._NAMES_PER_THREAD = _solvers.WORK_PER_THREAD = run._WORK_PER_THREAD = 1  # small as the data are, threads start
 
 
 def searches(rng, n_threads):
@@ -41,6 +44,7 @@ def searches(rng, n_threads):
             yield f"leads {level}", by_leads(rows, 7, level=level, n_threads=n_threads)[:2]
             yield f"tree {level}", by_tree(few, 7, level=level, n_threads=n_threads)[:2]
             yield f"few {level}", by_few(rows, rows[:20] + 1, 7, level=level, n_threads=n_threads)
+            yield f"index {level}", by_index(rows, rows[:70] + 1, 7, level=level, n_threads=n_threads)[:2]
         for postings in (0, 1):
             csr = sparse_rows.astype(dtype)
             yield f"csr {postings}", by_products(csr, 7, postings=postings, n_threads=n_threads)[:2]

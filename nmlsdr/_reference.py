@@ -246,7 +246,8 @@ def feature_weights(X, Y):
     h0 = np.array([(x @ x) * np.sum(Yc * Yc) / (l - 1) if l > 1 else 0.0 for x in Xc.T])
     constant = np.ptp(_dense64(X), axis=0) == 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(constant | (h == 0), 0.0, np.maximum(0.0, 1.0 - h0 / h))
+        kappa = np.where(constant | (h == 0), 0.0, 1.0 - h0 / h)
+    return np.where(kappa > 1e-12, kappa, 0.0)  # what is left of two equal sums is rounding
 
 
 # ---------------------------------------------------------------- 2b. the trend

@@ -29,6 +29,8 @@ from ._validation import check_components, check_row_weights, check_rows
 
 __all__ = ["Directions", "feature_weights", "hsic_projection"]
 
+LEAST_KAPPA = 1e-12  # h_j and h0_j are sums over rows and labels, equal to about 1e-14 where they are equal
+
 
 def hsic_projection(
     X: Any, F: Any, n_components: int | None = None, *, solver: str = "auto"
@@ -162,9 +164,9 @@ def feature_weights(X: Any, Y: Any, *, known: Any = None) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_features,), float64
-        kappa, in [0, 1); 0 where h_j = 0, so for constant features.  The same for any number of threads; dense and
-        sparse X, and float32 copies, agree to rounding, so that what is computed from kappa is the same to the
-        bit only given the same kappa.
+        kappa, in [0, 1); 0 where h_j = 0, so for constant features, and where it would be below 1e-12, which is
+        rounding.  The same for any number of threads; dense and sparse X, and float32 copies, agree to rounding,
+        so that what is computed from kappa is the same to the bit only given the same kappa.
 
     Raises
     ------
@@ -216,7 +218,7 @@ def dependence_of_features(X: Any, Y: np.ndarray) -> FeatureDependence:
     kappa = np.zeros(len(squares))
     with np.errstate(over="ignore"):  # next to no dependence: the factor is 0
         np.divide(chance, dependence, out=kappa, where=dependence > 0)
-    kappa = np.where(dependence > 0, np.maximum(0.0, 1.0 - kappa), 0.0)
+    kappa = _above_rounding(np.where(dependence > 0, 1.0 - kappa, 0.0))
     return FeatureDependence(kappa, M, squares, mean)
 
 
@@ -227,8 +229,13 @@ def dependence_over_known(X: Any, Y: np.ndarray, known: np.ndarray) -> np.ndarra
     squares = squares_over_known(X, known, mean)
     h = np.sum(cross_moment(X, Z, mean) ** 2, axis=1)
     h0 = squares @ (np.sum(Z * Z, axis=0) / np.maximum(known.sum(axis=0) - 1, 1))
-    kappa: np.ndarray = np.where(h > h0, 1.0 - h0 / np.where(h > 0, h, 1.0), 0.0)
-    return kappa
+    return _above_rounding(np.where(h > h0, 1.0 - h0 / np.where(h > 0, h, 1.0), 0.0))
+
+
+def _above_rounding(kappa: np.ndarray) -> np.ndarray:
+    """kappa, 0 where it is the rounding of two equal sums: of two rows every feature says what chance does."""
+    found: np.ndarray = np.where(kappa > LEAST_KAPPA, kappa, 0.0)
+    return found
 
 
 def shrunken_weights(kappa: np.ndarray, shrinkage: float) -> np.ndarray:

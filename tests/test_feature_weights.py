@@ -35,7 +35,7 @@ def test_equals_the_twin(rng):
     X, Y = draw(rng)
     kappa = feature_weights(X, Y)
     assert ((kappa >= 0) & (kappa < 1)).all()
-    assert (kappa[:3] > 0.5).all()  # what the labels were made from
+    assert kappa[:3].min() > 0.2  # what the labels were made from
     np.testing.assert_allclose(kappa, _reference.feature_weights(X, Y), atol=1e-13)
 
 
@@ -83,3 +83,10 @@ def test_bad_input_is_one_sentence():
         feature_weights([[0.0], [1.0]], [[0], [1], [1]])
     with pytest.raises(ValueError, match="X contains NaN"):
         feature_weights([[np.nan], [1.0]], [[0], [1]])
+
+
+@pytest.mark.parametrize("known", [None, np.ones((2, 3), bool)])
+def test_two_rows_say_nothing_beyond_chance(rng, known):
+    """There h_j and h0_j are equal, and what rounding leaves of their difference would weigh the features."""
+    for _ in range(100):
+        assert not feature_weights(rng.standard_normal((2, 20)), np.array([[1, 0, 1], [0, 0, 1]]), known=known).any()

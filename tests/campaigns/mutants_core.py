@@ -145,7 +145,7 @@ MUTANTS = [
     ("moments: weights of rows for their roots", _MOMENTS, "    root = np.sqrt(row_weights)", "    root = np.asarray(row_weights)", PROJECTION),
     # weights of the features
     ("weights: chance divided by l", "nmlsdr/projection.py", "max(len(Y) - 1, 1)", "len(Y)", WEIGHTS),
-    ("weights: negative factors", "nmlsdr/projection.py", "np.maximum(0.0, 1.0 - kappa)", "1.0 - kappa", WEIGHTS),
+    ("weights: negative factors", "nmlsdr/projection.py", "np.where(kappa > LEAST_KAPPA, kappa, 0.0)", "kappa", WEIGHTS),
     ("weights: constant features keep noise", "nmlsdr/projection.py",
      "    M[squares == 0] = 0.0  # of a constant feature it is rounding noise\n", "", WEIGHTS),
     ("weights: known entries divided by l", "nmlsdr/projection.py",

@@ -16,10 +16,10 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-import textwrap
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -34,11 +34,11 @@ from scipy import sparse
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from neighbor_cases import LEVELS, by_few, by_groups, by_leads, by_products, by_scan, by_tree  # noqa: E402
+from neighbor_cases import LEVELS, by_few, by_groups, by_index, by_leads, by_products, by_scan, by_tree  # noqa: E402
 from test_neighbors_bound import swamped_rows  # noqa: E402
-from test_neighbors_embedding import MODULE, SETUP  # noqa: E402
 
-from nmlsdr import graph  # noqa: E402
+from nmlsdr import _graph, graph  # noqa: E402
+from nmlsdr._search.rows import kernel_rows  # noqa: E402
 
 NAMES = ("portable", "avx2", "avx512")
 
@@ -234,17 +234,25 @@ def sparse_scan(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: 
     return by_scan(rows, k, queries=asked, n_threads=n_threads)
 
 
+def prepared(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: np.random.Generator) -> Any:
+    """Rows that were packed before; queries beyond what their bounds hold for are declined and go pair by pair."""
+    index = _graph.Index(kernel_rows(X), level=LEVELS[level], n_threads=n_threads)
+    if not index.takes(kernel_rows(Q)):
+        return by_few(X, Q, k, level=level, n_threads=n_threads)
+    return by_index(X, Q, k, level=level, n_threads=n_threads)[:2]
+
+
 def entry_points(folder: str) -> Callable[..., Any]:
     """The C interface, by a package that cimports it, built here."""
-    Path(folder, "embedder.pyx").write_text(textwrap.dedent(MODULE))
-    Path(folder, "setup.py").write_text(textwrap.dedent(SETUP))
     import nmlsdr
+
+    shutil.copytree(HERE.parent / "embedding", folder, dirs_exist_ok=True)
 
     environment = {**os.environ, "PYTHONPATH": str(Path(nmlsdr.__file__).parent.parent)}
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
     sys.path.insert(0, folder)
-    embedder: Any = __import__("embedder")
+    embedder: Any = __import__("nearest")
 
     def search(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: np.random.Generator) -> Any:
         n_queries = len(X if Q is None else Q)
@@ -271,6 +279,7 @@ def ways(folder: str) -> dict[str, Way]:
         "products, CSR postings": Way(products(False, postings=1), ANY, MANY),
         "products, CSR postings, double": Way(products(False, postings=1, wide=True), ANY, MANY),
         "few": Way(lambda X, Q, k, level, t, rng: by_few(X, Q, k, level=level, n_threads=t), ANY, FEW),
+        "prepared": Way(prepared, ANY, FEW),
         "tree": Way(
             lambda X, Q, k, level, t, rng: by_tree(X, k, queries=Q, level=level, n_threads=t)[:2], NARROW, MANY
         ),

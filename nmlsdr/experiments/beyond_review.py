@@ -24,7 +24,7 @@ from ..ridge import cross_fit
 from .beyond import BEYOND_METHODS, OURS, SIX_SETS, Regime, draw_regime, logistic_out_of_fold
 from .cell import recorded
 from .protocol import N_NEIGHBORS, Draw
-from .results import over_seeds
+from .results import cells_of, mean_gaps, numbers, over_seeds
 from .store import CellKey
 from .tables import Entry, Table, number
 
@@ -192,29 +192,20 @@ class ReviewResults:
 
     def gaps(self, first: str, second: str, kind: str) -> Floats:
         """By data set the mean of first minus second over the seeds that have both; NaN where none has."""
-        both = self.values[:, :, KINDS.index(kind)]
-        gap = both[:, self.methods.index(first)] - both[:, self.methods.index(second)]
-        return over_seeds(gap, 1, lambda v: v.mean())
+        return mean_gaps(self.values[:, :, KINDS.index(kind)], self.methods, first, second)
 
 
 def collect_review(regime: Regime, records: dict[CellKey, dict[str, Any]]) -> ReviewResults | None:
     """Arrange the records of a regime; None if there are none."""
-    mine = {key: record for key, record in records.items() if key.study == regime.name}
-    if not mine:
+    cells = cells_of(regime.name, records, regime.datasets, tuple(REVIEWERS), f"review, {regime.title}: ")
+    if cells is None:
         return None
-    datasets = tuple(name for name in regime.datasets if any(key.dataset == name for key in mine))
-    methods = (*(name for name in REVIEWERS if any(key.method == name for key in mine)), "chance")
-    seeds = tuple(sorted({key.seed for key in mine}))
-    values = np.full((len(datasets), len(methods), len(KINDS), len(seeds)), np.nan)
-    failures = []
-    for key, record in sorted(mine.items()):
-        if record["error"] is not None:
-            failures.append(f"review, {regime.title}: {key.dataset}, {key.method}, seed {key.seed}: {record['error']}")
-            continue
-        i, j, k = datasets.index(key.dataset), methods.index(key.method), seeds.index(key.seed)
+    methods = (*cells.methods, "chance")
+    values = np.full((len(cells.datasets), len(methods), len(KINDS), len(cells.seeds)), np.nan)
+    for i, j, k, record in cells.finished:
         for place, said in ((j, record["metrics"]), (-1, record["chance"])):
-            values[i, place, :, k] = [np.nan if said[kind] is None else 100.0 * said[kind] for kind in KINDS]
-    return ReviewResults(regime, datasets, methods, seeds, values, failures)
+            values[i, place, :, k] = 100.0 * np.array(numbers(said[kind] for kind in KINDS))
+    return ReviewResults(regime, cells.datasets, methods, cells.seeds, values, cells.failures)
 
 
 def _entries(values: Floats) -> list[Entry]:

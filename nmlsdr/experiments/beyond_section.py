@@ -14,7 +14,7 @@ from .beyond import BASE, BEYOND_METHODS, OURS, REGIMES, Regime
 from .beyond_review import NAMES as REVIEWER_NAMES
 from .beyond_review import ReviewResults, review_claims, review_tables
 from .protocol import METRICS
-from .results import over_seeds
+from .results import cells_of, mean_gaps, numbers, over_seeds
 from .section import Section
 from .statistics import LEVEL, holm, signed_rank_p_value
 from .store import CellKey
@@ -69,32 +69,22 @@ class RegimeResults:
 
     def gaps(self, first: str, second: str, part: str = "metrics") -> Floats:
         """By data set the mean of first minus second over the seeds that have both; NaN where none has."""
-        both = self.means7(part)
-        gap = both[:, self.methods.index(first)] - both[:, self.methods.index(second)]
-        return over_seeds(gap, 1, lambda v: v.mean())
+        return mean_gaps(self.means7(part), self.methods, first, second)
 
 
 def collect_regime(regime: Regime, records: dict[CellKey, dict[str, Any]]) -> RegimeResults | None:
     """Arrange the records of a regime, sets and methods in their order; None if there are none."""
-    mine = {key: record for key, record in records.items() if key.study == regime.name}
-    if not mine:
+    cells = cells_of(regime.name, records, regime.datasets, tuple(BEYOND_METHODS), f"{regime.title}: ")
+    if cells is None:
         return None
-    datasets = tuple(name for name in regime.datasets if any(key.dataset == name for key in mine))
-    methods = tuple(name for name in BEYOND_METHODS if any(key.method == name for key in mine))
-    seeds = tuple(sorted({key.seed for key in mine}))
+    datasets, methods, seeds = cells.datasets, cells.methods, cells.seeds
     values = {part: np.full((len(datasets), len(methods), len(METRICS), len(seeds)), np.nan) for part in PARTS}
     seconds = np.full((len(datasets), len(methods), len(seeds)), np.nan)
-    failures = []
-    for key, record in sorted(mine.items()):
-        if record["error"] is not None:
-            failures.append(f"{regime.title}: {key.dataset}, {key.method}, seed {key.seed}: {record['error']}")
-            continue
-        i, j, k = datasets.index(key.dataset), methods.index(key.method), seeds.index(key.seed)
+    for i, j, k, record in cells.finished:
         seconds[i, j, k] = sum(record["times"].values())
         for part in PARTS:
-            found = record[part] or {}
-            values[part][i, j, :, k] = [np.nan if found.get(m) is None else found[m] for m in METRICS]
-    return RegimeResults(regime, datasets, methods, seeds, values, seconds, failures)
+            values[part][i, j, :, k] = numbers(map((record[part] or {}).get, METRICS))
+    return RegimeResults(regime, datasets, methods, seeds, values, seconds, cells.failures)
 
 
 def beyond_section(found: list[RegimeResults], reviews: list[ReviewResults], *, size: str) -> Section:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .protocol import METRICS, Study
 from .store import CellKey
 
-__all__ = ["Results", "article", "collect", "over_seeds", "printed"]
+__all__ = ["Cells", "Results", "article", "cells_of", "collect", "mean_gaps", "numbers", "over_seeds", "printed"]
 
 Floats = NDArray[np.float64]
 
@@ -106,27 +106,66 @@ def over_seeds(values: Floats, least: int, statistic: Any) -> Floats:
     return result
 
 
-def collect(study: Study, records: dict[CellKey, dict[str, Any]]) -> Results | None:
-    """Arrange the records of a study, in the article's order; None if there are none."""
-    mine = {key: record for key, record in records.items() if key.study == study.name}
+def mean_gaps(values: Floats, methods: tuple[str, ...], first: str, second: str) -> Floats:
+    """By data set the mean of first minus second over the seeds that have both; NaN where none has.
+
+    ``values`` is (n_datasets, n_methods, n_seeds).
+    """
+    gap = values[:, methods.index(first)] - values[:, methods.index(second)]
+    return over_seeds(gap, 1, lambda v: v.mean())
+
+
+class Cells(NamedTuple):
+    """The records of a study: what they span, and where each stands in it."""
+
+    datasets: tuple[str, ...]
+    methods: tuple[str, ...]
+    seeds: tuple[int, ...]
+    finished: list[tuple[int, int, int, dict[str, Any]]]  # place of data set, method and seed; the record
+    failures: list[str]
+
+
+def cells_of(
+    study: str,
+    records: dict[CellKey, dict[str, Any]],
+    datasets: tuple[str, ...],
+    methods: tuple[str, ...],
+    title: str = "",
+) -> Cells | None:
+    """The cells of a study, data sets and methods in the order given; None if there are none."""
+    mine = {key: record for key, record in records.items() if key.study == study}
     if not mine:
         return None
-    datasets = tuple(_in_order(study.datasets, {key.dataset for key in mine}))
-    methods = tuple(_in_order(study.methods, {key.method for key in mine}))
-    seeds = sorted({key.seed for key in mine})
-    values = np.full((len(datasets), len(methods), len(METRICS), len(seeds)), np.nan)
-    failures = []
+    datasets = tuple(_in_order(datasets, {key.dataset for key in mine}))
+    methods = tuple(_in_order(methods, {key.method for key in mine}))
+    seeds = tuple(sorted({key.seed for key in mine}))
+    cells = Cells(datasets, methods, seeds, [], [])
     for key in sorted(mine):
         record = mine[key]
         if record["error"] is not None:
-            failures.append(f"{key.dataset}, {key.method}, seed {key.seed}: {record['error']}")
+            cells.failures.append(f"{title}{key.dataset}, {key.method}, seed {key.seed}: {record['error']}")
             continue
-        cell = [record["metrics"][name] for name in METRICS]
-        values[datasets.index(key.dataset), methods.index(key.method), :, seeds.index(key.seed)] = [
-            np.nan if value is None else value for value in cell
-        ]
+        place = datasets.index(key.dataset), methods.index(key.method), seeds.index(key.seed)
+        cells.finished.append((*place, record))
+    return cells
+
+
+def numbers(values: Iterable[Any]) -> list[float]:
+    """NaN for null."""
+    return [np.nan if value is None else value for value in values]
+
+
+def collect(study: Study, records: dict[CellKey, dict[str, Any]]) -> Results | None:
+    """Arrange the records of a study, in the article's order; None if there are none."""
+    cells = cells_of(study.name, records, study.datasets, study.methods)
+    if cells is None:
+        return None
+    datasets, methods = cells.datasets, cells.methods
+    values = np.full((len(datasets), len(methods), len(METRICS), len(cells.seeds)), np.nan)
+    for i, j, k, record in cells.finished:
+        values[i, j, :, k] = numbers(record["metrics"][name] for name in METRICS)
     beside = np.array([[printed(study.name, dataset, method) for method in methods] for dataset in datasets])
-    return Results(study, datasets, methods, values, beside, failures)
+    return Results(study, datasets, methods, values, beside, cells.failures)
 
 
 def _in_order(known: tuple[str, ...], present: set[str]) -> list[str]:

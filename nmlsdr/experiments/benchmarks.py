@@ -39,7 +39,7 @@ def benchmarks_section(results: Results, *, size: str) -> Section:
         f"Means over {results.n_seeds} seeds: each flips 10 % of the label entries and keeps the labels of 30 % of the "
         "training rows; the method is fitted on these, then ML-kNN with the true labels of all training rows, in C "
         "components (C - 1 for the LDA family). The Toy set is drawn anew for each seed. Cov' is 1 - Cov / C and a "
-        "row without labels counts -1, as in the printed tables. The printed values are one run."
+        "row without labels counts -1, as in the printed tables."
     )
     if size == "full":
         section.paragraphs += general_notes("benchmarks", results.datasets)

@@ -29,8 +29,7 @@ def toy_section(results: Results, *, size: str, with_figure: bool = True) -> Sec
     section.paragraphs.append(
         f"Means and standard deviations over {results.n_seeds} seeds: each draws the set, flips 10 % of the label "
         "entries and keeps the labels of half of the 6000 training rows. Standardised, three components; the "
-        "semi-supervised ML-kNN after NMLSDR and SSMLDR, ML-kNN on the labelled rows after the others. The printed "
-        "values are one run."
+        "semi-supervised ML-kNN after NMLSDR and SSMLDR, ML-kNN on the labelled rows after the others."
     )
     note = (
         "Mean ± standard deviation; below or in parentheses the article's value and the difference; best in bold (*)."

@@ -214,7 +214,7 @@ def save_beyond() -> None:
                  ("task", "rows of a task", ".2f GB"), ("read", "read", ".0f GB"), ("moved", "moved", ".1f GB"),
                  ("hours", "search, modelled", ".2f h")],
         rows=beyond(),
-        notes="Not measured: what the plan says. Machines like this one, a worker of one thread and 4 GB for each core; "
+        notes="Not measured: what the plan says. Machines like this one, with a worker of 4 GB for each core: "
               "one block is read and searched here, and pairs and bytes are counted. The network is not in the model.",
     )  # fmt: skip
 

@@ -23,13 +23,15 @@ from ._dask.neighbors import lists_of_queries, lists_of_rows, neighbors
 from ._dask.rows import Rows
 from ._dask.source import import_dask, is_dask
 from ._search import squared_neighbors
-from ._validation import check_rows, refuse_unequal_features
-from .graph import graph_of_lists
+from ._validation import check_metric, check_rows, refuse_unequal_features
+from .graph import as_distances, graph_of_lists
 
 __all__ = ["by_blocks", "kneighbors", "neighbor_graph", "open_rows"]
 
 
-def kneighbors(X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int = 1) -> tuple[Any, Any]:
+def kneighbors(
+    X: Any, n_neighbors: int, *, queries: Any = None, metric: str = "euclidean", n_jobs: int = 1
+) -> tuple[Any, Any]:
     """Exact neighbours as `nmlsdr.graph.kneighbors` gives them, with the rows, the queries, or both as Dask arrays.
 
     Without queries any two parts of the rows meet in one task, which serves both; a block of queries meets every block
@@ -44,21 +46,23 @@ def kneighbors(X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int = 1
         k.  At most n_samples - 1 without queries, n_samples with them.
     queries : dask array, array-like or sparse matrix of shape (n_queries, n_features), default=None
         None: the rows of X, each excluded from its own list by index.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine": 1 - cos of the angle between two rows; a row of zeros is at distance 1 from every row.
     n_jobs : int, default=1
         Threads of a task; Dask runs tasks side by side.
 
     Returns
     -------
     distances : dask array of shape (n_queries, n_neighbors), float64
-        Euclidean, increasing within a row; chunked as the queries are.
+        Increasing within a row; chunked as the queries are.
     indices : dask array of shape (n_queries, n_neighbors), intp
         Chunked as the queries are.
 
     Raises
     ------
     ValueError
-        For unequal numbers of features, unknown chunk sizes, or k out of range; when computed, as
-        `nmlsdr.graph.kneighbors`.
+        For unequal numbers of features, unknown chunk sizes, an unknown ``metric``, or k out of range; when computed,
+        as `nmlsdr.graph.kneighbors`.
     ImportError
         Without Dask.
 
@@ -72,21 +76,22 @@ def kneighbors(X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int = 1
     """
     dask = import_dask()
     array = dask.array
+    check_metric(metric)
     rows = _rows(X, "X")
     others = None if queries is None else _rows(queries, "queries")
     if others is not None:
         refuse_unequal_features(rows.shape[1], others.shape[1])
     if others is None:
-        lists = lists_of_rows(rows, n_neighbors, n_jobs=n_jobs)
+        lists = lists_of_rows(rows, n_neighbors, metric=metric, n_jobs=n_jobs)
     else:
-        lists = lists_of_queries(rows, others, n_neighbors, n_jobs=n_jobs)
+        lists = lists_of_queries(rows, others, n_neighbors, metric=metric, n_jobs=n_jobs)
     blocks = rows if others is None else others
     sizes = np.diff(blocks.edges).tolist() if isinstance(blocks, Rows) else [blocks.shape[0]]
     k = int(n_neighbors)
     found = []
     for part, dtype in ((0, np.float64), (1, np.intp)):
         pieces = [
-            array.from_delayed(dask.delayed(_piece)(pair, part), shape=(size, k), dtype=dtype)
+            array.from_delayed(dask.delayed(_piece)(pair, part, metric), shape=(size, k), dtype=dtype)
             for pair, size in zip(lists, sizes, strict=True)
         ]
         found.append(array.concatenate(pieces, axis=0))
@@ -94,7 +99,13 @@ def kneighbors(X: Any, n_neighbors: int, *, queries: Any = None, n_jobs: int = 1
 
 
 def neighbor_graph(
-    X: Any, n_neighbors: int = 10, *, edge_weights: str = "binary", sigma: float | None = None, n_jobs: int = 1
+    X: Any,
+    n_neighbors: int = 10,
+    *,
+    edge_weights: str = "binary",
+    sigma: float | None = None,
+    metric: str = "euclidean",
+    n_jobs: int = 1,
 ) -> sparse.csr_array:
     """The graph W of `nmlsdr.graph.neighbor_graph`, its search done by Dask; for ``fit(X, y, graph=W)``.
 
@@ -108,6 +119,8 @@ def neighbor_graph(
         Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
     sigma : float, default=None
         Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine": rows are divided by their norms first, here and in the weights.
     n_jobs : int, default=1
         Threads of a task.
 
@@ -129,11 +142,12 @@ def neighbor_graph(
     >>> neighbor_graph(da.from_array([[0.0], [1.0], [3.0]], chunks=(2, 1)), 1).toarray().tolist()  # doctest: +SKIP
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
+    check_metric(metric)
     rows = _rows(X, "X")
     if isinstance(rows, Rows):
-        squared, indices = neighbors(rows, n_neighbors, n_jobs=n_jobs)
+        squared, indices = neighbors(rows, n_neighbors, metric=metric, n_jobs=n_jobs)
     else:
-        squared, indices = squared_neighbors(rows, n_neighbors, n_jobs=n_jobs, checked=True)
+        squared, indices = squared_neighbors(rows, n_neighbors, metric=metric, n_jobs=n_jobs, checked=True)
     return graph_of_lists(squared, indices, edge_weights=edge_weights, sigma=sigma)
 
 
@@ -183,5 +197,5 @@ def _rows(X: Any, name: str) -> Any:
     return Rows.of(X, name) if is_dask(X) else check_rows(X, name)
 
 
-def _piece(lists: Any, part: int) -> np.ndarray:
-    return np.asarray(lists[1] if part else np.sqrt(lists[0]))
+def _piece(lists: Any, part: int, metric: str) -> np.ndarray:
+    return np.asarray(lists[1] if part else as_distances(lists[0], metric))

@@ -82,11 +82,12 @@ def kneighbors(
     ([[2, 1], [0, 2], [0, 1]], [[0.0, 0.4], [0.4, 0.4], [0.0, 0.4]])
     """
     squared, indices = squared_neighbors(X, n_neighbors, queries=queries, metric=metric, n_jobs=n_jobs)
-    return _distances(squared, metric), indices
+    return as_distances(squared, metric, out=squared), indices
 
 
-def _distances(squared: np.ndarray, metric: str) -> np.ndarray:
-    found: np.ndarray = np.multiply(squared, 0.5, out=squared) if metric == "cosine" else np.sqrt(squared, out=squared)
+def as_distances(squared: np.ndarray, metric: str, out: np.ndarray | None = None) -> np.ndarray:
+    """The distances that go with `squared_neighbors`: roots, or 1 - cos of unit rows, half of the square."""
+    found: np.ndarray = np.multiply(squared, 0.5, out=out) if metric == "cosine" else np.sqrt(squared, out=out)
     return found
 
 
@@ -178,7 +179,7 @@ class ExactIndex:
             self._prepared = prepared = self._prepare()
         n_threads = check_n_jobs(self._n_jobs)
         squared, indices = prepared.neighbors(check_rows(queries, "queries"), n_neighbors, n_threads)
-        return _distances(squared, self._metric), indices
+        return as_distances(squared, self._metric, out=squared), indices
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_prepared": None}

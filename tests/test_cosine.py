@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsTransformer
 from sklearn.preprocessing import normalize
 
 import nmlsdr
-from nmlsdr import _reference, distributed, graph
+from nmlsdr import _reference, graph
 from nmlsdr._search import squared_neighbors
 
 ESTIMATORS = ("NMLSDR", "SSMLDR", "MultiLabelPropagation", "ResidualPropagation", "MLkNN", "SemiSupervisedMLkNN")
@@ -297,19 +297,14 @@ def test_a_forged_metric_in_a_model_file_is_refused(rng, tmp_path):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_dask_is_refused_in_a_sentence(name, rng):
+def test_dask_gives_the_fit_of_one_process(name, rng):
     array = pytest.importorskip("dask.array")
     X, Y = labelled(rng)
     blocks = array.from_array(X, chunks=(40, 6))
-    with pytest.raises(ValueError, match="metric='cosine' searches rows in memory, got a Dask array"):
-        getattr(nmlsdr, name)(n_neighbors=4, metric="cosine").fit(blocks, Y)
-    if name == "MultiLabelPropagation":
-        with pytest.raises(ValueError, match="searches rows in memory"):
-            nmlsdr.MultiLabelPropagation(4, metric="cosine").fit(blocks, Y, graph=graph.neighbor_graph(X, 4))
-        fitted = nmlsdr.MultiLabelPropagation(4).fit(blocks, Y).set_params(metric="cosine")
-        with pytest.raises(ValueError, match="searches rows in memory"):
-            fitted.predict(X)
-    if name in PREDICT:  # queries by blocks, training rows in memory
-        model = getattr(nmlsdr, name)(n_neighbors=4, metric="cosine").fit(X, Y)
+    kind = getattr(nmlsdr, name)
+    model, found = (kind(n_neighbors=4, metric="cosine").fit(rows, Y) for rows in (X, blocks))
+    if name in PREDICT:  # queries by blocks, training rows in memory; then both by blocks
         np.testing.assert_array_equal(np.asarray(model.predict_proba(blocks)), model.predict_proba(X))
-    assert "metric" not in distributed.kneighbors.__kwdefaults__
+        np.testing.assert_allclose(np.asarray(found.predict_proba(blocks)), model.predict_proba(X), rtol=0, atol=1e-9)
+    else:
+        np.testing.assert_allclose(np.asarray(found.transform(blocks)), model.transform(X), rtol=0, atol=1e-9)

@@ -50,6 +50,10 @@ FITS = {
     "MultiLabelPropagation": lambda: MultiLabelPropagation(5),
     "MLkNN": lambda: MLkNN(5),
     "SemiSupervisedMLkNN": lambda: SemiSupervisedMLkNN(5),
+    "NMLSDR by angle": lambda: NMLSDR(n_neighbors=5, metric="cosine", edge_weights="rbf"),
+    "MultiLabelPropagation by angle": lambda: MultiLabelPropagation(5, metric="cosine"),
+    "MLkNN by angle": lambda: MLkNN(5, metric="cosine"),
+    "SemiSupervisedMLkNN by angle": lambda: SemiSupervisedMLkNN(5, metric="cosine"),
 }
 
 
@@ -247,16 +251,17 @@ def test_parts_cover_the_rows_in_order(edges, parts):
 @pytest.mark.parametrize("order", [1, 2, 3, 5, 7])
 @pytest.mark.parametrize("chunks", [(150,), (149, 1), (50, 50, 50), (13,) * 11 + (7,), (1,) * 150])
 @pytest.mark.parametrize("k", [1, 9, 149])
-def test_lists_do_not_depend_on_how_rows_meet(rng, monkeypatch, order, chunks, k):
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_lists_do_not_depend_on_how_rows_meet(rng, monkeypatch, order, chunks, k, metric):
     X, _ = draw(rng)
     plan = neighbor_tasks.make_plan
     monkeypatch.setattr(neighbor_tasks, "make_plan", lambda *a, **b: plan(*a, **b)._replace(order=order))
-    squared, indices = graph.squared_neighbors(X, k)
+    squared, indices = graph.squared_neighbors(X, k, metric=metric)
     rows = Rows.of(da.from_array(X, chunks=(chunks, (6,))))
-    found = neighbor_tasks.neighbors(rows, k)
+    found = neighbor_tasks.neighbors(rows, k, metric=metric)
     np.testing.assert_array_equal(found.indices, indices)
     np.testing.assert_array_equal(found.squared, squared)
-    lists = dask.compute(*neighbor_tasks.lists_of_rows(rows, k))
+    lists = dask.compute(*neighbor_tasks.lists_of_rows(rows, k, metric=metric))
     assert [len(part.indices) for part in lists] == list(chunks)
     np.testing.assert_array_equal(np.concatenate([part.indices for part in lists]), indices)
 
@@ -348,6 +353,13 @@ def test_a_plan_fits_the_workers_or_says_what_to_do():
         assert plan.block_pairs == plan.order**2 * (plan.order**2 - 1) // 2
     assert "block pairs" in str(plan)
     assert make_plan(rows, 10, site=site(np.inf), probe=False).order == 2
+
+
+def test_a_plan_by_angle_counts_the_unit_rows():
+    rows = Rows.of(da.zeros((100_000, 10_000), chunks=(1000, -1), dtype=np.float32))
+    plan = make_plan(rows, 10, metric="cosine", site=site(2e9), probe=False)
+    assert plan.task_bytes * 5 + rows.largest_block() <= 0.6 * 2e9  # float32 rows, and twice as wide ones twice
+    assert plan.order > make_plan(rows, 10, site=site(2e9), probe=False).order
 
 
 def test_a_plan_is_said_before_the_search(rng, caplog, capsys):

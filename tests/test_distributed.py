@@ -18,6 +18,9 @@ dask = pytest.importorskip("dask", reason="needs Dask: pip install 'nmlsdr[dask]
 da = pytest.importorskip("dask.array", reason="needs Dask: pip install 'nmlsdr[dask]'")
 
 
+METRICS = ("euclidean", "cosine")
+
+
 @pytest.fixture
 def rows(rng):
     """Rows full of ties and duplicates: the order (squared distance, row index) is all that tells them apart."""
@@ -36,24 +39,38 @@ def assert_lists(found, expected):
 
 @pytest.mark.parametrize("size", [120, 119, 50, 17])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
-def test_neighbours_of_the_rows(rows, size, dtype):
+@pytest.mark.parametrize("metric", METRICS)
+def test_neighbours_of_the_rows(rows, size, dtype, metric):
     X = rows.astype(dtype)
-    assert_lists(distributed.kneighbors(in_blocks(X, size), 9), graph.kneighbors(X, 9))
+    assert_lists(distributed.kneighbors(in_blocks(X, size), 9, metric=metric), graph.kneighbors(X, 9, metric=metric))
 
 
 @pytest.mark.parametrize("size", [120, 50, 17])
-@pytest.mark.parametrize("asked", ["blocks", "memory", "the rows"])
-def test_neighbours_of_queries(rows, rng, size, asked):
-    Q = rows if asked == "the rows" else rng.integers(0, 3, size=(31, 4)).astype(float)
-    queries = Q if asked == "memory" else in_blocks(Q, 11)
-    expected = graph.kneighbors(rows, 9, queries=Q)
-    assert_lists(distributed.kneighbors(in_blocks(rows, size), 9, queries=queries), expected)
-    assert_lists(distributed.kneighbors(rows, 9, queries=queries), expected)
+@pytest.mark.parametrize("source", ["blocks", "memory", "the rows"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_neighbours_of_queries(rows, rng, size, source, metric):
+    Q = rows if source == "the rows" else rng.integers(0, 3, size=(31, 4)).astype(float)
+    queries = Q if source == "memory" else in_blocks(Q, 11)
+    expected = graph.kneighbors(rows, 9, queries=Q, metric=metric)
+    assert_lists(distributed.kneighbors(in_blocks(rows, size), 9, queries=queries, metric=metric), expected)
+    assert_lists(distributed.kneighbors(rows, 9, queries=queries, metric=metric), expected)
 
 
 @pytest.mark.parametrize("k", [1, 118, 119])
-def test_more_neighbours_than_a_block_has_rows(rows, k):
-    assert_lists(distributed.kneighbors(in_blocks(rows, 13), k), graph.kneighbors(rows, k))
+@pytest.mark.parametrize("metric", METRICS)
+def test_more_neighbours_than_a_block_has_rows(rows, k, metric):
+    assert_lists(
+        distributed.kneighbors(in_blocks(rows, 13), k, metric=metric), graph.kneighbors(rows, k, metric=metric)
+    )
+
+
+@pytest.mark.parametrize("n_zeros", [1, 12, 40])
+@pytest.mark.parametrize("size", [40, 17])
+def test_rows_without_a_direction(rows, n_zeros, size):
+    rows[:n_zeros] = 0  # whole blocks of them, and blocks without any
+    assert_lists(
+        distributed.kneighbors(in_blocks(rows, size), 9, metric="cosine"), graph.kneighbors(rows, 9, metric="cosine")
+    )
 
 
 def test_columns_may_be_cut_and_blocks_may_be_empty_or_sparse(rows):
@@ -73,9 +90,10 @@ def test_lists_are_chunked_as_the_queries(rows):
 
 
 @pytest.mark.parametrize("edge_weights", ["binary", "rbf"])
-def test_graph(rows, edge_weights):
-    W = distributed.neighbor_graph(in_blocks(rows, 50), 6, edge_weights=edge_weights)
-    expected = graph.neighbor_graph(rows, 6, edge_weights=edge_weights)
+@pytest.mark.parametrize("metric", METRICS)
+def test_graph(rows, edge_weights, metric):
+    W = distributed.neighbor_graph(in_blocks(rows, 50), 6, edge_weights=edge_weights, metric=metric)
+    expected = graph.neighbor_graph(rows, 6, edge_weights=edge_weights, metric=metric)
     for part in ("indptr", "indices", "data"):
         np.testing.assert_array_equal(getattr(W, part), getattr(expected, part))
 
@@ -87,6 +105,8 @@ def test_graph(rows, edge_weights):
         (lambda X: distributed.kneighbors(X, 121, queries=X), "n_neighbors=121 needs at least 121 samples, got 120"),
         (lambda X: distributed.kneighbors(X, 0), "n_neighbors must be an integer of at least 1"),
         (lambda X: distributed.kneighbors(X, 3, queries=X[:, :2]), "queries has 2 features, but X has 4"),
+        (lambda X: distributed.kneighbors(X, 3, metric="angle"), "metric must be"),
+        (lambda X: distributed.neighbor_graph(X, 3, metric="angle"), "metric must be"),
         (lambda X: distributed.kneighbors(X[:, 0], 3), "X must be a 2-D array"),
         (lambda X: distributed.kneighbors(X[X[:, 0] > 0], 3), r"X has chunks of unknown size; call its compute_chunk"),
         (lambda X: dask.compute(*distributed.kneighbors(X / 0, 3)), "X contains NaN or infinity"),

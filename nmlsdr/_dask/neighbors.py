@@ -25,14 +25,22 @@ class Lists(NamedTuple):
     indices: np.ndarray
 
 
-def neighbors(rows: Rows, n_neighbors: int, *, n_jobs: int | None = None) -> Lists:
+class Wanted(NamedTuple):
+    """What a task searches for, and on how many threads."""
+
+    k: int
+    metric: str
+    n_jobs: int | None
+
+
+def neighbors(rows: Rows, n_neighbors: int, *, metric: str = "euclidean", n_jobs: int | None = None) -> Lists:
     """What `squared_neighbors` answers for rows in memory; says its plan first."""
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=True)
-    plan = make_plan(rows, k, n_jobs=n_jobs)
+    plan = make_plan(rows, k, metric=metric, n_jobs=n_jobs)
     say(str(plan))
     n = rows.shape[0]
     squared, indices = np.full((n, k), np.inf), np.full((n, k), _NOWHERE, dtype=np.intp)
-    ranges, tasks = _tasks(rows, k, plan, n_jobs)
+    ranges, tasks = _tasks(rows, plan, Wanted(k, metric, n_jobs))
     for number, found in each_result(tasks, "neighbours"):
         at = 0
         for first, last in ranges[number]:
@@ -43,12 +51,13 @@ def neighbors(rows: Rows, n_neighbors: int, *, n_jobs: int | None = None) -> Lis
     return Lists(squared, indices)
 
 
-def lists_of_rows(rows: Any, n_neighbors: int, *, n_jobs: int | None = None) -> list[Any]:
+def lists_of_rows(rows: Any, n_neighbors: int, *, metric: str = "euclidean", n_jobs: int | None = None) -> list[Any]:
     """For each block of the rows its `Lists` as a delayed value; nothing is computed.  Rows in memory are one block."""
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=True)
+    wanted = Wanted(k, metric, n_jobs)
     if not isinstance(rows, Rows):
-        return [task("neighbors", _lists, rows, None, np.arange(rows.shape[0]), k, n_jobs)]
-    ranges, tasks = _tasks(rows, k, make_plan(rows, k, n_jobs=n_jobs, probe=False), n_jobs)
+        return [task("neighbors", _lists, rows, None, np.arange(rows.shape[0]), wanted)]
+    ranges, tasks = _tasks(rows, make_plan(rows, k, metric=metric, n_jobs=n_jobs, probe=False), wanted)
     found = []
     for start, stop in zip(rows.edges[:-1].tolist(), rows.edges[1:].tolist(), strict=True):
         seen = [
@@ -60,13 +69,16 @@ def lists_of_rows(rows: Any, n_neighbors: int, *, n_jobs: int | None = None) -> 
     return found
 
 
-def lists_of_queries(rows: Any, queries: Rows | Any, n_neighbors: int, *, n_jobs: int | None = None) -> list[Any]:
+def lists_of_queries(
+    rows: Any, queries: Rows | Any, n_neighbors: int, *, metric: str = "euclidean", n_jobs: int | None = None
+) -> list[Any]:
     """For each block of the queries the `Lists` of its nearest rows as a delayed value.
 
     ``rows`` or ``queries`` may be in memory (checked): one block.  A task reads a block of queries once and the rows
     block by block.
     """
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=False)
+    wanted = Wanted(k, metric, n_jobs)
     if isinstance(rows, Rows):
         readings = [rows.reading([(first, last)]) for first, last in rows._ranges()]
         firsts = [first for first, _ in rows._ranges()]
@@ -74,18 +86,18 @@ def lists_of_queries(rows: Any, queries: Rows | Any, n_neighbors: int, *, n_jobs
     else:
         firsts, sources = [0], [(None, task("rows", _same, rows))]
     if isinstance(queries, Rows):
-        asked: list[tuple[Any, Any]] = []
+        questions: list[tuple[Any, Any]] = []
         for first, last in zip(queries.edges[:-1].tolist(), queries.edges[1:].tolist(), strict=True):
             reading = queries.reading([(first, last)])
-            asked.append((reading, queries.held(reading)))
+            questions.append((reading, queries.held(reading)))
     else:
-        asked = [(None, task("queries", _same, queries))]
+        questions = [(None, task("queries", _same, queries))]
     return [
         task("merge", merge, [
-            task("search-queries", _search_queries, *question, *source, first, k, n_jobs)
+            task("search-queries", _search_queries, *question, *source, first, wanted)
             for source, first in zip(sources, firsts, strict=True)
         ], k)
-        for question in asked
+        for question in questions
     ]  # fmt: skip
 
 
@@ -107,7 +119,7 @@ def merge(parts: list[Lists], k: int) -> Lists:
 # ---------------------------------------------------------------- tasks
 
 
-def _tasks(rows: Rows, k: int, plan: Plan, n_jobs: int | None) -> tuple[list[list[tuple[int, int]]], list[Any]]:
+def _tasks(rows: Rows, plan: Plan, wanted: Wanted) -> tuple[list[list[tuple[int, int]]], list[Any]]:
     """The ranges of rows that meet, and the task for each meeting."""
     edges = cut_rows(rows.edges, plan.order**2).tolist()
     meetings = []
@@ -115,33 +127,36 @@ def _tasks(rows: Rows, k: int, plan: Plan, n_jobs: int | None) -> tuple[list[lis
         places = [(edges[part], edges[part + 1]) for part in sorted(line) if edges[part + 1] > edges[part]]
         if places:
             meetings.append(places)
-    return meetings, [rows.task(_search_meeting, rows.reading(places), places, k, n_jobs) for places in meetings]
+    return meetings, [rows.task(_search_meeting, rows.reading(places), places, wanted) for places in meetings]
 
 
 def _same(rows: Any) -> Any:
     return rows
 
 
-def _search_meeting(rows: Any, places: list[tuple[int, int]], k: int, n_jobs: int | None) -> Lists:
+def _search_meeting(rows: Any, places: list[tuple[int, int]], wanted: Wanted) -> Lists:
     """The neighbours among these rows, numbered as in all rows, which keeps their order."""
     numbers = np.concatenate([np.arange(first, last) for first, last in places])
-    return _lists(rows, None, numbers, k, n_jobs)
+    return _lists(rows, None, numbers, wanted)
 
 
 def _search_queries(
-    asked: Any, asked_held: Any, source: Any, held: Any, first: int, k: int, n_jobs: int | None
+    reading: Any, values: Any, rows_reading: Any, rows_values: Any, first: int, wanted: Wanted
 ) -> Lists:
-    queries = asked_held if asked is None else asked.rows(asked_held)
-    rows = held if source is None else source.rows(held)
-    return _lists(rows, queries, np.arange(first, first + rows.shape[0]), k, n_jobs)
+    """Queries and rows, each by its reading and the values that it needs, or in memory (no reading)."""
+    queries = values if reading is None else reading.rows(values)
+    rows = rows_values if rows_reading is None else rows_reading.rows(rows_values)
+    return _lists(rows, queries, np.arange(first, first + rows.shape[0]), wanted)
 
 
-def _lists(rows: Any, queries: Any, numbers: np.ndarray, k: int, n_jobs: int | None) -> Lists:
+def _lists(rows: Any, queries: Any, numbers: np.ndarray, wanted: Wanted) -> Lists:
     n_queries = rows.shape[0] if queries is None else queries.shape[0]
-    found = _empty(n_queries, k)
-    here = min(k, len(numbers) - (queries is None))
+    found = _empty(n_queries, wanted.k)
+    here = min(wanted.k, len(numbers) - (queries is None))
     if here and n_queries:
-        squared, indices = squared_neighbors(rows, here, queries=queries, n_jobs=task_threads(n_jobs), checked=True)
+        squared, indices = squared_neighbors(
+            rows, here, queries=queries, metric=wanted.metric, n_jobs=task_threads(wanted.n_jobs), checked=True
+        )
         found.squared[:, :here], found.indices[:, :here] = squared, numbers[indices]
     return found
 

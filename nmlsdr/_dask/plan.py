@@ -20,6 +20,7 @@ __all__ = ["Plan", "Site", "make_plan"]
 SHARE = 0.6
 # Beside its rows and the block it reads, a search holds packed rows: a window of 256 MB and what threads need.
 WORKSPACE = 320 << 20
+UNIT_COPIES = 2  # in float64, of rows for neighbours by angle: all of them, and those that are not zeros
 TASKS_PER_THREAD = 3  # at least, so that the last ones finish together
 PROBE_ROWS = 2048
 PROBE_FROM = 1e11  # pairs times features; less takes seconds, and the plan says so without a probe
@@ -95,15 +96,24 @@ def site_in_force() -> Site:
     return Site(len(workers), sum(worker["nthreads"] for worker in workers), float(memory))
 
 
-def make_plan(rows: Rows, k: int, *, n_jobs: int | None = None, site: Site | None = None, probe: bool = True) -> Plan:
+def make_plan(
+    rows: Rows,
+    k: int,
+    *,
+    metric: str = "euclidean",
+    n_jobs: int | None = None,
+    site: Site | None = None,
+    probe: bool = True,
+) -> Plan:
     """The smallest order whose tasks fit the workers' memory and keep all of them busy."""
     site = site or site_in_force()
     n, d = rows.shape
     least = TASKS_PER_THREAD * site.n_threads if n * float(n) * d > PROBE_FROM else 1
     room = SHARE * site.memory if site.memory < np.inf else np.inf
+    in_task = rows.bytes() + (UNIT_COPIES * 8 * n * d if metric == "cosine" else 0)
     for order in PRIMES:
         enough = order * (order + 1) >= least or order**2 >= n
-        if enough and rows.bytes() / order + rows.largest_block() + min(WORKSPACE, rows.bytes() / order) <= room:
+        if enough and in_task / order + rows.largest_block() + min(WORKSPACE, rows.bytes() / order) <= room:
             break
     else:
         raise InputError(
@@ -117,21 +127,21 @@ def make_plan(rows: Rows, k: int, *, n_jobs: int | None = None, site: Site | Non
         16 * n * k * (order + 1 if order > 1 else 1), rows.bytes() // order, site, None,
     )  # fmt: skip
     if probe and n * float(n) * d > PROBE_FROM:
-        plan = plan._replace(seconds=_estimate(rows, k, plan, n_jobs))
+        plan = plan._replace(seconds=_estimate(rows, k, plan, metric, n_jobs))
     return plan
 
 
-def _estimate(rows: Rows, k: int, plan: Plan, n_jobs: int | None) -> float:
+def _estimate(rows: Rows, k: int, plan: Plan, metric: str, n_jobs: int | None) -> float:
     """One task reads a block and searches some of its rows: seconds for a byte read and for a pair."""
     last = int(rows.edges[np.flatnonzero(np.diff(rows.edges))[0] + 1])
     reading = rows.reading([(0, last)])
-    read, pair = compute([task("probe", _probe, reading, rows.held(reading), k, n_jobs)])[0]
+    read, pair = compute([task("probe", _probe, reading, rows.held(reading), k, metric, n_jobs)])[0]
     waves = -(-plan.n_tasks // plan.site.n_threads) / plan.n_tasks
     in_task = (plan.n_samples / plan.order) ** 2 / 2
     return float(plan.n_tasks * waves * (in_task * pair + plan.n_samples / plan.order * read / last))
 
 
-def _probe(reading: Reading, held: list[Any], k: int, n_jobs: int | None) -> tuple[float, float]:
+def _probe(reading: Reading, held: list[Any], k: int, metric: str, n_jobs: int | None) -> tuple[float, float]:
     """Seconds to read a block, and for a pair of its rows."""
     began = time.perf_counter()
     rows = reading.rows(held)
@@ -140,7 +150,7 @@ def _probe(reading: Reading, held: list[Any], k: int, n_jobs: int | None) -> tup
     times = []
     for _ in range(2):
         began = time.perf_counter()
-        squared_neighbors(some, min(k, some.shape[0] - 1), n_jobs=task_threads(n_jobs), checked=True)
+        squared_neighbors(some, min(k, some.shape[0] - 1), metric=metric, n_jobs=task_threads(n_jobs), checked=True)
         times.append(time.perf_counter() - began)
     return read, min(times) / (some.shape[0] ** 2 / 2)
 

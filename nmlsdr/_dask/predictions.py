@@ -16,14 +16,17 @@ from .source import import_dask
 __all__ = ["answers"]
 
 
-def answers(rows: Rows, queries: Any, k: int, answer: Callable[[np.ndarray], np.ndarray]) -> Any:
+def answers(
+    rows: Rows, queries: Any, k: int, answer: Callable[[np.ndarray], np.ndarray], *, metric: str = "euclidean"
+) -> Any:
     """``answer(indices)`` for the k nearest rows of every query, as a Dask array that is chunked as the queries are.
 
     Queries in memory (checked) are answered at once, with an ndarray.
     """
     refuse_unequal_features(rows.shape[1], queries.shape[1])
     dask = import_dask()
-    blocks = [task("predict", _answer, answer, lists) for lists in lists_of_queries(rows, queries, k)]
+    found = lists_of_queries(rows, queries, k, metric=metric)
+    blocks = [task("predict", _answer, answer, lists) for lists in found]
     if not isinstance(queries, Rows):
         return dask.compute(blocks[0])[0]
     like = answer(np.arange(k)[None])  # the number of columns, and the dtype

@@ -98,36 +98,25 @@ def clip_neighbors(estimator: Any, n_candidates: int) -> int:
 # ---------------------------------------------------------------- neighbours
 
 
-def _check_metric_of(estimator: Any, rows: Any) -> str:
-    """The estimator's ``metric``, which Dask's tasks, fit's and later those of `predict`, know one of only."""
-    metric = check_metric(estimator.metric)
-    if isinstance(rows, Rows) and metric != "euclidean":
-        raise InputError(
-            f"metric={metric!r} searches rows in memory, got a Dask array; divide its rows by their norms and leave "
-            "metric out."
-        )
-    return metric
-
-
 def neighbors_of_rows(estimator: Any, rows: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Squared distances and indices of every row's k nearest other rows, by the estimator's ``neighbors``.
 
     A transformer is cloned, fitted and kept as ``neighbors_``, so that queries need no second fit.
     """
     neighbors = estimator.neighbors
-    metric = _check_metric_of(estimator, rows)
+    metric = check_metric(estimator.metric)
     vars(estimator).pop("neighbors_", None)  # an earlier fit's
     if isinstance(rows, Rows):
         if not asks_exact(neighbors):
             raise InputError('neighbors= searches rows in memory; for a Dask array leave it "exact", or pass graph=.')
-        return lists_of_all(rows, k, n_jobs=estimator.n_jobs)
+        return lists_of_all(rows, k, metric=metric, n_jobs=estimator.n_jobs)
     if asks_exact(neighbors):
         say_if_large(rows, k, n_jobs=estimator.n_jobs)
         return squared_neighbors(rows, k, metric=metric, n_jobs=estimator.n_jobs, checked=True)
     if isinstance(estimator, NeighborClassifier) and not hasattr(neighbors, "transform"):
         raise InputError(
             f"{type(estimator).__name__} needs a neighbors= transformer that has transform, to find the neighbours of "
-            f"new rows, and {type(neighbors).__name__} has not; take one that has, or \"exact\"."
+            f'new rows, and {type(neighbors).__name__} has not; take one that has, or "exact".'
         )
     _warn_of_another_metric(neighbors, metric)
     estimator.neighbors_ = clone(neighbors, safe=False)  # a plug-in need not be one of scikit-learn's estimators
@@ -207,7 +196,7 @@ class PropagatesLabels(LearnsLabels):
 
     def _graph_of_rows(self: Any, rows: Any, graph: Any) -> sparse.csr_array:
         """The given graph, or that of the neighbours of the rows; sets n_neighbors_."""
-        _check_metric_of(self, rows)
+        check_metric(self.metric)
         self.n_neighbors_ = clip_neighbors(self, rows.shape[0] - 1)
         if graph is not None:
             return check_graph(graph, "graph", n_samples=rows.shape[0])
@@ -354,8 +343,7 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         light = copy.copy(self)  # goes with every task: without the rows
         light.training_rows_ = None
         training = Rows.of(self.training_rows_)
-        _check_metric_of(self, training)
-        return answers(training, queries, self.n_neighbors_, getattr(light, answer))
+        return answers(training, queries, self.n_neighbors_, getattr(light, answer), metric=self.metric)
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of every label.

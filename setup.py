@@ -160,9 +160,15 @@ def extensions():
 def long_description():
     """The README for a package index, where a relative link is dead: absolute by the Source URL, else its text."""
     source = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {}).get("Source")
-    target = rf"[\1]({source}/blob/HEAD/\2)" if source else r"\1"
+
+    def reachable(link):
+        picture, text, path = link.groups()
+        if not source:
+            return f"*{text}*" if picture else text
+        return f"{picture}[{text}]({source}/{'raw' if picture else 'blob'}/HEAD/{path})"
+
     text = Path("README.md").read_text(encoding="utf-8")
-    return re.sub(r"(?<!!)\[([^\]]+)\]\((?!https?://|#)([^)]+)\)", target, text)
+    return re.sub(r"(!?)\[([^\]]+)\]\((?!https?://|#)([^)]+)\)", reachable, text)
 
 
 setup(

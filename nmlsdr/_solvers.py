@@ -51,7 +51,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from . import _propagation
-from ._threads import simd
+from ._threads import earning, simd
 from .graph import normalized_weights
 
 __all__ = ["Goal", "Progress", "System", "conjugate_gradients", "enough_sweeps"]
@@ -130,7 +130,7 @@ class System:
             alpha = np.ascontiguousarray(alpha[:, 0]) if alpha.shape[1] else np.zeros(n)
         self.W, self.Y, self.alpha, self.clip = W, Y, alpha, clip
         work = (W.nnz + 10 * n) * min(Y.shape[1], _propagation.MAX_WIDTH)
-        self.n_threads = n_threads = max(1, min(n_threads, int(work / WORK_PER_THREAD)))
+        self.n_threads = n_threads = earning(n_threads, work, WORK_PER_THREAD)
         self.indptr = W.indptr.astype(np.int64, copy=False)
         self.indices = W.indices.astype(np.int32, copy=False)
         binary = W.nnz == 0 or (W.data[0] > 0 and W.data.min() == W.data.max())

@@ -27,7 +27,7 @@ from threadpoolctl import ThreadpoolController
 from . import _graph
 from ._errors import InputError
 
-__all__ = ["SIMD_LEVELS", "check_n_jobs", "simd", "simd_level", "single_threaded_blas"]
+__all__ = ["SIMD_LEVELS", "check_n_jobs", "earning", "simd", "simd_level", "single_threaded_blas"]
 
 SIMD_LEVELS = _graph.SIMD_LEVELS  # by their numbers in _c/simd_levels.h
 
@@ -85,6 +85,20 @@ def check_n_jobs(n_jobs: int | None) -> int:
     if n_jobs is None:
         return max(1, cores)
     return max(1, cores + 1 + int(n_jobs))
+
+
+def earning(n_threads: int, work: float, each: float) -> int:
+    """How many of ``n_threads`` threads earn their start: at most one for every ``each`` of the ``work``, at least one.
+
+    To wake a thread and to wait for it takes tens of microseconds, and under load as long as another process is let
+    run.  Every kernel says what it counts as work, and how much of it a thread must have.
+
+    Examples
+    --------
+    >>> earning(8, work=350, each=100), earning(2, work=350, each=100), earning(8, work=50, each=100)
+    (3, 2, 1)
+    """
+    return max(1, min(n_threads, int(work / each)))
 
 
 _counted: tuple[Any, float, int] = (None, 0.0, 0)  # under what conditions, until when, how many

@@ -17,7 +17,7 @@ from scipy import sparse
 from . import _weights
 from ._errors import InputError
 from ._search import PreparedRows, neighbor_lists, squared_neighbors
-from ._threads import check_n_jobs
+from ._threads import check_n_jobs, earning
 from ._validation import check_graph, check_metric, check_rows
 
 __all__ = ["ExactIndex", "kneighbors", "neighbor_graph", "transition_matrix"]
@@ -289,7 +289,7 @@ def _stable_order(numbers: np.ndarray, n: int) -> np.ndarray:
 def union_graph(indices: np.ndarray, *, n_jobs: int | None = None) -> sparse.csr_array:
     """The binary graph of the OR rule from each row's neighbours (n, k): eq. (3)."""
     n, k = indices.shape
-    n_threads = max(1, min(check_n_jobs(n_jobs), n * k // _NAMES_PER_THREAD))
+    n_threads = earning(check_n_jobs(n_jobs), n * k, _NAMES_PER_THREAD)
     # who names row i: a stable counting sort of the lists, so each reverse list is increasing
     named = np.bincount(indices.ravel(), minlength=n)
     reverse_ptr = np.zeros(n + 1, dtype=np.intp)

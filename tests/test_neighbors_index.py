@@ -112,7 +112,7 @@ def test_it_takes_no_queries_that_break_its_bounds(rng):
 @pytest.mark.parametrize("stored", STORED)
 @pytest.mark.parametrize("asked", STORED)
 def test_the_index_answers_as_one_search_does(metric, stored, asked, rng, monkeypatch):
-    monkeypatch.setattr(prepared, "_THREAD_EARNS", 1)
+    monkeypatch.setattr(prepared, "_VALUES_PER_THREAD", 1)
     X = rng.integers(-3, 4, (333, 11)) / 7.0
     X[[5, 200]] = 0.0  # rows without a direction
     Q = np.concatenate([X[:40:5], rng.standard_normal((5, 11)), np.zeros((1, 11))])

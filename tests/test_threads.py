@@ -6,7 +6,7 @@ import pytest
 
 import nmlsdr
 from nmlsdr import graph, propagation
-from nmlsdr._threads import check_n_jobs
+from nmlsdr._threads import check_n_jobs, earning
 
 X = np.arange(24.0).reshape(12, 2) ** 2
 Y = (np.arange(36).reshape(12, 3) % 4 == 0).astype(int)
@@ -63,6 +63,16 @@ def test_a_setting_of_openmp_is_a_wish_and_no_bound(cores, monkeypatch):
 def test_what_is_no_count_is_refused(n_jobs):
     with pytest.raises(ValueError, match="None or an integer other than 0"):
         check_n_jobs(n_jobs)
+
+
+@pytest.mark.parametrize(
+    ("n_threads", "work", "threads"),
+    [(1, 1e300, 1), (4, 0, 1), (4, 99.9, 1), (4, 199.9, 1), (4, 200, 2), (4, 399, 3), (4, 400, 4), (4, 2**70, 4)],
+)
+def test_a_thread_starts_where_there_is_work_for_it(n_threads, work, threads):
+    answer = earning(n_threads, work, 100)
+    assert answer == threads
+    assert type(answer) is int
 
 
 W = graph.neighbor_graph(X, 2)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import _graph
-from .._threads import simd
+from .._threads import earning, simd
 from .._validation import check_n_neighbors, match_rows, refuse_unequal_features
 from .cosine import UnitRows, search_by_angle
 from .memory import is_out_of_core
@@ -21,7 +21,7 @@ __all__ = ["MOST_QUERIES", "PreparedRows"]
 # More queries at once repay a look how the rows lie (choose.h), and to pack the rows again costs them a tenth.
 MOST_QUERIES = 249
 _MOST_KEPT = 4e6  # neighbours that the threads' heaps hold at most, as in few.h
-_THREAD_EARNS = 250_000  # values for each thread to read: about 30 us, what it takes to wake one
+_VALUES_PER_THREAD = 250_000  # values for each thread to read: about 30 us, what it takes to wake one
 
 
 class PreparedRows:
@@ -67,8 +67,7 @@ class PreparedRows:
         if self._packed is None or stored is None or not self._packed.takes(kernel_rows(stored)):
             search(*match_rows(rows, queries), squared, indices, n_threads)
             return
-        values = rows.size * (1 + len(squared) / 16)
-        n_threads = max(1, min(n_threads, int(values / _THREAD_EARNS)))
+        n_threads = earning(n_threads, rows.size * (1 + len(squared) / 16), _VALUES_PER_THREAD)
         running = _graph.Views(
             kernel_rows(rows), kernel_rows(stored), squared, indices, index=self._packed, n_threads=n_threads
         )

@@ -127,7 +127,7 @@ def choose_stored(distances: Any, n_neighbors: int, *, drop_diagonal: bool) -> t
 
 def _stored_pairs(stored: Any, *, drop_diagonal: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(query, row, value) of the stored entries, in the order (query, row), repeated entries once."""
-    refuse_broken(stored, "the graph of the neighbors transformer")
+    refuse_broken(stored, "the matrix of neighbours")
     stored = sparse.csr_array(stored)  # keeps explicit zeros
     owner = np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr))
     column = stored.indices.astype(np.intp)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _graph
-from .._threads import check_n_jobs, simd
+from .._threads import check_n_jobs, earning, simd
 from .._validation import check_metric, check_n_neighbors, check_row_pair, check_rows, match_rows
 from .cosine import UnitRows, first_rows, search_by_angle
 from .rows import kernel_rows
@@ -137,7 +137,7 @@ def _run(chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices
     given, others = kernel_rows(rows), None if queries is None else kernel_rows(queries)
     pairs = rows.shape[0] * (rows.shape[0] / 2 if queries is None else queries.shape[0])
     work = pairs * (rows.shape[1] + 10 * squared.shape[1])
-    n_threads = max(1, min(n_threads, int(work / _WORK_PER_THREAD)))
+    n_threads = earning(n_threads, work, _WORK_PER_THREAD)
     running: _graph.Progress
     if chosen.way == "few" and others is not None:
         running = _graph.Few(given, others, squared, indices, level=simd(), n_threads=n_threads)

@@ -14,7 +14,8 @@ __all__ = ["aligned", "contiguous", "long_indices", "refuse_broken"]
 
 def contiguous(values: Any, dtype: Any = None) -> np.ndarray:
     """In C order and aligned: what came in a message may begin at any byte, and kernels read whole numbers."""
-    return np.require(np.asarray(values), dtype, ["C", "A"])
+    found = np.asarray(values, dtype, order="C")
+    return found if found.flags.aligned else found.copy()
 
 
 def aligned(X: Any) -> Any:

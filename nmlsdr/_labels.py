@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._arrays import refuse_broken
+from ._arrays import contiguous, refuse_broken
 from ._errors import InputError
 
 __all__ = [
@@ -40,7 +40,7 @@ class Labels:
     Attributes
     ----------
     Y : ndarray of shape (n_samples, n_labels), float64
-        0, 1, or a vote between them; 0 where the entry is not known.
+        0, 1, or a vote between them; 0 where the entry is not known.  In C order, as ``known``.
     known : ndarray of shape (n_samples, n_labels), bool
     classes : list of ndarray, or ndarray
         One array [0, 1] per label for 2-D y; the sorted classes for 1-D y.
@@ -93,8 +93,9 @@ def check_labels(y: Any, *, n_samples: int | None = None, labeled: Any = None, n
     if values.ndim == 1:
         return _single_labels(y, values, labeled, name)
     Y, known = check_entries(y, labeled=labeled, name=name, to_fit=True)
-    _refuse_no_labels(np.asarray(known.any(axis=1)), name)
-    return Labels(Y, known, _two_classes(Y), _column_names(y), single=False)
+    labels = Labels(contiguous(Y), contiguous(known), _two_classes(Y), _column_names(y), single=False)
+    _refuse_no_labels(labels.labeled, name)
+    return labels
 
 
 def check_entries(

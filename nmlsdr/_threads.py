@@ -149,25 +149,30 @@ class _BlasLimits:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.entered = 0
-        self.controller: ThreadpoolController | None = None
-        self.limiter: Any = None
+        self.libraries: list[Any] | None = None
+        self.before: list[Any] = []
 
     def enter(self) -> None:
         with self.lock:
             if self.entered == 0:
-                if self.controller is None:  # scanning the loaded libraries takes milliseconds: once
-                    self.controller = ThreadpoolController()
-                self.limiter = self.controller.limit(limits=1, user_api="blas")  # not entered: see _leave_control
+                if self.libraries is None:  # scanning the loaded libraries takes milliseconds: once
+                    self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+                self.before = [library.num_threads for library in self.libraries]
+                self._set([1] * len(self.libraries))
             self.entered += 1
 
     def leave(self) -> None:
         with self.lock:
             self.entered -= 1
             if self.entered == 0:
-                limiter, self.limiter = self.limiter, None
                 _leave_control(force=True)
-                limiter.restore_original_limits()
+                self._set(self.before)
                 _leave_control(force=False)
+
+    def _set(self, counts: list[Any]) -> None:
+        """A number of threads for each library: half the time of threadpoolctl's context, which describes them too."""
+        for library, count in zip(self.libraries or [], counts, strict=True):
+            library.set_num_threads(count)
 
 
 def _leave_control(*, force: bool) -> None:

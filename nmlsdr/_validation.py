@@ -286,11 +286,11 @@ def check_alpha(alpha: Any, n_samples: int, name: str = "alpha", *, n_labels: in
         raise InputError(
             f"{name} must be a number or of shape {' or '.join(map(str, shapes))}, got shape {values.shape}."
         )
-    if values.ndim < 2:
-        values = np.broadcast_to(values, (n_samples,))
-    bad = ~((values >= 0) & (values < 1))
-    if bad.any():
-        at = tuple(int(index) for index in np.argwhere(bad)[0])
+    if values.ndim == 0:
+        values = np.full(n_samples, values)
+    good = (values >= 0) & (values < 1)
+    if not good.all():
+        at = tuple(int(index) for index in np.argwhere(~good)[0])
         where = f"row {at[0]}" if len(at) == 1 else f"row {at[0]}, label {at[1]}"
         raise InputError(f"{name} must lie in [0, 1), got {values[at]} ({where}); 0 keeps given labels as they are.")
     return contiguous(values)

@@ -89,16 +89,15 @@ def hsic_projection(
     >>> eigenvalues
     array([4.])
     """
-    found = hsic_directions(X, F, n_components, solver=solver)
+    X = check_rows(X)
+    found = hsic_directions(X, check_row_weights(F, "F", X.shape[0]), n_components, solver=solver)
     return found.components, found.eigenvalues
 
 
-def hsic_directions(X: Any, F: Any, n_components: int | None = None, *, solver: str = "auto") -> Directions:
-    """What `hsic_projection` computes, with the mean, the rank and the sum of all eigenvalues."""
+def hsic_directions(X: Any, F: np.ndarray, n_components: int | None = None, *, solver: str = "auto") -> Directions:
+    """What `hsic_projection` computes, of checked rows, with the mean, the rank and the sum of all eigenvalues."""
     if solver not in ("auto", "eigsh", "svd"):
         raise InputError(f"solver must be 'auto', 'eigsh' or 'svd', got {solver!r}.")
-    X = check_rows(X)
-    F = check_row_weights(F, "F", X.shape[0])
     bound = min(F.shape[1], X.shape[1], X.shape[0] - 1)
     wanted = check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
     with single_threaded_blas():

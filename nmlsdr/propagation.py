@@ -244,9 +244,12 @@ def propagate_checked(
     max_iter: int | None,
     n_jobs: int | None,
 ) -> Propagation:
-    """`propagate` over a graph that `check_graph` or `graph.graph_of_lists` made: to look again takes .1 of it."""
-    given, known = _given_labels(Y, labeled, graph.shape[0])
-    return _solve(graph, given, known, alpha, solver, tol, max_iter, None, None, n_jobs, signed=False)
+    """`propagate` of what is checked: to look again takes .1 of it.
+
+    The graph is of `check_graph` or `graph.graph_of_lists`; Y lies in [0, 1] and is 0 where ``labeled``, bool, says
+    that nothing is known.
+    """
+    return _solve(graph, contiguous(Y), labeled, alpha, solver, tol, max_iter, None, None, n_jobs, signed=False)
 
 
 def propagate_in_silence(W: Any, Y: Any, alpha: Any, labeled: Any, tol: float, n_jobs: int | None) -> Propagation:

@@ -1,4 +1,4 @@
-"""read_table on .npz, Parquet and svmlight files."""
+"""read_table on .npz and Parquet files."""
 
 import contextlib
 import io
@@ -8,10 +8,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.datasets import dump_svmlight_file
 
 from nmlsdr.datasets import DataFileError, read_table
 
@@ -292,82 +289,3 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     (tmp_path / "t.parquet").write_bytes(b"")
     with pytest.raises(ImportError, match=r"needs pyarrow; .*nmlsdr\[parquet\]"):
         read_table(tmp_path / "t.parquet")
-
-
-# ---------------------------------------------------------------- svmlight
-
-
-def svm(folder, text):
-    file = folder / "t.svm"
-    file.write_text(text)
-    return file
-
-
-def test_svmlight(tmp_path):
-    file = svm(tmp_path, "# head\n3,10 1:0.5 4:-2 # note\n 2:1\n-1 1:3 3:0\n10 5:0\n")
-    table = read_table(file)
-    assert isinstance(table.data, sparse.csr_array)
-    assert table.data.toarray().tolist() == [[0.5, 0, 0, -2, 0], [0, 1, 0, 0, 0], [3, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
-    assert table.label_names == ["3", "10"]
-    assert table.target.tolist() == [[1, 1], [0, 0], [-1, -1], [0, 1]]
-    assert table.data.has_canonical_format
-    chosen = read_table(file, label_columns=["10", "7", "3"], n_features=6)
-    assert chosen.target[:2].tolist() == [[1, 0, 1], [0, 0, 0]]
-    assert chosen.data.shape == (4, 6)
-
-
-def test_svmlight_without_labels(tmp_path):
-    table = read_table(svm(tmp_path, "1:1 2:2\n2:5\n"))
-    assert table.target is None
-    assert table.data.toarray().tolist() == [[1, 2], [0, 5]]
-
-
-def test_svmlight_from_zero(tmp_path):
-    assert read_table(svm(tmp_path, "1 0:1 2:2\n"), zero_based=True).data.toarray().tolist() == [[1, 0, 2]]
-
-
-@pytest.mark.parametrize(
-    ("text", "how", "words"),
-    [
-        ("1 0:1\n", {}, ["line 1", "zero_based"]),
-        ("1 1:1\n1 2:x\n", {}, ["line 2", "column '2'", "'x'"]),
-        ("1 1:nan\n", {}, ["line 1", "finite"]),
-        ("1 1:1 1:2\n", {}, ["line 1", "twice"]),
-        ("1 2\n", {}, ["line 1", "'2'"]),
-        ("1 qid:3 1:1\n", {}, ["line 1", "'qid:3'"]),
-        ("1 -1:3\n", {}, ["line 1", "'-1:3'"]),
-        ("a 1:1\n", {}, ["line 1", "'a'"]),
-        ("1.5 1:1\n", {}, ["line 1", "'1.5'"]),
-        ("1,,2 1:1\n", {}, ["line 1", "no label"]),
-        ("1,1 1:1\n", {}, ["line 1", "twice"]),
-        ("1,-1 1:1\n", {}, ["line 1", "unlabelled"]),
-        ("1 1:1\n\n1 1:1\n", {}, ["line 3", "line 2 is blank"]),
-        ("1 9999999:1\n", {}, ["line 1", "max_features"]),
-        ("1 1" + "0" * 5000 + ":1\n", {}, ["line 1"]),
-        ("1 4:1\n", {"n_features": 3}, ["line 1", "n_features=3"]),
-        ("1 1:1\n2 1:1\n", {"label_columns": ["1"]}, ["line 2", "label 2"]),
-        ("1 1:1\n-1 1:1\n", {}, ["1 and -1", "label_columns"]),
-        ("", {}, ["0 rows"]),
-        ("1\n", {}, ["0 features"]),
-        ("1 1:1\n" * 100, {"max_bytes": 50}, ["max_bytes=50"]),
-    ],
-)
-def test_svmlight_refused(tmp_path, text, how, words):
-    refused(words, svm(tmp_path, text), **how)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(1, 8), st.integers(1, 8), st.integers(1, 4), st.integers(0, 2**32 - 1), st.booleans())
-def test_svmlight_round_trip(tmp_path_factory, n_rows, n_features, n_labels, seed, zero_based):
-    """What scikit-learn writes is what is read, bit for bit."""
-    rng = np.random.default_rng(seed)
-    data = rng.standard_normal((n_rows, n_features)) * 10.0 ** rng.integers(-30, 30, size=(n_rows, n_features))
-    data[rng.random(data.shape) < 0.4] = 0
-    data[:, 0] = 1
-    target = rng.integers(0, 2, size=(n_rows, n_labels))
-    file = tmp_path_factory.mktemp("svm") / "t.svm"
-    dump_svmlight_file(data, target, str(file), zero_based=zero_based, multilabel=True)
-    ids = [str(c) for c in range(n_labels)]
-    table = read_table(file, label_columns=ids, n_features=n_features, zero_based=zero_based)
-    assert np.array_equal(table.data.toarray(), data) or np.allclose(table.data.toarray(), data, rtol=1e-15)
-    assert np.array_equal(table.target, target)

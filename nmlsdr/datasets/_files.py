@@ -133,10 +133,10 @@ class Lines:
     def _recode(self) -> None:
         """Read the file whole and go on with its text in UTF-8, in which a line break is one byte."""
         try:
-            text = self._file.read(self._left + 1)
+            with self._file as file:
+                text = file.read(self._left + 1)
             if len(text) > self._left:
                 raise self.too_large("unpacks to")
-            self._file.close()
             self._file = io.BufferedReader(io.BytesIO(recoded(text, self.encoding)))
         except LookupError:
             unknown = f"{place(self.path)}: the encoding {self.encoding!r} is not known; try cp1252."

@@ -3,7 +3,7 @@
 # ruff: noqa: E501  (a mutant a line)
 
 ARFF = ("tests/test_readers_arff.py", "tests/test_readers_hostile.py", "-k", "not mutated")
-TABLES = ("tests/test_readers_forms.py", "tests/test_readers_tables.py", "tests/test_readers_kinds.py", "tests/test_readers_hostile.py", "-k", "not mutated")
+TABLES = ("tests/test_readers_forms.py", "tests/test_readers_tables.py", "tests/test_readers_kinds.py", "tests/test_readers_svmlight.py", "tests/test_readers_hostile.py", "-k", "not mutated", "-m", "not slow")
 MODEL = ("tests/test_model_file_forged.py", "tests/test_model_file.py", "tests/test_model_file_estimators.py")
 OUTPUT = ("tests/test_output.py", "tests/test_cli_errors.py", "-k", "output or outputs or full or link or killed or interrupt")
 COMMAND = ("tests/test_cli.py", "tests/test_cli_forms.py", "tests/test_cli_review.py")
@@ -67,6 +67,19 @@ MUTANTS = [
      "np.dtype(np.int64).itemsize > allowance(path, max_bytes)", "0 > allowance(path, max_bytes)", TABLES),
     ("doors/svmlight: splits at any blank", _DATA + "_svmlight.py",
      '[token for token in raw.split("#", 1)[0].replace("\\t", " ").split(" ") if token]', 'raw.split("#", 1)[0].split()', TABLES),
+    ("doors/svmlight: an index with a sign", _DATA + "_svmlight.py", 'ODD = (b" +", ', "ODD = (", TABLES),
+    ("doors/svmlight: an index with a sign begins a line", _DATA + "_svmlight.py",
+     "                or SIGNED_BEGINNING.search(block)\n", "", TABLES),
+    ("doors/svmlight: an index of many zeros", _DATA + "_svmlight.py", ', b"\\n000000000")', ")", TABLES),
+    ("doors/svmlight: any letter is ordinary", _DATA + "_svmlight.py",
+     "block.translate(None, ORDINARY)\n                or ", "", TABLES),
+    ("doors/svmlight: blank lines are passed over", _DATA + "_svmlight.py",
+     "len(sets) == file.n_rows\n        and ", "", TABLES),
+    ("doors/svmlight: rows counted without those before", _DATA + "_svmlight.py",
+     "self.n_rows = n_before + content", "self.n_rows += content", TABLES),
+    ("doors/svmlight: an index beyond what fits", _DATA + "_svmlight.py",
+     "except (ValueError, OverflowError):", "except ValueError:", TABLES),
+    ("doors/svmlight: zeros are stored", _DATA + "_svmlight.py", "    data.eliminate_zeros()\n", "", TABLES),
     # npz, npy
     ("doors/npy: more bytes than needed", "nmlsdr/_npy.py", "    if length + n_bytes != size:", "    if length + n_bytes > size:",
      (*TABLES[:4], *MODEL)),

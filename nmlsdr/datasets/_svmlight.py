@@ -154,7 +154,7 @@ class _OrdinaryLines:
 
 
 def _batches(lines: Lines) -> Iterator[list[str]]:
-    """Yield lines by the megabyte."""
+    """Yield lines, about `BATCH` letters at a time."""
     batch, size = [], 0
     for line in lines:
         batch.append(line)

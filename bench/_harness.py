@@ -132,6 +132,30 @@ def threads(n_threads: int):
         yield
 
 
+# It ends with the process that started it, however that ends.
+SPIN = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    sum(range(100_000))
+"""
+
+
+@contextmanager
+def busy(count: int):
+    """Run the body beside so many processes that do nothing, as fast as they can; 0: beside none."""
+    processes = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(count)]
+    try:
+        if processes:
+            time.sleep(1.0)  # until they have started
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.wait()
+
+
 # ---------------------------------------------------------------- memory
 
 

@@ -9,45 +9,21 @@ own unless --replace is given.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
-import signal
 import statistics
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import numpy as np
-from _harness import add_replace, alternate_with_cpu, better_half, choose_folder, save_table
+from _harness import add_replace, alternate_with_cpu, better_half, busy, choose_folder, save_table
 from sklearn.neighbors import KNeighborsClassifier
 
 from nmlsdr import NMLSDR
 
 SIZES = [(200, 20, 6), (500, 50, 6), (2000, 100, 14), (5000, 100, 14)]
 TURNS, ROUNDS = 5, 8
-
-
-def spin() -> None:
-    while True:
-        pass
-
-
-@contextmanager
-def busy(count: int) -> Iterator[None]:
-    """So many processes that do nothing, as fast as they can, while the body runs."""
-    processes = [multiprocessing.get_context("spawn").Process(target=spin, daemon=True) for _ in range(count)]
-    try:
-        for process in processes:
-            process.start()
-        time.sleep(1.0)
-        yield
-    finally:
-        for process in processes:
-            os.kill(process.pid, signal.SIGKILL)
-            process.join()
 
 
 def data(n: int, d: int, c: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 """Is HEAD slower than BASE?  Decided on this machine, in this minute, on pairs.
 
-    python bench/compare.py BASE [HEAD] [--cases PATTERN] [--pairs 15] [--instructions auto|always|never]
+    python bench/compare.py BASE [HEAD] [--cases PATTERN] [--pairs 15] [--load N] [--instructions auto|always|never]
 
 Both commits are checked out into a temporary folder and built with the same command, each once: what was compiled is
 kept in bench/runs/builds.  A case that says kernel times the kernels, not the checks around them.  Two processes, one
@@ -8,6 +8,9 @@ for each, then run every case in turns: a pair is the least of three turns of th
 the other, and the order of the turns alternates.  The processes are started anew every five pairs, because where a
 process happens to lie in memory can make it a few percent faster for its whole life.  A case whose median suspects
 what its bound does not show gets more pairs, three times as many at most, and is then decided on all of them.
+
+``--load N`` runs both sides beside N busy processes.  The table goes to a folder of its own as compare-quiet or
+compare-loaded, with --replace into the committed results.
 
 A case is a regression if the bootstrap 95 % lower bound of the median of HEAD / BASE over at least 15 pairs is
 above 1.10 AND, for kernels, callgrind counts more than 5 % more instructions (one thread, NMLSDR_SIMD=avx2, because
@@ -36,6 +39,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import _cases
+import _harness
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
@@ -169,6 +173,17 @@ def run(command: Sequence[str], folder: Path, failure: str, env: dict[str, str] 
 # ---------------------------------------------------------------- times
 
 
+class Pair(NamedTuple):
+    """Seconds of a call of BASE and of HEAD."""
+
+    base: float
+    head: float
+
+    @property
+    def ratio(self) -> float:
+        return self.head / self.base
+
+
 class Side:
     """A worker process on one checkout."""
 
@@ -202,11 +217,11 @@ def environment(tree: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{HERE}", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def paired_ratios(
+def timed_pairs(
     base: Path, head: Path, wanted: Sequence[tuple[str, int]], n_pairs: int
-) -> tuple[dict[tuple[str, int], list[float]], dict[str, str]]:
-    """HEAD / BASE of ``n_pairs`` pairs (more if these leave it open) by (case, threads); the cases a side lacks."""
-    found: dict[tuple[str, int], list[float]] = {key: [] for key in wanted}
+) -> tuple[dict[tuple[str, int], list[Pair]], dict[str, str]]:
+    """``n_pairs`` pairs (more if these leave it open) by (case, threads); the cases a side lacks."""
+    found: dict[tuple[str, int], list[Pair]] = {key: [] for key in wanted}
     absent: dict[str, str] = {}
     open_cases = list(wanted)
     while open_cases:
@@ -214,25 +229,25 @@ def paired_ratios(
         try:
             for case, n_threads in open_cases:
                 if case not in absent:
-                    ratios = found[case, n_threads]
-                    target = n_pairs * (len(ratios) // n_pairs + 1)
-                    reason = add_pairs(sides, case, n_threads, min(PAIRS_PER_START, target - len(ratios)), ratios)
+                    pairs = found[case, n_threads]
+                    target = n_pairs * (len(pairs) // n_pairs + 1)
+                    reason = add_pairs(sides, case, n_threads, min(PAIRS_PER_START, target - len(pairs)), pairs)
                     absent.update({case: reason} if reason else {})
         finally:
             for side in sides:
                 side.close()
         open_cases = [key for key in open_cases if key[0] not in absent and wants_more(found[key], n_pairs)]
-    return {key: ratios for key, ratios in found.items() if key[0] not in absent}, absent
+    return {key: pairs for key, pairs in found.items() if key[0] not in absent}, absent
 
 
-def wants_more(ratios: Sequence[float], n_pairs: int) -> bool:
-    if len(ratios) % n_pairs:
+def wants_more(pairs: Sequence[Pair], n_pairs: int) -> bool:
+    if len(pairs) % n_pairs:
         return True
-    return len(ratios) < MOST * n_pairs and is_open(ratios)
+    return len(pairs) < MOST * n_pairs and is_open([pair.ratio for pair in pairs])
 
 
-def add_pairs(sides: Sequence[Side], case: str, n_threads: int, count: int, ratios: list[float]) -> str | None:
-    """Append ``count`` ratios, the order within a pair alternating; the reason if a side lacks the case."""
+def add_pairs(sides: Sequence[Side], case: str, n_threads: int, count: int, pairs: list[Pair]) -> str | None:
+    """Append ``count`` pairs, the order within a pair alternating; the reason if a side lacks the case."""
     for side in sides:
         alone = _cases.CASES[case].kind == "kernel"
         reply = side.ask(case=case, size=_cases.CASES[case].compare, threads=n_threads, alone=alone)
@@ -241,11 +256,11 @@ def add_pairs(sides: Sequence[Side], case: str, n_threads: int, count: int, rati
     once = max(side.ask(repeat=1)["seconds"] for side in sides)
     repeat = max(1, min(1000, round(TURN_SECONDS / once)))
     for _ in range(count):
-        order = (0, 1) if len(ratios) % 2 == 0 else (1, 0)
+        order = (0, 1) if len(pairs) % 2 == 0 else (1, 0)
         least = [float("inf")] * 2
         for which in order * TURNS:
             least[which] = min(least[which], sides[which].ask(repeat=repeat)["seconds"])
-        ratios.append(least[1] / least[0])
+        pairs.append(Pair(*(seconds / repeat for seconds in least)))
     return None
 
 
@@ -260,6 +275,7 @@ def instruction_count(tree: Path, case: str) -> int | None:
     if not (shutil.which("valgrind") and shutil.which("nm")):
         return None
     env = {**environment(tree), "NMLSDR_SIMD": "avx2"}
+    env.pop("OPENBLAS_CORETYPE", None)  # of _blas.py: it may stand for AVX-512, which valgrind has not
     env.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     command += [f"--toggle-collect={symbol}" for symbol in entry_points(tree)]
@@ -306,12 +322,12 @@ def compare(
     ]  # fmt: skip
     if not wanted:
         raise Failure(f"no case matches {pattern!r}; known are {', '.join(_cases.CASES)}.")
-    found, absent = paired_ratios(base, head, wanted, n_pairs)
+    found, absent = timed_pairs(base, head, wanted, n_pairs)
     for case, reason in absent.items():
         report(f"{case:28s} skipped: {reason}")
     records, counts = [], {}
-    for (case, n_threads), ratios in found.items():
-        counted = None
+    for (case, n_threads), pairs in found.items():
+        ratios, counted = [pair.ratio for pair in pairs], None
         kind = _cases.CASES[case].kind
         if kind == "kernel" and (instructions == "always" or (instructions == "auto" and is_slower(ratios))):
             if case not in counts:  # one thread is counted, whatever was timed
@@ -322,10 +338,28 @@ def compare(
         shown = f"{verdict.median:6.3f}  (95 % above {verdict.low:.3f}"
         shown += ")" if counted is None else f", instructions {counted:.3f})"
         report(f"{case:28s} t{n_threads}  {shown}  {verdict.outcome}")
-        records.append({"case": case, "threads": n_threads, "pairs": len(ratios), **verdict._asdict()})
+        before, after = (1e3 * float(np.median(seconds)) for seconds in zip(*pairs, strict=True))
+        records.append({"case": case, "threads": n_threads, "pairs": len(pairs), "before": before, "after": after,
+                        **verdict._asdict()})  # fmt: skip
     if not records:
         raise Failure(f"neither commit can run a case that matches {pattern!r}.")
     return records
+
+
+def store(records: Sequence[dict[str, Any]], base: str, head: str, load: int, command: str) -> None:
+    """The table of this comparison; of a loaded machine it is another than of a quiet one."""
+    name = "compare-loaded" if load else "compare-quiet"
+    beside = f"Beside {load} busy processes." if load else "Beside nothing that this comparison started."
+    _harness.save_table(
+        name, title=name, command=command, rows=records,
+        columns=[("case", "work", "s"), ("threads", "threads", "d"), ("before", "before", ".3f ms"),
+                 ("after", "after", ".3f ms"), ("median", "after / before", ".3f"), ("low", "95 % above", ".3f"),
+                 ("pairs", "pairs", "d"), ("outcome", "outcome", "s")],
+        values={"median": float(np.median([record["median"] for record in records])),
+                "regressions": sum(record["outcome"] == "REGRESSION" for record in records)},
+        notes=f"Before: {base}; after: {head}. {beside} Medians over the pairs, each the least of {TURNS} turns; the "
+              f"load average was {os.getloadavg()[0]:.1f} at the end. The ratio is the median of the pairs' own.",
+    )  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -337,8 +371,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--instructions", choices=["auto", "always", "never"], default="auto",
                         help="count them where the time suspects (default), everywhere, or nowhere")  # fmt: skip
+    parser.add_argument("--load", type=int, default=0, metavar="N", help="busy processes beside both (default: 0)")
     parser.add_argument("--json", type=Path, help="also write the records to this file")
+    _harness.add_replace(parser)
     options = parser.parse_args(arguments)
+    _harness.choose_folder(options.replace)
     if options.pairs < MIN_PAIRS:
         parser.error(f"--pairs must be at least {MIN_PAIRS}.")
     try:
@@ -347,15 +384,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"building {tree.name} ...", flush=True)
                 if not build_tree(tree, cache=CACHE):
                     print("... is built already", flush=True)
-            records = compare(
-                *trees, pattern=options.cases, n_pairs=options.pairs, thread_counts=options.threads,
-                instructions=options.instructions,
-            )  # fmt: skip
+            names = [run(["git", "rev-parse", "--short", "HEAD"], tree, "no commit").strip() for tree in trees]
+            with _harness.busy(options.load):
+                records = compare(
+                    *trees, pattern=options.cases, n_pairs=options.pairs, thread_counts=options.threads,
+                    instructions=options.instructions,
+                )  # fmt: skip
     except Failure as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2
     if options.json:
         options.json.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+    given = " ".join(arguments if arguments is not None else sys.argv[1:])
+    store(records, *names, options.load, f"python bench/compare.py {given}")
     slow = [record for record in records if record["outcome"] == "REGRESSION"]
     print(f"{len(records)} comparisons, {len(slow)} regressions")
     return 1 if slow else 0

@@ -1,8 +1,10 @@
 """The tools of bench/: fair rounds, memory, result files, the regression decision."""
 
+import contextlib
 import importlib.util
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -216,9 +218,10 @@ class Scripted:
 def test_a_pair_is_the_least_of_its_turns(compare):
     base = Scripted([1.0] + [3.0, 1.0, 9.0] + [1.0, 1.0, 1.0])
     head = Scripted([1.0] + [2.0, 8.0, 2.5] + [5.0, 7.0, 4.0])
-    ratios = []
-    assert compare.add_pairs([base, head], "mlknn-fit", 1, 2, ratios) is None
-    assert ratios == [2.0, 4.0]
+    pairs = []
+    assert compare.add_pairs([base, head], "mlknn-fit", 1, 2, pairs) is None
+    assert pairs == [(1.0, 2.0), (1.0, 4.0)]
+    assert [pair.ratio for pair in pairs] == [2.0, 4.0]
 
 
 @pytest.mark.parametrize(
@@ -231,8 +234,8 @@ def test_a_pair_is_the_least_of_its_turns(compare):
     ],
 )
 def test_an_open_case_gets_more_pairs(compare, monkeypatch, ratio, pairs):
-    def add_pairs(sides, case, n_threads, count, ratios):
-        ratios += [ratio(len(ratios) + more) for more in range(count)]
+    def add_pairs(sides, case, n_threads, count, pairs):
+        pairs += [compare.Pair(1.0, ratio(len(pairs) + more)) for more in range(count)]
 
     class Nobody:
         def __init__(self, tree):
@@ -243,9 +246,41 @@ def test_an_open_case_gets_more_pairs(compare, monkeypatch, ratio, pairs):
 
     monkeypatch.setattr(compare, "add_pairs", add_pairs)
     monkeypatch.setattr(compare, "Side", Nobody)
-    found, absent = compare.paired_ratios("base", "head", [("a", 1)], 15)
+    found, absent = compare.timed_pairs("base", "head", [("a", 1)], 15)
     assert len(found["a", 1]) == pairs
     assert absent == {}
+
+
+@pytest.mark.parametrize(("count", "name"), [(0, "compare-quiet"), (2, "compare-loaded")])
+def test_a_comparison_says_what_stood_beside_it(compare, monkeypatch, tmp_path, count, name):
+    """Both sides run while the busy processes do, and these end with the comparison; the table says so."""
+    harness, started, seen = compare._harness, [], []
+
+    class Popen(subprocess.Popen):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            started.append(self)
+
+    def records(*trees, **options):
+        seen.append([process.poll() for process in started])
+        return [{"case": "a", "threads": 1, "pairs": 15, "before": 2.0, "after": 1.0, "median": 0.5, "low": 0.4,
+                 "instructions": None, "outcome": "faster"}]  # fmt: skip
+
+    monkeypatch.setattr(compare, "checkouts", lambda revisions: contextlib.nullcontext([tmp_path, tmp_path]))
+    monkeypatch.setattr(compare, "build_tree", lambda tree, cache: True)
+    monkeypatch.setattr(compare, "run", lambda *args, **options: "abc1234\n")
+    monkeypatch.setattr(compare, "compare", records)
+    monkeypatch.setattr(harness, "_own_folder", lambda: tmp_path)
+    monkeypatch.setattr(harness, "machine_facts", lambda: {"date": "today", "commit": "abc1234"})
+    monkeypatch.setattr(load("tables"), "render", lambda content: "")
+    monkeypatch.setattr(harness.subprocess, "Popen", Popen)
+    assert compare.main(["abc1234", "--load", str(count)]) == 0
+    assert seen == [[None] * count]
+    assert all(process.poll() is not None for process in started)
+    content = json.loads((tmp_path / f"{name}.json").read_text())
+    assert ("2 busy processes" in content["notes"]) == (count == 2)
+    assert content["rows"][0]["after"] == 1.0
+    assert content["values"] == {"median": 0.5, "regressions": 0}
 
 
 def test_too_few_pairs_and_nonsense_are_refused(compare):

@@ -2,6 +2,9 @@
 
     python bench/bench_propagation.py speed-30        # n = 50 000, C = 50, 30 % labelled, against scipy's cg
     python bench/bench_propagation.py speed-1         # the same at 1 %
+    python bench/bench_propagation.py speed-200k      # n = 200 000, C = 16, 30 % labelled
+    python bench/bench_propagation.py speed-1m        # n = 1 000 000, C = 20, 30 % labelled; a minute or more of search
+    python bench/bench_propagation.py order           # sweeps over the rows in several orders, and what the orders cost
     python bench/bench_propagation.py amg             # against pyamg's smoothed aggregation at 1 %
     python bench/bench_propagation.py peers           # Toy against splu; n = 10 000 against LabelSpreading
     python bench/bench_propagation.py sweep           # time of a sweep against the time to stream its bytes
@@ -9,7 +12,7 @@
     python bench/bench_propagation.py accuracy        # errors against residuals, beside a dense solution
     python bench/bench_propagation.py small           # "cg" against "lu" on small problems
     python bench/bench_propagation.py flips           # are flipped labels found?  (data sets: NMLSDR_SHARED)
-    python bench/bench_propagation.py large           # n = 1 000 000
+    python bench/bench_propagation.py large           # n = 250 000 to 2 000 000
 
 Each writes bench/results/propagation-PART.json; ``python bench/tables.py`` shows them in docs/propagation.md.
 Every contestant must leave a residual max |(I - A T) F - (I - A) Y| of at most 1e-8; this is checked.
@@ -21,13 +24,24 @@ import argparse
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import numpy as np
-from _harness import add_replace, alternate, better_half, choose_folder, copy_gbytes, peak_memory, save_table, threads
+from _harness import (
+    add_replace,
+    alternate,
+    alternate_with_cpu,
+    better_half,
+    choose_folder,
+    copy_gbytes,
+    peak_memory,
+    save_table,
+    threads,
+)
 from scipy import sparse
-from scipy.sparse import linalg
+from scipy.sparse import csgraph, linalg
 
 from nmlsdr import MultiLabelPropagation, _solvers, datasets
 from nmlsdr._validation import check_graph
@@ -89,27 +103,90 @@ SPEED = [("work", "work", "s"), ("peer", "peer", "s"), ("ratio", "ratio", ".1f x
          ("peer_seconds", "peer, s", ".3f"), ("sweeps", "sweeps", "d"), ("rtol", "peer's rtol", ".0e")]  # fmt: skip
 
 
-def speed(share, rounds):
-    W, Y, alpha, labeled = problem(50_000, 50, share)
+def speed(n, n_labels, share, rounds, few=None):
+    """Ours against scipy's set-up and columns; of many columns scipy solves a few, which are scaled to all of them."""
+    W, Y, alpha, labeled = problem(n, n_labels, share)
+    few = n_labels if few is None else few
     found = {}
 
     def ours():
         found["nmlsdr"] = propagate(W, Y, alpha, labeled=labeled, tol=TOL, n_jobs=N_THREADS)
 
-    matrix, right, M = symmetric_system(W, Y, alpha)
+    def setup():
+        found["system"] = symmetric_system(W, Y, alpha)
+
+    def columns():
+        matrix, right, M = found["system"]
+        found["scipy"] = scipy_columns(matrix, right[:, :few], M, rtol)
+
+    setup()
+    matrix, right, M = found["system"]
     rtol = loosest(lambda tol, count: scipy_columns(matrix, right[:, :count], M, tol), W, Y, alpha)
-
-    def peer():
-        found["scipy"] = scipy_columns(*symmetric_system(W, Y, alpha), rtol)
-
-    name = "scipy.sparse.linalg.cg, label by label"
+    contestants = {"nmlsdr": ours, "setup": setup, "columns": columns}
     with threads(N_THREADS):
-        times = alternate({"nmlsdr": ours, name: peer}, rounds=rounds, warmup=0)
+        times, cpu = alternate_with_cpu(contestants, rounds=rounds, warmup=0)
     assert residual(W, Y, alpha, found["nmlsdr"].F) <= TOL
-    print("residuals", found["nmlsdr"].residual, residual(W, Y, alpha, found["scipy"]))
-    return [
-        row(f"n = 50 000, k = 10, C = 50, {share:.0%} labelled", name, times, sweeps=found["nmlsdr"].n_iter, rtol=rtol)
-    ]
+    name = "scipy.sparse.linalg.cg, label by label"
+    for each in (times, cpu):
+        each[name] = [better_half(each["setup"]) + better_half(each["columns"]) * n_labels / few]
+    work = f"n = {n:_}, k = 10, C = {n_labels}, {share:.0%} labelled".replace("_", " ")
+    more = {"sweeps": found["nmlsdr"].n_iter, "rtol": rtol, "cpu": better_half(cpu["nmlsdr"]), "solved": few,
+            "cpu_ratio": better_half(cpu[name]) / better_half(cpu["nmlsdr"])}  # fmt: skip
+    return [row(work, name, times, **more)]
+
+
+SPEED_LARGE = [*SPEED, ("solved", "labels the peer solved", "d"), ("cpu", "nmlsdr, CPU s", ".3f"),
+               ("cpu_ratio", "ratio of CPU seconds", ".1f x")]  # fmt: skip
+
+
+def halves(X, rows):
+    """Rows in the order of the leaves of halves along principal directions."""
+    if len(rows) <= 64:
+        return rows
+    centred = X[rows] - X[rows].mean(axis=0)
+    along = centred @ np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    near = np.argpartition(along, len(rows) // 2)
+    return np.concatenate([halves(X, rows[part]) for part in (near[: len(rows) // 2], near[len(rows) // 2 :])])
+
+
+def order():
+    """A sweep over 16 labels on one thread: rows as given, as `System.in_order` has them, and in other orders."""
+    rows = []
+    for n in (20_000, 50_000, 200_000):
+        W, Y, alpha, labeled = problem(n, 16, 0.3)
+        W = check_graph(W)
+        X, kept, ordered_rows = mixture(n), np.arange(n), _solvers.ORDERED_ROWS
+        cuthill_mckee = partial(csgraph.reverse_cuthill_mckee, sparse.csr_matrix(W), symmetric_mode=True)
+        ways = {
+            "as given": lambda: None,
+            "breadth first (in use)": lambda: None,
+            "reverse Cuthill-McKee": cuthill_mckee,
+            "halves along principal directions": partial(halves, X, kept),
+        }
+        sweeps, cost = {}, {}
+        for name, way in ways.items():
+            took = alternate_with_cpu({"order": way}, rounds=3, warmup=0)[1]["order"]
+            new = way()
+            new = kept if new is None else new
+            system = _solvers.System(sparse.csr_array(W[new][:, new]), Y[new], alpha[new], labeled[new], 1)
+            _solvers.ORDERED_ROWS = 0 if "in use" in name else n + 1
+            if "in use" in name:
+                took = alternate_with_cpu({"order": system.in_order}, rounds=3, warmup=0)[1]["order"]
+            batch = _solvers._Batch(
+                system.in_order(), system.first_iterate(None), np.arange(16, dtype=np.intp), _solvers._Buffers()
+            )
+            _solvers.ORDERED_ROWS = ordered_rows
+            sweeps[name], cost[name] = (lambda batch=batch: batch.sweeps(0.0, 4)), better_half(took)
+        cpu = alternate_with_cpu(sweeps, rounds=8)[1]
+        given = better_half(cpu["as given"])
+        for name in ways:
+            sweep = better_half(cpu[name])
+            rows.append({"work": f"n = {n:_}".replace("_", " "), "order": name, "cost": 1e3 * cost[name],
+                         "milliseconds": 1e3 * sweep / 4, "ratio": given / sweep})  # fmt: skip
+            print(rows[-1], flush=True)
+    columns = [("work", "rows", "s"), ("order", "order", "s"), ("cost", "cost of the order, ms", ".1f"),
+               ("milliseconds", "sweep, ms", ".2f"), ("ratio", "as given / this", ".2f x")]  # fmt: skip
+    return columns, rows
 
 
 def amg():
@@ -366,36 +443,46 @@ alpha = np.where(labeled, 0.6, 0.999)
 propagate(W[:100, :100] + W[:100, :100].T, Y[:100], 0.5, labeled=np.ones(100, bool))
 """
 LARGE_RUN = """
-began = time.perf_counter()
+began, worked = time.perf_counter(), time.process_time()
 result = propagate(W, Y, alpha, labeled=labeled, n_jobs=2)
-print("INFO", time.perf_counter() - began, result.n_iter, result.residual, W.nnz, file=sys.stderr)
-open({out!r}, "w").write(" ".join(map(str, (time.perf_counter() - began, result.n_iter, result.residual, W.nnz))))
+seconds, cpu = time.perf_counter() - began, time.process_time() - worked
+open({out!r}, "w").write(" ".join(map(str, (seconds, cpu, result.n_iter, result.residual, W.nnz))))
 """
 
 
 def large():
     import tempfile
 
-    with tempfile.TemporaryDirectory() as folder:
-        out = str(Path(folder) / "out")
-        n = 1_000_000
-        memory = peak_memory(
-            LARGE_SETUP.replace("{n}", str(n)).replace("{here!r}", repr(str(Path(__file__).parent))),
-            LARGE_RUN.replace("{out!r}", repr(out)),
-        )
-        seconds, sweeps, left, nnz = Path(out).read_text().split()
-    rows = [{"work": f"n = 1 000 000, k = 10, C = 20, nnz = {nnz}", "seconds": float(seconds), "sweeps": int(sweeps),
-             "residual": float(left), "peak": memory["peak"] / 2**30, "over": memory["over"] / 2**30}]  # fmt: skip
-    print(rows)
-    columns = [("work", "work", "s"), ("seconds", "seconds", ".1f"), ("sweeps", "sweeps", "d"),
+    rows = []
+    for n in (250_000, 500_000, 1_000_000, 2_000_000):
+        with tempfile.TemporaryDirectory() as folder:
+            out = str(Path(folder) / "out")
+            memory = peak_memory(
+                LARGE_SETUP.replace("{n}", str(n)).replace("{here!r}", repr(str(Path(__file__).parent))),
+                LARGE_RUN.replace("{out!r}", repr(out)),
+            )
+            seconds, cpu, sweeps, left, nnz = Path(out).read_text().split()
+        rows.append(
+            {
+                "work": f"n = {n:_}, k = 10, C = 20".replace("_", " "), "nnz": int(nnz), "seconds": float(seconds),
+                "cpu": float(cpu), "each": 1e9 * float(cpu) / (n * 20 * int(sweeps)), "sweeps": int(sweeps),
+                "residual": float(left), "peak": memory["peak"] / 2**30, "over": memory["over"] / 2**30,
+            }
+        )  # fmt: skip
+        print(rows[-1], flush=True)
+    columns = [("work", "work", "s"), ("nnz", "entries", "d"), ("seconds", "seconds", ".1f"), ("cpu", "CPU s", ".1f"),
+               ("each", "CPU ns per entry of F and sweep", ".2f"), ("sweeps", "sweeps", "d"),
                ("residual", "residual", ".1e"), ("peak", "peak memory, GiB", ".2f"),
                ("over", "of it beyond W and Y, GiB", ".2f")]  # fmt: skip
     return columns, rows
 
 
 PARTS = {
-    "speed-30": ("Propagation against scipy, 30 % labelled", lambda: (SPEED, speed(0.3, 4))),
-    "speed-1": ("Propagation against scipy, 1 % labelled", lambda: (SPEED, speed(0.01, 2))),
+    "speed-30": ("Propagation against scipy, 30 % labelled", lambda: (SPEED_LARGE, speed(50_000, 50, 0.3, 4))),
+    "speed-1": ("Propagation against scipy, 1 % labelled", lambda: (SPEED_LARGE, speed(50_000, 50, 0.01, 2))),
+    "speed-200k": ("200 000 rows against scipy", lambda: (SPEED_LARGE, speed(200_000, 16, 0.3, 3, few=4))),
+    "speed-1m": ("1 000 000 rows against scipy", lambda: (SPEED_LARGE, speed(1_000_000, 20, 0.3, 2, few=2))),
+    "order": ("Sweeps over rows in several orders, on one thread", order),
     "amg": (
         "Smoothed aggregation",
         lambda: ([*SPEED, ("peer_sweeps", "peer's sweeps", "d"), ("setup", "its set-up, s", ".2f")], amg()),
@@ -406,7 +493,7 @@ PARTS = {
     "accuracy": ("Errors and residuals, 8 labels", accuracy),
     "small": ("Conjugate gradients and LU on small problems: 8 labels, 30 % labelled", small),
     "flips": ("Finding flipped labels: 10 % of all entries flipped, all rows labelled, 5 seeds", flips),
-    "large": ("One large problem on two cores", large),
+    "large": ("Growth to 2 000 000 rows on two cores", large),
 }
 
 

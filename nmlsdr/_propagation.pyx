@@ -43,6 +43,9 @@ cdef extern from "_c/propagation.h" nogil:
     void gather "nmlsdr_gather"(
         const int64_t *indptr, const int32_t *indices, const double *values, const double *h, Py_ssize_t i,
         const double *F, Py_ssize_t n_labels, int count, double *sum)
+    void prefetch "PREFETCH"(const void *address)
+    enum:
+        AHEAD
 
 MAX_WIDTH = NMLSDR_MAX_WIDTH
 
@@ -396,3 +399,130 @@ def reach(
                     reached[j] = 1
                     queue[tail] = j
                     tail += 1
+
+
+def breadth_first(
+    const int64_t[::1] indptr,       # IN  (n + 1)
+    const int32_t[::1] indices,      # IN  (nnz)
+    int32_t[::1] order,              # OUT (n) rows in the order in which they are met
+    int32_t[::1] place,              # OUT (n) order[place[i]] = i
+):
+    """Breadth-first search from the first row, and from the first row not met where a component ends."""
+    cdef Py_ssize_t n = order.shape[0], head = 0, tail = 0, first, i
+    cdef int64_t t
+    cdef int32_t j
+    with nogil:
+        for i in range(n):
+            place[i] = -1
+        for first in range(n):
+            if place[first] < 0:
+                place[first] = <int32_t>tail
+                order[tail] = <int32_t>first
+                tail += 1
+            while head < tail:
+                i = order[head]
+                head += 1
+                for t in range(indptr[i], indptr[i + 1]):
+                    j = indices[t]
+                    if place[j] < 0:
+                        place[j] = <int32_t>tail
+                        order[tail] = j
+                        tail += 1
+
+
+def arrange(
+    const int64_t[::1] indptr,       # IN  (n + 1)
+    const int32_t[::1] indices,      # IN  (nnz)
+    const double[::1] values,        # IN  (nnz) or empty
+    const float[::1] sweep_values,   # IN  (nnz) or empty
+    const int32_t[::1] order,        # IN  (n) row i of the new graph is row order[i] of the old one
+    const int32_t[::1] place,        # IN  (n) its inverse
+    const int64_t[::1] new_indptr,   # IN  (n + 1)
+    int32_t[::1] new_indices,        # OUT (nnz)
+    double[::1] new_values,          # OUT as values
+    float[::1] new_sweep_values,     # OUT as sweep_values
+    int n_threads,
+):
+    """Rows of a graph in another order; within a row the order of the entries, and so of its sums, stays."""
+    cdef Py_ssize_t n = order.shape[0], i
+    cdef int64_t t, shift
+    cdef bint has_values = values.shape[0] > 0, has_sweep_values = sweep_values.shape[0] > 0
+    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
+        shift = indptr[order[i]] - new_indptr[i]
+        if i + AHEAD < n and indices.shape[0] > 0:
+            prefetch(&indices[0] + indptr[order[i + AHEAD]])
+        for t in range(new_indptr[i], new_indptr[i + 1]):
+            new_indices[t] = place[indices[t + shift]]
+            if has_values:
+                new_values[t] = values[t + shift]
+            if has_sweep_values:
+                new_sweep_values[t] = sweep_values[t + shift]
+
+
+def load_columns(
+    const double[:, ::1] values,     # IN  (n, n_labels)
+    const double[::1] factor,        # IN  (n) of the rows of out; or empty: 1
+    const int32_t[::1] order,        # IN  (n) row i of out is row order[i] of values; or empty: row i
+    const int32_t[::1] columns,      # IN  (count) column c of out is column columns[c] of values
+    double[:, ::1] out,              # OUT (n, width) 0 from column count on
+    int n_threads,
+):
+    """Some columns of an array, scaled, in the order of the sweeps."""
+    cdef Py_ssize_t n = out.shape[0], n_labels = values.shape[1], i
+    cdef int count = <int>columns.shape[0], width = <int>out.shape[1]
+    cdef const double *scale = &factor[0] if factor.shape[0] else NULL
+    cdef const int32_t *rows = &order[0] if order.shape[0] else NULL
+    if n == 0 or count == 0:
+        return
+    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
+        if rows != NULL and i + AHEAD < n:
+            prefetch_row(&values[0, 0] + rows[i + AHEAD] * n_labels + columns[0], count)
+        load_row(
+            &values[0, 0] + (rows[i] if rows != NULL else i) * n_labels, scale[i] if scale != NULL else 1.0,
+            &columns[0], count, width, &out[i, 0])
+
+
+cdef inline void prefetch_row(const double *values, int count) noexcept nogil:
+    cdef int c
+    for c in range(0, count, 8):
+        prefetch(values + c)
+
+
+cdef inline void load_row(
+    const double *values, double scale, const int32_t *columns, int count, int width, double *out,
+) noexcept nogil:
+    cdef int c
+    for c in range(count):
+        out[c] = scale * values[columns[c]]
+    for c in range(count, width):
+        out[c] = 0.0
+
+
+def store_columns(
+    const double[:, ::1] values,     # IN  (n, width)
+    const int32_t[::1] take,         # IN  (count) columns of values
+    const int32_t[::1] order,        # IN  (n) row i of values is row order[i] of out; or empty: row i
+    const int32_t[::1] columns,      # IN  (count) where they go
+    double[:, ::1] out,              # OUT (n, n_labels)
+    int n_threads,
+):
+    """The way back from `load_columns`."""
+    cdef Py_ssize_t n = values.shape[0], n_labels = out.shape[1], i
+    cdef int count = <int>columns.shape[0]
+    cdef const int32_t *rows = &order[0] if order.shape[0] else NULL
+    if n == 0 or count == 0:
+        return
+    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
+        if rows != NULL and i + AHEAD < n:
+            prefetch_row(&out[0, 0] + rows[i + AHEAD] * n_labels + columns[0], count)
+        store_row(
+            &values[i, 0], &take[0], &columns[0], count,
+            &out[0, 0] + (rows[i] if rows != NULL else i) * n_labels)
+
+
+cdef inline void store_row(
+    const double *values, const int32_t *take, const int32_t *columns, int count, double *out,
+) noexcept nogil:
+    cdef int c
+    for c in range(count):
+        out[columns[c]] = values[take[c]]

@@ -68,6 +68,9 @@ SMALLEST_ALPHA = 1e-200
 # The same for an alpha per entry, whose inverse is a float32.
 SMALLEST_ENTRY = 1e-25
 _NO_ENTRIES, _NO_FACTORS = np.empty((0, 0)), np.empty((0, 0), np.float32)
+_NO_ORDER, _NO_SCALE = np.empty(0, np.int32), np.empty(0)
+# From so many rows on, sweeps run over the rows in breadth-first order (docs/propagation.md).
+ORDERED_ROWS = 20_000
 # Every ROUND sweeps, a column whose residual has fallen by REFRESH since its last float64 residual gets a new one.
 ROUND = 4
 REFRESH = 1e-3
@@ -129,6 +132,7 @@ class System:
         if alpha.ndim == 2 and (alpha == alpha[:, :1]).all():
             alpha = np.ascontiguousarray(alpha[:, 0]) if alpha.shape[1] else np.zeros(n)
         self.W, self.Y, self.alpha, self.clip = W, Y, alpha, clip
+        self.order = _NO_ORDER
         work = (W.nnz + 10 * n) * min(Y.shape[1], _propagation.MAX_WIDTH)
         self.n_threads = n_threads = earning(n_threads, work, WORK_PER_THREAD)
         self.indptr = W.indptr.astype(np.int64, copy=False)
@@ -205,6 +209,32 @@ class System:
             part.gains, part.owns = (np.ascontiguousarray(values[:, columns]) for values in (self.gains, self.owns))
         return part
 
+    def in_order(self) -> System:
+        """The system as the sweeps walk through it: rows in breadth-first order, if there are many.
+
+        Rows that a row meets first lie side by side then, and most of its neighbours are in a cache.  Y, alpha, F and
+        what belongs to an entry stay as they are (`_Batch` takes their rows by ``order``); sums over a row keep the
+        order of their terms.  The rule sees the rows alone: a label has the same bits whatever others are beside it.
+        """
+        n = len(self.kept)
+        if n < ORDERED_ROWS:
+            return self
+        part = copy.copy(self)
+        part.order, place = np.empty((2, n), np.int32)
+        _propagation.breadth_first(self.indptr, self.indices, part.order, place)
+        part.indptr = np.zeros(n + 1, np.int64)
+        np.cumsum(np.diff(self.indptr)[part.order], out=part.indptr[1:])
+        part.indices, part.values, part.sweep_values = (
+            np.empty_like(entries) for entries in (self.indices, self.values, self.sweep_values)
+        )
+        _propagation.arrange(
+            self.indptr, self.indices, self.values, self.sweep_values, part.order, place, part.indptr, part.indices,
+            part.values, part.sweep_values, self.n_threads,
+        )  # fmt: skip
+        for name in ("gain", "own", "h", "m", "k", "e"):
+            setattr(part, name, getattr(self, name)[part.order])
+        return part
+
     def root_of_span(self) -> float:
         """sqrt(largest weight d~_i / alpha_i of the inner product over the least), or a bound of it."""
         if self.entries is None:
@@ -276,13 +306,6 @@ class _Buffers:
         return flat[: n * width].reshape(n, width)
 
 
-def _side(columns: np.ndarray) -> slice | np.ndarray:
-    """Columns side by side as a slice, which NumPy copies several times faster than a list of columns."""
-    if len(columns) and columns[-1] - columns[0] == len(columns) - 1:
-        return slice(int(columns[0]), int(columns[-1]) + 1)
-    return columns
-
-
 class _Batch:
     """Up to MAX_WIDTH labels on their way, all arrays (n, width) and one column per label.
 
@@ -293,9 +316,8 @@ class _Batch:
         self.system = system
         self._allocate(len(F), columns, buffers)
         count = len(columns)
-        self.F[:, :count] = F[:, _side(columns)]
-        own = system.own[:, None] if system.entries is None else system.owns[:, _side(columns)]
-        np.multiply(system.Y[:, _side(columns)], own, out=self.B[:, :count])
+        self._load(F, self.F)
+        self._load(system.Y, self.B, system.own)
         if system.entries is not None:
             self._fill_entries(columns, system.entries)
         self.residual(np.ones(count, bool), restart=True)
@@ -313,19 +335,27 @@ class _Batch:
             self.gains = buffers.array("gains", n, width, np.float64)
             self.k, self.weights = (buffers.array(name, n, width, np.float32) for name in ("k", "weights"))
         for buffer in (self.F, self.B, self.z, self.p, self.gains, self.k, self.weights):
-            buffer[:, len(columns) :] = 0.0
+            if len(columns) < width:
+                buffer[:, len(columns) :] = 0.0
         self.rho, self.along, self.peak = np.zeros((3, width))
         self.partial = np.empty((3, self.system.n_blocks, width))
         self.tops = np.empty((self.system.n_blocks, width), np.float32)
 
+    def _load(self, values: np.ndarray, out: np.ndarray, factor: np.ndarray = _NO_SCALE) -> None:
+        s = self.system
+        _propagation.load_columns(values, factor, s.order, self.columns.astype(np.int32), out, s.n_threads)
+
     def _fill_entries(self, columns: np.ndarray, entries: np.ndarray) -> None:
-        """gain, k and weight of every entry."""
+        """B, gain, k and weight of every entry."""
         s, count = self.system, len(columns)
-        alpha, entries = s.alpha[:, _side(columns)], entries[:, _side(columns)]
-        self.gains[:, :count] = s.gains[:, _side(columns)]
+        rows = s.order if len(s.order) else np.arange(len(entries))
+        at = np.ix_(rows, columns)
+        alpha, entries = s.alpha[at], entries[at]
+        self.B[:, :count] *= s.owns[at]
+        self._load(s.gains, self.gains)
         self.k[...], self.weights[...] = 0.0, 0.0
-        np.multiply(alpha, s.outer[:, None], out=self.k[:, :count], where=entries)
-        np.divide(s.inner[:, None], alpha, out=self.weights[:, :count], where=entries)
+        np.multiply(alpha, s.outer[rows, None], out=self.k[:, :count], where=entries)
+        np.divide(s.inner[rows, None], alpha, out=self.weights[:, :count], where=entries)
 
     def _mask(self, take: np.ndarray) -> np.ndarray:
         mask = np.zeros(len(self.peak), np.int32)
@@ -372,7 +402,8 @@ class _Batch:
             self.flush(worn, clip=False)
             self.residual(worn, restart=False)
             astray = worn & ~(np.abs(along - rho) <= ASTRAY * rho)
-            self.p[:, np.flatnonzero(astray)] = self.z[:, np.flatnonzero(astray)]
+            if astray.any():
+                self.p[:, np.flatnonzero(astray)] = self.z[:, np.flatnonzero(astray)]
             self.trusted[worn] = peak[worn]
         np.maximum(self.trusted, peak, out=self.trusted)
 
@@ -397,7 +428,10 @@ class _Batch:
         if not last:
             stay |= (peak > tol) & (peak <= 0.5 * self.released_at)
         better = np.flatnonzero(leaving & (peak <= self.best))
-        F[:, _side(self.columns[better])] = self.F[:, _side(better)]
+        _propagation.store_columns(
+            self.F, better.astype(np.int32), self.system.order, self.columns[better].astype(np.int32), F,
+            self.system.n_threads,
+        )  # fmt: skip
         self.best[better] = peak[better]
         worst = float(self.best[~stay].max(initial=0.0))
         for entry in (self.released_at, self.trusted, self.least):
@@ -422,6 +456,7 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> tuple[int,
     limit = enough_sweeps(system, goal.tol) if goal.max_iter is None else goal.max_iter
     patience = 50 + int(4 / math.sqrt(1 - system.top))  # a few times what theory needs for a digit
     most, worst, buffers = 0, 0.0, _Buffers()
+    system = system.in_order() if n_labels else system
     for first in range(0, n_labels, _propagation.MAX_WIDTH):
         last = min(first + _propagation.MAX_WIDTH, n_labels)
         batch = _Batch(system, F, np.arange(first, last, dtype=np.intp), buffers)

@@ -23,7 +23,7 @@ from setuptools.command.build_ext import build_ext
 
 # what _graph.pyx is made of; the rest of _c/ belongs to the propagation
 SEARCH = [
-    "build", "choose", "distance", "few", "few_rows", "heap", "index", "kernels", "platform", "products",
+    "build", "choose", "distance", "few", "few_rows", "heap", "index", "kernels", "nearest", "platform", "products",
     "products_blocks", "products_candidates", "products_new", "products_packed", "products_scale", "products_sparse",
     "products_state", "products_storage", "products_tile", "rows", "simd", "simd_clear", "simd_levels", "tree",
     "tree_leaf",

@@ -5,7 +5,7 @@
     python bench/bench_neighbours.py low --budget 20 # at most 20 s a cell, but three rounds (default: 8)
 
 Groups: faiss (float32), brute (float64, scikit-learn), hard (integers, binary, duplicates, clusters), sparse, low,
-queries (few against many rows), approximate (hnswlib, pynndescent), memory.  The result file is written after each
+queries (few against many rows), k (5 to 160 neighbours of 4000 rows), approximate (hnswlib, pynndescent), memory.  The result file is written after each
 cell.  The sparse group also takes tmc2007-500 from NMLSDR_SHARED (default ../shared) if it is there.
 """
 
@@ -41,7 +41,7 @@ from nmlsdr import graph
 from nmlsdr.datasets import load_mulan
 
 N_THREADS, K = 2, 10
-GROUPS = ["faiss", "brute", "hard", "sparse", "low", "queries", "approximate", "memory"]
+GROUPS = ["faiss", "brute", "hard", "sparse", "low", "queries", "k", "approximate", "memory"]
 SIZES = [(10_000, 100), (10_000, 500), (20_000, 320), (20_000, 32), (20_000, 8), (40_000, 120)]
 COLUMNS = [
     ("group", "group", "s"), ("work", "work", "s"), ("peer", "against", "s"), ("ours", "nmlsdr", ".3f s"),
@@ -60,16 +60,16 @@ def gauss(n, d, dtype=np.float32):
     return np.random.default_rng(0).standard_normal((n, d)).astype(dtype)
 
 
-def ours(X):
-    return lambda: graph.kneighbors(X, K, n_jobs=N_THREADS)
+def ours(X, k=K):
+    return lambda: graph.kneighbors(X, k, n_jobs=N_THREADS)
 
 
-def brute(X):
-    return lambda: NearestNeighbors(n_neighbors=K, algorithm="brute", n_jobs=N_THREADS).fit(X).kneighbors()
+def brute(X, k=K):
+    return lambda: NearestNeighbors(n_neighbors=k, algorithm="brute", n_jobs=N_THREADS).fit(X).kneighbors()
 
 
-def flat(X):
-    return lambda: built_flat(X, X, K + 1)()
+def flat(X, k=K):
+    return lambda: built_flat(X, X, k + 1)()
 
 
 def built_brute(X, queries):
@@ -143,6 +143,21 @@ def measure_queries(save, sizes=(1, 16, 100, 1000), n=100_000, n_features=100):
         for name in list(contestants)[1:]:
             work = f"{q} of {n} x {n_features} float32"
             rows.append(entry("queries", work, name, base, better_half(times[name]), rounds=len(times[name])))
+            print(rows[-1], flush=True)
+        save(rows)
+
+
+def measure_k(save, ks=(5, 10, 20, 40, 80, 160), n=4000, n_features=100):
+    """One set, more and more neighbours: the products stay, the selection grows."""
+    rows, X = [], gauss(n, n_features)
+    for k in ks:
+        with threads(N_THREADS):
+            contestants = {"nmlsdr": ours(X, k), "scikit-learn brute": brute(X, k), "faiss IndexFlatL2": flat(X, k)}
+            times = alternate(contestants, rounds=16)
+        base = better_half(times["nmlsdr"])
+        for name in list(contestants)[1:]:
+            work = f"k = {k}: gaussian float32 {n} x {n_features}"
+            rows.append(entry("k", work, name, base, better_half(times[name]), rounds=len(times[name])))
             print(rows[-1], flush=True)
         save(rows)
 
@@ -246,7 +261,7 @@ def main(wanted, budget, replace):
 
     def save():
         save_table(
-            "neighbours", title="Exact neighbours, k = 10, two threads", command="python bench/bench_neighbours.py",
+            "neighbours", title="Exact neighbours, two threads, k = 10 where it is not said", command="python bench/bench_neighbours.py",
             columns=COLUMNS, rows=sorted(rows, key=lambda row: GROUPS.index(row["group"])), values=values, runs=runs,
             notes="Medians of the better half of alternating rounds. Share of sgemm: n^2 D flops over our time, "
             "over the best two-thread square sgemm of the same cell.",
@@ -268,7 +283,7 @@ def main(wanted, budget, replace):
             rows.append(entry(group, work, name, base, theirs, rounds=n_rounds, share=share))
             print(rows[-1], flush=True)
         save()
-    for group, measure in (("queries", measure_queries), ("approximate", measure_approximate)):
+    for group, measure in (("queries", measure_queries), ("k", measure_k), ("approximate", measure_approximate)):
         if not wanted or group in wanted:
             kept = [row for row in rows if row["group"] != group]
 
@@ -279,6 +294,11 @@ def main(wanted, budget, replace):
             measure(keep)
     if not wanted or "memory" in wanted:
         values.update(measure_memory())
+    by_k = {row["work"]: row["ours"] for row in rows if row["group"] == "k"}
+    if by_k:
+        values["k_80_over_5"] = next(seconds for work, seconds in by_k.items() if work.startswith("k = 80:")) / next(
+            seconds for work, seconds in by_k.items() if work.startswith("k = 5:")
+        )
     for group in ("faiss", "brute"):
         found = [row["ratio"] for row in rows if row["group"] == group]
         if found:

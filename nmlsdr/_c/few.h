@@ -10,6 +10,7 @@
 #ifndef NMLSDR_FEW_H
 #define NMLSDR_FEW_H
 
+#include "heap.h"
 #include "kernels.h"
 
 typedef struct {
@@ -98,7 +99,7 @@ static void nmlsdr_few_offer(const nmlsdr_few *q, ptrdiff_t first, ptrdiff_t n, 
     nmlsdr_few_convert(&q->rows, first, n, q->padded, rows);
     for (ptrdiff_t i = 0; i < q->n_queries; i++) {
         const ptrdiff_t own = ((ptrdiff_t)thread * q->n_queries + i) * k;
-        kernels->distances(rows, n, q->padded, q->query + i * q->padded, squared);
+        kernels->distances(rows, 1, q->padded, NULL, n, q->query + i * q->padded, squared);
         for (ptrdiff_t r = 0; r < n; r++) nmlsdr_heap_offer(q->heap + own, q->index + own, k, squared[r], first + r);
     }
 }

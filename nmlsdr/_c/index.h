@@ -2,12 +2,12 @@
  *
  *   nmlsdr_index_new     centre, scale, packed rows or columns and postings, bounds: read only from then on
  *   nmlsdr_index_takes   whether the bounds hold for these queries
- *   nmlsdr_views_new     one view of the index for each thread: its own candidates and heaps of all queries
+ *   nmlsdr_views_new     one view of the index for each thread: its own candidates and nearest of all queries
  *   nmlsdr_views_step    meets the next rows; loop over it
  *   nmlsdr_views_free    nmlsdr_index_free
  *
  * An index is a search by products without queries; a view is a copy of it that has them, and shares the rows.  The
- * threads share the rows, so one query keeps them all busy; their heaps are merged in the order (squared distance, row),
+ * threads share the rows, so one query keeps them all busy; which are merged in the order (squared distance, row),
  * which is total: who met which row changes nothing.  Float products only, never exact ones: queries need not be integers
  * where the rows are, and what float products cannot tell apart is decided by canonical distances, at most all of them.
  */
@@ -78,8 +78,8 @@ typedef struct {
     nmlsdr_search *view; /* (n_views), each with one scratch */
     int n_views;
     ptrdiff_t k, next;   /* the next block of rows */
-    double *heap;        /* (n_views, queries, k) */
-    ptrdiff_t *row;
+    double *nearest;     /* (n_views, queries, k) squared distances, */
+    ptrdiff_t *row;      /* and rows */
     double *squared;     /* the answer */
     ptrdiff_t *indices;
 } nmlsdr_views;
@@ -93,21 +93,18 @@ static void nmlsdr_views_free(nmlsdr_views *a)
         nmlsdr_release(q->window[0].z);
         nmlsdr_release(q->never);
         if (!q->scratch) continue;
-        free(q->scratch->lower);
-        free(q->scratch->tile);
-        free(q->scratch->slots);
-        nmlsdr_release(q->scratch->partial);
+        nmlsdr_scratch_free(q->scratch);
         free(q->scratch);
     }
     free(a->view);
-    free(a->heap);
+    free(a->nearest);
     free(a->row);
     free(a);
 }
 
 /* A copy of the index with these queries. */
 static int nmlsdr_view_new(nmlsdr_search *q, const nmlsdr_search *index, const nmlsdr_rows *queries, ptrdiff_t k,
-                           double *heap, ptrdiff_t *row)
+                           double *nearest, ptrdiff_t *row)
 {
     *q = *index;
     q->n_threads = 1;
@@ -118,10 +115,10 @@ static int nmlsdr_view_new(nmlsdr_search *q, const nmlsdr_search *index, const n
     nmlsdr_choose_capacity(q, k);
     q->queries->rows = *queries;
     q->queries->blocks = (queries->n + q->block - 1) / q->block;
-    q->queries->squared = heap;
+    q->queries->squared = nearest;
     q->queries->indices = row;
     for (ptrdiff_t p = 0; p < queries->n * k; p++) {
-        heap[p] = INFINITY;
+        nearest[p] = INFINITY;
         row[p] = PTRDIFF_MAX;
     }
     q->scratch = (nmlsdr_scratch *)calloc(1, sizeof(nmlsdr_scratch));
@@ -149,14 +146,14 @@ static nmlsdr_views *nmlsdr_views_new(const nmlsdr_search *index, const nmlsdr_r
     a->squared = squared;
     a->indices = indices;
     a->view = (nmlsdr_search *)calloc((size_t)a->n_views, sizeof(nmlsdr_search));
-    a->heap = (double *)malloc((size_t)a->n_views * all * sizeof(double));
+    a->nearest = (double *)malloc((size_t)a->n_views * all * sizeof(double));
     a->row = (ptrdiff_t *)malloc((size_t)a->n_views * all * sizeof(ptrdiff_t));
-    if (!a->view || !a->heap || !a->row) {
+    if (!a->view || !a->nearest || !a->row) {
         nmlsdr_views_free(a);
         return NULL;
     }
     for (int v = 0; v < a->n_views; v++) {
-        if (nmlsdr_view_new(&a->view[v], index, queries, k, a->heap + (size_t)v * all, a->row + (size_t)v * all)) {
+        if (nmlsdr_view_new(&a->view[v], index, queries, k, a->nearest + (size_t)v * all, a->row + (size_t)v * all)) {
             nmlsdr_views_free(a);
             return NULL;
         }
@@ -164,19 +161,20 @@ static nmlsdr_views *nmlsdr_views_new(const nmlsdr_search *index, const nmlsdr_r
     return a;
 }
 
-/* The views' heaps of query i into one, sorted. */
+/* The views' nearest of query i into one. */
 static void nmlsdr_views_merge(const nmlsdr_views *a, ptrdiff_t i)
 {
     const ptrdiff_t k = a->k, all = a->view[0].queries->rows.n * k;
-    double *heap = a->heap + i * k;
+    double *nearest = a->nearest + i * k;
     ptrdiff_t *row = a->row + i * k;
     for (int v = 0; v < a->n_views; v++) {
         nmlsdr_search *q = &a->view[v];
-        nmlsdr_finish_row_f(q, q->queries, q->rows, i, q->scratch, 0);
-        for (ptrdiff_t p = 0; v && p < k; p++) nmlsdr_heap_offer(heap, row, k, heap[v * all + p], row[v * all + p]);
+        nmlsdr_finish_row_f(q, q->queries, q->rows, i, q->scratch);
+        if (v == 0) continue;
+        for (ptrdiff_t p = 0; p < k; p++) q->scratch->found[p] = nmlsdr_find(nearest[v * all + p], row[v * all + p]);
+        nmlsdr_keep_nearest(nearest, row, k, q->scratch->found, k);
     }
-    nmlsdr_heap_sort(heap, row, k);
-    memcpy(a->squared + i * k, heap, (size_t)k * sizeof(double));
+    memcpy(a->squared + i * k, nearest, (size_t)k * sizeof(double));
     memcpy(a->indices + i * k, row, (size_t)k * sizeof(ptrdiff_t));
 }
 

@@ -2,7 +2,7 @@
  *
  *   pair, sweep   products of two blocks, of a sparse row with a block (products_tile.h, for float and double)
  *   near, scan    a leaf of the tree (tree_leaf.h)
- *   distances     a few queries (few_rows.h)
+ *   distances     canonical, of one query to rows (few_rows.h)
  */
 #ifndef NMLSDR_KERNELS_H
 #define NMLSDR_KERNELS_H
@@ -17,6 +17,22 @@ typedef struct {
     double worst[NMLSDR_LEAF]; /* the k-th squared distance so far of each; -1 where there is no query */
     ptrdiff_t d, leaf;
 } nmlsdr_leaf_queries;
+
+typedef struct nmlsdr_pair_f nmlsdr_pair_f; /* products_candidates.h */
+typedef struct nmlsdr_pair_d nmlsdr_pair_d;
+
+struct nmlsdr_kernels {
+    int lanes_f, lanes_d;
+    void (*pair_f)(const nmlsdr_pair_f *);
+    void (*pair_d)(const nmlsdr_pair_d *);
+    void (*sweep_f)(const nmlsdr_pair_f *, ptrdiff_t, float *, const float *, const int32_t *, ptrdiff_t);
+    void (*sweep_d)(const nmlsdr_pair_d *, ptrdiff_t, double *, const double *, const int32_t *, ptrdiff_t);
+    unsigned long long (*near)(const nmlsdr_leaf_queries *, const double *box);
+    unsigned long long (*scan)(const nmlsdr_leaf_queries *, const double *rows, const double *query, double limit,
+                               double *squared);
+    void (*distances)(const void *rows, int wide, ptrdiff_t d, const ptrdiff_t *which, ptrdiff_t n, const double *query,
+                      double *squared);
+};
 
 #define T float
 #define NM_DOUBLE 0
@@ -51,18 +67,6 @@ typedef struct {
 #undef NM
 #undef T
 #undef NM_DOUBLE
-
-struct nmlsdr_kernels {
-    int lanes_f, lanes_d;
-    void (*pair_f)(const nmlsdr_pair_f *);
-    void (*pair_d)(const nmlsdr_pair_d *);
-    void (*sweep_f)(const nmlsdr_pair_f *, ptrdiff_t, float *, const float *, const int32_t *, ptrdiff_t);
-    void (*sweep_d)(const nmlsdr_pair_d *, ptrdiff_t, double *, const double *, const int32_t *, ptrdiff_t);
-    unsigned long long (*near)(const nmlsdr_leaf_queries *, const double *box);
-    unsigned long long (*scan)(const nmlsdr_leaf_queries *, const double *rows, const double *query, double limit,
-                               double *squared);
-    void (*distances)(const double *rows, ptrdiff_t n, ptrdiff_t padded, const double *query, double *squared);
-};
 
 #define NM_KERNELS(level) \
     {nmlsdr_lanes_##level##_f, nmlsdr_lanes_##level##_d, nmlsdr_products_##level##_f, nmlsdr_products_##level##_d, \

@@ -185,7 +185,7 @@ static int nmlsdr_run_rounds(nmlsdr_search *q, double budget)
     return q->round >= rounds;
 }
 
-static void nmlsdr_decide_rows(nmlsdr_search *q, ptrdiff_t from, ptrdiff_t to, int sort)
+static void nmlsdr_decide_rows(nmlsdr_search *q, ptrdiff_t from, ptrdiff_t to)
 {
     ptrdiff_t i;
 #ifdef _OPENMP
@@ -193,8 +193,8 @@ static void nmlsdr_decide_rows(nmlsdr_search *q, ptrdiff_t from, ptrdiff_t to, i
 #endif
     for (i = from; i < to; i++) {
         nmlsdr_scratch *w = &q->scratch[nmlsdr_thread()];
-        if (q->wide) nmlsdr_finish_row_d(q, q->queries, q->rows, i, w, sort);
-        else nmlsdr_finish_row_f(q, q->queries, q->rows, i, w, sort);
+        if (q->wide) nmlsdr_finish_row_d(q, q->queries, q->rows, i, w);
+        else nmlsdr_finish_row_f(q, q->queries, q->rows, i, w);
     }
 }
 
@@ -221,12 +221,12 @@ static double nmlsdr_product_cost(const nmlsdr_search *q, double pairs)
 /* Float products cannot tell the candidates apart: decide what there is, go on with double products. */
 static int nmlsdr_widen(nmlsdr_search *q, double window_bytes)
 {
-    nmlsdr_decide_rows(q, 0, q->queries->rows.n, 0);
+    nmlsdr_decide_rows(q, 0, q->queries->rows.n);
     nmlsdr_drop_products(q);
     q->wide = 1;
     nmlsdr_choose_scale(q);
     if (nmlsdr_new_products(q, window_bytes)) return -1;
-    nmlsdr_decide_rows(q, 0, q->queries->rows.n, 0); /* empty buffers: the heaps give the thresholds */
+    nmlsdr_decide_rows(q, 0, q->queries->rows.n); /* empty buffers: the nearest give the thresholds */
     return 0;
 }
 
@@ -268,7 +268,7 @@ static int nmlsdr_search_step(nmlsdr_search *q, double budget, double window_byt
     const ptrdiff_t n = q->queries->rows.n;
     const ptrdiff_t some = 1 + (ptrdiff_t)(budget * (double)(q->block * q->block) * 0.02 / (double)q->k);
     const ptrdiff_t to = n - q->finish < some ? n : q->finish + some;
-    nmlsdr_decide_rows(q, q->finish, to, 1);
+    nmlsdr_decide_rows(q, q->finish, to);
     q->finish = to;
     return to < n;
 }

@@ -11,14 +11,32 @@ static void nmlsdr_side_free(nmlsdr_side *s)
     nmlsdr_release(s->h);
     nmlsdr_release(s->e);
     nmlsdr_release(s->t);
-    nmlsdr_release(s->score);
     nmlsdr_release(s->best);
     nmlsdr_release(s->lead_z);
     nmlsdr_release(s->lead_h);
-    free(s->candidate);
+    nmlsdr_release(s->candidate);
     free(s->count);
-    s->h = s->e = s->t = s->score = s->best = s->lead_z = s->lead_h = NULL;
-    s->candidate = s->count = NULL;
+    s->h = s->e = s->t = s->candidate = s->best = s->lead_z = s->lead_h = NULL;
+    s->count = NULL;
+}
+
+/* What the products need; what was counted stays. */
+static void nmlsdr_scratch_free(nmlsdr_scratch *w)
+{
+    nmlsdr_release(w->partial);
+    free(w->lower);
+    free(w->which);
+    free(w->apart);
+    free(w->found);
+    free(w->query);
+    free(w->tile);
+    free(w->slots);
+    w->partial = w->lower = NULL;
+    w->which = NULL;
+    w->apart = w->query = NULL;
+    w->found = NULL;
+    w->tile = NULL;
+    w->slots = NULL;
 }
 
 static void nmlsdr_drop_products(nmlsdr_search *q)
@@ -33,16 +51,7 @@ static void nmlsdr_drop_products(nmlsdr_search *q)
     nmlsdr_release(q->columns);
     q->never = q->posting_value = q->columns = NULL;
     q->posting_ptr = q->posting_row = NULL;
-    for (int t = 0; q->scratch && t < q->n_threads; t++) {
-        nmlsdr_release(q->scratch[t].partial);
-        free(q->scratch[t].lower);
-        free(q->scratch[t].tile);
-        q->scratch[t].partial = NULL;
-        free(q->scratch[t].slots);
-        q->scratch[t].slots = NULL;
-        q->scratch[t].lower = NULL;
-        q->scratch[t].tile = NULL;
-    }
+    for (int t = 0; q->scratch && t < q->n_threads; t++) nmlsdr_scratch_free(&q->scratch[t]);
     nmlsdr_side_free(&q->side[0]);
     nmlsdr_side_free(&q->side[1]);
 }
@@ -70,10 +79,9 @@ static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
     }
     if (!collects) return 0;
     s->t = nmlsdr_aligned(padded * size);
-    s->score = nmlsdr_aligned(n * (size_t)q->capacity * size);
-    s->candidate = (int32_t *)malloc(n * (size_t)q->capacity * sizeof(int32_t) + 1);
+    s->candidate = nmlsdr_aligned(n * (size_t)q->capacity * 2 * size);
     s->count = (int32_t *)calloc(n + 1, sizeof(int32_t));
-    if (!s->t || !s->score || !s->candidate || !s->count) return -1;
+    if (!s->t || !s->candidate || !s->count) return -1;
     if (q->ranked) {
         const size_t ranks = (size_t)NMLSDR_RANKS(q->k);
         s->best = nmlsdr_aligned(n * ranks * size);
@@ -181,11 +189,15 @@ static int nmlsdr_new_scratch(nmlsdr_search *q)
     }
     for (int t = 0; t < q->n_threads; t++) {
         nmlsdr_scratch *w = &q->scratch[t];
-        w->lower = (double *)malloc((size_t)q->capacity * sizeof(double));
+        w->lower = malloc((size_t)(q->capacity + 7) * size);
+        w->which = (ptrdiff_t *)malloc((size_t)q->capacity * sizeof(ptrdiff_t));
+        w->apart = (double *)malloc((size_t)q->capacity * sizeof(double));
+        w->found = (nmlsdr_found *)malloc((size_t)q->capacity * 2 * sizeof(nmlsdr_found));
+        w->query = (double *)malloc((size_t)q->d * sizeof(double));
         w->tile = (unsigned char *)malloc((size_t)(q->block * q->block / 12 + 1));
         w->partial = nmlsdr_aligned((size_t)(q->sparse ? q->block + q->frequent : q->block * (q->block + 3)) * size);
         w->slots = (int32_t *)malloc((size_t)(q->frequent + 1) * sizeof(int32_t));
-        if (!w->lower || !w->tile || !w->partial || !w->slots) return -1;
+        if (!w->lower || !w->which || !w->apart || !w->found || !w->query || !w->tile || !w->partial || !w->slots) return -1;
     }
     return 0;
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "heap.h"
+#include "nearest.h"
 #include "platform.h"
 #include "rows.h"
 
@@ -14,7 +14,7 @@
 #define NMLSDR_KC 192   /* features per pass: 4 groups of 8 floats stay in a 32 kB first-level cache */
 #endif
 #ifndef NMLSDR_RANKED
-#define NMLSDR_RANKED 64 /* up to this k each row ranks its k best bounds at every push: .81 of the time at 48, .98 at 80 */
+#define NMLSDR_RANKED 16 /* up to this k each row ranks its k best bounds at every push: .93 of the time at 10, 1.09 at 20 */
 #endif
 #define NMLSDR_RANKS(k) (((k) + 7) / 8 * 8 + 8) /* room for them: whole vectors, and one that is read behind */
 #define NMLSDR_SPAN 8 /* blocks that stay near while they are paired with as many others, if threads have enough to do */
@@ -30,19 +30,22 @@ typedef struct {
     const double *lead;     /* leading coordinates and squared norm (n, lead_d + 1), by row, or NULL */
     void *lead_z, *lead_h;  /* T, packed leading coordinates and their h, one block after the other */
     void *h, *e, *t;        /* T, one per position */
-    void *score;            /* T (n, capacity) */
+    void *candidate;        /* (score, position) pairs of T (n, capacity) */
     void *best;             /* T (n, NMLSDR_RANKS(k)) the k best lower bounds, increasing, then infinities, if k is small */
-    int32_t *candidate;     /* positions (n, capacity) */
     int32_t *count;
-    double *squared;        /* heaps (n, k), later the answer; by row */
+    double *squared;        /* (n, k) the nearest so far, by row (nearest.h) */
     ptrdiff_t *indices;
 } nmlsdr_side;
 
 typedef struct {
-    double *lower;     /* capacity */
-    void *partial;     /* T, one block of products */
-    int32_t *slots;    /* the frequent features that a sparse row holds */
-    int64_t decided;   /* canonical distances computed */
+    void *lower;          /* T, capacity and up to eight: lower bounds of one row's candidates */
+    ptrdiff_t *which;     /* capacity: those that are decided, */
+    double *apart;        /* their squared distances, */
+    nmlsdr_found *found;  /* both, and room to sort them */
+    double *query;        /* (d) the row that they are candidates of */
+    void *partial;        /* T, one block of products */
+    int32_t *slots;       /* the frequent features that a sparse row holds */
+    int64_t decided;      /* canonical distances computed */
     int64_t pairs;
     int64_t tiles, alive; /* tested by their leading coordinates, and not ruled out */
     unsigned char *tile;  /* one block pair's */

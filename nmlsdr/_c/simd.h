@@ -31,6 +31,7 @@ static inline unsigned NM(mask16)(NM(v16) a, NM(v16) b)
 }
 #define V NM(v16)
 #define VZERO ((V){0})
+#define VWIDEN(p) ((V){(p)[0], (p)[1]})
 #define VLOAD(p) (*(const NM(v16u) *)(p))
 #define VSTORE(p, x) (*(NM(v16u) *)(p) = (x))
 #define VSET1(x) ((x) - (V){0})
@@ -40,6 +41,7 @@ static inline unsigned NM(mask16)(NM(v16) a, NM(v16) b)
 #define G 1
 #define V T
 #define VZERO ((T)0)
+#define VWIDEN(p) ((T)*(p))
 #define VLOAD(p) (*(p))
 #define VSTORE(p, x) (*(p) = (x))
 #define VSET1(x) (x)
@@ -70,6 +72,7 @@ enum { NM(lanes_portable) = G };
 #define G 4
 #define V __m256d
 #define VZERO _mm256_setzero_pd()
+#define VWIDEN(p) _mm256_cvtps_pd(_mm_loadu_ps(p))
 #define VLOAD(p) _mm256_loadu_pd(p)
 #define VSTORE(p, x) _mm256_storeu_pd(p, x)
 #define VSET1(x) _mm256_set1_pd(x)
@@ -111,6 +114,7 @@ enum { NM(lanes_avx2) = G };
 #define G 8
 #define V __m512d
 #define VZERO _mm512_setzero_pd()
+#define VWIDEN(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
 #define VLOAD(p) _mm512_loadu_pd(p)
 #define VSTORE(p, x) _mm512_storeu_pd(p, x)
 #define VSET1(x) _mm512_set1_pd(x)
@@ -146,6 +150,7 @@ enum { NM(lanes_avx512) = G };
 #define G 2
 #define V float64x2_t
 #define VZERO vdupq_n_f64(0)
+#define VWIDEN(p) vcvt_f64_f32(vld1_f32(p))
 #define VLOAD(p) vld1q_f64(p)
 #define VSTORE(p, x) vst1q_f64(p, x)
 #define VSET1(x) vdupq_n_f64(x)

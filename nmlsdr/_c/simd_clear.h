@@ -8,6 +8,7 @@
 #undef G
 #undef V
 #undef VZERO
+#undef VWIDEN
 #undef VLOAD
 #undef VSTORE
 #undef VSET1

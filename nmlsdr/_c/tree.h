@@ -16,6 +16,7 @@
 #ifndef NMLSDR_TREE_H
 #define NMLSDR_TREE_H
 
+#include "heap.h"
 #include "kernels.h"
 
 enum { NMLSDR_STACK = 64 }; /* a level of the tree each */

@@ -59,7 +59,7 @@ cdef extern from "_c/choose.h" nogil:
         pass
     nmlsdr_few *few_new "nmlsdr_few_new"(
         const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
-        int level, int n_threads)
+        int angle, int level, int n_threads)
     int few_step "nmlsdr_few_step"(nmlsdr_few *few, double budget)
     void few_free "nmlsdr_few_free"(nmlsdr_few *few)
     int FEW "NMLSDR_FEW"
@@ -221,13 +221,19 @@ cdef class Tree(Progress):
 
 
 cdef class Few(Progress):
-    """For a few queries, by the canonical distances of all pairs of dense rows."""
+    """For a few queries, by the canonical distances of all pairs of dense rows.
+
+    Parameters
+    ----------
+    angle : whether the rows are to be divided by their norms first; the queries, float64, are so already
+    """
     cdef nmlsdr_few *few
 
-    def __cinit__(self, rows, queries, squared, indices, *, int level, int n_threads):
+    def __cinit__(self, rows, queries, squared, indices, *, int level, int n_threads, bint angle=False):
         if self.queries is NULL or self.rows.kind > 1:
             raise ValueError("queries are met one by one by dense rows only.")
-        self.few = few_new(&self.rows, self.queries, self.k, self.squared, self.indices, level, n_threads)
+        self.few = few_new(&self.rows, self.queries, self.k, self.squared, self.indices, angle, level,
+                           n_threads)
         if self.few is NULL:
             raise MemoryError("no memory for the queries; ask fewer at once.")
 
@@ -384,7 +390,7 @@ cdef int nearest(
     set_dense(&others, kind, queries, q, d)
     way = choose_way(&given, wanted, k, LARGE_ROWS, n_threads)
     if way == FEW:
-        few = few_new(&given, wanted, k, squared, indices, level, n_threads)
+        few = few_new(&given, wanted, k, squared, indices, 0, level, n_threads)
         if few is NULL:
             return -1
         few_step(few, INFINITY)

@@ -89,6 +89,20 @@ def test_rows_of_every_kind(name):
     assert_same(squared_neighbors(X, 70, queries=Q, metric="cosine"), expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [2, 13, 130])
+def test_a_few_queries_among_rows_that_a_cosine_does_not_part(d, dtype, rng):
+    """Multiples of a few directions: the cosines are equal up to their rounding, the canonical distances are not."""
+    X = (rng.standard_normal((5, d))[rng.integers(0, 5, 400)] * rng.uniform(0.5, 3, (400, 1))).astype(dtype)
+    X[::50] = 0
+    X[7] *= dtype(2.0) ** -120
+    Q = np.concatenate([X[:6] * dtype(3), rng.standard_normal((3, d)).astype(dtype), -X[1:3]])
+    for k in (1, 5, 120, 400):
+        expected = _reference.kneighbors(X, k, queries=Q, metric="cosine")
+        for n_jobs in (1, 2):
+            assert_same(squared_neighbors(X, k, queries=Q, metric="cosine", n_jobs=n_jobs), expected)
+
+
 def int64_csr(X):
     rows = sparse.csr_array(X)
     rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)

@@ -6,6 +6,9 @@
  *
  * Each row is read once and meets all queries.  The threads share the rows, so one query keeps them all busy; their
  * heaps are merged in the order (squared distance, row), which is total: who met which row changes nothing.
+ *
+ * By angle the rows are searched as if each were divided by its norm.  The cosine, from two products, rules out all but some
+ * tens of rows a query, and only these are divided (docs/neighbours.md: By angle).
  */
 #ifndef NMLSDR_FEW_H
 #define NMLSDR_FEW_H
@@ -22,8 +25,11 @@ typedef struct {
     ptrdiff_t *index;
     double *squared;    /* the answer */
     ptrdiff_t *indices;
-    int level, n_threads;
+    int level, n_threads, angle;
+    double *unit;       /* (threads, padded) a row divided by its norm */
 } nmlsdr_few;
+
+#define NMLSDR_ZERO_ROW 2.0 /* the squared distance of a row of zeros, which has no direction, to any other by angle */
 
 /* Whether the queries are so few that they repay neither packed rows nor a tree (docs/neighbours.md), and their heaps
  * small: 16 bytes a neighbour in each thread. */
@@ -37,6 +43,7 @@ static void nmlsdr_few_free(nmlsdr_few *q)
     if (!q) return;
     nmlsdr_release(q->query);
     nmlsdr_release(q->converted);
+    nmlsdr_release(q->unit);
     free(q->heap);
     free(q->index);
     free(q);
@@ -57,9 +64,10 @@ static void nmlsdr_few_convert(const nmlsdr_rows *x, ptrdiff_t first, ptrdiff_t 
     }
 }
 
-/* Arguments as nmlsdr_search_new; dense rows.  NULL: out of memory. */
+/* Arguments as nmlsdr_search_new; dense rows, of any of both types.  angle: the rows are divided by their norms, the queries
+ * are so already.  NULL: out of memory. */
 static nmlsdr_few *nmlsdr_few_new(const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
-                                  ptrdiff_t *indices, int level, int n_threads)
+                                  ptrdiff_t *indices, int angle, int level, int n_threads)
 {
     enum { CACHED = 2048 }; /* values of the rows that meet all queries: half of a first-level cache */
     nmlsdr_few *q = (nmlsdr_few *)calloc(1, sizeof(nmlsdr_few));
@@ -74,12 +82,14 @@ static nmlsdr_few *nmlsdr_few_new(const nmlsdr_rows *rows, const nmlsdr_rows *qu
     q->indices = indices;
     q->level = level;
     q->n_threads = n_threads;
+    q->angle = angle;
     const size_t entries = (size_t)n_threads * (size_t)(queries->n * k), row = (size_t)q->padded * sizeof(double);
     q->query = (double *)nmlsdr_aligned((size_t)queries->n * row);
     q->converted = (double *)nmlsdr_aligned((size_t)n_threads * (size_t)q->chunk * row);
     q->heap = (double *)malloc(entries * sizeof(double));
     q->index = (ptrdiff_t *)malloc(entries * sizeof(ptrdiff_t));
-    if (!q->query || !q->converted || !q->heap || !q->index) {
+    q->unit = (double *)nmlsdr_aligned((size_t)n_threads * row);
+    if (!q->query || !q->converted || !q->unit || !q->heap || !q->index) {
         nmlsdr_few_free(q);
         return NULL;
     }
@@ -91,12 +101,59 @@ static nmlsdr_few *nmlsdr_few_new(const nmlsdr_rows *rows, const nmlsdr_rows *qu
     return q;
 }
 
+/* A row divided by its norm, as `_search/cosine.py` does it; 0: it has none. */
+static int nmlsdr_few_unit(const double *row, ptrdiff_t padded, double *to)
+{
+    double a[8] = {0, 0, 0, 0, 0, 0, 0, 0}, largest = 0;
+    int exponent;
+    for (ptrdiff_t j = 0; j < padded; j++) largest = fabs(row[j]) > largest ? fabs(row[j]) : largest;
+    if (largest == 0) return 0;
+    frexp(largest, &exponent);
+    /* one factor, or two that both enlarge a denormal: nothing is rounded twice */
+    const double factor = ldexp(1.0, exponent < -1000 ? 1000 : -exponent);
+    const double rest = exponent < -1000 ? ldexp(1.0, -exponent - 1000) : 1.0;
+    for (ptrdiff_t j = 0; j < padded; j++) {
+        to[j] = row[j] * factor * rest;
+        a[j % 8] += to[j] * to[j];
+    }
+    const double norm = sqrt(nmlsdr_fold8(a));
+    for (ptrdiff_t j = 0; j < padded; j++) to[j] /= norm;
+    return 1;
+}
+
+/* The same rows by angle.  |unit row - query|^2 is 2 - 2 cos up to the rounding of the norms, the quotients, the products
+ * and the canonical distance itself, each at most d + 16 times 2^-53 and a few of them: far below the slack. */
+static void nmlsdr_few_offer_by_angle(const nmlsdr_few *q, ptrdiff_t first, ptrdiff_t n, int thread,
+                                      const nmlsdr_kernels *kernels)
+{
+    double norm[64], dot[64], *rows = q->converted + thread * q->chunk * q->padded, *unit = q->unit + thread * q->padded;
+    const double slack = (double)(q->padded + 16) * 0x1p-46;
+    kernels->dots(rows, n, q->padded, NULL, norm);
+    for (ptrdiff_t r = 0; r < n; r++) norm[r] = norm[r] > 1e-200 && norm[r] < 1e305 ? sqrt(norm[r]) : 0; /* 0: not known */
+    for (ptrdiff_t i = 0; i < q->n_queries; i++) {
+        const double *query = q->query + i * q->padded;
+        const ptrdiff_t own = ((ptrdiff_t)thread * q->n_queries + i) * q->k;
+        kernels->dots(rows, n, q->padded, query, dot);
+        for (ptrdiff_t r = 0; r < n; r++) {
+            double squared = NMLSDR_ZERO_ROW;
+            if (norm[r] > 0 && 2 * dot[r] < (2 - slack - q->heap[own]) * norm[r]) continue; /* farther than the k-th */
+            if (nmlsdr_few_unit(rows + r * q->padded, q->padded, unit))
+                kernels->distances(unit, 1, q->padded, NULL, 1, query, &squared);
+            nmlsdr_heap_offer(q->heap + own, q->index + own, q->k, squared, first + r);
+        }
+    }
+}
+
 /* One thread's rows first .. end, n of them, against all queries. */
 static void nmlsdr_few_offer(const nmlsdr_few *q, ptrdiff_t first, ptrdiff_t n, int thread, const nmlsdr_kernels *kernels)
 {
     double squared[64], *rows = q->converted + thread * q->chunk * q->padded;
     const ptrdiff_t k = q->k;
     nmlsdr_few_convert(&q->rows, first, n, q->padded, rows);
+    if (q->angle) {
+        nmlsdr_few_offer_by_angle(q, first, n, thread, kernels);
+        return;
+    }
     for (ptrdiff_t i = 0; i < q->n_queries; i++) {
         const ptrdiff_t own = ((ptrdiff_t)thread * q->n_queries + i) * k;
         kernels->distances(rows, 1, q->padded, NULL, n, q->query + i * q->padded, squared);

@@ -58,3 +58,18 @@ static NM_TARGET void NM_LEVEL(distances)(const void *rows, int wide, ptrdiff_t 
             }
     }
 }
+
+/* Products of n rows (padded to eights) with one query, or with themselves (NULL); fused, they only rule out (few.h). */
+static NM_TARGET void NM_LEVEL(dots)(const double *rows, ptrdiff_t n, ptrdiff_t padded, const double *query, double *dot)
+{
+    for (ptrdiff_t r = 0; r < n; r++) {
+        const double *x = rows + r * padded, *y = query ? query : x;
+        double sums[8];
+        V a[NM_LEVEL(sums)];
+        for (int m = 0; m < NM_LEVEL(sums); m++) a[m] = VZERO;
+        for (ptrdiff_t j = 0; j < padded; j += 8)
+            for (int m = 0; m < NM_LEVEL(sums); m++) a[m] = VFMA(VLOAD(x + j + m * G), VLOAD(y + j + m * G), a[m]);
+        for (int m = 0; m < NM_LEVEL(sums); m++) VSTORE(sums + m * G, a[m]);
+        dot[r] = nmlsdr_fold8(sums);
+    }
+}

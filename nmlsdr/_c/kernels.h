@@ -2,7 +2,7 @@
  *
  *   pair, sweep   products of two blocks, of a sparse row with a block (products_tile.h, for float and double)
  *   near, scan    a leaf of the tree (tree_leaf.h)
- *   distances     canonical, of one query to rows (few_rows.h)
+ *   distances     canonical, of one query to rows (few_rows.h); dots: products
  */
 #ifndef NMLSDR_KERNELS_H
 #define NMLSDR_KERNELS_H
@@ -32,6 +32,7 @@ struct nmlsdr_kernels {
                                double *squared);
     void (*distances)(const void *rows, int wide, ptrdiff_t d, const ptrdiff_t *which, ptrdiff_t n, const double *query,
                       double *squared);
+    void (*dots)(const double *rows, ptrdiff_t n, ptrdiff_t padded, const double *query, double *dot);
 };
 
 #define T float
@@ -71,7 +72,7 @@ struct nmlsdr_kernels {
 #define NM_KERNELS(level) \
     {nmlsdr_lanes_##level##_f, nmlsdr_lanes_##level##_d, nmlsdr_products_##level##_f, nmlsdr_products_##level##_d, \
      nmlsdr_sweep_##level##_f, nmlsdr_sweep_##level##_d, nmlsdr_tree_near_##level, nmlsdr_tree_scan_##level, \
-     nmlsdr_few_distances_##level}
+     nmlsdr_few_distances_##level, nmlsdr_few_dots_##level}
 
 static const nmlsdr_kernels *nmlsdr_kernels_of(int level)
 {

@@ -17,6 +17,9 @@ __all__ = ["ZERO_ROW", "UnitRows", "first_rows", "merge_zero_rows", "search_by_a
 # The squared distance that stands for 1 - cos = 1: between a row of zeros, which has no direction, and any other row.
 ZERO_ROW = 2.0
 
+# Squared for each thread that is woken, which takes as long as to square them (30 us).
+_VALUES_PER_THREAD = 100_000
+
 
 def unit_rows(rows: Any, n_threads: int) -> tuple[Any, np.ndarray]:
     """Checked rows divided by their norms, in float64 and the same storage, and which rows are all 0 and stay so.
@@ -40,6 +43,7 @@ def unit_rows(rows: Any, n_threads: int) -> tuple[Any, np.ndarray]:
     squared = np.empty(n)
     candidates = np.zeros(n, dtype=np.int64)
     pointers = np.arange(n + 1, dtype=np.int64)
+    n_threads = max(1, min(n_threads, values.size // _VALUES_PER_THREAD))
     _graph.pair_distances(kernel_rows(origin), kernel_rows(others), 0, pointers, candidates, squared, n_threads)
     zero = largest == 0
     values /= _for_values(np.where(zero, 1.0, np.sqrt(squared)), lengths)

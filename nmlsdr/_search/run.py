@@ -12,7 +12,7 @@ from .._threads import check_n_jobs, earning, simd
 from .._validation import check_metric, check_n_neighbors, check_row_pair, check_rows, match_rows
 from .cosine import UnitRows, first_rows, search_by_angle
 from .rows import kernel_rows
-from .strategy import Strategy, log, strategy
+from .strategy import Strategy, is_few, log, strategy
 
 # Pairs times what one costs, its features and about ten for each neighbour kept.  Less for each thread, and waking it
 # takes longer than it helps: .72 ms of 500 x 50 rows became .85 on two.
@@ -72,12 +72,27 @@ def search(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_
 
 def _search_by_angle(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
     """`search` with every row divided by its norm."""
+    if queries is not None and is_few(rows, queries, squared.shape[1], n_threads):
+        _few_by_angle(rows, queries, squared, indices, n_threads)
+        return
     unit = UnitRows.of(rows, n_threads)
 
     def find(asked: Any, *answer: Any) -> None:
         search(*((unit.near, None) if asked is None else match_rows(unit.near, asked)), *answer)
 
     search_by_angle(find, unit, queries, squared, indices, n_threads)
+
+
+def _few_by_angle(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
+    """A few queries meet the rows as these are, and the kernel divides by their norms those that come near."""
+    chosen = Strategy("few", f"{len(squared)} queries repay no preparation of the rows")
+
+    def find(asked: Any, *answer: Any) -> None:
+        _run(chosen, rows, asked, *answer, by_angle=True)
+
+    all_rows = UnitRows(rows, np.arange(rows.shape[0]), np.empty(0, dtype=np.intp))  # the kernel knows rows of zeros
+    search_by_angle(find, all_rows, queries, squared, indices, n_threads)
+    log(chosen, rows, len(squared), squared.shape[1], n_threads, ", by angle")
 
 
 def _by_groups(
@@ -132,7 +147,16 @@ def _answer_failed(
     squared[again], indices[again] = more, found
 
 
-def _run(chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> str:
+def _run(
+    chosen: Strategy,
+    rows: Any,
+    queries: Any,
+    squared: np.ndarray,
+    indices: np.ndarray,
+    n_threads: int,
+    *,
+    by_angle: bool = False,
+) -> str:
     """Every query by one kernel.  What is to be said of the kernel."""
     given, others = kernel_rows(rows), None if queries is None else kernel_rows(queries)
     pairs = rows.shape[0] * (rows.shape[0] / 2 if queries is None else queries.shape[0])
@@ -140,13 +164,11 @@ def _run(chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices
     n_threads = earning(n_threads, work, _WORK_PER_THREAD)
     running: _graph.Progress
     if chosen.way == "few" and others is not None:
-        running = _graph.Few(given, others, squared, indices, level=simd(), n_threads=n_threads)
+        running = _graph.Few(given, others, squared, indices, level=simd(), n_threads=n_threads, angle=by_angle)
     elif chosen.way == "tree":
         running = _graph.Tree(given, others, squared, indices, level=simd(), n_threads=n_threads)
     else:
-        running = _graph.Search(
-            given, others, squared, indices, level=simd(), n_threads=n_threads, leads=chosen.leads
-        )
+        running = _graph.Search(given, others, squared, indices, level=simd(), n_threads=n_threads, leads=chosen.leads)
     advance(running)
     if chosen.way != "sparse products":
         return ""

@@ -18,7 +18,7 @@ from .._threads import SIMD_LEVELS, simd
 from . import far_groups, leading, memory
 from .rows import kernel_rows
 
-__all__ = ["LOGGER", "Strategy", "log", "strategy"]
+__all__ = ["LOGGER", "Strategy", "is_few", "log", "strategy"]
 
 LOGGER = logging.getLogger("nmlsdr")
 
@@ -67,6 +67,11 @@ def strategy(rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = F
     if leads is not None:
         return Strategy("leading coordinates", f"{leads.d} directions hold most of the variance", leads=leads)
     return Strategy("products", "neither far tight groups nor a few leading directions")
+
+
+def is_few(rows: Any, queries: Any, k: int, n_threads: int) -> bool:
+    """Whether so few queries repay no preparation of the rows, dividing them by their norms included."""
+    return bool(rows.shape[1] and _graph.choose(kernel_rows(rows), kernel_rows(queries), k, n_threads) == "few")
 
 
 def log(chosen: Strategy, rows: Any, n_queries: int | None, k: int, n_threads: int, more: str = "") -> None:

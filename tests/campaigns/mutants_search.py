@@ -6,6 +6,7 @@ C = ("tests/test_neighbors_embedding.py",)
 GROUPS = ("tests/test_neighbors_groups.py",)
 TREE = ("tests/test_neighbors_tree.py",)
 FEW = ("tests/test_neighbors_few.py",)
+COSINE = ("tests/test_cosine.py",)
 LEADS = ("tests/test_neighbors_leading.py",)
 GRAPH = ("tests/test_graph.py",)
 THREADS = ("tests/test_threads.py",)
@@ -170,6 +171,10 @@ MUTANTS = [
     ("search/few: the fourth of four float rows", "nmlsdr/_c/few_rows.h",
      "        else if (here == 4) NM_LEVEL(some)(row, d, query, squared + p, 0, 4);",
      "        else if (here == 4) NM_LEVEL(some)(row, d, query, squared + p, 0, 3);", PRODUCTS),
+    ("search/few: no slack by angle", "nmlsdr/_c/few.h",
+     "(2 - slack - q->heap[own])", "(2 - q->heap[own])", COSINE),
+    ("search/few: a norm that is not known", "nmlsdr/_c/few.h", "if (norm[r] > 0 && 2 * dot[r]", "if (2 * dot[r]", COSINE),
+    ("search/few: rows of zeros by angle", "nmlsdr/_c/few.h", "#define NMLSDR_ZERO_ROW 2.0", "#define NMLSDR_ZERO_ROW 0.0", COSINE),
     # the canonical distance and the heap
     ("search/distance: order of the fold", "nmlsdr/_c/distance.h",
      "    return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]));",

@@ -1,9 +1,10 @@
-"""bench: are the searches of this package faster than those of faiss and scikit-learn here?  Two minutes."""
+"""bench: is this package faster than faiss, scikit-learn and SciPy here?  Two minutes."""
 
 from __future__ import annotations
 
 import argparse
 import gc
+import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ K = 10
 
 
 class Contest(NamedTuple):
-    """One search and who does it; a peer that is None is not installed."""
+    """Some work and who does it; a peer that is None is not installed."""
 
     work: str
     contestants: Mapping[str, Callable[[], object] | None]  # ours first
@@ -36,8 +37,8 @@ def add_parsers(verbs: Any) -> None:
     parser = verbs.add_parser(
         "bench",
         help="is it faster than faiss and scikit-learn here? (two minutes)",
-        description="Time exact nearest-neighbour searches beside faiss, scikit-learn and SciPy, as far as they are "
-        "installed, in turns within this process, and say who is faster on this machine.",
+        description="Time exact nearest-neighbour searches, single new rows and a fit beside faiss, scikit-learn and "
+        "SciPy, as far as they are installed, in turns within this process, and say who is faster on this machine.",
     )
     parser.add_argument("--jobs", type=count, metavar="J", help="threads of everybody (default: all cores)")
     parser.add_argument(
@@ -53,24 +54,41 @@ def bench(args: argparse.Namespace, console: Console) -> int:
 
     n_threads = check_n_jobs(args.jobs)
     contests = _contests(n_threads)
-    print(f"k = {K}, {n_threads} thread{'s' if n_threads > 1 else ''}; times faster than the peer (its time)\n")
+    threads = f"{n_threads} thread{'s' if n_threads > 1 else ''}"
+    print(f"k = {K}, {threads}; in turns, median of the better half of the rounds; CPU: the time of all threads\n")
+    print(f"{'':<36}{'':<22}{'time':>10}{'CPU':>10}   nmlsdr is faster")
     wins: dict[str, list[float]] = {}
     for contest in contests:
         with console.step(contest.work):
             found = _measure(contest, args.seconds / len(contests))
-        ours = found.pop("nmlsdr")
-        line = f"{contest.work:<34} {ours.seconds * 1e3:8.1f} ms, CPU {ours.cpu * 1e3:8.1f} ms"
-        for name, theirs in found.items():
-            ratio = theirs.seconds / ours.seconds
-            wins.setdefault(name, []).append(ratio)
-            line += f"   {name} {ratio:.2f} x ({theirs.seconds * 1e3:.1f} ms, CPU {theirs.cpu * 1e3:.1f} ms)"
-        print(line, flush=True)
+        ours = found["nmlsdr"].seconds
+        for name, (seconds, cpu) in found.items():
+            work, times = (contest.work, "") if name == "nmlsdr" else ("", f"{seconds / ours:8.2f} x")
+            print(f"{work:<36}{name:<22}{seconds * 1e3:7.2f} ms{cpu * 1e3:7.2f} ms{times}", flush=True)
+            if name != "nmlsdr":
+                wins.setdefault(name, []).append(seconds / ours)
     print()
     for name, ratios in wins.items():
         print(_verdict(name, ratios))
     for name in sorted({name for contest in contests for name, run in contest.contestants.items() if run is None}):
         print(f"{name}: not installed (pip install {name}-cpu)" if name == "faiss" else f"{name}: not installed")
+    for line in _circumstances():
+        print(line)
     return 0
+
+
+def _circumstances() -> list[str]:
+    """What a reader must know to trust the ratios: the kernels of each BLAS, and whether other work ran."""
+    from joblib import cpu_count
+    from threadpoolctl import threadpool_info
+
+    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    kernels = sorted({f"{pool['internal_api']} {pool['version']} {pool.get('architecture', '')}" for pool in pools})
+    lines = [f"BLAS: {', '.join(kernels)} (one that does not know the processor is slow; OPENBLAS_CORETYPE chooses)"]
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load > 1.5 * cpu_count():
+        lines.append(f"load {load:.0f} on {cpu_count()} cores: other work ran beside; do it again on a quiet machine")
+    return lines
 
 
 def _verdict(name: str, ratios: list[float]) -> str:
@@ -133,6 +151,24 @@ def _contests(n_threads: int) -> list[Contest]:
     thin = sparse.csr_array(np.where(rng.random((3000, 500)) < 0.05, rng.random((3000, 500)), 0.0))
     peers = {"nmlsdr": _ours(thin, n_threads), "scikit-learn": _brute(thin, n_threads)}
     contests.append(Contest("3000 x 500 CSR, 5 % stored", peers))
+    many, row = rng.standard_normal((100_000, 100)).astype(np.float32), rng.standard_normal((1, 100)).astype(np.float32)
+    contests.append(
+        Contest(
+            "1 new row, 100000 x 100 float32",
+            {
+                "nmlsdr": _our_index(many, row, n_threads),
+                "faiss": _faiss(many, n_threads, row),
+                "scikit-learn": _brute(many, n_threads, row),
+            },
+        )
+    )
+    rows, labels = rng.standard_normal((500, 50)), rng.random((500, 6)) < 0.3
+    contests.append(
+        Contest(
+            "NMLSDR fit, 500 x 50, 6 labels",
+            {"nmlsdr": _our_fit(rows, labels, n_threads), "KNeighborsClassifier": _classify(rows, labels, n_threads)},
+        )
+    )
     low = rng.standard_normal((10_000, 3))
     contests.append(
         Contest("10000 x 3 float64", {"nmlsdr": _ours(low, n_threads), "SciPy's KDTree": _tree(low, n_threads)})
@@ -146,25 +182,54 @@ def _ours(X: Any, n_threads: int) -> Callable[[], object]:
     return lambda: kneighbors(X, K, n_jobs=n_threads)
 
 
-def _faiss(X: Any, n_threads: int) -> Callable[[], object] | None:
+def _our_index(X: Any, row: Any, n_threads: int) -> Callable[[], object]:
+    from nmlsdr.graph import ExactIndex
+
+    index = ExactIndex(X, n_jobs=n_threads)
+    return lambda: index.query(row, K)
+
+
+def _our_fit(X: Any, Y: Any, n_threads: int) -> Callable[[], object]:
+    from nmlsdr import NMLSDR
+
+    return lambda: NMLSDR(n_neighbors=K, n_jobs=n_threads).fit(X, Y)
+
+
+def _faiss(X: Any, n_threads: int, row: Any = None) -> Callable[[], object] | None:
+    """The neighbours of every row, or of a new one among rows that were added before."""
     try:
         import faiss
     except ImportError:
         return None
 
-    def search() -> object:
-        faiss.omp_set_num_threads(n_threads)
+    def added() -> Any:
         index = faiss.IndexFlatL2(X.shape[1])
         index.add(X)
-        return index.search(X, K + 1)
+        return index
+
+    kept = None if row is None else added()
+
+    def search() -> object:
+        faiss.omp_set_num_threads(n_threads)
+        return added().search(X, K + 1) if kept is None else kept.search(row, K)
 
     return search
 
 
-def _brute(X: Any, n_threads: int) -> Callable[[], object]:
+def _brute(X: Any, n_threads: int, row: Any = None) -> Callable[[], object]:
     from sklearn.neighbors import NearestNeighbors
 
-    return lambda: NearestNeighbors(n_neighbors=K, algorithm="brute", n_jobs=n_threads).fit(X).kneighbors()
+    model = NearestNeighbors(n_neighbors=K, algorithm="brute", n_jobs=n_threads).fit(X)
+    if row is not None:
+        return lambda: model.kneighbors(row)
+    return lambda: model.fit(X).kneighbors()
+
+
+def _classify(X: Any, Y: Any, n_threads: int) -> Callable[[], object]:
+    """What the lightest learner on neighbours costs there: fit, and predict the same rows."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return lambda: KNeighborsClassifier(K, n_jobs=n_threads).fit(X, Y).predict(X)
 
 
 def _tree(X: Any, n_threads: int) -> Callable[[], object]:

@@ -98,7 +98,11 @@ def _verdict(name: str, ratios: list[float]) -> str:
     --------
     >>> _verdict("faiss", [1.5, 2.0, 0.9])
     'faiss: nmlsdr is faster in 2 of 3 (0.90 to 2.00 x, median 1.50 x)'
+    >>> _verdict("faiss", [0.5])
+    'faiss: nmlsdr is slower (0.50 x)'
     """
+    if len(ratios) == 1:
+        return f"{name}: nmlsdr is {'faster' if ratios[0] > 1 else 'slower'} ({ratios[0]:.2f} x)"
     faster = sum(ratio > 1 for ratio in ratios)
     return (
         f"{name}: nmlsdr is faster in {faster} of {len(ratios)} ({min(ratios):.2f} to {max(ratios):.2f} x, "

@@ -26,7 +26,7 @@ from . import _mlknn
 from ._arrays import contiguous
 from ._errors import InputError
 from ._labels import check_binary
-from ._threads import check_n_jobs
+from ._threads import check_n_jobs, earning
 from ._validation import check_count, check_n_neighbors, check_real
 
 __all__ = ["PosteriorTable", "count_neighbor_labels", "fit_posterior", "hard_labels", "posterior"]
@@ -34,6 +34,8 @@ __all__ = ["PosteriorTable", "count_neighbor_labels", "fit_posterior", "hard_lab
 # Labels counted in one kernel call, about 20 ms: between calls Python serves Ctrl-C, and the
 # counts of a block (int32) stay near the cache instead of taking n C values.
 _LABELS_PER_CALL = 1 << 22
+# Labels counted for each thread of a call: .1 ms, and waking a thread takes half of that.
+_LABELS_PER_THREAD = 300_000
 # 2 s + n and s (k + 1) must not overflow.
 _LARGEST_SMOOTHING = 1e100
 
@@ -93,6 +95,7 @@ def count_neighbor_labels(Y: Any, indices: Any, *, n_jobs: int | None = None) ->
     n_threads = check_n_jobs(n_jobs)
     Y, indices = _check_labels_and_indices(Y, indices)
     delta = np.empty((len(indices), Y.shape[1]), dtype=np.int32)
+    n_threads = _earning(n_threads, indices, Y)
     for part in _blocks(len(indices), indices.shape[1] * Y.shape[1]):
         _mlknn.count_neighbor_labels(Y, indices[part], delta[part], n_threads)
     return delta
@@ -149,6 +152,7 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
             f"Row {int(np.argmax(itself))} is among its own neighbours; drop it, ML-kNN counts the other rows only."
         )
     histogram = np.zeros((2, Y.shape[1], n_neighbors + 1), dtype=np.int64)
+    n_threads = _earning(n_threads, indices, Y)
     for part in _blocks(n_samples, n_neighbors * Y.shape[1]):
         labels = Y[part]
         delta = np.empty(labels.shape, dtype=np.int32)
@@ -212,6 +216,7 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
             f"got {Y.shape[1]} labels and {indices.shape[1]} neighbours; pass as many."
         )
     scores = np.empty((len(indices), Y.shape[1]))
+    n_threads = _earning(n_threads, indices, Y)
     for part in _blocks(len(indices), max(1, indices.shape[1]) * Y.shape[1]):
         delta = np.empty(scores[part].shape, dtype=np.int32)
         _mlknn.count_neighbor_labels(Y, indices[part], delta, n_threads)
@@ -274,6 +279,11 @@ def _check_labels_and_indices(Y: Any, indices: Any, *, whole: bool = True) -> tu
     if not look:
         check_binary(Y[rows.ravel()])
     return Y, rows
+
+
+def _earning(n_threads: int, indices: np.ndarray, Y: np.ndarray) -> int:
+    """How many threads earn their start in each call."""
+    return earning(n_threads, min(indices.size * Y.shape[1], _LABELS_PER_CALL), _LABELS_PER_THREAD)
 
 
 def _blocks(n_rows: int, work_per_row: int) -> Iterator[slice]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nmlsdr
-from nmlsdr import _solvers, graph
+from nmlsdr import _solvers, graph, mlknn
 from nmlsdr._search import run
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,7 +65,10 @@ def small_package(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def threads_start_on_small_data(monkeypatch):
     """What a second thread must earn, it earns on any data: else tests on small data would not see two."""
-    for module, name in ((graph, "_NAMES_PER_THREAD"), (_solvers, "WORK_PER_THREAD"), (run, "_WORK_PER_THREAD")):
+    for module, name in (
+        (graph, "_NAMES_PER_THREAD"), (graph, "_EDGES_PER_THREAD"), (mlknn, "_LABELS_PER_THREAD"),
+        (_solvers, "WORK_PER_THREAD"), (run, "_WORK_PER_THREAD"),
+    ):  # fmt: skip
         monkeypatch.setattr(module, name, 1)
 
 

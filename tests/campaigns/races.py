@@ -26,7 +26,9 @@ from neighbor_cases import LEVELS, by_few, by_groups, by_index, by_leads, by_pro
 from nmlsdr import _solvers, graph, mlknn, propagation
 from nmlsdr._search import run
 
-graph._NAMES_PER_THREAD = _solvers.WORK_PER_THREAD = run._WORK_PER_THREAD = 1  # small as the data are, threads start
+# small as the data are, threads start
+graph._NAMES_PER_THREAD = graph._EDGES_PER_THREAD = mlknn._LABELS_PER_THREAD = 1
+_solvers.WORK_PER_THREAD = run._WORK_PER_THREAD = 1
 
 
 def searches(rng, n_threads):

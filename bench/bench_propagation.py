@@ -287,7 +287,7 @@ def sweep():
         seconds = 0.0
         copy = []
         for columns in batches:
-            batch = _solvers._Batch(system, F, columns, buffers)
+            batch = _solvers._Batch(system.in_order(), F, columns, buffers)
             copy.append(copy_gbytes(n_threads=N_THREADS, rounds=3))
             seconds += min(alternate({"sweep": passes(batch)}, rounds=8)["sweep"]) / 8
         bandwidth = max(copy) * 1e9

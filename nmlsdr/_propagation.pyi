@@ -86,3 +86,23 @@ def eliminate(P: _Float64, slack: _Float64, B: _Float64, first: int, last: int, 
 def substitute(P: _Float64, pivot: _Float64, B: _Float64) -> None: ...
 def multiply(indptr: _Int64, indices: _Int32, h: _Float64, out: _Float64, n_threads: int) -> None: ...
 def reach(indptr: _Int64, indices: _Int32, values: _Float64, reached: _UInt8, queue: _Int32) -> None: ...
+def breadth_first(indptr: _Int64, indices: _Int32, order: _Int32, place: _Int32) -> None: ...
+def arrange(
+    indptr: _Int64,
+    indices: _Int32,
+    values: _Float64,
+    sweep_values: _Float32,
+    order: _Int32,
+    place: _Int32,
+    new_indptr: _Int64,
+    new_indices: _Int32,
+    new_values: _Float64,
+    new_sweep_values: _Float32,
+    n_threads: int,
+) -> None: ...
+def load_columns(
+    values: _Float64, factor: _Float64, order: _Int32, columns: _Int32, out: _Float64, n_threads: int
+) -> None: ...
+def store_columns(
+    values: _Float64, take: _Int32, order: _Int32, columns: _Int32, out: _Float64, n_threads: int
+) -> None: ...

@@ -34,7 +34,8 @@ class Tree(Progress):
 
 class Few(Progress):
     def __init__(
-        self, rows: Rows, queries: Rows, squared: np.ndarray, indices: np.ndarray, *, level: int, n_threads: int
+        self, rows: Rows, queries: Rows, squared: np.ndarray, indices: np.ndarray, *, level: int, n_threads: int,
+        angle: bool = False,
     ) -> None: ...
 
 class Index:

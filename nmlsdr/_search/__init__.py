@@ -34,7 +34,7 @@ Who calls whom; imports point down:
     products_blocks.h  products_scale.h  products_storage.h     blocks; centre and scale; columns or not
     kernels.h                                  what has SIMD levels, and the one table of them
     products_state.h                           what a search by products holds
-    nearest.h  heap.h  rows.h  platform.h      the k nearest, sorted or not; rows as callers hold them; compilers and OpenMP
+    nearest.h  heap.h  rows.h  platform.h      the k best, twice; rows as callers hold them; compilers and OpenMP
     simd_levels.h                              the SIMD levels, for the propagation's loops too
     distance.h                                 the canonical distance
 

@@ -242,6 +242,7 @@ def propagate_checked(
     solver: str,
     tol: float,
     max_iter: int | None,
+    callback: Callable[[Progress], object] | None,
     n_jobs: int | None,
 ) -> Propagation:
     """`propagate` of what is checked: to look again takes .1 of it.
@@ -249,7 +250,7 @@ def propagate_checked(
     The graph is of `check_graph` or `graph.graph_of_lists`; Y lies in [0, 1] and is 0 where ``labeled``, bool, says
     that nothing is known.
     """
-    return _solve(graph, contiguous(Y), labeled, alpha, solver, tol, max_iter, None, None, n_jobs, signed=False)
+    return _solve(graph, contiguous(Y), labeled, alpha, solver, tol, max_iter, None, callback, n_jobs, signed=False)
 
 
 def propagate_in_silence(W: Any, Y: Any, alpha: Any, labeled: Any, tol: float, n_jobs: int | None) -> Propagation:

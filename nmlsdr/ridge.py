@@ -80,6 +80,7 @@ def cross_fit(
     n_splits: int = 5,
     random_state: Any = 0,
     known: Any = None,
+    callback: Callable[[int], object] | None = None,
     n_jobs: int | None = None,
 ) -> CrossFit:
     """Choose the shrinkage of the features and the strength of the ridge by one cross-validation.
@@ -107,6 +108,8 @@ def cross_fit(
     known : array of shape (n_samples, n_labels), bool, default=None
         The entries of Y that are known, None: all.  Each label is then fitted and compared on its known rows, with
         b and c in common; rows without a known entry may as well be left out.
+    callback : callable, default=None
+        Called with the number of folds that are done after each fold; an exception it raises ends the call.
     n_jobs : int or None, default=None
         Threads, each with folds of its own; None: all cores that OMP_NUM_THREADS, affinity and cgroup allow.  Their
         number changes no bit.
@@ -188,14 +191,18 @@ def cross_fit(
             n_threads = 1
         with _mapping(n_threads) as each:
             winner, predictions = _search(
-                searched, Y[rows], folds[rows], grid_b, grid_c, errors, counted, each, n_threads
+                searched, Y[rows], folds[rows], grid_b, grid_c, errors, counted, each, n_threads, callback
             )
+        if not np.isnan(errors).any():
+            callback = None  # the folds were told
         if mask is not None and (len(rows) < n_samples or predictions is None):
             whole = MaskedFolds(X, Y, mask, winner[:1], winner[1:], LARGEST_GRAM)
         if whole is not searched or predictions is None:
             predictions = np.empty_like(Y)
             for t in range(int(folds.max()) + 1):
                 predictions[folds == t] = whole.fold(folds == t).weigh(winner[0]).predict(winner[1])
+                if callback is not None:
+                    callback(t + 1)
     return CrossFit(*winner, predictions, errors, folds)
 
 
@@ -233,6 +240,7 @@ def _search(
     known: np.ndarray | None,
     each: Callable[..., Iterable[Any]],
     n_threads: int,
+    callback: Callable[[int], object] | None,
 ) -> tuple[tuple[float, float], np.ndarray | None]:
     """The best pair and, if they were kept, its predictions; fills ``errors``.
 
@@ -275,6 +283,8 @@ def _search(
         for ((test, _), i), (found, predictions) in zip(tasks, each(miss, tasks), strict=True):
             left[i] += found
             kept[i].append((test, predictions))
+            if callback is not None and i == len(grid_b) - 1:
+                callback(len(kept[i]))
     errors[:] = (left / variation[varies]).mean(axis=2)
     i, j = divmod(int(np.argmin(errors)), len(grid_c))
     if not keep:

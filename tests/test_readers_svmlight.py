@@ -231,6 +231,10 @@ def test_limits_hold_with_scikit_learn(tmp_path, monkeypatch):
         assert "more than" in slow
 
 
+def test_a_table_of_labels_is_bounded_by_the_size_of_the_file(tmp_path):
+    refused(["3000 rows and 3000 labels, a table of"], svm(tmp_path, "".join(f"{j} 1:1\n" for j in range(3000))))
+
+
 def test_no_file_is_left_open(tmp_path):
     """A file of another encoding is read whole; pytest turns what Python says of an open file into an error."""
     refused(["max_bytes=3"], svm(tmp_path, "1 1:1\n".encode("utf-16")), max_bytes=3)

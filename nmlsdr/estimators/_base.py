@@ -28,6 +28,7 @@ from .._validation import asks_exact, check_alpha, check_count, check_graph, che
 from ..distributed import by_blocks
 from ..graph import graph_of_lists
 from ..propagation import propagate_checked
+from ._callbacks import CallbackSupportMixin, step
 from ._prepared import prepared_rows
 
 __all__ = [
@@ -188,11 +189,15 @@ def known_to_propagate(labels: Labels) -> np.ndarray:
     return labels.known if labels.partly.any() else labels.labeled
 
 
-class PropagatesLabels(LearnsLabels):
+class PropagatesLabels(CallbackSupportMixin, LearnsLabels):
     """Propagates labels over the graph of the rows and keeps F and what follows from it."""
 
     _takes_votes = True
     _takes_partly_known_rows = True
+
+    def _n_steps(self) -> int:
+        """Tasks of a fit, as `_callbacks` draws them: neighbours, propagation, and what is learned from F."""
+        return 3
 
     def _graph_of_rows(self: Any, rows: Any, graph: Any) -> sparse.csr_array:
         """The given graph, or that of the neighbours of the rows; sets n_neighbors_."""
@@ -200,7 +205,8 @@ class PropagatesLabels(LearnsLabels):
         self.n_neighbors_ = clip_neighbors(self, rows.shape[0] - 1)
         if graph is not None:
             return check_graph(graph, "graph", n_samples=rows.shape[0])
-        return self._graph_of_lists(*neighbors_of_rows(self, rows, self.n_neighbors_))
+        with step(self, "neighbors"):
+            return self._graph_of_lists(*neighbors_of_rows(self, rows, self.n_neighbors_))
 
     def _graph_of_lists(self: Any, squared: np.ndarray, indices: np.ndarray) -> sparse.csr_array:
         return graph_of_lists(squared, indices, edge_weights=self.edge_weights, sigma=self.sigma, n_jobs=self.n_jobs)
@@ -233,16 +239,18 @@ class PropagatesLabels(LearnsLabels):
         ``alpha`` (a number, one per row, or one per entry) replaces ``alpha_labeled`` and ``alpha_unlabeled``.
         """
         solve = partial(in_batches, propagate_checked) if isinstance(rows, Rows) else propagate_checked
-        found = solve(
-            W,
-            labels.Y,
-            self._trust(labels, alpha),
-            labeled=known_to_propagate(labels),
-            solver=self.propagation_solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-        )
+        with step(self, "propagation", "sweep", None) as swept:
+            found = solve(
+                W,
+                labels.Y,
+                self._trust(labels, alpha),
+                labeled=known_to_propagate(labels),
+                solver=self.propagation_solver,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                callback=None if isinstance(rows, Rows) else swept,
+                n_jobs=self.n_jobs,
+            )
         self.label_distributions_ = F = found.F
         if labels.single:
             best = np.argmax(F, axis=1)

@@ -22,6 +22,7 @@ from ._base import (
     read_rows,
     refuse,
 )
+from ._callbacks import step, steps_of_fit
 
 __all__ = ["MLkNN", "SemiSupervisedMLkNN"]
 
@@ -349,6 +350,11 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
     --------
     MLkNN : The supervised classifier.
 
+    Notes
+    -----
+    From scikit-learn 1.9 on, its callbacks (``set_callbacks``) are told neighbours, sweeps of the propagation, and the
+    classifier.
+
     Examples
     --------
     Two triples of points, one labelled row in each:
@@ -437,16 +443,19 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
             If the propagation did not reach ``tol``.
         """
         refuse(self, unsupported, _ADVICE)
-        rows = self._read_training_rows(X)
-        n_samples = rows.shape[0]
-        labels = self._read_labels(y, rows, labeled)
-        _refuse_one_sample(self, n_samples)
-        self.n_neighbors_ = clip_neighbors(self, n_samples - 1)
-        squared, indices = self._training_neighbors(rows, self.n_neighbors_)
-        if graph is None:
-            W = self._graph_of_lists(squared, indices)
-        else:
-            W = check_graph(graph, "graph", n_samples=n_samples)
-        F = self._propagate(rows, W, labels, alpha)
-        self._learn(rows, F > 0.5, indices, labels)
+        with steps_of_fit(self, X, y):
+            rows = self._read_training_rows(X)
+            n_samples = rows.shape[0]
+            labels = self._read_labels(y, rows, labeled)
+            _refuse_one_sample(self, n_samples)
+            self.n_neighbors_ = clip_neighbors(self, n_samples - 1)
+            with step(self, "neighbors"):
+                squared, indices = self._training_neighbors(rows, self.n_neighbors_)
+            if graph is None:
+                W = self._graph_of_lists(squared, indices)
+            else:
+                W = check_graph(graph, "graph", n_samples=n_samples)
+            F = self._propagate(rows, W, labels, alpha)
+            with step(self, "classifier"):
+                self._learn(rows, F > 0.5, indices, labels)
         return self

@@ -6,9 +6,12 @@ from typing import Any
 
 from .._labels import Labels
 from ..ridge import cross_fit
+from ._callbacks import step
 from ._shrinkage import ShrunkenProjection, known_part, labeled_part, shrinkage_grid
 
 __all__ = ["NMLSDR"]
+
+N_SPLITS = 5  # folds of shrinkage="cv"
 
 
 class NMLSDR(ShrunkenProjection):
@@ -111,6 +114,9 @@ class NMLSDR(ShrunkenProjection):
     ``graph`` and ``alpha`` of `fit` belong to the rows of X.  Cross-validation slices rows: ``alpha`` and
     ``labeled`` go along, a graph cannot; pass ``neighbors=`` there.
 
+    From scikit-learn 1.9 on, its callbacks are told neighbours, sweeps of the propagation, projection, and folds:
+    ``NMLSDR().set_callbacks(ProgressBar())``.
+
     Examples
     --------
     Two groups; the last row of the first carries a wrong label, one row of the second has none.
@@ -158,11 +164,21 @@ class NMLSDR(ShrunkenProjection):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
+    def _n_steps(self) -> int:
+        return super()._n_steps() + (self.shrinkage == "cv")
+
     def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:
         grid = shrinkage_grid(self.shrinkage)
         shrinkage = grid[0]
         if len(grid) > 1:
-            given = labeled_part(rows, labels)
-            shrinkage = cross_fit(*given, shrinkage=grid, known=known_part(labels), n_jobs=self.n_jobs).shrinkage
+            with step(self, "cross-validation", "fold", N_SPLITS) as fold_done:
+                shrinkage = cross_fit(
+                    *labeled_part(rows, labels),
+                    shrinkage=grid,
+                    n_splits=N_SPLITS,
+                    known=known_part(labels),
+                    callback=fold_done,
+                    n_jobs=self.n_jobs,
+                ).shrinkage
         self._keep_weights(rows, labels, shrinkage)
         self._project(rows, labels, graph, alpha)

@@ -14,6 +14,7 @@ from .._labels import Labels
 from .._moments import centred_over_known, project
 from .._remote import RemoteRows
 from ._base import LearnsLabels, PropagatesLabels, read_rows
+from ._callbacks import steps_of_fit
 
 __all__ = ["Projection", "PropagatingProjection", "SupervisedProjection", "half_hard"]
 
@@ -130,8 +131,9 @@ class PropagatingProjection(PropagatesLabels, Projection):
         self
             The fitted estimator.
         """
-        rows, labels = self._read(X, y, labeled)
-        self._learn(rows, labels, graph, alpha)
+        with steps_of_fit(self, X, y):
+            rows, labels = self._read(X, y, labeled)
+            self._learn(rows, labels, graph, alpha)
         return self
 
     def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:

@@ -10,6 +10,7 @@ from scipy import sparse
 from .._errors import InputError
 from ..graph import even_exponent
 from ._base import NeighborClassifier, PropagatesLabels, as_attribute, read_rows, refuse
+from ._callbacks import steps_of_fit
 
 __all__ = ["MultiLabelPropagation"]
 
@@ -105,6 +106,8 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
     ``graph`` and ``alpha`` of `fit` belong to the rows of X.  Cross-validation slices rows: ``alpha`` and
     ``labeled`` go along, a graph cannot; pass ``neighbors=`` there.
 
+    From scikit-learn 1.9 on, its callbacks (``set_callbacks``) are told neighbours and sweeps of the propagation.
+
     Examples
     --------
     Two groups; row 3 of the first carries a wrong label, the last row of the second has none.
@@ -154,6 +157,9 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
+    def _n_steps(self) -> int:
+        return super()._n_steps() - 1
+
     def fit(
         self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unsupported: Any
     ) -> Self:
@@ -196,15 +202,16 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
             If a component of the graph holds no labelled row.
         """
         refuse(self, unsupported, _ADVICE)
-        rows = read_rows(self, X, reset=True)
-        if rows.shape[0] < 2:
-            raise InputError("MultiLabelPropagation needs at least 2 rows, got n_samples = 1; add rows.")
-        labels = self._read_labels(y, rows, labeled)
-        W = self._graph_of_rows(rows, graph)
-        F = self._propagate(rows, W, labels, alpha)
-        self.flip_scores_ = np.where(labels.known, np.abs(F - labels.Y), 0.0)
-        self.training_rows_ = as_attribute(rows)
-        self.row_weights_ = _row_weights(W)
+        with steps_of_fit(self, X, y):
+            rows = read_rows(self, X, reset=True)
+            if rows.shape[0] < 2:
+                raise InputError("MultiLabelPropagation needs at least 2 rows, got n_samples = 1; add rows.")
+            labels = self._read_labels(y, rows, labeled)
+            W = self._graph_of_rows(rows, graph)
+            F = self._propagate(rows, W, labels, alpha)
+            self.flip_scores_ = np.where(labels.known, np.abs(F - labels.Y), 0.0)
+            self.training_rows_ = as_attribute(rows)
+            self.row_weights_ = _row_weights(W)
         return self
 
     def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from ..graph import transition_matrix, union_graph
 from ..propagation import propagate_signed
 from ..ridge import RIDGE_GRID, cross_fit, ridge_regression
 from ._base import NeighborClassifier, known_to_propagate, neighbors_of_rows, refuse, shares
+from ._callbacks import step
 from ._shrinkage import ShrunkenProjection, known_part, labeled_part, shrinkage_grid
 
 __all__ = ["ResidualPropagation"]
@@ -141,6 +142,9 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
 
     A training row given to `predict` counts itself among its neighbours, as any row would.
 
+    From scikit-learn 1.9 on, its callbacks (``set_callbacks``) are told folds, neighbours and sweeps of both
+    propagations, and the projection.
+
     Examples
     --------
     Two groups; row 3 of the first carries a wrong label, the last row of the second has none.
@@ -247,19 +251,24 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
         refuse(self, unsupported, _ADVICE)
         return super().fit(X, y, graph=graph, alpha=alpha, labeled=labeled)
 
+    def _n_steps(self) -> int:
+        return super()._n_steps() + 3
+
     def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:
         if self.decision not in _DECISIONS:
             raise InputError(f"decision must be 'half' or 'prior', got {self.decision!r}.")
         given = labeled_part(rows, labels)
-        chosen = cross_fit(
-            *given,
-            shrinkage=shrinkage_grid(self.shrinkage),
-            ridge=self.ridge,
-            n_splits=self.n_splits,
-            random_state=self.random_state,
-            known=known_part(labels),
-            n_jobs=self.n_jobs,
-        )
+        with step(self, "cross-validation", "fold", self.n_splits) as fold_done:
+            chosen = cross_fit(
+                *given,
+                shrinkage=shrinkage_grid(self.shrinkage),
+                ridge=self.ridge,
+                n_splits=self.n_splits,
+                random_state=self.random_state,
+                known=known_part(labels),
+                callback=fold_done,
+                n_jobs=self.n_jobs,
+            )
         self.ridge_ = chosen.ridge
         self._keep_weights(rows, labels, chosen.shrinkage)
         self._project(rows, labels, graph, alpha)
@@ -283,22 +292,25 @@ class ResidualPropagation(ShrunkenProjection, NeighborClassifier):
 
         With F come the rows of T that are labelled.
         """
-        _, indices = neighbors_of_rows(self, self.embedding_, self.n_neighbors_)
-        graph = union_graph(indices, n_jobs=self.n_jobs)
+        with step(self, "neighbors in the embedding"):
+            _, indices = neighbors_of_rows(self, self.embedding_, self.n_neighbors_)
+            graph = union_graph(indices, n_jobs=self.n_jobs)
         n_labels = labels.Y.shape[1]
         R = np.zeros((len(labels.Y), 2 * n_labels))
         R[:, :n_labels] = labels.Y
         R[labels.labeled, n_labels:] = np.where(labels.known[labels.labeled], labels.Y[labels.labeled] - O, 0.0)
-        found = propagate_signed(
-            graph,
-            R,
-            _twice(self._trust(labels, alpha)),
-            labeled=_twice(known_to_propagate(labels)),
-            solver=self.propagation_solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-        )
+        with step(self, "propagation of residuals", "sweep", None) as swept:
+            found = propagate_signed(
+                graph,
+                R,
+                _twice(self._trust(labels, alpha)),
+                labeled=_twice(known_to_propagate(labels)),
+                solver=self.propagation_solver,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                callback=swept,
+                n_jobs=self.n_jobs,
+            )
         self.residuals_ = np.ascontiguousarray(found.F[:, n_labels:])
         T = transition_matrix(graph, n_jobs=self.n_jobs)[labels.labeled]
         return np.clip(found.F[:, :n_labels], 0.0, 1.0), T

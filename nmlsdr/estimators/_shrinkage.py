@@ -15,6 +15,7 @@ from .._remote import RemoteRows
 from .._validation import check_real
 from ..projection import feature_weights, hsic_directions, shrunken_weights
 from ..ridge import SHRINKAGE_GRID
+from ._callbacks import step
 from ._projection import PropagatingProjection, half_hard
 
 __all__ = ["ShrunkenProjection", "known_part", "labeled_part", "shrinkage_grid"]
@@ -53,7 +54,8 @@ class ShrunkenProjection(PropagatingProjection):
         shrunken = not (w == 1).all()
         seen = _scale_columns(rows, np.sqrt(w)) if shrunken else rows
         F = self._propagate(seen, self._graph_of_rows(seen, graph), labels, alpha)
-        found = hsic_directions(seen, half_hard(F, labels), self.n_components, solver=self.eigen_solver)
+        with step(self, "projection"):
+            found = hsic_directions(seen, half_hard(F, labels), self.n_components, solver=self.eigen_solver)
         self.dependence_ratio_ = found.eigenvalues / found.total
         if shrunken:
             components = (found.components * np.sqrt(w)).astype(rows.dtype, copy=False)

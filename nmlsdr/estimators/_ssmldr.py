@@ -7,6 +7,7 @@ from typing import Any
 from .._errors import InputError
 from .._labels import Labels
 from ..scatter import weighted_lda
+from ._callbacks import step
 from ._projection import PropagatingProjection, half_hard
 
 __all__ = ["SSMLDR"]
@@ -123,4 +124,5 @@ class SSMLDR(PropagatingProjection):
             raise InputError(f"labels must be 'soft' or 'hard', got {self.labels!r}.")
         F = self._propagate(rows, self._graph_of_rows(rows, graph), labels, alpha)
         weights = F if self.labels == "soft" else half_hard(F, labels)
-        self._keep(weighted_lda(rows, weights, self.n_components, ridge=self.ridge))
+        with step(self, "projection"):
+            self._keep(weighted_lda(rows, weights, self.n_components, ridge=self.ridge))

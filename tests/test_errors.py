@@ -18,6 +18,7 @@ PLAIN = {
     "_reference.py": "the plain twin imports numpy only",
     "datasets/_npz.py": "caught in the same file and told with the file's name",
     "datasets/_cells.py": "caught in the same file and told with line and column",
+    "datasets/_svmlight.py": "caught in the same file, where the other reader takes over",
     "_model/reading.py": "caught in the same file and told with the file's name",
 }
 

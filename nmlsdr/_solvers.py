@@ -70,7 +70,7 @@ SMALLEST_ENTRY = 1e-25
 _NO_ENTRIES, _NO_FACTORS = np.empty((0, 0)), np.empty((0, 0), np.float32)
 _NO_ORDER, _NO_SCALE = np.empty(0, np.int32), np.empty(0)
 # From so many rows on, sweeps run over the rows in breadth-first order (docs/propagation.md).
-ORDERED_ROWS = 40_000
+ORDERED_ROWS = 100_000
 # Every ROUND sweeps, a column whose residual has fallen by REFRESH since its last float64 residual gets a new one.
 ROUND = 4
 REFRESH = 1e-3

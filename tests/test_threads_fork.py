@@ -89,6 +89,19 @@ def test_a_forked_child_does_not_hang():
         np.testing.assert_array_equal(answer, expected[name])
 
 
+@pytest.mark.parametrize("before", [1, 2])
+def test_a_limit_is_restored(before):
+    """Set here, or a limit that was lost earlier would be taken for the one to restore."""
+
+    def blas():
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    with threadpool_limits(limits=before, user_api="blas"):
+        with single_threaded_blas(), single_threaded_blas():
+            assert blas() == {1}
+        assert blas() == {before}
+
+
 def test_the_last_thread_out_restores_the_limit_that_the_first_one_set():
     """threadpoolctl 3.8 ignores a limit set by another thread than the one that set it first."""
     first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()

@@ -10,6 +10,7 @@ COSINE = ("tests/test_cosine.py",)
 LEADS = ("tests/test_neighbors_leading.py",)
 GRAPH = ("tests/test_graph.py",)
 THREADS = ("tests/test_threads.py",)
+FORK = ("tests/test_threads_fork.py",)
 PLUGINS = ("tests/test_neighbors_plugins.py",)
 LARGE = ("tests/test_large_work.py",)
 
@@ -210,8 +211,9 @@ MUTANTS = [
     ("threads: OMP_NUM_THREADS ignored", "nmlsdr/_threads.py",
      "        cores = min(cores, int(setting))", "        cores = cores", THREADS),
     ("threads: limits not counted", "nmlsdr/_threads.py",
-     "            if self.entered == 0:\n                limiter,", "            if True:\n                limiter,",
-     ("tests/test_threads.py",)),
+     "            if self.entered == 0:\n                _leave_control(",
+     "            if True:\n                _leave_control(", FORK),
+    ("threads: limits not restored", "nmlsdr/_threads.py", "                self._set(self.before)\n", "", FORK),
     ("estimate: the symmetric half", "nmlsdr/_search/estimate.py",
      "    searched = m / 2 if n_queries is None else m", "    searched = m", LARGE),
 ]  # fmt: skip

@@ -224,9 +224,8 @@ class System:
         _propagation.breadth_first(self.indptr, self.indices, part.order, place)
         part.indptr = np.zeros(n + 1, np.int64)
         np.cumsum(np.diff(self.indptr)[part.order], out=part.indptr[1:])
-        part.indices, part.values, part.sweep_values = (
-            np.empty_like(entries) for entries in (self.indices, self.values, self.sweep_values)
-        )
+        part.indices = np.empty_like(self.indices)
+        part.values, part.sweep_values = np.empty_like(self.values), np.empty_like(self.sweep_values)
         _propagation.arrange(
             self.indptr, self.indices, self.values, self.sweep_values, part.order, place, part.indptr, part.indices,
             part.values, part.sweep_values, self.n_threads,

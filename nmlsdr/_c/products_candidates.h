@@ -211,11 +211,12 @@ static inline void NM(push)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr
             if (best[0] > *t) *t = best[0];
         }
     }
+    const int32_t count = s->count[i] + passes;
     NM(candidate) *x = (NM(candidate) *)s->candidate + i * q->capacity + s->count[i];
     x->score = score;
     x->position = (int32_t)j;
-    s->count[i] += passes;
-    if (s->count[i] == q->capacity) NM(make_room)(q, s, other, i, w);
+    s->count[i] = count;
+    if (count == q->capacity) NM(make_room)(q, s, other, i, w);
 }
 
 struct NM(pair) {

@@ -117,7 +117,7 @@ MUTANTS = [
     ("search/select: reached by one too few", "nmlsdr/_c/products_candidates.h",
      "        if (count >= m) low = middle;", "        if (count >= m - 1) low = middle;", PRODUCTS),
     ("search/select: counted without being over the threshold", "nmlsdr/_c/products_candidates.h",
-     "    s->count[i] += passes;", "    s->count[i] += 1;", PRODUCTS),
+     "= s->count[i] + passes;", "= s->count[i] + 1;", PRODUCTS),
     ("search/nearest: ties by the higher index", "nmlsdr/_c/nearest.h",
      "& (a.row < b.row)", "& (a.row > b.row)", PRODUCTS),
     ("search/nearest: the middle of an odd run", "nmlsdr/_c/nearest.h", "a <= last_a ? *a : *b;", "*a;", PRODUCTS),

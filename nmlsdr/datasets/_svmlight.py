@@ -67,10 +67,10 @@ def read_svmlight(
     bounds = Bounds(label_ids, zero_based, most, argument)
     rows = _ordinary(path, bounds, max_bytes) or _by_line(path, bounds, max_bytes)
     width = n_features if n_features is not None else int(rows.indices.max(initial=-1)) + 1
-    data = sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=(len(rows.n_labels), width))
+    index_type = np.int32 if max(len(rows.values), width) < 2**31 else np.int64
+    indices, indptr = rows.indices.astype(index_type, copy=False), rows.indptr.astype(index_type, copy=False)
+    data = sparse.csr_array((rows.values, indices, indptr), shape=(len(rows.n_labels), width))
     data.eliminate_zeros()
-    index_type = np.int32 if max(data.nnz, width) < 2**31 else np.int64
-    data.indices, data.indptr = data.indices.astype(index_type, copy=False), data.indptr.astype(index_type, copy=False)
     target, names = _target(path, rows, label_ids, max_bytes)
     return Table(data, target, None, names)
 

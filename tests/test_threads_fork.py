@@ -9,6 +9,7 @@ from sklearn.base import clone
 from test_sklearn_contract import ESTIMATORS, assert_same, draw, every_estimator, make, outcome
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from nmlsdr import _threads
 from nmlsdr._threads import single_threaded_blas
 
 N_THREADS = 8
@@ -90,8 +91,12 @@ def test_a_forked_child_does_not_hang():
 
 
 @pytest.mark.parametrize("before", [1, 2])
-def test_a_limit_is_restored(before):
-    """Set here, or a limit that was lost earlier would be taken for the one to restore."""
+def test_a_limit_is_restored(before, monkeypatch):
+    """Set here, or a limit that was lost earlier would be taken for the one to restore.
+
+    The libraries are looked for once; a test before may have loaded another one since.
+    """
+    monkeypatch.setattr(_threads, "_limits", _threads._BlasLimits())
 
     def blas():
         return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}

@@ -154,6 +154,7 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
                       fontsize=7, va="center", color=f"C{number}")  # fmt: skip
     axis.set(xlabel="rows", ylabel=f"seconds, {N_THREADS} threads",
              title=f"{K} nearest neighbours of all rows, {D} features")  # fmt: skip
+    axis.set_xlim(right=1.6 * max(row["n"] for row in rows))  # room for the seconds beside the last points
     axis.grid(alpha=0.3, which="both", linewidth=0.5)
     axis.legend(frameon=False, fontsize=8)
     figure.savefig(path, dpi=130)

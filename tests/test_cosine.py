@@ -55,6 +55,16 @@ def test_it_is_the_cosine_distance(rng):
     np.testing.assert_allclose(distances, np.sort(apart, axis=1)[:, :15], rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("k", [1, 30, 40])
+def test_few_queries_meet_rows_whose_squares_are_not_known(rng, k):
+    """Squares of 1e-240 say nothing of a row: it is not ruled out, on the far side of the query either."""
+    X, Q = rng.standard_normal((40, 5)), rng.standard_normal((3, 5))
+    X[::2] *= 1e-120
+    X[1::4] *= 1e140
+    expected = _reference.kneighbors(X, k, queries=Q, metric="cosine")
+    assert_same(squared_neighbors(X, k, queries=Q, metric="cosine"), expected)
+
+
 def test_a_row_of_zeros_is_at_distance_one_from_every_row():
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [-1.0, 0.0], [0.0, 3.0]])
     distances, indices = graph.kneighbors(X, 4, metric="cosine")

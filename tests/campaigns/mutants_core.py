@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501  (a mutant a line)
 
+ORDER = ("tests/test_propagation_order.py", "tests/test_propagation.py", "tests/test_propagation_entries.py")
 KERNEL = ("tests/test_propagation_kernel.py", "tests/test_propagation_entries.py")
 PROPAGATION = (
     *KERNEL,
@@ -46,6 +47,23 @@ MUTANTS = [
     ("propagation/kernel: eliminated rows move", "nmlsdr/_c/propagation_loops.h",
      "        if (gain[i] == 0.0) continue;\n        for (int c = 0; c < WIDTH; c++) {\n            const double sum = F",
      "        for (int c = 0; c < WIDTH; c++) {\n            const double sum = F", PROPAGATION),
+    # rows in another order
+    ("propagation/order: neighbours by their old numbers", "nmlsdr/_propagation.pyx",
+     "new_indices[t] = place[indices[t + shift]]", "new_indices[t] = indices[t + shift]", ORDER),
+    ("propagation/order: weights stay where they were", "nmlsdr/_propagation.pyx",
+     "new_sweep_values[t] = sweep_values[t + shift]", "new_sweep_values[t] = sweep_values[t]", ORDER),
+    ("propagation/order: labels stay where they were", "nmlsdr/_propagation.pyx",
+     "&values[0, 0] + (rows[i] if rows != NULL else i) * n_labels, scale", "&values[0, 0] + i * n_labels, scale", ORDER),
+    ("propagation/order: answers stay where they were", "nmlsdr/_propagation.pyx",
+     "&out[0, 0] + (rows[i] if rows != NULL else i) * n_labels)", "&out[0, 0] + i * n_labels)", ORDER),
+    ("propagation/order: columns loaded side by side", "nmlsdr/_propagation.pyx",
+     "out[c] = scale * values[columns[c]]", "out[c] = scale * values[c]", ORDER),
+    ("propagation/order: columns stored side by side", "nmlsdr/_propagation.pyx",
+     "out[columns[c]] = values[take[c]]", "out[columns[c]] = values[c]", ORDER),
+    ("propagation/order: what lies behind the last column", "nmlsdr/_propagation.pyx",
+     "        out[c] = 0.0\n\n\ndef store", "        out[c] = 1.0\n\n\ndef store", ORDER),
+    ("propagation/order: a component more forgotten", "nmlsdr/_propagation.pyx",
+     "            if place[first] < 0:\n", "            if place[first] < 0 and first == 0:\n", ORDER),
     # the system
     ("propagation/system: equal weights of 0 are a binary graph", _SOLVERS,
      "(W.data[0] > 0 and W.data.min() == W.data.max())", "W.data.min() == W.data.max()", PROPAGATION),

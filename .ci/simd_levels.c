@@ -92,7 +92,7 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
         ++*made;
     }
     if (queries && x->kind <= NMLSDR_DENSE_F64) {
-        nmlsdr_few *f = nmlsdr_few_new(x, queries, K, squared, indices, level, 1);
+        nmlsdr_few *f = nmlsdr_few_new(x, queries, K, squared, indices, 0, level, 1);
         while (nmlsdr_few_step(f, 1e9) == 1) {}
         nmlsdr_few_free(f);
         wrong += differs("few", level, x, q);

@@ -9,21 +9,12 @@ import zipfile
 import numpy as np
 import pytest
 from scipy import sparse
+from table_files import refused
 
 from nmlsdr.datasets import DataFileError, read_table
 
 X = np.array([[1.5, 0.0, -2.0], [0.0, 0.0, 3.0]])
 Y = np.array([[0, 1], [-1, -1]])
-
-
-def refused(words, path, **how):
-    with pytest.raises(DataFileError) as caught:
-        read_table(path, **how)
-    message = str(caught.value)
-    for word in [path.name, *words]:
-        assert word in message
-    assert message.endswith(".")
-    assert "\n" not in message
 
 
 # ---------------------------------------------------------------- npz

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
+from table_files import refused
 
 from nmlsdr.datasets import DataFileError, _svmlight, read_table
 
@@ -17,16 +18,6 @@ def svm(folder, text, name="t.svm"):
     file = folder / name
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     return file
-
-
-def refused(words, path, **how):
-    with pytest.raises(DataFileError) as caught:
-        read_table(path, **how)
-    message = str(caught.value)
-    for word in [path.name, *words]:
-        assert word in message
-    assert message.endswith(".")
-    assert "\n" not in message
 
 
 def test_svmlight(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 
 import nmlsdr
 from nmlsdr import _solvers, graph, mlknn
-from nmlsdr._search import run
+from nmlsdr._search import cosine, run
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -68,6 +68,7 @@ def threads_start_on_small_data(monkeypatch):
     for module, name in (
         (graph, "_NAMES_PER_THREAD"), (graph, "_EDGES_PER_THREAD"), (mlknn, "_LABELS_PER_THREAD"),
         (_solvers, "WORK_PER_THREAD"), (run, "_WORK_PER_THREAD"),
+        (cosine, "_VALUES_PER_THREAD"),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, 1)
 

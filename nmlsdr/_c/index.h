@@ -7,7 +7,7 @@
  *   nmlsdr_views_free    nmlsdr_index_free
  *
  * An index is a search by products without queries; a view is a copy of it that has them, and shares the rows.  The
- * threads share the rows, so one query keeps them all busy; which are merged in the order (squared distance, row),
+ * threads share the rows, so one query keeps them all busy; what they found is merged in the order (squared distance, row),
  * which is total: who met which row changes nothing.  Float products only, never exact ones: queries need not be integers
  * where the rows are, and what float products cannot tell apart is decided by canonical distances, at most all of them.
  */

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import _graph
+from .._threads import earning
 from .._validation import match_rows
 from .rows import kernel_rows
 
@@ -43,7 +44,7 @@ def unit_rows(rows: Any, n_threads: int) -> tuple[Any, np.ndarray]:
     squared = np.empty(n)
     candidates = np.zeros(n, dtype=np.int64)
     pointers = np.arange(n + 1, dtype=np.int64)
-    n_threads = max(1, min(n_threads, values.size // _VALUES_PER_THREAD))
+    n_threads = earning(n_threads, values.size, _VALUES_PER_THREAD)
     _graph.pair_distances(kernel_rows(origin), kernel_rows(others), 0, pointers, candidates, squared, n_threads)
     zero = largest == 0
     values /= _for_values(np.where(zero, 1.0, np.sqrt(squared)), lengths)

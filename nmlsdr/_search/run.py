@@ -12,7 +12,7 @@ from .._threads import check_n_jobs, earning, simd
 from .._validation import check_metric, check_n_neighbors, check_row_pair, check_rows, match_rows
 from .cosine import UnitRows, first_rows, search_by_angle
 from .rows import kernel_rows
-from .strategy import Strategy, is_few, log, strategy
+from .strategy import Strategy, few, log, strategy
 
 # Pairs times what one costs, its features and about ten for each neighbour kept.  Less for each thread, and waking it
 # takes longer than it helps: .72 ms of 500 x 50 rows became .85 on two.
@@ -72,8 +72,9 @@ def search(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_
 
 def _search_by_angle(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
     """`search` with every row divided by its norm."""
-    if queries is not None and is_few(rows, queries, squared.shape[1], n_threads):
-        _few_by_angle(rows, queries, squared, indices, n_threads)
+    chosen = None if queries is None else few(rows, queries, squared.shape[1], n_threads)
+    if chosen is not None:
+        _few_by_angle(chosen, rows, queries, squared, indices, n_threads)
         return
     unit = UnitRows.of(rows, n_threads)
 
@@ -83,9 +84,10 @@ def _search_by_angle(rows: Any, queries: Any, squared: np.ndarray, indices: np.n
     search_by_angle(find, unit, queries, squared, indices, n_threads)
 
 
-def _few_by_angle(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
+def _few_by_angle(
+    chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int
+) -> None:
     """A few queries meet the rows as these are, and the kernel divides by their norms those that come near."""
-    chosen = Strategy("few", f"{len(squared)} queries repay no preparation of the rows")
 
     def find(asked: Any, *answer: Any) -> None:
         _run(chosen, rows, asked, *answer, by_angle=True)

@@ -18,7 +18,7 @@ from .._threads import SIMD_LEVELS, simd
 from . import far_groups, leading, memory
 from .rows import kernel_rows
 
-__all__ = ["LOGGER", "Strategy", "is_few", "log", "strategy"]
+__all__ = ["LOGGER", "Strategy", "few", "log", "strategy"]
 
 LOGGER = logging.getLogger("nmlsdr")
 
@@ -49,7 +49,7 @@ def strategy(rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = F
     n, d = rows.shape
     way = _graph.choose(kernel_rows(rows), None if queries is None else kernel_rows(queries), k, n_threads, _LARGE)
     if way == "few":
-        return Strategy("few", f"{queries.shape[0]} queries repay no preparation of the rows")
+        return _few(queries)
     if way == "tree":
         return Strategy("tree", f"{d} features")
     if sparse.issparse(rows):
@@ -69,9 +69,15 @@ def strategy(rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = F
     return Strategy("products", "neither far tight groups nor a few leading directions")
 
 
-def is_few(rows: Any, queries: Any, k: int, n_threads: int) -> bool:
-    """Whether so few queries repay no preparation of the rows, dividing them by their norms included."""
-    return bool(rows.shape[1] and _graph.choose(kernel_rows(rows), kernel_rows(queries), k, n_threads) == "few")
+def few(rows: Any, queries: Any, k: int, n_threads: int) -> Strategy | None:
+    """The way of so few queries that they repay no preparation of the rows, dividing them by their norms included."""
+    if rows.shape[1] and _graph.choose(kernel_rows(rows), kernel_rows(queries), k, n_threads) == "few":
+        return _few(queries)
+    return None
+
+
+def _few(queries: Any) -> Strategy:
+    return Strategy("few", f"{queries.shape[0]} queries repay no preparation of the rows")
 
 
 def log(chosen: Strategy, rows: Any, n_queries: int | None, k: int, n_threads: int, more: str = "") -> None:

@@ -6,6 +6,7 @@ _Float64 = NDArray[np.float64]
 _Int32 = NDArray[np.int32]
 _Int64 = NDArray[np.int64]
 _UInt8 = NDArray[np.uint8]
+_UInt16 = NDArray[np.uint16]
 
 MAX_WIDTH: int
 
@@ -23,7 +24,7 @@ def residual(
     take: _Int32,
     restart: bool,
     z: _Float32,
-    p: _Float32,
+    p: _UInt16,
     rho: _Float64,
     along: _Float64,
     peak: _Float64,
@@ -54,9 +55,10 @@ def cg_sweeps(
     e: _Float32,
     x: _Float32,
     z: _Float32,
-    p: _Float32,
+    p: _UInt16,
     y: _Float32,
     rho: _Float64,
+    along: _Float64,
     peak: _Float64,
     partial: _Float64,
     tops: _Float32,

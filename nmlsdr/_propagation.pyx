@@ -13,7 +13,7 @@ variable (x = h F); m, its weight in the inner product of the sweep.
 from cython.parallel cimport prange
 from libc.float cimport FLT_MAX
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from ._typedefs cimport real_t
 
@@ -25,20 +25,20 @@ cdef extern from "_c/propagation.h" nogil:
             Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const double *values,
             int64_t n_stored, const double *gain, const double *h, const double *m, const double *gains,
             const float *weights, const double *B, const double *F, const int32_t *take, int restart,
-            float *z, float *p, double *dot, double *along, double *peak) noexcept nogil
+            float *z, uint16_t *p, double *dot, double *along, double *peak) noexcept nogil
         void (*flush)(
             Py_ssize_t lo, Py_ssize_t hi, const double *gain, const double *h, const int32_t *take, int clip,
             float *x, double *F) noexcept nogil
         void (*apply)(
             Py_ssize_t lo, Py_ssize_t hi, const int64_t *indptr, const int32_t *indices, const float *values,
-            int64_t n_stored, const float *k, const double *m, const float *ks, const float *weights, const float *p,
-            float *y, double *dot) noexcept nogil
+            int64_t n_stored, const float *k, const double *m, const float *ks, const float *weights,
+            const uint16_t *p, float *y, double *dot) noexcept nogil
         void (*reduce)(
             Py_ssize_t lo, Py_ssize_t hi, const double *m, const float *weights, const float *e, const float *a,
             const float *y, float *z, double *dot, float *peak) noexcept nogil
         void (*advance)(
-            Py_ssize_t lo, Py_ssize_t hi, const float *a, const float *b, const float *z, float *x,
-            float *p) noexcept nogil
+            Py_ssize_t lo, Py_ssize_t hi, const double *m, const float *weights, const float *a, const float *b,
+            const float *z, float *x, uint16_t *p, double *along) noexcept nogil
     const nmlsdr_loops *loops_of "nmlsdr_loops_of"(int level, int width)
     void gather "nmlsdr_gather"(
         const int64_t *indptr, const int32_t *indices, const double *values, const double *h, Py_ssize_t i,
@@ -100,11 +100,11 @@ def residual(
     const double[:, ::1] B,          # IN  (n, width) (I - A) Y
     const double[:, ::1] F,          # IN  (n, width)
     const int32_t[::1] take,         # IN  (width) 1 = answer this column
-    bint restart,                    # also set p = z
+    bint restart,                    # also set p = z, rounded to its 16 bits
     float[:, ::1] z,                 # OUT (n, width) h (B - (I - A T) F)
-    float[:, ::1] p,                 # IN, OUT (n, width) search direction
+    uint16_t[:, ::1] p,              # IN, OUT (n, width) search direction, as bfloat16
     double[::1] rho,                 # OUT (width) sum m z^2
-    double[::1] along,               # OUT (width) sum m p z; 0 with restart
+    double[::1] along,               # OUT (width) sum m p z
     double[::1] peak,                # OUT (width) max |B - (I - A T) F|
     double[:, :, ::1] partial,       # scratch (3, n_blocks, width)
     Py_ssize_t block,
@@ -167,9 +167,10 @@ def cg_sweeps(
     const float[::1] e,              # IN  (n) 1 / h
     float[:, ::1] x,                 # IN, OUT (n, width) change of the iterate since the last flush
     float[:, ::1] z,                 # IN, OUT (n, width) its residual
-    float[:, ::1] p,                 # IN, OUT (n, width) search direction
+    uint16_t[:, ::1] p,              # IN, OUT (n, width) search direction, as bfloat16
     float[:, ::1] y,                 # scratch (n, width) K p
     double[::1] rho,                 # IN, OUT (width) sum m z^2
+    double[::1] along,               # IN, OUT (width) sum m p z
     double[::1] peak,                # IN, OUT (width) max |e z|
     double[:, :, ::1] partial,       # scratch (2, n_blocks, width)
     float[:, ::1] tops,              # scratch (n_blocks, width)
@@ -206,7 +207,7 @@ def cg_sweeps(
                     k_of, m_of, &p[0, 0], &y[0, 0], &partial[0, b, 0])
             add_blocks(&partial[0, 0, 0], n_blocks, width, total)
             for c in range(width):  # step 0: a column that has converged, or rounding has eaten its direction
-                ratio = rho[c] / total[c] if peak[c] > tol and total[c] > 0.0 else 0.0
+                ratio = along[c] / total[c] if peak[c] > tol and total[c] > 0.0 else 0.0
                 step[c] = float_or_zero(ratio)
             for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
                 loops.reduce(
@@ -216,12 +217,15 @@ def cg_sweeps(
             top_blocks[float](&tops[0, 0], n_blocks, width, &peak[0])
             left = 0
             for c in range(width):
-                ratio = total[c] / rho[c] if step[c] > 0.0 else 0.0
+                ratio = total[c] / rho[c] if step[c] != 0.0 else 0.0
                 turn[c] = float_or_zero(ratio)
                 rho[c] = total[c]
                 left += peak[c] > tol
             for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
-                loops.advance(b * block, lesser((b + 1) * block, n), step, turn, &z[0, 0], &x[0, 0], &p[0, 0])
+                loops.advance(
+                    b * block, lesser((b + 1) * block, n), &m[0], m_of, step, turn, &z[0, 0], &x[0, 0], &p[0, 0],
+                    &partial[0, b, 0])
+            add_blocks(&partial[0, 0, 0], n_blocks, width, &along[0])
             made += 1
     return made
 

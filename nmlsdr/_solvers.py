@@ -72,10 +72,10 @@ _NO_ORDER, _NO_SCALE = np.empty(0, np.int32), np.empty(0)
 # From so many rows on, sweeps run over the rows in breadth-first order (docs/propagation.md).
 ORDERED_ROWS = 100_000
 # Every ROUND sweeps, a column whose residual has fallen by REFRESH since its last float64 residual gets a new one.
-ROUND = 4
-REFRESH = 1e-3
+ROUND = 8
+REFRESH = 1e-4
 # The misfit <p, z> / <z, z> - 1 up to which a direction is kept; else the column starts again from its residual.
-ASTRAY = 0.01
+ASTRAY = 0.1
 
 
 class Progress(NamedTuple):
@@ -324,10 +324,11 @@ class _Batch:
         self.released_at = np.full(count, math.inf)
 
     def _allocate(self, n: int, columns: np.ndarray, buffers: _Buffers) -> None:
-        width = next(w for w in (4, 8, 16) if w >= len(columns))
+        width = next(w for w in (4, 8, 16, 32) if w >= len(columns))
         self.columns = columns
         self.F, self.B = (buffers.array(name, n, width, np.float64) for name in "FB")
-        self.x, self.z, self.p, self.y = (buffers.array(name, n, width, np.float32) for name in "xzpy")
+        self.x, self.z, self.y = (buffers.array(name, n, width, np.float32) for name in "xzy")
+        self.p = buffers.array("p", n, width, np.uint16)
         self.x[...] = 0.0
         self.gains, self.k, self.weights = _NO_ENTRIES, _NO_FACTORS, _NO_FACTORS
         if self.system.entries is not None:
@@ -335,7 +336,7 @@ class _Batch:
             self.k, self.weights = (buffers.array(name, n, width, np.float32) for name in ("k", "weights"))
         for buffer in (self.F, self.B, self.z, self.p, self.gains, self.k, self.weights):
             if len(columns) < width:
-                buffer[:, len(columns) :] = 0.0
+                buffer[:, len(columns) :] = 0
         self.rho, self.along, self.peak = np.zeros((3, width))
         self.partial = np.empty((3, self.system.n_blocks, width))
         self.tops = np.empty((self.system.n_blocks, width), np.float32)
@@ -382,7 +383,7 @@ class _Batch:
         s = self.system
         made = _propagation.cg_sweeps(
             s.indptr, s.indices, s.sweep_values, s.k, s.m, self.k, self.weights, s.e, self.x, self.z, self.p, self.y,
-            self.rho, self.peak, self.partial, self.tops, tol, BLOCK_ROWS, n_sweeps, s.n_threads, s.level,
+            self.rho, self.along, self.peak, self.partial, self.tops, tol, BLOCK_ROWS, n_sweeps, s.n_threads, s.level,
         )  # fmt: skip
         return int(made)
 
@@ -390,7 +391,7 @@ class _Batch:
         return self.peak[: len(self.columns)] > tol
 
     def _per_column(self) -> tuple[np.ndarray, ...]:
-        return (self.F, self.B, self.x, self.z, self.p, self.rho, self.gains, self.k, self.weights)
+        return (self.F, self.B, self.x, self.z, self.p, self.rho, self.along, self.gains, self.k, self.weights)
 
     def refresh(self, tol: float) -> None:
         """Compute the residuals anew that have fallen by REFRESH, or are no numbers; give up misfit directions."""
@@ -402,7 +403,7 @@ class _Batch:
             self.residual(worn, restart=False)
             astray = worn & ~(np.abs(along - rho) <= ASTRAY * rho)
             if astray.any():
-                self.p[:, np.flatnonzero(astray)] = self.z[:, np.flatnonzero(astray)]
+                self.residual(astray, restart=True)
             self.trusted[worn] = peak[worn]
         np.maximum(self.trusted, peak, out=self.trusted)
 

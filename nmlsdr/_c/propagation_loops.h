@@ -2,6 +2,7 @@
  *
  * A template: propagation.h includes it once per width and instruction set, with
  *   WIDTH   columns of a batch            LANES   floats per vector (1: no vectors)
+ *   HALF    doubles per vector            AVX2    1: with its instructions
  *   TARGET  function attribute            NAME(f) the name of this copy of f
  *
  * Vectors and not arrays of sums: gcc keeps the latter in memory, and the round trip of every
@@ -9,45 +10,74 @@
  */
 
 #define NV (WIDTH / LANES)
+#define NW (WIDTH / HALF)
 /* NM_INLINE: so that the constant argument `per_entry` costs nothing. */
 #if LANES > 1
-#define HALF (LANES / 2) /* doubles per vector of the same size: wider ones would be taken apart in memory */
 typedef float NAME(vec) __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int32_t NAME(bits) __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef float NAME(half) __attribute__((vector_size(4 * HALF), aligned(4), may_alias));
 typedef double NAME(wide) __attribute__((vector_size(8 * HALF), aligned(8), may_alias));
+typedef uint32_t NAME(word) __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef uint16_t NAME(upper) __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
+#if AVX2 /* gcc takes the conversions of its own vectors apart, into halves and through memory */
+#define WIDEN(address) ((NAME(wide))_mm256_cvtps_pd(_mm_loadu_ps(address)))
+#if LANES == 8
+#define EXPAND(address) \
+    ((NAME(vec))_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(address))), 16))
+#define SHORTEN(v, address) \
+    _mm_storeu_si128((__m128i *)(address), \
+                     _mm_packus_epi32(_mm256_castsi256_si128(_mm256_srli_epi32((__m256i)(v), 16)), \
+                                      _mm256_extracti128_si256(_mm256_srli_epi32((__m256i)(v), 16), 1)))
+#else
+#define EXPAND(address) ((NAME(vec))_mm_slli_epi32(_mm_cvtepu16_epi32(_mm_loadl_epi64((const __m128i *)(address))), 16))
+#define SHORTEN(v, address) \
+    _mm_storel_epi64((__m128i *)(address), _mm_packus_epi32(_mm_srli_epi32((__m128i)(v), 16), _mm_setzero_si128()))
+#endif
+#else
 #define WIDEN(address) __builtin_convertvector(*(const NAME(half) *)(address), NAME(wide))
+#define EXPAND(address) ((NAME(vec))(__builtin_convertvector(*(const NAME(upper) *)(address), NAME(word)) << 16))
+#define SHORTEN(v, address) (*(NAME(upper) *)(address) = __builtin_convertvector((NAME(word))(v) >> 16, NAME(upper)))
+#endif
+#define ROUNDED(v) ((NAME(vec))(((NAME(word))(v) + 0x7fffu + (((NAME(word))(v) >> 16) & 1u)) & 0xffff0000u))
 #define MAGNITUDE(v) ((NAME(vec))((NAME(bits))(v) & 0x7fffffff))
+#define CHOOSE(flags, u, v) ((NAME(vec))((-(flags) & (NAME(bits))(u)) | (~-(flags) & (NAME(bits))(v))))
 #define LARGER(u, v) ((NAME(vec))((((u) > (v)) & (NAME(bits))(u)) | (~((u) > (v)) & (NAME(bits))(v))))
 #else
-#define HALF 1
 typedef float NAME(vec);
+typedef int32_t NAME(bits);
 typedef double NAME(wide);
 #define WIDEN(address) ((double)*(address))
+#define EXPAND(address) nmlsdr_expand(*(address))
+#define ROUNDED(v) nmlsdr_expand(nmlsdr_upper(v))
+#define SHORTEN(v, address) (*(address) = nmlsdr_upper(v))
+#define CHOOSE(flags, u, v) ((flags) ? (u) : (v))
 #define MAGNITUDE(v) fabsf(v)
 #define LARGER(u, v) ((u) > (v) ? (u) : (v))
 #endif
-#define NW (WIDTH / HALF)
 
 /* z = h [(B + gain sum_j v_ij F_j) - F] in float64, rounded once; dot = sum m z^2; peak = max |z / h|.
- * Where take is 0, z stays.  With restart, p = z; else along = sum m p z.  values == NULL: v_ij = h_j.
+ * Where take is 0, z stays.  With restart, p = z in its 16 bits; along = sum m p z.  values == NULL: v_ij = h_j.
  * Alpha per entry: gains and weights replace gain and m, and an entry of gain 0 is eliminated. */
 TARGET static inline NM_INLINE void NAME(any_residual)(
     ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const double *values, int64_t n_stored,
     const double *gain, const double *h, const double *m, const double *gains, const float *weights,
-    const double *B, const double *F, const int32_t *take, int restart, float *z, float *p,
+    const double *B, const double *F, const int32_t *take, int restart, float *z, uint16_t *p,
     double *dot, double *along, double *peak, const int per_entry)
 {
     double d[WIDTH] = {0}, top[WIDTH] = {0}, rest[WIDTH];
     NAME(wide) with_p[NW];
     UNROLL for (int v = 0; v < NW; v++) with_p[v] = (NAME(wide)){0};
     for (ptrdiff_t i = lo; i < hi; i++) {
-        float *zi = z + i * WIDTH, *pi = p + i * WIDTH;
+        float *zi = z + i * WIDTH, direction[WIDTH];
+        uint16_t *pi = p + i * WIDTH;
         const float *wi = weights + (per_entry ? i * WIDTH : 0);
         const NAME(wide) *Fi = (const NAME(wide) *)(F + i * WIDTH), *Bi = (const NAME(wide) *)(B + i * WIDTH);
         NAME(wide) sum[NW];
         if (gain[i] == 0.0) {
-            for (int c = 0; c < WIDTH; c++) zi[c] = pi[c] = 0.0f;
+            for (int c = 0; c < WIDTH; c++) {
+                zi[c] = 0.0f;
+                pi[c] = 0;
+            }
             continue;
         }
         UNROLL for (int v = 0; v < NW; v++) sum[v] = (NAME(wide)){0};
@@ -56,8 +86,7 @@ TARGET static inline NM_INLINE void NAME(any_residual)(
             const double w = values == NULL ? h[indices[t]] : values[t];
             if (t + AHEAD < n_stored) {
                 const double *next = F + (ptrdiff_t)indices[t + AHEAD] * WIDTH;
-                PREFETCH(next);
-                if (WIDTH > 8) PREFETCH(next + 8);
+                UNROLL for (int c = 0; c < WIDTH; c += 8) PREFETCH(next + c);
             }
             UNROLL for (int v = 0; v < NW; v++) sum[v] += w * row[v];
         }
@@ -76,13 +105,16 @@ TARGET static inline NM_INLINE void NAME(any_residual)(
             d[c] += ((per_entry ? wi[c] : m[i]) * scaled) * scaled;
             top[c] = size > top[c] ? size : top[c];
         }
-        if (restart) {
-            for (int c = 0; c < WIDTH; c++) pi[c] = take[c] ? zi[c] : pi[c];
-        } else {
-            UNROLL for (int v = 0; v < NW; v++) {
-                const NAME(wide) p_wide = WIDEN(pi + v * HALF), z_wide = WIDEN(zi + v * HALF);
-                with_p[v] += (per_entry ? WIDEN(wi + v * HALF) * p_wide : m[i] * p_wide) * z_wide;
-            }
+        UNROLL for (int v = 0; v < NV; v++) {
+            const NAME(vec) kept = EXPAND(pi + v * LANES), fresh = ((const NAME(vec) *)zi)[v];
+            const NAME(bits) taken = ((const NAME(bits) *)take)[v];
+            const NAME(vec) next = restart ? CHOOSE(taken, ROUNDED(fresh), kept) : kept;
+            ((NAME(vec) *)direction)[v] = next;
+            SHORTEN(next, pi + v * LANES);
+        }
+        UNROLL for (int v = 0; v < NW; v++) {
+            const NAME(wide) p_wide = WIDEN(direction + v * HALF), z_wide = WIDEN(zi + v * HALF);
+            with_p[v] += (per_entry ? WIDEN(wi + v * HALF) * p_wide : m[i] * p_wide) * z_wide;
         }
     }
     for (int c = 0; c < WIDTH; c++) {
@@ -95,7 +127,7 @@ TARGET static inline NM_INLINE void NAME(any_residual)(
 TARGET static void NAME(residual)(
     ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const double *values, int64_t n_stored,
     const double *gain, const double *h, const double *m, const double *gains, const float *weights,
-    const double *B, const double *F, const int32_t *take, int restart, float *z, float *p,
+    const double *B, const double *F, const int32_t *take, int restart, float *z, uint16_t *p,
     double *dot, double *along, double *peak)
 {
     if (gains != NULL)
@@ -124,14 +156,15 @@ TARGET static void NAME(flush)(
 /* y = p - k V p; dot = sum m p y.  Alpha per entry: ks and weights replace k and m where k is not 0. */
 TARGET static inline NM_INLINE void NAME(any_apply)(
     ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const float *values, int64_t n_stored,
-    const float *k, const double *m, const float *ks, const float *weights, const float *p, float *y, double *dot,
+    const float *k, const double *m, const float *ks, const float *weights, const uint16_t *p, float *y,
+    double *dot,
     const int per_entry)
 {
     NAME(wide) d[NW];
     UNROLL for (int v = 0; v < NW; v++) d[v] = (NAME(wide)){0};
     for (ptrdiff_t i = lo; i < hi; i++) {
-        const NAME(vec) *pi = (const NAME(vec) *)(p + i * WIDTH);
-        NAME(vec) *yi = (NAME(vec) *)(y + i * WIDTH);
+        float direction[WIDTH];
+        NAME(vec) *pi = (NAME(vec) *)direction, *yi = (NAME(vec) *)(y + i * WIDTH);
         NAME(vec) sum[NV];
         UNROLL for (int v = 0; v < NV; v++) sum[v] = (NAME(vec)){0};
         if (k[i] == 0.0f) {
@@ -139,14 +172,15 @@ TARGET static inline NM_INLINE void NAME(any_apply)(
             continue;
         }
         for (int64_t t = indptr[i]; t < indptr[i + 1]; t++) {
-            const NAME(vec) *row = (const NAME(vec) *)(p + (ptrdiff_t)indices[t] * WIDTH);
+            const uint16_t *row = p + (ptrdiff_t)indices[t] * WIDTH;
             if (t + AHEAD < n_stored) PREFETCH(p + (ptrdiff_t)indices[t + AHEAD] * WIDTH);
             if (values == NULL) {
-                UNROLL for (int v = 0; v < NV; v++) sum[v] += row[v];
+                UNROLL for (int v = 0; v < NV; v++) sum[v] += EXPAND(row + v * LANES);
             } else {
-                UNROLL for (int v = 0; v < NV; v++) sum[v] += values[t] * row[v];
+                UNROLL for (int v = 0; v < NV; v++) sum[v] += values[t] * EXPAND(row + v * LANES);
             }
         }
+        UNROLL for (int v = 0; v < NV; v++) pi[v] = EXPAND(p + i * WIDTH + v * LANES);
         if (per_entry) {
             const NAME(vec) *ki = (const NAME(vec) *)(ks + i * WIDTH);
             UNROLL for (int v = 0; v < NV; v++) yi[v] = pi[v] - ki[v] * sum[v];
@@ -155,8 +189,8 @@ TARGET static inline NM_INLINE void NAME(any_apply)(
         }
         UNROLL for (int v = 0; v < NW; v++) {
             const ptrdiff_t at = i * WIDTH + v * HALF;
-            const NAME(wide) weighted = per_entry ? WIDEN(weights + at) * WIDEN(p + at) : m[i] * WIDEN(p + at);
-            d[v] += weighted * WIDEN(y + at);
+            const NAME(wide) p_wide = WIDEN(direction + v * HALF);
+            d[v] += (per_entry ? WIDEN(weights + at) * p_wide : m[i] * p_wide) * WIDEN(y + at);
         }
     }
     for (int v = 0; v < NW; v++) ((NAME(wide) *)dot)[v] = d[v];
@@ -164,7 +198,8 @@ TARGET static inline NM_INLINE void NAME(any_apply)(
 
 TARGET static void NAME(apply)(
     ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const float *values, int64_t n_stored,
-    const float *k, const double *m, const float *ks, const float *weights, const float *p, float *y, double *dot)
+    const float *k, const double *m, const float *ks, const float *weights, const uint16_t *p, float *y,
+    double *dot)
 {
     if (ks != NULL)
         NAME(any_apply)(lo, hi, indptr, indices, values, n_stored, k, m, ks, weights, p, y, dot, 1);
@@ -208,24 +243,50 @@ TARGET static void NAME(reduce)(
         NAME(any_reduce)(lo, hi, m, weights, e, a, y, z, dot, peak, 0);
 }
 
-/* x += a p; p = z + b p */
-TARGET static void NAME(advance)(
-    ptrdiff_t lo, ptrdiff_t hi, const float *a, const float *b, const float *z, float *x, float *p)
+/* x += a p; p = z + b p, rounded to its 16 bits; along = sum m p z, or with weights for m */
+TARGET static inline NM_INLINE void NAME(any_advance)(
+    ptrdiff_t lo, ptrdiff_t hi, const double *m, const float *weights, const float *a, const float *b, const float *z,
+    float *x, uint16_t *p, double *along, const int per_entry)
 {
+    NAME(wide) with_p[NW];
+    UNROLL for (int v = 0; v < NW; v++) with_p[v] = (NAME(wide)){0};
     for (ptrdiff_t i = lo; i < hi; i++) {
-        NAME(vec) *xi = (NAME(vec) *)(x + i * WIDTH), *pi = (NAME(vec) *)(p + i * WIDTH);
+        NAME(vec) *xi = (NAME(vec) *)(x + i * WIDTH);
         const NAME(vec) *zi = (const NAME(vec) *)(z + i * WIDTH);
+        uint16_t *pi = p + i * WIDTH;
+        float direction[WIDTH];
         UNROLL for (int v = 0; v < NV; v++) {
-            const NAME(vec) old = pi[v];
+            const NAME(vec) old = EXPAND(pi + v * LANES);
+            const NAME(vec) next = zi[v] + ((const NAME(vec) *)b)[v] * old, rounded = ROUNDED(next);
             xi[v] = xi[v] + ((const NAME(vec) *)a)[v] * old;
-            pi[v] = zi[v] + ((const NAME(vec) *)b)[v] * old;
+            ((NAME(vec) *)direction)[v] = rounded;
+            SHORTEN(rounded, pi + v * LANES);
+        }
+        UNROLL for (int v = 0; v < NW; v++) {
+            const ptrdiff_t at = i * WIDTH + v * HALF;
+            const NAME(wide) p_wide = WIDEN(direction + v * HALF);
+            with_p[v] += (per_entry ? WIDEN(weights + at) * p_wide : m[i] * p_wide) * WIDEN(z + at);
         }
     }
+    for (int v = 0; v < NW; v++) ((NAME(wide) *)along)[v] = with_p[v];
+}
+
+TARGET static void NAME(advance)(
+    ptrdiff_t lo, ptrdiff_t hi, const double *m, const float *weights, const float *a, const float *b, const float *z,
+    float *x, uint16_t *p, double *along)
+{
+    if (weights != NULL)
+        NAME(any_advance)(lo, hi, m, weights, a, b, z, x, p, along, 1);
+    else
+        NAME(any_advance)(lo, hi, m, weights, a, b, z, x, p, along, 0);
 }
 
 #undef NV
 #undef NW
-#undef HALF
 #undef WIDEN
 #undef MAGNITUDE
 #undef LARGER
+#undef EXPAND
+#undef ROUNDED
+#undef SHORTEN
+#undef CHOOSE

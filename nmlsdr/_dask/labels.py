@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._propagation import MAX_WIDTH
 from .run import compute, task, task_threads
 
 __all__ = ["in_batches"]
+
+LABELS = 16
 
 
 def in_batches(solve: Callable[..., Any], W: sparse.csr_array, Y: np.ndarray, alpha: Any, **options: Any) -> Any:
     """``solve(W, Y, alpha, **options)``, which answers with a `Propagation`, batch of columns by batch."""
     n_jobs, labeled = options.pop("n_jobs", None), options.pop("labeled")
-    columns = [slice(first, first + MAX_WIDTH) for first in range(0, Y.shape[1], MAX_WIDTH)]
+    columns = [slice(first, first + LABELS) for first in range(0, Y.shape[1], LABELS)]
     # a task that gives the graph, and no ``client.scatter``: what is scattered is lost with the workers that hold it
     graph = task("graph", _same, W)
     tasks = [

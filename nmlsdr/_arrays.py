@@ -23,7 +23,8 @@ def aligned(X: Any) -> Any:
     if not sparse.issparse(X):
         return contiguous(X)
     parts = X.data, X.indices, X.indptr
-    return X if all(part.flags.aligned for part in parts) else _with_parts(X, *map(contiguous, parts))
+    sound = all(part.flags.aligned and part.flags.c_contiguous for part in parts)
+    return X if sound else _with_parts(X, *map(contiguous, parts))
 
 
 def refuse_broken(matrix: Any, name: str) -> None:

@@ -121,9 +121,16 @@ def propagate(W, Y, alpha, labeled=None):
     return np.linalg.solve(np.eye(len(Y)) - A * transition_matrix(W), (1 - A) * Y)
 
 
-def residual(indptr, indices, values, gain, h, m, B, F, p, block):
-    """(z, rho, along, peak) in float64: z = h (B - (I - A T) F), rounded to float32 once; rho = sum m z^2;
-    along = sum m p z, for a search direction that stays; peak = max |z / h|.
+def bfloat16(values):
+    """float32 values rounded to their upper 16 bits, to nearest and ties to even, still as float32."""
+    bits = np.asarray(values, np.float32).view(np.uint32)
+    with np.errstate(over="ignore"):
+        return ((bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)).view(np.float32)
+
+
+def residual(indptr, indices, values, gain, h, m, B, F, p, block, restart):
+    """(z, p, rho, along, peak) in float64: z = h (B - (I - A T) F), rounded to float32 once; rho = sum m z^2;
+    along = sum m p z; peak = max |z / h|.  With ``restart`` the search direction p is z, as `bfloat16`.
 
     (A T F)_i = gain_i sum_j v_ij F_j; an empty ``values`` means v_ij = h_j.  Eliminated rows (gain 0) have z = 0.
     With an alpha per entry, gain and m are (n, width).
@@ -133,15 +140,16 @@ def residual(indptr, indices, values, gain, h, m, B, F, p, block):
     rest = np.where(gain == 0, 0.0, (B + gain * _neighbor_sums(indptr, indices, v, F)) - F)
     z = (h[:, None] * rest).astype(np.float32)
     wide = z.astype(np.float64)
-    p = np.where(gain == 0, np.float32(0), p)
+    p = bfloat16(z) if restart else np.where((gain == 0).all(axis=1, keepdims=True), np.float32(0), p)
     along = _block_sums((m * p.astype(np.float64)) * wide, block)
-    return z, _block_sums((m * wide) * wide, block), along, np.abs(rest).max(axis=0)
+    return z, p, _block_sums((m * wide) * wide, block), along, np.abs(rest).max(axis=0)
 
 
-def cg_sweeps(indptr, indices, values, k, m, e, x, z, p, rho, peak, tol, block, n_sweeps):
+def cg_sweeps(indptr, indices, values, k, m, e, x, z, p, rho, along, peak, tol, block, n_sweeps):
     """Conjugate gradients for K = I - diag(k) V in the inner product of the weights m; all vectors float32.
 
-    (x, z, p, rho, peak) after ``n_sweeps`` sweeps; a column with peak <= tol keeps its x and z.
+    Directions p are rounded to `bfloat16`, and a step is the minimum along what is left of them, along = <p, z>.
+    (x, z, p, rho, along, peak) after ``n_sweeps`` sweeps; a column with peak <= tol keeps its x and z.
     With an alpha per entry, k and m are (n, width).
     """
     k, m = k.reshape(len(p), -1), m.reshape(len(p), -1).astype(np.float64)
@@ -150,14 +158,15 @@ def cg_sweeps(indptr, indices, values, k, m, e, x, z, p, rho, peak, tol, block, 
         y = np.where(k == 0, np.float32(0), p - k * _neighbor_sums(indptr, indices, v, p))
         curvature = _block_sums((m * p.astype(np.float64)) * y.astype(np.float64), block)
         with np.errstate(all="ignore"):
-            step = _float_or_zero(np.where((peak > tol) & (curvature > 0), rho / curvature, 0.0))
+            step = _float_or_zero(np.where((peak > tol) & (curvature > 0), along / curvature, 0.0))
             z = z - step * y
             wide = z.astype(np.float64)
             fresh = _block_sums((m * wide) * wide, block)
-            turn = _float_or_zero(np.where(step > 0, fresh / rho, 0.0))
+            turn = _float_or_zero(np.where(step != 0, fresh / rho, 0.0))
         rho, peak = fresh, np.abs(e[:, None] * z).max(axis=0).astype(np.float64)
-        x, p = x + step * p, z + turn * p
-    return x, z, p, rho, peak
+        x, p = x + step * p, bfloat16(z + turn * p)
+        along = _block_sums((m * p.astype(np.float64)) * wide, block)
+    return x, z, p, rho, along, peak
 
 
 def _float_or_zero(values):

@@ -393,11 +393,11 @@ class _Batch:
     def _per_column(self) -> tuple[np.ndarray, ...]:
         return (self.F, self.B, self.x, self.z, self.p, self.rho, self.along, self.gains, self.k, self.weights)
 
-    def refresh(self, tol: float) -> None:
-        """Compute the residuals anew that have fallen by REFRESH, or are no numbers; give up misfit directions."""
+    def refresh(self, tol: float, *, every: bool = False) -> None:
+        """Compute residuals anew that have fallen by REFRESH, or all, or what is no number; give up misfit directions."""
         count = len(self.columns)
         peak, rho, along = self.peak[:count], self.rho[:count], self.along[:count]
-        worn = (peak > tol) & ((peak <= REFRESH * self.trusted) | ~np.isfinite(rho))
+        worn = (peak > tol) & (every | (peak <= REFRESH * self.trusted) | ~np.isfinite(rho))
         if worn.any():
             self.flush(worn, clip=False)
             self.residual(worn, restart=False)
@@ -472,6 +472,7 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> tuple[int,
                 if n_iter % ROUND == 0:
                     batch.refresh(goal.tol)
                 if n_iter // patience > (n_iter - made) // patience:
+                    batch.refresh(goal.tol, every=True)  # what the sweeps believe to be left falls for ever
                     stuck = batch.stuck(goal.tol)
             active = batch.active(goal.tol) & ~stuck
             over = n_iter >= limit

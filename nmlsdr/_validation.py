@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from . import _weights
 from ._arrays import aligned, contiguous, long_indices, refuse_broken
 from ._errors import InputError
 from ._remote import RemoteRows
@@ -234,15 +235,21 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
     if not W.has_canonical_format:
         W = W.copy()
         W.sum_duplicates()
-    if W.nnz and not np.isfinite(W.data).all():
+    least, most = (W.data.min(), W.data.max()) if W.nnz else (0.0, 0.0)
+    if not (np.isfinite(least) and np.isfinite(most)):
         raise InputError(f"{name} contains NaN or infinite weights; drop those edges.")
-    if W.nnz and W.data.min() < 0:
-        raise InputError(f"{name} contains a negative weight ({W.data.min():g}); weights must be 0 or more.")
-    W = _without_diagonal(W)
-    W = _symmetric(W, name)
-    if W.indices.dtype != W.indptr.dtype:
-        W = long_indices(W)
-    return aligned(W)
+    if least < 0:
+        raise InputError(f"{name} contains a negative weight ({least:g}); weights must be 0 or more.")
+    W = _for_kernels(W)
+    unequal = W.data if least < most else W.data[:0]
+    if _weights.is_symmetric(unequal, W.indices, W.indptr, W.indptr[:-1].copy()):
+        return W
+    return _for_kernels(_symmetric(_without_diagonal(W), name))
+
+
+def _for_kernels(W: sparse.csr_array) -> sparse.csr_array:
+    """One type for pointers and indices, every array as compiled code reads it."""
+    return aligned(long_indices(W) if W.indices.dtype != W.indptr.dtype else W)
 
 
 def _without_diagonal(W: sparse.csr_array) -> sparse.csr_array:

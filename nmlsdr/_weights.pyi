@@ -1,5 +1,6 @@
 import numpy as np
 
+def is_symmetric(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, place: np.ndarray) -> bool: ...
 def count_union(
     neighbors: np.ndarray,
     reverse_ptr: np.ndarray,

@@ -319,9 +319,9 @@ def test_hubs_and_fast_convergence(rng, monkeypatch, every, alpha_labeled, alpha
 
 
 def test_labels_leave_when_they_have_converged(rng):
-    """Seventeen labels, one of them hard: the batch narrows on the way, and every label keeps its bits."""
+    """Thirty-three labels, one of them hard: the batch narrows on the way, and every label keeps its bits."""
     W, _, labeled = problem(rng, share=0.05)
-    Y = np.zeros((len(labeled), 17))
+    Y = np.zeros((len(labeled), 33))
     Y[np.flatnonzero(labeled)[0], 3] = 1
     alone = propagate(W, Y[:, [3]], 0.999, labeled=labeled)
     steps = []
@@ -329,7 +329,7 @@ def test_labels_leave_when_they_have_converged(rng):
     np.testing.assert_array_equal(result.F[:, [3]], alone.F)
     assert not np.delete(result.F, 3, axis=1).any()
     assert result.n_iter == alone.n_iter
-    assert max(step.n_done for step in steps) == 15  # all of the first batch but the hard one
+    assert max(step.n_done for step in steps) == 31  # all of the first batch but the hard one
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

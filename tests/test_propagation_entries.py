@@ -84,7 +84,7 @@ def test_threads_simd_batches_and_other_labels_change_no_bit(rng, monkeypatch, w
 
 
 @pytest.mark.parametrize("level", range(_graph.best_simd_level() + 1))
-@pytest.mark.parametrize(("n_labels", "block", "n_threads"), [(4, 7, 1), (8, 256, 2), (13, 32, 3)])
+@pytest.mark.parametrize(("n_labels", "block", "n_threads"), [(4, 7, 1), (8, 256, 2), (13, 32, 3), (29, 32, 2)])
 @pytest.mark.parametrize("weights", ["binary", "rbf"])
 def test_kernels_equal_their_twins(rng, weights, n_labels, block, n_threads, level):
     W, Y, alpha, known = problem(rng, 83, 0.4, n_labels=n_labels, weights=weights)
@@ -92,9 +92,9 @@ def test_kernels_equal_their_twins(rng, weights, n_labels, block, n_threads, lev
     batch = _Batch(s, s.first_iterate(None), np.arange(n_labels), _Buffers())
     n, width = batch.x.shape
     assert 0 < np.count_nonzero(s.entries) < s.entries.size
-    F, given_p = rng.random((n, width)), rng.standard_normal((n, width)).astype(np.float32)
-    z, p, x, y = (np.zeros((n, width), np.float32) for _ in range(4))
-    p[...] = given_p
+    F, given_p = rng.random((n, width)), _reference.bfloat16(rng.standard_normal((n, width)))
+    z, x, y = (np.zeros((n, width), np.float32) for _ in range(3))
+    p = (given_p.view(np.uint32) >> 16).astype(np.uint16)
     rho, along, peak = np.empty((3, width))
     partial, tops = np.empty((3, -(-n // block), width)), np.empty((-(-n // block), width), np.float32)
     for restart in (False, True):
@@ -102,25 +102,23 @@ def test_kernels_equal_their_twins(rng, weights, n_labels, block, n_threads, lev
             s.indptr, s.indices, s.values, s.gain, s.h, s.m, batch.gains, batch.weights, batch.B, F,
             np.ones(width, np.int32), restart, z, p, rho, along, peak, partial, block, n_threads, level,
         )  # fmt: skip
-        twin = _reference.residual(
-            s.indptr, s.indices, s.values, batch.gains, s.h, batch.weights, batch.B, F, given_p, block
+        twin_z, twin_p, *twin_sums = _reference.residual(
+            s.indptr, s.indices, s.values, batch.gains, s.h, batch.weights, batch.B, F, given_p, block, restart
         )
-        np.testing.assert_array_equal(z, twin[0])
-        np.testing.assert_array_equal(rho, twin[1])
-        np.testing.assert_array_equal(peak, twin[3])
-        if not restart:
-            p[batch.gains == 0] = given_p[batch.gains == 0]
-            np.testing.assert_array_equal(along, twin[2])
+        np.testing.assert_array_equal(z, twin_z)
+        np.testing.assert_array_equal((p.astype(np.uint32) << 16).view(np.float32), twin_p)
+        for ours, theirs in zip((rho, along, peak), twin_sums, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
     made = _propagation.cg_sweeps(
-        s.indptr, s.indices, s.sweep_values, s.k, s.m, batch.k, batch.weights, s.e, x, z, p, y, rho, peak, partial,
-        tops, 1e-9, block, 5, n_threads, level,
+        s.indptr, s.indices, s.sweep_values, s.k, s.m, batch.k, batch.weights, s.e, x, z, p, y, rho, along, peak,
+        partial, tops, 1e-9, block, 5, n_threads, level,
     )  # fmt: skip
     twin = _reference.cg_sweeps(
-        s.indptr, s.indices, s.sweep_values, batch.k, batch.weights, s.e, np.zeros_like(z), twin[0], twin[0], twin[1],
-        twin[3], 1e-9, block, made,
+        s.indptr, s.indices, s.sweep_values, batch.k, batch.weights, s.e, np.zeros_like(z), twin_z, twin_p, *twin_sums,
+        1e-9, block, made,
     )  # fmt: skip
     assert made == 5
-    for ours, theirs in zip((x, z, p, rho, peak), twin, strict=True):
+    for ours, theirs in zip((x, z, (p.astype(np.uint32) << 16).view(np.float32), rho, along, peak), twin, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 

@@ -46,7 +46,7 @@ def test_order_by_hand():
     assert ordered(W)[0].tolist() == [0, 3, 1, 2]
 
 
-def data(rng, n=300, n_labels=19, weights="rbf"):
+def data(rng, n=300, n_labels=35, weights="rbf"):
     """Two components, isolated rows, a component without a label, clamped rows; more labels than a batch takes."""
     X = rng.standard_normal((n, 3))
     X[-40:] += 50
@@ -120,7 +120,7 @@ def test_no_answer_feels_the_order(rng, weights, per_entry, monkeypatch):
     for n_jobs in (2, 3):
         again = propagate(W, Y, alpha, labeled=labeled, solver="cg", tol=1e-10, n_jobs=n_jobs)
         assert again.F.tobytes() == one.F.tobytes()
-    some = [3, 18, 0]
+    some = [3, 34, 0]
     part = propagate(
         W, Y[:, some], alpha[:, some] if per_entry else alpha, labeled=labeled, solver="cg", tol=1e-10,
         callback=lambda _: None,

@@ -3,6 +3,7 @@
 # ruff: noqa: E501  (a mutant a line)
 
 ORDER = ("tests/test_propagation_order.py", "tests/test_propagation.py", "tests/test_propagation_entries.py")
+SYMMETRIC = ("tests/test_graph.py", "tests/test_validation.py", "tests/test_propagation.py")
 KERNEL = ("tests/test_propagation_kernel.py", "tests/test_propagation_entries.py")
 PROPAGATION = (
     *KERNEL,
@@ -39,6 +40,21 @@ MUTANTS = [
      "if peak[c] > tol and total[c] > 0.0 else 0.0", "if peak[c] > tol else 0.0", PROPAGATION),
     ("propagation/kernel: a finished label goes on", "nmlsdr/_propagation.pyx",
      "if peak[c] > tol and total[c] > 0.0 else 0.0", "if total[c] > 0.0 else 0.0", PROPAGATION),
+    ("propagation/kernel: a step as if the direction fitted", "nmlsdr/_propagation.pyx",
+     "ratio = along[c] / total[c] if", "ratio = rho[c] / total[c] if", KERNEL),
+    ("propagation/kernel: a step backwards starts again", "nmlsdr/_propagation.pyx",
+     "if step[c] != 0.0 else 0.0", "if step[c] > 0.0 else 0.0", KERNEL),
+    ("propagation/kernel: directions are cut, not rounded", "nmlsdr/_c/propagation_loops.h",
+     "(((NAME(word))(v) + 0x7fffu + (((NAME(word))(v) >> 16) & 1u)) & 0xffff0000u)", "((NAME(word))(v) & 0xffff0000u)", KERNEL),
+    ("propagation/kernel: ties of a direction go up", "nmlsdr/_c/propagation_loops.h",
+     "+ 0x7fffu + (((NAME(word))(v) >> 16) & 1u)", "+ 0x8000u", KERNEL),
+    ("propagation/graph: a diagonal is symmetric", "nmlsdr/_weights.pyx", "            if j <= i:", "            if j < i:", SYMMETRIC),
+    ("propagation/graph: who is behind a row's end", "nmlsdr/_weights.pyx",
+     "if at == indptr[j + 1] or indices[at] != i", "if indices[at] != i", SYMMETRIC),
+    ("propagation/graph: weights not compared", "nmlsdr/_weights.pyx",
+     " or (data != NULL and data[at] != data[t])", "", SYMMETRIC),
+    ("propagation/graph: unequal weights taken for equal", "nmlsdr/_validation.py",
+     "unequal = W.data if least < most else", "unequal = W.data if least < 0 else", SYMMETRIC),
     ("propagation/kernel: edges of weight 0 reach", "nmlsdr/_propagation.pyx",
      "(plain or values[t] > 0.0)", "(plain or values[t] >= 0.0)", PROPAGATION),
     ("propagation/kernel: pivot by subtraction", "nmlsdr/_propagation.pyx",
@@ -94,7 +110,9 @@ MUTANTS = [
     ("propagation/cg: a change that is no number is added", _SOLVERS,
      "        if not math.isfinite(self.rho.sum()):", "        if False:", PROPAGATION),
     ("propagation/cg: a misfit direction is kept", _SOLVERS,
-     "            self.p[:, np.flatnonzero(astray)] = self.z[:, np.flatnonzero(astray)]\n", "", PROPAGATION),
+     "                self.residual(astray, restart=True)\n", "                pass\n", PROPAGATION),
+    ("propagation/cg: labels are stuck by what the sweeps believe", _SOLVERS,
+     "                    batch.refresh(goal.tol, every=True)", "                    pass", PROPAGATION),
     ("propagation/cg: residuals never computed anew", _SOLVERS, "        if worn.any():", "        if False:", PROPAGATION),
     ("propagation/cg: a worse iterate replaces a better one", _SOLVERS,
      "better = np.flatnonzero(leaving & (peak <= self.best))", "better = np.flatnonzero(leaving)", PROPAGATION),

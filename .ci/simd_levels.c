@@ -145,18 +145,19 @@ static int search_case(ptrdiff_t n, ptrdiff_t d, int numbers_kind, int levels, l
 }
 
 /* Every loop of the propagation on a random graph, each column beside the same column at every width and copy. */
-enum { ROWS = 300, EDGES = ROWS * 9 };
+enum { ROWS = 300, EDGES = ROWS * 9, MOST_LABELS = NMLSDR_MAX_WIDTH };
 static int64_t ends[ROWS + 1];
 static int32_t others[EDGES];
-static float v[EDGES], k[ROWS], e[ROWS], p[ROWS * 16], y[ROWS * 16], x[ROWS * 16], z[ROWS * 16], w[ROWS * 16];
-static double dv[EDGES], gain[ROWS], h[ROWS], m[ROWS], B[ROWS * 16], F[ROWS * 16];
+static float v[EDGES], k[ROWS], e[ROWS], y[ROWS * MOST_LABELS], x[ROWS * MOST_LABELS], z[ROWS * MOST_LABELS], w[ROWS * MOST_LABELS];
+static uint16_t p[ROWS * MOST_LABELS];
+static double dv[EDGES], gain[ROWS], h[ROWS], m[ROWS], B[ROWS * MOST_LABELS], F[ROWS * MOST_LABELS];
 
 static uint64_t propagate_some(int width, int level, int per_entry, int weighted)
 {
     const nmlsdr_loops *loops = nmlsdr_loops_of(level, width);
-    double dot[16], along[16], peak[16];
-    float top[16], step[16], turn[16];
-    int32_t take[16];
+    double dot[MOST_LABELS], along[MOST_LABELS], peak[MOST_LABELS];
+    float top[MOST_LABELS], step[MOST_LABELS], turn[MOST_LABELS];
+    int32_t take[MOST_LABELS];
     const uint64_t before = sum;
     sum = 14695981039346656037u;
     state = 42;
@@ -167,13 +168,13 @@ static uint64_t propagate_some(int width, int level, int per_entry, int weighted
         h[i] = 1 / (double)e[i];
         m[i] = 1 + uniform();
     }
-    for (ptrdiff_t i = 0; i < ROWS * 16; i++) { /* the four first columns are the same at every width */
-        const ptrdiff_t at = i / 16 * width + i % 16;
+    for (ptrdiff_t i = 0; i < ROWS * MOST_LABELS; i++) { /* the four first columns are the same at every width */
+        const ptrdiff_t at = i / MOST_LABELS * width + i % MOST_LABELS;
         const double values[] = {uniform(), uniform(), bell(), bell(), uniform(), uniform()};
-        if (i % 16 >= width) continue;
+        if (i % MOST_LABELS >= width) continue;
         B[at] = values[0];
         F[at] = values[1];
-        p[at] = (float)values[2];
+        p[at] = nmlsdr_upper((float)values[2]);
         z[at] = (float)values[3];
         x[at] = (float)values[4];
         w[at] = (float)values[5];
@@ -185,21 +186,24 @@ static uint64_t propagate_some(int width, int level, int per_entry, int weighted
     }
     const double *values = weighted ? dv : NULL;
     const float *entries = per_entry ? w : NULL;
-    loops->residual(0, ROWS, ends, others, values, EDGES, gain, h, m, per_entry ? B : NULL, entries, B, F, take,
-                          0, z, p, dot, along, peak);
-    add(dot, 4 * sizeof(double));
-    add(along, 4 * sizeof(double));
-    add(peak, 4 * sizeof(double));
+    for (int restart = 0; restart < 2; restart++) {
+        loops->residual(0, ROWS, ends, others, values, EDGES, gain, h, m, per_entry ? B : NULL, entries, B, F, take,
+                        restart, z, p, dot, along, peak);
+        add(dot, 4 * sizeof(double));
+        add(along, 4 * sizeof(double));
+        add(peak, 4 * sizeof(double));
+    }
     loops->apply(0, ROWS, ends, others, weighted ? v : NULL, EDGES, k, m, entries, entries, p, y, dot);
     add(dot, 4 * sizeof(double));
     loops->reduce(0, ROWS, m, entries, e, step, y, z, dot, top);
     add(dot, 4 * sizeof(double));
     add(top, 4 * sizeof(float));
-    loops->advance(0, ROWS, step, turn, z, x, p);
+    loops->advance(0, ROWS, m, entries, step, turn, z, x, p, along);
+    add(along, 4 * sizeof(double));
     loops->flush(0, ROWS, gain, h, take, 1, x, F);
     for (ptrdiff_t i = 0; i < ROWS; i++) {
         add(z + i * width, 4 * sizeof(float));
-        add(p + i * width, 4 * sizeof(float));
+        add(p + i * width, 4 * sizeof(uint16_t));
         add(F + i * width, 4 * sizeof(double));
     }
     const uint64_t own = sum;
@@ -220,7 +224,7 @@ static int propagate_all(int levels, long *made)
         for (int weighted = 0; weighted < 2; weighted++) {
             const uint64_t first = propagate_some(4, 0, per_entry, weighted);
             add(&first, sizeof first);
-            for (int width = 8; width <= 16; width += 8)
+            for (int width = 4; width <= MOST_LABELS; width *= 2)
                 for (int level = 0; level < levels; level++) {
                     const int differ = propagate_some(width, level, per_entry, weighted) != first;
                     if (differ) printf("propagation: wrong at width %d, level %d\n", width, level);

@@ -386,6 +386,7 @@ def reach(
 ):
     """Breadth-first search from the labelled rows along edges of positive weight."""
     cdef Py_ssize_t n = reached.shape[0], head = 0, tail = 0, i
+    cdef const int32_t *neighbors = indices_or_null(indices)
     cdef int64_t t
     cdef int32_t j
     cdef bint plain = values.shape[0] == 0
@@ -397,6 +398,8 @@ def reach(
         while head < tail and tail < n:
             i = queue[head]
             head += 1
+            if head + AHEAD < tail:
+                prefetch(neighbors + indptr[queue[head + AHEAD]])
             for t in range(indptr[i], indptr[i + 1]):
                 j = indices[t]
                 if not reached[j] and (plain or values[t] > 0.0):
@@ -413,6 +416,7 @@ def breadth_first(
 ):
     """Breadth-first search from the first row, and from the first row not met where a component ends."""
     cdef Py_ssize_t n = order.shape[0], head = 0, tail = 0, first, i
+    cdef const int32_t *neighbors = indices_or_null(indices)
     cdef int64_t t
     cdef int32_t j
     with nogil:
@@ -426,6 +430,8 @@ def breadth_first(
             while head < tail:
                 i = order[head]
                 head += 1
+                if head + AHEAD < tail:
+                    prefetch(neighbors + indptr[order[head + AHEAD]])
                 for t in range(indptr[i], indptr[i + 1]):
                     j = indices[t]
                     if place[j] < 0:

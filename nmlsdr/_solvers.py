@@ -28,15 +28,14 @@ moment, so what accumulates is about 1e-7 of the residual since it was last comp
 Therefore the sweeps gather the change of F, and when a column's residual has fallen by a factor of
 REFRESH, the change is added to F (float64) and the residual is computed anew from F while the search
 direction stays (group-wise updates: van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22, 835-852).  The
-digits of F are those of float64; at tol = 1e-8 the sweeps are at most two more than with float64 vectors (measured).
+digits of F are those of float64.
 
-A kept direction is safe only while <p, z> = <z, z>, which every step of the method takes for granted: its length
-rho / <p, K p> is the minimum along p if <p, z> = rho.  A relative misfit d = <p, z> / rho - 1 is carried from sweep to
-sweep unchanged (<p', z'> = rho' + (rho' / rho) (<p, z> - rho)), so each step overshoots by 1 / (1 + d): harmless for
-small d, and for d < -1/2 every sweep makes F worse, for ever.  A residual of rounding errors, which is left after the
-method has ended exactly (few distinct eigenvalues, as on small or regular graphs), has a random d.  Hence <p, z> is
-computed with each new residual, and a direction with |d| > ASTRAY is given up.  (The norms <z, z> before and after,
-which were compared once, agree by chance: 468 of the 252 796 columns on all graphs of up to five nodes were wrong.)
+A direction needs fewer digits still, and its gather is what a sweep costs: p is kept as bfloat16, and the numbers kept
+*are* the direction, so that z stays the residual of x.  A step is the minimum along them, <p, z> / <p, K p>.  The step
+rho / <p, K p> with rho = <z, z> is that only while <p, z> = rho; a relative misfit d = <p, z> / rho - 1 is carried from
+sweep to sweep unchanged by it, and for d < -1/2 every sweep makes F worse, for ever (468 of the 252 796 columns on all
+graphs of up to five nodes were wrong).  The minimum leaves <p, z'> = 0, so a misfit ends with its sweep.  A direction
+that has little of a new residual is still slow: where |d| > ASTRAY then, the column starts again from its residual.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ ORDERED_ROWS = 100_000
 # Every ROUND sweeps, a column whose residual has fallen by REFRESH since its last float64 residual gets a new one.
 ROUND = 8
 REFRESH = 1e-4
-# The misfit <p, z> / <z, z> - 1 up to which a direction is kept; else the column starts again from its residual.
+# The misfit |<p, z> / <z, z> - 1| up to which a direction is kept at a new residual; else the column starts again.
 ASTRAY = 0.1
 
 
@@ -308,7 +307,7 @@ class _Buffers:
 class _Batch:
     """Up to MAX_WIDTH labels on their way, all arrays (n, width) and one column per label.
 
-    F and B = (I - A) Y are float64; the sweep's vectors x (the change of F), z, p and y are float32.
+    F and B = (I - A) Y are float64; the sweep's vectors x (the change of F), z and y are float32, p is bfloat16.
     """
 
     def __init__(self, system: System, F: np.ndarray, columns: np.ndarray, buffers: _Buffers) -> None:
@@ -394,7 +393,7 @@ class _Batch:
         return (self.F, self.B, self.x, self.z, self.p, self.rho, self.along, self.gains, self.k, self.weights)
 
     def refresh(self, tol: float, *, every: bool = False) -> None:
-        """Compute residuals anew that have fallen by REFRESH, or all, or what is no number; give up misfit directions."""
+        """Compute residuals anew that have fallen by REFRESH, or all, or are no number; give up misfit directions."""
         count = len(self.columns)
         peak, rho, along = self.peak[:count], self.rho[:count], self.along[:count]
         worn = (peak > tol) & (every | (peak <= REFRESH * self.trusted) | ~np.isfinite(rho))

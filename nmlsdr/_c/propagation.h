@@ -1,8 +1,9 @@
 /* Leaf loops of the propagation solvers: one block of rows, a batch of label columns.
  *
- * The sweep of conjugate gradients keeps its vectors in float32, a row-major (n, width) array each:
- * one gathered row of 16 columns is one cache line, and the loops over columns are SIMD.  F stays in
- * float64; its residual is computed in float64 from F, so what float32 costs is a few sweeps, not digits.
+ * The sweep of conjugate gradients keeps its vectors in float32 and its direction p in bfloat16, a row-major
+ * (n, width) array each: one gathered row of 32 columns is one cache line, and the loops over columns are SIMD.
+ * F stays in float64; its residual is computed in float64 from F, so what short numbers cost is a few sweeps, not
+ * digits.
  *
  * A column's arithmetic does not depend on the other columns and no sum runs across columns, so
  * neither the width nor the instruction set nor the number of threads changes a bit of the answer

@@ -1,7 +1,7 @@
 """Batches of labels propagated over one graph, each in a task.
 
-The graph goes to every worker once; a task adds 16 columns of labels, which is what the kernels take at a time: the
-batches are those of one process, and so are the bits.
+The graph goes to every worker once; a task adds LABELS columns of labels.  A label has the same bits whatever others
+are beside it, so they are those of one process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .run import compute, task, task_threads
 
 __all__ = ["in_batches"]
 
-LABELS = 16
+LABELS = 16  # a worker holds the graph and these; the kernels would take 32, and need twice the memory
 
 
 def in_batches(solve: Callable[..., Any], W: sparse.csr_array, Y: np.ndarray, alpha: Any, **options: Any) -> Any:

@@ -43,7 +43,7 @@ from _harness import (
 from scipy import sparse
 from scipy.sparse import csgraph, linalg
 
-from nmlsdr import MultiLabelPropagation, _propagation, _solvers, datasets
+from nmlsdr import MultiLabelPropagation, _solvers, datasets
 from nmlsdr._validation import check_graph
 from nmlsdr.graph import neighbor_graph, transition_matrix
 from nmlsdr.propagation import propagate
@@ -280,8 +280,10 @@ def sweep():
         W, Y, alpha, labeled = problem(n, C, 0.3)
         system = _solvers.System(check_graph(W), Y, alpha, labeled, N_THREADS)
         F, buffers = system.first_iterate(None), _solvers._Buffers()
-        width = _propagation.MAX_WIDTH
-        batches = [np.arange(c, min(c + width, C), dtype=np.intp) for c in range(0, C, width)]
+        batches, last = [], 0
+        while last < C:
+            first, last = last, last + _solvers._labels_now(C - last)
+            batches.append(np.arange(first, last, dtype=np.intp))
 
         def passes(batch):
             return lambda: batch.sweeps(0.0, 8)

@@ -188,3 +188,16 @@ def test_every_small_matrix_is_symmetric_or_not(n, values):
         indptr = (indptr - indptr[0]).astype(np.int32)
         weights = data[here] if 2 in values else equal
         assert _weights.is_symmetric(weights, columns[here], indptr, indptr[:-1].copy()) == expected[number]
+
+
+def test_a_stored_zero_hides_no_tiny_weight():
+    """Weights near the least numbers are scaled by a power of two first, whatever zeros are stored beside them."""
+    chain = np.diag([3.0, 5.0, 7.0, 11.0], 1)
+    tiny = sparse.csr_array(np.ldexp(chain + chain.T, -1066))
+    tiny.data[[-1, -2]] = 0.0
+    assert np.count_nonzero(tiny.data == 0) == 2
+    expected = tiny.copy()
+    expected.data = np.ldexp(expected.data, 1066)
+    np.testing.assert_allclose(
+        graph.transition_matrix(tiny).toarray(), graph.transition_matrix(expected).toarray(), rtol=1e-15
+    )

@@ -482,9 +482,9 @@ def large():
 
 
 PARTS = {
-    "speed-30": ("Propagation against scipy, 30 % labelled", lambda: (SPEED_LARGE, speed(50_000, 50, 0.3, 4))),
+    "speed-30": ("Propagation against scipy, 30 % labelled", lambda: (SPEED_LARGE, speed(50_000, 50, 0.3, 8))),
     "speed-1": ("Propagation against scipy, 1 % labelled", lambda: (SPEED_LARGE, speed(50_000, 50, 0.01, 2))),
-    "speed-200k": ("200 000 rows against scipy", lambda: (SPEED_LARGE, speed(200_000, 16, 0.3, 3, few=4))),
+    "speed-200k": ("200 000 rows against scipy", lambda: (SPEED_LARGE, speed(200_000, 16, 0.3, 6, few=4))),
     "speed-1m": ("1 000 000 rows against scipy", lambda: (SPEED_LARGE, speed(1_000_000, 20, 0.3, 2, few=2))),
     "order": ("Sweeps over rows in several orders, on one thread", order),
     "amg": (

@@ -59,9 +59,10 @@ __all__ = ["Goal", "Progress", "System", "conjugate_gradients", "enough_sweeps"]
 BLOCK_ROWS = 256
 # Entries that a kernel call may touch, (nnz + 10 n) width sweeps: about .1 s, so that Ctrl-C is served.
 WORK_PER_CALL = 2e8
-# Fewer entries than this for each thread, and a thread costs more than it brings.  One thread over two, 14 labels, with
-# fourteen other processes on two cores: 2000 rows .84 of the time, 5000 .81, 8000 .91, 14 000 1.17.
-WORK_PER_THREAD = 1e6
+# Fewer entries than this for each thread, and a thread costs more than it brings.  A sweep on two threads over one, 32
+# labels on a quiet machine: 2000 rows 1.9, 5000 1.4, 10 000 (8e6 entries) 1.05, 20 000 .83, 50 000 .58; sleeping
+# threads take .1 ms to wake, three times a sweep.
+WORK_PER_THREAD = 4e6
 # Below this a row is clamped: what it would take from its neighbours is lost in rounding, and 1 / alpha in overflow.
 SMALLEST_ALPHA = 1e-200
 # The same for an alpha per entry, whose inverse is a float32.

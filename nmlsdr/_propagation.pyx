@@ -10,10 +10,11 @@ neighbours in eq. (4), 0 for an eliminated row; own, what multiplies Y; h, the s
 variable (x = h F); m, its weight in the inner product of the sweep.
 """
 
-from cython.parallel cimport prange
+from cython.parallel cimport parallel, prange
 from libc.float cimport FLT_MAX
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.string cimport memset
 
 from ._typedefs cimport real_t
 
@@ -46,6 +47,13 @@ cdef extern from "_c/propagation.h" nogil:
     void prefetch "PREFETCH"(const void *address)
     enum:
         AHEAD
+
+cdef extern from "_c/team.h" nogil:
+    ctypedef struct nmlsdr_meeting:
+        pass
+    int member "nmlsdr_member"()
+    int members "nmlsdr_members"()
+    void meet "nmlsdr_meet"(nmlsdr_meeting *meeting, int members)
 
 MAX_WIDTH = NMLSDR_MAX_WIDTH
 
@@ -172,7 +180,7 @@ def cg_sweeps(
     double[::1] rho,                 # IN, OUT (width) sum m z^2
     double[::1] along,               # IN, OUT (width) sum m p z
     double[::1] peak,                # IN, OUT (width) max |e z|
-    double[:, :, ::1] partial,       # scratch (2, n_blocks, width)
+    double[:, :, ::1] partial,       # scratch (3, n_blocks, width)
     float[:, ::1] tops,              # scratch (n_blocks, width)
     double tol,                      # a column with peak <= tol is left as it is
     Py_ssize_t block,
@@ -182,52 +190,125 @@ def cg_sweeps(
 ):
     """Up to ``n_sweeps`` sweeps of conjugate gradients with K = I - diag(k) V; the number made.
 
-    Ends early when no column is above ``tol``.
+    Ends early when no column is above ``tol``.  All sweeps are one parallel region.
     """
-    cdef Py_ssize_t n = k.shape[0], n_blocks = partial.shape[1], b, made = 0
-    cdef int width = <int>x.shape[1], c, left = 0
-    cdef const nmlsdr_loops *loops = loops_of(level, width)
-    cdef const float *v = &values[0] if values.shape[0] else NULL
-    cdef const float *k_of = &ks[0, 0] if ks.shape[0] else NULL
-    cdef const float *m_of = &weights[0, 0] if weights.shape[0] else NULL
-    cdef const int32_t *neighbors = indices_or_null(indices)
-    cdef double total[NMLSDR_MAX_WIDTH]
+    cdef Sweeps s
+    if k.shape[0] == 0:
+        return 0
+    s.loops = loops_of(level, <int>x.shape[1])
+    s.n = k.shape[0]
+    s.block = block
+    s.n_blocks = partial.shape[1]
+    s.width = <int>x.shape[1]
+    s.n_sweeps = n_sweeps
+    s.tol = tol
+    s.indptr = &indptr[0]
+    s.indices = indices_or_null(indices)
+    s.n_stored = indices.shape[0]
+    s.values = &values[0] if values.shape[0] else NULL
+    s.k = &k[0]
+    s.m = &m[0]
+    s.ks = &ks[0, 0] if ks.shape[0] else NULL
+    s.weights = &weights[0, 0] if weights.shape[0] else NULL
+    s.e = &e[0]
+    s.x = &x[0, 0]
+    s.z = &z[0, 0]
+    s.p = &p[0, 0]
+    s.y = &y[0, 0]
+    s.rho = &rho[0]
+    s.along = &along[0]
+    s.peak = &peak[0]
+    s.curvatures = &partial[0, 0, 0]
+    s.norms = &partial[1, 0, 0]
+    s.alongs = &partial[2, 0, 0]
+    s.tops = &tops[0, 0]
+    s.made = 0
+    memset(&s.meeting, 0, sizeof(s.meeting))
+    with nogil, parallel(num_threads=n_threads, use_threads_if=n_threads > 1):
+        sweep_together(&s, member(), members())
+    return s.made
+
+
+cdef struct Sweeps:  # the arguments of `cg_sweeps`, for every thread
+    const nmlsdr_loops *loops
+    Py_ssize_t n, block, n_blocks, n_sweeps, made
+    int width
+    double tol
+    const int64_t *indptr
+    const int32_t *indices
+    int64_t n_stored
+    const float *values
+    const float *k
+    const double *m
+    const float *ks
+    const float *weights
+    const float *e
+    float *x
+    float *z
+    uint16_t *p
+    float *y
+    double *rho
+    double *along
+    double *peak
+    double *curvatures   # partial sums of <p, y>, of <z, z> and of <p, z>: a thread may be reading those of the last
+    double *norms        # pass while another writes those of the next
+    double *alongs
+    float *tops
+    nmlsdr_meeting meeting
+
+
+cdef void sweep_together(Sweeps *s, int thread, int team) noexcept nogil:
+    """One thread's blocks of every pass.  All threads add all partial sums, which is less work than to wait for one."""
+    cdef Py_ssize_t first = s.n_blocks * thread // team, last = s.n_blocks * (thread + 1) // team, made = 0, b
+    cdef int width = s.width, c, left = 0
     cdef double ratio
+    cdef double total[NMLSDR_MAX_WIDTH]
+    cdef double rho[NMLSDR_MAX_WIDTH]
+    cdef double along[NMLSDR_MAX_WIDTH]
+    cdef double peak[NMLSDR_MAX_WIDTH]
     cdef float step[NMLSDR_MAX_WIDTH]
     cdef float turn[NMLSDR_MAX_WIDTH]
-    if n == 0:
-        return 0
     for c in range(width):
-        left += peak[c] > tol
-    with nogil:
-        while made < n_sweeps and left > 0:
-            for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
-                loops.apply(
-                    b * block, lesser((b + 1) * block, n), &indptr[0], neighbors, v, indices.shape[0], &k[0], &m[0],
-                    k_of, m_of, &p[0, 0], &y[0, 0], &partial[0, b, 0])
-            add_blocks(&partial[0, 0, 0], n_blocks, width, total)
-            for c in range(width):  # step 0: a column that has converged, or rounding has eaten its direction
-                ratio = along[c] / total[c] if peak[c] > tol and total[c] > 0.0 else 0.0
-                step[c] = float_or_zero(ratio)
-            for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
-                loops.reduce(
-                    b * block, lesser((b + 1) * block, n), &m[0], m_of, &e[0], step, &y[0, 0], &z[0, 0],
-                    &partial[0, b, 0], &tops[b, 0])
-            add_blocks(&partial[0, 0, 0], n_blocks, width, total)
-            top_blocks[float](&tops[0, 0], n_blocks, width, &peak[0])
-            left = 0
-            for c in range(width):
-                ratio = total[c] / rho[c] if step[c] != 0.0 else 0.0
-                turn[c] = float_or_zero(ratio)
-                rho[c] = total[c]
-                left += peak[c] > tol
-            for b in prange(n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
-                loops.advance(
-                    b * block, lesser((b + 1) * block, n), &m[0], m_of, step, turn, &z[0, 0], &x[0, 0], &p[0, 0],
-                    &partial[0, b, 0])
-            add_blocks(&partial[0, 0, 0], n_blocks, width, &along[0])
-            made += 1
-    return made
+        rho[c] = s.rho[c]
+        along[c] = s.along[c]
+        peak[c] = s.peak[c]
+        left += peak[c] > s.tol
+    while made < s.n_sweeps and left > 0:
+        for b in range(first, last):
+            s.loops.apply(
+                b * s.block, lesser((b + 1) * s.block, s.n), s.indptr, s.indices, s.values, s.n_stored, s.k, s.m,
+                s.ks, s.weights, s.p, s.y, s.curvatures + b * width)
+        meet(&s.meeting, team)
+        add_blocks(s.curvatures, s.n_blocks, width, total)
+        for c in range(width):  # step 0: a column that has converged, or rounding has eaten its direction
+            ratio = along[c] / total[c] if peak[c] > s.tol and total[c] > 0.0 else 0.0
+            step[c] = float_or_zero(ratio)
+        for b in range(first, last):
+            s.loops.reduce(
+                b * s.block, lesser((b + 1) * s.block, s.n), s.m, s.weights, s.e, step, s.y, s.z,
+                s.norms + b * width, s.tops + b * width)
+        meet(&s.meeting, team)
+        add_blocks(s.norms, s.n_blocks, width, total)
+        top_blocks[float](s.tops, s.n_blocks, width, peak)
+        left = 0
+        for c in range(width):
+            ratio = total[c] / rho[c] if step[c] != 0.0 else 0.0
+            turn[c] = float_or_zero(ratio)
+            rho[c] = total[c]
+            left += peak[c] > s.tol
+        for b in range(first, last):
+            s.loops.advance(
+                b * s.block, lesser((b + 1) * s.block, s.n), s.m, s.weights, step, turn, s.z, s.x, s.p,
+                s.alongs + b * width)
+        meet(&s.meeting, team)
+        add_blocks(s.alongs, s.n_blocks, width, along)
+        made += 1
+    if thread == 0 and made > 0:
+        for c in range(width):
+            s.rho[c] = rho[c]
+            s.along[c] = along[c]
+            s.peak[c] = peak[c]
+        s.made = made
 
 
 cdef void step_rows(

@@ -59,9 +59,8 @@ __all__ = ["Goal", "Progress", "System", "conjugate_gradients", "enough_sweeps"]
 BLOCK_ROWS = 256
 # Entries that a kernel call may touch, (nnz + 10 n) width sweeps: about .1 s, so that Ctrl-C is served.
 WORK_PER_CALL = 2e8
-# Fewer entries than this for each thread, and a thread costs more than it brings.  A sweep on two threads over one, 32
-# labels on a quiet machine: 2000 rows 1.9, 5000 1.4, 10 000 (8e6 entries) 1.05, 20 000 .83, 50 000 .58; sleeping
-# threads take .1 ms to wake, three times a sweep.
+# Fewer entries than this for each thread, and a second one costs more than it brings.  One thread over two, 14 labels,
+# quiet: 5000 rows 1.2 of the time, 8000 1.2, 14 000 1.2, 20 000 1.6; beside two busy processes .55, .55, .68 and .7.
 WORK_PER_THREAD = 4e6
 # Below this a row is clamped: what it would take from its neighbours is lost in rounding, and 1 / alpha in overflow.
 SMALLEST_ALPHA = 1e-200

@@ -46,8 +46,6 @@ MUTANTS = [
      "        meet(&s.meeting, team)\n        add_blocks(s.norms,", "        add_blocks(s.norms,", KERNEL),
     ("propagation/kernel: nobody waits for the direction", "nmlsdr/_propagation.pyx",
      "        meet(&s.meeting, team)\n        add_blocks(s.alongs,", "        add_blocks(s.alongs,", KERNEL),
-    ("propagation/kernel: the first to come opens the door", "nmlsdr/_c/team.h",
-     "__ATOMIC_ACQ_REL) == members) {", "__ATOMIC_ACQ_REL) >= 1) {", KERNEL),
     ("propagation/kernel: a step as if the direction fitted", "nmlsdr/_propagation.pyx",
      "ratio = along[c] / total[c] if", "ratio = rho[c] / total[c] if", KERNEL),
     ("propagation/kernel: a step backwards starts again", "nmlsdr/_propagation.pyx",

@@ -45,22 +45,34 @@ CURVES = [
     Curve("neighbours-low-d", "n", [2000, 5000, 10000], [20000, 50000, 100000],
           {"D": 3, "k": 10, "dtype": "float64"}, 1, 1),
     Curve("neighbours-csr", "n", [1000, 2000, 4000], [8000, 16000, 32000],
-          {"D": 500, "k": 10, "dtype": "float64", "values": "csr"}, 2, 1),
-    Curve("graph-symmetrise", "n", [10000, 20000, 50000, 100000], [200000, 500000, 2000000], {"k": 10}, 1, 1),
+          {"D": 500, "k": 10, "dtype": "float64", "values": "csr"}, 2, 1,
+          "what a row costs besides its products, columns in order and neighbours kept, is still as large as these"),
+    Curve("graph-symmetrise", "n", [10000, 20000, 50000, 100000], [200000, 500000, 2000000], {"k": 10}, 1, 1,
+          "the lists leave the last cache between 200 000 and 500 000 rows; before and behind the exponent is near 1"),
     Curve("propagation-cg", "n", [2500, 5000, 10000, 20000, 40000], [100000, 500000, 2000000], {"C": 14, "k": 10}, 1, 1,
           "rows of neighbours leave the caches"),
-    Curve("propagation-cg", "C", [8, 16, 32, 64, 128], [256], {"n": 5000, "k": 10}, 1, 1),
+    Curve("propagation-cg", "C", [8, 16, 32, 64, 128], [256], {"n": 5000, "k": 10}, 1, 1,
+          "labels and answers leave the second cache, and fresh memory has to be cleared"),
     Curve("propagation-cg", "k", [5, 10, 20, 40], [80], {"n": 5000, "C": 14}, 1, 1,
           "vectors of n C numbers are read whatever k is, and more neighbours need fewer sweeps"),
-    Curve("mlknn-fit", "n", [10000, 20000, 40000, 80000], [200000], {"C": 50, "k": 10}, 1, 0),
+    Curve("mlknn-fit", "n", [10000, 20000, 40000, 80000], [200000], {"C": 50, "k": 10}, 1, 0,
+          "the labels leave the caches"),
     Curve("mlknn-fit", "C", [25, 50, 100, 200, 400], [1000], {"n": 10000, "k": 10}, 1, 1),
     Curve("mlknn-fit", "k", [5, 10, 20, 40], [80], {"n": 10000, "C": 100}, 1, 0,
           "labels are checked and the histogram is filled whatever k is"),
     Curve("NMLSDR.fit", "n", [1000, 2000, 4000, 8000], [20000, 50000, 100000],
-          {"name": "NMLSDR", "call": "fit", "D": 100, "C": 14}, 2, 1),
+          {"name": "NMLSDR", "call": "fit", "D": 100, "C": 14}, 2, 1,
+          "propagation and projection are linear and a part of the time; from point to point the exponent rises"),
     Curve("MLkNN.fit", "n", [1000, 2000, 4000, 8000], [20000, 50000, 100000],
-          {"name": "MLkNN", "call": "fit", "D": 100, "C": 14}, 2, 1),
+          {"name": "MLkNN", "call": "fit", "D": 100, "C": 14}, 2, 1,
+          "as for the search: selection falls with n"),
 ]  # fmt: skip
+
+
+NOTES = (
+    "Two threads; exponents are fitted to the last three sizes; memory is what is needed beyond the input, "
+    "results included, and small amounts drown in the allocator's rounding."
+)
 
 
 def measure(curve: Curve, child: Side, *, full: bool, budget: float = 0.5) -> dict[str, Any]:
@@ -113,8 +125,7 @@ def run(*, full: bool, folder: Path | None = None, report: Any = print) -> Path:
                  ("megabytes", "memory at the end", ".1f MB"), ("memory", "memory exponent", ".2f"),
                  ("memory_theory", "theory", "g")],
         rows=rows, folder=folder,
-        notes="Two threads; exponents are fitted to the last three sizes; memory is what is needed beyond the input, "
-              "results included, and small amounts drown in the allocator's rounding." + explained(rows),
+        notes=NOTES + explained(rows),
     )  # fmt: skip
     draw(drawn, path.parent / "growth.png")
     return path

@@ -31,7 +31,8 @@
 #define PREFETCH(address) ((void)0)
 #endif
 
-/* The upper 16 bits of a float32, rounded to nearest, ties to even: bfloat16.  What no float holds stays what it is. */
+/* The upper 16 bits of a float32, rounded to nearest, ties to even: bfloat16.  Infinity stays, and so does a NaN that
+ * arithmetic made; only one with all bits set, which it does not make, would wrap to 0. */
 static inline uint16_t nmlsdr_upper(float value)
 {
     uint32_t bits;

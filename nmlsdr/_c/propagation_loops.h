@@ -157,8 +157,7 @@ TARGET static void NAME(flush)(
 TARGET static inline NM_INLINE void NAME(any_apply)(
     ptrdiff_t lo, ptrdiff_t hi, const int64_t *indptr, const int32_t *indices, const float *values, int64_t n_stored,
     const float *k, const double *m, const float *ks, const float *weights, const uint16_t *p, float *y,
-    double *dot,
-    const int per_entry)
+    double *dot, const int per_entry)
 {
     NAME(wide) d[NW];
     UNROLL for (int v = 0; v < NW; v++) d[v] = (NAME(wide)){0};

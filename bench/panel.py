@@ -9,6 +9,7 @@ Exact searches are drawn solid; approximate ones dashed, with the share of the t
 from __future__ import annotations
 
 import importlib
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -142,20 +143,28 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, axis = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    ends: list[tuple[float, int, str]] = []
     for number, name in enumerate({**EXACT, **APPROXIMATE}):
         here = [row for row in rows if row["who"] == name]
         if not here:
             continue
-        n, seconds = [row["n"] for row in here], [row["seconds"] for row in here]
+        sizes, times = [row["n"] for row in here], [row["seconds"] for row in here]
         label = name if name in EXACT else f"{name} (finds {here[-1]['recall']:.0f} %)"
-        axis.loglog(n, seconds, marker="osv^D"[number], markersize=4, linestyle="-" if name in EXACT else "--",
+        axis.loglog(sizes, times, marker="osv^D"[number], markersize=4, linestyle="-" if name in EXACT else "--",
                     linewidth=2.4 if name == "nmlsdr" else 1.2, color=f"C{number}", label=label)  # fmt: skip
-        axis.annotate(f"{seconds[-1]:.3g} s", (n[-1], seconds[-1]), xytext=(4, 0), textcoords="offset points",
-                      fontsize=7, va="center", color=f"C{number}")  # fmt: skip
+        ends.append((times[-1], sizes[-1], f"C{number}"))
     axis.set(xlabel="rows", ylabel=f"seconds, {N_THREADS} threads",
              title=f"{K} nearest neighbours of all rows, {D} features")  # fmt: skip
     axis.set_xlim(right=1.6 * max(row["n"] for row in rows))  # room for the seconds beside the last points
     axis.grid(alpha=0.3, which="both", linewidth=0.5)
     axis.legend(frameon=False, fontsize=8)
+    figure.canvas.draw()  # now it is known where the points are
+    highest = -math.inf
+    for seconds, n, color in sorted(ends):
+        at = axis.transData.transform((n, seconds))[1] * 72 / figure.dpi
+        place = max(at, highest + 8)  # points: a line of text below the next
+        highest = place
+        axis.annotate(f"{seconds:.3g} s", (n, seconds), xytext=(4, place - at), textcoords="offset points",
+                      fontsize=7, va="center", color=color)  # fmt: skip
     figure.savefig(path, dpi=130)
     plt.close(figure)

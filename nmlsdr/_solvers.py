@@ -74,7 +74,7 @@ ORDERED_ROWS = 100_000
 # much, at 5000 1.0 to 1.1, and half of the memory.
 SPLIT = 20
 # Every ROUND sweeps, a column whose residual has fallen by REFRESH since its last float64 residual gets a new one.
-ROUND = 8
+ROUND = 6
 REFRESH = 1e-4
 # The misfit |<p, z> / <z, z> - 1| up to which a direction is kept at a new residual; else the column starts again.
 ASTRAY = 0.1

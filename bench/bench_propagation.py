@@ -132,12 +132,13 @@ def speed(n, n_labels, share, rounds, few=None):
         each[name] = [better_half(each["setup"]) + better_half(each["columns"]) * n_labels / few]
     least = (min(times["setup"]) + min(times["columns"]) * n_labels / few) / min(times["nmlsdr"])
     work = f"n = {n:_}, k = 10, C = {n_labels}, {share:.0%} labelled".replace("_", " ")
-    more = {"sweeps": found["nmlsdr"].n_iter, "rtol": rtol, "cpu": better_half(cpu["nmlsdr"]), "solved": few, "least": least,
-            "cpu_ratio": better_half(cpu[name]) / better_half(cpu["nmlsdr"])}  # fmt: skip
+    more = {"sweeps": found["nmlsdr"].n_iter, "rtol": rtol, "cpu": better_half(cpu["nmlsdr"]), "solved": few,
+            "least": least, "cpu_ratio": better_half(cpu[name]) / better_half(cpu["nmlsdr"])}  # fmt: skip
     return [row(work, name, times, **more)]
 
 
-SPEED_LARGE = [*SPEED, ("least", "ratio of the least", ".1f x"), ("solved", "labels the peer solved", "d"), ("cpu", "nmlsdr, CPU s", ".3f"),
+SPEED_LARGE = [*SPEED, ("least", "ratio of the least", ".1f x"), ("solved", "labels the peer solved", "d"),
+               ("cpu", "nmlsdr, CPU s", ".3f"),
                ("cpu_ratio", "ratio of CPU seconds", ".1f x")]  # fmt: skip
 
 

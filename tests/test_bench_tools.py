@@ -505,5 +505,5 @@ def test_an_exponent_off_theory_is_explained_or_said_not_to_be():
     assert growth.explained([{**case, "time": 0.1}]) == ""
     text = growth.explained([{**case, "time": 0.7}])
     assert "grows as ^0.70 and not ^0: suspected, not shown: the products do not depend on k" in text
-    known = {"case": "mlknn-fit", "varies": "n", "theory": 1, "time": 0.7}
+    known = {"case": "neighbours-dense", "varies": "D", "theory": 1, "time": 0.7}
     assert growth.explained([known]).endswith("not explained.")

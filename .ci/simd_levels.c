@@ -148,7 +148,8 @@ static int search_case(ptrdiff_t n, ptrdiff_t d, int numbers_kind, int levels, l
 enum { ROWS = 300, EDGES = ROWS * 9, MOST_LABELS = NMLSDR_MAX_WIDTH };
 static int64_t ends[ROWS + 1];
 static int32_t others[EDGES];
-static float v[EDGES], k[ROWS], e[ROWS], y[ROWS * MOST_LABELS], x[ROWS * MOST_LABELS], z[ROWS * MOST_LABELS], w[ROWS * MOST_LABELS];
+static float v[EDGES], k[ROWS], e[ROWS];
+static float y[ROWS * MOST_LABELS], x[ROWS * MOST_LABELS], z[ROWS * MOST_LABELS], w[ROWS * MOST_LABELS];
 static uint16_t p[ROWS * MOST_LABELS];
 static double dv[EDGES], gain[ROWS], h[ROWS], m[ROWS], B[ROWS * MOST_LABELS], F[ROWS * MOST_LABELS];
 

@@ -282,10 +282,7 @@ def sweep():
         W, Y, alpha, labeled = problem(n, C, 0.3)
         system = _solvers.System(check_graph(W), Y, alpha, labeled, N_THREADS)
         F, buffers = system.first_iterate(None), _solvers._Buffers()
-        batches, last = [], 0
-        while last < C:
-            first, last = last, last + _solvers._labels_now(C - last)
-            batches.append(np.arange(first, last, dtype=np.intp))
+        batches = list(_solvers._batches(C))
 
         def passes(batch):
             return lambda: batch.sweeps(0.0, 8)

@@ -48,10 +48,12 @@ cdef extern from "_c/propagation.h" nogil:
     enum:
         AHEAD
 
+cdef extern from "_c/platform.h" nogil:
+    int member "nmlsdr_thread"()
+
 cdef extern from "_c/team.h" nogil:
     ctypedef struct nmlsdr_meeting:
         pass
-    int member "nmlsdr_member"()
     int members "nmlsdr_members"()
     void meet "nmlsdr_meet"(nmlsdr_meeting *meeting, int members)
 

@@ -42,7 +42,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -459,10 +459,8 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> tuple[int,
     patience = 50 + int(4 / math.sqrt(1 - system.top))  # a few times what theory needs for a digit
     most, worst, buffers = 0, 0.0, _Buffers()
     system = system.in_order() if n_labels else system
-    first = last = 0
-    while last < n_labels:
-        first, last = last, last + _labels_now(n_labels - last)
-        batch = _Batch(system, F, np.arange(first, last, dtype=np.intp), buffers)
+    for columns in _batches(n_labels):
+        batch = _Batch(system, F, columns, buffers)
         n_iter = 0
         while len(batch.columns):
             stuck = np.zeros(len(batch.columns), bool)
@@ -470,7 +468,7 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> tuple[int,
                 made = batch.sweeps(goal.tol, _sweeps_now(system, batch, n_iter, limit, goal))
                 n_iter += made
                 if goal.callback is not None:
-                    n_done = last - len(batch.columns)
+                    n_done = int(columns[-1]) + 1 - len(batch.columns)
                     goal.callback(Progress(n_iter, float(batch.peak.max()), n_done, n_labels))
                 if n_iter % ROUND == 0:
                     batch.refresh(goal.tol)
@@ -488,9 +486,14 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> tuple[int,
     return most, worst
 
 
-def _labels_now(left: int) -> int:
-    """How many of the labels left go into the next batch: a batch of 32 that is half empty costs more than two."""
-    return min(left, _propagation.MAX_WIDTH if left > SPLIT else 16)
+def _batches(n_labels: int) -> Iterator[np.ndarray]:
+    """The labels of each batch; one of 32 that is half empty costs more than two."""
+    first = 0
+    while first < n_labels:
+        left = n_labels - first
+        last = first + min(left, _propagation.MAX_WIDTH if left > SPLIT else 16)
+        yield np.arange(first, last, dtype=np.intp)
+        first = last
 
 
 def _sweeps_now(system: System, batch: _Batch, n_iter: int, limit: int, goal: Goal) -> int:

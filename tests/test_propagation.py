@@ -41,7 +41,9 @@ def test_equals_the_closed_form(rng, solver, alpha_labeled, weights):
     assert result.residual <= 1e-12
     assert residual(W, Y, alpha, result.F) <= 2e-12
     assert result.error_bound <= 1.1e-9  # 1e-12 / (1 - .999), and rounding
-    np.testing.assert_allclose(result.F, closed, rtol=0, atol=result.error_bound)
+    # with .999 everywhere a label can come to that; where labelled rows hold on to theirs it stays far below
+    atol = result.error_bound if alpha_labeled == 0.999 else 1e-10
+    np.testing.assert_allclose(result.F, closed, rtol=0, atol=atol)
     assert result.F.min() >= 0
     assert result.F.max() <= 1
     if alpha_labeled == 0:

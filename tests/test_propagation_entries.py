@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bfloat16 import expanded, upper
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -94,7 +95,7 @@ def test_kernels_equal_their_twins(rng, weights, n_labels, block, n_threads, lev
     assert 0 < np.count_nonzero(s.entries) < s.entries.size
     F, given_p = rng.random((n, width)), _reference.bfloat16(rng.standard_normal((n, width)))
     z, x, y = (np.zeros((n, width), np.float32) for _ in range(3))
-    p = (given_p.view(np.uint32) >> 16).astype(np.uint16)
+    p = upper(given_p)
     rho, along, peak = np.empty((3, width))
     partial, tops = np.empty((3, -(-n // block), width)), np.empty((-(-n // block), width), np.float32)
     for restart in (False, True):
@@ -106,7 +107,7 @@ def test_kernels_equal_their_twins(rng, weights, n_labels, block, n_threads, lev
             s.indptr, s.indices, s.values, batch.gains, s.h, batch.weights, batch.B, F, given_p, block, restart
         )
         np.testing.assert_array_equal(z, twin_z)
-        np.testing.assert_array_equal((p.astype(np.uint32) << 16).view(np.float32), twin_p)
+        np.testing.assert_array_equal(expanded(p), twin_p)
         for ours, theirs in zip((rho, along, peak), twin_sums, strict=True):
             np.testing.assert_array_equal(ours, theirs)
     made = _propagation.cg_sweeps(
@@ -118,7 +119,7 @@ def test_kernels_equal_their_twins(rng, weights, n_labels, block, n_threads, lev
         1e-9, block, made,
     )  # fmt: skip
     assert made == 5
-    for ours, theirs in zip((x, z, (p.astype(np.uint32) << 16).view(np.float32), rho, along, peak), twin, strict=True):
+    for ours, theirs in zip((x, z, expanded(p), rho, along, peak), twin, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 

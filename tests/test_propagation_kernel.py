@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bfloat16 import expanded, upper
 from scipy import sparse
 
 from nmlsdr import _graph, _propagation, _reference
@@ -29,15 +30,6 @@ def system(rng, weights, n=83, n_labels=32):
     return System(W, Y, alpha, labeled, 2)
 
 
-def short(values):
-    """What the kernels hold of a direction: the upper half of every float32."""
-    return (_reference.bfloat16(values).view(np.uint32) >> 16).astype(np.uint16)
-
-
-def long(upper):
-    return (upper.astype(np.uint32) << 16).view(np.float32)
-
-
 def same_bits(*pairs):
     for ours, twin in pairs:
         assert ours.dtype == twin.dtype
@@ -58,7 +50,7 @@ def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, level)
     graph = (s.indptr, s.indices)
     z, x, y = (np.full((n, width), np.float32(7)) for _ in range(3))
     given_p = _reference.bfloat16(rng.standard_normal((n, width)))
-    p = short(given_p)
+    p = upper(given_p)
     rho, along, peak = np.empty((3, width))
     blocks = -(-n // block)
     partial, tops = np.empty((3, blocks, width)), np.empty((blocks, width), np.float32)
@@ -71,7 +63,7 @@ def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, level)
         twin_z, twin_p, *twin_sums = _reference.residual(
             *graph, s.values, s.gain, s.h, s.m, B, F, given_p, block, restart
         )
-        same_bits((z, twin_z), (long(p), twin_p), *zip((rho, along, peak), twin_sums, strict=True))
+        same_bits((z, twin_z), (expanded(p), twin_p), *zip((rho, along, peak), twin_sums, strict=True))
 
     x[:] = 0
     tol = float(np.median(peak)) / 4  # some columns get there on the way and must stay as they are
@@ -83,7 +75,7 @@ def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, level)
         *graph, s.sweep_values, s.k, s.m, s.e, np.zeros_like(z), twin_z, twin_p, *twin_sums, tol, block, made
     )
     assert 1 <= made <= 6
-    same_bits(*zip((x, z, long(p), rho, along, peak), twin, strict=True))
+    same_bits(*zip((x, z, expanded(p), rho, along, peak), twin, strict=True))
 
     twin_F = _reference.flush(s.gain, s.h, x, F, clip=True)
     _propagation.flush(s.gain, s.h, every, True, x, F, block, n_threads, level)
@@ -96,7 +88,7 @@ def test_a_masked_column_stays_as_it_is(rng):
     n, width = len(s.kept), 4
     F, B = rng.random((2, n, width))
     z, x = (rng.random((n, width)).astype(np.float32) for _ in range(2))
-    p = short(rng.random((n, width)))
+    p = upper(rng.random((n, width)))
     rho, along, peak = rng.random((3, width))
     before = [a.copy() for a in (z, p, x, rho, along, peak, F)]
     take = np.array([1, 0, 1, 0], np.int32)
@@ -150,7 +142,7 @@ def test_a_step_that_no_float_can_hold_is_none(along):
     k = np.full(2, np.float32(1) - np.float32(2.0**-23))
     m, e = np.ones(2), np.ones(2, np.float32)
     x, z = np.zeros((2, 4), np.float32), np.ones((2, 4), np.float32)
-    p, y = short(z), z.copy()
+    p, y = upper(z), z.copy()
     rho, given, peak = np.full(4, 2.0), np.full(4, along), np.ones(4)
     for made in (1, 2, 3):
         _propagation.cg_sweeps(
@@ -158,14 +150,14 @@ def test_a_step_that_no_float_can_hold_is_none(along):
             np.empty((3, 1, 4)), np.empty((1, 4), np.float32), 1e-8, 256, 1, 1, False,
         )  # fmt: skip
         assert np.isfinite(x).all()
-        assert np.isfinite(long(p)).all()
+        assert np.isfinite(expanded(p)).all()
         if made == 1:
             assert not x.any()
     twin = _reference.cg_sweeps(
         indptr, indices, np.empty(0, np.float32), k, m, e, np.zeros((2, 4), np.float32), np.ones((2, 4), np.float32),
         np.ones((2, 4), np.float32), np.full(4, 2.0), np.full(4, along), np.ones(4), 1e-8, 256, 3,
     )  # fmt: skip
-    same_bits(*zip((x, z, long(p), rho, given, peak), twin, strict=True))
+    same_bits(*zip((x, z, expanded(p), rho, given, peak), twin, strict=True))
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
@@ -173,7 +165,7 @@ def test_no_step_for_a_finished_column_nor_uphill(factor):
     """Column 0 is below tol; with k = 2 the matrix is not definite and <p, K p> = -2 for all."""
     indptr, indices = np.array([0, 1, 2], np.int64), np.array([1, 0], np.int32)
     x, z = np.zeros((2, 4), np.float32), np.ones((2, 4), np.float32)
-    p, y, peak = short(z), z.copy(), np.array([1e-9, 1, 1, 1])
+    p, y, peak = upper(z), z.copy(), np.array([1e-9, 1, 1, 1])
     rho, along = np.full((2, 4), 2.0)
     _propagation.cg_sweeps(
         indptr, indices, np.empty(0, np.float32), np.full(2, factor, np.float32), np.ones(2), NO32, NO32,
@@ -225,7 +217,7 @@ def test_a_direction_is_rounded_to_the_nearest_of_16_bits(width, level):
     assert tie.sum() > n * width / 5
     expected = np.where(up | (tie & (below >> 16 & 1 == 1)), above, below) >> 16
     np.testing.assert_array_equal(p, expected.astype(np.uint16))
-    same_bits((_reference.bfloat16(z), long(p)))
+    same_bits((_reference.bfloat16(z), expanded(p)))
 
 
 def test_a_step_may_go_back():
@@ -240,10 +232,10 @@ def test_a_step_may_go_back():
         256, 1,
     )  # fmt: skip
     assert along.min() < 0 < along.max()
-    x, y, upper, peak = np.zeros_like(z), np.zeros_like(z), short(p), np.full(4, 2.0)
+    x, y, halves, peak = np.zeros_like(z), np.zeros_like(z), upper(p), np.full(4, 2.0)
     _propagation.cg_sweeps(
-        indptr, indices, np.empty(0, np.float32), k, m, NO32, NO32, e, x, z, upper, y, rho, along, peak,
+        indptr, indices, np.empty(0, np.float32), k, m, NO32, NO32, e, x, z, halves, y, rho, along, peak,
         np.empty((3, 1, 4)), np.empty((1, 4), np.float32), 1e-8, 256, 1, 1, 0,
     )  # fmt: skip
-    same_bits(*zip((x, z, long(upper), rho, along, peak), twin, strict=True))
+    same_bits(*zip((x, z, expanded(halves), rho, along, peak), twin, strict=True))
     assert (x[0, :1] * p[0, :1] < 0).all()  # back

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bfloat16 import expanded, upper
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -37,20 +38,12 @@ def test_a_direction_that_misfits_its_residual_is_given_up(rng):
         kept = batch.p.copy()
         batch.refresh(1e-8)
         np.testing.assert_array_equal(batch.p, kept)  # a fitting direction stays
-        batch.p[...] = upper(misfit * direction(batch))
+        batch.p[...] = upper(misfit * expanded(batch.p))
         batch.trusted[:] = np.inf
         batch.refresh(1e-8)
         np.testing.assert_array_equal(batch.p, upper(batch.z))
-        along = (batch.system.m[:, None] * direction(batch).astype(float) * batch.z).sum(axis=0)
+        along = (batch.system.m[:, None] * expanded(batch.p).astype(float) * batch.z).sum(axis=0)
         np.testing.assert_allclose(batch.along, along, rtol=1e-12)
-
-
-def upper(values):
-    return (_reference.bfloat16(values).view(np.uint32) >> 16).astype(np.uint16)
-
-
-def direction(batch):
-    return (batch.p.astype(np.uint32) << 16).view(np.float32)
 
 
 def test_a_change_that_is_no_number_is_dropped(rng):
@@ -60,7 +53,7 @@ def test_a_change_that_is_no_number_is_dropped(rng):
     batch.refresh(1e-8)
     assert np.isfinite(batch.F).all()
     assert np.isfinite(batch.rho).all()
-    assert np.isfinite(direction(batch)).all()
+    assert np.isfinite(expanded(batch.p)).all()
     while batch.active(1e-8).any():
         batch.sweeps(1e-8, 4)
     batch.release(np.ones(3, bool), F, 1e-8, last=True)

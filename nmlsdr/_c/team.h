@@ -7,9 +7,8 @@
 #ifndef NMLSDR_TEAM_H
 #define NMLSDR_TEAM_H
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include "platform.h"
+
 #ifdef _WIN32
 __declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds); /* windows.h defines near and far */
 #define NM_NAP() Sleep(0)
@@ -29,15 +28,6 @@ typedef struct {
     int waiting;
     unsigned turn;
 } nmlsdr_meeting;
-
-static int nmlsdr_member(void)
-{
-#ifdef _OPENMP
-    return omp_get_thread_num();
-#else
-    return 0;
-#endif
-}
 
 /* How many threads there are, which may be fewer than were asked for. */
 static int nmlsdr_members(void)

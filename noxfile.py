@@ -1,7 +1,8 @@
 """The project's verbs.  `.ci/run` and the forge's workflows call the same ones: what they do can be done at home.
 
     nox -s build     rebuild the kernels in place, in the environment that is active; it says how long that took
-    nox -s tests     the suite against the installed package; arguments after -- go to pytest
+    nox -s tests     the quick tests against the installed package; arguments after -- go to pytest
+    nox -s slow      the slow tests, which plain pytest leaves out
     nox -s lint      ruff, cython-lint, mypy, docstrings (numpydoc), and the form of pyproject.toml
     nox -s docs      the documentation site, warnings as errors, and every link within it
     nox -s bench     the benchmark suite, as bench/README.md describes it
@@ -28,8 +29,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["lint", "tests"]
 
-# Without SIMD and OpenMP everything above the kernels is the same; the tests of these meet every kernel and take half a
-# minute instead of ten.
+# Without SIMD and OpenMP only the kernels differ, so these builds run the tests of the kernels alone.
 KERNEL_TESTS = ["graph", "neighbors*", "propagation_kernel", "mlknn", "dependence_kernel"]
 
 
@@ -46,6 +46,12 @@ def build(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     session.install(".[test]")
     session.run("python", "-P", "-m", "pytest", *session.posargs)
+
+
+@nox.session
+def slow(session: nox.Session) -> None:
+    session.install(".[test]")
+    session.run("python", "-P", "-m", "pytest", "-m", "slow", *session.posargs)
 
 
 @nox.session

@@ -23,7 +23,7 @@ from setuptools.command.build_ext import build_ext
 
 # what _graph.pyx is made of; the rest of _c/ belongs to the propagation
 SEARCH = [
-    "build", "choose", "distance", "few", "few_rows", "heap", "index", "kernels", "nearest", "platform", "products",
+    "build", "distance", "few", "few_rows", "heap", "index", "kernels", "nearest", "platform", "products",
     "products_blocks", "products_candidates", "products_new", "products_packed", "products_scale", "products_sparse",
     "products_state", "products_storage", "products_tile", "rows", "simd", "simd_clear", "simd_levels", "tree",
     "tree_leaf",
@@ -31,20 +31,19 @@ SEARCH = [
 
 # name, sources, headers that make it stale
 EXTENSIONS = [
-    ("nmlsdr._graph", ["nmlsdr/_graph.pyx"], ["nmlsdr/_graph.pxd", *(f"nmlsdr/_c/{name}.h" for name in SEARCH)]),
+    ("nmlsdr._graph", ["nmlsdr/_graph.pyx"], [f"nmlsdr/_c/{name}.h" for name in SEARCH]),
     ("nmlsdr._weights", ["nmlsdr/_weights.pyx"], ["nmlsdr/_typedefs.pxd"]),
     (
         "nmlsdr._propagation",
         ["nmlsdr/_propagation.pyx"],
-        ["nmlsdr/_c/propagation.h", "nmlsdr/_c/propagation_loops.h", "nmlsdr/_c/simd_levels.h", "nmlsdr/_typedefs.pxd"],
+        [f"nmlsdr/_c/{name}.h" for name in ("platform", "propagation", "propagation_loops", "simd_levels", "team")],
     ),
     ("nmlsdr._mlknn", ["nmlsdr/_mlknn.pyx"], []),
-    ("nmlsdr._ridge", ["nmlsdr/_ridge.pyx"], []),
     ("nmlsdr._dependence", ["nmlsdr/_dependence.pyx"], ["nmlsdr/_c/distance.h", "nmlsdr/_typedefs.pxd"]),
     (
         "nmlsdr.c_api",
         ["nmlsdr/c_api.pyx"],
-        ["nmlsdr/c_api.pxd", "nmlsdr/_graph.pxd", "nmlsdr/include/nmlsdr.h", "nmlsdr/_c/platform.h"],
+        ["nmlsdr/c_api.pxd", "nmlsdr/include/nmlsdr.h"],
     ),
 ]
 

@@ -18,9 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 problems = []
 for path in [*ROOT.glob("nmlsdr/**/*"), ROOT / "setup.py", ROOT / "pyproject.toml", ROOT / "LICENSE"]:
     name = path.relative_to(ROOT).as_posix()
-    if path.suffix in {".py", ".pyx", ".pxd", ".h", ".pyi", ".toml"} and name not in source:
+    if path.suffix in {".py", ".pyx", ".pxd", ".h", ".toml"} and name not in source:
         problems.append(f"the sdist lacks {name}")
-    shipped = {".py", ".pxd", ".h", ".pyi", ".json", ".csv", ".html", ".css", ".js", ".jinja"}
+    shipped = {".py", ".pxd", ".h", ".json", ".csv", ".html", ".css", ".js", ".jinja"}
     if name.startswith("nmlsdr/") and path.suffix in shipped and name not in built:
         problems.append(f"the wheel lacks {name}")
 generated = [name for name in source if name.endswith((".so", ".pyc")) or re.match(r"nmlsdr/.*\.c$", name)]

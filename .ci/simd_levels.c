@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "choose.h"
+#include "few.h"
 #include "index.h"
+#include "products.h"
 #include "propagation.h"
+#include "tree.h"
 
 static uint64_t state = 88172645463325252u, sum = 14695981039346656037u;
 
@@ -76,15 +78,14 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
 {
     const ptrdiff_t q = queries ? queries->n : x->n;
     int wrong = 0;
-    for (int wide = 0; wide < 2; wide++)
-        for (int sparse = 0; sparse < (x->kind > NMLSDR_DENSE_F64 ? 2 : 1); sparse++) {
-            nmlsdr_search *s = nmlsdr_search_new(x, queries, K, NULL, squared, indices, wide, sparse, level, 256e6, 1);
-            while (nmlsdr_search_step(s, 1000, 256e6) == 1) {}
-            nmlsdr_search_free(s);
-            wrong += differs("products", level, x, q);
-            ++*made;
-        }
-    if (nmlsdr_tree_wins(x)) {
+    for (int sparse = 0; sparse < (x->kind > NMLSDR_DENSE_F64 ? 2 : 1); sparse++) {
+        nmlsdr_search *s = nmlsdr_search_new(x, queries, K, NULL, squared, indices, sparse, level, 256e6, 1);
+        while (nmlsdr_search_step(s, 1000) == 1) {}
+        nmlsdr_search_free(s);
+        wrong += differs("products", level, x, q);
+        ++*made;
+    }
+    if (x->kind <= NMLSDR_DENSE_F64 && x->d <= 8) {
         nmlsdr_tree *t = nmlsdr_tree_new(x, queries, K, squared, indices, level, 1);
         while (nmlsdr_tree_step(t, 1e9) == 1) {}
         nmlsdr_tree_free(t);
@@ -148,10 +149,11 @@ static int search_case(ptrdiff_t n, ptrdiff_t d, int numbers_kind, int levels, l
 enum { ROWS = 300, EDGES = ROWS * 9, MOST_LABELS = NMLSDR_MAX_WIDTH };
 static int64_t ends[ROWS + 1];
 static int32_t others[EDGES];
-static float v[EDGES], k[ROWS], e[ROWS];
-static float y[ROWS * MOST_LABELS], x[ROWS * MOST_LABELS], z[ROWS * MOST_LABELS], w[ROWS * MOST_LABELS];
+static float v[EDGES], k[ROWS * MOST_LABELS], e[ROWS];
+static float y[ROWS * MOST_LABELS], x[ROWS * MOST_LABELS], z[ROWS * MOST_LABELS];
 static uint16_t p[ROWS * MOST_LABELS];
-static double dv[EDGES], gain[ROWS], h[ROWS], m[ROWS], B[ROWS * MOST_LABELS], F[ROWS * MOST_LABELS];
+static double dv[EDGES], gain[ROWS * MOST_LABELS], h[ROWS], m[ROWS * MOST_LABELS], B[ROWS * MOST_LABELS];
+static double F[ROWS * MOST_LABELS];
 
 static uint64_t propagate_some(int width, int level, int per_entry, int weighted)
 {
@@ -163,45 +165,48 @@ static uint64_t propagate_some(int width, int level, int per_entry, int weighted
     sum = 14695981039346656037u;
     state = 42;
     for (ptrdiff_t i = 0; i < ROWS; i++) {
-        gain[i] = i % 17 ? uniform() : 0;
-        k[i] = gain[i] != 0 ? (float)uniform() : 0;
         e[i] = (float)(1 + uniform());
         h[i] = 1 / (double)e[i];
-        m[i] = 1 + uniform();
     }
     for (ptrdiff_t i = 0; i < ROWS * MOST_LABELS; i++) { /* the four first columns are the same at every width */
         const ptrdiff_t at = i / MOST_LABELS * width + i % MOST_LABELS;
-        const double values[] = {uniform(), uniform(), bell(), bell(), uniform(), uniform()};
+        const ptrdiff_t factor = per_entry ? at : i / MOST_LABELS;
+        double values[8];
+        for (int a = 0; a < 8; a++) values[a] = a == 2 || a == 3 ? bell() : uniform();
         if (i % MOST_LABELS >= width) continue;
+        if (per_entry || i % MOST_LABELS == 0) {
+            gain[factor] = i % 17 ? values[5] : 0;
+            k[factor] = i % 17 ? (float)values[6] : 0;
+            m[factor] = 1 + values[7];
+        }
         B[at] = values[0];
         F[at] = values[1];
         p[at] = nmlsdr_upper((float)values[2]);
         z[at] = (float)values[3];
         x[at] = (float)values[4];
-        w[at] = (float)values[5];
     }
     for (int c = 0; c < width; c++) {
         take[c] = c % 3 != 2;
         step[c] = 0.25f + (float)c;
         turn[c] = 0.125f;
     }
-    const double *values = weighted ? dv : NULL;
-    const float *entries = per_entry ? w : NULL;
+    const nmlsdr_batch s = {.n = ROWS, .indptr = ends, .indices = others, .values = weighted ? dv : NULL,
+                            .sweep_values = weighted ? v : NULL, .h = h, .e = e, .per_entry = per_entry, .gain = gain,
+                            .m = m, .k = k, .B = B, .F = F, .x = x, .z = z, .y = y, .p = p};
     for (int restart = 0; restart < 2; restart++) {
-        loops->residual(0, ROWS, ends, others, values, EDGES, gain, h, m, per_entry ? B : NULL, entries, B, F, take,
-                        restart, z, p, dot, along, peak);
+        loops->residual(&s, 0, ROWS, take, restart, dot, along, peak);
         add(dot, 4 * sizeof(double));
         add(along, 4 * sizeof(double));
         add(peak, 4 * sizeof(double));
     }
-    loops->apply(0, ROWS, ends, others, weighted ? v : NULL, EDGES, k, m, entries, entries, p, y, dot);
+    loops->apply(&s, 0, ROWS, dot);
     add(dot, 4 * sizeof(double));
-    loops->reduce(0, ROWS, m, entries, e, step, y, z, dot, top);
+    loops->reduce(&s, 0, ROWS, step, dot, top);
     add(dot, 4 * sizeof(double));
     add(top, 4 * sizeof(float));
-    loops->advance(0, ROWS, m, entries, step, turn, z, x, p, along);
+    loops->advance(&s, 0, ROWS, step, turn, along);
     add(along, 4 * sizeof(double));
-    loops->flush(0, ROWS, gain, h, take, 1, x, F);
+    loops->flush(&s, 0, ROWS, take, 1);
     for (ptrdiff_t i = 0; i < ROWS; i++) {
         add(z + i * width, 4 * sizeof(float));
         add(p + i * width, 4 * sizeof(uint16_t));

@@ -88,10 +88,9 @@ def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: fl
     import dask
     from distributed import Client, LocalCluster
 
-    from nmlsdr import NMLSDR
-    from nmlsdr._dask.plan import make_plan
-    from nmlsdr._dask.rows import Rows
-    from nmlsdr.distributed import neighbor_graph
+    from nmlsdr.dask import NMLSDR, neighbor_graph
+    from nmlsdr.dask._plan import make_plan
+    from nmlsdr.dask._rows import DaskRows
 
     killed = []
 
@@ -113,7 +112,7 @@ def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: fl
         watch = Watch(kill_one if kill else None)
         logger.addHandler(watch)
         X = rows_by_blocks(n, n_features, per_block)
-        planned = make_plan(Rows.of(X), K).seconds  # None: seconds
+        planned = make_plan(DaskRows.of(X), K).seconds  # None: seconds
         load = os.getloadavg()[0]
         began = time.perf_counter()
         W = neighbor_graph(X, K)
@@ -155,7 +154,7 @@ def check_all(found: dict[str, Any], expected: dict[str, Any]) -> None:
 
 def check_sample(n: int, n_features: int, per_block: int, size: int, W: Any, model: Any) -> None:
     """Compare the lists of a sample of rows with a search block by block, and F with one process's, on the graph."""
-    from nmlsdr._dask.neighbors import Lists, merge
+    from nmlsdr.dask._neighbors import Lists, merge
     from nmlsdr.graph import squared_neighbors
     from nmlsdr.propagation import propagate
 
@@ -188,14 +187,14 @@ def beyond() -> list[dict[str, Any]]:
     """Rows of a table: searches on machines like this one, as the plan sees them from a probe on this one."""
     import joblib
 
-    from nmlsdr._dask.plan import Site, make_plan
-    from nmlsdr._dask.rows import Rows
+    from nmlsdr.dask._plan import Site, make_plan
+    from nmlsdr.dask._rows import DaskRows
 
     cores = joblib.cpu_count()
     rows = []
     for n, n_features in BEYOND:
         per_block = max(1000, 40_000_000 // (4 * n_features))  # 40 MB
-        X = Rows.of(rows_by_blocks(n, n_features, per_block))
+        X = DaskRows.of(rows_by_blocks(n, n_features, per_block))
         for machines in MACHINES:
             plan = make_plan(X, K, site=Site(machines * cores, machines * cores, 4e9))
             rows.append({"n": n, "D": n_features, "gigabytes": n * n_features * 4 / 1e9, "machines": machines,

@@ -21,12 +21,12 @@ from _harness import add_replace, alternate, better_half, choose_folder, peak_me
 from scipy import linalg
 
 from nmlsdr import MDDM, MLDA, MVMD, MultiLabelCCA
-from nmlsdr._directions import leading_by_lanczos, thin_svd
+from nmlsdr._projections.directions import leading_by_lanczos, thin_svd
+from nmlsdr._projections.label_weights import correlation_weights, entropy_weights
+from nmlsdr._projections.scatter import weighted_lda
 from nmlsdr.graph import neighbor_graph
-from nmlsdr.label_weights import correlation_weights, entropy_weights
 from nmlsdr.projection import hsic_projection
 from nmlsdr.propagation import propagate
-from nmlsdr.scatter import weighted_lda
 
 # Rows, features, labels, labels a row.  Emotions is small: there the checks of the input are a large part of a fit.
 SIZES = {"Enron": (1123, 1001, 52, 3.4), "Corel": (5188, 500, 153, 2.9), "Emotions": (391, 72, 6, 1.9)}

@@ -14,7 +14,7 @@ import numpy as np
 from _harness import add_replace, alternate, better_half, choose_folder, save_table
 
 from nmlsdr import MLkNN, mlknn
-from nmlsdr._labels import check_binary
+from nmlsdr._checks.labels import check_binary
 from nmlsdr.graph import kneighbors
 
 N_JOBS = 2

@@ -43,8 +43,9 @@ from _harness import (
 from scipy import sparse
 from scipy.sparse import csgraph, linalg
 
-from nmlsdr import MultiLabelPropagation, _solvers, datasets
-from nmlsdr._validation import check_graph
+from nmlsdr import MultiLabelPropagation, datasets
+from nmlsdr._checks.arguments import check_graph
+from nmlsdr._solvers import conjugate_gradients, system
 from nmlsdr.graph import neighbor_graph, transition_matrix
 from nmlsdr.propagation import propagate
 
@@ -153,12 +154,12 @@ def halves(X, rows):
 
 
 def order():
-    """A sweep over 16 labels on one thread: rows as given, as `System.in_order` has them, and in other orders."""
+    """A sweep over 16 labels on one thread: rows as given, as `System.sweep_graph` has them, and in other orders."""
     rows = []
     for n in (20_000, 50_000, 200_000):
         W, Y, alpha, labeled = problem(n, 16, 0.3)
         W = check_graph(W)
-        X, kept, ordered_rows = mixture(n), np.arange(n), _solvers.ORDERED_ROWS
+        X, kept, ordered_rows = mixture(n), np.arange(n), system.ORDERED_ROWS
         cuthill_mckee = partial(csgraph.reverse_cuthill_mckee, sparse.csr_matrix(W), symmetric_mode=True)
         ways = {
             "as given": lambda: None,
@@ -171,15 +172,13 @@ def order():
             took = alternate_with_cpu({"order": way}, rounds=3, warmup=0)[1]["order"]
             new = way()
             new = kept if new is None else new
-            system = _solvers.System(sparse.csr_array(W[new][:, new]), Y[new], alpha[new], labeled[new], 1)
-            _solvers.ORDERED_ROWS = 0 if "in use" in name else n + 1
+            problem_system = system.System(sparse.csr_array(W[new][:, new]), Y[new], alpha[new], labeled[new], 1)
+            system.ORDERED_ROWS = 0 if "in use" in name else n + 1
             if "in use" in name:
-                took = alternate_with_cpu({"order": system.in_order}, rounds=3, warmup=0)[1]["order"]
-            batch = _solvers._Batch(
-                system.in_order(), system.first_iterate(None), np.arange(16, dtype=np.intp), _solvers._Buffers()
-            )
-            _solvers.ORDERED_ROWS = ordered_rows
-            sweeps[name], cost[name] = (lambda batch=batch: batch.sweeps(0.0, 4)), better_half(took)
+                took = alternate_with_cpu({"order": problem_system.sweep_graph}, rounds=3, warmup=0)[1]["order"]
+            batch = batch_of(problem_system, slice(0, 16))
+            system.ORDERED_ROWS = ordered_rows
+            sweeps[name], cost[name] = (lambda batch=batch: batch.advance(4)), better_half(took)
         cpu = alternate_with_cpu(sweeps, rounds=8)[1]
         given = better_half(cpu["as given"])
         for name in ways:
@@ -190,6 +189,13 @@ def order():
     columns = [("work", "rows", "s"), ("order", "order", "s"), ("cost", "cost of the order, ms", ".1f"),
                ("milliseconds", "sweep, ms", ".2f"), ("ratio", "as given / this", ".2f x")]  # fmt: skip
     return columns, rows
+
+
+def batch_of(problem_system, columns):
+    """A batch that is swept for ever."""
+    goal = system.Goal(np.zeros(problem_system.Y.shape[1]), None, None)
+    F, buffers = problem_system.first_iterate(None), conjugate_gradients._Buffers()
+    return conjugate_gradients._Batch(problem_system, problem_system.sweep_graph(), F, columns, goal, buffers)
 
 
 def amg():
@@ -280,17 +286,16 @@ def sweep():
     rows = []
     for n, C in ((50_000, 50), (50_000, 16), (200_000, 16)):
         W, Y, alpha, labeled = problem(n, C, 0.3)
-        system = _solvers.System(check_graph(W), Y, alpha, labeled, N_THREADS)
-        F, buffers = system.first_iterate(None), _solvers._Buffers()
-        batches = list(_solvers._batches(C))
+        problem_system = system.System(check_graph(W), Y, alpha, labeled, N_THREADS)
+        batches = list(conjugate_gradients._batches(C))
 
         def passes(batch):
-            return lambda: batch.sweeps(0.0, 8)
+            return lambda: batch.advance(8)
 
         seconds = 0.0
         copy = []
         for columns in batches:
-            batch = _solvers._Batch(system.in_order(), F, columns, buffers)
+            batch = batch_of(problem_system, columns)
             copy.append(copy_gbytes(n_threads=N_THREADS, rounds=3))
             seconds += min(alternate({"sweep": passes(batch)}, rounds=8)["sweep"]) / 8
         bandwidth = max(copy) * 1e9
@@ -316,8 +321,9 @@ def iterations():
     for n in (1_000, 4_000, 16_000, 50_000):
         for share in (0.01, 0.1, 0.3, 1.0):
             W, Y, alpha, labeled = problem(n, 8, share)
-            system = _solvers.System(check_graph(W), Y, alpha, labeled, N_THREADS)
-            top = linalg.eigsh(_symmetric_operator(system), k=1, which="LA", return_eigenvectors=False, tol=1e-6)[0]
+            problem_system = system.System(check_graph(W), Y, alpha, labeled, N_THREADS)
+            operator = _symmetric_operator(problem_system)
+            top = linalg.eigsh(operator, k=1, which="LA", return_eigenvectors=False, tol=1e-6)[0]
             plain = propagate(W, Y, alpha, labeled=labeled, tol=TOL, solver="fixed_point") if n <= 16_000 else None
             rows.append(
                 {
@@ -334,10 +340,10 @@ def iterations():
     return columns, rows
 
 
-def _symmetric_operator(system):
+def _symmetric_operator(problem_system):
     """A^1/2 D~^-1/2 W~ D~^-1/2 A^1/2, which has the eigenvalues of A T (binary graph)."""
-    scale = sparse.diags(np.sqrt(system.k.astype(np.float64)))
-    return scale @ system.W @ scale
+    scale = sparse.diags(np.sqrt(problem_system.factors().k[:, 0].astype(np.float64)))
+    return scale @ problem_system.W @ scale
 
 
 def accuracy():

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "tests")]  # the plain twin is in tests/
 
-import _harness
+import _harness  # noqa: E402
 
 
 def pytest_addoption(parser):

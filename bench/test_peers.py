@@ -11,6 +11,7 @@ import _cases
 import _harness
 import numpy as np
 import pytest
+import reference
 from scipy import sparse
 
 N_THREADS = 2
@@ -67,9 +68,7 @@ def by_pynndescent(X):
 
 
 def by_twin(X):
-    from nmlsdr import _reference
-
-    return lambda: _reference.kneighbors(X, K)
+    return lambda: reference.kneighbors(X, K)
 
 
 # ---------------------------------------------------------------- propagation
@@ -113,10 +112,8 @@ def lu(case):
 
 
 def propagated_by_twin(case):
-    from nmlsdr import _reference
-
     W, Y, known, alpha = case
-    return lambda: _reference.propagate(W, Y, alpha, labeled=known)
+    return lambda: reference.propagate(W, Y, alpha, labeled=known)
 
 
 # ---------------------------------------------------------------- ML-kNN, measures

@@ -12,13 +12,13 @@ import nmlsdr
 # in the order of a data point's way
 MODULES = [
     "estimators", "inspection", "model_selection", "metrics", "datasets", "model_file", "graph", "propagation",
-    "projection", "ridge", "scatter", "label_weights", "mlknn", "distributed", "cli",
+    "projection", "mlknn", "dask", "cli",
 ]  # fmt: skip
 
 
 def public_modules() -> list[str]:
     """Every module that the package serves, known ones in reading order, new ones behind them."""
-    served = [*nmlsdr._MODULES, "cli"]
+    served = ["estimators", *nmlsdr._MODULES, "cli"]
     return [name for name in MODULES if name in served] + sorted(set(served) - set(MODULES))
 
 
@@ -35,11 +35,11 @@ def write_api(folder: Path) -> None:
     ]
     replace(folder / "api.md", lines)
     for name in public_modules():
-        module = importlib.import_module(f"nmlsdr.{name}")
-        names = list(module.__all__) + (["InputError", "get_include"] if name == "estimators" else [])
-        title = f"nmlsdr.{name}"
-        lines = [title, "=" * len(title), "", (inspect.getdoc(module) or "").split("\n\n")[0], ""]
-        lines += [".. currentmodule:: nmlsdr" if name == "estimators" else f".. currentmodule:: nmlsdr.{name}", ""]
+        path = "nmlsdr" if name == "estimators" else f"nmlsdr.{name}"
+        module = importlib.import_module(path)
+        names = [public for public in module.__all__ if public != "__version__"]
+        lines = [path, "=" * len(path), "", (inspect.getdoc(module) or "").split("\n\n")[0], ""]
+        lines += [f".. currentmodule:: {path}", ""]
         data = [public for public in names if not callable(getattr(module, public, nmlsdr.InputError))]
         lines += [".. autosummary::", "   :toctree: api/", "   :nosignatures:", ""]
         lines += [f"   {public}" for public in names if public not in data]

@@ -39,6 +39,7 @@ templates_path = ["_templates"]
 nitpicky = False  # docstrings name array shapes and NumPy's types in prose
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+smartquotes = False  # two dashes of an option stay two dashes
 myst_heading_anchors = 3
 
 autosummary_generate = True

@@ -1,6 +1,8 @@
-"""The error that says that what was given is wrong, and text that is safe to show."""
+"""The error that says that what was given is wrong, text that is safe to show, and the warning of iterations."""
 
-__all__ = ["InputError", "printable"]
+import warnings
+
+__all__ = ["InputError", "printable", "warn_not_converged"]
 
 
 class InputError(ValueError):
@@ -25,3 +27,10 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def warn_not_converged(text: str, *, stacklevel: int) -> None:
+    """Warn by the class that users filter on, imported here because the core works without loading scikit-learn."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel + 1)

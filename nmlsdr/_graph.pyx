@@ -4,14 +4,11 @@ Every function fills buffers that its caller allocated and checked; nothing here
 or copies.  Either one thread owns an output row, or the threads share the rows that a few queries meet and their heaps
 are merged in the order (squared distance, row): the answer does not depend on the number of threads.  Rows come as
 `_search.rows.Rows`: addresses and sizes, under names.
-
-What c_api.pyx calls stands at the end: it is sent by the same C as `_search/strategy.py`.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport INFINITY
 
-cdef extern from "_c/choose.h" nogil:
+cdef extern from "_c/products.h" nogil:
     ctypedef struct nmlsdr_rows:
         int kind
         Py_ssize_t n
@@ -30,7 +27,7 @@ cdef extern from "_c/choose.h" nogil:
         const Py_ssize_t *rows_order
         const Py_ssize_t *queries_order
     ctypedef struct nmlsdr_search:
-        int n_threads, wide, integral, sparse
+        int n_threads, integral, sparse
         Py_ssize_t lead_d
         Py_ssize_t frequent, span
         double total
@@ -39,22 +36,26 @@ cdef extern from "_c/choose.h" nogil:
     int best_level "nmlsdr_best_level"()
     nmlsdr_search *search_new "nmlsdr_search_new"(
         const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, const nmlsdr_leads *leads, double *squared,
-        Py_ssize_t *indices, int wide, int sparse, int level, double window_bytes, int n_threads)
-    int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget, double window_bytes)
+        Py_ssize_t *indices, int sparse, int level, double window_bytes, int n_threads)
+    int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget)
     void search_free "nmlsdr_search_free"(nmlsdr_search *search)
+
+cdef extern from "_c/tree.h" nogil:
     ctypedef struct nmlsdr_branches:
         Py_ssize_t leaves
     ctypedef struct nmlsdr_tree:
         nmlsdr_branches *rows
         nmlsdr_branches *queries
         long long visited
-    int tree_wins "nmlsdr_tree_wins"(const nmlsdr_rows *rows)
+    int tree_takes "nmlsdr_tree_takes"(const nmlsdr_rows *rows)
     nmlsdr_tree *tree_new "nmlsdr_tree_new"(
         const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
         int level, int n_threads)
     int tree_step "nmlsdr_tree_step"(nmlsdr_tree *tree, double budget)
     int tree_order "nmlsdr_tree_order"(const nmlsdr_rows *rows, Py_ssize_t *order, int n_threads)
     void tree_free "nmlsdr_tree_free"(nmlsdr_tree *tree)
+
+cdef extern from "_c/few.h" nogil:
     ctypedef struct nmlsdr_few:
         pass
     nmlsdr_few *few_new "nmlsdr_few_new"(
@@ -62,11 +63,6 @@ cdef extern from "_c/choose.h" nogil:
         int angle, int level, int n_threads)
     int few_step "nmlsdr_few_step"(nmlsdr_few *few, double budget)
     void few_free "nmlsdr_few_free"(nmlsdr_few *few)
-    int FEW "NMLSDR_FEW"
-    int TREE "NMLSDR_TREE"
-    int LARGE "NMLSDR_LARGE"
-    int choose_way "nmlsdr_choose"(
-        const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, Py_ssize_t large, int n_threads)
 
 cdef extern from "_c/index.h" nogil:
     ctypedef struct nmlsdr_views:
@@ -98,10 +94,6 @@ def build_facts():
 
 
 cdef double WINDOW_BYTES = 256e6  # packed rows in memory at most, unless one pair of blocks is larger
-
-
-cdef Py_ssize_t LARGE_ROWS = 4000  # from here on strategy.py looks how rows lie: far groups, leading coordinates
-WAYS = ("few", "tree", "products", "large")  # in the order of choose.h
 
 
 cdef class Progress:
@@ -154,24 +146,21 @@ cdef class Search(Progress):
     Parameters
     ----------
     level : SIMD level
-    wide : propose with double products from the start
     sparse : 1 by columns and postings, 0 by packed blocks, -1 by cost
     window_bytes : packed rows in memory at most; 0 for WINDOW_BYTES
     leads : `_search.leading.Leads` or None
     """
     cdef nmlsdr_search *search
-    cdef double window_bytes
 
     def __cinit__(
-        self, rows, queries, squared, indices, *, int level, int n_threads, bint wide=False, int sparse=-1,
+        self, rows, queries, squared, indices, *, int level, int n_threads, int sparse=-1,
         double window_bytes=0, leads=None,
     ):
         cdef nmlsdr_leads leading
-        self.window_bytes = window_bytes if window_bytes > 0 else WINDOW_BYTES
         if leads is not None:
             describe_leads(leads, &leading)
         self.search = search_new(&self.rows, self.queries, self.k, NULL if leads is None else &leading, self.squared,
-                                 self.indices, wide, sparse, level, self.window_bytes, n_threads)
+                                 self.indices, sparse, level, window_bytes or WINDOW_BYTES, n_threads)
         if self.search is NULL:
             raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
 
@@ -179,11 +168,11 @@ cdef class Search(Progress):
         search_free(self.search)
 
     cdef int advance(self, double budget) noexcept nogil:
-        return search_step(self.search, budget, self.window_bytes)
+        return search_step(self.search, budget)
 
     @property
     def facts(self):
-        """What the search did so far: block pairs, canonical distances, whether products are double or exact."""
+        """What the search did so far: block pairs, canonical distances, whether products are exact."""
         cdef int t
         pairs = decided = tiles = alive = 0
         for t in range(self.search.n_threads):
@@ -191,7 +180,7 @@ cdef class Search(Progress):
             decided += self.search.scratch[t].decided
             tiles += self.search.scratch[t].tiles
             alive += self.search.scratch[t].alive
-        return {"pairs": pairs, "decided": decided, "wide": bool(self.search.wide),
+        return {"pairs": pairs, "decided": decided,
                 "integral": bool(self.search.integral), "sparse": bool(self.search.sparse),
                 "columns": self.search.frequent, "span": self.search.span, "total": self.search.total,
                 "leads": self.search.lead_d, "tiles": tiles, "alive": alive}
@@ -202,7 +191,7 @@ cdef class Tree(Progress):
     cdef nmlsdr_tree *tree
 
     def __cinit__(self, rows, queries, squared, indices, *, int level, int n_threads):
-        if not tree_wins(&self.rows):
+        if not tree_takes(&self.rows):
             raise ValueError("the tree takes dense rows of 1 to 8 features.")
         self.tree = tree_new(&self.rows, self.queries, self.k, self.squared, self.indices, level, n_threads)
         if self.tree is NULL:
@@ -292,20 +281,11 @@ cdef class Views(Progress):
         return {"decided": decided, "sparse": bool(self.views.view[0].sparse), "views": self.views.n_views}
 
 
-def choose(rows, queries, Py_ssize_t k, int n_threads, Py_ssize_t large=LARGE_ROWS):
-    """The way of a search by its sizes alone, one of WAYS; queries None for the rows against themselves."""
-    cdef nmlsdr_rows given, others
-    describe(rows, &given)
-    if queries is not None:
-        describe(queries, &others)
-    return WAYS[choose_way(&given, NULL if queries is None else &others, k, large, n_threads)]
-
-
 def leaf_order(rows, Py_ssize_t[::1] order, int n_threads):
     """The rows (1 to 8 features) in the order of the leaves of their tree: OUT order (n)."""
     cdef nmlsdr_rows given
     describe(rows, &given)
-    if not tree_wins(&given) or given.n != order.shape[0]:
+    if not tree_takes(&given) or given.n != order.shape[0]:
         raise ValueError("the tree takes dense rows of 1 to 8 features.")
     if tree_order(&given, &order[0], n_threads) < 0:
         raise MemoryError("no memory for the neighbour tree.")
@@ -361,60 +341,3 @@ cdef int describe(given, nmlsdr_rows *rows) except -1:
 def best_simd_level():
     """Which of SIMD_LEVELS is the best of this processor that this build knows."""
     return best_level()
-
-
-# ---------------------------------------------------------------- for c_api.pyx
-
-
-cdef bint is_large(
-    int kind, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
-    int n_threads,
-) noexcept nogil:
-    cdef nmlsdr_rows given, others
-    set_dense(&given, kind, rows, n, d)
-    set_dense(&others, kind, queries, q, d)
-    return choose_way(&given, NULL if queries is NULL else &others, k, LARGE_ROWS, n_threads) == LARGE
-
-
-cdef int nearest(
-    int kind, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
-    double *squared, Py_ssize_t *indices, int n_threads,
-) noexcept nogil:
-    cdef nmlsdr_rows given, others
-    cdef nmlsdr_rows *wanted = NULL if queries is NULL else &others
-    cdef nmlsdr_search *search
-    cdef nmlsdr_tree *tree
-    cdef nmlsdr_few *few
-    cdef int way, more = 1, level = best_level()
-    set_dense(&given, kind, rows, n, d)
-    set_dense(&others, kind, queries, q, d)
-    way = choose_way(&given, wanted, k, LARGE_ROWS, n_threads)
-    if way == FEW:
-        few = few_new(&given, wanted, k, squared, indices, 0, level, n_threads)
-        if few is NULL:
-            return -1
-        few_step(few, INFINITY)
-        few_free(few)
-        return 0
-    if way == TREE:
-        tree = tree_new(&given, wanted, k, squared, indices, level, n_threads)
-        if tree is NULL:
-            return -1
-        tree_step(tree, INFINITY)
-        tree_free(tree)
-        return 0
-    search = search_new(&given, wanted, k, NULL, squared, indices, 0, -1, level, WINDOW_BYTES, n_threads)
-    if search is NULL:
-        return -1
-    while more == 1:
-        more = search_step(search, 1000, WINDOW_BYTES)
-    search_free(search)
-    return more
-
-
-cdef void set_dense(nmlsdr_rows *rows, int kind, const void *data, Py_ssize_t n, Py_ssize_t d) noexcept nogil:
-    rows.kind = kind
-    rows.n = n
-    rows.d = d
-    rows.data = data
-    rows.indices = rows.indptr = NULL

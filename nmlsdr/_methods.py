@@ -8,8 +8,7 @@ name is the same method with the given labels clamped, alpha_labeled = 0 (articl
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -27,21 +26,28 @@ class Method:
     ----------
     name : str
         As the article prints it.
-    semi_supervised : bool
-        Whether the method reads the unlabelled rows; the others fit on the labelled rows alone.
-    clamped : bool
-        Whether the method keeps the given labels as they are (a starred name).
+    estimator : str
+        The class of this package.
+    settings : dict
+        Its parameters that make the method.
     lda : bool
         Whether at most C - 1 components exist (C: number of labels).
-    build : callable
-        Makes the estimator from keyword arguments.
     """
 
     name: str
-    semi_supervised: bool
-    clamped: bool
-    lda: bool
-    build: Callable[..., BaseEstimator]
+    estimator: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    lda: bool = False
+
+    @property
+    def semi_supervised(self) -> bool:
+        """Whether the method reads the unlabelled rows; the others fit on the labelled rows alone."""
+        return self.estimator in ("NMLSDR", "SSMLDR")
+
+    @property
+    def clamped(self) -> bool:
+        """Whether the method keeps the given labels as they are (a starred name)."""
+        return self.name.endswith("*")
 
     def __call__(
         self,
@@ -59,82 +65,44 @@ class Method:
         ``alpha_labeled=None`` and ``alpha_unlabeled=None`` take the estimator's own defaults (0.6 and 0.999); a starred
         method has alpha_labeled = 0 and refuses another value.
         """
-        alphas = {"alpha_labeled": alpha_labeled, "alpha_unlabeled": alpha_unlabeled}
+        import nmlsdr
+
         if self.clamped:
             if alpha_labeled not in (None, 0):
                 raise InputError(
                     f"{self.name} keeps the given labels, so alpha_labeled is 0, got {alpha_labeled}; "
                     f"use {self.name.rstrip('*')} for another value."
                 )
-            alphas["alpha_labeled"] = 0.0
-        graph: dict[str, Any] = {"n_neighbors": n_neighbors, "metric": metric, "n_jobs": n_jobs}
-        graph.update({name: value for name, value in alphas.items() if value is not None})
-        return self.build(n_components=n_components, graph=graph, random_state=random_state)
+            alpha_labeled = 0.0
+        cls = getattr(nmlsdr, self.estimator)
+        alphas = {"alpha_labeled": alpha_labeled, "alpha_unlabeled": alpha_unlabeled}
+        given = {"n_neighbors": n_neighbors, "metric": metric, "random_state": random_state, "n_jobs": n_jobs}
+        given |= {name: value for name, value in alphas.items() if value is not None}
+        known = cls._get_param_names()
+        return cls(n_components, **self.settings, **{name: value for name, value in given.items() if name in known})
 
     def default_components(self, n_labels: int) -> int:
         """Number of components in the article's benchmarks: C, and C - 1 for the LDA family (at least 1)."""
         return max(1, n_labels - 1 if self.lda else n_labels)
 
 
-def _nmlsdr(*, n_components: int | None, graph: dict[str, Any], random_state: int | None) -> BaseEstimator:
-    from nmlsdr import NMLSDR
-
-    return NMLSDR(n_components, **graph)
-
-
-def _ssmldr(*, n_components: int | None, graph: dict[str, Any], random_state: int | None) -> BaseEstimator:
-    from nmlsdr import SSMLDR
-
-    return SSMLDR(n_components, **graph)
-
-
-def _mddm(constraint: str) -> Callable[..., BaseEstimator]:
-    def build(*, n_components: int | None, graph: dict[str, Any], random_state: int | None) -> BaseEstimator:
-        from nmlsdr import MDDM
-
-        return MDDM(n_components, constraint=constraint)
-
-    return build
-
-
-def _mvmd(*, n_components: int | None, graph: dict[str, Any], random_state: int | None) -> BaseEstimator:
-    from nmlsdr import MVMD
-
-    return MVMD(n_components)
-
-
-def _cca(*, n_components: int | None, graph: dict[str, Any], random_state: int | None) -> BaseEstimator:
-    from nmlsdr import MultiLabelCCA
-
-    return MultiLabelCCA(n_components)
-
-
-def _mlda(label_weights: str) -> Callable[..., BaseEstimator]:
-    def build(*, n_components: int | None, graph: dict[str, Any], random_state: int | None) -> BaseEstimator:
-        from nmlsdr import MLDA
-
-        return MLDA(n_components, label_weights=label_weights, random_state=random_state)
-
-    return build
-
-
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        # name, semi_supervised, clamped, lda, build; the article's order, then what its tables do not hold
-        Method("CCA", False, False, False, _cca),
-        Method("MVMD", False, False, False, _mvmd),
-        Method("MDDMp", False, False, False, _mddm("projection")),
-        Method("MDDMf", False, False, False, _mddm("features")),
-        Method("wMLDAb", False, False, True, _mlda("binary")),
-        Method("wMLDAe", False, False, True, _mlda("entropy")),
-        Method("wMLDAc", False, False, True, _mlda("correlation")),
-        Method("wMLDAd", False, False, True, _mlda("dependence")),
-        Method("SSMLDR", True, False, True, _ssmldr),
-        Method("NMLSDR", True, False, False, _nmlsdr),
-        Method("SSMLDR*", True, True, True, _ssmldr),
-        Method("NMLSDR*", True, True, False, _nmlsdr),
-        Method("wMLDAf", False, False, True, _mlda("fuzzy")),
+        # the article's order, then what its tables do not hold
+        Method("CCA", "MultiLabelCCA"),
+        Method("MVMD", "MVMD"),
+        Method("MDDMp", "MDDM", {"constraint": "projection"}),
+        Method("MDDMf", "MDDM", {"constraint": "features"}),
+        Method("wMLDAb", "MLDA", {"label_weights": "binary"}, lda=True),
+        Method("wMLDAe", "MLDA", {"label_weights": "entropy"}, lda=True),
+        Method("wMLDAc", "MLDA", {"label_weights": "correlation"}, lda=True),
+        Method("wMLDAd", "MLDA", {"label_weights": "dependence"}, lda=True),
+        Method("SSMLDR", "SSMLDR", lda=True),
+        Method("NMLSDR", "NMLSDR"),
+        Method("SSMLDR*", "SSMLDR", lda=True),
+        Method("NMLSDR*", "NMLSDR"),
+        Method("wMLDAf", "MLDA", {"label_weights": "fuzzy"}, lda=True),
     )
 }
 

@@ -1,5 +1,8 @@
 """Sums over rows, for dense rows by blocks and for sparse rows without centring them.
 
+`RowSums` is what projections, ridge regressions and estimators know of the rows of X: means, Gram matrices, products
+with labels and with directions.
+
 Xc stands for the rows minus their mean, 1 mean' subtracted from X.  Dense X is centred block by block: with a
 large offset, X'F - mean (1'F)' would lose digits.  For sparse X that is exact algebra and nothing is densified.
 All sums are taken in float64.
@@ -7,23 +10,201 @@ All sums are taken in float64.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import blas
 
-from ._remote import RemoteRows
+from ._checks.arguments import check_rows
 
-__all__ = ["add_gram", "centre_columns", "centred_blocks", "centred_gram", "column_means", "column_squares",
-           "compress_labels", "cross_moment", "frobenius_norm", "label_gram", "label_moment", "project", "row_blocks",
-           "scatter_moments"]  # fmt: skip
+__all__ = ["LabelSet", "RowSums", "add_gram", "centred_over_known", "compress_labels", "label_gram", "label_sets",
+           "scale_columns"]  # fmt: skip
 
 _BLOCK_VALUES = 1 << 19  # values of X that are widened to float64 and centred at a time: 4 MiB
 # Labels with fewer non-zeros than this are multiplied as a sparse matrix: at 2 % (Corel) it takes a quarter of
 # the time of the dense product, at 10 % as long.
 _THIN = 0.05
+
+
+class RowSums:
+    """Sums over rows in memory, dense or CSR.
+
+    A subclass whose rows are elsewhere overrides `sums`, `spread`, `moment`, `scatter`, `gram`, `project`, `norm`,
+    `take`, `scaled` and `in_memory`; the other methods are made of these.
+
+    Attributes
+    ----------
+    shape : tuple (n_samples, n_features)
+    dtype : dtype
+        float32 or float64.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+
+    def __init__(self, rows: Any) -> None:
+        self.rows, self.shape, self.dtype = rows, rows.shape, rows.dtype
+
+    @staticmethod
+    def of(X: Any, *, checked: bool = False) -> RowSums:
+        """The sums of X: array-like or sparse rows, or an object that gives sums already."""
+        if isinstance(X, RowSums):
+            return X
+        return RowSums(X if checked else check_rows(X))
+
+    def in_memory(self, why: str) -> Any:
+        """The rows themselves; where they are not in memory, an `InputError` that begins with ``why``."""
+        return self.rows
+
+    def take(self, chosen: np.ndarray) -> RowSums:
+        """Some of the rows, by a mask or by increasing numbers."""
+        return RowSums(self.rows[chosen])
+
+    def scaled(self, scale: np.ndarray) -> Any:
+        """rows diag(scale) in the dtype and the form of the rows."""
+        return scale_columns(self.rows, scale)
+
+    # ---------------------------------------------------------------- means and squares
+
+    def sums(self) -> np.ndarray:
+        """Sums of the columns."""
+        X = self.rows
+        if sparse.issparse(X):
+            return np.bincount(X.indices, weights=X.data, minlength=X.shape[1])
+        total = np.zeros(X.shape[1])
+        for rows in row_blocks(X):
+            total += X[rows].sum(axis=0, dtype=np.float64)
+        return total
+
+    def means(self) -> np.ndarray:
+        """Means of the columns."""
+        return np.asarray(self.sums() / self.shape[0])
+
+    def squares(self, mean: np.ndarray) -> np.ndarray:
+        """Sums of squares of the columns of Xc; of a constant column exactly 0, not rounding noise."""
+        total, differs = self.spread(mean, self.take(np.arange(1)).sums())
+        return np.where(differs > 0, total, 0.0)
+
+    def spread(self, mean: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sums of squares about ``mean``, and whether a column holds anything but its value in ``first``."""
+        X = self.rows
+        if not sparse.issparse(X):
+            total = np.zeros(X.shape[1])
+            for _, block in self.centred_blocks(mean):
+                total += np.einsum("ij,ij->j", block, block)
+            return total, (~_constant(X, first)).astype(np.int64)
+        # stored entries about the mean, and a square of the mean for each zero: nothing cancels
+        stored = np.bincount(X.indices, minlength=X.shape[1])
+        total = (X.shape[0] - stored) * mean * mean
+        total += np.bincount(X.indices, weights=(X.data - mean[X.indices]) ** 2, minlength=X.shape[1])
+        low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+        return total, ((low != first) | (high != first)).astype(np.int64)
+
+    def norm(self) -> float:
+        """|X|_F."""
+        values = self.rows.data[:, None] if sparse.issparse(self.rows) else self.rows
+        blocks = (values[part].astype(np.float64, copy=False).ravel() for part in row_blocks(values))
+        return float(np.sqrt(sum(float(block @ block) for block in blocks)))
+
+    # ---------------------------------------------------------------- products
+
+    def cross_moment(self, F: Any, mean: np.ndarray) -> np.ndarray:
+        """(X - 1 mean')' F, for F of shape (n_samples,) or (n_samples, m), dense or CSR."""
+        return self.moment(F if sparse.issparse(F) else compress_labels(F), mean)
+
+    def label_moment(self, F: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """Xc'F of shape (n_features, n_labels); the column of a constant label is exactly 0."""
+        factor = compress_labels(F)
+        if not sparse.issparse(factor):
+            return self.moment(centre_columns(F), mean)
+        M = self.moment(factor, mean)
+        M[:, _constant(F, F[0])] = 0.0
+        return M
+
+    def moment(self, factor: Any, mean: np.ndarray) -> np.ndarray:
+        """(X - 1 mean')' factor, multiplied in the form that ``factor`` has."""
+        if sparse.issparse(self.rows):
+            M = self.rows.T @ factor
+            M = M.toarray() if sparse.issparse(M) else np.asarray(M)
+            return M - np.multiply.outer(mean, factor.sum(axis=0))
+        M = np.zeros((*factor.shape[1:], self.shape[1]))
+        for rows, block in self.centred_blocks(mean):
+            M += factor[rows].T @ block
+        return M.T
+
+    def scatter(
+        self, F: np.ndarray, mean: np.ndarray, row_weights: np.ndarray | float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Xc'F and Xc' diag(row_weights) Xc, in one pass over the rows.
+
+        The second is given by its lower triangle, in Fortran order, with zeros above.
+        """
+        X = self.rows
+        if sparse.issparse(X):
+            weights = np.broadcast_to(np.asarray(row_weights, dtype=np.float64), (X.shape[0],))
+            weighted = X.astype(np.float64)
+            weighted.data *= np.repeat(weights, np.diff(X.indptr))
+            S = np.asarray((X.T @ weighted).toarray(), dtype=np.float64)
+            moment = np.asarray(X.T @ weights)
+            S -= np.outer(moment, mean)
+            S += np.outer(mean, weights.sum() * mean - moment)
+            return self.cross_moment(F, mean), np.asfortranarray(np.tril(S))
+        factor = compress_labels(F)
+        M, S = np.zeros((F.shape[1], X.shape[1])), np.zeros((X.shape[1], X.shape[1]), order="F")
+        root = np.sqrt(row_weights)
+        for rows, block in self.centred_blocks(mean):
+            M += factor[rows].T @ block
+            if root.ndim:
+                block *= root[rows, None]
+            add_gram(S, block.T)
+        if not root.ndim:
+            S *= row_weights
+        return M.T, S
+
+    def gram(self, mean: np.ndarray) -> np.ndarray:
+        """(X - 1 mean')' (X - 1 mean') in Fortran order, whatever rows ``mean`` is the mean of.
+
+        Of dense X only the lower triangle is filled; of sparse X all of it.
+        """
+        if sparse.issparse(self.rows):
+            rows = self.rows.astype(np.float64, copy=False)
+            total = np.asarray(rows.sum(axis=0)).ravel()
+            S = np.asfortranarray((rows.T @ rows).toarray())
+            S -= np.add(np.outer(total, mean), np.outer(mean, total - self.shape[0] * mean))
+            return S
+        S = np.zeros((self.shape[1], self.shape[1]), order="F")
+        for _, block in self.centred_blocks(mean):
+            add_gram(S, block.T)
+        return S
+
+    def project(self, V: np.ndarray, mean: np.ndarray) -> Any:
+        """(X - 1 mean') V."""
+        if sparse.issparse(self.rows):
+            return np.asarray(self.rows @ V - mean @ V)
+        image = np.empty((self.shape[0], *V.shape[1:]))
+        for rows, block in self.centred_blocks(mean):
+            image[rows] = block @ V
+        return image
+
+    def projector(self, mean: np.ndarray) -> Callable[[np.ndarray], Any]:
+        """V -> `project`, for many V: dense rows are centred once and kept."""
+        if sparse.issparse(self.rows):
+            return lambda V: self.project(V, mean)
+        centred = self.rows - mean
+        return lambda V: centred @ V
+
+    def centred_blocks(self, mean: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Dense rows minus ``mean`` in float64, block by block in one buffer that the caller may change."""
+        buffer = None
+        for rows in row_blocks(self.rows):
+            if buffer is None:
+                buffer = np.empty((rows.stop, self.shape[1]))
+            block = buffer[: rows.stop - rows.start]
+            np.subtract(self.rows[rows], mean, out=block)
+            yield rows, block
 
 
 def row_blocks(X: Any) -> Iterator[slice]:
@@ -33,73 +214,21 @@ def row_blocks(X: Any) -> Iterator[slice]:
         yield slice(first, min(first + step, X.shape[0]))
 
 
-def centred_blocks(X: np.ndarray, mean: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """Dense rows minus ``mean`` in float64, block by block in one buffer that the caller may change."""
-    buffer = None
-    for rows in row_blocks(X):
-        if buffer is None:
-            buffer = np.empty((rows.stop, X.shape[1]))
-        block = buffer[: rows.stop - rows.start]
-        np.subtract(X[rows], mean, out=block)
-        yield rows, block
+def scale_columns(rows: Any, scale: np.ndarray) -> Any:
+    """rows diag(scale) in the dtype of the rows; columns of 0 stay, so that distances sum in the same order."""
+    scale = scale.astype(rows.dtype)
+    if not sparse.issparse(rows):
+        return rows * scale
+    return sparse.csr_array((rows.data * scale[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
 
 
-def column_means(X: Any) -> np.ndarray:
-    """Means of the columns."""
-    if isinstance(X, RemoteRows):
-        return np.asarray(X.total(_column_sums) / X.shape[0])
-    return np.asarray(_column_sums(X) / X.shape[0])
-
-
-def _column_sums(X: Any) -> np.ndarray:
-    if sparse.issparse(X):
-        total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1])
-    else:
-        total = np.zeros(X.shape[1])
-        for rows in row_blocks(X):
-            total += X[rows].sum(axis=0, dtype=np.float64)
-    return np.asarray(total)
-
-
-def column_squares(X: Any, mean: np.ndarray) -> np.ndarray:
-    """Sums of squares of the columns of Xc; of a constant column exactly 0, not rounding noise."""
-    if isinstance(X, RemoteRows):
-        first = X[np.arange(1)].total(_column_sums)  # the sum of one row
-        total, differs = X.total(_squares_of_block, (), (mean, first))
-        return np.asarray(np.where(differs > 0, total, 0.0))
-    if sparse.issparse(X):
-        values = X.data.astype(np.float64, copy=False)
-        raw = np.bincount(X.indices, weights=values * values, minlength=X.shape[1])
-        total = np.maximum(raw - X.shape[0] * mean * mean, 0.0)
-        constant = X.max(axis=0).toarray().ravel() == X.min(axis=0).toarray().ravel()
-    else:
-        total = np.zeros(X.shape[1])
-        for _, block in centred_blocks(X, mean):
-            total += np.einsum("ij,ij->j", block, block)
-        constant = _constant(X)
-    total[constant] = 0.0
-    return np.asarray(total)
-
-
-def _squares_of_block(X: Any, mean: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sums of squares, and whether a column holds anything but its first value."""
-    if sparse.issparse(X):
-        values = X.data.astype(np.float64, copy=False)
-        raw = np.bincount(X.indices, weights=values * values, minlength=X.shape[1])
-        sums = np.bincount(X.indices, weights=values, minlength=X.shape[1])
-        low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
-        total = np.maximum(raw - 2 * mean * sums + X.shape[0] * mean * mean, 0.0)
-        return total, ((low != first) | (high != first)).astype(np.int64)
-    total = np.zeros(X.shape[1])
-    for _, block in centred_blocks(X, mean):
-        total += np.einsum("ij,ij->j", block, block)
-    return total, (first != X).any(axis=0).astype(np.int64)
+# ---------------------------------------------------------------- labels
 
 
 def centre_columns(F: np.ndarray) -> np.ndarray:
     """F minus its column means; a constant column becomes exactly 0, not rounding noise."""
     centred: np.ndarray = F - F.mean(axis=0)
-    centred[:, _constant(F)] = 0.0
+    centred[:, _constant(F, F[0])] = 0.0
     return centred
 
 
@@ -111,19 +240,6 @@ def centred_over_known(Y: np.ndarray, known: np.ndarray) -> np.ndarray:
     """
     mean = np.where(known, Y, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     return np.where(known, Y - mean, 0.0)
-
-
-def squares_over_known(X: Any, known: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """|P_c x_j|^2 of shape (n_features, n_labels)."""
-    K, count = known.astype(np.float64), np.maximum(known.sum(axis=0), 1)
-    if sparse.issparse(X):
-        raw, sums = np.asarray(X.power(2).T @ K), np.asarray(X.T @ K)
-        return np.maximum(raw - sums**2 / count, 0.0)
-    raw, sums = np.zeros((X.shape[1], K.shape[1])), np.zeros((X.shape[1], K.shape[1]))
-    for rows, block in centred_blocks(X, mean):
-        raw += (block * block).T @ K[rows]
-        sums += block.T @ K[rows]
-    return np.maximum(raw - sums**2 / count, 0.0)
 
 
 def compress_labels(F: np.ndarray) -> Any:
@@ -153,126 +269,85 @@ def add_gram(S: np.ndarray, V: np.ndarray, share: float = 1.0) -> None:
     blas.dsyrk(share, V, beta=1.0, c=S, lower=1, overwrite_c=1)
 
 
-def label_moment(X: Any, F: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Xc'F of shape (n_features, n_labels); the column of a constant label is exactly 0."""
-    factor = compress_labels(F)
-    if not sparse.issparse(factor):
-        return _moment(X, centre_columns(F), mean)
-    M = _moment(X, factor, mean)
-    M[:, _constant(F)] = 0.0
-    return M
-
-
-def cross_moment(X: Any, F: Any, mean: np.ndarray) -> np.ndarray:
-    """(X - 1 mean')' F, for F of shape (n_samples,) or (n_samples, m), dense or CSR."""
-    return _moment(X, F if sparse.issparse(F) else compress_labels(F), mean)
-
-
-def _moment(X: Any, factor: Any, mean: np.ndarray) -> np.ndarray:
-    if isinstance(X, RemoteRows):
-        return np.asarray(X.total(_moment, (factor,), (mean,)))
-    if sparse.issparse(X):
-        M = X.T @ factor
-        M = M.toarray() if sparse.issparse(M) else np.asarray(M)
-        return M - np.multiply.outer(mean, factor.sum(axis=0))
-    M = np.zeros((*factor.shape[1:], X.shape[1]))
-    for rows, block in centred_blocks(X, mean):
-        M += factor[rows].T @ block
-    return M.T
-
-
-def scatter_moments(
-    X: Any, F: np.ndarray, mean: np.ndarray, row_weights: np.ndarray | float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Xc'F and Xc' diag(row_weights) Xc, in one pass over the rows.
-
-    The second is given by its lower triangle, in Fortran order, with zeros above.
-    """
-    if isinstance(X, RemoteRows):
-        weights = np.broadcast_to(np.asarray(row_weights, dtype=np.float64), (X.shape[0],))
-        M, S = X.total(_scatter_of_block, (F, weights), (mean,))
-        return M, np.asfortranarray(S)
-    if sparse.issparse(X):
-        weights = np.broadcast_to(np.asarray(row_weights, dtype=np.float64), (X.shape[0],))
-        weighted = X.astype(np.float64)
-        weighted.data *= np.repeat(weights, np.diff(X.indptr))
-        S = np.asarray((X.T @ weighted).toarray(), dtype=np.float64)
-        moment = np.asarray(X.T @ weights)
-        S -= np.outer(moment, mean)
-        S += np.outer(mean, weights.sum() * mean - moment)
-        return cross_moment(X, F, mean), np.asfortranarray(np.tril(S))
-    factor = compress_labels(F)
-    M, S = np.zeros((F.shape[1], X.shape[1])), np.zeros((X.shape[1], X.shape[1]), order="F")
-    root = np.sqrt(row_weights)
-    for rows, block in centred_blocks(X, mean):
-        M += factor[rows].T @ block
-        if root.ndim:
-            block *= root[rows, None]
-        add_gram(S, block.T)
-    if not root.ndim:
-        S *= row_weights
-    return M.T, S
-
-
-def _scatter_of_block(
-    X: Any, F: np.ndarray, row_weights: np.ndarray, mean: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    return scatter_moments(X, F, mean, row_weights)
-
-
-def centred_gram(X: Any, mean: np.ndarray) -> np.ndarray:
-    """(X - 1 mean')' (X - 1 mean') in Fortran order, whatever rows ``mean`` is the mean of.
-
-    Of dense X only the lower triangle is filled; of sparse X all of it.
-    """
-    if isinstance(X, RemoteRows):
-        return np.asfortranarray(X.total(centred_gram, (), (mean,)))
-    if sparse.issparse(X):
-        rows = X.astype(np.float64, copy=False)
-        total = np.asarray(rows.sum(axis=0)).ravel()
-        S = np.asfortranarray((rows.T @ rows).toarray())
-        S -= np.add(np.outer(total, mean), np.outer(mean, total - X.shape[0] * mean))
-        return S
-    S = np.zeros((X.shape[1], X.shape[1]), order="F")
-    for _, block in centred_blocks(X, mean):
-        add_gram(S, block.T)
-    return S
-
-
-def project(X: Any, V: np.ndarray, mean: np.ndarray) -> Any:
-    """(X - 1 mean') V; of remote rows a Dask array, of which nothing is computed."""
-    if isinstance(X, RemoteRows):
-        return X.image(project, V.shape[1], (V, mean))
-    if sparse.issparse(X):
-        return np.asarray(X @ V - mean @ V)
-    image = np.empty((X.shape[0], *V.shape[1:]))
-    for rows, block in centred_blocks(X, mean):
-        image[rows] = block @ V
-    return image
-
-
-def frobenius_norm(X: Any) -> float:
-    """|X|_F."""
-    if isinstance(X, RemoteRows):
-        return float(np.sqrt(X.total(_square_sum)))
-    if sparse.issparse(X):
-        return float(np.linalg.norm(X.data.astype(np.float64, copy=False)))
-    total = 0.0
-    for rows in row_blocks(X):
-        block = np.ravel(X[rows].astype(np.float64, copy=False))
-        total += float(block @ block)
-    return float(np.sqrt(total))
-
-
-def _square_sum(X: Any) -> np.float64:
-    return np.float64(frobenius_norm(X) ** 2)
-
-
-def _constant(F: np.ndarray) -> np.ndarray:
-    """The columns that hold one value; soft labels are settled by their first rows."""
+def _constant(F: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """The columns that hold one value alone; soft labels are settled by their first rows."""
     same = np.ones(F.shape[1], dtype=bool)
     for first in range(0, len(F), 256):
-        same &= (F[first : first + 256] == F[0]).all(axis=0)
+        same &= (F[first : first + 256] == value).all(axis=0)
         if not same.any():
             break
     return same
+
+
+# ---------------------------------------------------------------- labels that are known on the same rows
+
+
+@dataclass(frozen=True)
+class LabelSet:
+    """Labels that are known on the same rows, and the sums over these rows.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (m,)
+        Their columns.
+    known : ndarray of shape (n_samples,), bool, or None
+        The rows; None: all.
+    count : int
+        How many rows that are, 1 where there is none.
+    mean, squares : ndarray of shape (n_features,)
+        Of the features; the sum of squares about the mean is exactly 0 for a constant feature.
+    moment : ndarray of shape (n_features, m)
+        Xc'Y; exactly 0 for a constant feature and for a constant label.
+    label_mean : ndarray of shape (m,)
+    label_squares : float
+        |Yc|_F^2.
+    """
+
+    labels: np.ndarray
+    known: np.ndarray | None
+    count: int
+    mean: np.ndarray
+    squares: np.ndarray
+    moment: np.ndarray
+    label_mean: np.ndarray
+    label_squares: float
+
+    def rows(self, X: RowSums) -> RowSums:
+        """The rows of X where these labels are known."""
+        return X if self.known is None else X.take(self.known)
+
+    def centred(self, Y: np.ndarray) -> np.ndarray:
+        """These labels on their rows, minus their means."""
+        known = slice(None) if self.known is None else self.known
+        return np.asarray(Y[known][:, self.labels] - self.label_mean)
+
+    def variation(self, w: np.ndarray) -> float:
+        """|Xc diag(w)^1/2|_F^2 / count; exactly 0 where nothing varies."""
+        return float(w @ self.squares) / self.count
+
+    def is_narrow(self) -> bool:
+        """Whether there are at least as many rows as features."""
+        return len(self.mean) <= self.count
+
+
+def label_sets(X: RowSums, Y: np.ndarray, known: np.ndarray | None = None) -> list[LabelSet]:
+    """The labels by the rows where they are known, one set if ``known`` is None."""
+    if known is None:
+        return [_label_set(X, Y, np.arange(Y.shape[1]), None)]
+    X.in_memory("Partly known labels need rows in memory")
+    masks, which = np.unique(known, axis=1, return_inverse=True)
+    return [
+        _label_set(X.take(rows), Y[np.ix_(rows, which.ravel() == m)], np.flatnonzero(which.ravel() == m), rows)
+        for m, rows in enumerate(masks.T)
+    ]
+
+
+def _label_set(X: RowSums, Y: np.ndarray, labels: np.ndarray, known: np.ndarray | None) -> LabelSet:
+    if len(Y) == 0:  # a label that is nowhere known: every sum is 0
+        nothing, of_labels = np.zeros(X.shape[1]), np.zeros(len(labels))
+        return LabelSet(labels, known, 1, nothing, nothing, np.zeros((X.shape[1], len(labels))), of_labels, 0.0)
+    mean = X.means()
+    squares, moment = X.squares(mean), X.label_moment(Y, mean)
+    moment[squares == 0] = 0.0  # of a constant feature it is rounding noise
+    label_squares = float(np.sum(centre_columns(Y) ** 2))
+    return LabelSet(labels, known, len(Y), mean, squares, moment, Y.mean(axis=0), label_squares)

@@ -173,15 +173,12 @@ def _replace(path: PathLike, inputs: Iterable[PathLike]) -> Iterator[BinaryIO]:
 
 def _sync_folder(folder: Path) -> None:
     """Make a rename durable; on systems that cannot open a folder the rename is durable when the system chooses."""
-    try:
+    with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        with contextlib.suppress(OSError):
+        try:
             os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def write_arrays(file: BinaryIO, arrays: Mapping[str, NDArray[np.generic]]) -> None:

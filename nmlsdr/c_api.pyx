@@ -1,25 +1,17 @@
-"""The door for callers from C and Cython (include/nmlsdr.h, c_api.pxd): neighbours, graph, T, propagation by pointers.
+"""Neighbours, graph, T and propagation by pointers, for C and Cython callers (include/nmlsdr.h, c_api.pxd).
 
-Small searches are `_graph.pyx`'s alone.  The rest takes the GIL and calls what Python callers call, on arrays over the
-caller's memory, so the bits are the same and so are the checks; a refused argument becomes a number.
+Every function takes the GIL and calls what Python callers call, on arrays over the caller's memory.  So the bits, the
+checks and the rules for threads are the same; a refused argument becomes a number.
 """
 
 from cpython.exc cimport PyErr_SetInterrupt
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int32_t, int64_t
 
-from ._graph cimport is_large, nearest
-
-cdef extern from "_c/platform.h" nogil:
-    int clip_threads "nmlsdr_clip_threads"(int n_threads)
-
 cdef extern from "include/nmlsdr.h" nogil:
     enum:
         NMLSDR_API, NMLSDR_OK, NMLSDR_NO_MEMORY, NMLSDR_BAD_ARGUMENT, NMLSDR_INTERRUPTED, NMLSDR_FAILED
     const char *NMLSDR_API_NAME
-    ctypedef struct nmlsdr_quality:
-        double residual, error_bound
-        Py_ssize_t n_iter, n_unreached
     ctypedef struct nmlsdr_api:
         int version
         int (*nearest_f32)(const float *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, Py_ssize_t *, int) noexcept
@@ -34,9 +26,7 @@ cdef extern from "include/nmlsdr.h" nogil:
             const Py_ssize_t *, Py_ssize_t, Py_ssize_t, int64_t *, int32_t *, int) noexcept
         int (*transition_matrix)(
             const int64_t *, const int32_t *, const double *, Py_ssize_t, double *, int) noexcept
-        int (*propagate)(
-            const int64_t *, const int32_t *, const double *, Py_ssize_t, const double *, Py_ssize_t, const double *,
-            const unsigned char *, double, double *, nmlsdr_quality *, int) noexcept
+        void *propagate
 
 
 cdef int api_number() noexcept nogil:
@@ -44,7 +34,7 @@ cdef int api_number() noexcept nogil:
 
 
 cdef int number_of(error) noexcept:
-    """What a C caller is told of an exception."""
+    """What a C caller gets for an exception."""
     from ._errors import InputError
 
     if isinstance(error, MemoryError):
@@ -52,7 +42,7 @@ cdef int number_of(error) noexcept:
     if isinstance(error, InputError):
         return NMLSDR_BAD_ARGUMENT
     if isinstance(error, KeyboardInterrupt):
-        PyErr_SetInterrupt()  # the caller's own Python code meets it
+        PyErr_SetInterrupt()  # the caller's own Python code gets it too
         return NMLSDR_INTERRUPTED
     return NMLSDR_FAILED
 
@@ -62,6 +52,18 @@ cdef refuse(bint wrong, what):
 
     if wrong:
         raise InputError(what)
+
+
+cdef int threads(Py_ssize_t n, int n_threads) except -1:
+    """How many threads to run on, by the rules of Python's callers: one in a forked child.
+
+    Too many are clipped, where a caller from Python gets an error.
+    """
+    from ._process.threads import check_n_jobs, most_threads
+
+    refuse(n < 1 or n >= 2147483647, "there must be from 1 to 2^31 - 2 rows.")
+    refuse(n_threads < 1, "n_threads must be at least 1.")
+    return check_n_jobs(min(n_threads, most_threads()))
 
 
 cdef graph_at(size_t indptr, size_t columns, size_t weights, Py_ssize_t n):
@@ -88,64 +90,50 @@ cdef graph_at(size_t indptr, size_t columns, size_t weights, Py_ssize_t n):
 
 cdef int nearest_f32(
     const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads,
-) noexcept nogil:
+) noexcept with gil:
     return search(0, rows, n, NULL, 0, d, k, squared, neighbors, n_threads)
 
 
 cdef int nearest_f64(
     const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads,
-) noexcept nogil:
+) noexcept with gil:
     return search(1, rows, n, NULL, 0, d, k, squared, neighbors, n_threads)
 
 
 cdef int nearest_to_f32(
     const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
     double *squared, Py_ssize_t *neighbors, int n_threads,
-) noexcept nogil:
+) noexcept with gil:
     return search(0, rows, n, queries, q, d, k, squared, neighbors, n_threads)
 
 
 cdef int nearest_to_f64(
     const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
     double *squared, Py_ssize_t *neighbors, int n_threads,
-) noexcept nogil:
+) noexcept with gil:
     return search(1, rows, n, queries, q, d, k, squared, neighbors, n_threads)
 
 
 cdef int search(
     int kind, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
     double *squared, Py_ssize_t *neighbors, int n_threads,
-) noexcept nogil:
-    if n < 1 or n >= 2147483647 or q < 0 or q >= 2147483647 or d < 1 or k < 1 or n_threads < 1:
-        return NMLSDR_BAD_ARGUMENT
-    if k > n - (queries is NULL):
-        return NMLSDR_BAD_ARGUMENT
-    if queries is not NULL and q == 0:
-        return NMLSDR_OK
-    n_threads = clip_threads(n_threads)
-    if is_large(kind, rows, n, queries, q, d, k, n_threads):
-        return python_search(kind, rows, n, queries, q, d, k, squared, neighbors, n_threads)
-    return nearest(kind, rows, n, queries, q, d, k, squared, neighbors, n_threads)
-
-
-cdef int python_search(
-    int kind, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
-    double *squared, Py_ssize_t *neighbors, int n_threads,
-) noexcept with gil:
-    """Far groups and leading coordinates are found by NumPy."""
+) noexcept:
     try:
         from ._search.rows import array_at
         from ._search.run import search as search_by_strategy
 
+        n_threads = threads(n, n_threads)
+        refuse(q < 0 or q >= 2147483647 or d < 1 or k < 1 or k > n - (queries is NULL), "no such sizes.")
         number = "f8" if kind else "f4"
         shape = (n if queries is NULL else q, k)
-        search_by_strategy(
-            array_at(<size_t>rows, (n, d), number),
-            None if queries is NULL else array_at(<size_t>queries, (q, d), number),
-            array_at(<size_t>squared, shape, "f8"),
-            array_at(<size_t>neighbors, shape, "intp"),
-            n_threads,
-        )
+        if 0 not in shape:
+            search_by_strategy(
+                array_at(<size_t>rows, (n, d), number),
+                None if queries is NULL else array_at(<size_t>queries, (q, d), number),
+                array_at(<size_t>squared, shape, "f8"),
+                array_at(<size_t>neighbors, shape, "intp"),
+                n_threads,
+            )
         return NMLSDR_OK
     except BaseException as error:
         return number_of(error)
@@ -156,14 +144,6 @@ cdef int python_search(
 
 cdef Py_ssize_t neighbor_graph(
     const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssize_t k, int64_t *indptr, int32_t *columns, int n_threads,
-) noexcept nogil:
-    if n < 1 or n >= 2147483647 or k < 1 or k >= n or n_threads < 1:
-        return NMLSDR_BAD_ARGUMENT
-    return python_graph(neighbors, n, k, indptr, columns, clip_threads(n_threads))
-
-
-cdef Py_ssize_t python_graph(
-    const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssize_t k, int64_t *indptr, int32_t *columns, int n_threads,
 ) noexcept with gil:
     try:
         import numpy as np
@@ -171,6 +151,8 @@ cdef Py_ssize_t python_graph(
         from ._search.rows import array_at
         from .graph import union_graph
 
+        n_threads = threads(n, n_threads)
+        refuse(k < 1 or k >= n, "k must be from 1 to n - 1.")
         lists = array_at(<size_t>neighbors, (n, k), "intp")
         refuse(lists.min() < 0 or lists.max() >= n or (lists == np.arange(n)[:, None]).any(),
                "neighbors must be other rows.")
@@ -185,19 +167,12 @@ cdef Py_ssize_t python_graph(
 
 cdef int transition_matrix(
     const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, double *values, int n_threads,
-) noexcept nogil:
-    if n < 1 or n >= 2147483647 or n_threads < 1:
-        return NMLSDR_BAD_ARGUMENT
-    return python_transition(indptr, columns, weights, n, values, clip_threads(n_threads))
-
-
-cdef int python_transition(
-    const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, double *values, int n_threads,
 ) noexcept with gil:
     try:
         from . import graph
         from ._search.rows import array_at
 
+        n_threads = threads(n, n_threads)
         W = graph_at(<size_t>indptr, <size_t>columns, <size_t>weights, n)
         T = graph.transition_matrix(W, n_jobs=n_threads)
         refuse(T.nnz != W.nnz, "W must be symmetric.")
@@ -211,31 +186,13 @@ cdef int propagate(
     const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, const double *Y,
     Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled, double tol, double *F, Quality *quality,
     int n_threads,
-) noexcept nogil:
-    if n < 1 or n >= 2147483647 or n_labels < 1 or n_threads < 1:
-        return NMLSDR_BAD_ARGUMENT
-    return python_propagation(
-        indptr, columns, weights, n, Y, n_labels, alpha, labeled, tol, F, <nmlsdr_quality *>quality,
-        clip_threads(n_threads))
-
-
-cdef int propagate_for_c(
-    const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, const double *Y,
-    Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled, double tol, double *F,
-    nmlsdr_quality *quality, int n_threads,
-) noexcept nogil:
-    return propagate(indptr, columns, weights, n, Y, n_labels, alpha, labeled, tol, F, <Quality *>quality, n_threads)
-
-
-cdef int python_propagation(
-    const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, const double *Y,
-    Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled, double tol, double *F,
-    nmlsdr_quality *quality, int n_threads,
 ) noexcept with gil:
     try:
         from ._search.rows import array_at
         from .propagation import propagate_in_silence
 
+        n_threads = threads(n, n_threads)
+        refuse(n_labels < 1, "there must be a label.")
         result = propagate_in_silence(
             graph_at(<size_t>indptr, <size_t>columns, <size_t>weights, n),
             array_at(<size_t>Y, (n, n_labels), "f8"),
@@ -263,5 +220,5 @@ table.nearest_to_f32 = nearest_to_f32
 table.nearest_to_f64 = nearest_to_f64
 table.neighbor_graph = neighbor_graph
 table.transition_matrix = transition_matrix
-table.propagate = propagate_for_c
+(<void **>&table.propagate)[0] = <void *>propagate  # Quality and nmlsdr_quality are the same struct under two names
 TABLE = PyCapsule_New(&table, NMLSDR_API_NAME, NULL)

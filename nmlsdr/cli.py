@@ -23,9 +23,9 @@ __all__ = ["main"]
 
 DESCRIPTION = """Label-aware embeddings and classifiers from few and noisy multi-label annotations.
 
-  nmlsdr fit train.arff.gz --labels names.xml --out model.npz
-  nmlsdr predict model.npz test.arff.gz --labels names.xml --out predicted.csv
-  nmlsdr evaluate model.npz test.arff.gz --labels names.xml
+  nmlsdr fit train.arff.gz --labels names.xml --out model.skops
+  nmlsdr predict model.skops test.arff.gz --labels names.xml --out predicted.csv
+  nmlsdr evaluate model.skops test.arff.gz --labels names.xml
   nmlsdr review train.csv --label-columns flu,cold --out review.csv
   nmlsdr report train.csv --label-columns flu,cold --out report.html
   nmlsdr reproduce toy
@@ -93,13 +93,8 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"nmlsdr {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND", parser_class=Parser)
-    models.add_parsers(verbs)
-    review.add_parsers(verbs)
-    report.add_parsers(verbs)
-    reproduce.add_parsers(verbs)
-    datasets.add_parsers(verbs)
-    bench.add_parsers(verbs)
-    info.add_parsers(verbs)
+    for module in (models, review, report, reproduce, datasets, bench, info):
+        module.add_parsers(verbs)
     completion.add_parsers(verbs, parser)
     return parser
 

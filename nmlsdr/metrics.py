@@ -2,7 +2,7 @@
 
 Each takes the truth ``Y`` (n_samples, n_labels) of 0 and 1 and real ``scores`` of the same shape, where
 larger means more likely.  The conventions on ties and on rows without or with every label are those of the
-programs behind the article's tables, not scikit-learn's:
+programs behind the article's tables, not scikit-learn's; each function's notes say where scikit-learn differs:
 
 =================  ====================================================================================
 ranking loss       a relevant and an irrelevant label with equal scores are a full error
@@ -30,48 +30,35 @@ By hand, with one unknown entry:
 >>> round(metrics.macro_f1(Y, scores), 6)       # labels 0, 1, 2: 0, 2/3 and, from one entry, 1
 0.555556
 
-The functions ending in ``_rows`` give the value of every row, NaN where the row is dropped.
 All cost one sort of each row and a few passes over (n_samples, n_labels); there is no loop over rows.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from ._checks.labels import check_measured
 from ._errors import InputError
-from ._labels import check_measured
-from ._measures import (
-    Floats,
-    average_precisions,
-    coverages,
-    hamming,
-    macro,
-    mean_of_ranked,
-    micro,
-    one_errors,
-    rank,
-    ranking_losses,
-    true_and_wrong,
-)
 
 __all__ = [
     "average_precision",
-    "average_precision_rows",
     "coverage",
-    "coverage_rows",
     "hamming_loss",
     "macro_f1",
     "micro_f1",
     "one_error",
-    "one_error_rows",
     "ranking_loss",
-    "ranking_loss_rows",
     "score_table",
 ]
+
+THRESHOLD = 0.5  # a label is predicted where its score is >= this, as ML-kNN does
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -98,6 +85,8 @@ def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     Notes
     -----
     Article, section 4.1 (HL), over the known entries K: |{(i, c) in K: 1[s_ic >= 1/2] != y_ic}| / |K|.
+    scikit-learn's ``hamming_loss`` of ``scores >= 0.5`` is the same where every entry is known; it takes predictions
+    instead of scores and knows no unknown entries.
 
     Examples
     --------
@@ -106,7 +95,7 @@ def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     0.25
     """
     truth, values, known = check_measured(Y, scores)
-    return hamming(true_and_wrong(truth, values, known)[1], known)
+    return _hamming(_true_and_wrong(truth, values, known)[1], known)
 
 
 def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -131,7 +120,8 @@ def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
 
     Notes
     -----
-    Article, section 4.1 (RL).  scikit-learn's ``label_ranking_loss`` counts the dropped rows as 0.
+    Article, section 4.1 (RL).  scikit-learn's ``label_ranking_loss`` counts a tie as an error too, but rows without
+    or with every label as 0 in the mean, where they are dropped here.
 
     Examples
     --------
@@ -141,36 +131,7 @@ def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> ranking_loss([[1, 0, 0], [0, 0, 0]], [[0.7, 0.2, 0.7], [0.1, 0.2, 0.3]])
     0.5
     """
-    return mean_of_ranked(ranking_losses(rank(*check_measured(Y, scores))), "ranking_loss")
-
-
-def ranking_loss_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
-    """Ranking loss of each row, float64 (n_samples,); NaN where a row has no label or all labels.
-
-    Parameters
-    ----------
-    Y : array-like or sparse matrix of shape (n_samples, n_labels)
-        0/1.
-    scores : array-like of shape (n_samples, n_labels)
-        Larger is likelier.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), float64
-        One number a row; NaN where a row has no label or all labels.
-
-    Raises
-    ------
-    ValueError
-        As :func:`ranking_loss`.
-
-    Examples
-    --------
-    >>> from nmlsdr.metrics import ranking_loss_rows
-    >>> ranking_loss_rows([[1, 0, 0], [0, 0, 0]], [[0.7, 0.2, 0.7], [0.1, 0.2, 0.3]])
-    array([0.5, nan])
-    """
-    return ranking_losses(rank(*check_measured(Y, scores)))
+    return _mean_of_ranked(_ranking_losses(_rank(*check_measured(Y, scores))), "ranking_loss")
 
 
 def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -196,7 +157,8 @@ def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
     Notes
     -----
     Article, section 4.1 (AP).  Of equal scores the higher label index ranks above, so the value can change
-    when labels with equal scores are permuted; scikit-learn gives all of them the worst rank.
+    when labels with equal scores are permuted; scikit-learn's ``label_ranking_average_precision_score`` gives all of
+    them the worst rank, and counts rows without or with every label as 1, where they are dropped here.
 
     Examples
     --------
@@ -206,36 +168,7 @@ def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(average_precision([[1, 0, 1]], [[0.9, 0.8, 0.1]]), 6)
     0.833333
     """
-    return mean_of_ranked(average_precisions(rank(*check_measured(Y, scores))), "average_precision")
-
-
-def average_precision_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
-    """Average precision of each row, float64 (n_samples,); NaN where a row has no label or all labels.
-
-    Parameters
-    ----------
-    Y : array-like or sparse matrix of shape (n_samples, n_labels)
-        0/1.
-    scores : array-like of shape (n_samples, n_labels)
-        Larger is likelier.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), float64
-        One number a row; NaN where a row has no label or all labels.
-
-    Raises
-    ------
-    ValueError
-        As :func:`average_precision`.
-
-    Examples
-    --------
-    >>> from nmlsdr.metrics import average_precision_rows
-    >>> average_precision_rows([[1, 0], [1, 0], [1, 1]], [[0.9, 0.1], [0.5, 0.5], [0.3, 0.2]])
-    array([1. , 0.5, nan])
-    """
-    return average_precisions(rank(*check_measured(Y, scores)))
+    return _mean_of_ranked(_average_precisions(_rank(*check_measured(Y, scores))), "average_precision")
 
 
 def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -260,7 +193,7 @@ def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
 
     Notes
     -----
-    Article, section 4.1 (OE).
+    Article, section 4.1 (OE).  scikit-learn has no such measure.
 
     Examples
     --------
@@ -268,36 +201,7 @@ def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> one_error([[1, 0, 0], [0, 0, 1]], [[0.6, 0.6, 0.1], [0.9, 0.3, 0.2]])
     0.5
     """
-    return mean_of_ranked(one_errors(rank(*check_measured(Y, scores))), "one_error")
-
-
-def one_error_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
-    """One-error of each row, 0 or 1, float64 (n_samples,); NaN where a row has no label or all labels.
-
-    Parameters
-    ----------
-    Y : array-like or sparse matrix of shape (n_samples, n_labels)
-        0/1.
-    scores : array-like of shape (n_samples, n_labels)
-        Larger is likelier.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), float64
-        One number a row; NaN where a row has no label or all labels.
-
-    Raises
-    ------
-    ValueError
-        As :func:`one_error`.
-
-    Examples
-    --------
-    >>> from nmlsdr.metrics import one_error_rows
-    >>> one_error_rows([[1, 0, 0], [0, 0, 1]], [[0.6, 0.6, 0.1], [0.9, 0.3, 0.2]])
-    array([0., 1.])
-    """
-    return one_errors(rank(*check_measured(Y, scores)))
+    return _mean_of_ranked(_one_errors(_rank(*check_measured(Y, scores))), "one_error")
 
 
 def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
@@ -325,7 +229,8 @@ def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
     Notes
     -----
     Article, section 4.1 (Cov).  Of equal scores the higher label index ranks above.  scikit-learn's
-    ``coverage_error`` counts from 1.
+    ``coverage_error`` counts depths from 1 and gives equal scores the worst of their depths; both count 0 for a row
+    without labels.
 
     Examples
     --------
@@ -337,38 +242,7 @@ def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
     >>> round(coverage(Y, scores), 6), round(coverage(Y, scores, empty=-1), 6)
     (0.666667, 0.333333)
     """
-    return float(np.nanmean(coverages(rank(*check_measured(Y, scores)), empty)))
-
-
-def coverage_rows(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> Floats:
-    """Coverage of each row, float64 (n_samples,); a row without labels counts ``empty``.
-
-    Parameters
-    ----------
-    Y : array-like or sparse matrix of shape (n_samples, n_labels)
-        0/1.
-    scores : array-like of shape (n_samples, n_labels)
-        Larger is likelier.
-    empty : float, default=0
-        What a row without labels counts.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), float64
-        The depth of each row.
-
-    Raises
-    ------
-    ValueError
-        As :func:`coverage`.
-
-    Examples
-    --------
-    >>> from nmlsdr.metrics import coverage_rows
-    >>> coverage_rows([[1, 0, 1], [0, 0, 0]], [[0.9, 0.8, 0.1], [0.5, 0.5, 0.5]], empty=-1)
-    array([ 2., -1.])
-    """
-    return coverages(rank(*check_measured(Y, scores)), empty)
+    return float(np.nanmean(_coverages(_rank(*check_measured(Y, scores)), empty)))
 
 
 def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -393,7 +267,8 @@ def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
 
     Notes
     -----
-    Article, section 4.1 (MaF1).
+    Article, section 4.1 (MaF1).  scikit-learn's ``f1_score`` of ``scores >= 0.5`` with ``average="macro"`` and
+    ``zero_division=0`` is the same where every entry is known; here a label without a known entry is left out.
 
     Examples
     --------
@@ -404,7 +279,7 @@ def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     0.333333
     """
     truth, values, known = check_measured(Y, scores)
-    return macro(*true_and_wrong(truth, values, known), known)
+    return _macro(*_true_and_wrong(truth, values, known), known)
 
 
 def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -429,7 +304,8 @@ def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
 
     Notes
     -----
-    Article, section 4.1 (MiF1).
+    Article, section 4.1 (MiF1).  scikit-learn's ``f1_score`` of ``scores >= 0.5`` with ``average="micro"`` and
+    ``zero_division=0`` is the same where every entry is known.
 
     Examples
     --------
@@ -437,7 +313,7 @@ def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(micro_f1([[1, 0], [0, 0]], [[0.9, 0.1], [0.7, 0.2]]), 6)
     0.666667
     """
-    return micro(*true_and_wrong(*check_measured(Y, scores)))
+    return _micro(*_true_and_wrong(*check_measured(Y, scores)))
 
 
 def score_table(
@@ -487,19 +363,131 @@ def score_table(
     if coverage_empty not in (0, -1):
         raise InputError(f"coverage_empty={coverage_empty!r} is not defined; use 0, or -1 as the article's tables.")
     truth, values, known = check_measured(Y, scores)
-    ranking = rank(truth, values, known)
-    right, wrong = true_and_wrong(truth, values, known)
+    ranking = _rank(truth, values, known)
+    right, wrong = _true_and_wrong(truth, values, known)
     divisor = truth.shape[1] - (coverage_by == "C-1")
-    depth = float(np.nanmean(coverages(ranking, coverage_empty)))
+    depth = float(np.nanmean(_coverages(ranking, coverage_empty)))
     if divisor == 0:
         warnings.warn('Cov\' divides by C - 1, which is 0 for one label; it is NaN, coverage_by="C" is defined.',
                       RuntimeWarning, stacklevel=2)  # fmt: skip
     return {
-        "HL'": 1.0 - hamming(wrong, known),
-        "RL'": 1.0 - mean_of_ranked(ranking_losses(ranking), "RL'"),
-        "AP": mean_of_ranked(average_precisions(ranking), "AP"),
-        "OE'": 1.0 - mean_of_ranked(one_errors(ranking), "OE'"),
+        "HL'": 1.0 - _hamming(wrong, known),
+        "RL'": 1.0 - _mean_of_ranked(_ranking_losses(ranking), "RL'"),
+        "AP": _mean_of_ranked(_average_precisions(ranking), "AP"),
+        "OE'": 1.0 - _mean_of_ranked(_one_errors(ranking), "OE'"),
         "Cov'": 1.0 - depth / divisor if divisor else float("nan"),
-        "MaF1": macro(right, wrong, known),
-        "MiF1": micro(right, wrong),
+        "MaF1": _macro(right, wrong, known),
+        "MiF1": _micro(right, wrong),
     }
+
+
+# ---------------------------------------------------------------- rankings; values of rows, NaN for dropped ones
+
+
+class _Ranking(NamedTuple):
+    """Each row from its best to its worst score; of equal scores the higher label index comes first.
+
+    The m known labels of a row take the depths 0 to m - 1; what lies below counts nowhere.
+    """
+
+    values: Floats  # (n, C) scores, descending over the known labels
+    relevant: Bools  # (n, C) whether the label at this depth is relevant; False below the known ones
+    hits: NDArray[np.intp]  # (n, C) relevant labels down to this depth, inclusive
+    n_relevant: NDArray[np.intp]  # (n,)
+    n_known: NDArray[np.intp]  # (n,) m
+    counted: Bools  # (n,) rows with at least one relevant and one irrelevant label
+
+
+def _rank(truth: Bools, scores: Floats, known: Bools) -> _Ranking:
+    """The labels of every row by their scores."""
+    # With the labels reversed, a stable sort leaves the higher label index first among equal scores.
+    order = np.argsort(-scores[:, ::-1], axis=1, kind="stable")
+    if not known.all():  # a second stable sort takes the unknown labels to the end
+        below = np.take_along_axis(~known[:, ::-1], order, axis=1)
+        order = np.take_along_axis(order, np.argsort(below, axis=1, kind="stable"), axis=1)
+    relevant = np.take_along_axis(truth[:, ::-1], order, axis=1)
+    hits = np.cumsum(relevant, axis=1, dtype=np.intp)
+    n_relevant, n_known = hits[:, -1], known.sum(axis=1)
+    return _Ranking(
+        values=np.take_along_axis(scores[:, ::-1], order, axis=1),
+        relevant=relevant,
+        hits=hits,
+        n_relevant=n_relevant,
+        n_known=n_known,
+        counted=(n_relevant > 0) & (n_relevant < n_known),
+    )
+
+
+def _ranking_losses(ranking: _Ranking) -> Floats:
+    """|{(r, i): s_r <= s_i}| / (|R| |I|), counted at the end of each relevant label's run of equal scores."""
+    n_labels = ranking.values.shape[1]
+    depth = np.arange(n_labels)
+    ends_run = np.ones(ranking.values.shape, dtype=bool)
+    np.not_equal(ranking.values[:, :-1], ranking.values[:, 1:], out=ends_run[:, :-1])
+    if (ranking.n_known < n_labels).any():  # the last known label ends its run, whatever score lies below it
+        ends_run |= depth == ranking.n_known[:, None] - 1
+    run_end = np.minimum.accumulate(np.where(ends_run, depth, n_labels)[:, ::-1], axis=1)[:, ::-1]
+    irrelevant_down_to = depth + 1 - ranking.hits
+    wrong = np.take_along_axis(irrelevant_down_to, run_end, axis=1).sum(axis=1, where=ranking.relevant)
+    return _divide(wrong, ranking.n_relevant * (ranking.n_known - ranking.n_relevant), ranking.counted)
+
+
+def _average_precisions(ranking: _Ranking) -> Floats:
+    """Mean precision at the depths of the relevant labels."""
+    precision = ranking.hits / np.arange(1, ranking.hits.shape[1] + 1)
+    return _divide(precision.sum(axis=1, where=ranking.relevant), ranking.n_relevant, ranking.counted)
+
+
+def _one_errors(ranking: _Ranking) -> Floats:
+    """0 if a label that shares the top score is relevant, else 1."""
+    top = ranking.values == ranking.values[:, :1]
+    wrong = ~(top & ranking.relevant).any(axis=1)
+    return np.where(ranking.counted, wrong, np.nan)
+
+
+def _coverages(ranking: _Ranking, empty: float) -> Floats:
+    """Depth, from 0, of the worst relevant label; ``empty`` without one. Only rows without a known label drop."""
+    worst = ranking.relevant.shape[1] - 1 - np.argmax(ranking.relevant[:, ::-1], axis=1)
+    return np.where(ranking.n_known > 0, np.where(ranking.n_relevant > 0, worst, float(empty)), np.nan)
+
+
+def _divide(numerator: Any, denominator: Any, where: Bools) -> Floats:
+    ratio: Floats = np.full(where.shape, np.nan)
+    np.divide(numerator, denominator, out=ratio, where=where)
+    return ratio
+
+
+def _mean_of_ranked(rows: Floats, name: str) -> float:
+    """The mean over the rows that are not dropped; NaN, with a warning that says ``name``, where all are."""
+    counted = rows[~np.isnan(rows)]
+    if not counted.size:
+        warnings.warn(f"{name} is NaN: each of the {rows.size} rows has no label or all labels, so none can be ranked.",
+                      RuntimeWarning, stacklevel=3)  # fmt: skip
+        return float("nan")
+    return float(np.mean(counted))
+
+
+# ---------------------------------------------------------------- counts
+
+
+def _true_and_wrong(truth: Bools, scores: Floats, known: Bools) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Count TP and FP + FN of each label over its known entries."""
+    predicted = scores >= THRESHOLD
+    return (predicted & truth & known).sum(axis=0), ((predicted != truth) & known).sum(axis=0)
+
+
+def _hamming(wrong: NDArray[np.intp], known: Bools) -> float:
+    """The share of known entries that are predicted wrong."""
+    return int(wrong.sum()) / int(np.count_nonzero(known))
+
+
+def _macro(right: NDArray[np.intp], wrong: NDArray[np.intp], known: Bools) -> float:
+    """F1 of each label with a known entry, 0 where it neither occurs nor is predicted; their mean."""
+    occurs = 2 * right + wrong
+    return float(np.mean((2 * right / np.maximum(occurs, 1))[known.any(axis=0)]))
+
+
+def _micro(right: NDArray[np.intp], wrong: NDArray[np.intp]) -> float:
+    """F1 of all entries together."""
+    n_right = int(right.sum())
+    return 2 * n_right / (2 * n_right + int(wrong.sum())) if n_right else 0.0

@@ -22,14 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from . import _mlknn
-from ._arrays import contiguous
-from ._errors import InputError
-from ._labels import check_binary
-from ._threads import check_n_jobs, earning
-from ._validation import check_count, check_n_neighbors, check_real
+import nmlsdr._mlknn as _mlknn
 
-__all__ = ["PosteriorTable", "count_neighbor_labels", "fit_posterior", "hard_labels", "posterior"]
+from ._checks.arguments import check_count, check_n_neighbors, check_real
+from ._checks.arrays import contiguous
+from ._checks.labels import check_binary
+from ._errors import InputError
+from ._process.threads import check_n_jobs, worthwhile_threads
+
+__all__ = ["PosteriorTable", "fit_posterior", "posterior"]
 
 # Labels counted in one kernel call, about 20 ms: between calls Python serves Ctrl-C, and the
 # counts of a block (int32) stay near the cache instead of taking n C values.
@@ -48,57 +49,21 @@ class PosteriorTable:
     ----------
     prior : ndarray of shape (n_labels,), float64
         Prior_j.
-    present, absent : ndarray of shape (n_labels, n_neighbors + 1), float64
+    with_label, without_label : ndarray of shape (n_labels, n_neighbors + 1), float64
         P(d | 1) and P(d | 0); rows sum to 1.
     posterior : ndarray of shape (n_labels, n_neighbors + 1), float64
         r_j(d).
     """
 
     prior: np.ndarray
-    present: np.ndarray
-    absent: np.ndarray
+    with_label: np.ndarray
+    without_label: np.ndarray
     posterior: np.ndarray
 
     @property
     def n_neighbors(self) -> int:
         """k, the number of neighbours of every row."""
         return self.posterior.shape[1] - 1
-
-
-def count_neighbor_labels(Y: Any, indices: Any, *, n_jobs: int | None = None) -> np.ndarray:
-    """How many of each row's neighbours carry each label.
-
-    Parameters
-    ----------
-    Y : array-like or sparse matrix of shape (n_samples, n_labels)
-        0/1.
-    indices : array-like of shape (n_queries, n_neighbors)
-        Rows of Y, as `nmlsdr.graph.kneighbors` gives them.
-    n_jobs : int, default=None
-        Threads; None for all cores.  The answer does not depend on it.
-
-    Returns
-    -------
-    ndarray of shape (n_queries, n_labels), int32
-        delta, in 0 .. n_neighbors.
-
-    Raises
-    ------
-    ValueError
-        If Y is not 0/1 or an index is not a row of Y.
-
-    Examples
-    --------
-    >>> count_neighbor_labels([[1, 0], [1, 1], [0, 0]], [[1, 2], [0, 1]]).tolist()
-    [[1, 1], [2, 1]]
-    """
-    n_threads = check_n_jobs(n_jobs)
-    Y, indices = _check_labels_and_indices(Y, indices)
-    delta = np.empty((len(indices), Y.shape[1]), dtype=np.int32)
-    n_threads = _earning(n_threads, indices, Y)
-    for part in _blocks(len(indices), indices.shape[1] * Y.shape[1]):
-        _mlknn.count_neighbor_labels(Y, indices[part], delta[part], n_threads)
-    return delta
 
 
 def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int | None = None) -> PosteriorTable:
@@ -132,9 +97,9 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
     >>> table = fit_posterior([[1], [1], [0]], [[1, 2], [0, 2], [1, 0]])
     >>> table.prior.tolist() == [(1 + 2) / (2 + 3)]
     True
-    >>> table.present.tolist() == [[1 / 5, 3 / 5, 1 / 5]]     # both labelled rows have one labelled neighbour
+    >>> table.with_label.tolist() == [[1 / 5, 3 / 5, 1 / 5]]     # both labelled rows have one labelled neighbour
     True
-    >>> table.absent.tolist() == [[1 / 4, 1 / 4, 2 / 4]]      # the other row has two
+    >>> table.without_label.tolist() == [[1 / 4, 1 / 4, 2 / 4]]  # the other row has two
     True
     """
     n_threads = check_n_jobs(n_jobs)
@@ -152,7 +117,7 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
             f"Row {int(np.argmax(itself))} is among its own neighbours; drop it, ML-kNN counts the other rows only."
         )
     histogram = np.zeros((2, Y.shape[1], n_neighbors + 1), dtype=np.int64)
-    n_threads = _earning(n_threads, indices, Y)
+    n_threads = _worthwhile(n_threads, indices, Y)
     for part in _blocks(n_samples, n_neighbors * Y.shape[1]):
         labels = Y[part]
         delta = np.empty(labels.shape, dtype=np.int32)
@@ -162,18 +127,18 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
 
 
 def _posterior_table(histogram: np.ndarray, s: float) -> PosteriorTable:
-    n_absent, n_present = histogram.sum(axis=2)  # (C,) each
+    n_without, n_with = histogram.sum(axis=2)  # (C,) each
     bins = histogram.shape[2]
     # the operations in this order are those of the authors' program: equal to its last bit
-    prior = (s + n_present) / (2 * s + (n_present + n_absent))
-    present = (s + histogram[1]) / (s * bins + n_present)[:, None]
-    absent = (s + histogram[0]) / (s * bins + n_absent)[:, None]
-    for_it = prior[:, None] * present
-    against = (1 - prior)[:, None] * absent
+    prior = (s + n_with) / (2 * s + (n_with + n_without))
+    with_label = (s + histogram[1]) / (s * bins + n_with)[:, None]
+    without_label = (s + histogram[0]) / (s * bins + n_without)[:, None]
+    for_it = prior[:, None] * with_label
+    against = (1 - prior)[:, None] * without_label
     total = for_it + against
     # both products can underflow for a smoothing near the smallest number: the prior is what remains
     table = np.where(total > 0, for_it / np.where(total > 0, total, 1.0), prior[:, None])
-    return PosteriorTable(prior, present, absent, table)
+    return PosteriorTable(prior, with_label, without_label, table)
 
 
 def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None = None) -> np.ndarray:
@@ -216,41 +181,12 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
             f"got {Y.shape[1]} labels and {indices.shape[1]} neighbours; pass as many."
         )
     scores = np.empty((len(indices), Y.shape[1]))
-    n_threads = _earning(n_threads, indices, Y)
+    n_threads = _worthwhile(n_threads, indices, Y)
     for part in _blocks(len(indices), max(1, indices.shape[1]) * Y.shape[1]):
         delta = np.empty(scores[part].shape, dtype=np.int32)
         _mlknn.count_neighbor_labels(Y, indices[part], delta, n_threads)
         _mlknn.look_up_posterior(table.posterior, delta, scores[part], n_threads)
     return scores
-
-
-def hard_labels(scores: np.ndarray, *, threshold: float | np.ndarray = 0.5, at_least_one: bool = False) -> np.ndarray:
-    """Labels 0/1 from posteriors.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples, n_labels)
-        One score for each label, larger is likelier.
-    threshold : float or ndarray of shape (n_labels,), default=0.5
-        A label is given when its score is at least this, or at least its own.
-    at_least_one : bool, default=False
-        A row that would get no label gets the one with the highest score, the first of equals.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_labels), intp
-        0/1.
-
-    Examples
-    --------
-    >>> hard_labels(np.array([[0.5, 0.2], [0.1, 0.2]]), at_least_one=True).tolist()
-    [[1, 0], [0, 1]]
-    """
-    labels = (scores >= threshold).astype(np.intp)
-    if at_least_one:
-        empty = np.flatnonzero(~labels.any(axis=1))
-        labels[empty, np.argmax(scores[empty], axis=1)] = 1
-    return labels
 
 
 def _check_labels_and_indices(Y: Any, indices: Any, *, whole: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -281,9 +217,9 @@ def _check_labels_and_indices(Y: Any, indices: Any, *, whole: bool = True) -> tu
     return Y, rows
 
 
-def _earning(n_threads: int, indices: np.ndarray, Y: np.ndarray) -> int:
-    """How many threads earn their start in each call."""
-    return earning(n_threads, min(indices.size * Y.shape[1], _LABELS_PER_CALL), _LABELS_PER_THREAD)
+def _worthwhile(n_threads: int, indices: np.ndarray, Y: np.ndarray) -> int:
+    """The number of threads worth starting for the labels of each call."""
+    return worthwhile_threads(n_threads, min(indices.size * Y.shape[1], _LABELS_PER_CALL), _LABELS_PER_THREAD)
 
 
 def _blocks(n_rows: int, work_per_row: int) -> Iterator[slice]:

@@ -21,8 +21,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from . import metrics
+from ._checks.labels import Labels, check_labels, numbers_or_nan, to_dense
 from ._errors import InputError
-from ._labels import Labels, check_labels, numbers_or_nan, to_dense
 
 __all__ = ["SCORERS", "LabeledRowsSplit", "cross_val_proba"]
 
@@ -89,17 +89,17 @@ class LabeledRowsSplit:
         """
         labels = _read(X, y)
         labeled = labels.labeled
-        unlabelled = np.flatnonzero(~labeled)
         if _speaks_of_all_rows(self.cv):
-            for train, test in check_cv(self.cv).split():
-                train, test = (_row_numbers(side, len(labeled)) for side in (train, test))
-                yield _sides(train[labeled[train]], unlabelled, test[labeled[test]])
-            return
-        rows = np.flatnonzero(labeled)
-        X_known, y_known, groups_known = _known_rows(X, labels, groups, rows)
-        for train, test in check_cv(self.cv, y_known, classifier=True).split(X_known, y_known, groups_known):
-            train, test = (_row_numbers(side, len(rows)) for side in (train, test))
-            yield _sides(rows[train], unlabelled, rows[test])
+            rows, folds = np.arange(len(labeled)), check_cv(self.cv).split()
+        else:
+            rows, known = _known_rows(X, labels, groups)
+            folds = check_cv(self.cv, known[1], classifier=True).split(*known)
+        for sides in folds:
+            train, test = (rows[_row_numbers(side, len(rows))] for side in sides)
+            test = test[labeled[test]]
+            if not test.size:
+                raise InputError("A test fold has no labelled row, so nothing can be scored; use fewer folds.")
+            yield np.sort(np.concatenate([train[labeled[train]], np.flatnonzero(~labeled)])), test
 
     def get_n_splits(self, X: Any = None, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> int:
         """Return the number of splits.
@@ -120,10 +120,8 @@ class LabeledRowsSplit:
         """
         if y is None or _speaks_of_all_rows(self.cv):
             return int(check_cv(self.cv).get_n_splits(X, y, groups))
-        labels = _read(X, y)
-        X_known, y_known, groups_known = _known_rows(X, labels, groups, np.flatnonzero(labels.labeled))
-        splitter = check_cv(self.cv, y_known, classifier=True)
-        return int(splitter.get_n_splits(X_known, y_known, groups_known))
+        known = _known_rows(X, _read(X, y), groups)[1]
+        return int(check_cv(self.cv, known[1], classifier=True).get_n_splits(*known))
 
     def get_metadata_routing(self) -> Any:
         """Ask for the metadata that ``cv`` asks for (``groups`` of the group splitters).
@@ -161,9 +159,11 @@ def _as_array(labels: Labels) -> NDArray[Any]:
     return chosen if labels.labeled.all() else np.where(labels.labeled, chosen, unknown)
 
 
-def _known_rows(X: Any, labels: Labels, groups: Any, rows: NDArray[np.intp]) -> tuple[Any, NDArray[Any], Any]:
-    known = np.zeros(len(rows)) if X is None else _safe_indexing(X, rows)
-    return known, _as_array(labels)[rows], None if groups is None else _safe_indexing(groups, rows)
+def _known_rows(X: Any, labels: Labels, groups: Any) -> tuple[NDArray[np.intp], tuple[Any, NDArray[Any], Any]]:
+    """The numbers of the labelled rows, and what a splitter sees of them: X, y and groups."""
+    rows = np.flatnonzero(labels.labeled)
+    X = np.zeros(len(rows)) if X is None else _safe_indexing(X, rows)
+    return rows, (X, _as_array(labels)[rows], None if groups is None else _safe_indexing(groups, rows))
 
 
 def _row_numbers(side: ArrayLike, n_rows: int) -> NDArray[np.intp]:
@@ -177,14 +177,6 @@ def _row_numbers(side: ArrayLike, n_rows: int) -> NDArray[np.intp]:
             "use a splitter that counts the rows it is given, or pass pairs of index arrays of all rows."
         )
     return rows.astype(np.intp, copy=False)
-
-
-def _sides(
-    train: NDArray[np.intp], unlabelled: NDArray[np.intp], test: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    if not test.size:
-        raise InputError("A test fold has no labelled row, so nothing can be scored; use fewer folds.")
-    return np.sort(np.concatenate([train, unlabelled])), test
 
 
 # ---------------------------------------------------------------- out-of-fold probabilities
@@ -315,9 +307,7 @@ def _probabilities(y_score: Any, n_labels: int) -> NDArray[Any]:
     scores = to_dense(y_score)
     if n_labels == 1 and scores.ndim == 1:
         return scores[:, None]
-    if n_labels == 1 and scores.ndim == 2 and scores.shape[1] == 2:
-        return scores[:, 1:]
-    return scores
+    return scores[:, 1:] if n_labels == 1 and scores.shape[1:] == (2,) else scores
 
 
 def _scorer(measure: Callable[[Any, Any], float], greater_is_better: bool, *, hard: bool = False) -> Any:

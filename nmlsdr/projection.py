@@ -7,29 +7,20 @@ ever formed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ._directions import Directions, finish, leading_by_lanczos, refuse_no_dependence, thin_svd
+from ._checks.arguments import check_components, check_row_weights
+from ._checks.labels import some_unknown
 from ._errors import InputError
-from ._labels import check_mask
-from ._moments import (
-    centre_columns,
-    centred_over_known,
-    column_means,
-    column_squares,
-    cross_moment,
-    label_moment,
-    squares_over_known,
-)
-from ._threads import single_threaded_blas
-from ._validation import check_components, check_row_weights, check_rows
+from ._moments import LabelSet, RowSums, label_sets
+from ._process.threads import single_threaded_blas
+from ._projections.directions import Directions, finish, leading_by_lanczos, refuse_no_dependence, thin_svd
 
-__all__ = ["Directions", "feature_weights", "hsic_projection"]
+__all__ = ["feature_weights", "hsic_projection"]
 
-LEAST_KAPPA = 1e-12  # h_j and h0_j are sums over rows and labels, equal to about 1e-14 where they are equal
+LEAST_DEPENDENCE = 1e-12  # two equal sums over rows and labels differ by about 1e-14 of what is summed
 
 
 def hsic_projection(
@@ -89,20 +80,20 @@ def hsic_projection(
     >>> eigenvalues
     array([4.])
     """
-    X = check_rows(X)
+    X = RowSums.of(X)
     found = hsic_directions(X, check_row_weights(F, "F", X.shape[0]), n_components, solver=solver)
     return found.components, found.eigenvalues
 
 
-def hsic_directions(X: Any, F: np.ndarray, n_components: int | None = None, *, solver: str = "auto") -> Directions:
-    """What `hsic_projection` computes, of checked rows, with the mean, the rank and the sum of all eigenvalues."""
+def hsic_directions(X: RowSums, F: np.ndarray, n_components: int | None = None, *, solver: str = "auto") -> Directions:
+    """What `hsic_projection` computes, with the mean, the rank and the sum of all eigenvalues."""
     if solver not in ("auto", "eigsh", "svd"):
         raise InputError(f"solver must be 'auto', 'eigsh' or 'svd', got {solver!r}.")
     bound = min(F.shape[1], X.shape[1], X.shape[0] - 1)
     wanted = check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
     with single_threaded_blas():
-        mean = column_means(X)
-        M = label_moment(X, F, mean)
+        mean = X.means()
+        M = X.label_moment(F, mean)
         refuse_no_dependence(M, X, F)
         U, s = _left_singular_vectors(M, wanted, solver)
         total = float(np.sum(M * M))
@@ -163,9 +154,9 @@ def feature_weights(X: Any, Y: Any, *, known: Any = None) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_features,), float64
-        kappa, in [0, 1); 0 where h_j = 0, so for constant features, and where it would be below 1e-12, which is
-        rounding.  The same for any number of threads; dense and sparse X, and float32 copies, agree to rounding,
-        so that what is computed from kappa is the same to the bit only given the same kappa.
+        kappa, in [0, 1); 0 where h_j - h0_j is what rounding leaves, so for features that are constant over the
+        known rows of every label.  Dense and sparse X, and float32 copies, agree to rounding, so that what is
+        computed from kappa is the same to the bit only given the same kappa.
 
     Raises
     ------
@@ -187,54 +178,28 @@ def feature_weights(X: Any, Y: Any, *, known: Any = None) -> np.ndarray:
     >>> feature_weights(X, [[0], [0], [1], [1]]).round(6)
     array([0.      , 0.666667, 0.      ])
     """
-    X = check_rows(X)
+    X = RowSums.of(X)
     Y = check_row_weights(Y, "Y", X.shape[0])
     with single_threaded_blas():
-        if known is None or np.all(known):
-            return dependence_of_features(X, Y).kappa
-        return dependence_over_known(X, Y, check_mask(known, *Y.shape))
+        return kappa_of_sets(label_sets(X, Y, some_unknown(known, Y)), X.shape[1])
 
 
-@dataclass(frozen=True)
-class FeatureDependence:
-    """Sums over rows that kappa is made of, and kappa."""
+def kappa_of_sets(sets: list[LabelSet], n_features: int) -> np.ndarray:
+    """`feature_weights` from the sums over the rows where labels are known.
 
-    kappa: np.ndarray  # (D,)
-    moment: np.ndarray  # (D, C), Xc'Y
-    squares: np.ndarray  # (D,), |Xc_j|^2; exactly 0 for a constant feature
-    mean: np.ndarray  # (D,)
-
-
-def dependence_of_features(X: Any, Y: np.ndarray) -> FeatureDependence:
-    """`feature_weights` of checked rows, and what it came from."""
-    mean = column_means(X)
-    M = label_moment(X, Y, mean)
-    squares = column_squares(X, mean)
-    M[squares == 0] = 0.0  # of a constant feature it is rounding noise
-    scale = np.sqrt(np.where(squares > 0, squares, 1.0))
-    dependence = np.sum((M / scale[:, None]) ** 2, axis=1)  # h_j / |Xc_j|^2: h_j itself could overflow
-    chance = np.sum(centre_columns(Y) ** 2) / max(len(Y) - 1, 1)
-    kappa = np.zeros(len(squares))
-    with np.errstate(over="ignore"):  # next to no dependence: the factor is 0
-        np.divide(chance, dependence, out=kappa, where=dependence > 0)
-    kappa = _above_rounding(np.where(dependence > 0, 1.0 - kappa, 0.0))
-    return FeatureDependence(kappa, M, squares, mean)
-
-
-def dependence_over_known(X: Any, Y: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """kappa where some entries are not known: the sums h_j and h0_j, each label over its known rows."""
-    mean = column_means(X)
-    Z = centred_over_known(Y, known)
-    squares = squares_over_known(X, known, mean)
-    h = np.sum(cross_moment(X, Z, mean) ** 2, axis=1)
-    h0 = squares @ (np.sum(Z * Z, axis=0) / np.maximum(known.sum(axis=0) - 1, 1))
-    return _above_rounding(np.where(h > h0, 1.0 - h0 / np.where(h > 0, h, 1.0), 0.0))
-
-
-def _above_rounding(kappa: np.ndarray) -> np.ndarray:
-    """kappa, 0 where it is the rounding of two equal sums: of two rows every feature says what chance does."""
-    found: np.ndarray = np.where(kappa > LEAST_KAPPA, kappa, 0.0)
-    return found
+    h_j and h0_j are sums over rows that cancel.  What rounding leaves of h_j - h0_j is below a share of the sums
+    themselves, sum_c |x_j| |P_c x_j| |P_c y_c|^2 with x_j not centred: up to there, a feature says what chance does.
+    """
+    squares = sum((each.squares for each in sets), np.zeros(n_features))
+    divisor = np.where(squares > 0, squares, 1.0)
+    h, h0, summed = np.zeros(n_features), np.zeros(n_features), np.zeros(n_features)
+    for each in sets:  # all of them over |x_j|^2: h_j itself could overflow
+        h += np.sum((each.moment / np.sqrt(divisor)[:, None]) ** 2, axis=1)
+        h0 += each.squares / divisor * (each.label_squares / max(each.count - 1, 1))
+        uncentred = np.sqrt(each.squares + each.count * each.mean**2)
+        summed += np.sqrt(each.squares) / divisor * uncentred * each.label_squares
+    beyond = h - h0 > LEAST_DEPENDENCE * summed
+    return np.where(beyond, 1.0 - h0 / np.where(beyond, h, 1.0), 0.0)
 
 
 def shrunken_weights(kappa: np.ndarray, shrinkage: float) -> np.ndarray:

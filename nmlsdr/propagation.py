@@ -1,8 +1,8 @@
 """Label propagation: F with (I - A T) F = (I - A) Y, for all labels at once (article 3.2, eq. 4 and 8).
 
 A row with alpha_i listens to its neighbours with weight alpha_i and to its given labels with 1 - alpha_i.
-`propagate` checks what it is given, runs a solver (`_solvers`, `_solver_chain`, where the mathematics is) and says how
-well the answer solves eq. (8).  `propagate_signed` does so for numbers of either sign.
+`propagate` checks what it is given, runs a solver of `_solvers/`, where the mathematics is, and says how well the
+answer solves eq. (8).  `propagate_signed` does so for numbers of either sign.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._arrays import contiguous
-from ._errors import InputError
-from ._labels import check_mask
-from ._solver_chain import SMALL, SOLVERS, Solution, solve
-from ._solvers import Goal, Progress, System
-from ._threads import check_n_jobs
-from ._validation import check_alpha, check_count, check_graph, check_real
+from ._checks.arguments import check_alpha, check_count, check_graph, check_real
+from ._checks.arrays import contiguous
+from ._checks.labels import check_mask
+from ._errors import InputError, warn_not_converged
+from ._process.threads import check_n_jobs
+from ._solvers.chain import SMALL, SOLVERS, solve
+from ._solvers.system import Goal, PropagationProgress, System
 
-__all__ = ["Progress", "Propagation", "propagate", "propagate_signed"]
+__all__ = ["Propagation", "PropagationProgress", "propagate"]
 
 # Above this alpha (the default of unlabelled rows) a residual of tol could hide an error of more than 1000 tol: there
 # the solvers aim lower in proportion, though not below what rounding leaves of a residual.
@@ -71,7 +71,7 @@ def propagate(
     tol: float = 1e-8,
     max_iter: int | None = None,
     init: Any = None,
-    callback: Callable[[Progress], object] | None = None,
+    callback: Callable[[PropagationProgress], object] | None = None,
     n_jobs: int | None = None,
 ) -> Propagation:
     r"""Solve (I - A T) F = (I - A) Y, eq. (8) of the article, for all labels at once.
@@ -90,8 +90,8 @@ def propagate(
     solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
         "cg": conjugate gradients on the symmetric form; "lu": elimination without subtraction up to 500 rows,
         sparse LU of I - A T above; "fixed_point": the iteration of eq. (4).  "auto" is "lu" up to 100 rows and else
-        "cg", the fastest; what that leaves above ``tol`` goes on in float64, then to "lu" where its factors are
-        small, then to "fixed_point" (docs/propagation.md).
+        "cg", the fastest, label by label; what that leaves above ``tol`` goes on in float64, then to "lu" up to 500
+        rows or to "fixed_point" above (docs/propagation.md).
     tol : float, default=1e-8
         Largest residual of eq. (8) accepted, over all entries.  Above alpha = .999 the solvers aim lower in
         proportion to 1 - max alpha, so that ``error_bound`` is at most 1000 tol where rounding lets it.
@@ -100,7 +100,7 @@ def propagate(
     init : array-like of shape (n_samples, n_labels), default=None
         First iterate, for example the F of a similar problem; None: Y, as in the article.  Not used by "lu".
     callback : callable, default=None
-        Called with a `Progress` after every sweep; an exception it raises ends the call.
+        Called with a `PropagationProgress` after every sweep; an exception it raises ends the call.
     n_jobs : int, default=None
         Threads; None for all cores.  F does not depend on it, to the last bit.
 
@@ -143,22 +143,22 @@ def propagate(
     """
     graph = check_graph(W)
     given, known = _given_labels(Y, labeled, graph.shape[0])
-    start = None if init is None else np.clip(_first_iterate(init, given.shape), 0.0, 1.0)
-    return _solve(graph, given, known, alpha, solver, tol, max_iter, start, callback, n_jobs, signed=False)
+    return propagate_checked(
+        graph,
+        given,
+        alpha,
+        labeled=known,
+        solver=solver,
+        tol=tol,
+        max_iter=max_iter,
+        init=None if init is None else np.clip(_first_iterate(init, given.shape), 0.0, 1.0),
+        callback=callback,
+        n_jobs=n_jobs,
+    )
 
 
 def propagate_signed(
-    W: Any,
-    R: Any,
-    alpha: Any,
-    *,
-    labeled: Any = None,
-    solver: str = "auto",
-    tol: float = 1e-8,
-    max_iter: int | None = None,
-    init: Any = None,
-    callback: Callable[[Progress], object] | None = None,
-    n_jobs: int | None = None,
+    W: Any, R: Any, alpha: Any, *, labeled: Any = None, init: Any = None, **settings: Any
 ) -> Propagation:
     """Solve (I - A T) E = (I - A) R, eq. (8), for numbers R of either sign and any size; nothing is clipped.
 
@@ -174,18 +174,10 @@ def propagate_signed(
         A = diag(alpha), 0 <= alpha_i < 1; 0 keeps E_i = R_i exactly.
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
         The rows with numbers, or the entries; None: the rows with any R != 0.
-    solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
-        As in `propagate`.
-    tol : float, default=1e-8
-        Largest residual accepted, over all entries, in units of max |R|.
-    max_iter : int, default=None
-        Sweeps allowed per column; None: what theory says is enough.
     init : array-like of shape (n_samples, n_labels), default=None
         First iterate; None: R.
-    callback : callable, default=None
-        Called with a `Progress` after every sweep.
-    n_jobs : int, default=None
-        Threads; None for all cores.  E does not depend on it, to the last bit.
+    **settings
+        ``solver``, ``tol`` (in units of max |R|), ``max_iter``, ``callback`` and ``n_jobs``, as in `propagate`.
 
     Returns
     -------
@@ -223,8 +215,8 @@ def propagate_signed(
         )
     exponent = math.frexp(float(np.abs(given).max(initial=0.0)))[1]  # a power of two changes no bit
     start = None if init is None else np.ldexp(_first_iterate(init, given.shape), -exponent)
-    scaled = contiguous(np.ldexp(given, -exponent))
-    result = _solve(graph, scaled, known, alpha, solver, tol, max_iter, start, callback, n_jobs, signed=True)
+    scaled = np.ldexp(given, -exponent)
+    result = propagate_checked(graph, scaled, alpha, labeled=known, init=start, signed=True, **settings)
     return replace(
         result,
         F=np.ldexp(result.F, exponent),
@@ -233,48 +225,33 @@ def propagate_signed(
     )
 
 
-def propagate_checked(
-    graph: sparse.csr_array,
-    Y: np.ndarray,
-    alpha: np.ndarray,
-    *,
-    labeled: np.ndarray,
-    solver: str,
-    tol: float,
-    max_iter: int | None,
-    callback: Callable[[Progress], object] | None,
-    n_jobs: int | None,
-) -> Propagation:
-    """`propagate` of what is checked: to look again takes .1 of it.
-
-    The graph is of `check_graph` or `graph.graph_of_lists`; Y lies in [0, 1] and is 0 where ``labeled``, bool, says
-    that nothing is known.
-    """
-    return _solve(graph, contiguous(Y), labeled, alpha, solver, tol, max_iter, None, callback, n_jobs, signed=False)
-
-
 def propagate_in_silence(W: Any, Y: Any, alpha: Any, labeled: Any, tol: float, n_jobs: int | None) -> Propagation:
     """`propagate` without its warnings, for callers from C, who read the numbers."""
     graph = check_graph(W)
     given, known = _given_labels(Y, labeled, graph.shape[0])
-    return _solve(graph, given, known, alpha, "auto", tol, None, None, None, n_jobs, signed=False, silent=True)
+    return propagate_checked(graph, given, alpha, labeled=known, tol=tol, n_jobs=n_jobs, silent=True)
 
 
-def _solve(
+def propagate_checked(
     graph: sparse.csr_array,
     Y: np.ndarray,
-    known: np.ndarray,
     alpha: Any,
-    solver: str,
-    tol: float,
-    max_iter: int | None,
-    init: np.ndarray | None,
-    callback: Callable[[Progress], object] | None,
-    n_jobs: int | None,
     *,
-    signed: bool,
+    labeled: np.ndarray,
+    solver: str = "auto",
+    tol: float = 1e-8,
+    max_iter: int | None = None,
+    init: np.ndarray | None = None,
+    callback: Callable[[PropagationProgress], object] | None = None,
+    n_jobs: int | None = None,
+    signed: bool = False,
     silent: bool = False,
 ) -> Propagation:
+    """`propagate` of what is checked: to look again takes .1 of it.
+
+    The graph is of `check_graph` or `graph.graph_of_lists`; Y is 0 where ``labeled``, bool, says that nothing is
+    known, and lies in [0, 1], or in [-1, 1] if ``signed``.
+    """
     if solver != "auto" and solver not in SOLVERS:
         raise InputError(f"solver must be one of auto, {', '.join(SOLVERS)}, got {solver!r}.")
     tol = check_real(tol, "tol", 0.0, math.inf, low_open=True)
@@ -282,38 +259,45 @@ def _solve(
         max_iter = check_count(max_iter, "max_iter")
     n_threads = check_n_jobs(n_jobs)
     n = graph.shape[0]
-    system = System(graph, Y, check_alpha(alpha, n, n_labels=Y.shape[1]), known, n_threads, clip=not signed)
+    alpha = check_alpha(alpha, n, n_labels=Y.shape[1])
+    system = System(graph, contiguous(Y), alpha, labeled, n_threads, clip=not signed)
     F = system.first_iterate(init)
     if signed:
         tol *= float(np.abs(Y).max(initial=0.0)) or 1.0
-    done = solve(system, F, Goal(_aim(system, tol), max_iter, callback), solver)
+    aim = _aim(system, tol)
+    solved, ran = solve(system, F, Goal(aim, max_iter, callback), solver)
     n_unreached = system.n_unreached
     if n_unreached and not silent:
         warnings.warn(
             f"{n_unreached} of {n} rows lie in components of the graph without a labelled row"
-            f"{' for some label' if known.ndim == 2 else ''}; their soft labels are 0: label a row of each component "
+            f"{' for some label' if labeled.ndim == 2 else ''}; their soft labels are 0: label a row of each component "
             "or raise n_neighbors.",
             UserWarning,
             stacklevel=3,
         )
-    error_bound = _error_bound(system, done.residual)
+    residual, n_iter = float(solved.residuals.max(initial=0.0)), int(solved.sweeps.max(initial=0))
+    error_bound = _error_bound(system, solved.residuals)
     if not signed:
         error_bound = min(error_bound, 1.0)  # F and the solution lie in [0, 1]
-    if not (silent or done.residual <= _aim(system, tol)):
-        _warn_not_converged(done, tol, error_bound)
-    return Propagation(F, done.n_iter, done.residual, error_bound, n_unreached, done.solver)
+    if not (silent or (solved.residuals <= aim).all()):
+        warn_not_converged(
+            f"propagation with solver={ran!r} stopped after {n_iter} iterations at a residual of {residual:.2e} "
+            f"(tol={tol:g}), so that an entry can be wrong by {error_bound:.2g}; "
+            "raise max_iter or tol, lower alpha, or leave solver at 'auto'.",
+            stacklevel=3,
+        )
+    return Propagation(F, n_iter, residual, error_bound, n_unreached, ran)
 
 
-def _aim(system: System, tol: float) -> float:
-    """The residual that the solvers work for: ``tol``, or less for an alpha near 1 and where a sweep costs nothing."""
-    usual = 1 - _USUAL_ALPHA
-    share = min(1.0, (1 - system.top) / usual)
-    if system.n_kept <= SMALL:
-        share *= 0.1
-    return min(tol, max(tol * share, _ROUNDING))
+def _aim(system: System, tol: float) -> np.ndarray:
+    """The residual that the solvers work for, of each label: ``tol``, or less for an alpha near 1 and where a sweep
+    costs nothing."""
+    share = np.minimum(1.0, (1 - system.top) / (1 - _USUAL_ALPHA))
+    share = np.where(system.n_sought <= SMALL, 0.1 * share, share)
+    return np.broadcast_to(np.minimum(tol, np.maximum(tol * share, _ROUNDING)), system.Y.shape[1])
 
 
-def _error_bound(system: System, residual: float) -> float:
+def _error_bound(system: System, residuals: np.ndarray) -> float:
     """No entry of F is further than this from the solution.
 
     The rows of A T sum to at most max alpha, so an error is at most residual / (1 - max alpha); the residual itself
@@ -321,20 +305,7 @@ def _error_bound(system: System, residual: float) -> float:
     """
     longest = int(np.diff(system.indptr).max(initial=0))
     rounding = (longest + 8) * float(np.finfo(np.float64).eps)
-    return (residual + rounding) / (1 - system.top)
-
-
-def _warn_not_converged(done: Solution, tol: float, error_bound: float) -> None:
-    # The class that users filter on.  Imported here and not above: this floor works without loading scikit-learn.
-    from sklearn.exceptions import ConvergenceWarning
-
-    warnings.warn(
-        f"propagation with solver={done.solver!r} stopped after {done.n_iter} iterations at a residual of "
-        f"{done.residual:.2e} (tol={tol:g}), so that an entry can be wrong by {error_bound:.2g}; "
-        "raise max_iter or tol, lower alpha, or leave solver at 'auto'.",
-        ConvergenceWarning,
-        stacklevel=4,
-    )
+    return float(((residuals + rounding) / (1 - system.top)).max(initial=0.0))
 
 
 def _given_labels(Y: Any, labeled: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -345,7 +316,7 @@ def _given_labels(Y: Any, labeled: Any, n: int) -> tuple[np.ndarray, np.ndarray]
         raise InputError(
             f"Y must lie in [0, 1], got {values[row].tolist()} in row {row}; mark unlabelled rows with labeled=."
         )
-    return contiguous(values), known
+    return values, known
 
 
 def _known_rows(Y: Any, labeled: Any, n: int, name: str) -> tuple[np.ndarray, np.ndarray]:

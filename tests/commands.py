@@ -67,10 +67,10 @@ def assert_refused(outcome, *words, status=2):
 
 
 def make_table(rng, n_rows=60):
-    """Three labels that depend on the first features, and two features of noise."""
+    """Three labels that depend on the first features, none of which tells one alone, and two features of noise."""
     Y = (rng.random((n_rows, len(LABELS))) < 0.4).astype(int)
     Y[:4] = [[0, 0, 0], [1, 1, 1], [1, 0, 0], [0, 1, 1]]
-    X = rng.normal(size=(n_rows, len(FEATURES))) * 0.3
+    X = rng.normal(size=(n_rows, len(FEATURES))) * 0.8
     X[:, : len(LABELS)] += 2 * Y
     return np.round(X, 3), Y
 

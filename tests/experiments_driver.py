@@ -4,9 +4,9 @@
     python experiments_driver.py --serve      runs each line of stdin as such arguments, in a child of its own: a start
                                               without the imports; answers with the child's exit status
 
-POINT is where the process kills itself, at the N-th pass: before-write, inside-write, after-write (of a record, before
-it is flushed to the disk), after-flush, before-rename (of a table or figure), after-rename. Used by
-test_experiments_kill.py; not a test.
+POINT is where the process kills itself, at the N-th pass: before-flush and after-flush (of a file that is written
+beside its place), before-rename and after-rename. Cells are the first nine files, then come tables and figures. Used
+by test_experiments_kill.py; not a test.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from nmlsdr.experiments.protocol import METRICS, STUDIES, cells_of
 from nmlsdr.experiments.report import write_report
 from nmlsdr.experiments.results import collect
 from nmlsdr.experiments.runner import run_cells
-from nmlsdr.experiments.store import RecordStore
+from nmlsdr.experiments.store import CellFolder
 from nmlsdr.experiments.toy import toy_section
 
 METHODS = ("MDDMp", "SSMLDR", "NMLSDR")
@@ -56,35 +56,20 @@ def plant(fault):
     def kill():
         os.kill(os.getpid(), signal.SIGKILL)
 
-    real = {"write": os.write, "fsync": os.fsync, "replace": os.replace}
     place, _, call = point.partition("-")
 
-    def write(descriptor, data):
-        record = bytes(data).startswith(b'{"study"')
-        fatal = record and place in ("before", "inside", "after") and call == "write" and due()
-        if fatal and place == "before":
-            kill()
-        if fatal and place == "inside":
-            real["write"](descriptor, bytes(data)[: len(data) // 2])
-            kill()
-        written = real["write"](descriptor, data)
-        if fatal:
-            kill()
-        return written
+    def faulty(name, real):
+        def at(*arguments):
+            fatal = call == name and due()
+            if fatal and place == "before":
+                kill()
+            real(*arguments)
+            if fatal:
+                kill()
 
-    def fsync(descriptor):
-        real["fsync"](descriptor)
-        if point == "after-flush" and due():
-            kill()
+        return at
 
-    def replace(source, target):
-        if point == "before-rename" and due():
-            kill()
-        real["replace"](source, target)
-        if point == "after-rename" and due():
-            kill()
-
-    os.write, os.fsync, os.replace = write, fsync, replace
+    os.fsync, os.replace = faulty("flush", os.fsync), faulty("rename", os.replace)
 
 
 def main(words=None):
@@ -98,11 +83,11 @@ def main(words=None):
     args = parser.parse_args(words)
     if args.fault:
         plant(args.fault)
-    with RecordStore(args.out, command="the driver") as store:
-        cells = cells_of(STUDIES["toy"], seeds=args.seeds, methods=METHODS)
-        run_cells(cells, partial(work, die=args.die, sleep=args.sleep), store, jobs=args.jobs)
-        section = toy_section(collect(STUDIES["toy"], store.records), size="full", with_figure=False)
-        write_report(store.folder, [section], store.records, commands=["the driver"])
+    folder = CellFolder(args.out)
+    cells = cells_of([STUDIES["toy"]], seeds=args.seeds, methods=METHODS)
+    run_cells(cells, partial(work, die=args.die, sleep=args.sleep), folder, jobs=args.jobs)
+    section = toy_section(collect(STUDIES["toy"], folder.records), size="full", with_figure=False)
+    write_report(folder, [section], commands=["the driver"])
 
 
 def serve():

@@ -3,10 +3,9 @@
 import io
 import json
 import zipfile
+import zlib
 
 import numpy as np
-
-from nmlsdr._model import form
 
 
 def assert_same(a, b, where="estimator"):
@@ -52,10 +51,70 @@ def npy(array, **options):
 
 
 def forge(path, change):
-    """Rewrite a model file after `change(header, arrays)`, with a checksum that is right."""
-    arrays = dict(np.load(path, allow_pickle=False))
-    header = json.loads(arrays.pop("header").tobytes())
-    change(header, arrays)
-    header["checksum"] = form.checksum(header, arrays)
-    arrays = {"header": np.frombuffer(form.canonical(header), np.uint8), **arrays}
-    write_members(path, {f"{name}.npy": npy(array) for name, array in arrays.items()})
+    """Rewrite a model file after `change(schema, arrays)`; the arrays are those of the members, by name."""
+    parts = members(path)
+    schema = json.loads(parts.pop("schema.json"))
+    arrays = {name: np.load(io.BytesIO(part)) for name, part in parts.items()}
+    change(schema, arrays)
+    stored = {name: npy(array) for name, array in arrays.items()}
+    write_members(path, {**stored, "schema.json": json.dumps(schema)})
+
+
+def part(schema, *keys):
+    """The node of a schema behind keys of dictionaries, attributes of objects and positions of lists."""
+    node = schema
+    for key in keys:
+        if node["__loader__"] == "ObjectNode":
+            node = node["content"]
+        node = node["content"][key]
+    return node
+
+
+def plain(value):
+    """A number, text, True, False or None as a node; its id is that of no other node."""
+    return {
+        "__class__": "str",
+        "__module__": "builtins",
+        "__loader__": "JsonNode",
+        "content": json.dumps(value),
+        "is_json": True,
+        "__id__": (1 << 40) + zlib.crc32(json.dumps(value).encode()),
+    }
+
+
+def nodes(values, like):
+    """A list of plain nodes in place of another list."""
+    return {**like, "__id__": like["__id__"] + (1 << 41), "content": [plain(value) for value in values]}
+
+
+def attribute(name, change, *keys):
+    """A change of an attribute or parameter, of the estimator behind further keys: its array, or its plain value."""
+
+    def forger(schema, arrays):
+        keeper = part(schema, "model", *keys)
+        where = keeper["content"]["content"]
+        node, objects = where.get(name), False
+        while node is not None and node["__loader__"] in ("ListNode", "DictNode"):
+            inner = node["content"]
+            objects = "objects" in inner
+            node = inner[0] if isinstance(inner, list) else inner["objects"] if objects else next(iter(inner.values()))
+        if node is not None and "file" in node:
+            changed = change(arrays[node["file"]])
+            if changed is None:
+                del arrays[node["file"]]
+                where[name] = plain(None)
+            else:
+                arrays[node["file"]] = np.asarray(changed)
+        elif objects:
+            changed = np.asarray(change(np.array(json.loads(json.loads(node["content"])), dtype=object)))
+            node.update(plain(json.dumps(changed.ravel().tolist())))
+            inner["shape"] = nodes(list(changed.shape), inner["shape"])
+        elif node is not None and callable(change):
+            node.update(plain(change(json.loads(node["content"]))))
+        else:
+            where[name] = plain(change)
+            if node is None:  # a new attribute has a key of its own
+                keys_of = keeper["content"]["key_types"]["content"]
+                keys_of.append(keys_of[0])
+
+    return forger

@@ -74,12 +74,12 @@ def described(X, queries):
 
 
 def by_products(
-    X, k, *, queries=None, wide=False, postings=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0, leads=None
+    X, k, *, queries=None, postings=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0, leads=None
 ):
     """Proposed by products, decided by the canonical distance; with the facts of the search."""
     found = _empty(X, queries, k)
     running = _graph.Search(
-        *described(X, queries), *found, level=LEVELS[level], n_threads=n_threads, wide=wide, sparse=postings,
+        *described(X, queries), *found, level=LEVELS[level], n_threads=n_threads, sparse=postings,
         window_bytes=window_bytes, leads=leads,
     )  # fmt: skip
     return _answered(running, found, budget)
@@ -101,7 +101,7 @@ def any_leads():
 def small_groups(rows=200, **forced):
     """Groups from so many rows on."""
     forced = forced or {"_TIGHT": far_groups._TIGHT}
-    with mock.patch.multiple(strategy, _LARGE=rows, _GROUPS_FROM=rows), mock.patch.multiple(far_groups, **forced):
+    with mock.patch.multiple(strategy, _LARGE=rows), mock.patch.multiple(far_groups, **forced):
         yield
 
 
@@ -129,12 +129,10 @@ def by_index(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
 
 
 def by_groups(X, k, rng, *, queries=None, n_threads=2):
-    """Through the door, with groups around some of the rows, however the rows lie."""
-    centres = X[rng.choice(len(X), min(len(X), int(rng.integers(1, 7))), replace=False)].astype(float)
-    reach = rng.choice([0.1, 0.5, 1.0, np.inf]) * np.linalg.norm(np.ptp(X.astype(float), axis=0))
-    proposed = {len(X): (centres, reach)}  # the groups are not grouped again
-    forced = {"_looks_grouped": lambda rows: True, "_groups": lambda rows: proposed.get(len(rows))}
-    with small_groups(1, _FAILED=1.0, **forced):
+    """By `graph`, with the line cut anywhere, however the rows lie."""
+    shares = rng.random(int(rng.integers(1, 7)))
+    forced = {"_is_tight": lambda between: True, "_cuts": lambda place: sorted(np.quantile(place, shares))}
+    with small_groups(1, _LEFT_OUT=1.0, **forced):
         return graph.squared_neighbors(X, k, queries=queries, n_jobs=n_threads)
 
 

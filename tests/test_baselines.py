@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import reference
 from projections import assert_same_directions, draw_binary
 from scipy import sparse
 from sklearn import config_context
@@ -14,7 +15,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nmlsdr import MDDM, MLDA, MVMD, NMLSDR, SSMLDR, MultiLabelCCA, _reference, label_weights, scatter
+from nmlsdr import MDDM, MLDA, MVMD, NMLSDR, SSMLDR, MultiLabelCCA
+from nmlsdr._projections import label_weights, scatter
 from nmlsdr.projection import hsic_projection
 
 SUPERVISED = {
@@ -85,13 +87,13 @@ def constraint_matrix(name, model, X, Y):
     if name in ORTHONORMAL:
         return np.eye(X.shape[1])
     if name == "CCA":
-        return _reference.cca_matrices(X[known], Y[known])[1]
+        return reference.cca_matrices(X[known], Y[known])[1]
     if name == "MDDMf":
-        return _reference.mddm_matrices(X[known], Y[known])[1]
+        return reference.mddm_matrices(X[known], Y[known])[1]
     if name not in PROPAGATING:
-        return _reference.weighted_lda_matrices(X[known], model.label_weights_)[1]
+        return reference.weighted_lda_matrices(X[known], model.label_weights_)[1]
     F = model.label_distributions_
-    return _reference.weighted_lda_matrices(X, np.where(known[:, None], F > 0.5, F) if name == "SSMLDR hard" else F)[1]
+    return reference.weighted_lda_matrices(X, np.where(known[:, None], F > 0.5, F) if name == "SSMLDR hard" else F)[1]
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -126,7 +128,7 @@ def test_each_method_calls_its_core_function(data):
         "wMLDAc": scatter.weighted_lda(X, label_weights.correlation_weights(Y)),
         "wMLDAf": scatter.weighted_lda(X, label_weights.fuzzy_weights(X, Y)),
         "wMLDAd": scatter.weighted_lda(
-            X, label_weights.dependence_weights(X, Y, random_state=np.random.RandomState(0))
+            X, label_weights.dependence_weights(X, Y, generator=np.random.RandomState(0))[0]
         ),
     }
     for name, core in cores.items():

@@ -3,6 +3,8 @@
 import contextlib
 import ctypes
 import importlib
+import logging
+import multiprocessing
 import os
 from pathlib import Path
 
@@ -138,6 +140,67 @@ def test_the_table_searches():
     squared, indices = np.empty((3, 1)), np.empty((3, 1), np.intp)
     assert table().nearest_f64(at(X), 3, 1, 1, at(squared), at(indices), 1) == 0
     assert (squared.ravel().tolist(), indices.ravel().tolist()) == ([1, 1, 4], [1, 0, 1])
+
+
+def _every_function(X, Y, alpha, W, n_threads=2):
+    """What each function of the table answers."""
+    n, k = len(X), 5
+    found, X32 = [], X.astype(np.float32)
+    for number, rows in (("f32", X32), ("f64", X)):
+        squared, indices = np.empty((n, k)), np.empty((n, k), np.intp)
+        own, to = getattr(table(), f"nearest_{number}"), getattr(table(), f"nearest_to_{number}")
+        found += [own(at(rows), n, X.shape[1], k, at(squared), at(indices), n_threads), squared, indices]
+        edges, indptr, columns = neighbor_graph(indices, n_threads)
+        squared, indices = squared.copy(), indices.copy()
+        found += [to(at(rows), n, at(rows), n, X.shape[1], k, at(squared), at(indices), n_threads), squared, indices]
+    code, F = propagate(W, Y, alpha, n_threads=n_threads)
+    T = transition(W.indptr, W.indices, W.data, n_threads=n_threads)
+    return [*found, edges, indptr, columns[: max(edges, 0)], code, F, *T]
+
+
+def _child(pipe, *given):
+    pipe.send(_every_function(*given))
+    pipe.close()
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork")
+# Python 3.12 warns of any fork in a process with threads; libgomp's workers are threads.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.parametrize("d", [7, 20])  # by the tree, by products
+def test_every_function_answers_in_a_forked_child(d):
+    """The parent has run a team of two threads, which its child does not have."""
+    X, Y, alpha, _ = case(3000, d)
+    given = X, Y, alpha, graph.neighbor_graph(X, 5)
+    expected = _every_function(*given)
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_child, args=(theirs, *given))
+    child.start()
+    theirs.close()
+    try:
+        assert ours.poll(60), "the forked child hangs"
+        found = ours.recv()
+        child.join(30)
+    finally:
+        child.kill()
+    for before, after in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(after, before)
+
+
+def test_the_forced_simd_level_holds_for_c_too(monkeypatch, caplog):
+    X, Y, alpha, _ = case(3000, 20)
+    given = X, Y, alpha, graph.neighbor_graph(X, 5)
+    expected = _every_function(*given)
+    monkeypatch.setenv("NMLSDR_SIMD", "portable")
+    with caplog.at_level(logging.DEBUG, logger="nmlsdr"):
+        found = _every_function(*given)
+    assert len(caplog.messages) >= 4
+    assert all(", portable;" in line for line in caplog.messages if line.startswith("neighbours by"))
+    for before, after in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(after, before)
+    monkeypatch.setenv("NMLSDR_SIMD", "sse9")
+    squared, indices = np.empty((3000, 5)), np.empty((3000, 5), np.intp)
+    assert table().nearest_f64(at(X), 3000, 20, 5, at(squared), at(indices), 2) == -2
 
 
 def test_unreached_rows_are_told_and_nothing_is_warned_of():

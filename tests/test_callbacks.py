@@ -12,9 +12,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nmlsdr import NMLSDR, SSMLDR, MultiLabelPropagation, ResidualPropagation, SemiSupervisedMLkNN, graph, ridge
+from nmlsdr import NMLSDR, SSMLDR, MultiLabelPropagation, ResidualPropagation, SemiSupervisedMLkNN, graph
+from nmlsdr._ridge import cross_fit, selection
 from nmlsdr.model_file import load_model, save_model
-from nmlsdr.ridge import cross_fit
 
 WITHOUT = """
 import sys
@@ -25,16 +25,17 @@ print(hasattr(model, "set_callbacks"), model.components_.shape)
 """
 
 
+@pytest.mark.slow
 def test_fits_need_no_callbacks():
     """As before scikit-learn 1.9."""
     done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.split() == ["False", "(1,", "1)"]
 
 
-@pytest.mark.parametrize("kept", [0, ridge.KEPT_PREDICTIONS])
+@pytest.mark.parametrize("kept", [0, selection.KEPT_PREDICTIONS])
 def test_cross_fit_tells_its_folds(rng, monkeypatch, kept):
     """Once, also where the chosen strengths go through them again."""
-    monkeypatch.setattr(ridge, "KEPT_PREDICTIONS", kept)
+    monkeypatch.setattr(selection, "KEPT_PREDICTIONS", kept)
     X, Y = rng.normal(size=(60, 5)), rng.random((60, 2)) > 0.5
     for grid in ({}, {"shrinkage": 0.5, "ridge": 1.0}):
         told = []
@@ -115,7 +116,7 @@ STEPS = [
     (NMLSDR(shrinkage="cv"), ["cross-validation", *SEARCHED, "projection"]),
     (SSMLDR(), [*SEARCHED, "projection"]),
     (
-        ResidualPropagation(n_splits=3),
+        ResidualPropagation(),
         ["cross-validation", *SEARCHED, "projection", "neighbors in the embedding", "propagation of residuals"],
     ),
 ]
@@ -146,7 +147,7 @@ def test_the_tree_of_a_fit(samples, estimator, steps):
     assert ended.count(("fit", "propagation", "sweep")) >= model.n_iter_ > 1
     assert {names[1] for names in ended if names[-1] == "sweep"} == {name for name in steps if "propagation" in name}
     folds = [names for names in ended if names[-1] == "fold"]
-    assert len(folds) == ("cross-validation" in steps) * getattr(model, "n_splits", 5)
+    assert len(folds) == ("cross-validation" in steps) * 5
     open_tasks = []
     for hook, names in recorder.told[1:-1]:  # every task ends before its parent does and before the next begins
         if hook == "begin":
@@ -179,10 +180,10 @@ def test_copies_and_files(tmp_path, samples, estimator, steps):
     told = clone(estimator).set_callbacks(Recorder()).fit(*samples)
     assert_equal_bits(pickle.loads(pickle.dumps(told)), told)
     assert clone(told)._skl_callbacks == told._skl_callbacks  # scikit-learn hands them on
-    save_model(tmp_path / "told.npz", told)
-    save_model(tmp_path / "plain.npz", clone(estimator).fit(*samples))
-    assert (tmp_path / "told.npz").read_bytes() == (tmp_path / "plain.npz").read_bytes()
-    assert not hasattr(load_model(tmp_path / "told.npz"), "_skl_callbacks")
+    save_model(tmp_path / "told.skops", told)
+    save_model(tmp_path / "plain.skops", clone(estimator).fit(*samples))
+    assert_equal_bits(load_model(tmp_path / "told.skops"), load_model(tmp_path / "plain.skops"))
+    assert not hasattr(load_model(tmp_path / "told.skops"), "_skl_callbacks")
 
 
 @needs_callbacks

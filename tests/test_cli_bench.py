@@ -51,10 +51,10 @@ def test_a_busy_machine_is_said(monkeypatch, load, said):
     assert any("other work" in line for line in bench._circumstances()) == said
 
 
-@pytest.mark.parametrize("peer", ["_our_index", "_faiss", "_brute"])
+@pytest.mark.parametrize("peer", ["_ours", "_faiss", "_brute"])
 def test_everybody_finds_the_same_neighbours_of_a_new_row(rng, peer):
     X, row = (rng.normal(size=(n, 7)).astype(np.float32) for n in (500, 1))
-    search = bench._our_index(X, row, 1) if peer == "_our_index" else getattr(bench, peer)(X, 1, row)
+    search = getattr(bench, peer)(X, 1, row)
     if search is None:
         pytest.skip("faiss is not installed")
     wanted = np.argsort(((X.astype(float) - row) ** 2).sum(axis=1))[: bench.K]

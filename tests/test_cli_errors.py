@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nmlsdr
-from nmlsdr._threads import SIMD_LEVELS
+from nmlsdr._process.threads import SIMD_LEVELS
 from nmlsdr.cli import main
 from nmlsdr.model_file import save_model
 
@@ -69,15 +69,15 @@ def bad_folder(tmp_path_factory):
     (tmp_path / "entity.xml").write_text("<!DOCTYPE l [<!ENTITY a 'b'>]><labels><label name='&a;'/></labels>")
     (tmp_path / "mask.txt").write_text("1\n0\n")
     (tmp_path / "mask2.txt").write_text("1\n2\n" * 30)
-    (tmp_path / "pickle.npz").write_bytes(pickle.dumps({"a": 1}))
+    (tmp_path / "pickle.skops").write_bytes(pickle.dumps({"a": 1}))
     (tmp_path / "folder").mkdir()
     fitted = make_pipeline(StandardScaler(), nmlsdr.NMLSDR(), nmlsdr.SemiSupervisedMLkNN()).fit(X, Y)
-    save_model(tmp_path / "model.npz", fitted, feature_names=FEATURES, label_names=LABELS)
-    save_model(tmp_path / "plain.npz", fitted)
-    save_model(tmp_path / "scaler.npz", fitted[:1], feature_names=FEATURES)
-    (tmp_path / "cut.npz").write_bytes((tmp_path / "model.npz").read_bytes()[:1000])
+    save_model(tmp_path / "model.skops", fitted, feature_names=FEATURES, label_names=LABELS)
+    save_model(tmp_path / "plain.skops", fitted)
+    save_model(tmp_path / "scaler.skops", fitted[:1], feature_names=FEATURES)
+    (tmp_path / "cut.skops").write_bytes((tmp_path / "model.skops").read_bytes()[:1000])
     (tmp_path / "result.csv").write_text("old")
-    (tmp_path / "old.npz").write_text("old")
+    (tmp_path / "old.skops").write_text("old")
     return tmp_path
 
 
@@ -166,18 +166,18 @@ FIT = [
     (["train.csv", *COLUMNS, "--method"], ["--method", "expected one argument"]),
 ]
 OUT_FIT = [
-    ("model.txt", ["'model.txt'", ".npz"]),
-    ("model", ["'model'", ".npz"]),
+    ("model.txt", ["'model.txt'", ".skops"]),
+    ("model", ["'model'", ".skops"]),
 ]
 MODELS = [
     (["absent.npz", "test.csv"], ["absent.npz", "No such file"]),
     (["folder", "test.csv"], ["folder"]),
-    (["pickle.npz", "test.csv"], ["pickle", "refused"]),
+    (["pickle.skops", "test.csv"], ["pickle", "refused"]),
     (["nothing.npz", "test.csv"], ["nothing.npz", "not a model file"]),
     (["train.csv", "test.csv"], ["train.csv", "not a model file"]),
-    (["cut.npz", "test.csv"], ["cut.npz", "damaged"]),
+    (["cut.skops", "test.csv"], ["cut.skops", "damaged"]),
     (["empty.csv", "test.csv"], ["empty.csv", "empty"]),
-    (["model.npz"], ["DATA"]),
+    (["model.skops"], ["DATA"]),
 ]
 
 
@@ -187,10 +187,10 @@ def cases(verb, *lists, before=()):
 
 
 MATCHING = [
-    (["model.npz", "few.csv", *COLUMNS], ["few.csv", "lacks 2 of the 5 features", "'q'"]),
-    (["model.npz", "narrow.npz"], ["narrow.npz", "3 features", "fitted on 5"]),
-    (["plain.npz", "narrow.npz"], ["narrow.npz", "3 features", "fitted on 5"]),
-    (["plain.npz", "few.csv", *COLUMNS], ["few.csv", "3 features", "fitted on 5"]),
+    (["model.skops", "few.csv", *COLUMNS], ["few.csv", "lacks 2 of the 5 features", "'q'"]),
+    (["model.skops", "narrow.npz"], ["narrow.npz", "3 features", "fitted on 5"]),
+    (["plain.skops", "narrow.npz"], ["narrow.npz", "3 features", "fitted on 5"]),
+    (["plain.skops", "few.csv", *COLUMNS], ["few.csv", "3 features", "fitted on 5"]),
 ]
 
 
@@ -200,44 +200,44 @@ MATCHING = [
         *cases("fit", READING, MASKS, NO_LABELS, GRAPH, FIT),
         *cases("review", READING, MASKS, NO_LABELS, GRAPH),
         *cases("report", READING, MASKS, NO_LABELS, GRAPH),
-        *cases("transform", READING, before=["model.npz"]),
-        *cases("predict", READING, before=["model.npz"]),
-        *cases("evaluate", READING, MASKS, NO_LABELS, before=["model.npz"]),
-        *cases("transform", MODELS, MATCHING, [(["scaler.npz", "test.csv"], ["no projection"])]),
-        *cases("predict", MODELS, MATCHING, [(["scaler.npz", "test.csv"], ["no classifier", "--classifier"])]),
+        *cases("transform", READING, before=["model.skops"]),
+        *cases("predict", READING, before=["model.skops"]),
+        *cases("evaluate", READING, MASKS, NO_LABELS, before=["model.skops"]),
+        *cases("transform", MODELS, MATCHING, [(["scaler.skops", "test.csv"], ["no projection"])]),
+        *cases("predict", MODELS, MATCHING, [(["scaler.skops", "test.csv"], ["no classifier", "--classifier"])]),
         *cases(
             "evaluate",
             MODELS,
             MATCHING,
             [
-                (["model.npz", "few-labels.npz"], ["few-labels.npz", "2 labels", "predicts 3"]),
-                (["model.npz", "other.csv", "--label-columns", "x,y,z"], ["lacks 3 of the 3 labels", "'flu'"]),
-                (["model.npz", "unlabelled.csv", *COLUMNS], ["unlabelled.csv", "no labelled row"]),
-                (["scaler.npz", "test.csv", *COLUMNS], ["no classifier"]),
+                (["model.skops", "few-labels.npz"], ["few-labels.npz", "2 labels", "predicts 3"]),
+                (["model.skops", "other.csv", "--label-columns", "x,y,z"], ["lacks 3 of the 3 labels", "'flu'"]),
+                (["model.skops", "unlabelled.csv", *COLUMNS], ["unlabelled.csv", "no labelled row"]),
+                (["scaler.skops", "test.csv", *COLUMNS], ["no classifier"]),
             ],
         ),
     ],
 )
 def test_wrong_input(run, bad, arguments, words):
-    out = {"fit": "old.npz", "evaluate": "measures.json", "report": "page.html"}.get(arguments[0], "result.csv")
+    out = {"fit": "old.skops", "evaluate": "measures.json", "report": "page.html"}.get(arguments[0], "result.csv")
     assert_refused(run(*arguments, "--out", out), *words)
 
 
 VERBS = {
     "fit": ["fit", "train.csv", *COLUMNS],
-    "transform": ["transform", "full.npz", "test.csv", *COLUMNS],
-    "predict": ["predict", "full.npz", "test.csv", *COLUMNS],
-    "evaluate": ["evaluate", "full.npz", "test.csv", *COLUMNS],
+    "transform": ["transform", "full.skops", "test.csv", *COLUMNS],
+    "predict": ["predict", "full.skops", "test.csv", *COLUMNS],
+    "evaluate": ["evaluate", "full.skops", "test.csv", *COLUMNS],
     "review": ["review", "train.csv", *COLUMNS],
     "report": ["report", "train.csv", *COLUMNS, "--folds", "0"],
 }
-SUFFIX = {"fit": ".npz", "evaluate": ".json", "report": ".html"}
+SUFFIX = {"fit": ".skops", "evaluate": ".json", "report": ".html"}
 
 
 @pytest.fixture
 def full(run, tables, bad_folder, tmp_path):
     """Good tables and a good model in the test's own folder."""
-    (tmp_path / "full.npz").write_bytes((bad_folder / "model.npz").read_bytes())
+    (tmp_path / "full.skops").write_bytes((bad_folder / "model.skops").read_bytes())
     return tmp_path
 
 
@@ -268,16 +268,20 @@ def test_wrong_outputs(run, full, verb, monkeypatch):
 @pytest.mark.parametrize("verb", ["fit", "predict", "transform", "review"])
 def test_output_that_is_an_input(run, full, verb):
     (full / "test.csv").rename(full / "data.csv")
+    model = full / "other.npz"  # a model is read under any name
+    (full / "full.skops").rename(model)
+    source = "train.csv" if verb in ("fit", "review") else "data.csv"
+    command = VERBS[verb] if verb in ("fit", "review") else [verb, model, source, *COLUMNS]
     if verb == "fit":
-        np.savez(full / "train.npz", X=np.eye(9), y=np.eye(9)[:, :2])
-    source = {"fit": "train.npz", "review": "train.csv"}.get(verb, "data.csv")
-    command = {"fit": ["fit", source], "review": VERBS["review"]}.get(verb, [verb, "full.npz", source, *COLUMNS])
+        (full / "link.skops").symlink_to(full / source)
+        assert_refused(run(*command, "--out", "link.skops"), "same file as the input")
+        return
     before = (full / source).read_bytes()
     assert_refused(run(*command, "--out", source), "same file as the input")
     assert_refused(run(*command, "--out", f"./{source}"), "same file as the input")
     assert (full / source).read_bytes() == before
     if verb in ("predict", "transform"):
-        assert_refused(run(verb, "full.npz", source, *COLUMNS, "--out", "full.npz"), "same file as the input")
+        assert_refused(run(*command, "--out", model), "same file as the input")
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -369,13 +373,13 @@ def test_missing_pyarrow_is_told_before_any_work(run, full, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    outcome = run("predict", "full.npz", "test.csv", *COLUMNS, "--out", "labels.parquet")
+    outcome = run("predict", "full.skops", "test.csv", *COLUMNS, "--out", "labels.parquet")
     assert_refused(outcome, "pyarrow", "pip install 'nmlsdr[parquet]'", status=1)
 
 
 def test_traceback_on_request(run, bad):
     with pytest.raises(ValueError, match=r"absent\.csv"):
-        main(["fit", "absent.csv", "--out", "a.npz", "--traceback"])
+        main(["fit", "absent.csv", "--out", "a.skops", "--traceback"])
 
 
 def test_an_error_in_the_program_is_not_taken_for_bad_input(run, full, monkeypatch):
@@ -391,7 +395,7 @@ def test_a_check_inside_an_estimator_is_bad_input(run, full):
     """The error is the estimator's, not the command line's."""
     write_csv("same.csv", ["a", "flu"], [[1, 0], [1, 1], [1, 0], [1, 1]])
     where = ["--label-columns", "flu", "--n-neighbors", 2]
-    assert_refused(run("fit", "same.csv", *where, "--out", "same.npz"), "no dependence")
+    assert_refused(run("fit", "same.csv", *where, "--out", "same.skops"), "no dependence")
 
 
 def test_a_vector_width_that_is_not_here_is_bad_input(run, monkeypatch):

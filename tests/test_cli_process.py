@@ -22,8 +22,8 @@ __all__ = ["run", "tables"]  # fixtures, used by their names
 
 COLUMNS = ["--label-columns", label_columns()]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals, forks and pipes")
-PREDICT = ["predict", "model.npz", "test.csv", *COLUMNS, "--out", "labels.csv"]
-FIT = ["fit", "train.csv", *COLUMNS, "--out", "model.npz"]
+PREDICT = ["predict", "model.skops", "test.csv", *COLUMNS, "--out", "labels.csv"]
+FIT = ["fit", "train.csv", *COLUMNS, "--out", "model.skops"]
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def folder(run, tables, tmp_path):
     """Tables, a model and an old result in the current folder."""
     X, Y, _, _ = tables
     pipeline = make_pipeline(StandardScaler(), nmlsdr.NMLSDR(), nmlsdr.SemiSupervisedMLkNN()).fit(X, Y)
-    save_model(tmp_path / "model.npz", pipeline, feature_names=FEATURES, label_names=LABELS)
+    save_model(tmp_path / "model.skops", pipeline, feature_names=FEATURES, label_names=LABELS)
     (tmp_path / "labels.csv").write_text("old")
     return tmp_path
 
@@ -78,7 +78,7 @@ def test_kill_during_a_write_leaves_the_old_file(run, folder, monkeypatch, comma
     assert len(left) == 1  # all that a killed process leaves, and it says what it is
     assert {name: after[name] for name in after if name not in left} == before
     assert_done(run(*command))
-    assert_done(run("evaluate", "model.npz", "test.csv", *COLUMNS))
+    assert_done(run("evaluate", "model.skops", "test.csv", *COLUMNS))
 
 
 @pytest.fixture
@@ -100,11 +100,12 @@ def test_ctrl_c(run, folder, monkeypatch, ctrl_c, command):
 
 
 @POSIX
+@pytest.mark.slow
 def test_reader_that_has_gone_away(folder):
     """As in `nmlsdr evaluate ... | true`."""
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-m", "nmlsdr", "evaluate", "model.npz", "test.csv", *COLUMNS]
+    command = [sys.executable, "-m", "nmlsdr", "evaluate", "model.skops", "test.csv", *COLUMNS]
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=120)
     os.close(writing)
     assert (done.returncode, done.stderr) == (1, "")
@@ -138,10 +139,11 @@ def test_progress_is_shown_on_a_terminal_only(run, folder, monkeypatch, quiet):
 
 
 @POSIX
+@pytest.mark.slow
 def test_output_to_a_pipe(folder):
     """What is not a file is written, not replaced."""
     (folder / "pipe.csv").symlink_to("/dev/stdout")
-    done = spawn("transform", "model.npz", "test.csv", *COLUMNS, "--out", "pipe.csv")
+    done = spawn("transform", "model.skops", "test.csv", *COLUMNS, "--out", "pipe.csv")
     assert (done.returncode, done.stderr) == (0, "nmlsdr: wrote pipe.csv: 25 rows, 3 components.\n")
     lines = done.stdout.splitlines()
     assert lines[0] == "row,component_0,component_1,component_2"
@@ -151,7 +153,7 @@ def test_output_to_a_pipe(folder):
 
 def test_same_model_on_any_number_of_threads(run, folder):
     for jobs in ("1", "2"):
-        assert_done(run("fit", "train.csv", *COLUMNS, "--jobs", jobs, "--out", f"{jobs}.npz"))
-    one, two = (load_model(f"{jobs}.npz").steps[1][1] for jobs in ("1", "2"))
+        assert_done(run("fit", "train.csv", *COLUMNS, "--jobs", jobs, "--out", f"{jobs}.skops"))
+    one, two = (load_model(f"{jobs}.skops").steps[1][1] for jobs in ("1", "2"))
     np.testing.assert_array_equal(one.label_distributions_, two.label_distributions_)
     np.testing.assert_allclose(one.components_, two.components_, rtol=0, atol=1e-10)

@@ -1,6 +1,5 @@
 """Raw tables: holes, words and dates; --impute and --one-hot, and models that take such tables as they come."""
 
-import sys
 
 import numpy as np
 import pytest
@@ -10,9 +9,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 import nmlsdr
+from nmlsdr._model.reading import open_model
 from nmlsdr.datasets import read_table
 from nmlsdr.datasets._files import DataFileError
-from nmlsdr.model_file import load_model, open_model
+from nmlsdr.model_file import load_model
 
 WARDS = ["east", "west", "", "Süd"]
 NAMES = ["id", "ward", "age", "visits", "smoker", "note", "flu", "cold"]
@@ -44,11 +44,7 @@ def raw(tmp_path, rng):
     return train, test
 
 
-@pytest.mark.parametrize("plain", [True, False])
-def test_holes_and_words_are_read(tmp_path, raw, plain, monkeypatch):
-    """Through pyarrow and line by line: the same table."""
-    if not plain:
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
+def test_holes_and_words_are_read(tmp_path, raw):
     table = read_table(
         tmp_path / "train.csv", label_columns=["flu", "cold"], id_column="id", drop=["note"], text_columns="auto",
         missing=True,
@@ -64,11 +60,8 @@ def test_holes_and_words_are_read(tmp_path, raw, plain, monkeypatch):
     assert table.target.tolist() == [[row[6], row[7]] for row in rows]
 
 
-@pytest.mark.parametrize("plain", [True, False])
 @pytest.mark.parametrize("hole", ["", "?", "NA", "na", "Na", "NaN", "nan", "N/A", "NULL", " ", " na "])
-def test_every_way_to_write_a_hole(tmp_path, hole, plain, monkeypatch):
-    if not plain:
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
+def test_every_way_to_write_a_hole(tmp_path, hole):
     write_csv(tmp_path / "a.csv", ["a", "b"], [["1", "2"], [hole, "3"]])
     data = read_table(tmp_path / "a.csv", missing=True).data
     assert np.isnan(data).tolist() == [[False, False], [True, False]]
@@ -77,11 +70,8 @@ def test_every_way_to_write_a_hole(tmp_path, hole, plain, monkeypatch):
         read_table(tmp_path / "a.csv")
 
 
-@pytest.mark.parametrize("plain", [True, False])
 @pytest.mark.parametrize("cell", ["inf", "-inf", "1e999", "ten", "--"])
-def test_what_is_no_hole_is_refused(tmp_path, cell, plain, monkeypatch):
-    if not plain:
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
+def test_what_is_no_hole_is_refused(tmp_path, cell):
     write_csv(tmp_path / "a.csv", ["a", "b"], [["1", "2"], ["2", "2"], [cell, "3"]])
     with pytest.raises(DataFileError, match=r"line 4, column 'a'"):
         read_table(tmp_path / "a.csv", missing=True)
@@ -106,14 +96,11 @@ def test_an_empty_label_stays_unknown(tmp_path):
     ],
 )
 def test_what_does_not_fit_is_said(run, raw, arguments, words):  # noqa: F811
-    assert_refused(run("fit", "train.csv", *TAIL, *arguments, "-o", "m.npz"), *words)
+    assert_refused(run("fit", "train.csv", *TAIL, *arguments, "-o", "m.skops"), *words)
 
 
-@pytest.mark.parametrize("plain", [True, False])
-def test_one_line_to_paste_and_the_table_is_read(run, tmp_path, rng, plain, monkeypatch):  # noqa: F811
+def test_one_line_to_paste_and_the_table_is_read(run, tmp_path, rng):  # noqa: F811
     """Names of rows, dates, sentences, words, lists of labels and holes: all that is to be typed is in one answer."""
-    if not plain:
-        monkeypatch.setattr("nmlsdr.datasets._csv.read_plain", lambda *_, **__: None)
     rows = []
     for i in range(120):
         tags = ["", "none", "flu", "cold", "flu;cold"][i % 5]
@@ -122,28 +109,28 @@ def test_one_line_to_paste_and_the_table_is_read(run, tmp_path, rng, plain, monk
         rows.append([*cells, "" if i == 7 else f"{2 * ('flu' in tags) + rng.normal():.3f}",
                      "NA" if i == 9 else f"{2 * ('cold' in tags) + rng.normal():.3f}"])  # fmt: skip
     write_csv(tmp_path / "raw.csv", ["who", "day", "note", "ward", "tags", "a", "b"], rows)
-    found = run("fit", "raw.csv", "-o", "m.npz")
+    found = run("fit", "raw.csv", "-o", "m.skops")
     advice = "--id who --drop day,note --one-hot ward --label-list tags --impute median"
     assert_refused(found, "5 columns are not numbers", f"say what to do with: {advice} .")
-    done = run("fit", "raw.csv", *advice.split(), "-o", "m.npz")
+    done = run("fit", "raw.csv", *advice.split(), "-o", "m.skops")
     assert done.status == 0, done
     assert "the label 'none' never stands beside another" in done.err
-    done = run("fit", "raw.csv", *advice.split(), "--no-label", "none", "-o", "m.npz")
+    done = run("fit", "raw.csv", *advice.split(), "--no-label", "none", "-o", "m.skops")
     assert_done(done)
     assert "3 features, 2 labels, 24 unlabelled" in done.err
-    assert open_model(tmp_path / "m.npz").label_names == ["cold", "flu"]
+    assert open_model(tmp_path / "m.skops").label_names == ["cold", "flu"]
     for hole in ("NA", "nan", "?"):
         write_csv(tmp_path / "hole.csv", ["a", "b", "y"], [[1, 2, 1], [2, hole, 0], [3, 1, 1]])
-        found = run("fit", "hole.csv", "--label-columns", "y", "-o", "m.npz")
+        found = run("fit", "hole.csv", "--label-columns", "y", "-o", "m.skops")
         assert_refused(found, "line 3, column 'b': the value is missing; fill in with: --impute median .")
     write_csv(tmp_path / "slip.csv", ["a", "b", "y"], [[1, "", 1], ["1o", 1, 0], [3, 1, 1]])
-    found = run("fit", "slip.csv", "--label-columns", "y", "--impute", "median", "-o", "m.npz")
+    found = run("fit", "slip.csv", "--label-columns", "y", "--impute", "median", "-o", "m.skops")
     assert_refused(found, "line 3, column 'a': '1o' is not a number")
 
 
 def test_drop_and_one_hot_may_be_said_twice(run, raw):  # noqa: F811
     assert_done(run("fit", "train.csv", *TAIL, "--drop", "visits,age", "--one-hot", "ward", "--one-hot", "smoker",
-                    "-o", "m.npz"))  # fmt: skip
+                    "-o", "m.skops"))  # fmt: skip
 
 
 @pytest.mark.parametrize("separator", ["|", ";"])
@@ -161,7 +148,7 @@ def test_a_word_for_no_label(tmp_path, separator):
 
 
 def test_too_many_texts_are_no_categories(run, raw):  # noqa: F811
-    found = run("fit", "train.csv", "--label-columns", "flu,cold", "--id", "id", *ASK, "-o", "m.npz")
+    found = run("fit", "train.csv", "--label-columns", "flu,cold", "--id", "id", *ASK, "-o", "m.skops")
     assert_refused(found, "1 column holds too many different texts", "'note' (80)", "--drop note")
 
 
@@ -205,9 +192,9 @@ def test_every_kind_with_holes_and_words(run, raw, tmp_path, suffix):  # noqa: F
     found = read_table(tmp_path / f"raw{suffix}", text_columns="auto", **read).text_names
     assert found == (["ward"] if suffix == ".arff" else ["ward", "smoker"])  # {no,yes} of ARFF are numbers
     ask = ["--impute", "median", "--one-hot", "ward,smoker"]
-    assert_done(run("fit", f"raw{suffix}", *TAIL, *ask, "-o", "m.npz"))
+    assert_done(run("fit", f"raw{suffix}", *TAIL, *ask, "-o", "m.skops"))
     for kind in (".csv", suffix):
-        done = run("predict", "m.npz", f"raw{kind}", "--id", "id", "--scores", "-o", f"out{kind}.csv")
+        done = run("predict", "m.skops", f"raw{kind}", "--id", "id", "--scores", "-o", f"out{kind}.csv")
         assert done.status == 0, done
     assert read_csv(tmp_path / "out.csv.csv") == read_csv(tmp_path / f"out{suffix}.csv")
 
@@ -215,24 +202,25 @@ def test_every_kind_with_holes_and_words(run, raw, tmp_path, suffix):  # noqa: F
 def test_parquet_is_answered_with_one_line_to_paste(run, raw, tmp_path):  # noqa: F811
     rows = [["" if cell in ("?", "NA") else cell for cell in row] for row in raw[0]]
     write_kind(tmp_path / "raw.parquet", NAMES, rows)
-    found = run("fit", "raw.parquet", "--label-columns", "flu,cold", "-o", "m.npz")
+    found = run("fit", "raw.parquet", "--label-columns", "flu,cold", "-o", "m.skops")
     advice = "--id id --drop note --one-hot ward,smoker --impute median"
     assert_refused(found, "4 columns are not numbers: 'id' ('p0')", f"say what to do with: {advice} .")
-    found = run("fit", "raw.parquet", "--label-columns", "flu,cold", "--id", "id", *ASK, "-o", "m.npz")
+    found = run("fit", "raw.parquet", "--label-columns", "flu,cold", "--id", "id", *ASK, "-o", "m.skops")
     assert_refused(found, "1 column holds too many different texts for categories: 'note' (80)", "--drop note .")
-    assert_done(run("fit", "raw.parquet", "--label-columns", "flu,cold", *advice.split(), "-o", "m.npz"))
+    assert_done(run("fit", "raw.parquet", "--label-columns", "flu,cold", *advice.split(), "-o", "m.skops"))
 
 
 def test_numbers_with_holes_in_npz(run, tmp_path):  # noqa: F811
     X, y = np.tile(np.eye(2), (20, 1)), np.tile(np.eye(2, dtype=int), (20, 1))
+    y[:6] = 1 - y[:6]  # or a feature would be a label
     X[3, 1] = np.nan
     np.savez(tmp_path / "a.npz", X=X, y=y)
-    assert_refused(run("fit", "a.npz", "-o", "m.npz"), "row 4, column '1'", "--impute median")
-    assert_done(run("fit", "a.npz", "--impute", "mean", "-o", "m.npz"))
-    assert_done(run("predict", "m.npz", "a.npz", "-o", "p.csv"))
+    assert_refused(run("fit", "a.npz", "-o", "m.skops"), "row 4, column '1'", "--impute median")
+    assert_done(run("fit", "a.npz", "--impute", "mean", "-o", "m.skops"))
+    assert_done(run("predict", "m.skops", "a.npz", "-o", "p.csv"))
     X[4, 0] = np.inf
     np.savez(tmp_path / "b.npz", X=X, y=y)
-    assert_refused(run("fit", "b.npz", "--impute", "mean", "-o", "m.npz"), "row 5, column '0'", "not finite")
+    assert_refused(run("fit", "b.npz", "--impute", "mean", "-o", "m.skops"), "row 5, column '0'", "not finite")
 
 
 @pytest.mark.parametrize("ask", [["--impute", "mean"], ["--one-hot", "auto"]])
@@ -244,20 +232,20 @@ def test_sparse_rows_have_no_holes(run, tmp_path, ask):  # noqa: F811
     (tmp_path / "a.arff").write_text("@relation a\n@attribute x numeric\n@attribute y {0,1}\n@data\n{0 1}\n{1 1}\n")
     (tmp_path / "y.csv").write_text("u\n" + "1\n0\n" * 3)
     for words in (["a.npz", "--label-file", "y.csv"], ["a.svmlight"], ["a.arff", "--label-columns", "y"]):
-        found = run("fit", *words, *ask, "-o", "m.npz")
+        found = run("fit", *words, *ask, "-o", "m.skops")
         numbers = ask[0] == "--one-hot" and words[0] != "a.arff"
         assert_refused(found, words[0], "holds numbers only" if numbers else "what sparse rows leave out is 0")
 
 
 def test_a_model_takes_raw_tables_as_they_come(run, raw, tmp_path):  # noqa: F811
     """Reordered and further columns, no labels: the same predictions; and they are those of the parts put together."""
-    assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.npz"))
-    model = open_model(tmp_path / "m.npz")
+    assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.skops"))
+    model = open_model(tmp_path / "m.skops")
     assert model.feature_names == ["ward", "age", "visits", "smoker"]
     assert isinstance(model.estimator.steps[0][1], ColumnTransformer)
     for name in ("test", "turned"):
         for verb, more in (("predict", ["--scores"]), ("transform", [])):
-            found = run(verb, "m.npz", f"{name}.csv", "--id", "id", *more, "-o", f"{verb}-{name}.csv")
+            found = run(verb, "m.skops", f"{name}.csv", "--id", "id", *more, "-o", f"{verb}-{name}.csv")
             assert found.status == 0, found
     for verb in ("predict", "transform"):
         assert read_csv(tmp_path / f"{verb}-test.csv") == read_csv(tmp_path / f"{verb}-turned.csv")
@@ -276,38 +264,38 @@ def test_a_model_takes_raw_tables_as_they_come(run, raw, tmp_path):  # noqa: F81
     scores = wanted.predict_proba((new - mean) / scale)
     _, rows = read_csv(tmp_path / "predict-test.csv")
     np.testing.assert_allclose(np.array(rows)[:, -2:].astype(float), scores, atol=1e-6)
-    assert load_model(tmp_path / "m.npz").predict(test.data).shape == (30, 2)
+    assert load_model(tmp_path / "m.skops").predict(test.data).shape == (30, 2)
 
 
 def test_evaluate_reads_holes_too(run, raw):  # noqa: F811
-    assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.npz"))
-    found = run("evaluate", "m.npz", "test.csv", "--label-columns", "flu,cold", "--id", "id")
+    assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.skops"))
+    found = run("evaluate", "m.skops", "test.csv", "--label-columns", "flu,cold", "--id", "id")
     assert found.status == 0, found
     assert "MiF1" in found.out
 
 
 def test_a_word_that_was_not_there_is_all_zeros(run, raw, tmp_path):  # noqa: F811
-    assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.npz"))
+    assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.skops"))
     write_csv(tmp_path / "new.csv", ["ward", "age", "visits", "smoker"], [["mars", "", "1", "yes"]])
-    assert_done(run("predict", "m.npz", "new.csv", "-o", "out.csv"))
-    columns = load_model(tmp_path / "m.npz").steps[0][1]
+    assert_done(run("predict", "m.skops", "new.csv", "-o", "out.csv"))
+    columns = load_model(tmp_path / "m.skops").steps[0][1]
     assert columns.transform([["mars", np.nan, 1.0, "yes"]])[0, 2:].tolist() == [0, 0, 0, 0, 0, 1]
 
 
 def test_words_without_imputing_leave_holes_refused(run, raw, tmp_path):  # noqa: F811
     write_csv(tmp_path / "full.csv", ["w", "a", "y"], [[WARDS[i % 4], i % 5, i % 2] for i in range(20)])
-    assert_done(run("fit", "full.csv", "--label-columns", "y", "--one-hot", "w", "--n-neighbors", "3", "-o", "m.npz"))
+    assert_done(run("fit", "full.csv", "--label-columns", "y", "--one-hot", "w", "--n-neighbors", "3", "-o", "m.skops"))
     write_csv(tmp_path / "hole.csv", ["w", "a"], [["east", ""]])
-    assert_refused(run("predict", "m.npz", "hole.csv", "-o", "out.csv"), "hole.csv, line 2, column 'a'", "missing")
+    assert_refused(run("predict", "m.skops", "hole.csv", "-o", "out.csv"), "hole.csv, line 2, column 'a'", "missing")
     write_csv(tmp_path / "lacks.csv", ["a"], [["1"]])
-    assert_refused(run("predict", "m.npz", "lacks.csv", "-o", "out.csv"), "no column 'w'")
+    assert_refused(run("predict", "m.skops", "lacks.csv", "-o", "out.csv"), "no column 'w'")
 
 
 @pytest.mark.parametrize("classifier", ["semi-supervised", "mlknn", "none"])
 @pytest.mark.parametrize("more", [[], ["--no-standardize"]])
 def test_every_classifier_takes_them(run, raw, classifier, more):  # noqa: F811
-    assert_done(run("fit", "train.csv", *TAIL, *ASK, *more, "--classifier", classifier, "-o", "m.npz"))
-    found = run("transform", "m.npz", "turned.csv", "-o", "z.csv")
+    assert_done(run("fit", "train.csv", *TAIL, *ASK, *more, "--classifier", classifier, "-o", "m.skops"))
+    found = run("transform", "m.skops", "turned.csv", "-o", "z.csv")
     assert found.status == 0, found
 
 

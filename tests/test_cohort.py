@@ -1,11 +1,11 @@
 """The simulated cohort and the labelling rules, code by code against the table printed in the article."""
 
-import json
 
 import numpy as np
 import pytest
 
-from nmlsdr.datasets import apply_rules, load_rules, make_cohort
+from nmlsdr.datasets import make_cohort
+from nmlsdr.datasets._rules import apply_rules, load_rules
 
 
 def words(text):
@@ -91,13 +91,11 @@ def test_a_patient_without_codes_is_healthy_and_counts_do_not_matter():
     assert labels.tolist() == [HEALTHY, DIABETES, HYPERTENSION]
 
 
-def test_rules_can_be_replaced(tmp_path):
+def test_rules_can_be_replaced():
     rules = load_rules()
     rules["rules"] = [{"labels": ["diabetes"], "all_of": ["diabetes indicator"], "none_of": []}]
-    file = tmp_path / "mine.json"
-    file.write_text(json.dumps(rules))
     names = ["ATC:A10BA", "ICD9:401"]
-    assert apply_rules(np.eye(2), names, rules=load_rules(file)).tolist() == [DIABETES, NONE]
+    assert apply_rules(np.eye(2), names, rules=rules).tolist() == [DIABETES, NONE]
 
 
 def test_first_rule_that_applies_wins():
@@ -106,22 +104,18 @@ def test_first_rule_that_applies_wins():
     assert apply_rules([[1]], ["ICD9:250"], rules=rules).tolist() == [HEALTHY]
 
 
-def test_damaged_rules_and_names_are_refused():
+def test_rules_name_code_sets_and_labels_that_there_are():
     rules = load_rules()
+    for rule in rules["rules"]:
+        assert {*rule["all_of"], *rule["none_of"]} <= {*rules["code_sets"]}
+        assert {*rule["labels"]} <= {*rules["labels"]}
+
+
+def test_damaged_names_are_refused():
     with pytest.raises(ValueError, match="one name per column"):
         apply_rules([[1, 0]], ["ICD9:250"])
     with pytest.raises(ValueError, match="no coding system"):
         apply_rules([[1]], ["250"])
-    with pytest.raises(ValueError, match="no 'aliases'"):
-        apply_rules([[1]], ["ICD9:250"], rules={k: v for k, v in rules.items() if k != "aliases"})
-    rules["rules"][1]["all_of"] = ["diabetis"]
-    with pytest.raises(ValueError, match="Rule 2 names 'diabetis'"):
-        apply_rules([[1]], ["ICD9:250"], rules=rules)
-    with pytest.raises(ValueError, match="not a JSON object"):
-        apply_rules([[1]], ["ICD9:250"], rules=[1])
-    del rules["rules"][1]["none_of"]
-    with pytest.raises(ValueError, match="Rule 2 has no list 'none_of'"):
-        apply_rules([[1]], ["ICD9:250"], rules=rules)
 
 
 @pytest.fixture(scope="module", params=[0, 1, 2])

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from model_files import forge
+from model_files import attribute, forge
 from neighbor_cases import MAKERS, make
 from scipy import sparse
 from sklearn.metrics.pairwise import cosine_distances
@@ -12,7 +13,7 @@ from sklearn.neighbors import KNeighborsTransformer
 from sklearn.preprocessing import normalize
 
 import nmlsdr
-from nmlsdr import _reference, graph
+from nmlsdr import graph
 from nmlsdr._search import squared_neighbors
 
 ESTIMATORS = ("NMLSDR", "SSMLDR", "MultiLabelPropagation", "ResidualPropagation", "MLkNN", "SemiSupervisedMLkNN")
@@ -61,7 +62,7 @@ def test_few_queries_meet_rows_whose_squares_are_not_known(rng, k):
     X, Q = rng.standard_normal((40, 5)), rng.standard_normal((3, 5))
     X[::2] *= 1e-120
     X[1::4] *= 1e140
-    expected = _reference.kneighbors(X, k, queries=Q, metric="cosine")
+    expected = reference.kneighbors(X, k, queries=Q, metric="cosine")
     assert_same(squared_neighbors(X, k, queries=Q, metric="cosine"), expected)
 
 
@@ -93,9 +94,9 @@ def test_only_zeros(storage, n, d):
 def test_rows_of_every_kind(name):
     X = make(name, (70, 11), 3)
     for k in (1, 9, 69):
-        assert_same(squared_neighbors(X, k, metric="cosine"), _reference.kneighbors(X, k, metric="cosine"))
+        assert_same(squared_neighbors(X, k, metric="cosine"), reference.kneighbors(X, k, metric="cosine"))
     Q = X[5:20][:, ::-1]
-    expected = _reference.kneighbors(X, 70, queries=Q, metric="cosine")
+    expected = reference.kneighbors(X, 70, queries=Q, metric="cosine")
     assert_same(squared_neighbors(X, 70, queries=Q, metric="cosine"), expected)
 
 
@@ -108,7 +109,7 @@ def test_a_few_queries_among_rows_that_a_cosine_does_not_part(d, dtype, rng):
     X[7] *= dtype(2.0) ** -120
     Q = np.concatenate([X[:6] * dtype(3), rng.standard_normal((3, d)).astype(dtype), -X[1:3]])
     for k in (1, 5, 120, 400):
-        expected = _reference.kneighbors(X, k, queries=Q, metric="cosine")
+        expected = reference.kneighbors(X, k, queries=Q, metric="cosine")
         for n_jobs in (1, 2):
             assert_same(squared_neighbors(X, k, queries=Q, metric="cosine", n_jobs=n_jobs), expected)
 
@@ -151,8 +152,8 @@ def test_storage_dtype_order_and_threads_change_no_bit(name, d, rng):
     rows, before = STORAGES[name](X), X.copy()
     Q = np.vstack([X[15:35] * 2.0, np.zeros((1, d))])
     for k in (1, 7, len(X) - 1):
-        expected = _reference.kneighbors(X, k, metric="cosine")
-        asked = _reference.kneighbors(X, k, queries=Q, metric="cosine")
+        expected = reference.kneighbors(X, k, metric="cosine")
+        asked = reference.kneighbors(X, k, queries=Q, metric="cosine")
         for n_jobs in (1, 2):
             assert_same(squared_neighbors(rows, k, metric="cosine", n_jobs=n_jobs), expected)
             for queries in (Q, sparse.csr_array(Q)):
@@ -168,14 +169,14 @@ def test_zeros_among_more_rows_than_one_block(rng):
     X[rng.random(700) < 0.3] = 0.0
     X[:, 0] += 0.5 * X.any(axis=1)
     for k in (10, 600):  # with 600, lists reach past the rows of zeros
-        assert_same(squared_neighbors(X, k, metric="cosine"), _reference.kneighbors(X, k, metric="cosine"))
+        assert_same(squared_neighbors(X, k, metric="cosine"), reference.kneighbors(X, k, metric="cosine"))
 
 
 @pytest.mark.parametrize("edge_weights", ["binary", "rbf"])
 def test_graph(edge_weights, rng):
     X = hard_rows(rng)
     W = graph.neighbor_graph(X, 5, edge_weights=edge_weights, metric="cosine")
-    expected = _reference.neighbor_graph(X, 5, edge_weights=edge_weights, metric="cosine")
+    expected = reference.neighbor_graph(X, 5, edge_weights=edge_weights, metric="cosine")
     np.testing.assert_array_equal(W.toarray(), expected)
 
 
@@ -195,12 +196,12 @@ class Everything:
 
 def test_candidates_of_a_transformer_are_ranked_by_the_metric(rng):
     X = hard_rows(rng)
-    expected = _reference.kneighbors(X, 6, metric="cosine")
+    expected = reference.kneighbors(X, 6, metric="cosine")
     for rows in (X, sparse.csr_array(X)):
         assert_same(graph.neighbor_lists(rows, 6, neighbors=Everything(), metric="cosine"), expected)
     Q = np.vstack([X[:9] * 4.0, np.zeros((1, X.shape[1]))])
     found = graph.neighbor_lists(X, 6, neighbors=Everything(), queries=Q, metric="cosine")
-    assert_same(found, _reference.kneighbors(X, 6, queries=Q, metric="cosine"))
+    assert_same(found, reference.kneighbors(X, 6, queries=Q, metric="cosine"))
 
 
 # ---------------------------------------------------------------- estimators
@@ -213,7 +214,7 @@ def labelled(rng, n=80):
 
 def unit(X):
     """What the search makes of rows: the twin's, for a fit that must agree to the bit."""
-    return _reference.unit_rows(X)
+    return reference.unit_rows(X)
 
 
 @pytest.mark.parametrize("name", ["MultiLabelPropagation", "MLkNN", "SemiSupervisedMLkNN"])
@@ -248,7 +249,7 @@ def test_both_graphs_of_residual_propagation(rng):
     np.testing.assert_array_equal(by_angle.label_distributions_, first_only.label_distributions_)
     np.testing.assert_array_equal(by_angle.embedding_, first_only.embedding_)
     assert not np.array_equal(by_angle.residuals_, first_only.residuals_)
-    near = _reference.kneighbors(by_angle.embedding_, 5, queries=by_angle.transform(X[:7]), metric="cosine")[1]
+    near = reference.kneighbors(by_angle.embedding_, 5, queries=by_angle.transform(X[:7]), metric="cosine")[1]
     trend = X[:7] @ by_angle.coef_.T + by_angle.intercept_
     scores = trend + by_angle.residuals_[near].mean(axis=1)
     np.testing.assert_allclose(by_angle.decision_function(X[:7]), scores, rtol=0, atol=1e-9)
@@ -307,28 +308,30 @@ def test_text_needs_no_normalizer(rng):
 def test_a_model_file_keeps_it(name, rng, tmp_path):
     X, Y = labelled(rng)
     model = getattr(nmlsdr, name)(n_neighbors=4, metric="cosine").fit(X, Y)
-    nmlsdr.model_file.save_model(tmp_path / "model.npz", model)
-    again = nmlsdr.model_file.load_model(tmp_path / "model.npz")
+    nmlsdr.model_file.save_model(tmp_path / "model.skops", model)
+    again = nmlsdr.model_file.load_model(tmp_path / "model.skops")
     assert again.metric == "cosine"
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 def test_a_forged_metric_in_a_model_file_is_refused(rng, tmp_path):
-    nmlsdr.model_file.save_model(tmp_path / "model.npz", nmlsdr.MLkNN(4).fit(*labelled(rng)))
-    forge(tmp_path / "model.npz", lambda header, arrays: header["model"]["parameters"].update(metric="l1"))
-    with pytest.raises(nmlsdr.model_file.ModelFileError, match=r"metric='l1'.* must be 'euclidean' or 'cosine'"):
-        nmlsdr.model_file.load_model(tmp_path / "model.npz")
+    nmlsdr.model_file.save_model(tmp_path / "model.skops", nmlsdr.MLkNN(4).fit(*labelled(rng)))
+    forge(tmp_path / "model.skops", attribute("metric", "l1"))
+    with pytest.raises(nmlsdr.model_file.ModelFileError, match=r"metric='l1'.* must be .euclidean. or .cosine."):
+        nmlsdr.model_file.load_model(tmp_path / "model.skops")
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_dask_gives_the_fit_of_one_process(name, rng):
     array = pytest.importorskip("dask.array")
+    import nmlsdr.dask
+
     X, Y = labelled(rng)
     blocks = array.from_array(X, chunks=(40, 6))
-    kind = getattr(nmlsdr, name)
-    model, found = (kind(n_neighbors=4, metric="cosine").fit(rows, Y) for rows in (X, blocks))
-    if name in PREDICT:  # queries by blocks, training rows in memory; then both by blocks
-        np.testing.assert_array_equal(np.asarray(model.predict_proba(blocks)), model.predict_proba(X))
-        np.testing.assert_allclose(np.asarray(found.predict_proba(blocks)), model.predict_proba(X), rtol=0, atol=1e-9)
-    else:
-        np.testing.assert_allclose(np.asarray(found.transform(blocks)), model.transform(X), rtol=0, atol=1e-9)
+    model = getattr(nmlsdr, name)(n_neighbors=4, metric="cosine").fit(X, Y)
+    kind = getattr(nmlsdr.dask, name)
+    for rows in (X, blocks):  # queries by blocks, training rows in memory; then both by blocks
+        found = kind(n_neighbors=4, metric="cosine").fit(rows, Y)
+        method = "predict_proba" if name in PREDICT else "transform"
+        expected = getattr(model, method)(X)
+        np.testing.assert_allclose(np.asarray(getattr(found, method)(blocks)), expected, rtol=0, atol=1e-9)

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+import reference
 from projections import draw_binary
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from nmlsdr import MLkNN, SemiSupervisedMLkNN, _reference, metrics, mlknn
-from nmlsdr._cutoffs import prior_cutoffs
+from nmlsdr import MLkNN, SemiSupervisedMLkNN, metrics, mlknn
+from nmlsdr._estimators._thresholds import prior_cutoffs
 from nmlsdr.graph import squared_neighbors
 from nmlsdr.model_selection import SCORERS
 
@@ -43,7 +44,7 @@ def test_equals_the_twin(rng):
     for decimals in (1, 2, 6):
         scores = rng.random((57, 9)).round(decimals)
         shares = rng.random(9) ** 3
-        np.testing.assert_array_equal(prior_cutoffs(scores, shares), _reference.prior_cutoffs(scores, shares))
+        np.testing.assert_array_equal(prior_cutoffs(scores, shares), reference.prior_cutoffs(scores, shares))
 
 
 def test_prior_is_learned_on_rows_left_out_of_their_own_neighbours(data):
@@ -51,7 +52,7 @@ def test_prior_is_learned_on_rows_left_out_of_their_own_neighbours(data):
     model = MLkNN(8, threshold="prior").fit(X, Y)
     _, indices = squared_neighbors(X, 8)
     table = mlknn.fit_posterior(Y, indices)
-    expected = _reference.prior_cutoffs(mlknn.posterior(table, Y, indices), Y.mean(axis=0))
+    expected = reference.prior_cutoffs(mlknn.posterior(table, Y, indices), Y.mean(axis=0))
     np.testing.assert_array_equal(model.thresholds_, expected)
     np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) >= expected)
 
@@ -64,7 +65,7 @@ def test_prior_of_partly_labelled_rows_is_their_share(data):
     _, indices = squared_neighbors(X, 8)
     hard = (model.label_distributions_ > 0.5).astype(int)
     scores = mlknn.posterior(mlknn.fit_posterior(hard, indices), hard, indices)
-    np.testing.assert_array_equal(model.thresholds_, _reference.prior_cutoffs(scores, Y[:60].mean(axis=0)))
+    np.testing.assert_array_equal(model.thresholds_, reference.prior_cutoffs(scores, Y[:60].mean(axis=0)))
 
 
 @pytest.mark.parametrize("Classifier", CLASSIFIERS)

@@ -4,6 +4,8 @@ import logging
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 from itertools import combinations
@@ -12,49 +14,49 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nmlsdr import (
-    MDDM,
-    MVMD,
-    NMLSDR,
-    SSMLDR,
-    MLkNN,
-    MultiLabelCCA,
-    MultiLabelPropagation,
-    ResidualPropagation,
-    SemiSupervisedMLkNN,
-    graph,
-)
-from nmlsdr._dask import neighbors as neighbor_tasks
-from nmlsdr._dask.labels import in_batches
-from nmlsdr._dask.meetings import PRIMES, cut_rows, lines
-from nmlsdr._dask.plan import Site, make_plan
-from nmlsdr._dask.rows import Rows
-from nmlsdr._dask.source import Blocks
-from nmlsdr.distributed import open_rows
+import nmlsdr
+import nmlsdr.dask
+from nmlsdr import graph, model_file
+from nmlsdr.dask import _neighbors as neighbor_tasks
+from nmlsdr.dask import open_rows
+from nmlsdr.dask._blocks import Blocks
+from nmlsdr.dask._labels import in_batches
+from nmlsdr.dask._meetings import PRIMES, cut_rows, lines
+from nmlsdr.dask._plan import Site, make_plan
+from nmlsdr.dask._rows import DaskRows
 from nmlsdr.propagation import propagate
 
 dask = pytest.importorskip("dask", reason="needs Dask: pip install 'nmlsdr[dask]'")
 da = pytest.importorskip("dask.array", reason="needs Dask: pip install 'nmlsdr[dask]'")
 
 SAID = ("label_distributions_", "transduction_", "label_flips_", "flip_scores_", "n_neighbors_", "n_iter_", "residual_",
-        "n_unreached_", "propagation_solver_", "prior_", "present_", "absent_", "posterior_", "training_labels_",
+        "n_unreached_", "propagation_solver_", "prior_", "likelihoods_with_label_", "likelihoods_without_label_",
+        "posterior_", "training_labels_",
         "row_weights_", "labeled_rows_")  # fmt: skip
 MAPS = ("components_", "eigenvalues_", "mean_", "dependence_ratio_")
-FITS = {
-    "NMLSDR": lambda: NMLSDR(2, n_neighbors=5),
-    "NMLSDR rbf": lambda: NMLSDR(n_neighbors=5, edge_weights="rbf", alpha_labeled=0.0),
-    "MDDM": lambda: MDDM(),
-    "MDDM features": lambda: MDDM(constraint="features"),
-    "MultiLabelCCA": lambda: MultiLabelCCA(),
-    "SSMLDR": lambda: SSMLDR(n_neighbors=5),
-    "MultiLabelPropagation": lambda: MultiLabelPropagation(5),
-    "MLkNN": lambda: MLkNN(5),
-    "SemiSupervisedMLkNN": lambda: SemiSupervisedMLkNN(5),
-    "NMLSDR by angle": lambda: NMLSDR(n_neighbors=5, metric="cosine", edge_weights="rbf"),
-    "MultiLabelPropagation by angle": lambda: MultiLabelPropagation(5, metric="cosine"),
-    "MLkNN by angle": lambda: MLkNN(5, metric="cosine"),
-    "SemiSupervisedMLkNN by angle": lambda: SemiSupervisedMLkNN(5, metric="cosine"),
+FITS = {  # of nmlsdr.dask or, for what one process says, of nmlsdr
+    "NMLSDR": lambda of: of.NMLSDR(2, n_neighbors=5),
+    "NMLSDR rbf": lambda of: of.NMLSDR(n_neighbors=5, edge_weights="rbf", alpha_labeled=0.0),
+    "MDDM": lambda of: of.MDDM(),
+    "MDDM features": lambda of: of.MDDM(constraint="features"),
+    "MultiLabelCCA": lambda of: of.MultiLabelCCA(),
+    "SSMLDR": lambda of: of.SSMLDR(n_neighbors=5),
+    "MultiLabelPropagation": lambda of: of.MultiLabelPropagation(5),
+    "MLkNN": lambda of: of.MLkNN(5),
+    "SemiSupervisedMLkNN": lambda of: of.SemiSupervisedMLkNN(5),
+    "NMLSDR by angle": lambda of: of.NMLSDR(n_neighbors=5, metric="cosine", edge_weights="rbf"),
+    "MultiLabelPropagation by angle": lambda of: of.MultiLabelPropagation(5, metric="cosine"),
+    "MLkNN by angle": lambda of: of.MLkNN(5, metric="cosine"),
+    "SemiSupervisedMLkNN by angle": lambda of: of.SemiSupervisedMLkNN(5, metric="cosine"),
 }
+
+
+def over_dask(name):
+    return FITS[name](nmlsdr.dask)
+
+
+def in_one_process(name):
+    return FITS[name](nmlsdr)
 
 
 @pytest.fixture(autouse=True)
@@ -114,46 +116,107 @@ def blocks_of(X, kind):
 @pytest.mark.parametrize("name", FITS)
 def test_a_fit_is_that_of_one_process(rng, name, kind):
     X, Y = draw(rng)
-    expected = FITS[name]().fit(sparse.csr_array(X) if kind == "csr" else X, Y)
-    found = FITS[name]().fit(blocks_of(X, kind), da.from_array(Y, chunks=(60, 2)))
+    expected = in_one_process(name).fit(sparse.csr_array(X) if kind == "csr" else X, Y)
+    found = over_dask(name).fit(blocks_of(X, kind), da.from_array(Y, chunks=(60, 2)))
     assert_same_fit(found, expected)
     new = rng.integers(0, 4, size=(31, 6)).astype(float)
     assert_same_answers(found, expected, new, da.from_array(new, chunks=(11, 4)))
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_a_model_of_rows_in_memory_answers_a_dask_array(rng, name):
+def test_a_fit_of_rows_in_memory_answers_a_dask_array(rng, name):
     X, Y = draw(rng)
-    model = FITS[name]().fit(X, Y)
-    assert_same_answers(model, model, X, da.from_array(X, chunks=(70, 5)))
+    expected, found = in_one_process(name).fit(X, Y), over_dask(name).fit(X, Y)
+    assert_same_fit(found, expected)
+    assert_same_answers(found, expected, X, da.from_array(X, chunks=(70, 5)))
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_block_without_rows_is_answered_with_no_rows(rng, name):
+    X, Y = draw(rng)
+    expected = in_one_process(name).fit(X, Y)
+    empty = da.from_array(X[:37], chunks=((0, 17, 0, 20), (6,)))
+    for rows in (X, blocks_of(X, "ragged")):
+        assert_same_answers(over_dask(name).fit(rows, Y), expected, X[:37], empty)
+    for method in ("transform", "predict_proba", "predict"):
+        if hasattr(expected, method):
+            wanted, ask = getattr(expected, method)(X[:37]), getattr(expected, method)
+            found = empty.map_blocks(ask, dtype=wanted.dtype, chunks=(empty.chunks[0], wanted.shape[1:]))
+            np.testing.assert_allclose(found.compute(), wanted, rtol=0, atol=1e-10)
+            assert (found.shape, ask(X[:0]).shape) == (wanted.shape, (0, *wanted.shape[1:]))
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_the_plain_estimator_of_a_fit(rng, name, tmp_path):
+    """What is saved is a plain model with the same answers, which does without Dask."""
+    X, Y = draw(rng)
+    found = over_dask(name).fit(blocks_of(X, "even"), Y)
+    plain = found.to_local()
+    assert type(plain) is type(in_one_process(name))
+    assert plain.get_params() == found.get_params()
+    model_file.save_model(tmp_path / "a.skops", found)
+    loaded = model_file.load_model(tmp_path / "a.skops")
+    for model in (plain, loaded, pickle.loads(pickle.dumps(plain))):
+        assert not any(hasattr(value, "__dask_graph__") for value in vars(model).values())
+        for method in ("transform", "predict_proba", "predict"):
+            if hasattr(model, method):
+                answer = getattr(found, method)(da.from_array(X, chunks=(40, 6))).compute()
+                np.testing.assert_allclose(getattr(model, method)(X), answer, rtol=0, atol=1e-10)
+
+
+def test_a_saved_fit_loads_without_dask(rng, tmp_path):
+    X, Y = draw(rng)
+    model_file.save_model(tmp_path / "a.model", over_dask("MLkNN").fit(blocks_of(X, "even"), Y))
+    program = """
+import sys
+sys.modules["dask"] = None
+from nmlsdr.model_file import load_model
+print(type(load_model(sys.argv[1])).__name__)
+"""
+    words = [sys.executable, "-c", program, str(tmp_path / "a.model")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "MLkNN\n", done.stderr
+
+
+def test_an_estimator_of_rows_in_memory_names_the_class_to_import(rng):
+    X, Y = draw(rng)
+    rows, model = da.from_array(X, chunks=(50, 6)), nmlsdr.MLkNN(5).fit(X, Y)
+    for call in (lambda: nmlsdr.MLkNN(5).fit(rows, Y), lambda: model.predict(rows)):
+        with pytest.raises(nmlsdr.InputError, match=r"fit nmlsdr\.dask\.MLkNN, .* X\.map_blocks\(model\.predict\)"):
+            call()
 
 
 def test_classes_float32_masks_trust_and_sparse_labels(rng):
     X, Y = draw(rng)
     dX = blocks_of(X, "even")
     y = np.array(["one", "two", "-1"])[rng.integers(0, 3, len(X))]
-    assert_same_fit(MLkNN(5).fit(dX, da.from_array(y, chunks=40)), MLkNN(5).fit(X, y))
-    assert_same_fit(MultiLabelPropagation(5).fit(dX, y), MultiLabelPropagation(5).fit(X, y))
-    model = MLkNN(5).fit(dX, y)
-    np.testing.assert_array_equal(model.predict(dX).compute(), MLkNN(5).fit(X, y).predict(X))
+    assert_same_fit(nmlsdr.dask.MLkNN(5).fit(dX, da.from_array(y, chunks=40)), nmlsdr.MLkNN(5).fit(X, y))
+    assert_same_fit(nmlsdr.dask.MultiLabelPropagation(5).fit(dX, y), nmlsdr.MultiLabelPropagation(5).fit(X, y))
+    model = nmlsdr.dask.MLkNN(5).fit(dX, y)
+    np.testing.assert_array_equal(model.predict(dX).compute(), nmlsdr.MLkNN(5).fit(X, y).predict(X))
     narrow = X.astype(np.float32)
-    found, expected = (NMLSDR(n_neighbors=5).fit(rows, Y) for rows in (dX.astype(np.float32), narrow))
+    found, expected = (nmlsdr.dask.NMLSDR(n_neighbors=5).fit(rows, Y) for rows in (dX.astype(np.float32), narrow))
     assert found.components_.dtype == found.transform(dX.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(found.components_, expected.components_, atol=1e-6)
     labeled, alpha = rng.random(len(X)) < 0.6, rng.random(len(X)) * 0.9
     given = sparse.csr_array(np.where(Y < 0, 0, Y))
-    found = NMLSDR(n_neighbors=5).fit(
+    found = nmlsdr.dask.NMLSDR(n_neighbors=5).fit(
         dX, da.from_array(given.toarray(), chunks=(40, -1)).map_blocks(sparse.csr_array),
         alpha=da.from_array(alpha, chunks=30), labeled=da.from_array(labeled, chunks=20),
     )  # fmt: skip
-    assert_same_fit(found, NMLSDR(n_neighbors=5).fit(X, given, alpha=alpha, labeled=labeled))
+    assert_same_fit(found, nmlsdr.NMLSDR(n_neighbors=5).fit(X, given, alpha=alpha, labeled=labeled))
     W = graph.neighbor_graph(X, 4)
-    assert_same_fit(NMLSDR().fit(dX, Y, graph=W), NMLSDR().fit(X, Y, graph=W))
+    assert_same_fit(nmlsdr.dask.NMLSDR().fit(dX, Y, graph=W), nmlsdr.NMLSDR().fit(X, Y, graph=W))
 
 
 @pytest.mark.parametrize("kind", ["even", "csr"])
 @pytest.mark.parametrize(
-    "make", [lambda: ResidualPropagation(n_neighbors=5), lambda: NMLSDR(shrinkage="cv"), lambda: NMLSDR(shrinkage=0.5)]
+    "make",
+    [
+        lambda of: of.ResidualPropagation(n_neighbors=5),
+        lambda of: of.NMLSDR(shrinkage="cv"),
+        lambda of: of.NMLSDR(shrinkage=0.5),
+    ],
 )
 def test_a_trend_and_residuals_from_sums(rng, kind, make):
     """Weights and ridge come from sums over blocks, so the embedding agrees to rounding, and with it what follows.
@@ -164,7 +227,8 @@ def test_a_trend_and_residuals_from_sums(rng, kind, make):
     X[:, 3] = 2.0
     X = np.where(abs(X) > 0.8, X, 0.0) if kind == "csr" else X
     Y[rng.random(150) < 0.4] = -1
-    expected, found = make().fit(sparse.csr_array(X) if kind == "csr" else X, Y), make().fit(blocks_of(X, kind), Y)
+    expected = make(nmlsdr).fit(sparse.csr_array(X) if kind == "csr" else X, Y)
+    found = make(nmlsdr.dask).fit(blocks_of(X, kind), Y)
     assert found.shrinkage_ == expected.shrinkage_
     for name, values in vars(expected).items():
         if name.endswith("_") and isinstance(values, np.ndarray) and values.dtype.kind in "fib":
@@ -181,7 +245,18 @@ def assert_same_map(found, expected, X):
 
 def test_more_labels_than_a_batch_holds(rng):
     X, Y = draw(rng, labels=37)
-    assert_same_fit(MultiLabelPropagation(5).fit(blocks_of(X, "even"), Y), MultiLabelPropagation(5).fit(X, Y))
+    expected = in_one_process("MultiLabelPropagation").fit(X, Y)
+    assert_same_fit(over_dask("MultiLabelPropagation").fit(blocks_of(X, "even"), Y), expected)
+
+
+def test_a_batch_of_labels_that_know_less_changes_no_bit_of_the_others(rng):
+    """One label of the second batch is known on fewer rows, which gives all of them one alpha for each entry."""
+    X = rng.normal(size=(400, 5))
+    Y = (X @ rng.normal(size=(5, 20)) > 1).astype(float)
+    Y[rng.random(400) < 0.4] = -1
+    Y[rng.random(400) < 0.3, 18] = -1
+    expected = in_one_process("MultiLabelPropagation").fit(X, Y)
+    assert_same_fit(over_dask("MultiLabelPropagation").fit(da.from_array(X, chunks=(100, 5)), Y), expected)
 
 
 def test_warnings_are_said_once(rng):
@@ -189,29 +264,29 @@ def test_warnings_are_said_once(rng):
     Y = rng.integers(0, 2, (60, 20))
     Y[30:] = -1
     with pytest.warns(UserWarning, match="30 of 60 rows lie in components") as said:
-        MultiLabelPropagation(4).fit(da.from_array(X, chunks=(25, 2)), Y)
+        nmlsdr.dask.MultiLabelPropagation(4).fit(da.from_array(X, chunks=(25, 2)), Y)
     assert len(said) == 1
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda X, Y: NMLSDR(n_neighbors=5).fit(X / 0, Y), "X contains NaN or infinity"),
-        (lambda X, Y: NMLSDR().fit(X[X[:, 0] > 0], Y), "X has chunks of unknown size"),
-        (lambda X, Y: NMLSDR().fit(X[:, 0], Y), "X must be a 2-D array"),
-        (lambda X, Y: MVMD().fit(X, Y), "MVMD needs rows in memory, got a Dask array"),
-        (lambda X, Y: MLkNN(neighbors="precomputed").fit(X, Y), "takes distances in memory"),
-        (lambda X, Y: MultiLabelPropagation(neighbors=Proposer()).fit(X, Y), "neighbors= searches rows in memory"),
-        (lambda X, Y: MLkNN(5).fit(X, Y).predict(X[:, :3]), "X has 3 features, but MLkNN is expecting 6"),
+        (lambda X, Y: nmlsdr.dask.NMLSDR(n_neighbors=5).fit(X / 0, Y), "X contains NaN or infinity"),
+        (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[X[:, 0] > 0], Y), "X has chunks of unknown size"),
+        (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[:, 0], Y), "X must be a 2-D array"),
+        (lambda X, Y: nmlsdr.MVMD().fit(X, Y), r"MVMD takes rows in memory, .* pass X\.compute\(\)"),
+        (lambda X, Y: nmlsdr.dask.MLkNN(neighbors="precomputed").fit(X, Y), "takes distances in memory"),
+        (lambda X, Y: nmlsdr.dask.NMLSDR(neighbors=Proposer()).fit(X, Y), "neighbors= searches rows in memory"),
+        (lambda X, Y: nmlsdr.dask.MLkNN(5).fit(X, Y).predict(X[:, :3]), "X has 3 features, but MLkNN is expecting 6"),
         (
-            lambda X, Y: MDDM(constraint="features").fit(X[:5], np.eye(5, dtype=int)),
+            lambda X, Y: nmlsdr.dask.MDDM(constraint="features").fit(X[:5], np.eye(5, dtype=int)),
             "needs rows in memory where they have",
         ),
         (
-            lambda X, Y: ResidualPropagation(n_neighbors=3).fit(X[:10], Y[:10]),
+            lambda X, Y: nmlsdr.dask.ResidualPropagation(n_neighbors=3).fit(X[:10], Y[:10]),
             "The ridge regression needs rows in memory",
         ),
-        (lambda X, Y: NMLSDR().fit(X, Y[:9]), "X has 150 rows, y has 9"),
+        (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X, Y[:9]), "X has 150 rows, y has 9"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
@@ -257,7 +332,7 @@ def test_lists_do_not_depend_on_how_rows_meet(rng, monkeypatch, order, chunks, k
     plan = neighbor_tasks.make_plan
     monkeypatch.setattr(neighbor_tasks, "make_plan", lambda *a, **b: plan(*a, **b)._replace(order=order))
     squared, indices = graph.squared_neighbors(X, k, metric=metric)
-    rows = Rows.of(da.from_array(X, chunks=(chunks, (6,))))
+    rows = DaskRows.of(da.from_array(X, chunks=(chunks, (6,))))
     found = neighbor_tasks.neighbors(rows, k, metric=metric)
     np.testing.assert_array_equal(found.indices, indices)
     np.testing.assert_array_equal(found.squared, squared)
@@ -269,7 +344,7 @@ def test_lists_do_not_depend_on_how_rows_meet(rng, monkeypatch, order, chunks, k
 def test_some_of_the_rows(rng):
     X, _ = draw(rng)
     kept = np.flatnonzero(rng.random(150) < 0.5)
-    rows = Rows.of(da.from_array(X, chunks=(17, -1)))[kept][np.arange(len(kept)) % 3 > 0]
+    rows = DaskRows.of(da.from_array(X, chunks=(17, -1)))[kept][np.arange(len(kept)) % 3 > 0]
     wanted = X[kept][np.arange(len(kept)) % 3 > 0]
     np.testing.assert_array_equal(rows.array().compute(), wanted)
     np.testing.assert_array_equal(neighbor_tasks.neighbors(rows, 4).indices, graph.squared_neighbors(wanted, 4)[1])
@@ -281,15 +356,15 @@ def test_some_of_the_rows(rng):
 def test_a_block_is_made_again_but_what_all_need_is_made_once():
     """The blocks of X are in no recipe's needs; the mean and the deviation are, once each."""
     X = da.random.default_rng(0).normal(size=(300, 7), chunks=(70, 7))
-    blocks = Blocks((X - X.mean(axis=0)) / X.std(axis=0))
+    blocks = Blocks.of((X - X.mean(axis=0)) / X.std(axis=0))
     assert len(blocks.held) == 2
     assert all(len(recipe.needs) == 2 for recipe in blocks.recipes)
-    assert len(Blocks(X).held) == 0
+    assert len(Blocks.of(X).held) == 0
 
 
 def test_data_travels_once_and_not_with_every_recipe():
     X = np.zeros((1000, 200))
-    blocks = Blocks(da.from_array(X, chunks=(250, -1)))
+    blocks = Blocks.of(da.from_array(X, chunks=(250, -1)))
     assert len(blocks.held) == 4
     assert all(len(pickle.dumps(recipe)) < 10_000 for recipe in blocks.recipes)
 
@@ -306,9 +381,9 @@ def test_memory_maps_are_opened_by_name(rng, tmp_path, cut):
     rows = open_rows(view, rows_per_block=40)
     assert rows.dtype == np.float32
     np.testing.assert_array_equal(rows.compute(), np.asarray(view))
-    assert all(len(pickle.dumps(recipe)) < 10_000 for recipe in Blocks(rows).recipes)
-    expected = MultiLabelPropagation(5).fit(np.asarray(view), Y[: len(view)])
-    assert_same_fit(MultiLabelPropagation(5).fit(rows, Y[: len(view)]), expected)
+    assert all(len(pickle.dumps(recipe)) < 10_000 for recipe in Blocks.of(rows).recipes)
+    expected = nmlsdr.MultiLabelPropagation(5).fit(np.asarray(view), Y[: len(view)])
+    assert_same_fit(nmlsdr.dask.MultiLabelPropagation(5).fit(rows, Y[: len(view)]), expected)
     np.testing.assert_array_equal(open_rows(tmp_path / "x.npy").compute(), X)
 
 
@@ -319,7 +394,8 @@ def test_zarr_stores(rng, tmp_path):
     stored[:] = X
     rows = open_rows(tmp_path / "x.zarr")
     assert rows.dtype == np.float32
-    assert_same_fit(NMLSDR(n_neighbors=5).fit(rows, Y), NMLSDR(n_neighbors=5).fit(X.astype(np.float32), Y))
+    expected = nmlsdr.NMLSDR(n_neighbors=5).fit(X.astype(np.float32), Y)
+    assert_same_fit(nmlsdr.dask.NMLSDR(n_neighbors=5).fit(rows, Y), expected)
     assert open_rows(tmp_path / "x.zarr", rows_per_block=100).chunks[0] == (100, 50)
 
 
@@ -340,7 +416,7 @@ def site(memory, threads=2):
 
 
 def test_a_plan_fits_the_workers_or_says_what_to_do():
-    rows = Rows.of(da.zeros((100_000, 10_000), chunks=(5000, -1), dtype=np.float32))
+    rows = DaskRows.of(da.zeros((100_000, 10_000), chunks=(5000, -1), dtype=np.float32))
     for memory in (0.3e9, 1e9, 2e9, 4e9, 64e9):
         if memory == 0.3e9:
             with pytest.raises(ValueError, match="make the blocks smaller"):
@@ -356,7 +432,7 @@ def test_a_plan_fits_the_workers_or_says_what_to_do():
 
 
 def test_a_plan_by_angle_counts_the_unit_rows():
-    rows = Rows.of(da.zeros((100_000, 10_000), chunks=(1000, -1), dtype=np.float32))
+    rows = DaskRows.of(da.zeros((100_000, 10_000), chunks=(1000, -1), dtype=np.float32))
     plan = make_plan(rows, 10, metric="cosine", site=site(2e9), probe=False)
     assert plan.task_bytes * 5 + rows.largest_block() <= 0.6 * 2e9  # float32 rows, and twice as wide ones twice
     assert plan.order > make_plan(rows, 10, site=site(2e9), probe=False).order
@@ -365,10 +441,10 @@ def test_a_plan_by_angle_counts_the_unit_rows():
 def test_a_plan_is_said_before_the_search(rng, caplog, capsys):
     X, Y = draw(rng)
     with caplog.at_level(logging.INFO, "nmlsdr"):
-        NMLSDR(n_neighbors=5).fit(blocks_of(X, "even"), Y)
+        nmlsdr.dask.NMLSDR(n_neighbors=5).fit(blocks_of(X, "even"), Y)
     assert "plan: neighbours of 150 x 6 rows" in caplog.text
     logging.getLogger("nmlsdr").setLevel(logging.NOTSET)
-    NMLSDR(n_neighbors=5).fit(blocks_of(X, "even"), Y)
+    nmlsdr.dask.NMLSDR(n_neighbors=5).fit(blocks_of(X, "even"), Y)
     assert capsys.readouterr().err.startswith("plan: neighbours of 150 x 6 rows: 0 block pairs in 1 tasks")
 
 
@@ -378,6 +454,8 @@ def test_a_plan_is_said_before_the_search(rng, caplog, capsys):
 @pytest.fixture
 def cluster():
     distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'nmlsdr[dask]'")
+    # workers cannot import this file, whose functions they are to run
+    pytest.importorskip("cloudpickle").register_pickle_by_value(sys.modules[__name__])
     LocalCluster, Client = distributed.LocalCluster, distributed.Client
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="2GB", dashboard_address=":0") as local,
@@ -403,12 +481,12 @@ def kill_a_worker(client, after):
 @pytest.mark.parametrize("name", ["NMLSDR", "SemiSupervisedMLkNN"])
 def test_two_processes_one_of_them_killed(rng, cluster, monkeypatch, name):
     X, Y = draw(rng, labels=20)
-    expected = FITS[name]().fit(X, Y)
+    expected = in_one_process(name).fit(X, Y)
     plan = neighbor_tasks.make_plan
     monkeypatch.setattr(neighbor_tasks, "make_plan", lambda *a, **b: plan(*a, **b)._replace(order=3))
     rows = da.from_array(X, chunks=(17, -1)).map_blocks(lambda block: slowly(block, 0.1), dtype=X.dtype)
     timer, killed = kill_a_worker(cluster, 1.0)
-    found = FITS[name]().fit(rows, da.from_array(Y, chunks=(60, 2)))
+    found = over_dask(name).fit(rows, da.from_array(Y, chunks=(60, 2)))
     timer.join()
     assert_same_fit(found, expected)
     assert killed not in cluster.run(os.getpid).values()
@@ -444,5 +522,33 @@ def test_persisted_rows_are_not_made_again(rng, cluster):
     X, Y = draw(rng)
     made = da.from_array(X, chunks=(50, -1)).persist()
     for rows, values in ((made, X), (2 * made + 1, 2 * X + 1)):
-        assert len(Blocks(rows).held) == 3
-        assert_same_fit(NMLSDR(n_neighbors=5).fit(rows, Y), NMLSDR(n_neighbors=5).fit(values, Y))
+        assert len(Blocks.of(rows).held) == 3
+        assert_same_fit(nmlsdr.dask.NMLSDR(n_neighbors=5).fit(rows, Y), nmlsdr.NMLSDR(n_neighbors=5).fit(values, Y))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_fit_whose_workers_are_gone_ends(rng):
+    """Workers without a nanny, which nothing starts again."""
+    distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'nmlsdr[dask]'")
+    X, Y = draw(rng)
+    rows = da.from_array(X, chunks=(17, -1)).map_blocks(lambda block: slowly(block, 2.0), dtype=X.dtype)
+    with (
+        dask.config.set({"nmlsdr.no-worker-timeout": "3 s"}),
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as local,
+        distributed.Client(local) as client,
+    ):
+        words = [sys.executable, "-m", "dask", "worker", local.scheduler_address, "--no-nanny", "--no-dashboard"]
+        workers = [subprocess.Popen([*words, "--nthreads", "1"], stderr=subprocess.DEVNULL) for _ in range(2)]
+        try:
+            client.wait_for_workers(2, timeout=60)
+            timer = threading.Timer(1.0, lambda: [worker.kill() for worker in workers])
+            timer.start()
+            with pytest.raises(TimeoutError, match="The Dask cluster has had no worker for 3 s"):
+                nmlsdr.dask.NMLSDR(n_neighbors=5).fit(rows, Y)
+            timer.join()
+            assert client.scheduler_info()["workers"] == {}
+        finally:
+            for worker in workers:
+                worker.kill()
+                worker.wait(timeout=60)

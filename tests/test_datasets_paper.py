@@ -9,8 +9,9 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from nmlsdr.datasets import DataFileError, dataset_info, fetch_dataset, list_datasets, paper_split, verify_dataset
+from nmlsdr.datasets import DataFileError, fetch_dataset, paper_split
 from nmlsdr.datasets import _catalog as catalog_module
+from nmlsdr.datasets._catalog import dataset_info, list_datasets, verify_dataset
 
 NINE = ["Birds", "Corel", "Emotions", "Enron", "Genbase", "Medical", "Scene", "Tmc2007", "Yeast"]
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nmlsdr._labels import check_labels
-from nmlsdr.datasets import flip_labels, make_toy, mask_labels
+from nmlsdr._checks.labels import check_labels
+from nmlsdr.datasets import flip_labels, make_cohort, make_toy, mask_labels
 from nmlsdr.datasets._random import FLIP, MASK, TOY, generator
 
 
@@ -275,3 +275,21 @@ def test_generators_are_used_as_they_are():
     assert not np.array_equal(flip_labels(Y, 0.5, random_state=rng), flip_labels(Y, 0.5, random_state=rng))
     old = np.random.RandomState(0)
     assert not np.array_equal(mask_labels(Y, 0.5, random_state=old), mask_labels(Y, 0.5, random_state=old))
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [lambda: 7, lambda: np.random.default_rng(7), lambda: np.random.RandomState(7), lambda: None, lambda: np.int64(7)],
+)
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda seed: make_toy(n_samples=40, random_state=seed).data,
+        lambda seed: make_cohort(n_per_group=500, random_state=seed).data,
+        lambda seed: flip_labels(np.eye(40, dtype=int), 0.5, random_state=seed),
+        lambda seed: mask_labels(np.eye(40, dtype=int), 0.5, random_state=seed),
+    ],
+)
+def test_every_kind_of_random_state(draw, seed):
+    first, second = draw(seed()), draw(seed())
+    assert (first.shape == second.shape and np.array_equal(first, second)) == (seed() is not None)

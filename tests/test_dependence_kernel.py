@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+import reference
+from nmlsdr._dependence import dependence_sweep
 from projections import draw_binary
 
-from nmlsdr import _reference
-from nmlsdr._dependence import dependence_sweep
-from nmlsdr.label_weights import entropy_weights
+from nmlsdr._projections.label_weights import entropy_weights
 
 
 def problem(X, Y):
@@ -23,7 +23,7 @@ def sweep(X, visited, place, mean, indptr, indices, share, A):
     return dependence_sweep(X, mean, visited, place, indptr, indices, share, A, scratch)
 
 
-@pytest.mark.parametrize("run", [sweep, lambda X, visited, place, mean, *rest: _reference.dependence_sweep(
+@pytest.mark.parametrize("run", [sweep, lambda X, visited, place, mean, *rest: reference.dependence_sweep(
     X, mean, visited, place, *rest)], ids=["kernel", "twin"])  # fmt: skip
 def test_a_row_goes_to_the_label_of_its_kind(run):
     """Rows -1, -1, 1, 1, 1; the last carries both labels: A = (-1.5 + ..), by hand."""
@@ -58,7 +58,7 @@ def test_the_sweep_equals_its_twin(rng, kind, n_features, dtype):
         part = X[visited[:40]]  # the rows may also come as a gathered block
         changed = sweep(part, visited[:40], np.arange(40), mean, indptr, indices, share, A)
         changed += sweep(X, visited[40:], visited[40:], mean, indptr, indices, share, A)
-        twin = _reference.dependence_sweep(X, mean, visited, visited, indptr, indices, twin_share, twin_A)
+        twin = reference.dependence_sweep(X, mean, visited, visited, indptr, indices, twin_share, twin_A)
         assert changed == twin
         np.testing.assert_array_equal(share, twin_share)
         np.testing.assert_array_equal(A, twin_A)
@@ -74,7 +74,7 @@ def test_gains_are_folded_dot_products(rng, n_features):
     A[:] = rng.standard_normal(A.shape)
     x, row, w, scratch = X[1] - mean, A.copy(), share[3:].copy(), np.empty(n_features + 3)
     dependence_sweep(X, mean, np.array([1]), np.array([1]), indptr, indices, share, A, scratch)
-    expected = np.array([_reference.dot(row[k], x) for k in range(3)]) - w * _reference.dot(x, x)
+    expected = np.array([reference.dot(row[k], x) for k in range(3)]) - w * reference.dot(x, x)
     np.testing.assert_array_equal(scratch[n_features:], expected)
 
 

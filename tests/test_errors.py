@@ -9,17 +9,14 @@ import pytest
 import nmlsdr
 from nmlsdr import InputError
 from nmlsdr.datasets import DataFileError
-from nmlsdr.experiments.store import StoreError
 from nmlsdr.model_file import ModelFileError
 
 PACKAGE = Path(nmlsdr.__file__).parent
 # Where ValueError is raised as such, and why.
 PLAIN = {
-    "_reference.py": "the plain twin imports numpy only",
     "datasets/_npz.py": "caught in the same file and told with the file's name",
     "datasets/_cells.py": "caught in the same file and told with line and column",
     "datasets/_svmlight.py": "caught in the same file, where the other reader takes over",
-    "_model/reading.py": "caught in the same file and told with the file's name",
 }
 
 
@@ -40,7 +37,7 @@ def test_checks_raise_input_errors(path):
 
 
 def test_errors_of_files_are_input_errors_and_those_are_value_errors():
-    for kind in (DataFileError, ModelFileError, StoreError):
+    for kind in (DataFileError, ModelFileError):
         assert issubclass(kind, InputError)
     assert issubclass(InputError, ValueError)
 

@@ -11,8 +11,8 @@ import pytest
 from nmlsdr._cli import reproduce as reproduce_arguments
 from nmlsdr._errors import InputError
 from nmlsdr.cli import main
-from nmlsdr.experiments import command, protocol, report, results, runner, section, store, summary, tables
-from nmlsdr.experiments.store import CellKey, RecordStore, StoreError, decode_line, encode_line
+from nmlsdr.experiments import cell, command, protocol, report, results, runner, summary, tables
+from nmlsdr.experiments.store import CellFolder, CellKey
 
 METRICS = list(protocol.METRICS)
 
@@ -27,82 +27,78 @@ def record(method="NMLSDR", seed=0, study="toy", dataset="Toy", value=0.5, **mor
             "error": None, **more}  # fmt: skip
 
 
-# ---- the store
-
-
-def test_lines_end_with_a_checksum_that_sees_every_changed_byte():
-    line = encode_line(record())
-    assert decode_line(line) == record()
-    assert json.loads(line)["checksum"]
-    for place in range(len(line)):
-        damaged = line[:place] + bytes([line[place] ^ 1]) + line[place + 1 :]
-        assert decode_line(damaged) is None
-    for length in range(len(line)):
-        assert decode_line(line[:length]) is None
+# ---- the folder of cells
 
 
 def filled(folder, n=4):
-    with RecordStore(folder) as opened:
-        for seed in range(n):
-            opened.append(record(seed=seed))
-    return (folder / "records.jsonl").read_bytes().splitlines(keepends=True)
+    opened = CellFolder(folder)
+    for seed in range(n):
+        opened.write(record(seed=seed))
+    return contents(folder)
 
 
-def test_torn_last_line_is_dropped_and_damaged_middle_line_is_reported(tmp_path):
-    lines = filled(tmp_path)
-    damaged = lines[1].replace(b"0.5", b"0.6", 1)
-    (tmp_path / "records.jsonl").write_bytes(lines[0] + damaged + lines[2] + lines[3][:-7])
-    with RecordStore(tmp_path) as opened:
-        assert sorted(key.seed for key in opened.records) == [0, 2]
-        assert [note.split(";")[0] for note in opened.notes] == [
-            "Line 2 of records.jsonl is damaged and is not used",
-            "The last line of records.jsonl was cut short and is dropped",
-        ]
-        opened.append(record(seed=3))
-    assert (tmp_path / "records.jsonl").read_bytes() == lines[0] + damaged + lines[2] + lines[3]
+def contents(folder, name="cells"):
+    return {path.name: path.read_bytes() for path in (folder / name).iterdir()}
 
 
-def test_reopening_leaves_the_bytes_alone(tmp_path):
-    lines = filled(tmp_path)
-    with RecordStore(tmp_path) as opened:
-        assert opened.notes == []
-        assert opened.finished(CellKey("toy", "Toy", "NMLSDR", 3))
-        assert not opened.finished(CellKey("toy", "Toy", "NMLSDR", 4))
-    assert (tmp_path / "records.jsonl").read_bytes() == b"".join(lines)
+def test_a_cell_is_a_file_and_reads_back(tmp_path):
+    files = filled(tmp_path)
+    assert sorted(files) == [f"toy.Toy.NMLSDR.{seed}.json" for seed in range(4)]
+    assert json.loads(files["toy.Toy.NMLSDR.2.json"]) == record(seed=2)
+    opened = CellFolder(tmp_path)
+    assert opened.records[CellKey("toy", "Toy", "NMLSDR", 3)] == record(seed=3)
+    assert opened.finished(CellKey("toy", "Toy", "NMLSDR", 3))
+    assert not opened.finished(CellKey("toy", "Toy", "NMLSDR", 4))
+    assert contents(tmp_path) == files
+
+
+def test_every_cell_has_a_file_name_of_its_own_that_any_system_takes():
+    studies = command.SETTINGS.values()
+    keys = [CellKey(s.name, name, method, 0) for s in studies for name in s.datasets for method in s.methods]
+    names = {key.file_name().lower() for key in keys}
+    assert len(names) == len(keys)
+    assert all(re.fullmatch(r"[\w.-]+", name) for name in names)
 
 
 def test_newest_record_of_a_cell_counts_and_a_failed_one_is_not_finished(tmp_path):
-    with RecordStore(tmp_path) as opened:
-        opened.append(record(error="ValueError: no"))
-        assert not opened.finished(CellKey("toy", "Toy", "NMLSDR", 0))
-        opened.append(record(value=0.25))
-    with RecordStore(tmp_path) as opened:
-        assert opened.records[CellKey("toy", "Toy", "NMLSDR", 0)]["metrics"]["AP"] == 0.25
+    opened = CellFolder(tmp_path)
+    opened.write(record(error="ValueError: no"))
+    assert not opened.finished(CellKey("toy", "Toy", "NMLSDR", 0))
+    opened.write(record(value=0.25))
+    again = CellFolder(tmp_path)
+    assert again.records[CellKey("toy", "Toy", "NMLSDR", 0)]["metrics"]["AP"] == 0.25
 
 
-def test_set_aside_keeps_the_old_records(tmp_path):
-    lines = filled(tmp_path)
-    with RecordStore(tmp_path) as opened:
-        assert opened.set_aside().name == "records.1.jsonl"
-        assert opened.records == {}
-        assert opened.set_aside() is None
-        opened.append(record())
-        assert opened.set_aside().name == "records.2.jsonl"
-    assert (tmp_path / "records.1.jsonl").read_bytes() == b"".join(lines)
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b'{"study": "toy"}', b"\xff"])
+def test_a_file_that_is_no_cell_is_named(tmp_path, content):
+    filled(tmp_path)
+    (tmp_path / "cells" / "other.json").write_bytes(content)
+    with pytest.raises(InputError, match=r"other\.json is not a cell of an experiment; remove the file"):
+        CellFolder(tmp_path)
 
 
-def test_a_locked_folder_names_its_holder(tmp_path):
-    holder = r"in use by process \d+ .*the first"
-    with RecordStore(tmp_path, command="the first"), pytest.raises(StoreError, match=holder):
-        RecordStore(tmp_path, command="the second")
-    with RecordStore(tmp_path):
-        pass
+def test_half_a_file_of_a_killed_run_is_not_read(tmp_path):
+    files = filled(tmp_path)
+    (tmp_path / "cells" / ".toy.Toy.NMLSDR.9.json.abc.part").write_bytes(b"{")
+    assert len(CellFolder(tmp_path).records) == len(files)
+
+
+def test_set_aside_keeps_the_old_cells(tmp_path):
+    files = filled(tmp_path)
+    opened = CellFolder(tmp_path)
+    assert opened.set_aside().name == "cells.1"
+    assert opened.records == {}
+    assert opened.set_aside() is None
+    opened.write(record())
+    assert opened.set_aside().name == "cells.2"
+    assert contents(tmp_path, "cells.1") == files
+    assert CellFolder(tmp_path).records == {}
 
 
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot be made"):
-        RecordStore(tmp_path / "file" / "out")
+    with pytest.raises(InputError, match="cannot be made"):
+        CellFolder(tmp_path / "file" / "out")
 
 
 # ---- the protocol
@@ -112,44 +108,45 @@ def test_studies_are_the_article_s():
     toy, benchmarks, case = protocol.STUDIES.values()
     assert len(toy.methods) * len(METRICS) == 84
     assert len(benchmarks.datasets) * len(protocol.TEN_METHODS) * len(METRICS) == 700
-    assert set(results.article()["toy"]) == set(toy.methods)
-    assert list(results.article()["benchmarks"]) == list(benchmarks.datasets)
-    assert list(results.article()["benchmarks"]["Yeast"]) == list(protocol.TEN_METHODS)
+    assert set(tables.resource("article.json")["toy"]) == set(toy.methods)
+    assert list(tables.resource("article.json")["benchmarks"]) == list(benchmarks.datasets)
+    assert list(tables.resource("article.json")["benchmarks"]["Yeast"]) == list(protocol.TEN_METHODS)
     assert case.drawn == (1000, 1000)
 
 
 def test_noise_and_mask_are_the_seed_s_and_not_the_method_s():
     protocol.draw.cache_clear()
-    first = protocol.draw("toy", "Toy", 0, "small", None)
+    first = protocol.draw(protocol.STUDIES["toy"], "Toy", 0, "small", None)
     protocol.draw.cache_clear()
-    again = protocol.draw("toy", "Toy", 0, "small", None)
+    again = protocol.draw(protocol.STUDIES["toy"], "Toy", 0, "small", None)
     np.testing.assert_array_equal(first.given, again.given)
     np.testing.assert_array_equal(first.train, again.train)
     assert first.random_state == again.random_state
-    other = protocol.draw("toy", "Toy", 1, "small", None)
+    other = protocol.draw(protocol.STUDIES["toy"], "Toy", 1, "small", None)
     assert not np.array_equal(first.given, other.given)
     assert not np.array_equal(first.target, other.target)
-    elsewhere = protocol.draw("benchmarks", "Toy", 0, "small", None)
+    elsewhere = protocol.draw(protocol.STUDIES["benchmarks"], "Toy", 0, "small", None)
     assert not np.array_equal(first.target, elsewhere.target)
 
 
 def test_a_draw_is_what_the_article_says():
-    data = protocol.draw("toy", "Toy", 0, "small", None)
+    data = protocol.draw(protocol.STUDIES["toy"], "Toy", 0, "small", None)
     assert data.labeled.mean() == 0.5
     flipped = (data.given != data.target)[data.labeled].mean()
     assert 0.05 < flipped < 0.15
     np.testing.assert_allclose(data.train.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(data.train.std(axis=0), 1, atol=1e-12)
-    degree = np.diff(data.graph.indptr)
+    degree = np.diff(data.graph().indptr)
     assert degree.min() >= 10
-    assert protocol.draw("benchmarks", "Toy", 0, "small", None).labeled.mean() == pytest.approx(0.3, abs=1e-3)
+    benchmarks = protocol.draw(protocol.STUDIES["benchmarks"], "Toy", 0, "small", None)
+    assert benchmarks.labeled.mean() == pytest.approx(0.3, abs=1e-3)
 
 
 def test_a_repetition_of_the_case_study_draws_labelled_and_unlabelled_patients():
-    data = protocol.draw("case-study", "Cohort", 0, "small", None)
+    data = protocol.draw(protocol.STUDIES["case-study"], "Cohort", 0, "small", None)
     assert data.labeled.sum() == 200
     assert (~data.labeled).sum() == 200
-    other = protocol.draw("case-study", "Cohort", 1, "small", None)
+    other = protocol.draw(protocol.STUDIES["case-study"], "Cohort", 1, "small", None)
     np.testing.assert_array_equal(data.test_target, other.test_target)
     assert not np.array_equal(data.target, other.target)
 
@@ -204,9 +201,9 @@ def test_failed_cells_are_told_and_left_out_of_the_means():
     assert np.isnan(found.std[0, 1]).all()
 
 
-def test_long_csv_has_every_cell():
+def test_the_table_of_cells_has_every_cell():
     found = results.collect(protocol.STUDIES["toy"], two_seeds())
-    rows = list(csv.DictReader(io.StringIO(summary.long_csv(found))))
+    rows = list(csv.DictReader(io.StringIO(summary.all_cells(found).to_csv())))
     assert len(rows) == 2 * 7
     row = next(r for r in rows if r["method"] == "NMLSDR" and r["measure"] == "HL'")
     assert (row["mean"], row["seeds"], row["article"], row["difference"]) == ("0.905000", "2", "0.913", "-0.008000")
@@ -228,7 +225,7 @@ def test_agreement_counts_cells():
 
 
 def test_notes_name_what_exists():
-    for note in summary.notes()["notes"]:
+    for note in tables.resource("notes.json")["notes"]:
         study = protocol.STUDIES[note["study"]]
         assert set(note["datasets"]) <= {*study.datasets, "*"}
         assert set(note["methods"]) <= {*study.methods, "*"}
@@ -238,18 +235,55 @@ def test_notes_name_what_exists():
 
 def example_table():
     entries = [tables.Entry("0.5", "0.4\n+0.1", True, 0.1), tables.Entry("a_b & 5 %")]
-    return tables.Table("name", "Title", ["Row", "x", "y"], [("first", entries)], "A note.")
+    return tables.ResultTable("name", "Title", ["Row", "x", "y"], [("first", entries)], "A note.")
 
 
 def test_the_ways_to_write_a_table():
     table = example_table()
     assert table.to_csv() == "Row,x,y\nfirst,0.5,a_b & 5 %\n"
-    assert "| first | **0.5** (0.4\n+0.1) | a_b & 5 % |" in table.to_markdown()
-    assert r"first & \textbf{0.5} {\tiny (0.4" in table.to_latex()
-    assert r"a\_b \& 5 \% \\" in table.to_latex()
     assert table.to_text().splitlines() == [
         "Title", "Row       x          y", "first  0.5*  a_b & 5 %", "        0.4", "       +0.1", "A note.",
     ]  # fmt: skip
+
+
+def test_the_report_in_markdown():
+    pytest.importorskip("jinja2")
+    table = tables.ResultTable("other", "Other", ["a|b"], [("first|", [])])
+    one = tables.Section("toy", "Toy <1>", example_table(), ["Said & done."], [("holds", True), ("open", None)],
+                         [example_table(), table], {"picture": (None, "Caption")}, {"seeds": 1}, ["no"])  # fmt: skip
+    text = report._pages([one], {"picture": b"png"}, [("Command", "nmlsdr")])["report.md"]
+    assert text.partition("\n## ")[2] == """Toy <1>
+
+Said & done.
+
+- [x] holds
+- (–) open
+
+**Title**
+
+| Row | x | y |
+| --- | ---: | ---: |
+| first | **0.5** (0.4, +0.1) | a_b & 5 % |
+
+A note.
+
+**Other**
+
+| a\\|b |
+| --- |
+| first\\| |
+
+![Caption](figures/picture.png)
+
+Caption
+
+- Failed: no
+
+## How it was made
+
+- Command: nmlsdr
+- Settings of toy: `{"seeds": 1}`
+"""
 
 
 def test_the_page_escapes_all_that_it_is_given():
@@ -257,10 +291,10 @@ def test_the_page_escapes_all_that_it_is_given():
     pytest.importorskip("jinja2")
     bad = "<script>alert('x')</script>\" onload=\""
     rows = [(bad, [tables.Entry(bad, bad, True, 0.1), tables.Entry(bad)])]
-    table = tables.Table(bad, bad, [bad, "x", "y"], rows, bad)
-    one = section.Section("toy", bad, [bad], [(bad, True), (bad, None)], [table, example_table()], {bad: (None, bad)},
-                          "", {bad: bad}, [bad])  # fmt: skip
-    page = report._page([one], {bad: b"png"}, [(bad, bad)])
+    table = tables.ResultTable(bad, bad, [bad, "x", "y"], rows, bad)
+    one = tables.Section("toy", bad, table, [bad], [(bad, True), (bad, None)], [table, example_table()],
+                         {bad: (None, bad)}, {bad: bad}, [bad])  # fmt: skip
+    page = report._pages([one], {bad: b"png"}, [(bad, bad)])["report.html"]
     assert "<script" not in page
     assert 'onload="' not in page
     assert page.count("&lt;script&gt;") == 19
@@ -274,13 +308,13 @@ def test_the_page_escapes_all_that_it_is_given():
 
 def test_progress_tells_what_is_left():
     stream = io.StringIO()
-    progress = runner.Progress(stream, every=0.0, first=0.0)
+    progress = runner.CellProgress(stream, every=0.0, first=0.0)
     cells = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(4)]
     progress.start(cells[1:], 1, jobs=1)
     for seed in (1, 2, 3):
         progress.advance(record(seed=seed, times={"embed": 2.0}, error="E: x" if seed == 2 else None))
     lines = stream.getvalue().splitlines()
-    assert lines[0] == "1 of 4 cells are in the store already."
+    assert lines[0] == "1 of 4 cells are in the folder already."
     assert lines[1] == "3 cells to run, 1 at a time; the first of them will tell how long it takes."
     assert lines[2] == "2/4 cells, too early to tell how long it takes  (Toy, NMLSDR, seed 1)"
     assert re.fullmatch(r"3/4 cells, 1 failed, about \d+:\d\d left by the cells so far  \(.*, seed 2\)", lines[3])
@@ -293,7 +327,7 @@ def test_the_estimate_of_the_whole_is_told_early(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(runner.time, "monotonic", lambda: now[0])
     stream = io.StringIO()
-    progress = runner.Progress(stream)
+    progress = runner.CellProgress(stream)
     progress.start([CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(400)], 0, jobs=1)
     said = []
     for seed in range(20):
@@ -307,20 +341,20 @@ def test_the_estimate_of_the_whole_is_told_early(monkeypatch):
 def test_a_run_that_goes_on_says_its_estimate_before_it_starts():
     """By the store's cells, each waiting one as dear as its like, over the cells at a time; then by its own alone."""
     stream = io.StringIO()
-    progress = runner.Progress(stream, every=0.0, first=0.0)
+    progress = runner.CellProgress(stream, every=0.0, first=0.0)
     known = [record(seed=seed, times={"embed": 10.0, "classify": 20.0}) for seed in range(4)]
     waiting = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(4, 10)]
     progress.start(waiting, 4, jobs=2, known=known)
-    assert stream.getvalue().splitlines()[-1] == "6 cells to run, 2 at a time: about 1:30 by the cells in the store."
+    assert stream.getvalue().splitlines()[-1] == "6 cells to run, 2 at a time: about 1:30 by the cells in the folder."
     progress.advance(record(seed=4, times={"embed": 1.0}))
     assert "too early to tell" in stream.getvalue().splitlines()[-1]
-    other = runner.Progress(io.StringIO())
+    other = runner.CellProgress(io.StringIO())
     other.start([CellKey("toy", "Other", "NMLSDR", seed) for seed in range(9)], 4, jobs=2, known=known)
     assert "the first of them will tell" in other.stream.getvalue()  # nothing is known of that data set
 
 
 def test_remaining_time_follows_the_cost_of_like_cells():
-    progress = runner.Progress(io.StringIO())
+    progress = runner.CellProgress(io.StringIO())
     waiting = [CellKey("s", "big", "m", seed) for seed in range(3)] + [CellKey("s", "small", "m", 0)]
     progress.start(waiting, 0, jobs=1)
     progress.advance({**waiting[0]._asdict(), "times": {"embed": 10.0}, "error": None})
@@ -331,7 +365,7 @@ def test_remaining_time_follows_the_cost_of_like_cells():
 def test_an_estimate_waits_until_most_cells_have_met_their_like():
     """The first data set is a hundred times as dear as the others: nothing is said from it alone."""
     stream = io.StringIO()
-    progress = runner.Progress(stream, every=0.0, first=0.0)
+    progress = runner.CellProgress(stream, every=0.0, first=0.0)
     cells = [CellKey("s", name, "m", seed) for name in ("dear", "cheap", "third") for seed in range(5)]
     progress.start(cells, 0, jobs=2)
     for key in cells[:7]:
@@ -362,8 +396,7 @@ def test_toy_from_the_command_and_again_with_two_jobs(tmp_path, capfd):
     assert final_tables(tmp_path / "one") == final_tables(tmp_path / "two")
     values = []
     for name in ("one", "two"):
-        lines = (tmp_path / name / "records.jsonl").read_bytes().splitlines(keepends=True)
-        found = [decode_line(line) for line in lines]
+        found = list(CellFolder(tmp_path / name).records.values())
         assert all(r["error"] is None for r in found)
         values.append({(r["method"], r["seed"]): r["metrics"] for r in found})
     assert values[0] == values[1]  # bit for bit
@@ -374,9 +407,9 @@ def test_toy_from_the_command_and_again_with_two_jobs(tmp_path, capfd):
     for kind in ("png", "svg"):
         assert (tmp_path / "one" / "figures" / f"toy-embedding.{kind}").stat().st_size > 10_000
 
-    before = (tmp_path / "one" / "records.jsonl").read_bytes()
+    before = contents(tmp_path / "one")
     assert reproduce(*words, "--jobs", 1, "--out", tmp_path / "one") == 0
-    assert (tmp_path / "one" / "records.jsonl").read_bytes() == before
+    assert contents(tmp_path / "one") == before
 
 
 @pytest.mark.slow
@@ -400,7 +433,7 @@ def test_case_study_from_the_command_says_that_it_is_simulated(tmp_path, capfd):
     words = ("case-study", "--size", "small", "--seeds", 2, "--jobs", 1, "--methods", "MDDMp", "NMLSDR")
     assert reproduce(*words, "--out", tmp_path) == 0
     assert "SIMULATED" in capfd.readouterr().out
-    for name in ("report.html", "report.md", "tables/case-study.tex"):
+    for name in ("report.html", "report.md"):
         assert "simulated" in (tmp_path / name).read_text().lower()
 
 
@@ -427,23 +460,20 @@ def test_bad_numbers_are_refused_by_the_parser(option, capsys):
     assert option[0] in capsys.readouterr().err
 
 
-def test_a_locked_folder_is_status_2(tmp_path, capfd):
-    with RecordStore(tmp_path, command="the first"):
-        assert reproduce("toy", "--out", tmp_path) == 2
-    assert "the first" in capfd.readouterr().err
+def no_report(monkeypatch):
+    monkeypatch.setattr(command, "write_report", lambda *args, **options: "report.html")
+    monkeypatch.setitem(command.SECTIONS, "toy", lambda found, *, size: tables.Section("toy", "Toy", example_table()))
 
 
-def test_records_of_another_fingerprint_are_refused(tmp_path, capfd, monkeypatch):
-    with RecordStore(tmp_path) as opened:
-        opened.append(record(fingerprint="other"))
+def test_cells_of_another_fingerprint_are_refused(tmp_path, capfd, monkeypatch):
+    CellFolder(tmp_path).write(record(fingerprint="other"))
     assert reproduce("toy", "--size", "small", "--seeds", 1, "--out", tmp_path) == 2
     assert "--force-new" in capfd.readouterr().err
-    monkeypatch.setattr(command, "run_cells", lambda cells, work, opened, **options: opened.append(record()))
-    monkeypatch.setattr(command, "write_report", lambda *args, **options: tmp_path / "report.html")
-    monkeypatch.setitem(command.SECTIONS, "toy", lambda found, *, size: command.Section("toy", "Toy"))
+    monkeypatch.setattr(command, "run_cells", lambda cells, work, opened, **options: opened.write(record()))
+    no_report(monkeypatch)
     words = ("toy", "--size", "small", "--seeds", 1, "--out", tmp_path, "--methods", "NMLSDR")
     assert reproduce(*words, "--force-new") == 0
-    assert (tmp_path / "records.1.jsonl").exists()
+    assert list(contents(tmp_path, "cells.1")) == ["toy.Toy.NMLSDR.0.json"]
 
 
 def test_interruption_is_status_130_and_failure_1(tmp_path, capfd, monkeypatch):
@@ -456,10 +486,10 @@ def test_interruption_is_status_130_and_failure_1(tmp_path, capfd, monkeypatch):
     assert "the same command goes on" in capfd.readouterr().err
 
     def failing(cells, work, opened, **options):
-        opened.append(record(error="ValueError: no", metrics={}))
+        opened.write(record(error="ValueError: no", metrics={}))
 
     monkeypatch.setattr(command, "run_cells", failing)
-    monkeypatch.setitem(command.SECTIONS, "toy", lambda found, *, size: command.Section("toy", "Toy"))
+    no_report(monkeypatch)
     assert reproduce(*words) == 1
 
 
@@ -483,13 +513,13 @@ def test_traceback_on_request(tmp_path):
 
 
 def test_an_error_in_a_cell_becomes_its_record(monkeypatch):
-    from nmlsdr.experiments import cell
-
     def broken(*args, **options):
         raise ValueError("no data today")
 
     monkeypatch.setattr(cell, "draw", broken)
-    made = cell.run_cell(CellKey("toy", "Toy", "NMLSDR", 0), size="small", data_home=None, fingerprint="x")
+    key = CellKey("toy", "Toy", "NMLSDR", 0)
+    options = {"size": "small", "data_home": None, "fingerprint": "x"}
+    made = cell.run_cell(key, protocol.STUDIES["toy"], cell.measure_article, **options)
     assert made["error"].startswith("ValueError: no data today (broken, line")
     assert made["metrics"] == dict.fromkeys(METRICS)
-    assert store.decode_line(store.encode_line(made)) == made
+    assert json.loads(json.dumps(made)) == made

@@ -8,7 +8,7 @@ from nmlsdr.experiments.benchmarks import _complete, claims
 from nmlsdr.experiments.case_study import starred
 from nmlsdr.experiments.protocol import STUDIES
 from nmlsdr.experiments.results import Results
-from nmlsdr.experiments.store import CellKey, RecordStore
+from nmlsdr.experiments.store import CellFolder, CellKey
 from nmlsdr.experiments.summary import general_notes
 
 
@@ -17,7 +17,8 @@ def some_results(n_datasets, methods=("CCA", "NMLSDR"), seeds=2):
     study = STUDIES["benchmarks"]
     shape = (n_datasets, len(methods), 7, seeds)
     values = np.full(shape, 0.5) + 0.1 * np.arange(len(methods))[None, :, None, None] + 0.001 * np.arange(seeds)
-    return Results(study, study.datasets[:n_datasets], tuple(methods), values, np.full(shape[:3], 0.5), [])
+    return Results(study, study.datasets[:n_datasets], tuple(methods), tuple(range(seeds)), {"metrics": values},
+                   np.ones((n_datasets, len(methods), seeds)), [], np.full(shape[:3], 0.5))  # fmt: skip
 
 
 @pytest.mark.parametrize(("n_datasets", "holds"), [(2, None), (4, None), (5, True), (10, True)])
@@ -43,17 +44,16 @@ def test_the_report_names_all_commands_and_seeds(tmp_path):
     keys = [CellKey("toy", "Toy", "CCA", 0), CellKey("toy", "Toy", "CCA", 1), CellKey("benchmarks", "Birds", "CCA", 0),
             CellKey("benchmarks", "Yeast", "CCA", 0), CellKey("benchmarks", "Yeast", "CCA", 1)]  # fmt: skip
     assert report._seeds_by_study(keys) == "benchmarks: 0 to 1 (2), but Birds 0; toy: 0 to 1 (2)"
-    with RecordStore(tmp_path) as store:
-        for words in ("nmlsdr reproduce toy", "nmlsdr reproduce benchmarks", "nmlsdr reproduce toy"):
-            said = command._commands(store, words)
+    folder = CellFolder(tmp_path)
+    for words in ("nmlsdr reproduce toy", "nmlsdr reproduce benchmarks", "nmlsdr reproduce toy"):
+        said = command._commands(folder, words)
     assert said == ["nmlsdr reproduce toy", "nmlsdr reproduce benchmarks"]
 
 
 @pytest.mark.parametrize(("star", "words"), [(0.1, "all seven measures."), (-0.1, "0 of the seven measures.")])
 def test_the_case_study_says_where_keeping_the_labels_is_better(star, words):
     found = some_results(1, ("NMLSDR", "NMLSDR*"))
-    values = found.values.copy()
-    values[:, 1] = values[:, 0] + star
-    (text,) = starred(Results(found.study, found.datasets, found.methods, values, found.printed, []))
+    found.values[:, 1] = found.values[:, 0] + star
+    (text,) = starred(found)
     assert text.endswith(words)
     assert starred(some_results(1)) == []

@@ -4,38 +4,37 @@ import numpy as np
 import pytest
 
 from nmlsdr import ResidualPropagation
+from nmlsdr._ridge import cross_fit
 from nmlsdr.cli import main
 from nmlsdr.experiments import beyond_review, command, protocol
-from nmlsdr.experiments.beyond import draw_regime
 from nmlsdr.experiments.beyond_review import (
     REVIEWERS,
     REVIEWS,
-    ReviewResults,
     collect_review,
     precisions,
     review_cells,
     review_claims,
     review_tables,
 )
+from nmlsdr.experiments.results import Results
 from nmlsdr.experiments.store import CellKey
-from nmlsdr.ridge import cross_fit
 
 FLIPS, DROPPED = REVIEWS.values()
 
 
 @pytest.fixture(scope="module")
 def toy():
-    return draw_regime(DROPPED, "Toy", 0, "small", None)
+    return protocol.draw(DROPPED, "Toy", 0, "small", None)
 
 
 def results(gains, seeds=5, regime=FLIPS):
     """Reviews in which Residual gains so much over Propagation on each set."""
-    values = np.full((len(gains), 3, 3, seeds), 50.0)
-    values[:, 0] += np.asarray(gains)[:, None, None]
-    values[:, 2] = 10.0
-    return ReviewResults(
-        regime, regime.datasets[: len(gains)], ("Residual", "Propagation", "chance"), tuple(range(seeds)), values, []
-    )
+    values = np.full((len(gains), 3, 3, seeds), 0.5)
+    values[:, 0] += np.asarray(gains)[:, None, None] / 100
+    values[:, 2] = 0.1
+    methods = ("Residual", "Propagation", "chance")
+    datasets, printed = regime.datasets[: len(gains)], np.full(values.shape[:3], np.nan)
+    return Results(regime, datasets, methods, tuple(range(seeds)), {"metrics": values}, values[:, :, 0], [], printed)
 
 
 # ---- lists
@@ -55,11 +54,10 @@ def test_a_list_in_no_order_has_the_share_of_its_wrong_labels():
     assert (found["both"], found["missing"], found["spurious"]) == (0.25, pytest.approx(1 / 3), None)
 
 
+@pytest.mark.slow
 def test_no_reviewer_sees_true_labels(toy):
     pytest.importorskip("cleanlab")
-    base = object.__new__(protocol.Base)
-    base.__dict__.update(toy.base.__dict__, target=None, test_target=None)
-    blind = protocol.Draw(base, toy.given, toy.random_state)
+    blind = toy._replace(target=None, test_target=None)
     for name, review in REVIEWERS.items():
         scores = review(blind)
         assert scores.shape == (toy.labeled.sum(), 4), name
@@ -85,7 +83,7 @@ def test_cleanlab_stands_a_label_of_one_value(toy):
     given = toy.given.copy()
     given[toy.labeled, 1] = 0
     for name in ("cleanlab", "cleanlab-adjusted"):
-        assert np.isfinite(REVIEWERS[name](protocol.Draw(toy.base, given, 0))).all()
+        assert np.isfinite(REVIEWERS[name](toy._replace(given=given))).all()
 
 
 # ---- cells and the command
@@ -130,15 +128,15 @@ def test_a_small_review_resumes_when_cleanlab_is_there(tmp_path, capfd, shared, 
 
 def test_records_become_arrays_and_failures_are_told():
     good = {"metrics": {"both": 0.5, "missing": 0.25, "spurious": None},
-            "chance": {"both": 0.1, "missing": 0.1, "spurious": None}, "error": None}  # fmt: skip
+            "chance": {"both": 0.1, "missing": 0.1, "spurious": None}, "times": {}, "error": None}  # fmt: skip
     records = {
         CellKey(FLIPS.name, "Birds", "Residual", 0): good,
         CellKey(FLIPS.name, "Yeast", "Propagation", 0): {**good, "error": "ValueError: no"},
     }
     found = collect_review(FLIPS, records)
     assert (found.datasets, found.methods) == (("Birds", "Yeast"), ("Residual", "Propagation", "chance"))
-    np.testing.assert_array_equal(found.values[0, 0, :, 0], [50, 25, np.nan])
-    np.testing.assert_array_equal(found.values[0, 2, :, 0], [10, 10, np.nan])
+    np.testing.assert_array_equal(found.values[0, 0, :, 0], [0.5, 0.25, np.nan])
+    np.testing.assert_array_equal(found.values[0, 2, :, 0], [0.1, 0.1, np.nan])
     assert np.isnan(found.values[1]).all()
     assert found.failures == ["review, 10 % flips: Yeast, Propagation, seed 0: ValueError: no"]
     assert collect_review(DROPPED, records) is None

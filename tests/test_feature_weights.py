@@ -4,9 +4,9 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+import reference
 from scipy import sparse
 
-from nmlsdr import _reference
 from nmlsdr.projection import feature_weights
 
 
@@ -36,7 +36,7 @@ def test_equals_the_twin(rng):
     kappa = feature_weights(X, Y)
     assert ((kappa >= 0) & (kappa < 1)).all()
     assert kappa[:3].min() > 0.2  # what the labels were made from
-    np.testing.assert_allclose(kappa, _reference.feature_weights(X, Y), atol=1e-13)
+    np.testing.assert_allclose(kappa, reference.feature_weights(X, Y), atol=1e-13)
 
 
 @pytest.mark.parametrize("layout", [np.asfortranarray, sparse.csr_array, sparse.csc_matrix])
@@ -75,7 +75,7 @@ def test_wide_sparse_rows_stay_sparse(rng):
     kappa = feature_weights(X, Y)
     assert kappa.shape == (50_000,)
     some = np.r_[0:200]
-    np.testing.assert_allclose(kappa[some], _reference.feature_weights(X[:, some], Y), atol=1e-12)
+    np.testing.assert_allclose(kappa[some], reference.feature_weights(X[:, some], Y), atol=1e-12)
 
 
 def test_bad_input_is_one_sentence():
@@ -90,3 +90,45 @@ def test_two_rows_say_nothing_beyond_chance(rng, known):
     """There h_j and h0_j are equal, and what rounding leaves of their difference would weigh the features."""
     for _ in range(100):
         assert not feature_weights(rng.standard_normal((2, 20)), np.array([[1, 0, 1], [0, 0, 1]]), known=known).any()
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("value", [1.0, 0.1, 1e3])
+def test_a_feature_that_is_constant_over_the_known_rows_of_every_label_weighs_nothing(rng, layout, value):
+    """Two hospitals, each of which labels its own codes: the feature that tells them apart says nothing of a label."""
+    for _ in range(30):
+        a = int(rng.integers(10, 50))
+        X = rng.standard_normal((60, 4))
+        X[:, 0] = value * (np.arange(60) >= a)
+        Y = (rng.random((60, 2)) < 0.4).astype(float)
+        known = np.zeros((60, 2), dtype=bool)
+        known[:a, 0] = known[a:, 1] = True
+        kappa = feature_weights(layout(X), Y, known=known)
+        assert kappa[0] == 0
+        np.testing.assert_allclose(kappa, reference.feature_weights(X, Y, known), atol=1e-10)
+
+
+def test_two_near_sparse_rows_say_nothing_beyond_chance(rng):
+    """Without centring, a sum of squares of near numbers keeps few digits, and what is lost would be dependence."""
+    for _ in range(100):
+        X = 5.0 + 1e-4 * rng.standard_normal((2, 13))
+        assert not feature_weights(sparse.csr_array(X), [[0], [1]]).any()
+        assert not feature_weights(X, [[0], [1]]).any()
+        many = np.zeros((2, 40))  # multiplied as a sparse matrix, which is not centred
+        many[1, 3] = 1
+        assert not feature_weights(sparse.csr_array(X), many).any()
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_a_large_mean_costs_no_dependence(rng, layout):
+    X, Y = draw(rng)
+    np.testing.assert_allclose(feature_weights(layout(X + 1e3), Y), feature_weights(X, Y), atol=1e-9)
+
+
+def test_labels_that_are_nowhere_known_take_no_part(rng):
+    X, Y = draw(rng)
+    known = rng.random(Y.shape) < 0.7
+    known[:, 1] = False
+    others = feature_weights(X, Y[:, [0, 2]], known=known[:, [0, 2]])
+    np.testing.assert_array_equal(feature_weights(X, Y, known=known), others)
+    assert not feature_weights(X, Y, known=np.zeros_like(known)).any()

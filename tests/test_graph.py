@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
+import reference
 from scipy import sparse
 
-from nmlsdr import _reference, _weights, graph
+from nmlsdr import _weights, graph
 
 THREADS = [1, 2]
 
@@ -44,7 +45,7 @@ def assert_same_neighbors(X, k, expected, **options):
 def test_neighbors_equal_the_twin(name, n_jobs):
     X = CASES[name]
     for k in {1, min(5, len(X) - 1), len(X) - 1}:
-        expected = _reference.kneighbors(X, k)
+        expected = reference.kneighbors(X, k)
         assert_same_neighbors(X, k, expected, n_jobs=n_jobs)
         assert_same_neighbors(np.asfortranarray(X), k, expected, n_jobs=n_jobs)
         assert_same_neighbors(sparse.csr_array(X), k, expected, n_jobs=n_jobs)
@@ -55,7 +56,7 @@ def test_neighbors_equal_the_twin(name, n_jobs):
 def test_float32_neighbors_equal_those_of_their_float64_copy(name):
     X = CASES[name].astype(np.float32)
     X.flags.writeable = False
-    expected = _reference.kneighbors(X, min(5, len(X) - 1))
+    expected = reference.kneighbors(X, min(5, len(X) - 1))
     assert_same_neighbors(X, min(5, len(X) - 1), expected)
     assert_same_neighbors(sparse.csr_array(X), min(5, len(X) - 1), expected)
 
@@ -72,7 +73,7 @@ def test_queries_equal_the_twin(storage, dtype):
     X = CASES["integers with ties"]
     Q = X[::3] + 1
     squared, indices = graph.squared_neighbors(X, 7, queries=storage(Q.astype(dtype)))
-    expected = _reference.kneighbors(X, 7, queries=Q)
+    expected = reference.kneighbors(X, 7, queries=Q)
     np.testing.assert_array_equal(squared, expected[0])
     np.testing.assert_array_equal(indices, expected[1])
 
@@ -83,10 +84,10 @@ def test_graph_and_transition_matrix_equal_the_twin(name, n_jobs):
     X = CASES[name]
     k = min(4, len(X) - 1)
     W = graph.neighbor_graph(X, k, n_jobs=n_jobs)
-    np.testing.assert_array_equal(W.toarray(), _reference.neighbor_graph(X, k))
+    np.testing.assert_array_equal(W.toarray(), reference.neighbor_graph(X, k))
     assert (W.diagonal() == 0).all()
     T = graph.transition_matrix(W, n_jobs=n_jobs)
-    np.testing.assert_array_equal(T.toarray(), _reference.transition_matrix(W))
+    np.testing.assert_array_equal(T.toarray(), reference.transition_matrix(W))
     np.testing.assert_allclose(T.sum(axis=1), 1.0, rtol=1e-14)
 
 
@@ -94,7 +95,7 @@ def test_graph_and_transition_matrix_equal_the_twin(name, n_jobs):
 def test_rbf_weights_equal_the_twin(sigma):
     X = CASES["gauss"]
     W = graph.neighbor_graph(X, 4, edge_weights="rbf", sigma=sigma)
-    np.testing.assert_allclose(W.toarray(), _reference.neighbor_graph(X, 4, "rbf", sigma), rtol=1e-12)
+    np.testing.assert_allclose(W.toarray(), reference.neighbor_graph(X, 4, "rbf", sigma), rtol=1e-12)
     np.testing.assert_array_equal(W.toarray(), W.toarray().T)
 
 
@@ -166,13 +167,6 @@ def test_bad_graphs_are_refused_with_one_sentence(W, message):
         graph.transition_matrix(W)
 
 
-@pytest.mark.parametrize("n", [1, 2, 65_535, 65_536, 65_537, 1_000_000, 2**32 + 5])
-def test_order_by_digits_is_the_stable_order(rng, n):
-    numbers = rng.integers(max(0, n - 300), n, size=2000)
-    numbers[:500] = rng.integers(0, n, size=500)
-    np.testing.assert_array_equal(graph._stable_order(numbers, n), np.argsort(numbers, kind="stable"))
-
-
 @pytest.mark.parametrize(("n", "values"), [(1, (0, 1)), (2, (0, 1, 2)), (3, (0, 1, 2)), (4, (0, 1))])
 def test_every_small_matrix_is_symmetric_or_not(n, values):
     """All matrices of these entries, 0 = not stored: 65 536 of four rows, 19 683 of three with two weights."""
@@ -201,3 +195,15 @@ def test_a_stored_zero_hides_no_tiny_weight():
     np.testing.assert_allclose(
         graph.transition_matrix(tiny).toarray(), graph.transition_matrix(expected).toarray(), rtol=1e-15
     )
+
+
+def test_lists_of_neighbours_in_place_of_rows_are_warned_of(rng):
+    X = rng.standard_normal((60, 4))
+    lists = graph.kneighbors(X, 5)[1]
+    for given in (lists, lists.astype(np.float32), lists.tolist()):
+        with pytest.warns(UserWarning, match="X looks like lists of neighbours"):
+            graph.neighbor_graph(given, 5)
+    own, repeated, beyond = lists.copy(), lists.copy(), lists.copy()
+    own[7, 2], repeated[7, 2], beyond[7, 2] = 7, repeated[7, 1], 60
+    for given, k in ((own, 5), (repeated, 5), (beyond, 5), (lists + 0.5, 5), (lists, 4), (sparse.csr_array(lists), 5)):
+        graph.neighbor_graph(given, k)  # warnings are errors in this suite

@@ -33,6 +33,16 @@ def test_the_programs_of_a_page_run(page, tmp_path, monkeypatch, capsys):
     assert "print(" not in program or capsys.readouterr().out
 
 
+@pytest.mark.skipif(not GUIDE.is_dir(), reason="the documents are not beside the tests (an installed copy)")
+def test_the_quick_start_shows_what_its_programs_print(capsys):
+    text = (GUIDE / "quick_start.md").read_text(encoding="utf-8")
+    names, shown = {"__name__": "page"}, re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert len(shown) == text.count("```python")
+    for program, output in shown:
+        exec(compile(program, "quick_start.md", "exec"), names)
+        assert capsys.readouterr().out == output
+
+
 # ---------------------------------------------------------------- what pages tell the reader to type
 
 

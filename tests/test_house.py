@@ -17,12 +17,12 @@ UNNAMED = {"__init__", "__main__", "_version"}
 
 
 def floors():
-    """The floor of every entry of the root, as the map at the door of the package tells it; the twin has none."""
+    """The floor of every entry of the root, as the map at the head of the package tells it."""
     found, floor = {}, None
     for line in nmlsdr.__doc__.splitlines():
-        head = re.match(r"\s+(\d)(r?) \w+ ", line)
+        head = re.match(r"\s+(\d) \w+ ", line)
         if head:
-            floor = None if head[2] else int(head[1])
+            floor = int(head[1])
         elif not line.startswith("      "):
             continue
         found |= dict.fromkeys(re.findall(r"(?<![\w/.])(_?[a-z]\w*)(?:\.pyx|\.py|/)(?![\w*])", line), floor)
@@ -30,7 +30,6 @@ def floors():
 
 
 FLOORS = floors()
-TWIN = {"_reference"}
 
 
 def sources():
@@ -79,10 +78,6 @@ def test_imports_point_down(path, name):
     below = imported(path, name) & FLOORS.keys()
     if part in UNNAMED:
         return
-    if part in TWIN:
-        assert below <= TWIN
-        return
-    assert not below & TWIN
     for target in below - {part}:
         assert FLOORS[target] <= FLOORS[part], f"{name} of floor {FLOORS[part]} imports {target} of {FLOORS[target]}"
 

@@ -10,7 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import NMLSDR, InputError, MLkNN, MultiLabelPropagation
-from nmlsdr.inspection import KINDS, EmbeddingDisplay, LabelReviewDisplay, rank_suspects
+from nmlsdr.inspection import EmbeddingDisplay, LabelReviewDisplay, rank_suspects
+from nmlsdr.inspection._suspects import KINDS
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -176,8 +177,8 @@ def test_an_estimator_that_does_not_embed_is_one_sentence(two_groups):
     X, Y = two_groups
     with pytest.raises(InputError, match="MLkNN does not embed rows"):
         EmbeddingDisplay.from_estimator(MLkNN(5).fit(X, Y), X, Y)
-    with pytest.raises(InputError, match="NMLSDR has no flip_scores_"):
-        LabelReviewDisplay.from_estimator(NMLSDR(n_neighbors=5).fit(X, Y), X, Y)
+    with pytest.raises(InputError, match="MLkNN has no flip_scores_"):
+        LabelReviewDisplay.from_estimator(MLkNN(5).fit(X, Y), X, Y)
 
 
 def test_names_are_drawn_as_they_are(two_groups):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.preprocessing import MultiLabelBinarizer
+from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 
 import nmlsdr
 from nmlsdr import InputError
-from nmlsdr._labels import check_entries, check_labels
+from nmlsdr._checks.labels import check_entries, check_labels
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -19,6 +19,7 @@ ESTIMATORS = {
     name: thing
     for name in nmlsdr.__all__
     if inspect.isclass(thing := getattr(nmlsdr, name)) and issubclass(thing, BaseEstimator)
+    if thing is not nmlsdr.ExactNeighborsTransformer  # it has no use for y
 }
 NAMES = ["cough", "fever", "rash"]
 N = 40
@@ -349,3 +350,74 @@ def test_everything_known_is_the_same_to_the_last_bit():
         if has_labeled := "labeled" in inspect.signature(ESTIMATORS[name].fit).parameters:
             np.testing.assert_array_equal(outcome(make(name).fit(X, y)), outcome(make(name).fit(X, Y, labeled=known)))
         assert has_labeled
+
+
+# ---------------------------------------------------------------- data frames
+
+
+ORDERS = {"another order": lambda y: y.iloc[::-1], "other entries": lambda y: y.set_axis(range(100, 100 + len(y))),
+          "text": lambda y: y.set_axis([f"p{i}" for i in range(len(y))])}  # fmt: skip
+
+
+@pytest.fixture
+def frames(rng):
+    X = pd.DataFrame(rng.normal(size=(30, 3)), columns=["a", "b", "c"])
+    return X, pd.DataFrame({"u": (X.a > 0).astype(int), "v": (X.b > 0).astype(int)})
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", ["NMLSDR", "MLkNN", "MDDM", "MultiLabelPropagation", "SemiSupervisedMLkNN",
+                                  "ResidualPropagation", "MLDA"])  # fmt: skip
+def test_different_indexes_are_named(frames, name, order):
+    """Rows are matched by position, which is wrong where y stands in another order."""
+    X, y = frames
+    y = ORDERS[order](y)
+    with pytest.warns(UserWarning, match=r"X and y have different indexes \(row 0 is 0 in X and .* in y\)") as caught:
+        getattr(nmlsdr, name)().fit(X, y)
+    assert sum("different indexes" in str(warning.message) for warning in caught) == 1
+
+
+def test_behind_a_scaler_the_index_is_lost(frames):
+    """As the page on data frames says, and pandas output keeps it."""
+    from sklearn.pipeline import make_pipeline
+
+    X, y = frames
+    model = make_pipeline(StandardScaler(), nmlsdr.MLkNN(3))
+    model.fit(X, y.iloc[::-1])
+    with pytest.warns(UserWarning, match="different indexes"):
+        model.set_output(transform="pandas").fit(X, y.iloc[::-1])
+
+
+def test_equal_indexes_and_arrays_are_taken_as_they_are(frames):
+    X, y = frames
+    X.index = y.index = [f"p{i // 2}" for i in range(len(X))]
+    nmlsdr.MLkNN(3).fit(X, y)
+    nmlsdr.MLkNN(3).fit(X, y.u)
+    nmlsdr.MLkNN(3).fit(X, y.iloc[::-1].to_numpy())
+    nmlsdr.MLkNN(3).fit(X.to_numpy(), y.iloc[::-1])
+
+
+@pytest.mark.parametrize("separator", ["|", ";", ","])
+def test_texts_that_list_labels_are_named(separator):
+    texts = ["a", "a|b", "b", "c", "b|c", "a|b|c"] * 2
+    texts = [text.replace("|", separator) for text in texts]
+    series = pd.Series(texts)
+    for y, advice in ((series, f"y.str.split('{separator}')"), (texts, f"[text.split('{separator}') for text in y]")):
+        with pytest.warns(UserWarning, match="6 different texts made of 3 words") as caught:
+            labels = check_labels(y)
+        assert advice in str(caught[0].message)
+        assert len(labels.classes) == 6
+    assert list(check_labels(series.str.split(separator)).names) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["a", "b", "c"],
+        ["New York, NY", "Albany, NY"],
+        [f"{letter},{i}" for letter in "xyz" for i in range(3)],
+        ["a|b", "c"],
+    ],
+)
+def test_texts_that_are_classes_are_not(texts):
+    assert len(check_labels(texts).classes) == len(set(texts))

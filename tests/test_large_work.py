@@ -92,7 +92,6 @@ def test_stored_entries_count_in_sparse_rows(heard, monkeypatch):
 
 def test_half_of_the_memory_is_large_too(heard, monkeypatch):
     monkeypatch.setattr(_large_work, "memory_bytes", lambda: 1e6)
-    monkeypatch.setattr(_large_work, "PROBE_SECONDS", 0.0)
     say_if_large(np.zeros((2_000, 2)), 10)
     assert len(heard.messages) == 1
     heard.clear()
@@ -101,7 +100,7 @@ def test_half_of_the_memory_is_large_too(heard, monkeypatch):
 
 
 def test_fit_says_it_once_and_predict_once_for_all_blocks(heard, all_is_large, rng, monkeypatch):
-    monkeypatch.setattr("nmlsdr.estimators._base._QUERY_ROWS", 7)
+    monkeypatch.setattr("nmlsdr._estimators._base._QUERY_ROWS", 7)
     X, Y = draw(rng)
     model = MLkNN(5).fit(X, Y)
     assert all_is_large == [((60, 4), 5, None)]
@@ -119,14 +118,17 @@ def test_other_neighbours_than_the_exact_ones_are_not_estimated(heard, all_is_la
 
 
 def test_the_command_line_listens(run, tables, all_is_large):
-    outcome = run("fit", "train.csv", *COLUMNS, "--out", "model.npz")
+    outcome = run("fit", "train.csv", *COLUMNS, "--out", "model.skops")
     assert (outcome.status, outcome.out) == (0, "")
     *lines, written = outcome.err.splitlines()
-    assert written.startswith("nmlsdr: wrote model.npz: ")
-    assert len(lines) == 2  # the projection's graph, and the classifier's
-    assert all(line.startswith("nmlsdr: The 10 nearest neighbours of 60 rows, with ") for line in lines)
+    assert written.startswith("nmlsdr: wrote model.skops: ")
+    about = "nmlsdr: The 10 nearest neighbours of "
+    graphs = [line for line in lines if line.startswith(about + "60 rows, with ")]
+    answers = [line for line in lines if line.startswith(about + "3 rows among 60, with ")]
+    assert len(graphs) == 2  # the projection's graph, and the classifier's
+    assert lines == [*graphs, *answers]  # then the answers for three rows that the file keeps
     assert all(line.endswith("this is an estimate from a probe of 96 rows.") for line in lines)
-    assert_done(run("predict", "model.npz", "test.csv", *COLUMNS, "-q", "--out", "labels.csv"))
+    assert_done(run("predict", "model.skops", "test.csv", *COLUMNS, "-q", "--out", "labels.csv"))
     logger = logging.getLogger("nmlsdr")
     assert (logger.handlers, logger.level) == ([], logging.NOTSET)  # a program that calls main() gets its logger back
 
@@ -145,21 +147,16 @@ def test_estimate_is_near_the_time(rng):
 
 
 def test_estimate_falls_with_threads_and_grows_with_queries(monkeypatch, rng):
-    """From times that are given: 2 s to prepare the rows and .01 s for a query."""
-    asked = []
-
-    def probe(rows, n_neighbors, n_queries):
-        asked.append(n_queries)
-        return 2 + 0.01 * n_queries
-
-    monkeypatch.setattr(_large_work, "_probe", probe)
-    X = np.zeros((1_000_000, 2))
+    """One query takes .01 s."""
+    monkeypatch.setattr(_large_work, "_probe", lambda rows, n_neighbors, n_queries: 0.01 * n_queries)
+    X = rng.normal(size=(20_000, 4))
     found = estimate_search(X, 10, n_jobs=1)
-    assert found.seconds == pytest.approx(2 + 0.01 * 500_000)
-    assert asked == [96, 192, 384, 768]  # until the queries, not the preparation, take most of the time
+    assert found.seconds == pytest.approx(0.01 * 20_000 / 2)  # each pair of two rows serves both
     assert found.n_probed == 768
+    assert estimate_search(rng.normal(size=(20_000, 40)), 10).n_probed == 768
+    assert estimate_search(np.broadcast_to(np.float32(0), (1_000_000, 300)), 10).n_probed == 96
     assert estimate_search(X, 10, n_jobs=4).seconds == pytest.approx(found.seconds / 4)
-    assert estimate_search(X, 10, n_queries=10_000, n_jobs=1).seconds == pytest.approx(2 + 0.01 * 10_000)
+    assert estimate_search(X, 10, n_queries=10_000, n_jobs=1).seconds == pytest.approx(0.01 * 10_000)
 
 
 def test_bytes_are_those_of_lists_and_graph(rng):

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import reference
 from scipy import sparse
 
-from nmlsdr import NMLSDR, ResidualPropagation, _masked_ridge
+from nmlsdr import NMLSDR, ResidualPropagation
+from nmlsdr._ridge import cross_fit, regression, ridge_regression
 from nmlsdr.projection import feature_weights
-from nmlsdr.ridge import cross_fit, ridge_regression
 
 
 @pytest.fixture
@@ -48,8 +49,8 @@ def test_all_ways_agree(problem, monkeypatch, rng, form, n_features):
     w[::4] = 0
     found = []
     for sweeps, largest in [(BY_SETS, 3000), (TOGETHER, 3000), (TOGETHER, 5)]:
-        monkeypatch.setattr(_masked_ridge, "_SWEEPS", sweeps)
-        monkeypatch.setattr("nmlsdr.ridge.LARGEST_GRAM", largest)
+        monkeypatch.setattr(regression, "_ITERATIONS", sweeps)
+        monkeypatch.setattr(regression, "LARGEST_GRAM", largest)
         found.append(ridge_regression(X, Y, 1.0, feature_weights=w, known=known))
     for other in found[1:]:
         for one, value in zip(found[0], other, strict=True):
@@ -79,7 +80,7 @@ def many():
 @pytest.mark.parametrize("sweeps", [BY_SETS, TOGETHER], ids=["by sets", "together"])
 def test_above_3000_rows_each_label_is_its_direct_solution(many, monkeypatch, sweeps):
     X, Y, known = many
-    monkeypatch.setattr(_masked_ridge, "_SWEEPS", sweeps)
+    monkeypatch.setattr(regression, "_ITERATIONS", sweeps)
     w = np.linspace(0.1, 1, 9)
     coef, intercept = ridge_regression(X, Y, 3.0, feature_weights=w, known=known)
     for c in range(4):
@@ -92,7 +93,7 @@ def test_above_3000_rows_each_label_is_its_direct_solution(many, monkeypatch, sw
 def test_above_3000_rows_the_grid_is_searched_on_2000_and_all_are_predicted(many, monkeypatch, sweeps):
     """Errors and predictions, from nothing but direct solutions of single labels."""
     X, Y, known = many
-    monkeypatch.setattr(_masked_ridge, "_SWEEPS", sweeps)
+    monkeypatch.setattr(regression, "_ITERATIONS", sweeps)
     grid_b, grid_c = (0.0, 1.0), (0.3, 30.0)
     found = cross_fit(X, Y, known=known, shrinkage=grid_b, ridge=grid_c, n_splits=3)
     sample = np.sort(np.random.default_rng(0).permutation(len(X))[:2000])
@@ -166,6 +167,83 @@ def test_a_label_that_is_nowhere_known_is_0(problem):
     coef, intercept = ridge_regression(X, Y, 1.0, known=known)
     assert not coef[2].any()
     assert intercept[2] == 0
+
+
+def draw_few(seed):
+    """A few rows of binary or real features, labels that are partly known in one of four patterns, and folds."""
+    rng = np.random.default_rng(seed)
+    n, D, C = (int(rng.integers(*bounds)) for bounds in ((4, 30), (1, 12), (1, 5)))
+    X = (rng.random((n, D)) < rng.uniform(0.05, 0.95)).astype(float) if seed % 3 else rng.standard_normal((n, D))
+    Y = (rng.random((n, C)) < rng.uniform(0.1, 0.9)).astype(float)
+    known = rng.random((n, C)) < rng.uniform(0.1, 0.95)
+    if seed % 4 == 1:  # every label is known on one side
+        known = (np.arange(n) < rng.integers(0, n + 1))[:, None] == (rng.random(C) < 0.5)
+    elif seed % 4 == 2:  # all labels on the same rows
+        known = np.repeat(rng.random((n, 1)) < 0.6, C, axis=1)
+    elif seed % 4 == 3:  # one nowhere
+        known[:, 0] = False
+    return X, np.where(known, Y, 0.0), known, int(rng.integers(2, 7))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("first", "last"), [(0, 24), *(pytest.param(*part, marks=pytest.mark.slow) for part in [(24, 72), (72, 120)])]
+)
+def test_cross_fit_equals_explicit_folds(form, first, last):
+    """Where a binary feature is constant over the known rows of a fold, rounding passed for dependence."""
+    grid = {"shrinkage": (0.0, 0.5, 1.0), "ridge": (0.3, 3.0)}
+    for seed in range(first, last):
+        X, Y, known, n_splits = draw_few(seed)
+        found = cross_fit(form(X), Y, known=known, n_splits=n_splits, **grid)
+        *_, errors = reference.cross_fit(X, Y, *grid.values(), n_splits, known=known)
+        if not np.isnan(found.errors).all():
+            np.testing.assert_allclose(found.errors.ravel(), list(errors.values()), rtol=1e-8, err_msg=str(seed))
+        _, _, O, _ = reference.cross_fit(X, Y, (found.shrinkage,), (found.ridge,), n_splits, known=known)
+        np.testing.assert_allclose(found.predictions, O, atol=1e-8, err_msg=str(seed))
+
+
+def test_a_label_that_does_not_vary_where_it_is_known_takes_no_part_in_the_choice(problem):
+    """Not even one whose unknown entries differ, or whose votes have a mean that rounding moves."""
+    X, Y, known = problem
+    plain = cross_fit(X, Y, known=known)
+    constant, votes = np.where(known[:, 0], 1.0, 0.0), np.full(80, 0.1)
+    found = cross_fit(X, np.column_stack([Y, constant, votes]), known=np.column_stack([known, known[:, :2]]))
+    np.testing.assert_allclose(found.errors, plain.errors, rtol=1e-12)
+    nothing = cross_fit(X, constant[:, None], known=known[:, :1])
+    assert np.isnan(nothing.errors).all()
+
+
+@pytest.mark.parametrize("iterations", [BY_SETS, TOGETHER], ids=["by sets", "together"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_constant_features_predict_the_mean_of_the_known_rows(problem, monkeypatch, iterations, form):
+    X, Y, known = problem
+    monkeypatch.setattr(regression, "_ITERATIONS", iterations)
+    X = form(np.full_like(X, 0.1))
+    means = np.where(known, Y, 0).sum(axis=0) / known.sum(axis=0)
+    coef, intercept = ridge_regression(X, Y, 1.0, known=known)
+    assert not coef.any()
+    np.testing.assert_allclose(intercept, means, rtol=1e-14)
+    found = cross_fit(X, Y, known=known, shrinkage=1.0, ridge=1.0)
+    for t in range(5):
+        train = known & (found.folds != t)[:, None]
+        means = np.where(train, Y, 0).sum(axis=0) / train.sum(axis=0)
+        np.testing.assert_allclose(found.predictions[found.folds == t] - means, 0, atol=1e-14)
+
+
+def test_no_matrix_above_the_limit_is_formed(problem, monkeypatch):
+    """However cheap a factor for each set of rows would be."""
+    X, Y, known = problem
+    expected = ridge_regression(X, Y, 1.0, known=known)
+
+    def fail(*given):
+        raise AssertionError("a matrix above the limit")
+
+    monkeypatch.setattr(regression, "_ITERATIONS", BY_SETS)
+    monkeypatch.setattr(regression, "LARGEST_GRAM", 11)
+    for name in ("from_gram", "row_gram"):
+        monkeypatch.setattr(regression, name, fail)
+    for one, other in zip(ridge_regression(X, Y, 1.0, known=known), expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("model", [NMLSDR(shrinkage=0.5), NMLSDR(shrinkage="cv"), ResidualPropagation()], ids=str)

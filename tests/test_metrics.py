@@ -1,6 +1,7 @@
 """The seven measures: against the authors' program row by row, a naive loop, scikit-learn and hand counts."""
 
 import gzip
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,18 @@ def naive_row(truth, scores):
     return rl, ap, oe, cov
 
 
+def by_row(measure, truth, scores, **options):
+    """What a measure says of each row alone; NaN for a row without a known entry."""
+    truth = np.array(truth, dtype=float)
+    truth[truth == -1] = np.nan  # a row of 1 and -1 alone looks like labels coded -1/+1
+    found = np.full(len(truth), np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for i in np.flatnonzero(~np.isnan(truth).all(axis=1)):
+            found[i] = measure(truth[i : i + 1], scores[i : i + 1], **options)
+    return found
+
+
 def naive_f1(truth, scores):
     """(macro, micro) F1 by counting TP, FP and FN."""
     counts = np.zeros((truth.shape[1], 3), dtype=int)
@@ -66,12 +79,12 @@ def random_case(n_samples, n_labels, seed):
 def test_equal_to_naive_counting(n_labels, seed):
     truth, scores = random_case(60, n_labels, seed)
     expected = np.array([naive_row(t, s) for t, s in zip(truth, scores, strict=True)], dtype=float)
-    assert np.array_equal(metrics.ranking_loss_rows(truth, scores), expected[:, 0], equal_nan=True)
-    np.testing.assert_allclose(metrics.average_precision_rows(truth, scores), expected[:, 1], rtol=1e-15)
-    assert np.array_equal(metrics.one_error_rows(truth, scores), expected[:, 2], equal_nan=True)
+    assert np.array_equal(by_row(metrics.ranking_loss, truth, scores), expected[:, 0], equal_nan=True)
+    np.testing.assert_allclose(by_row(metrics.average_precision, truth, scores), expected[:, 1], rtol=1e-15)
+    assert np.array_equal(by_row(metrics.one_error, truth, scores), expected[:, 2], equal_nan=True)
     for empty in (0, -1):
         depth = np.where(np.isnan(expected[:, 3]), empty, expected[:, 3])
-        assert np.array_equal(metrics.coverage_rows(truth, scores, empty=empty), depth)
+        assert np.array_equal(by_row(metrics.coverage, truth, scores, empty=empty), depth)
         assert metrics.coverage(truth, scores, empty=empty) == np.mean(depth)
     if n_labels > 1:
         for name, column in zip(RANKING, expected.T, strict=False):
@@ -98,11 +111,11 @@ def test_unknown_entries_are_left_out_of_every_measure(n_labels, unknown):
     expected = np.array(rows, dtype=float)
     macro = np.mean([naive_f1(truth[k, j, None], scores[k, j, None])[0] for j, k in enumerate(known.T) if k.any()])
     for hidden in (scores, np.where(known, scores, np.nan), np.where(known, scores, -np.inf)):
-        assert np.array_equal(metrics.ranking_loss_rows(given, hidden), expected[:, 0], equal_nan=True)
-        np.testing.assert_allclose(metrics.average_precision_rows(given, hidden), expected[:, 1], rtol=1e-15)
-        assert np.array_equal(metrics.one_error_rows(given, hidden), expected[:, 2], equal_nan=True)
+        assert np.array_equal(by_row(metrics.ranking_loss, given, hidden), expected[:, 0], equal_nan=True)
+        np.testing.assert_allclose(by_row(metrics.average_precision, given, hidden), expected[:, 1], rtol=1e-15)
+        assert np.array_equal(by_row(metrics.one_error, given, hidden), expected[:, 2], equal_nan=True)
         depth = np.where(np.isnan(expected[:, 3]) & known.any(axis=1), -1, expected[:, 3])
-        assert np.array_equal(metrics.coverage_rows(given, hidden, empty=-1), depth, equal_nan=True)
+        assert np.array_equal(by_row(metrics.coverage, given, hidden, empty=-1), depth, equal_nan=True)
         assert metrics.coverage(given, hidden, empty=-1) == np.nanmean(depth)
         assert metrics.hamming_loss(given, hidden) == np.mean(((scores >= 0.5) != truth)[known])
         assert metrics.micro_f1(given, hidden) == naive_f1(truth[known][:, None], scores[known][:, None])[1]
@@ -133,15 +146,15 @@ def golden():
 @pytest.mark.parametrize("name", ["RL", "OE", "AP"])
 def test_authors_program_row_by_row(golden, name):
     """Zhang's MATLAB functions; NaN marks a row that they drop."""
-    function = {"RL": metrics.ranking_loss_rows, "OE": metrics.one_error_rows, "AP": metrics.average_precision_rows}
-    rows = function[name](golden["truth"], golden["scores"])
+    function = {"RL": metrics.ranking_loss, "OE": metrics.one_error, "AP": metrics.average_precision}
+    rows = by_row(function[name], golden["truth"], golden["scores"])
     assert np.array_equal(np.isnan(rows), np.isnan(golden[name]))
     assert np.isin(golden["kind"][np.isnan(rows)], ["empty", "full"]).all()
     np.testing.assert_allclose(rows, golden[name], rtol=0, atol=3e-16)  # AP: another order of summation
 
 
 def test_authors_coverage_counts_an_empty_row_as_minus_one(golden):
-    assert np.array_equal(metrics.coverage_rows(golden["truth"], golden["scores"], empty=-1), golden["COV"])
+    assert np.array_equal(by_row(metrics.coverage, golden["truth"], golden["scores"], empty=-1), golden["COV"])
 
 
 @pytest.mark.shared
@@ -162,12 +175,12 @@ def test_authors_seven_numbers_on_emotions(shared, standardised):
 def test_where_mulan_agrees(golden):
     """Mulan's columns RL, OE, Cov, AP differ only in ties and in rows without or with all labels."""
     truth, scores, mulan = golden["truth"], golden["scores"], golden["mulan"]
-    assert np.array_equal(metrics.coverage_rows(truth, scores), mulan[:, 2])
+    assert np.array_equal(by_row(metrics.coverage, truth, scores), mulan[:, 2])
     plain = golden["kind"] == "distinct"
-    assert np.array_equal(metrics.ranking_loss_rows(truth, scores)[plain], mulan[plain, 0])
-    assert np.array_equal(metrics.one_error_rows(truth, scores)[plain], mulan[plain, 1])
+    assert np.array_equal(by_row(metrics.ranking_loss, truth, scores)[plain], mulan[plain, 0])
+    assert np.array_equal(by_row(metrics.one_error, truth, scores)[plain], mulan[plain, 1])
     tied = ~np.isin(golden["kind"], ["empty", "full"])
-    np.testing.assert_allclose(metrics.average_precision_rows(truth, scores)[tied], mulan[tied, 3], atol=3e-16)
+    np.testing.assert_allclose(by_row(metrics.average_precision, truth, scores)[tied], mulan[tied, 3], atol=3e-16)
 
 
 def test_where_scikit_learn_agrees(golden):

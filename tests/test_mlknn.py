@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nmlsdr import MLkNN, _reference, metrics, mlknn
+from nmlsdr import MLkNN, metrics, mlknn
 from nmlsdr.datasets import load_mulan
 from nmlsdr.graph import kneighbors
 
@@ -17,9 +18,9 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def assert_is_posterior(table):
     """Conditionals sum to 1 over the counts, everything is a probability and finite."""
-    for conditional in (table.present, table.absent):
+    for conditional in (table.with_label, table.without_label):
         np.testing.assert_allclose(conditional.sum(axis=1), 1.0, rtol=1e-12)
-    for values in (table.prior, table.present, table.absent, table.posterior):
+    for values in (table.prior, table.with_label, table.without_label, table.posterior):
         assert np.isfinite(values).all()
         assert (values >= 0).all()
         assert (values <= 1).all()
@@ -57,14 +58,11 @@ def test_equals_the_twin_bit_for_bit(case, n_jobs, rng):
     assert_is_posterior(table)
     scores = mlknn.posterior(table, Y, queries, n_jobs=n_jobs)
     for ours, theirs in zip(
-        (table.prior, table.present, table.absent, scores),
-        _reference.mlknn_posterior(Y, indices, queries, s=0.7),
+        (table.prior, table.with_label, table.without_label, scores),
+        reference.mlknn_posterior(Y, indices, queries, s=0.7),
         strict=True,
     ):
         assert_same_bits(ours, theirs)
-    delta = mlknn.count_neighbor_labels(Y, queries, n_jobs=n_jobs)
-    assert delta.dtype == np.int32
-    assert_same_bits(delta, _reference.count_neighbor_labels(Y, queries).reshape(delta.shape))
 
 
 @settings(deadline=None, max_examples=60)
@@ -76,7 +74,7 @@ def test_equals_the_twin_on_drawn_cases(n, C, k, s, seed):
     Y, indices, queries = draw(np.random.default_rng(seed), n, C, min(k, n - 1))
     table = mlknn.fit_posterior(Y, indices, smoothing=s)
     assert_is_posterior(table)
-    expected = _reference.mlknn_posterior(Y, indices, queries, s=s)
+    expected = reference.mlknn_posterior(Y, indices, queries, s=s)
     assert_same_bits(mlknn.posterior(table, Y, queries), expected[-1])
 
 
@@ -117,8 +115,8 @@ def test_label_without_and_with_only_positives():
     indices = np.array([[j for j in range(n) if j != i][:k] for i in range(n)])
     table = mlknn.fit_posterior(np.column_stack([np.zeros(n), np.ones(n)]), indices)
     assert table.prior.tolist() == [s / (2 * s + n), (s + n) / (2 * s + n)]
-    assert table.present[0].tolist() == table.absent[1].tolist() == [1 / 4] * 4
-    assert table.absent[0].tolist() == [11 / 14, 1 / 14, 1 / 14, 1 / 14]
+    assert table.with_label[0].tolist() == table.without_label[1].tolist() == [1 / 4] * 4
+    assert table.without_label[0].tolist() == [11 / 14, 1 / 14, 1 / 14, 1 / 14]
     scores = mlknn.posterior(table, np.column_stack([np.zeros(n), np.ones(n)]), [[0, 1, 2]])
     assert scores[0, 0] < 0.5 < scores[0, 1]
     assert scores[0, 0] == pytest.approx(1 - scores[0, 1], rel=1e-14)
@@ -142,17 +140,6 @@ def test_extreme_smoothing_is_never_nan(smoothing, rng):
     scores = mlknn.posterior(table, Y, queries)
     assert np.isfinite(table.posterior).all()
     assert ((scores >= 0) & (scores <= 1)).all()
-
-
-# ---------------------------------------------------------------- hard labels
-
-
-def test_hard_labels_at_the_threshold():
-    scores = np.array([[0.5, np.nextafter(0.5, 0), 0.9], [0.1, 0.3, 0.3]])
-    assert mlknn.hard_labels(scores).tolist() == [[1, 0, 1], [0, 0, 0]]
-    assert mlknn.hard_labels(scores, threshold=0.95).tolist() == [[0, 0, 0], [0, 0, 0]]
-    assert mlknn.hard_labels(scores, at_least_one=True).tolist() == [[1, 0, 1], [0, 1, 0]]
-    assert mlknn.hard_labels(scores[:0], at_least_one=True).shape == (0, 3)
 
 
 # ---------------------------------------------------------------- errors
@@ -198,12 +185,12 @@ def test_a_table_meets_only_its_own_shape():
 
 def test_twin_by_hand():
     Y, indices = [[1, 0], [1, 1], [0, 0]], [[1, 2], [0, 2], [1, 0]]
-    delta = _reference.count_neighbor_labels(Y, indices)
+    delta = reference.count_neighbor_labels(Y, indices)
     assert delta.tolist() == [[1, 1], [1, 0], [2, 1]]
-    histogram = _reference.label_histogram(Y, delta, 2)
+    histogram = reference.label_histogram(Y, delta, 2)
     assert histogram[1].tolist() == [[0, 2, 0], [1, 0, 0]]
     assert histogram[0].tolist() == [[0, 0, 1], [0, 2, 0]]
-    prior, present, absent, posterior = _reference.mlknn_posterior(Y, indices, [[0, 2]])
+    prior, present, absent, posterior = reference.mlknn_posterior(Y, indices, [[0, 2]])
     assert prior.tolist() == [3 / 5, 2 / 5]
     assert present.tolist() == [[1 / 5, 3 / 5, 1 / 5], [2 / 4, 1 / 4, 1 / 4]]
     assert absent.tolist() == [[1 / 4, 1 / 4, 2 / 4], [1 / 5, 3 / 5, 1 / 5]]
@@ -219,10 +206,10 @@ def assert_reproduces(oracle, train, labels, test, k, s):
     scores = mlknn.posterior(table, labels, kneighbors(train, k, queries=test)[1])
     assert_same_bits(table.prior, oracle["Prior"])
     assert_same_bits(1 - table.prior, oracle["PriorN"])
-    assert_same_bits(table.present, oracle["Cond"])
-    assert_same_bits(table.absent, oracle["CondN"])
+    assert_same_bits(table.with_label, oracle["Cond"])
+    assert_same_bits(table.without_label, oracle["CondN"])
     assert_same_bits(scores, oracle["Outputs"])
-    assert_same_bits(mlknn.hard_labels(scores), oracle["Pre"])
+    assert_same_bits((scores >= 0.5).astype(np.intp), oracle["Pre"])
 
 
 def test_authors_program_on_tied_distances():

@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 
 from nmlsdr import MLkNN, SemiSupervisedMLkNN, mlknn
-from nmlsdr.estimators import _base
+from nmlsdr._estimators import _base
 from nmlsdr.graph import kneighbors, neighbor_graph
 from nmlsdr.propagation import propagate
 
@@ -26,7 +26,7 @@ def draw(rng, n=60, D=4, C=3, hidden=0):
 
 def assert_same_model(ours, theirs, X, X_theirs=None):
     """The same tables and the same posteriors, to the last bit."""
-    for attribute in ("prior_", "present_", "absent_", "posterior_"):
+    for attribute in ("prior_", "likelihoods_with_label_", "likelihoods_without_label_", "posterior_"):
         np.testing.assert_array_equal(getattr(ours, attribute), getattr(theirs, attribute))
     other = theirs.predict_proba(X if X_theirs is None else X_theirs)
     np.testing.assert_array_equal(ours.predict_proba(X), other, strict=True)
@@ -125,7 +125,8 @@ def test_duplicates_are_neighbours_of_each_other(Classifier):
     Y = np.repeat([[1, 0], [0, 1], [1, 1]], 4, axis=0)
     model = Classifier(3).fit(X, Y)
     np.testing.assert_array_equal(model.predict(X), Y)
-    assert model.present_[0].tolist() == [1 / 12, 1 / 12, 1 / 12, 9 / 12]  # all 8 rows with label 0 see 3 of 3
+    # all 8 rows with label 0 see 3 of 3
+    assert model.likelihoods_with_label_[0].tolist() == [1 / 12, 1 / 12, 1 / 12, 9 / 12]
 
 
 @BOTH
@@ -368,12 +369,3 @@ def test_precomputed_needs_all_columns_and_enough_neighbours(Classifier, rng):
     model = Classifier(3, neighbors="precomputed").fit(search.transform(X), Y)
     with pytest.raises(ValueError, match=r"X has 4 features, but .* is expecting 60"):
         model.predict(X)
-
-
-@BOTH
-def test_sample_weight_is_refused_with_advice(Classifier, rng):
-    X, Y = draw(rng)
-    with pytest.raises(TypeError, match=r"does not support sample_weight; ML-kNN counts rows .* repeat rows instead"):
-        Classifier(5).fit(X, Y, sample_weight=np.ones(len(X)))
-    with pytest.raises(TypeError, match="does not support colour; remove it"):
-        Classifier(5).fit(X, Y, colour="red")

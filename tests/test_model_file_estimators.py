@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from model_files import assert_same, forge
+from model_files import assert_same, attribute, forge, part
 from scipy import sparse
+from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -24,7 +25,7 @@ def samples(rng):
 ESTIMATORS = {
     "NMLSDR": lambda: nmlsdr.NMLSDR(2, n_neighbors=5),
     "NMLSDR, shrunken": lambda: nmlsdr.NMLSDR(2, shrinkage=1.0, n_neighbors=5),
-    "ResidualPropagation": lambda: nmlsdr.ResidualPropagation(2, ridge=(1.0, 3.0), decision="prior", n_neighbors=5),
+    "ResidualPropagation": lambda: nmlsdr.ResidualPropagation(2, ridge=(1.0, 3.0), threshold="prior", n_neighbors=5),
     "MDDM": lambda: nmlsdr.MDDM(2, constraint="features"),
     "MVMD": lambda: nmlsdr.MVMD(2),
     "MultiLabelCCA": lambda: nmlsdr.MultiLabelCCA(2),
@@ -54,8 +55,8 @@ def test_estimators_come_back_bit_for_bit(tmp_path, samples, name, form):
     }[form]
     X, Y, new = samples
     fitted = ESTIMATORS[name]().fit(convert(X), Y)
-    save_model(tmp_path / "m.npz", fitted)
-    back = load_model(tmp_path / "m.npz")
+    save_model(tmp_path / "m.skops", fitted)
+    back = load_model(tmp_path / "m.skops")
     assert_same(fitted, back)
     assert_same_answers(fitted, back, convert(new))
 
@@ -66,8 +67,8 @@ def test_one_class_a_row(tmp_path, samples, name, classes):
     X, _, new = samples
     y = np.asarray(classes)[np.arange(60) % 3]
     fitted = ESTIMATORS[name]().fit(X, y)
-    save_model(tmp_path / "m.npz", fitted)
-    back = load_model(tmp_path / "m.npz")
+    save_model(tmp_path / "m.skops", fitted)
+    back = load_model(tmp_path / "m.skops")
     assert_same(fitted, back)
     assert_same_answers(fitted, back, new)
 
@@ -78,8 +79,8 @@ def test_names_from_data_frames_come_back(tmp_path, samples, name):
     X, Y, _ = samples
     frame = pd.DataFrame(X, columns=list("abcdef"))
     fitted = ESTIMATORS[name]().fit(frame, pd.DataFrame(Y, columns=["p", "q", "r"]))
-    save_model(tmp_path / "m.npz", fitted)
-    back = load_model(tmp_path / "m.npz")
+    save_model(tmp_path / "m.skops", fitted)
+    back = load_model(tmp_path / "m.skops")
     assert_same(fitted, back)
     assert list(back.label_names_in_) == ["p", "q", "r"]
 
@@ -87,16 +88,16 @@ def test_names_from_data_frames_come_back(tmp_path, samples, name):
 def test_pipeline_of_the_article_comes_back(tmp_path, samples):
     X, Y, new = samples
     fitted = make_pipeline(StandardScaler(), nmlsdr.NMLSDR(), nmlsdr.SemiSupervisedMLkNN()).fit(X, Y)
-    save_model(tmp_path / "m.npz", fitted)
-    assert_same_answers(fitted, load_model(tmp_path / "m.npz"), new)
+    save_model(tmp_path / "m.skops", fitted)
+    assert_same_answers(fitted, load_model(tmp_path / "m.skops"), new)
 
 
 def test_precomputed_neighbours_come_back(tmp_path, samples):
     X, Y, _ = samples
     distances = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
     fitted = nmlsdr.MLkNN(5, neighbors="precomputed").fit(distances, Y)
-    save_model(tmp_path / "m.npz", fitted)
-    back = load_model(tmp_path / "m.npz")
+    save_model(tmp_path / "m.skops", fitted)
+    back = load_model(tmp_path / "m.skops")
     assert_same(fitted, back)
     assert_same_answers(fitted, back, distances)
 
@@ -106,70 +107,92 @@ def test_neighbour_plug_ins_are_not_written(tmp_path, samples):
     plugin = KNeighborsTransformer(n_neighbors=8)
     fitted = nmlsdr.MLkNN(5, neighbors=plugin).fit(X, Y)
     with pytest.raises(ModelFileError, match=r"MLkNN\(neighbors=...\) holds a KNeighborsTransformer, and a model file"):
-        save_model(tmp_path / "m.npz", fitted)
+        save_model(tmp_path / "m.skops", fitted)
 
 
 def test_generators_are_not_written(tmp_path, samples):
     X, Y, _ = samples
     fitted = nmlsdr.MLDA(2, random_state=np.random.RandomState(0)).fit(X, Y)
     with pytest.raises(ModelFileError, match=r"MLDA\(random_state=...\) holds a RandomState, and a model file"):
-        save_model(tmp_path / "m.npz", fitted)
+        save_model(tmp_path / "m.skops", fitted)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_forests_come_back_bit_for_bit(tmp_path, samples, n_outputs):
+    X, _, new = samples
+    targets = X[:, :n_outputs] ** 2 if n_outputs > 1 else X[:, 0] ** 2
+    fitted = make_pipeline(StandardScaler(), ExtraTreesRegressor(7, max_leaf_nodes=9, random_state=1)).fit(X, targets)
+    save_model(tmp_path / "m.skops", fitted)
+    back = load_model(tmp_path / "m.skops")
+    assert_same(fitted.predict(new), back.predict(new))
+    for one, other in zip(fitted[-1].estimators_, back[-1].estimators_, strict=True):
+        assert one.random_state == other.random_state
+        assert one.get_depth() == other.get_depth()
+        for key in ("nodes", "values"):
+            np.testing.assert_array_equal(one.tree_.__getstate__()[key], other.tree_.__getstate__()[key])
 
 
 def test_lists_of_another_length_are_refused(tmp_path, samples):
     """A forged list of training rows must not reach a kernel."""
     X, Y, _ = samples
-    save_model(tmp_path / "m.npz", nmlsdr.MLkNN(5).fit(X, Y))
-
-    def change(header, arrays):
-        name = header["model"]["fitted"]["training_labels_"]
-        arrays[name] = arrays[name][:7]
-
-    forge(tmp_path / "m.npz", change)
+    save_model(tmp_path / "m.skops", nmlsdr.MLkNN(5).fit(X, Y))
+    forge(tmp_path / "m.skops", attribute("training_labels_", lambda array: array[:7]))
     with pytest.raises(ModelFileError, match=r"MLkNN\.training_labels_ has shape \(7, 3\) where .* need \(40, 3\)"):
-        load_model(tmp_path / "m.npz")
+        load_model(tmp_path / "m.skops")
 
 
-def test_sparse_rows_with_an_index_outside_are_refused(tmp_path, samples):
+def parts_of_rows(position, change):
+    """A change of the data (0), indices (1) or pointers (2) of sparse training rows."""
+
+    def forger(schema, arrays):
+        node = part(schema, "model", "training_rows_", "parts", position)
+        arrays[node["file"]] = change(arrays[node["file"]])
+
+    return forger
+
+
+def with_nan(array):
+    array = array.copy()
+    array.flat[3] = np.nan
+    return array
+
+
+@pytest.mark.parametrize(
+    ("position", "change"),
+    [
+        (0, with_nan),
+        (0, lambda data: data[:-1]),
+        (0, lambda data: data.astype(complex)),
+        (1, lambda indices: indices + 1),
+        (1, lambda indices: indices - 1),
+        (2, lambda indptr: indptr[:-1]),
+        (2, lambda indptr: np.r_[indptr[:-1], 0].astype(indptr.dtype)),  # sorting such rows wrote past their end
+        (2, lambda indptr: np.r_[indptr[:-1], 10**6].astype(indptr.dtype)),
+        (2, lambda indptr: np.r_[0, indptr[:0:-1]].astype(indptr.dtype)),
+    ],
+)
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csr_matrix])
+def test_sparse_rows_that_are_none_are_refused(tmp_path, samples, form, position, change):
     X, Y, _ = samples
-    save_model(tmp_path / "m.npz", nmlsdr.MLkNN(5).fit(sparse.csr_array(X), Y))
-
-    def change(header, arrays):
-        name = header["model"]["fitted"]["training_rows_"]["parts"][1]
-        arrays[name] = arrays[name] + 1
-
-    forge(tmp_path / "m.npz", change)
-    with pytest.raises(ModelFileError, match="header is incomplete"):
-        load_model(tmp_path / "m.npz")
+    save_model(tmp_path / "m.skops", nmlsdr.MLkNN(5).fit(form(X), Y))
+    forge(tmp_path / "m.skops", parts_of_rows(position, change))
+    with pytest.raises(ModelFileError):
+        load_model(tmp_path / "m.skops")
 
 
-@pytest.mark.parametrize("sparse_rows", [False, True])
-def test_forged_training_rows_that_are_not_finite_are_refused(tmp_path, samples, sparse_rows):
+def test_forged_training_rows_that_are_not_finite_are_refused(tmp_path, samples):
     X, Y, _ = samples
-    convert = sparse.csr_array if sparse_rows else np.asarray
-    save_model(tmp_path / "m.npz", nmlsdr.MLkNN(5).fit(convert(X), Y))
-
-    def spoil(header, arrays):
-        stored = header["model"]["fitted"]["training_rows_"]
-        name = stored["parts"][0] if sparse_rows else stored
-        arrays[name] = arrays[name].copy()
-        arrays[name].flat[3] = np.nan
-
-    forge(tmp_path / "m.npz", spoil)
-    with pytest.raises(ModelFileError, match="header is incomplete"):
-        load_model(tmp_path / "m.npz")
+    save_model(tmp_path / "m.skops", nmlsdr.MLkNN(5).fit(X, Y))
+    forge(tmp_path / "m.skops", attribute("training_rows_", with_nan))
+    with pytest.raises(ModelFileError, match=r"not finite|NaN or infinity"):
+        load_model(tmp_path / "m.skops")
 
 
-@pytest.mark.parametrize("change", [np.asfortranarray, np.rint, lambda rows: np.rint(rows).astype(np.int8)])
+@pytest.mark.parametrize("change", [np.asfortranarray, lambda rows: rows.astype(np.float16).astype(np.float32)])
 def test_forged_training_rows_of_another_form_are_made_right(tmp_path, samples, change):
     X, Y, new = samples
+    X = np.round(X, 1).astype(np.float16).astype(float)
     fitted = nmlsdr.MLkNN(5).fit(X, Y)
-    save_model(tmp_path / "m.npz", fitted)
-
-    def turn(header, arrays):
-        name = header["model"]["fitted"]["training_rows_"]
-        arrays[name] = change(arrays[name])
-
-    forge(tmp_path / "m.npz", turn)
-    fitted.training_rows_ = np.ascontiguousarray(change(fitted.training_rows_), dtype=float)
-    assert_same_answers(fitted, load_model(tmp_path / "m.npz"), new)
+    save_model(tmp_path / "m.skops", fitted)
+    forge(tmp_path / "m.skops", attribute("training_rows_", change))
+    np.testing.assert_array_equal(load_model(tmp_path / "m.skops").predict_proba(new), fitted.predict_proba(new))

@@ -7,14 +7,15 @@ import textwrap
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from neighbor_cases import LEVELS, MAKERS, assert_same, by_products, make, scan
 from scipy import sparse
 
-from nmlsdr import _graph, _reference, graph
+from nmlsdr import _graph, graph
 
-BLOCK = 96  # NMLSDR_BLOCK of _c/search.h
+BLOCK = 96  # NMLSDR_BLOCK of _c/products_state.h
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -22,7 +23,7 @@ def test_every_strategy_finds_the_same_bits(name):
     X = make(name, (2 * BLOCK + 7, 11), 3)
     expected = scan(X, 9)
     for level in LEVELS:
-        for options in ({}, {"wide": True}, {"window_bytes": 1.0}, {"n_threads": 3, "budget": 1.0}):
+        for options in ({}, {"window_bytes": 1.0}, {"n_threads": 3, "budget": 1.0}):
             assert_same(by_products(X, 9, level=level, **options), expected)
         if np.count_nonzero(X):
             for postings in (0, 1):
@@ -72,7 +73,7 @@ def test_columns_and_postings_find_the_same_bits(values):
     Q = uneven(values, 300, 2)
     expected, answers = scan(X, 7), scan(X, 7, Q)
     for level in LEVELS:
-        for options in ({}, {"wide": True}, {"window_bytes": 1.0}, {"n_threads": 3, "budget": 1.0}, {"n_threads": 1}):
+        for options in ({}, {"window_bytes": 1.0}, {"n_threads": 3, "budget": 1.0}, {"n_threads": 1}):
             found = by_products(X, 7, postings=1, level=level, **options)
             assert found[2]["sparse"]
             assert (0 < found[2]["columns"] < 29) == ("window_bytes" not in options)
@@ -108,10 +109,10 @@ def test_blocks_of_a_span_are_paired_once(name, rows_in_windows):
     X = make(name, (26 * BLOCK + 5, 9), 6)
     expected = scan(X, 6)
     bytes_ = 2 * rows_in_windows * 9 * 4
-    for options in ({}, {"budget": 1.0}, {"wide": True}, {"level": 0}):
+    for options in ({}, {"budget": 1.0}, {"level": 0}):
         found = by_products(X, 6, n_threads=1, window_bytes=bytes_, **options)
         assert found[2]["span"] == 3
-        if rows_in_windows == 3000 and not found[2]["wide"]:
+        if rows_in_windows == 3000:
             assert found[2]["pairs"] == 27 * 28 / 2
         assert_same(found, expected)
     Q = X[: 13 * BLOCK + 2] * 1.5
@@ -125,9 +126,9 @@ def test_blocks_of_a_span_are_paired_once(name, rows_in_windows):
 def test_small_searches_equal_the_twin(name, n, d, k):
     X = make(name, (n, d), 1)
     k = min(k, n - 1)
-    assert_same(graph.squared_neighbors(X, k), _reference.kneighbors(X, k))
+    assert_same(graph.squared_neighbors(X, k), reference.kneighbors(X, k))
     Q = X[: n // 2 + 1] * 0.75
-    assert_same(graph.squared_neighbors(X, k, queries=Q), _reference.kneighbors(X, k, queries=Q))
+    assert_same(graph.squared_neighbors(X, k, queries=Q), reference.kneighbors(X, k, queries=Q))
 
 
 @pytest.mark.parametrize("n", [97, 500, 1500, 3100])
@@ -146,11 +147,10 @@ def test_threads_that_take_pairs_of_blocks_freely_take_each_once(n, name):
 @pytest.mark.parametrize("name", ["gauss", "integers", "duplicates", "offset", "rows of all scales"])
 def test_any_number_of_ranked_bounds(k, name):
     X = make(name, (400, 10), 2)
-    for wide in (False, True):
-        found = by_products(X, k, wide=wide)
-        assert_same(found[:2], scan(X, k))
-        if name == "gauss":
-            assert found[2]["decided"] < 400 * (k + 1)
+    found = by_products(X, k)
+    assert_same(found[:2], scan(X, k))
+    if name == "gauss":
+        assert found[2]["decided"] < 400 * (k + 1)
 
 
 def test_permuted_rows_give_permuted_neighbours(rng):
@@ -162,10 +162,10 @@ def test_permuted_rows_give_permuted_neighbours(rng):
     np.testing.assert_array_equal(order[permuted[1]], indices[order])
 
 
-def test_float_products_that_cannot_decide_become_double(rng):
+def test_what_float_products_cannot_decide_is_decided_by_distances(rng):
     X = 1e-3 * rng.standard_normal((1500, 20)) + np.where(rng.random((1500, 1)) < 0.5, 1e3, -1e3)
     found = by_products(X, 10, budget=1.0)
-    assert found[2]["wide"]
+    assert found[2]["decided"] > 1500 * 1500 / 4
     assert_same(found, scan(X, 10))
 
 
@@ -256,8 +256,10 @@ def test_a_level_that_the_processor_lacks_is_refused(monkeypatch):
 
 @pytest.mark.shared
 @pytest.mark.parametrize(
-    "name", ["birds", "corel16k001", "emotions", "enron", "genbase", "medical", "scene", "tmc2007-500", "yeast"]
-)
+    "name",
+    ["birds", "emotions", "enron", "genbase", "scene", "yeast",
+     *(pytest.param(name, marks=pytest.mark.slow) for name in ("corel16k001", "medical", "tmc2007-500"))],
+)  # fmt: skip
 def test_mulan_sets_are_the_same_everywhere(shared, name):
     from nmlsdr.datasets import load_mulan
 

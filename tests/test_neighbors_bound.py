@@ -57,7 +57,6 @@ def test_rounding_errors_that_all_point_the_same_way(d, copies, level):
     assert_swamped(query, rows, copies)
     for k in (1, 2, 17):  # 17: the bounds are not ranked at every push, but counted when the buffer is full
         found = by_products(rows, k, queries=query, level=level, n_threads=1)
-        assert not found[2]["wide"]
         assert_same(found, scan(rows, k, query))
 
 
@@ -90,7 +89,7 @@ def test_double_products_have_a_bound_of_their_own():
     for copies in (1, 60):
         query, rows = swamped_rows(192, 2.0**-53, copies=copies)
         for k in (2, 17):
-            assert_same(by_products(rows, k, queries=query, wide=True, n_threads=1), scan(rows, k, query))
+            assert_same(by_products(rows, k, queries=query, n_threads=1), scan(rows, k, query))
 
 
 def test_random_rows_that_lose_products(rng):
@@ -117,15 +116,14 @@ def seems_nearest(query, rows):
     return int(np.argmax(score))
 
 
-@pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("excess", [0, 1])
 @pytest.mark.parametrize("d", [9, 33])
-def test_integers_are_exact_up_to_the_limit_and_not_beyond(d, excess, wide):
+def test_integers_are_exact_up_to_the_limit_and_not_beyond(d, excess):
     """Opposite rows of the largest values allowed, an odd squared distance apart: half of it needs the last bit.
 
     With values one larger it does not fit: the score, were it taken for the distance, would be off by one.
     """
-    digits = 53 if wide else 24
+    digits = 24
     most = int(np.sqrt(2.0 ** (digits - 2) / d))
     most += 4 * d * most**2 < 2**digits  # the least value that is beyond
     most -= 1 - excess
@@ -135,12 +133,12 @@ def test_integers_are_exact_up_to_the_limit_and_not_beyond(d, excess, wide):
     X[2, -1] += 1
     X[3, 0] = 1
     assert np.median(X, axis=0).tolist() == [0] * d
-    found = by_products(X, 4, wide=wide)
+    found = by_products(X, 4)
     assert found[2]["integral"] == (excess == 0)
     assert_same(found, scan(X, 4))
     assert (4 * d * most**2 < 2**digits) == (excess == 0)
     for form in (X, sparse.csr_array(X)):
-        assert_same(by_products(form, 4, wide=wide), scan(X, 4))
+        assert_same(by_products(form, 4), scan(X, 4))
 
 
 def test_the_limit_of_integers_is_where_half_a_unit_is_lost():

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from neighbor_cases import LEVELS, MAKERS, assert_same, by_few, make, scan
 
-from nmlsdr import _graph, _reference, graph
+from nmlsdr import _graph, graph
+from nmlsdr._search import strategy
 from nmlsdr._search.rows import kernel_rows
 
 
@@ -39,7 +41,7 @@ def test_any_sizes_equal_the_twin(name, n, d, q, k, n_threads, budget):
     X, k = make(name, (n, d), 1), min(k, n)
     Q = np.concatenate([X, 0.75 * X, make("gauss", (24, d), 3)])
     Q = np.ascontiguousarray(Q[:: max(1, n // 9)][:q])
-    assert_same(by_few(X, Q, k, n_threads=n_threads, budget=budget), _reference.kneighbors(X, k, queries=Q))
+    assert_same(by_few(X, Q, k, n_threads=n_threads, budget=budget), reference.kneighbors(X, k, queries=Q))
 
 
 @pytest.mark.parametrize("d", [600, 2100])
@@ -59,8 +61,8 @@ def test_few_queries_take_this_way_and_many_do_not(rng, monkeypatch):
             assert_same(graph.squared_neighbors(X, 4, queries=Q[:q]), scan(X, 4, Q[:q]))
         graph.squared_neighbors(X, 4)
     assert len(taken) == 4
-    assert _graph.choose(kernel_rows(X), kernel_rows(Q[:9]), 300, 2) == "few"
-    assert _graph.choose(kernel_rows(X), kernel_rows(Q[:9]), 300_000, 2) == "products"  # heaps of 80 MB
+    assert strategy.few(X, Q[:9], 300, 2).way == "few"
+    assert strategy.few(X, Q[:9], 300_000, 2) is None  # heaps of 80 MB
 
 
 def test_a_memory_map_is_read_by_pieces(rng, tmp_path):

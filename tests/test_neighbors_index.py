@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from neighbor_cases import LEVELS, MAKERS, assert_same, by_index, make, scan
@@ -15,10 +16,10 @@ from scipy import sparse
 from sklearn.base import clone
 
 import nmlsdr
-from nmlsdr import _graph, _reference, model_file
+from nmlsdr import _graph, model_file
+from nmlsdr._estimators import _prepared
 from nmlsdr._search import prepared
 from nmlsdr._search.rows import kernel_rows
-from nmlsdr.estimators import _prepared
 from nmlsdr.graph import ExactIndex, kneighbors
 
 STORED = {
@@ -68,7 +69,7 @@ def test_packed_rows_find_the_same_bits(name, d):
 def test_any_sizes_equal_the_twin(name, n, d, q, k, n_threads, budget):
     X, k = make(name, (n, d), 1), min(k, n)
     Q = queries_of(X, make(name, (q, d), 1))[:q]
-    assert_same(by_index(X, Q, k, n_threads=n_threads, budget=budget)[:2], _reference.kneighbors(X, k, queries=Q))
+    assert_same(by_index(X, Q, k, n_threads=n_threads, budget=budget)[:2], reference.kneighbors(X, k, queries=Q))
 
 
 @pytest.mark.parametrize("share", [0.01, 0.2, 0.9])
@@ -136,6 +137,18 @@ def test_few_queries_meet_the_packed_rows_and_others_do_not(rng, monkeypatch):
     for some in (Q, 1e6 * Q[:3], np.empty((0, 20))):  # too many; too far away for the bounds; none
         assert_same(index.query(some, 4), kneighbors(X, 4, queries=some))
     assert len(taken) == 2
+
+
+def test_the_neighbours_that_all_threads_hold_are_bounded(rng, monkeypatch):
+    taken = []
+    views = _graph.Views
+    monkeypatch.setattr(_graph, "Views", lambda *given, **options: taken.append(given) or views(*given, **options))
+    monkeypatch.setattr(prepared, "_MOST_KEPT", 3 * 4 * 2)
+    X, Q = rng.standard_normal((600, 20)), rng.standard_normal((5, 20))
+    index = ExactIndex(X, n_jobs=2)
+    for q, k, n_taken in ((3, 4, 1), (4, 4, 1), (3, 5, 1), (3, 4, 2)):
+        assert_same(index.query(Q[:q], k), kneighbors(X, k, queries=Q[:q]))
+        assert len(taken) == n_taken
 
 
 def test_one_line_a_question(rng, caplog):
@@ -243,14 +256,14 @@ def test_single_rows_get_the_answer_of_many(name, metric, rng, tmp_path):
         np.testing.assert_allclose(model.predict_proba(Q[i : i + 1])[0], expected[i], rtol=0, atol=1e-12)
     if name != "ResidualPropagation":  # its embedding goes through BLAS
         np.testing.assert_array_equal(model.predict_proba(Q[:40]), expected[:40])
-    assert _prepared._before[model].prepared is not None
+    assert _prepared._last[model].prepared is not None
     assert vars(model).keys() == before.keys()
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
         np.testing.assert_array_equal(other.predict_proba(Q[:9]), model.predict_proba(Q[:9]))
     assert clone(model).get_params() == model.get_params()
     if name in ("MLkNN", "SemiSupervisedMLkNN"):
-        model_file.save_model(tmp_path / "model.npz", model)
-        loaded = model_file.load_model(tmp_path / "model.npz")
+        model_file.save_model(tmp_path / "model.skops", model)
+        loaded = model_file.load_model(tmp_path / "model.skops")
         for _ in range(3):
             np.testing.assert_array_equal(loaded.predict_proba(Q[:9]), model.predict_proba(Q[:9]))
 
@@ -259,7 +272,7 @@ def test_rows_are_prepared_at_the_second_small_question_and_again_after_a_fit(rn
     model, X, Y = fitted("MLkNN", rng)
     for q, ready in ((300, None), (1, False), (300, False), (1, True)):
         model.predict(rng.standard_normal((q, 9)))
-        before = _prepared._before.get(model)
+        before = _prepared._last.get(model)
         assert (before and before.prepared is not None) == ready
     model.fit(X[:60] + 5.0, Y[:60])
     fresh = nmlsdr.MLkNN(n_neighbors=5).fit(X[:60] + 5.0, Y[:60])
@@ -270,6 +283,6 @@ def test_rows_are_prepared_at_the_second_small_question_and_again_after_a_fit(rn
         np.testing.assert_array_equal(
             model.predict_proba(X[:2]), fresh.set_params(metric="cosine").predict_proba(X[:2])
         )
-    prepared_rows = weakref.ref(_prepared._before[model].prepared)
+    prepared_rows = weakref.ref(_prepared._last[model].prepared)
     del model, before
     assert prepared_rows() is None  # it goes with its estimator

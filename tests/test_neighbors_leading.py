@@ -5,8 +5,8 @@ import pytest
 from neighbor_cases import LEVELS, MAKERS, any_leads, assert_same, by_products, make, scan
 
 from nmlsdr import _graph, graph
+from nmlsdr._checks.arguments import check_rows
 from nmlsdr._search import leading, memory, strategy
-from nmlsdr._validation import check_rows
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_the_same_bits_on_every_kind_of_data(name, d, always):
         assert leads is not None
     expected, answers = scan(X, 9), scan(X, 9, Q)
     for level in LEVELS:
-        for options in ({}, {"wide": True}, {"n_threads": 3, "budget": 1.0}):
+        for options in ({}, {"n_threads": 3, "budget": 1.0}):
             assert_same(by_products(X, 9, leads=leads, level=level, **options), expected)
             assert_same(by_products(X, 9, leads=both, queries=Q, level=level, **options), answers)
 
@@ -60,6 +60,7 @@ def test_integers_stay_exact():
     assert_same(found, by_products(X, 10, leads=None))
 
 
+@pytest.mark.slow
 def test_loose_thresholds_of_the_first_pairs_do_not_end_the_test():
     rng = np.random.default_rng(0)
     X = np.tanh(rng.standard_normal((40_000, 10)) @ rng.standard_normal((10, 128)) / 3)

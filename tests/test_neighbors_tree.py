@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from neighbor_cases import LEVELS, MAKERS, assert_same, by_tree, make, scan
 
-from nmlsdr import _graph, _reference, graph
+from nmlsdr import _graph, graph
 
 FEATURES = range(1, 9)
 
@@ -44,9 +45,9 @@ def test_rounded_values_tie_at_every_rank(d):
 def test_sizes_around_leaves_equal_the_twin(name, n, d, k):
     X = make(name, (n, d), 1)
     k = min(k, n - 1)
-    assert_same(by_tree(X, k), _reference.kneighbors(X, k))
+    assert_same(by_tree(X, k), reference.kneighbors(X, k))
     Q = X[: n // 2 + 1] * 0.75
-    assert_same(by_tree(X, k, queries=Q), _reference.kneighbors(X, k, queries=Q))
+    assert_same(by_tree(X, k, queries=Q), reference.kneighbors(X, k, queries=Q))
 
 
 def test_low_dimensional_rows_are_given_to_the_tree(rng, monkeypatch):

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from nmlsdr import _graph, _openmp
+from nmlsdr import _graph
+from nmlsdr._process import openmp as _openmp
 
 pytestmark = pytest.mark.skipif(_graph.build_facts()["openmp"] == 0, reason="built without OpenMP")
 
@@ -48,7 +49,7 @@ def test_the_environment_is_as_it_was():
 
 
 def test_info_says_what_is_in_force():
-    program = "import nmlsdr; from nmlsdr._openmp import idle_threads; print(idle_threads())"
+    program = "import nmlsdr; from nmlsdr._process.openmp import idle_threads; print(idle_threads())"
     assert run(program) == ["sleep"]
     assert run(program, OMP_WAIT_POLICY="ACTIVE") == ["wait as OMP_WAIT_POLICY=ACTIVE says"]
     assert run(program, GOMP_SPINCOUNT="10") == ["wait as GOMP_SPINCOUNT=10 says"]
@@ -58,9 +59,9 @@ def test_info_says_what_is_in_force():
 def test_an_openmp_that_was_there_before_keeps_its_ways():
     (library,) = [path for path in _openmp._runtimes() if path in _runtimes_of_the_kernels()]
     first = f"import ctypes; ctypes.CDLL({library!r}); "
-    program = first + "import nmlsdr; from nmlsdr._openmp import idle_threads; print(idle_threads())"
+    program = first + "import nmlsdr; from nmlsdr._process.openmp import idle_threads; print(idle_threads())"
     assert run(program) == ["wait as the package says that loaded OpenMP first"]
 
 
 def _runtimes_of_the_kernels():
-    return run("import nmlsdr; from nmlsdr._openmp import _runtimes; print('\\n'.join(_runtimes()))")
+    return run("import nmlsdr; from nmlsdr._process.openmp import _runtimes; print('\\n'.join(_runtimes()))")

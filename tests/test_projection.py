@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import reference
 from projections import assert_same_directions, draw
 from scipy import linalg, sparse
 
-from nmlsdr import _directions, _moments, _reference, projection
+from nmlsdr import _moments, projection
+from nmlsdr._projections import directions
 from nmlsdr.projection import hsic_directions, hsic_projection
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -30,7 +32,7 @@ def test_equals_the_twin_and_is_orthonormal(rng, shape, solver):
         components, eigenvalues = hsic_projection(X, F, d, solver=solver)
         assert components.shape == (d, X.shape[1])
         np.testing.assert_allclose(components @ components.T, np.eye(d), atol=1e-12)
-        assert_same_directions((components, eigenvalues), _reference.hsic_projection(X, F, d))
+        assert_same_directions((components, eigenvalues), reference.hsic_projection(X, F, d))
 
 
 @pytest.mark.parametrize("layout", [np.asfortranarray, sparse.csr_array, sparse.csr_matrix, sparse.coo_array])
@@ -88,7 +90,7 @@ def test_order_of_rows_and_labels_changes_nothing(rng):
 
 def test_total_is_the_sum_of_all_eigenvalues(rng):
     X, F = draw(rng, 60, 9, 4)
-    every, first = hsic_directions(X, F), hsic_directions(X, F, 2)
+    every, first = hsic_directions(_moments.RowSums(X), F), hsic_directions(_moments.RowSums(X), F, 2)
     assert every.total == pytest.approx(every.eigenvalues.sum(), rel=1e-12)
     assert first.total == every.total
     assert (first.rank, every.rank) == (4, 4)
@@ -171,9 +173,9 @@ def test_lanczos_that_fails_falls_back(rng, monkeypatch):
     expected = hsic_projection(X, F, 2)
 
     def fail(*_, **__):
-        raise _directions.ArpackError(-1)
+        raise directions.ArpackError(-1)
 
-    monkeypatch.setattr(_directions, "eigsh", fail)
+    monkeypatch.setattr(directions, "eigsh", fail)
     assert_same_directions(hsic_projection(X, F, 2, solver="eigsh"), expected, 1e-12)
 
 
@@ -219,17 +221,18 @@ def test_few_labels_are_multiplied_as_a_sparse_matrix(rng, layout, monkeypatch):
     assert sparse.issparse(_moments.compress_labels(Y[:, 4:]))
     weights = rng.random(300)
     scatter = np.tril((X - X.mean(axis=0)).T * weights @ (X - X.mean(axis=0)))
-    mean = _moments.column_means(layout(X))
+    sums = _moments.RowSums(layout(X))
+    mean = sums.means()
     for F in (Y, Y[:, 4:]):
         expected = (X - X.mean(axis=0)).T @ F
         for share in (0.0, 1.0):
             monkeypatch.setattr(_moments, "_THIN", share)
-            np.testing.assert_allclose(_moments.label_moment(layout(X), F, mean), expected, atol=1e-10)
-            M, S = _moments.scatter_moments(layout(X), F, mean, weights)
+            np.testing.assert_allclose(sums.label_moment(F, mean), expected, atol=1e-10)
+            M, S = sums.scatter(F, mean, weights)
             np.testing.assert_allclose(M, expected, atol=1e-10)
             np.testing.assert_allclose(S, scatter, atol=1e-10)
             np.testing.assert_allclose(_moments.label_gram(F), F.T @ F, atol=1e-10)
-    assert not _moments.label_moment(layout(X), Y, mean)[:, 3].any()
+    assert not sums.label_moment(Y, mean)[:, 3].any()
 
 
 def test_the_largest_entry_decides_the_sign(rng):
@@ -247,19 +250,19 @@ def test_moments_of_float32_rows_are_summed_in_float64(rng, form):
     """Rows of float32 numbers are those numbers: the moments equal those of their float64 copies."""
     narrow = (rng.lognormal(0, 2, (20000, 4)) + 0.1).astype(np.float32)
     wide, F = form(narrow.astype(float)), (rng.random((20000, 2)) < 0.5).astype(float)
-    mean = _moments.column_means(wide)
-    np.testing.assert_allclose(_moments.column_means(form(narrow)), mean, rtol=1e-14)
-    squares = _moments.column_squares(wide, mean)
-    np.testing.assert_allclose(_moments.column_squares(form(narrow), mean), squares, rtol=1e-12)
-    for moment in (_moments.label_moment, lambda *given: _moments.scatter_moments(*given, 1.0)[1]):
-        expected = moment(wide, F, mean)
-        np.testing.assert_allclose(moment(form(narrow), F, mean), expected, atol=1e-12 * np.abs(expected).max())
+    double, single = _moments.RowSums(wide), _moments.RowSums(form(narrow))
+    mean = double.means()
+    np.testing.assert_allclose(single.means(), mean, rtol=1e-14)
+    np.testing.assert_allclose(single.squares(mean), double.squares(mean), rtol=1e-12)
+    for moment in (_moments.RowSums.label_moment, lambda *given: _moments.RowSums.scatter(*given, 1.0)[1]):
+        expected = moment(double, F, mean)
+        np.testing.assert_allclose(moment(single, F, mean), expected, atol=1e-12 * np.abs(expected).max())
 
 
 def test_no_entry_is_minus_0():
     """A direction that is turned round, on features of which some say nothing: their entries are 0, not -0."""
     U = np.array([[-1.0, 0.0], [0.0, 1.0], [-0.0, 0.0]])
-    found = _directions.finish(U, np.array([2.0, 1.0]), np.float64, (3, 2), None, np.zeros(3), 5.0)
+    found = directions.finish(U, np.array([2.0, 1.0]), np.float64, (3, 2), None, np.zeros(3), 5.0)
     np.testing.assert_array_equal(found.components, [[1, 0, 0], [0, 1, 0]])
     assert not np.signbit(found.components).any()
 
@@ -289,7 +292,7 @@ def test_small_singular_values_do_not_drown_in_the_squares_of_large_ones(rng):
         U, V = (linalg.qr(rng.standard_normal((size, size)))[0][:, :r] for size in (n, m))
         Z = U * s @ V.T
         wanted = int(rng.integers(1, min(r - 1, 12)))
-        found = _directions.leading_by_lanczos(lambda v, Z=Z: Z.T @ v, lambda v, Z=Z: Z @ v, n, wanted)
+        found = directions.leading_by_lanczos(lambda v, Z=Z: Z.T @ v, lambda v, Z=Z: Z @ v, n, wanted)
         if found is not None:
             answered += 1
             assert np.abs(found[1] - linalg.svdvals(Z)[:wanted]).max() < 100 * eps
@@ -309,8 +312,8 @@ def test_what_float32_rounded_away_is_no_direction(rng):
     """Rows of rank 2 that were rounded to float32, and four labels: the other two directions are rounding errors."""
     X = (rng.standard_normal((40, 2)) @ rng.standard_normal((2, 6))).astype(np.float32)
     F = rng.random((40, 4))
-    assert hsic_directions(X, F).rank == 2
-    assert hsic_directions(X.astype(float), F).rank == 4
+    assert hsic_directions(_moments.RowSums(X), F).rank == 2
+    assert hsic_directions(_moments.RowSums(X.astype(float)), F).rank == 4
 
 
 @pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7])

@@ -2,17 +2,20 @@
 
 import numpy as np
 import pytest
+import reference
 from bfloat16 import expanded, upper
+from propagation_kernels import kernels, sweep
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from nmlsdr import _graph, _propagation, _reference
-from nmlsdr._solvers import System, _Batch, _Buffers
-from nmlsdr._validation import check_graph
+from nmlsdr import _graph
+from nmlsdr._checks.arguments import check_graph
+from nmlsdr._solvers.system import System
 from nmlsdr.graph import neighbor_graph
 from nmlsdr.propagation import propagate, propagate_signed
 
 SOLVERS = ["auto", "cg", "lu", "fixed_point"]
+ROWS = [30, 150]  # auto eliminates up to 100 rows, and iterates on more
 unreached = pytest.mark.filterwarnings("ignore:.*without a labelled row")
 
 
@@ -32,12 +35,12 @@ def problem(rng, n, share, *, n_labels=19, weights="binary"):
 @unreached
 @pytest.mark.parametrize("weights", ["binary", "rbf"])
 @pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.9])
-@pytest.mark.parametrize("n", [30, 300])
+@pytest.mark.parametrize("n", ROWS)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_equals_the_closed_form_of_every_label(rng, solver, n, share, weights):
     W, Y, alpha, known = problem(rng, n, share, weights=weights)
     result = propagate(W, Y, alpha, labeled=known, solver=solver, tol=1e-12)
-    closed = _reference.propagate(W.toarray(), Y, alpha, known)
+    closed = reference.propagate(W.toarray(), Y, alpha, known)
     np.testing.assert_allclose(result.F, closed, rtol=0, atol=1e-10)
     assert np.abs(result.F - closed).max() <= result.error_bound
     assert result.residual <= 1e-12
@@ -47,7 +50,7 @@ def test_equals_the_closed_form_of_every_label(rng, solver, n, share, weights):
     assert not result.F[:, 3].any()
     R = np.where(known, rng.standard_normal(Y.shape) * 40, np.nan)
     signed = propagate_signed(W, R, alpha, labeled=known, solver=solver, tol=1e-12)
-    closed = _reference.propagate(W.toarray(), np.where(known, R, 0), alpha, known)
+    closed = reference.propagate(W.toarray(), np.where(known, R, 0), alpha, known)
     assert np.abs(signed.F - closed).max() <= min(1e-7, signed.error_bound)
     assert signed.residual <= 1e-12 * np.abs(R[known]).max(initial=0.0)
 
@@ -83,41 +86,36 @@ def test_threads_simd_batches_and_other_labels_change_no_bit(rng, monkeypatch, w
     assert propagate(W, Y, alpha, labeled=known).F.tobytes() == one.F.tobytes()
 
 
-
 @pytest.mark.parametrize("level", range(_graph.best_simd_level() + 1))
 @pytest.mark.parametrize(("n_labels", "block", "n_threads"), [(4, 7, 1), (8, 256, 2), (13, 32, 3), (29, 32, 2)])
 @pytest.mark.parametrize("weights", ["binary", "rbf"])
 def test_kernels_equal_their_twins(rng, weights, n_labels, block, n_threads, level):
     W, Y, alpha, known = problem(rng, 83, 0.4, n_labels=n_labels, weights=weights)
     s = System(check_graph(W), np.where(known, Y, 0), alpha, known, 1)
-    batch = _Batch(s, s.first_iterate(None), np.arange(n_labels), _Buffers())
-    n, width = batch.x.shape
-    assert 0 < np.count_nonzero(s.entries) < s.entries.size
-    F, given_p = rng.random((n, width)), _reference.bfloat16(rng.standard_normal((n, width)))
-    z, x, y = (np.zeros((n, width), np.float32) for _ in range(3))
+    assert 0 < np.count_nonzero(s.sought) < s.sought.size
+    n, width = len(Y), next(width for width in (4, 8, 16, 32) if width >= n_labels)
+    gain, k, m = (np.pad(values, ((0, 0), (0, width - n_labels))) for values in s.factors())
+    graph = s.sweep_graph()[1:]
+    indptr, indices, values, sweep_values, h, e = graph
+    F, B, given_p = rng.random((n, width)), rng.random((n, width)), reference.bfloat16(rng.standard_normal((n, width)))
+    given_p[gain == 0] = 0
+    z, x = (np.zeros((n, width), np.float32) for _ in range(2))
     p = upper(given_p)
     rho, along, peak = np.empty((3, width))
-    partial, tops = np.empty((3, -(-n // block), width)), np.empty((-(-n // block), width), np.float32)
+    bound = kernels(graph, (gain, m, k), B, F, x, z, p, block=block, n_threads=n_threads, level=level)
     for restart in (False, True):
-        _propagation.residual(
-            s.indptr, s.indices, s.values, s.gain, s.h, s.m, batch.gains, batch.weights, batch.B, F,
-            np.ones(width, np.int32), restart, z, p, rho, along, peak, partial, block, n_threads, level,
-        )  # fmt: skip
-        twin_z, twin_p, *twin_sums = _reference.residual(
-            s.indptr, s.indices, s.values, batch.gains, s.h, batch.weights, batch.B, F, given_p, block, restart
+        bound.residual(np.ones(width, np.int32), restart, rho, along, peak)
+        twin_z, twin_p, *twin_sums = reference.residual(
+            indptr, indices, values, gain, h, m, B, F, given_p, block, restart
         )
         np.testing.assert_array_equal(z, twin_z)
         np.testing.assert_array_equal(expanded(p), twin_p)
         for ours, theirs in zip((rho, along, peak), twin_sums, strict=True):
             np.testing.assert_array_equal(ours, theirs)
-    made = _propagation.cg_sweeps(
-        s.indptr, s.indices, s.sweep_values, s.k, s.m, batch.k, batch.weights, s.e, x, z, p, y, rho, along, peak,
-        partial, tops, 1e-9, block, 5, n_threads, level,
-    )  # fmt: skip
-    twin = _reference.cg_sweeps(
-        s.indptr, s.indices, s.sweep_values, batch.k, batch.weights, s.e, np.zeros_like(z), twin_z, twin_p, *twin_sums,
-        1e-9, block, made,
-    )  # fmt: skip
+    made = sweep(bound, 1e-9, 5, rho, along, peak)
+    twin = reference.cg_sweeps(
+        indptr, indices, sweep_values, k, m, e, np.zeros_like(z), twin_z, twin_p, *twin_sums, 1e-9, block, made
+    )
     assert made == 5
     for ours, theirs in zip((x, z, expanded(p), rho, along, peak), twin, strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -2,18 +2,21 @@
 
 import numpy as np
 import pytest
+import reference
 from bfloat16 import expanded, upper
+from propagation_kernels import kernels, sweep
 from scipy import sparse
 
-from nmlsdr import _graph, _propagation, _reference
-from nmlsdr._solvers import System
-from nmlsdr._threads import SIMD_LEVELS
-from nmlsdr._validation import check_graph
+from nmlsdr import _graph
+from nmlsdr._checks.arguments import check_graph
+from nmlsdr._process.threads import SIMD_LEVELS
+from nmlsdr._solvers.system import System
 from nmlsdr.graph import neighbor_graph, transition_matrix
 from nmlsdr.propagation import propagate
 
 LEVELS = list(range(_graph.best_simd_level() + 1))
-NO, NO32 = np.empty((0, 0)), np.empty((0, 0), np.float32)  # no alpha per entry
+NO, NO32 = np.empty(0), np.empty(0, np.float32)  # no values
+PAIR = np.array([0, 1, 2], np.int64), np.array([1, 0], np.int32)  # two rows, joined
 
 
 def system(rng, weights, n=83, n_labels=32):
@@ -43,63 +46,60 @@ def same_bits(*pairs):
 def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, level):
     s = system(rng, weights)
     assert s.n_unreached >= 6
-    assert 0 < np.count_nonzero(s.kept) < len(s.kept) - 6
-    n = len(s.kept)
+    assert 0 < np.count_nonzero(s.sought) < len(s.sought) - 6
+    n = len(s.sought)
+    gain, k, m = (values[:, 0] for values in s.factors())
+    graph = s.sweep_graph()[1:]
+    indptr, indices, values, sweep_values, h, e = graph
     F = rng.random((n, width))
-    B = s.own[:, None] * s.Y[:, :width]
-    graph = (s.indptr, s.indices)
-    z, x, y = (np.full((n, width), np.float32(7)) for _ in range(3))
-    given_p = _reference.bfloat16(rng.standard_normal((n, width)))
+    B = (1 - s.alpha) * s.Y[:, :width]
+    z, x = (np.full((n, width), np.float32(7)) for _ in range(2))
+    given_p = reference.bfloat16(rng.standard_normal((n, width)))
     p = upper(given_p)
     rho, along, peak = np.empty((3, width))
-    blocks = -(-n // block)
-    partial, tops = np.empty((3, blocks, width)), np.empty((blocks, width), np.float32)
     every = np.ones(width, np.int32)
+    bound = kernels(graph, (gain, m, k), B, F, x, z, p, block=block, n_threads=n_threads, level=level)
     for restart in (False, True):
-        _propagation.residual(
-            *graph, s.values, s.gain, s.h, s.m, NO, NO32, B, F, every, restart, z, p, rho, along, peak, partial,
-            block, n_threads, level,
-        )  # fmt: skip
-        twin_z, twin_p, *twin_sums = _reference.residual(
-            *graph, s.values, s.gain, s.h, s.m, B, F, given_p, block, restart
+        bound.residual(every, restart, rho, along, peak)
+        twin_z, twin_p, *twin_sums = reference.residual(
+            indptr, indices, values, gain, h, m, B, F, given_p, block, restart
         )
         same_bits((z, twin_z), (expanded(p), twin_p), *zip((rho, along, peak), twin_sums, strict=True))
 
     x[:] = 0
     tol = float(np.median(peak)) / 4  # some columns get there on the way and must stay as they are
-    made = _propagation.cg_sweeps(
-        *graph, s.sweep_values, s.k, s.m, NO32, NO32, s.e, x, z, p, y, rho, along, peak, partial, tops, tol,
-        block, 6, n_threads, level,
-    )  # fmt: skip
-    twin = _reference.cg_sweeps(
-        *graph, s.sweep_values, s.k, s.m, s.e, np.zeros_like(z), twin_z, twin_p, *twin_sums, tol, block, made
+    counts = np.full(width, 3)
+    made = bound.sweeps(np.full(width, tol), 6, rho, along, peak, counts)
+    twin = reference.cg_sweeps(
+        indptr, indices, sweep_values, k, m, e, np.zeros_like(z), twin_z, twin_p, *twin_sums, tol, block, made
     )
     assert 1 <= made <= 6
+    assert counts.max() == 3 + made
+    assert (counts[peak > tol] == 3 + made).all()
     same_bits(*zip((x, z, expanded(p), rho, along, peak), twin, strict=True))
 
-    twin_F = _reference.flush(s.gain, s.h, x, F, clip=True)
-    _propagation.flush(s.gain, s.h, every, True, x, F, block, n_threads, level)
+    twin_F = reference.flush(h, x, F, clip=True)
+    bound.flush(every, True)
     same_bits((F, twin_F))
-    assert not x[s.kept].any()
+    assert not x.any()
 
 
 def test_a_masked_column_stays_as_it_is(rng):
     s = system(rng, "binary")
-    n, width = len(s.kept), 4
+    n, width = len(s.sought), 4
+    gain, k, m = s.factors()
+    sought = s.sought[:, 0]
     F, B = rng.random((2, n, width))
     z, x = (rng.random((n, width)).astype(np.float32) for _ in range(2))
     p = upper(rng.random((n, width)))
     rho, along, peak = rng.random((3, width))
     before = [a.copy() for a in (z, p, x, rho, along, peak, F)]
     take = np.array([1, 0, 1, 0], np.int32)
-    _propagation.residual(
-        s.indptr, s.indices, s.values, s.gain, s.h, s.m, NO, NO32, B, F, take, True, z, p, rho, along, peak,
-        np.empty((3, 1, width)), 256, 2, False,
-    )  # fmt: skip
-    _propagation.flush(s.gain, s.h, take, False, x, F, 256, 2, False)
-    np.testing.assert_array_equal(F[~s.kept], before[-1][~s.kept])  # x has numbers there, and F stays
+    bound = kernels(s.sweep_graph()[1:], (gain, m, k), B, F, x, z, p, n_threads=2)
+    bound.residual(take, True, rho, along, peak)
+    bound.flush(take, False)
     for now, then in zip((z, p, x, rho, along, peak, F), before, strict=True):
-        rows = slice(None) if now.ndim == 1 else s.kept
+        rows = slice(None) if now.ndim == 1 else sought
         np.testing.assert_array_equal(now[rows][..., [1, 3]], then[rows][..., [1, 3]])
         assert (now[rows][..., [0, 2]] != then[rows][..., [0, 2]]).any()
 
@@ -128,33 +128,29 @@ def test_threads_simd_callback_and_other_labels_change_no_bit(rng, alpha_labeled
 
 
 def test_reach_stops_at_edges_of_weight_zero():
-    indptr, indices = np.array([0, 1, 3, 4], np.int64), np.array([1, 0, 2, 1], np.int32)
-    for values, expected in ((np.empty(0), [1, 1, 1]), (np.array([1.0, 1.0, 0.0, 0.0]), [1, 1, 0])):
-        reached = np.array([1, 0, 0], np.uint8)
-        _propagation.reach(indptr, indices, values, reached, np.empty(3, np.int32))
-        assert reached.tolist() == expected
+    W = sparse.csr_array((np.array([1.0, 1.0, 0.0, 0.0]), np.array([1, 0, 2, 1]), np.array([0, 1, 3, 4])))
+    s = System(W, np.zeros((3, 1)), np.full(3, 0.5), np.array([True, False, False]), 1)
+    assert s.sought[:, 0].tolist() == [True, True, False]
+    assert s.n_unreached == 1
 
 
 @pytest.mark.parametrize("along", [1e305, -1e50, np.inf, np.nan])
 def test_a_step_that_no_float_can_hold_is_none(along):
     """Two rows, K p = 1e-7 p: the step <p, z> / <p, K p> is beyond float32, infinite or no number; x must not be."""
-    indptr, indices = np.array([0, 1, 2], np.int64), np.array([1, 0], np.int32)
     k = np.full(2, np.float32(1) - np.float32(2.0**-23))
     m, e = np.ones(2), np.ones(2, np.float32)
     x, z = np.zeros((2, 4), np.float32), np.ones((2, 4), np.float32)
-    p, y = upper(z), z.copy()
+    p = upper(z)
     rho, given, peak = np.full(4, 2.0), np.full(4, along), np.ones(4)
+    bound = kernels((*PAIR, NO, NO32, m, e), (m, m, k), np.zeros((2, 4)), np.zeros((2, 4)), x, z, p)
     for made in (1, 2, 3):
-        _propagation.cg_sweeps(
-            indptr, indices, np.empty(0, np.float32), k, m, NO32, NO32, e, x, z, p, y, rho, given, peak,
-            np.empty((3, 1, 4)), np.empty((1, 4), np.float32), 1e-8, 256, 1, 1, False,
-        )  # fmt: skip
+        sweep(bound, 1e-8, 1, rho, given, peak)
         assert np.isfinite(x).all()
         assert np.isfinite(expanded(p)).all()
         if made == 1:
             assert not x.any()
-    twin = _reference.cg_sweeps(
-        indptr, indices, np.empty(0, np.float32), k, m, e, np.zeros((2, 4), np.float32), np.ones((2, 4), np.float32),
+    twin = reference.cg_sweeps(
+        *PAIR, np.empty(0, np.float32), k, m, e, np.zeros((2, 4), np.float32), np.ones((2, 4), np.float32),
         np.ones((2, 4), np.float32), np.full(4, 2.0), np.full(4, along), np.ones(4), 1e-8, 256, 3,
     )  # fmt: skip
     same_bits(*zip((x, z, expanded(p), rho, given, peak), twin, strict=True))
@@ -163,15 +159,14 @@ def test_a_step_that_no_float_can_hold_is_none(along):
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_no_step_for_a_finished_column_nor_uphill(factor):
     """Column 0 is below tol; with k = 2 the matrix is not definite and <p, K p> = -2 for all."""
-    indptr, indices = np.array([0, 1, 2], np.int64), np.array([1, 0], np.int32)
     x, z = np.zeros((2, 4), np.float32), np.ones((2, 4), np.float32)
-    p, y, peak = upper(z), z.copy(), np.array([1e-9, 1, 1, 1])
+    p, peak, one = upper(z), np.array([1e-9, 1, 1, 1]), np.ones(2)
     rho, along = np.full((2, 4), 2.0)
-    _propagation.cg_sweeps(
-        indptr, indices, np.empty(0, np.float32), np.full(2, factor, np.float32), np.ones(2), NO32, NO32,
-        np.ones(2, np.float32), x, z, p, y, rho, along, peak, np.empty((3, 1, 4)), np.empty((1, 4), np.float32), 1e-8,
-        256, 1, 1, False,
+    bound = kernels(
+        (*PAIR, NO, NO32, one, one.astype(np.float32)), (one, one, np.full(2, factor, np.float32)), np.zeros((2, 4)),
+        np.zeros((2, 4)), x, z, p,
     )  # fmt: skip
+    sweep(bound, 1e-8, 1, rho, along, peak)
     assert not x[:, 0].any()
     assert x[:, 1:].all() if factor < 1 else not x.any()
 
@@ -199,13 +194,14 @@ def test_a_direction_is_rounded_to_the_nearest_of_16_bits(width, level):
     z = (bits | rng.integers(0, 2, bits.shape).astype(np.uint32) << 31).view(np.float32)
     z[0, :3] = np.finfo(np.float32).max, -0.0, 1 + 2.0**-8
     n = len(z)
-    one, empty = np.ones(n), np.empty((1, width))
+    one = np.ones(n)
     out, p = np.empty((n, width), np.float32), np.zeros((n, width), np.uint16)
-    _propagation.residual(
-        np.zeros(n + 1, np.int64), np.empty(0, np.int32), np.empty(0), one, one, one, NO, NO32, z.astype(float),
-        np.zeros((n, width)), np.ones(width, np.int32), True, out, p, *empty.repeat(3, axis=0),
-        np.empty((3, 8, width)), 256, 2, level,
+    graph = np.zeros(n + 1, np.int64), np.empty(0, np.int32), NO, NO32, one, one.astype(np.float32)
+    bound = kernels(
+        graph, (one, one, one.astype(np.float32)), z.astype(float), np.zeros((n, width)), out.copy(), out, p,
+        n_threads=2, level=level,
     )  # fmt: skip
+    bound.residual(np.ones(width, np.int32), True, *np.empty((3, width)))
     np.testing.assert_array_equal(out, z)
     z = out  # its zeros have no sign
     below = (z.view(np.uint32) & np.uint32(0xFFFF0000)).astype(np.uint64)
@@ -217,25 +213,22 @@ def test_a_direction_is_rounded_to_the_nearest_of_16_bits(width, level):
     assert tie.sum() > n * width / 5
     expected = np.where(up | (tie & (below >> 16 & 1 == 1)), above, below) >> 16
     np.testing.assert_array_equal(p, expected.astype(np.uint16))
-    same_bits((_reference.bfloat16(z), expanded(p)))
+    same_bits((reference.bfloat16(z), expanded(p)))
 
 
 def test_a_step_may_go_back():
     """<p, z> < 0, as after a residual computed anew: the minimum along p lies behind, and the direction goes on."""
-    indptr, indices = np.array([0, 1, 2], np.int64), np.array([1, 0], np.int32)
     z = np.array([[1, -1, 2, 1], [1, -1, 0, -2]], np.float32)
-    p = _reference.bfloat16(np.array([[-1, -1, 1, 3], [0.5, -1, -1, 2]]))
+    p = reference.bfloat16(np.array([[-1, -1, 1, 3], [0.5, -1, -1, 2]]))
     k, m, e = np.full(2, np.float32(0.5)), np.ones(2), np.ones(2, np.float32)
     along, rho = (p.astype(float) * z).sum(axis=0), (z.astype(float) ** 2).sum(axis=0)
-    twin = _reference.cg_sweeps(
-        indptr, indices, np.empty(0, np.float32), k, m, e, np.zeros_like(z), z, p, rho, along, np.full(4, 2.0), 1e-8,
+    twin = reference.cg_sweeps(
+        *PAIR, np.empty(0, np.float32), k, m, e, np.zeros_like(z), z, p, rho, along, np.full(4, 2.0), 1e-8,
         256, 1,
     )  # fmt: skip
     assert along.min() < 0 < along.max()
-    x, y, halves, peak = np.zeros_like(z), np.zeros_like(z), upper(p), np.full(4, 2.0)
-    _propagation.cg_sweeps(
-        indptr, indices, np.empty(0, np.float32), k, m, NO32, NO32, e, x, z, halves, y, rho, along, peak,
-        np.empty((3, 1, 4)), np.empty((1, 4), np.float32), 1e-8, 256, 1, 1, 0,
-    )  # fmt: skip
+    x, halves, peak = np.zeros_like(z), upper(p), np.full(4, 2.0)
+    bound = kernels((*PAIR, NO, NO32, m, e), (m, m, k), np.zeros((2, 4)), np.zeros((2, 4)), x, z, halves)
+    sweep(bound, 1e-8, 1, rho, along, peak)
     same_bits(*zip((x, z, expanded(halves), rho, along, peak), twin, strict=True))
     assert (x[0, :1] * p[0, :1] < 0).all()  # back

@@ -4,23 +4,25 @@ import itertools
 
 import numpy as np
 import pytest
+import reference
 from scipy import sparse
+from scipy.sparse import csgraph
 
-from nmlsdr import _propagation, _reference, _solvers
-from nmlsdr._solvers import System
-from nmlsdr._threads import SIMD_LEVELS
-from nmlsdr._validation import check_graph
+from nmlsdr import _propagation
+from nmlsdr._checks.arguments import check_graph
+from nmlsdr._process.threads import SIMD_LEVELS
+from nmlsdr._solvers import system
+from nmlsdr._solvers.system import System
 from nmlsdr.graph import neighbor_graph
 from nmlsdr.propagation import propagate, propagate_signed
 
-NONE = np.empty(0)
-
 
 def ordered(W):
-    """The order of the rows of W, and its inverse."""
-    order, place = np.empty((2, W.shape[0]), np.int32)
-    _propagation.breadth_first(W.indptr.astype(np.int64), W.indices.astype(np.int32), order, place)
-    return order, place
+    """The order of the rows of W, and the component of each."""
+    order, component = np.empty((2, W.shape[0]), np.int32)
+    found = _propagation.breadth_first(W.indptr.astype(np.int64), W.indices.astype(np.int32), order, component)
+    assert found == component.max() + 1
+    return order, component
 
 
 def every_graph(n):
@@ -35,9 +37,9 @@ def every_graph(n):
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
 def test_order_of_every_graph_on_up_to_five_nodes(n):
     for W in every_graph(n):
-        order, place = ordered(W)
-        np.testing.assert_array_equal(order, _reference.breadth_first(W.indptr, W.indices))
-        np.testing.assert_array_equal(place[order], np.arange(n))
+        order, component = ordered(W)
+        np.testing.assert_array_equal(order, reference.breadth_first(W.indptr, W.indices))
+        np.testing.assert_array_equal(component, csgraph.connected_components(W, directed=False)[1])
 
 
 def test_order_by_hand():
@@ -62,11 +64,14 @@ def data(rng, n=300, n_labels=35, weights="rbf"):
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize("weights", ["binary", "rbf"])
 def test_rows_in_order_keep_the_order_of_their_entries(rng, weights, n_threads, monkeypatch):
-    monkeypatch.setattr(_solvers, "ORDERED_ROWS", 1)
+    monkeypatch.setattr(system, "ORDERED_ROWS", 1)
     W, Y, alpha, labeled = data(rng, weights=weights)
-    given = System(W, Y, alpha, labeled, n_threads)
-    swept = given.in_order()
+    ours = System(W, Y, alpha, labeled, n_threads)
+    swept = ours.sweep_graph()
+    monkeypatch.setattr(system, "ORDERED_ROWS", len(Y) + 1)
+    given = ours.sweep_graph()
     place = np.argsort(swept.order)
+    assert given.order is None
     assert not np.array_equal(swept.order, np.arange(len(Y)))
     for i, row in enumerate(swept.order):
         here, there = slice(*swept.indptr[i : i + 2]), slice(*given.indptr[row : row + 2])
@@ -76,27 +81,10 @@ def test_rows_in_order_keep_the_order_of_their_entries(rng, weights, n_threads, 
                 np.testing.assert_array_equal(getattr(swept, name)[here], getattr(given, name)[there])
             else:
                 assert len(getattr(swept, name)) == 0
-    for name in ("gain", "own", "h", "m", "k", "e"):
+    for name in ("h", "e"):
         np.testing.assert_array_equal(getattr(swept, name), getattr(given, name)[swept.order])
-
-
-@pytest.mark.parametrize("n_threads", [1, 2, 3])
-@pytest.mark.parametrize("columns", [[0], [2, 3, 4], [6, 0, 3, 1]])
-def test_columns_come_and_go_in_order(rng, columns, n_threads):
-    n, n_labels, columns = 100, 7, np.array(columns, np.int32)
-    values, factor = rng.random((n, n_labels)), rng.random(n)
-    for order in (np.empty(0, np.int32), rng.permutation(n).astype(np.int32)):
-        rows = order if len(order) else np.arange(n)
-        for scale in (NONE, factor):
-            out = np.full((n, 4), 7.0)
-            _propagation.load_columns(values, scale, order, columns, out, n_threads)
-            expected = values[np.ix_(rows, columns)] * (scale[:, None] if len(scale) else 1)
-            np.testing.assert_array_equal(out[:, : len(columns)], expected)
-            assert not out[:, len(columns) :].any()
-        back, take = np.zeros((n, n_labels)), np.arange(len(columns), dtype=np.int32)[::-1].copy()
-        _propagation.store_columns(out, take, order, columns, back, n_threads)
-        np.testing.assert_array_equal(back[np.ix_(rows, columns)], out[:, take])
-        assert not np.delete(back, columns, axis=1).any()
+    for by_order, as_given in zip(ours.factors(order=swept.order), ours.factors(), strict=True):
+        np.testing.assert_array_equal(by_order, as_given[swept.order])
 
 
 @pytest.mark.filterwarnings("ignore:.*without a labelled row")
@@ -108,9 +96,9 @@ def test_no_answer_feels_the_order(rng, weights, per_entry, monkeypatch):
     if per_entry:
         alpha = np.where(rng.random(Y.shape) < 0.5, alpha[:, None], 0.9)
     plain = propagate(W, Y, alpha, labeled=labeled, solver="cg", tol=1e-10)
-    monkeypatch.setattr(_solvers, "ORDERED_ROWS", 1)
+    monkeypatch.setattr(system, "ORDERED_ROWS", 1)
     one = propagate(W, Y, alpha, labeled=labeled, solver="cg", tol=1e-10, n_jobs=1)
-    exact = _reference.propagate(W.toarray(), Y, alpha, labeled)
+    exact = reference.propagate(W.toarray(), Y, alpha, labeled)
     for result in (plain, one):
         assert result.residual <= 1e-10
         assert np.abs(result.F - exact).max() <= result.error_bound
@@ -133,10 +121,10 @@ def test_no_answer_feels_the_order(rng, weights, per_entry, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:.*without a labelled row")
 def test_numbers_of_either_sign_in_order(rng, monkeypatch):
-    monkeypatch.setattr(_solvers, "ORDERED_ROWS", 1)
+    monkeypatch.setattr(system, "ORDERED_ROWS", 1)
     W, Y, alpha, labeled = data(rng)
     signed = propagate_signed(W, 1000 * (Y - 0.5), alpha, labeled=labeled)
-    exact = _reference.propagate(W.toarray(), 1000 * (Y - 0.5), alpha, labeled)
+    exact = reference.propagate(W.toarray(), 1000 * (Y - 0.5), alpha, labeled)
     assert np.abs(signed.F - exact).max() <= signed.error_bound
 
 
@@ -144,8 +132,6 @@ def test_the_rule_sees_the_rows_alone(rng, monkeypatch):
     """Or a label would depend on how many others are solved beside it."""
     W, Y, alpha, labeled = data(rng)
     for rows, is_ordered in ((len(Y), True), (len(Y) + 1, False)):
-        monkeypatch.setattr(_solvers, "ORDERED_ROWS", rows)
+        monkeypatch.setattr(system, "ORDERED_ROWS", rows)
         for count in (1, 19):
-            system = System(W, Y[:, :count], alpha, labeled, 1)
-            assert (len(system.in_order().order) > 0) == is_ordered
-            assert (system.in_order() is system) != is_ordered
+            assert (System(W, Y[:, :count], alpha, labeled, 1).sweep_graph().order is not None) == is_ordered

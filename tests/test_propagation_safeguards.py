@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
+import reference
 from bfloat16 import expanded, upper
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from nmlsdr import _reference, _solver_chain
-from nmlsdr._solver_chain import Solution
-from nmlsdr._solvers import Goal, System, _Batch, _Buffers, enough_sweeps
-from nmlsdr._validation import check_graph
+from nmlsdr._checks.arguments import check_graph
+from nmlsdr._solvers import chain, conjugate_gradients, direct, fixed_point
+from nmlsdr._solvers.conjugate_gradients import _Batch, _Buffers, enough_sweeps, float64_gradients
+from nmlsdr._solvers.system import Goal, Solved, System
 from nmlsdr.propagation import _aim, propagate
 
 EPS = np.finfo(float).eps
@@ -26,114 +27,138 @@ def batch_of(rng, n=120, n_labels=3, rest=1e-3):
     Y = ((rng.random((n, n_labels)) < 0.5) & labeled[:, None]).astype(float)
     system = System(check_graph(W), Y, np.where(labeled, 0.6, 1 - rest), labeled, 1)
     F = system.first_iterate(None)
-    return system, F, _Batch(system, F, np.arange(n_labels), _Buffers())
+    goal = wanted(1e-8, n_labels)
+    return system, F, _Batch(system, system.sweep_graph(), F, slice(0, n_labels), goal, _Buffers())
+
+
+def wanted(tol, n_labels=3):
+    return Goal(np.full(n_labels, tol), None, None)
+
+
+NONE, EVERY, LIMIT = np.zeros(3, bool), np.ones(3, bool), np.full(3, 1000)
 
 
 def test_a_direction_that_misfits_its_residual_is_given_up(rng):
     """A direction that the residual has little of is slow for many sweeps; the refresh sees it."""
     for misfit in (0.5, 0.85, 1.15):
-        _, _, batch = batch_of(rng)
-        batch.sweeps(1e-8, 3)
+        system, _, batch = batch_of(rng)
+        batch.advance(3)
         batch.trusted[:] = np.inf  # due
         kept = batch.p.copy()
-        batch.refresh(1e-8)
+        batch.refresh(NONE)
         np.testing.assert_array_equal(batch.p, kept)  # a fitting direction stays
         batch.p[...] = upper(misfit * expanded(batch.p))
         batch.trusted[:] = np.inf
-        batch.refresh(1e-8)
+        batch.refresh(NONE)
         np.testing.assert_array_equal(batch.p, upper(batch.z))
-        along = (batch.system.m[:, None] * expanded(batch.p).astype(float) * batch.z).sum(axis=0)
+        along = (system.factors().m * expanded(batch.p).astype(float) * batch.z).sum(axis=0)
         np.testing.assert_allclose(batch.along, along, rtol=1e-12)
 
 
 def test_a_change_that_is_no_number_is_dropped(rng):
     system, F, batch = batch_of(rng)
-    batch.sweeps(1e-8, 4)
+    batch.advance(4)
     batch.x[:, 1], batch.z[:, 1], batch.rho[1], batch.peak[1] = np.nan, np.nan, np.nan, 0.5
-    batch.refresh(1e-8)
+    batch.refresh(NONE)
     assert np.isfinite(batch.F).all()
     assert np.isfinite(batch.rho).all()
     assert np.isfinite(expanded(batch.p)).all()
-    while batch.active(1e-8).any():
-        batch.sweeps(1e-8, 4)
-    batch.release(np.ones(3, bool), F, 1e-8, last=True)
-    assert _solver_chain._residuals(system, F).max() <= 1e-6  # as far as float32 sweeps alone go
+    while batch.active().any():
+        batch.advance(4)
+    batch.settle(F, 0 * LIMIT)
+    assert system.sweep(F)[1].max() <= 1e-6  # as far as float32 sweeps alone go
+
+
+def test_an_iterate_that_is_no_number_never_leaves_the_batch(rng):
+    """A change that overflows float32 while the sums stay finite: its residual is NaN, which a maximum overlooks."""
+    system, F, batch = batch_of(rng)
+    before = F.copy()
+    batch.advance(4)
+    system.clip = batch.clip = False
+    batch.x[:, 1] = np.inf
+    batch.settle(F, LIMIT)
+    assert batch.peak[1] == np.inf
+    np.testing.assert_array_equal(F[:, 1], before[:, 1])
+    assert np.isfinite(F).all()
 
 
 def test_a_column_whose_residual_was_believed_too_small_goes_on(rng):
     """The sweeps' own residual is below tol, that of F is not: the column stays in the batch, from its residual."""
     _, F, batch = batch_of(rng)
-    batch.sweeps(1e-8, 6)
+    batch.advance(6)
     batch.peak[:] = 1e-9
-    assert batch.release(np.ones(3, bool), F, 1e-8, last=False) == 0.0  # none has gone
-    assert len(batch.columns) == 3
-    assert batch.active(1e-8).all()
+    assert batch.settle(F, LIMIT)
+    assert not batch.done.any()
+    assert batch.active().all()
     np.testing.assert_array_equal(batch.p[:, :3], upper(batch.z[:, :3]))
 
 
 def test_a_worse_iterate_never_replaces_a_better_one(rng):
     system, F, batch = batch_of(rng)
-    before, residuals = F.copy(), _solver_chain._residuals(system, F)
-    system.clip = False
-    batch.x[:, 0] = 100.0 * system.kept  # as if rounding had led the first label astray
-    worst = batch.release(np.ones(3, bool), F, 1e-8, last=True)
+    before, residuals = F.copy(), system.sweep(F)[1]
+    batch.clip = False
+    batch.x[:, 0] = 100.0 * system.sought[:, 0]  # as if rounding had led the first label astray
+    assert not batch.settle(F, 0 * LIMIT)
     np.testing.assert_array_equal(F, before)
-    assert worst == residuals.max()
+    np.testing.assert_array_equal(batch.best, residuals)
 
 
 def test_a_column_without_progress_leaves(rng):
     system, F, batch = batch_of(rng)
-    batch.sweeps(1e-8, 8)
-    assert not batch.stuck(1e-8).any()  # halved since the start
-    assert batch.stuck(1e-8).all()  # and not since then
-    done = _solver_chain.conjugate_gradients(system, F, Goal(1e-300, None, None))
-    assert done[0] < enough_sweeps(system, 1e-300)  # given up well before the limit
+    batch.advance(8)
+    batch.stop_stuck(EVERY)
+    assert batch.active().all()  # halved since the start
+    batch.stop_stuck(np.array([True, False, True]))
+    assert batch.active().tolist() == [False, True, False]  # and not since then
+    done = conjugate_gradients.conjugate_gradients(system, F, wanted(1e-300))
+    assert (done.sweeps < enough_sweeps(system, wanted(1e-300).tol)).all()  # given up well before the limit
 
 
 def test_a_label_that_another_solver_makes_worse_keeps_its_own(rng):
     system, F, _ = batch_of(rng)
-    start = F.copy()
+    start, residuals = F.copy(), system.sweep(F)[1]
 
     def worse(part, tried, goal):
         tried[:, 0] = 5.0
-        tried[:, 1:] = _reference.propagate(
-            part.W.toarray(), part.Y[:, 1:], part.alpha, np.ones(len(tried), bool)
+        tried[:, 1:] = reference.propagate(
+            part.W.toarray(), part.Y[:, 1:], part.alpha[:, 0], np.ones(len(tried), bool)
         )  # fmt: skip
-        return 3, 0.0
+        return Solved(np.full(3, 3), part.sweep(tried)[1])
 
-    done = _solver_chain._go_on(system, F, Goal(1e-8, None, None), Solution(2, 1.0, "cg"), worse, "lu")
+    solved = Solved(np.array([2, 1, 1]), residuals.copy())
+    assert chain._improve(system, F, wanted(1e-8), np.arange(3), worse, solved)
     np.testing.assert_array_equal(F[:, 0], start[:, 0])
-    assert _solver_chain._residuals(system, F)[1:].max() <= 1e-12
-    assert done == Solution(5, _solver_chain._residuals(system, F)[0], "lu")
+    assert system.sweep(F)[1][1:].max() <= 1e-12
+    np.testing.assert_array_equal(solved.residuals, system.sweep(F)[1])
+    assert solved.sweeps.tolist() == [5, 4, 4]
 
 
 def test_float64_goes_where_float32_cannot(rng):
     """1 - alpha = 1e-9 everywhere: the residual wanted is below what float32 sweeps can reach in their limit."""
     for rest, aim in ((1e-3, 1e-14), (1e-7, 1e-13)):
         system, F, _ = batch_of(rng, rest=rest)
-        before = _solver_chain._residuals(system, F).max()
-        n_iter, residual = _solver_chain.double_gradients(system, F, Goal(aim, None, None))
-        assert residual == _solver_chain._residuals(system, F).max()
-        assert residual <= aim < before
-        assert n_iter <= enough_sweeps(system, aim)
-    _, residual = _solver_chain.double_gradients(system, F, Goal(1e-30, None, None))  # below rounding
-    assert residual <= 1e-13
+        before = system.sweep(F)[1].max()
+        sweeps, residuals = float64_gradients(system, F, wanted(aim))
+        np.testing.assert_array_equal(residuals, system.sweep(F)[1])
+        assert residuals.max() <= aim < before
+        assert (sweeps <= enough_sweeps(system, wanted(aim).tol)).all()
+    assert float64_gradients(system, F, wanted(1e-30)).residuals.max() <= 1e-13  # below rounding
 
 
 def test_sweeps_have_a_bound_of_theory(rng):
     for top in (1e-300, 1e-17, 1e-3, 0.6, 0.999, 1 - 1e-9, 1 - 1e-12):
         W = random_graph(rng, 50, 0.1)
         system = System(check_graph(W), np.ones((50, 1)), np.full(50, top), np.ones(50, bool), 1)
-        limit = enough_sweeps(system, 1e-8)
+        limit = enough_sweeps(system, np.array([1e-8]))[0]
         assert 1 <= limit <= 10 * 50 + 120
         if top < 1e-9:
             assert limit <= 22
-        assert _solver_chain.fixed_point_limit(system, 1e8, 1) <= _solver_chain.FIXED_POINT_WORK / 5000
+        assert fixed_point.most_sweeps(system, np.array([1e8]))[0] <= fixed_point.FIXED_POINT_WORK / 5000
     n = 400_000
     W = sparse.csr_array(sparse.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
     system = System(check_graph(W), np.ones((n, 1)), np.full(n, 1 - 1e-12), np.ones(n, bool), 1)
-    assert _solver_chain.fixed_point_limit(system, 1e8, 1) == _solver_chain.FIXED_POINT_SWEEPS
-    assert enough_sweeps(system, 1e-8) <= 10 * n + 120
+    assert fixed_point.most_sweeps(system, np.array([1e8]))[0] == fixed_point.FIXED_POINT_SWEEPS
+    assert enough_sweeps(system, np.array([1e-8]))[0] <= 10 * n + 120
 
 
 def test_auto_aims_at_1000_tol_and_small_systems_at_100(rng):
@@ -143,10 +168,10 @@ def test_auto_aims_at_1000_tol_and_small_systems_at_100(rng):
         for n in (50, 150)
     )
     for rest, aim in ((0.5, 1e-8), (1e-3, 1e-8), (1e-5, 1e-10), (1e-12, 16 * EPS)):
-        small.top = large.top = 1 - rest
-        assert _aim(large, 1e-8) == pytest.approx(aim, rel=1e-3)
-        assert _aim(small, 1e-8) == pytest.approx(max(aim / 10, 16 * EPS), rel=1e-3)
-    assert _aim(large, 1e-17) == 1e-17
+        small.top = large.top = np.array([1 - rest])
+        assert _aim(large, 1e-8)[0] == pytest.approx(aim, rel=1e-3)
+        assert _aim(small, 1e-8)[0] == pytest.approx(max(aim / 10, 16 * EPS), rel=1e-3)
+    assert _aim(large, 1e-17)[0] == 1e-17
 
 
 def test_an_init_outside_of_the_labels_range_is_clipped(rng):
@@ -172,7 +197,7 @@ def test_sparse_lu_is_as_good_as_its_residual(rng, monkeypatch, rest, wide):
     Y = ((rng.random((n, 3)) < 0.5) & labeled[:, None]).astype(float)
     alpha = np.where(labeled, 0.6, 1 - rest)
     plain = propagate(W, Y, alpha, labeled=labeled, solver="lu")
-    monkeypatch.setattr(_solver_chain, "LARGEST_DENSE", 0)
+    monkeypatch.setattr(direct, "LARGEST_DENSE", 0)
     sparse_lu = propagate(W, Y, alpha, labeled=labeled, solver="lu")
     assert sparse_lu.residual <= 1e-8
     assert np.abs(sparse_lu.F - plain.F).max() <= min(sparse_lu.error_bound, 1e-6 + 100 * EPS / rest)

@@ -403,11 +403,11 @@ def test_round_trip(tmp_path_factory, columns, n_rows, is_sparse, seed):
             text += ",".join(cells) + "\n"
     (folder / "t.arff").write_bytes(text.encode())
     rows = read_arff(folder / "t.arff", Wanted([columns[-1]]))
-    assert rows.split.feature_names == columns[:-1]
-    read = rows.features()
+    assert rows.feature_names == columns[:-1]
+    read = rows.data
     assert sparse.issparse(read) == is_sparse
     assert np.array_equal(read.toarray() if is_sparse else read, X)
-    assert np.array_equal(rows.labels()[:, 0], y)
+    assert np.array_equal(rows.target[:, 0], y)
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,12 +1,12 @@
-"""Tables as people have them: delimiters, decimal commas, encodings, ids, lists of labels, words for yes and no.
+"""Tables as people have them: delimiters, decimal commas, encodings, ids, lists of labels, words for yes and no."""
 
-CSV is read through pyarrow where it is plain and by the reader that gives sentences where it is not: one table.
-"""
-
+import csv
 import gzip
+import re
 import sys
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,12 +35,23 @@ def outcome(path, **how):
     return data.shape, data.tobytes(), target, table.feature_names, table.label_names, table.ids, table.unused
 
 
-def both(path, **how):
-    """The answers with pyarrow and without it."""
-    with_arrow = outcome(path, **how)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_csv, "read_plain", lambda *arguments, **options: None)
-        return with_arrow, outcome(path, **how)
+def read_plainly(text, delimiter, features, labels):
+    """The values of some columns, by the rules and nothing else; the number of the first bad line if there is one."""
+    lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
+    names, values, target = lines[0].split(delimiter), [], []
+    for number, line in enumerate(lines[1:], start=2):
+        cells = dict(zip(names, next(csv.reader([line], delimiter=delimiter)) if line else [], strict=False))
+        if len(cells) != len(names) or line.count(delimiter) != len(names) - 1:
+            return number
+        try:
+            values.append([float(cells[name].strip(" \t")) for name in features])
+            target.append([LABELS[cells[name].strip(" ").lower()] for name in labels])
+        except (ValueError, KeyError):
+            return number
+        given = "".join(cells[name] for name in features)
+        if "_" in given or not given.isascii() or not np.isfinite(values[-1]).all():
+            return number
+    return values, target
 
 
 CELLS = st.one_of(
@@ -51,60 +62,137 @@ CELLS = st.one_of(
          "0x1p3", "1_0", "1,5", "true", '"7"', "٣", "1\x1c", "5e-324", "123456789012345678901234567890"]
     ),
 )  # fmt: skip
-LABELS = st.sampled_from(["0", "1", "1", "0", "", "-1", "yes", "No", "x", "Y", " 1", "?", "2", "TRUE", "1.0"])
+LABELS = {"0": 0, "1": 1, "": -1, "-1": -1, "?": -1, "yes": 1, "no": 0, "y": 1, "true": 1, "1.0": 1}
+ODD_LABELS = st.sampled_from([*LABELS, "No", "2", " 1"])
 
 
 @settings(max_examples=300, deadline=None)
 @given(
-    rows=st.lists(st.tuples(CELLS, CELLS, LABELS, LABELS, st.sampled_from(["a", "b c", "", "ü"])), max_size=6),
-    plain=st.booleans(),
-    delimiter=st.sampled_from([",", ";", "\t"]),
+    rows=st.lists(st.tuples(CELLS, CELLS, ODD_LABELS, ODD_LABELS, st.sampled_from(["a", "b c", "", "ü"])), max_size=6),
+    all_sound=st.booleans(),
+    delimiter=st.sampled_from([";", "\t", "|"]),
     end=st.sampled_from(["\n", "\r\n", "\n\n", ""]),
-    break_=st.sampled_from(["\n", "\n", "\r\n", "\n\n", "\r"]),
+    line_break=st.sampled_from(["\n", "\n", "\r\n", "\n\n"]),
     how=st.sampled_from([{}, {"id_column": "id"}, {"drop": ["id"]}, {"feature_columns": ["p"]}]),
-)
-def test_the_table_is_the_same_with_and_without_pyarrow(
-    tmp_path_factory, rows, plain, delimiter, end, break_, how
-):
-    if plain:  # all cells sound: the fast way is taken
+    block=st.sampled_from([(1, 1), (20, 20), (1 << 20, 1 << 26)]),
+    storage=st.sampled_from(["python", "auto"]),
+)  # fmt: skip
+def test_a_table_is_read_as_by_hand(
+    tmp_path_factory, rows, all_sound, delimiter, end, line_break, how, block, storage
+):  # fmt: skip
+    """Whatever a block holds, and with strings of pandas that pyarrow holds or Python does."""
+    if all_sound:
         rows = [(f"{i}.25", "7", "01"[i % 2], "1", "a") for i, _ in enumerate(rows)]
-        break_ = "\n" if break_ in ("\n\n", "\r") else break_
-    lines = [("p", "q", "y", "z", "id"), *rows]
-    text = break_.join(delimiter.join(row) for row in lines) + end
+        line_break = "\n" if line_break == "\n\n" else line_break
+    text = line_break.join(delimiter.join(row) for row in [("p", "q", "y", "z", "id"), *rows]) + end
     path = tmp_path_factory.mktemp("t") / "t.csv"
     path.write_bytes(text.encode())
-    fast, slow = both(path, label_columns=["y", "z"], **how)
-    assert fast == slow
+    features = how.get("feature_columns") or ["p", "q", *(["id"] if not how else [])]
+    wanted = read_plainly(text, delimiter, features, ["y", "z"])
+    with pytest.MonkeyPatch.context() as patch, pandas.option_context("mode.string_storage", storage):
+        patch.setattr(_csv, "BLOCK", block)
+        found = outcome(path, label_columns=["y", "z"], delimiter=delimiter, decimal=".", **how)
+    if isinstance(wanted, int):
+        assert f"line {wanted}" in found or "columns are not numbers" in found or "column is not numbers" in found
+    elif isinstance(found, str):
+        assert not rows or "columns are not numbers" in found or "column is not numbers" in found
+    else:
+        assert (np.frombuffer(found[1]).reshape(found[0]).tolist(), found[2]) == wanted
+        assert found[5] == ([row[4] for row in rows] if "id_column" in how else None)
 
 
-def test_a_number_beyond_float64_is_told_before_crosses_beside_zeros(tmp_path):
-    (tmp_path / "t.csv").write_text("p,y\n1,0\n1,x\n1e400,0\n")
-    fast, slow = both(tmp_path / "t.csv", label_columns=["y"])
-    assert fast == slow
-    assert "line 4" in slow
+def test_a_number_beyond_float64_is_told_before_crosses_beside_zeros(read):
+    with pytest.raises(DataFileError, match="line 4"):
+        read("p,y\n1,0\n1,x\n1e400,0\n", label_columns=["y"])
 
 
-@pytest.mark.parametrize("text", ["y,z\n1,0\n\n0,1\n\n\n", "y\n1\n\n0\n", "y,z\n,\n1,1\n"])
-def test_label_files_are_the_same_with_and_without_pyarrow(tmp_path, text):
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.lists(st.text("a\",;\n\r\ufeff \t'\\#", max_size=4), min_size=2, max_size=2), min_size=1, max_size=5)
+)
+def test_cells_are_those_of_csv_reader(tmp_path_factory, rows):
+    """Quotes, line breaks in quotes, marks of byte order, comments that are none: what was written is what is read."""
+    path = tmp_path_factory.mktemp("t") / "t.csv"
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(
+            [["id", "x"], *([r[0], "1"] for r in rows)]
+        )
+    ids = read_table(path, id_column="id", delimiter=",").ids
+    assert ids == [re.sub("\r*\n", "\n", row[0]) for row in rows]  # a line break is one character
+
+
+# ------------------------------------------------------------------------------------------------------- blank lines
+
+BLANK = ["", " ", "\t", "  \t "]
+
+
+@pytest.mark.parametrize("blank", BLANK, ids=repr)
+@pytest.mark.parametrize("place", [1, 2, 3])
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+@pytest.mark.parametrize("names", ["id,a,y", "a"])
+def test_a_blank_line_among_the_rows_is_an_error_that_names_it(read, blank, place, missing, line_break, names):
+    lines = [names, *(["p,1,1", "q,2,0", "r,3,1"] if "," in names else ["1", "2", "3"])]
+    lines.insert(place, blank)
+    how = {"id_column": "id", "label_columns": ["y"]} if "," in names else {}
+    with pytest.raises(DataFileError, match=f"line {place + 1}: the line is blank, and rows follow it; remove it"):
+        read(line_break.join(lines) + line_break, missing=missing, **how)
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n", "\n \n\t\n", "\n\n\n "], ids=repr)
+@pytest.mark.parametrize("missing", [False, True])
+def test_blank_lines_at_the_end_are_ignored(read, end, missing):
+    assert read("a,b\n1,2\n3,4" + end, missing=missing).data.tolist() == [[1, 2], [3, 4]]
+    assert read("a\n1\n3" + end, missing=missing).data.tolist() == [[1], [3]]
+
+
+def test_a_blank_line_in_quotes_is_part_of_its_cell(read):
+    table = read('id,a\n"p\n\nq",1\n"\n",2\n\n', id_column="id")
+    assert table.ids == ["p\n\nq", "\n"]
+    assert table.data.tolist() == [[1], [2]]
+    with pytest.raises(DataFileError, match="line 5: the line is blank"):
+        read('id,a\n"p\n\nq",1\n\n"\n",2\n', id_column="id")
+
+
+def test_a_missing_value_of_one_column_is_written_out(read):
+    assert np.isnan(read('a\n1\n""\nNA\n', missing=True).data).tolist() == [[False], [True], [True]]
+    with pytest.raises(DataFileError, match=r"line 3: .*\(write NA for a missing value\)"):
+        read("a\n1\n\n3\n", missing=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("y,z\n1,0\n\n0,1\n\n\n", [[1, 0], [-1, -1], [0, 1], [-1, -1], [-1, -1]]),
+        ("y\n1\n\n0\n", [[1], [-1], [0]]),
+        ("y\n\n1\n0\n \n", [[-1], [1], [0], [-1]]),
+        ("y,z\n,\n1,1\n", [[-1, -1], [1, 1]]),
+    ],
+)
+def test_a_blank_line_of_a_label_file_is_an_unlabelled_row(read, tmp_path, text, target):
     (tmp_path / "l.csv").write_text(text)
-    n_rows = len(text.split("\n")) - 2
-    (tmp_path / "t.csv").write_text("a\n" + "1\n" * n_rows)
-    fast, slow = both(tmp_path / "t.csv", label_file=tmp_path / "l.csv")
-    assert fast == slow
-    assert not isinstance(fast, str), fast
+    assert read("a\n" + "1\n" * len(target), label_file=tmp_path / "l.csv").target.tolist() == target
 
 
-def test_pyarrow_is_used_where_it_is_and_not_needed(read, monkeypatch):
-    pytest.importorskip("pyarrow")
-    text = "a,y\n" + "1.5,1\n2.5,0\n" * 3
-    monkeypatch.setattr(_csv, "_add_rows", None)  # the other reader
-    assert read(text, label_columns=["y"]).data.shape == (6, 1)
-    monkeypatch.undo()
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert read(text, label_columns=["y"]).data.shape == (6, 1)
+# --------------------------------------------------------------------------------------------------- pandas and limits
 
 
-def test_limits_hold_with_pyarrow(read):
+def test_without_pandas_one_sentence_names_the_extra(read, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"needs pandas; install it with: pip install 'nmlsdr\[cli\]'\.$"):
+        read("a\n1\n")
+
+
+def test_rows_that_pandas_reads_otherwise_are_refused(read, monkeypatch):
+    """The check can fail."""
+    monkeypatch.setattr(
+        _csv, "_CheckedRows", type("Other", (_csv._CheckedRows,), {"blocks": lambda *_, **__: [("1\n", [2, 3])]})
+    )
+    with pytest.raises(DataFileError, match=r"pandas finds \(1, 1\) rows and columns, csv.reader \(2, 1\)"):
+        read("a\n1\n2\n")
+
+
+def test_limits_hold(read):
     packed = gzip.compress(b"a,b\n" + b"0,0\n" * 100_000)
     with pytest.raises(DataFileError, match="max_bytes=1000"):
         read(packed, "t.csv.gz", max_bytes=1000)
@@ -147,9 +235,7 @@ def test_a_row_of_far_too_many_cells_is_refused_before_it_is_split(read, monkeyp
 )
 def test_delimiter_and_decimal_mark(tmp_path, text, how):
     (tmp_path / "t.csv").write_text(text)
-    fast, slow = both(tmp_path / "t.csv", label_columns=["y"], **how)
-    assert fast == slow
-    assert np.frombuffer(fast[1]).tolist() == [1.5, 2]
+    assert read_table(tmp_path / "t.csv", label_columns=["y"], **how).data.tolist() == [[1.5, 2]]
 
 
 def test_points_and_commas_in_one_file_are_not_guessed(read):
@@ -251,9 +337,7 @@ def test_lists_of_labels(read):
 def test_words_for_labels(tmp_path, cells, target):
     rows = "".join(f"{i},{'' if cell == '.' else cell}\n" for i, cell in enumerate(cells.split(" ")))
     (tmp_path / "t.csv").write_text("a,y\n" + rows)
-    fast, slow = both(tmp_path / "t.csv", label_columns=["y"])
-    assert fast == slow
-    assert [row[0] for row in fast[2]] == target
+    assert read_table(tmp_path / "t.csv", label_columns=["y"]).target[:, 0].tolist() == target
 
 
 def test_crosses_stand_alone_in_a_column(read):
@@ -268,7 +352,7 @@ def test_crosses_stand_alone_in_a_column(read):
 
 
 def test_all_columns_of_text_are_named_at_once_with_the_words_to_paste(read):
-    rows = [f"p{i},{i},2020-01-0{i % 5},{'mf'[i % 2]},\"a, b\",1\n" for i in range(9)]
+    rows = [f'p{i},{i},2020-01-0{i % 5},{"mf"[i % 2]},"a, b",1\n' for i in range(9)]
     text = "pid,age,when,sex,note,y\n" + "".join(rows)
     with pytest.raises(DataFileError) as caught:
         read(text, label_columns=["y"])
@@ -291,3 +375,9 @@ def test_a_slip_in_a_column_of_numbers_is_shown_where_it_is(read):
 )
 def test_names_to_paste(names, line):
     assert as_list(names) == line
+
+
+def test_names_with_a_line_break_are_the_same_in_the_advice(read):
+    text = '"a\nb",c,y\n' + "".join(f"{i},{'uv'[i % 2]},1\n" for i in range(9))
+    with pytest.raises(DataFileError, match="1 column is not numbers: 'c'"):
+        read(text, label_columns=["y"], drop=["a\nb"])

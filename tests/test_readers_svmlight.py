@@ -1,17 +1,17 @@
-"""read_table on svmlight files: scikit-learn reads ordinary lines and `_by_line` all others, with one result."""
+"""read_table on svmlight files."""
 
 import gzip
-import itertools
 
 import numpy as np
 import pytest
+from campaigns import tiny_svmlight
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 from table_files import refused
 
-from nmlsdr.datasets import DataFileError, _svmlight, read_table
+from nmlsdr.datasets import _svmlight, read_table
 
 
 def svm(folder, text, name="t.svm"):
@@ -52,7 +52,10 @@ def test_svmlight_from_zero(tmp_path):
         ("1 0:1\n", {}, ["line 1", "zero_based"]),
         ("1 1:1\n1 2:x\n", {}, ["line 2", "column '2'", "'x'"]),
         ("1 1:nan\n", {}, ["line 1", "finite"]),
-        ("1 1:1 1:2\n", {}, ["line 1", "twice"]),
+        ("1 1:1 1:2\n", {}, ["line 1", "index 1 appears twice"]),
+        ("1 1:1\n1 7:1 3:2 # note\n", {}, ["line 2", "index 3 appears twice or after a larger one"]),
+        ("1 1:1\n\n# c\n2 1:1e400 2:1\n", {}, ["line 2", "blank"]),
+        ("1 1:1\n# c\n2 1:1 3:-1e400\n", {}, ["line 3, column '3'", "finite"]),
         ("1 2\n", {}, ["line 1", "'2'"]),
         ("1 qid:3 1:1\n", {}, ["line 1", "'qid:3'"]),
         ("1 -1:3\n", {}, ["line 1", "'-1:3'"]),
@@ -61,7 +64,7 @@ def test_svmlight_from_zero(tmp_path):
         ("1,,2 1:1\n", {}, ["line 1", "no label"]),
         ("1,1 1:1\n", {}, ["line 1", "twice"]),
         ("1,-1 1:1\n", {}, ["line 1", "unlabelled"]),
-        ("1 1:1\n\n1 1:1\n", {}, ["line 3", "line 2 is blank"]),
+        ("1 1:1\n\n1 1:1\n", {}, ["line 2", "the line is blank"]),
         ("1 9999999:1\n", {}, ["line 1", "max_features"]),
         ("1 1" + "0" * 5000 + ":1\n", {}, ["line 1"]),
         ("1 4:1\n", {"n_features": 3}, ["line 1", "n_features=3"]),
@@ -93,133 +96,72 @@ def test_svmlight_round_trip(tmp_path_factory, n_rows, n_features, n_labels, see
     assert np.array_equal(table.target, target)
 
 
-# ---------------------------------------------------------------- two ways, one result
-
-
-def outcome(path, **how):
-    """What the reader answers, to the bit: the table, or the sentence."""
-    try:
-        found = _svmlight.read_svmlight(path, **how)
-    except DataFileError as error:
-        return str(error)
-    assert found.data.has_canonical_format
-    arrays = [found.data.data, found.data.indices, found.data.indptr]
-    arrays += [] if found.target is None else [found.target]
-    return found.data.shape, [(array.dtype, array.tobytes()) for array in arrays], found.label_names
-
-
-def both(path, **how):
-    """The answers with scikit-learn and line by line."""
-    quick = outcome(path, **how)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_svmlight, "_ordinary", lambda *arguments: None)
-        return quick, outcome(path, **how)
+# ---------------------------------------------------------------- odd files
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "rows"),
     [
-        "3,10 1:0.5 4:-2\n 2:1\n-1 1:3 3:0\n10 5:0\n",
-        "1\t2:3\t\t4:.5 \r\n0,10  1:1e+05\r\n",
-        "# head\n #\n1 1:1 # ü\n#\n\n\n# end\n",
-        "\ufeff1 1:1\n2 1:0.000000000000000000000001",
-        "7\n1 000000001:1\n+1\n1e22,2 1:123456789012345678901234567890 2:5e-324 3:1e-400\n",
-        gzip.compress(b"1 1:1\n" * 50),
+        ("3,10 1:0.5 4:-2\n 2:1\n-1 1:3 3:0\n10 5:0\n", [[0.5, 0, 0, -2, 0], [0, 1, 0, 0, 0], [3, *[0] * 4], [0] * 5]),
+        ("1\t2:3\t\t4:.5 \r\n0,10  1:1e+05\r\n", [[0, 3, 0, 0.5], [1e5, 0, 0, 0]]),
+        ("# head\n #\n1 1:1 # ü\n#\n\n\n# end\n", [[1]]),
+        ("\ufeff1 1:1\n2 1:0.000000000000000000000001", [[1], [1e-24]]),
+        ("7\n1 000000001:1\n+1\n1e22,2 1:123456789012345678901234567890 2:5e-324 3:1e-400\n",
+         [[0, 0, 0], [1, 0, 0], [0, 0, 0], [123456789012345678901234567890.0, 5e-324, 0]]),
+        (gzip.compress(b"1 1:1\n" * 50, mtime=0), [[1]] * 50),
     ],
-)
-def test_ordinary_files_are_read_by_scikit_learn(tmp_path, monkeypatch, text):
-    monkeypatch.setattr(_svmlight, "BATCH", 3)
-    quick, slow = both(svm(tmp_path, text))
-    assert quick == slow
-    monkeypatch.setattr(_svmlight, "_by_line", None)
-    assert outcome(tmp_path / "t.svm") == slow
+)  # fmt: skip
+def test_odd_files_that_are_sound(tmp_path, text, rows):
+    assert read_table(svm(tmp_path, text)).data.toarray().tolist() == rows
 
 
 @pytest.mark.parametrize(
-    "text",
+    "line",
     [
-        *(
-            "1 +1:1\n",
-            "+1:1\n",
-            "1 1:1\n+1:1\n",
-            "1\t+1:1\n",
-            "1 1:1\n1 -0:1\n",
-            "-0:1\n",
-            "\t-0:1\n",
-            "+12:1\n",
-            "-00:1\n",
-        ),
-        *("1 0000000000000000001:1\n", "1 1:1\n0000000000000000001:1\n", "1\t0000000000000000001:1\n"),
-        *("1 000000000000000001:1\n", "1 2147483648:1\n", "1 4294967297:1\n", "1 99999999999999999999:1\n"),
-        *("1 1:1\n \n", "1 1:1\n\t\n1 1:1\n", "1 1:1\n\n\n1 1:1\n", "\n1 1:1\n", "\n# c\n", " ", "\n", ""),
-        *("1 2:1 1:1\n", "1 1:1 1:1\n", "1 1:0 1:0\n", "1,1 1:1\n", "0,-0 1:1\n", "1,-1 1:1\n", "-1,-1 1:1\n"),
-        *("1.5 1:1\n", "1e400 1:1\n", "1 1:1e400\n", "1 1:-1e400\n", "1 1:1_0\n", "1_0 1:1\n", "1 1_0:1\n"),
-        *("nan 1:1\n", "1 1:inf\n", "1 qid:1 1:1\n", "1 1:1\r2:1\n", "1 1:1\x0b2:1\n", "1 1:1\x0c\n", "1 1:1\x1c\n"),
-        *("1 1:1\x002:1\n", "1 1:1\u20282:1\n", "1 1:٣\n", "1 1:1\n1:\n", "1 1:1:1\n", "1 1\n", ", 1:1\n", "1, 1:1\n"),
-        *(
-            "1 1:0x1\n",
-            "1 1: 2:1\n",
-            "1 1:1e\n",
-            "1 :1\n",
-            "1 1.0:1\n",
-            "1 1e0:1\n",
-            "1 1:1 #\n\n1 1:1\n",
-            "1\n\n# c c\n1 1:1\n",
-            "1 -1:1\n",
-        ),
-        *("1 1:1\n-1 1:1\n", "-1 1:1\n", "5 12:1\n", "2 1:1\n", "1 0:1\n"),
-        *(b"1 1:1\n\xff 1:1\n", b"\x1f\x8b", b"\xff\xfe1"),
+        *("1 +1:1", "+1:1", "-0:1", "1\t-0:1", "1 0000000000000000001:1", "1 2147483648:1"),
+        *("1 99999999999999999999:1",),
+        *("1,1 1:1", "0,-0 1:1", "1,-1 1:1", "-1,-1 1:1", "1.5 1:1", "1e400 1:1", "1 1:1e400", "1 1:1_0", "1_0 1:1"),
+        *("1 1_0:1", "nan 1:1", "1 1:inf", "1 qid:1 1:1", "1 1:1\r2:1", "1 1:1\x0b2:1", "1 1:1\x1c", "\x1c"),
+        *("1 1:1\x002:1",),
+        *("1 1:1\u20282:1", "1 1:٣", "1:", "1 1:1:1", "1 1", ", 1:1", "1, 1:1", "1 1:0x1", "1 1: 2:1", "1 1:1e"),
+        *("1 :1",),
+        *("1 1.0:1", "1 1e0:1", "1 -1:1", "1 0:1", "1:1 1", "1 1:1,2:1", "1 1:1 1:1", "1 2:1 1:1", "1 1:1\x85"),
+        *("--1 1:1",),
     ],
-)
-@pytest.mark.parametrize(
-    "how",
-    [
-        *({}, {"zero_based": True}, {"n_features": 3}, {"n_features": 3 * 10**9}, {"max_features": 10**19}),
-        *({"label_ids": ["2", "1"]}, {"label_ids": []}, {"label_ids": ["1", "1"]}, {"max_bytes": 7}),
-    ],
-    ids=str,
-)
-def test_what_scikit_learn_reads_otherwise_is_read_as_before(tmp_path, monkeypatch, text, how):
-    monkeypatch.setattr(_svmlight, "BATCH", 3)
-    quick, slow = both(svm(tmp_path, text), **how)
-    assert quick == slow
+)  # fmt: skip
+@pytest.mark.parametrize("before", ["", "1 1:1\n", "# c\n1 1:1\n2\n"])
+def test_a_damaged_line_is_named(tmp_path, line, before):
+    refused([f"line {before.count(chr(10)) + 1}"], svm(tmp_path, before + line + "\n1 1:1\n"))
 
 
-@pytest.mark.parametrize("end", ["", " 1:1\n"])
-@pytest.mark.parametrize("most", [3, pytest.param(6, marks=pytest.mark.slow)])
-def test_all_tiny_files(tmp_path, end, most):
-    for size in range(most + 1):
-        for letters in itertools.product("10 :-\n#", repeat=size):
-            quick, slow = both(svm(tmp_path, "".join(letters) + end), zero_based=size % 2 == 0)
-            assert quick == slow, letters
+@pytest.mark.parametrize("blank", ["", " ", "\t"])
+def test_blank_lines_may_stand_at_the_end_only(tmp_path, blank):
+    lines = ["1 1:1", "2 1:2"]
+    assert read_table(svm(tmp_path, "\n".join([*lines, blank, blank]))).data.toarray().tolist() == [[1], [2]]
+    for place in range(2):
+        refused(
+            [f"line {place + 1}: the line is blank"], svm(tmp_path, "\n".join([*lines[:place], blank, *lines[place:]]))
+        )
 
 
-WORDS = ["1", "0", "-1", "2,1", "1:1", "2:0", "3:-2.5e-3", "10:1e+5", "+3:1", "-0:1", "0:1", "0" * 18 + "4:1", "5:1_0",
-         "5:1e999", "nan", "#", " ", "\t", "\n", "\r\n", "\r", "\x0b", "é"]  # fmt: skip
+def test_all_tiny_files(tmp_path):
+    """Of up to 3 letters; tests/campaigns/tiny_svmlight.py goes to 6."""
+    counts = tiny_svmlight.run(3, tmp_path)
+    assert counts["read"] > 50
+    assert counts["refused"] > 100
 
 
-@settings(max_examples=500, deadline=None)
-@given(
-    words=st.lists(st.sampled_from(WORDS), max_size=12),
-    glue=st.sampled_from([" ", " ", "\t", "\n", ""]),
-    head=st.sampled_from(["1,2 1:0.5 7:1e3\n", "# c\n", ""]),
-    how=st.sampled_from([{}, {"zero_based": True}, {"n_features": 7}, {"label_ids": ["1", "2"]}]),
-    batch=st.sampled_from([0, 9, 1 << 18]),
-)
-def test_mixed_files(tmp_path_factory, words, glue, head, how, batch):
-    path = svm(tmp_path_factory.mktemp("svm"), head + glue.join(words))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_svmlight, "BATCH", batch)
-        quick, slow = both(path, **how)
-    assert quick == slow
+@settings(max_examples=100, deadline=None)
+@given(text=st.text("01 :-.eE+,\t", max_size=30), times=st.integers(1, 10_000))
+def test_the_pattern_takes_time_that_grows_with_the_line(text, times):
+    """A pattern that goes back would not end."""
+    _svmlight.ROW.fullmatch(text * times + "x")
 
 
-def test_limits_hold_with_scikit_learn(tmp_path, monkeypatch):
+def test_limits_hold(tmp_path, monkeypatch):
     monkeypatch.setattr("nmlsdr.datasets._files.ALWAYS_ALLOWED", 1 << 18)
-    for text, name in ((gzip.compress(b"1 1:1\n" * 20_000), "t.svm.gz"), (b"1 1:1\n" * 100, "t.svm")):
-        quick, slow = both(svm(tmp_path, text, name), max_bytes=None if name.endswith("gz") else 50)
-        assert quick == slow
-        assert "more than" in slow
+    refused(["more than"], svm(tmp_path, gzip.compress(b"1 1:1\n" * 20_000), "t.svm.gz"))
+    refused(["more than"], svm(tmp_path, b"1 1:1\n" * 100), max_bytes=50)
 
 
 def test_a_table_of_labels_is_bounded_by_the_size_of_the_file(tmp_path):

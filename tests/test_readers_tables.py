@@ -85,7 +85,7 @@ def test_csv_drop(tmp_path):
         ("a,b\n1e999,2\n", ["line 2", "column 'a'", "finite"]),
         ("a,b\n1,\n", ["line 2", "column 'b'", "missing"]),
         ("a,b\n1,1_0\n", ["line 2", "column 'b'", "'1_0'"]),
-        ("a,b\n1,2\n\n3,4\n", ["line 4", "blank line 3"]),
+        ("a,b\n1,2\n\n3,4\n", ["line 3", "the line is blank, and rows follow it"]),
         ('a,b\n1,"2\n', ["CSV"]),
         (b"a,b\n1,\xff\n", ["line 2", "is not a number"]),
     ],

@@ -19,6 +19,7 @@ from nmlsdr._report import fit as fits
 from nmlsdr._report import table as described
 from nmlsdr._report import trial as trials
 from nmlsdr._report.page import readable, render
+from nmlsdr._report.rival import STRENGTHS, TunedLogistic
 from nmlsdr.metrics import score_table
 
 pytest.importorskip("jinja2")
@@ -62,7 +63,7 @@ def test_columns_of_texts_with_holes():
 
 
 def test_holes_are_told_before_they_are_filled(run, rng):  # noqa: F811
-    rows = [[i % 2 + rng.normal() / 9, "" if i % 4 == 0 else 1.5 * i, ["u", "v"][i % 2], i % 2] for i in range(40)]
+    rows = [[i % 2 + rng.normal() / 9, "" if i % 4 == 0 else 1.5 * i, "uv"[i % 2], (i < 6) ^ i % 2] for i in range(40)]
     write_csv("a.csv", ["a", "b", "ward", "y"], rows)
     ask = ["--label-columns", "y", "--impute", "mean", "--one-hot", "auto", "--folds", "0"]
     assert_done(run("report", "a.csv", *ask, "--out", "a.html"))
@@ -168,7 +169,7 @@ def test_the_trial_is_the_mean_over_folds_of_the_measures(rng):
     (verdict,) = facts["verdicts"]
     assert verdict["gap"] == pytest.approx((means["ours"] - means["rival"]).mean())
     assert verdict["better"] == (means["ours"] > means["rival"]).sum()
-    by_label = {row["name"]: row for row in facts["per_label"]}
+    by_label = {row["label"]: row for row in facts["per_label"]}
     assert by_label["a"]["positives"] == (y[:, 0] == 1).sum()
     assert by_label["c"]["recall"] is None
     assert by_label["c"]["ap"] is None
@@ -182,8 +183,8 @@ def test_too_few_rows_for_folds_are_no_trial(rng):
 
 def test_the_rival_is_tuned_and_knows_labels_of_one_value(rng):
     X, y = two_groups(rng, 200)
-    rival = trials.OneByOne().fit(X, y)
-    assert rival.C_ in trials.STRENGTHS
+    rival = TunedLogistic().fit(X, y)
+    assert rival.strength_ in STRENGTHS
     scores = rival.predict_proba(X)
     labeled = y[:, 0] != -1
     assert ((scores[labeled, 0] > 0.5) == (y[labeled, 0] == 1)).mean() > 0.95
@@ -384,7 +385,7 @@ def test_hostile_names_do_nothing_in_a_browser(facts, browse):
 
 
 def test_fit_points_to_the_report_in_its_one_line(run, tables):  # noqa: F811
-    outcome = run("fit", "train.csv", "--label-columns", label_columns(), "--out", "m.npz")
+    outcome = run("fit", "train.csv", "--label-columns", label_columns(), "--out", "m.skops")
     assert outcome.status == 0
     (line,) = outcome.err.splitlines()
     assert "nmlsdr report" in line

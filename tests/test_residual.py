@@ -6,16 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import reference
 from projections import draw_binary
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer
 
-from nmlsdr import NMLSDR, MLkNN, ResidualPropagation, _reference
+from nmlsdr import NMLSDR, MLkNN, ResidualPropagation
+from nmlsdr._ridge import cross_fit, ridge_regression
 from nmlsdr.graph import kneighbors, neighbor_graph
 from nmlsdr.metrics import score_table
 from nmlsdr.propagation import propagate_signed
-from nmlsdr.ridge import cross_fit, ridge_regression
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "residual_propagation.json").read_text())
 
@@ -29,8 +30,14 @@ def data(rng):
     return X[:90], Y[:90], X[90:]
 
 
+def closely_solved(**parameters):
+    model = ResidualPropagation(**{"n_neighbors": 6, **parameters})
+    model.tol = 1e-12  # a constant of the class, for comparisons to more digits than 1e-8
+    return model
+
+
 def fit(X, Y, **parameters):
-    return ResidualPropagation(**{"n_neighbors": 6, "tol": 1e-12, **parameters}).fit(X, Y)
+    return closely_solved(**parameters).fit(X, Y)
 
 
 # ---------------------------------------------------------------- what it computes
@@ -40,8 +47,8 @@ def fit(X, Y, **parameters):
 def test_equals_the_twin(data, layout):
     X, Y, new = data
     known = Y[:, 0] != -1
-    scores, E, cutoffs, flips = _reference.residual_propagation(X, np.where(Y == -1, 0, Y), known, new, 4, 6)
-    model = fit(layout(X), Y, decision="prior")
+    scores, E, cutoffs, flips = reference.residual_propagation(X, np.where(Y == -1, 0, Y), known, new, 4, 6)
+    model = fit(layout(X), Y, threshold="prior")
     np.testing.assert_allclose(model.decision_function(layout(new)), scores, atol=1e-8)
     np.testing.assert_allclose(model.residuals_, E, atol=1e-9)
     np.testing.assert_allclose(model.thresholds_, cutoffs, atol=1e-8)
@@ -78,14 +85,14 @@ def test_predictions_follow_from_the_scores(data):
     scores = model.decision_function(new)
     np.testing.assert_array_equal(model.predict_proba(new), np.clip(scores, 0, 1))
     np.testing.assert_array_equal(model.predict(new), scores >= 0.5)
-    prior = fit(X, Y, decision="prior")
+    prior = fit(X, Y, threshold="prior")
     np.testing.assert_array_equal(prior.decision_function(new), scores)
     np.testing.assert_array_equal(prior.predict(new), scores >= prior.thresholds_)
 
 
 def test_prior_predicts_each_label_as_often_as_it_was_given(data):
     X, Y, _ = data
-    model = fit(X, Y, decision="prior")
+    model = fit(X, Y, threshold="prior")
     trained = X @ model.coef_.T + model.intercept_
     trained[:45] = cross_fit(X[:45], Y[:45]).predictions
     reached = (np.clip(trained + model.residuals_, 0, 1) >= model.thresholds_).sum(axis=0)
@@ -111,9 +118,9 @@ def test_unlabelled_rows_have_no_flip_scores(data):
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['dataset']} {case['seed']}")
 def test_golden_numbers(case, shared):
     """The article's draw of the set and seed: noisy, partial labels in; measures on clean test labels out."""
-    from nmlsdr.experiments.protocol import draw
+    from nmlsdr.experiments.protocol import STUDIES, draw
 
-    d = draw("benchmarks", case["dataset"], case["seed"], "full", str(shared / "data"))
+    d = draw(STUDIES["benchmarks"], case["dataset"], case["seed"], "full", str(shared / "data"))
     model = ResidualPropagation(n_jobs=1).fit(d.train, d.given)
     assert (int(d.labeled.sum()), model.shrinkage_, model.ridge_) == (case["l"], case["b"], case["c"])
     tolerance = GOLDEN["tolerance_with_ties"] if case["dataset"] == "Genbase" else GOLDEN["tolerance"]
@@ -137,9 +144,9 @@ def test_graph_replaces_the_first_graph_only(data):
     X, Y, _ = data
     model = fit(X, Y)
     seen = X * np.sqrt(model.feature_weights_)
-    again = ResidualPropagation(n_neighbors=6, tol=1e-12).fit(X, Y, graph=neighbor_graph(seen, 6))
+    again = closely_solved().fit(X, Y, graph=neighbor_graph(seen, 6))
     np.testing.assert_array_equal(again.residuals_, model.residuals_)
-    other = ResidualPropagation(n_neighbors=6, tol=1e-12).fit(X, Y, graph=neighbor_graph(seen[:, ::-1] ** 3, 6))
+    other = closely_solved().fit(X, Y, graph=neighbor_graph(seen[:, ::-1] ** 3, 6))
     assert np.abs(other.embedding_ - model.embedding_).max() > 1e-3
     known = np.arange(90) < 45
     R = np.zeros(Y.shape)
@@ -149,20 +156,11 @@ def test_graph_replaces_the_first_graph_only(data):
     np.testing.assert_allclose(other.residuals_, E, atol=1e-9)
 
 
-def test_edge_weights_belong_to_the_first_graph(data):
-    X, Y, _ = data
-    seen = X * np.sqrt(fit(X, Y).feature_weights_)
-    one = fit(X, Y, edge_weights="rbf", sigma=2.0)
-    W = neighbor_graph(seen, 6, edge_weights="rbf", sigma=2.0)
-    two = ResidualPropagation(n_neighbors=6, tol=1e-12).fit(X, Y, graph=W)
-    np.testing.assert_array_equal(one.residuals_, two.residuals_)
-
-
 def test_alpha_serves_both_propagations(data):
     X, Y, _ = data
     known = np.arange(90) < 45
     one = fit(X, Y, alpha_labeled=0.2, alpha_unlabeled=0.9)
-    two = ResidualPropagation(n_neighbors=6, tol=1e-12).fit(X, Y, alpha=np.where(known, 0.2, 0.9))
+    two = closely_solved().fit(X, Y, alpha=np.where(known, 0.2, 0.9))
     np.testing.assert_array_equal(one.label_distributions_, two.label_distributions_)
     np.testing.assert_array_equal(one.residuals_, two.residuals_)
     clamped = fit(X, Y, alpha_labeled=0.0)
@@ -172,7 +170,7 @@ def test_alpha_serves_both_propagations(data):
 def test_labeled_stands_for_rows_of_minus_one(data):
     X, Y, new = data
     whole = sparse.csr_array(np.where(Y == -1, 0, Y))
-    model = ResidualPropagation(n_neighbors=6, tol=1e-12).fit(X, whole, labeled=np.arange(90) < 45)
+    model = closely_solved().fit(X, whole, labeled=np.arange(90) < 45)
     np.testing.assert_array_equal(model.decision_function(new), fit(X, Y).decision_function(new))
 
 
@@ -194,7 +192,7 @@ def test_one_class_column_per_class(data):
     proba = model.predict_proba(new)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
     np.testing.assert_allclose(proba, np.clip(scores, 0, 1) / np.clip(scores, 0, 1).sum(axis=1, keepdims=True))
-    np.testing.assert_array_equal(fit(X, names, decision="prior").predict(new), model.predict(new))
+    np.testing.assert_array_equal(fit(X, names, threshold="prior").predict(new), model.predict(new))
 
 
 def test_two_classes_have_one_decision(data):
@@ -223,11 +221,12 @@ def test_scale_of_all_and_order_of_labels_do_not_matter(data, rng):
     np.testing.assert_allclose(fit(X, Y[:, order]).decision_function(new), scores[:, order], atol=1e-9)
 
 
-def test_order_of_rows_does_not_matter_up_to_the_folds(data, rng):
+def test_order_of_rows_does_not_matter_up_to_the_folds(data, rng, monkeypatch):
     """With as many folds as labelled rows the folds are the same rows in any order."""
+    monkeypatch.setattr("nmlsdr._estimators._residual.N_SPLITS", 45)
     X, Y, new = data
     order = rng.permutation(len(X))
-    one, two = fit(X, Y, n_splits=45), fit(X[order], Y[order], n_splits=45)
+    one, two = fit(X, Y), fit(X[order], Y[order])
     np.testing.assert_allclose(two.decision_function(new), one.decision_function(new), atol=1e-7)
     np.testing.assert_allclose(two.flip_scores_, one.flip_scores_[order], atol=1e-7)
 
@@ -258,7 +257,7 @@ def test_a_large_offset_costs_few_digits(data):
 
 def test_clone_and_refit(data):
     X, Y, new = data
-    model = fit(X, Y, ridge=(1.0, 3.0), decision="prior")
+    model = fit(X, Y, ridge=(1.0, 3.0), threshold="prior")
     again = clone(model)
     assert again.ridge == (1.0, 3.0)
     again.fit(X[:, :5], Y[:, :2])
@@ -303,12 +302,12 @@ def test_one_label(data):
     assert model.embedding_.shape == (90, 1)
 
 
-@pytest.mark.parametrize("decision", ["half", "prior"])
-def test_a_label_without_a_positive_is_never_predicted_and_said(data, decision):
+@pytest.mark.parametrize("threshold", [0.5, "prior"])
+def test_a_label_without_a_positive_is_never_predicted_and_said(data, threshold):
     X, Y, new = data
     wider = np.column_stack([Y, np.where(Y[:, 0] == -1, -1, 0)])
     with pytest.warns(UserWarning, match="1 of 5 labels are never predicted"):
-        model = fit(X, wider, decision=decision)
+        model = fit(X, wider, threshold=threshold)
     assert not model.predict(new)[:, 4].any()
     np.testing.assert_allclose(model.decision_function(new)[:, 4], 0.0, atol=1e-12)
     np.testing.assert_allclose(model.decision_function(new)[:, :4], fit(X, Y).decision_function(new), atol=1e-9)
@@ -344,7 +343,7 @@ def test_more_features_than_labelled_rows(rng):
     X, Y = draw_binary(rng, 60, 200, 3)
     Y[20:] = -1
     known = Y[:, 0] != -1
-    scores, *_ = _reference.residual_propagation(X, np.where(Y == -1, 0, Y), known, X[:10] + 0.01, 3, 6)
+    scores, *_ = reference.residual_propagation(X, np.where(Y == -1, 0, Y), known, X[:10] + 0.01, 3, 6)
     np.testing.assert_allclose(fit(X, Y).decision_function(X[:10] + 0.01), scores, atol=1e-7)
 
 
@@ -361,7 +360,7 @@ def test_wide_sparse_rows(rng):
     np.testing.assert_allclose(
         model.decision_function(X[:20]), dense.decision_function(X[:20, used].toarray()), atol=1e-8
     )
-    assert np.isfinite(fit(X, Y, decision="prior").decision_function(X[:20])).all()
+    assert np.isfinite(fit(X, Y, threshold="prior").decision_function(X[:20])).all()
 
 
 @pytest.mark.parametrize(
@@ -385,8 +384,16 @@ def test_memory_is_that_of_the_rows_the_smaller_gram_matrix_and_the_labels(rng, 
     assert peak < 16 * 8 * (n * D + smaller**2 + n * C + n * 10)
 
 
-def test_threads_of_the_folds_change_no_bit(data, monkeypatch):
-    monkeypatch.setattr("nmlsdr.ridge.WORTH_THREADS", 0)
+def test_a_vote_of_one_half_cannot_be_wrong(data):
+    X, Y, _ = data
+    Y = Y.astype(float)
+    Y[:6, 1] = 0.5
+    scores = fit(X, Y).flip_scores_
+    assert not scores[:6, 1].any()
+    assert (scores[:6, [0, 2, 3]] > 0).all()
+
+
+def test_threads_change_no_bit(data):
     X, Y, new = data
     for layout in (np.asarray, sparse.csr_array):
         one, two = (fit(layout(X), Y, n_jobs=n_jobs) for n_jobs in (1, 2))
@@ -397,10 +404,10 @@ def test_threads_of_the_folds_change_no_bit(data, monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"decision": "third"}, "decision must be 'half' or 'prior', got 'third'"),
+        ({"threshold": "half"}, 'threshold must be a number, "prior", or one number per label, got \'half\''),
+        ({"threshold": (0.5, 0.2)}, "threshold has 2 numbers for 4 labels; give one per label"),
         ({"shrinkage": 2}, r'shrinkage, if not "cv", must be a number in \[0, 1\], got 2'),
         ({"ridge": 0}, r"ridge must be a number in \(0, inf\)"),
-        ({"n_splits": 1}, "n_splits must be an integer of at least 2"),
         ({"random_state": "x"}, "random_state must be None, an integer of at least 0"),
         ({"alpha_labeled": 1}, r"alpha_labeled must lie in \[0, 1\)"),
     ],
@@ -410,6 +417,21 @@ def test_bad_parameters_are_one_sentence(data, parameters, sentence):
         fit(data[0], data[1], **parameters)
 
 
-def test_sample_weight_is_refused(data):
-    with pytest.raises(TypeError, match="does not support sample_weight; give alpha"):
-        ResidualPropagation().fit(data[0], data[1], sample_weight=np.ones(90))
+def test_a_score_at_the_threshold_is_a_label(data):
+    """Equal included; after the fit, ``threshold`` still holds, as in ML-kNN."""
+    X, Y, new = data
+    model = fit(X, Y, threshold=[0.3, 0.4, 0.5, 0.6])
+    scores = model.decision_function(new)
+    np.testing.assert_array_equal(model.thresholds_, [0.3, 0.4, 0.5, 0.6])
+    np.testing.assert_array_equal(model.predict(new), scores >= model.thresholds_)
+    at = float(scores[scores > 0].min())
+    assert model.set_params(threshold=at).predict(new)[scores == at].all()
+
+
+@pytest.mark.parametrize("draw", [np.random.default_rng, np.random.RandomState, lambda seed: None])
+def test_any_random_state_draws_the_folds(data, draw):
+    X, Y, new = data
+    assert np.isfinite(fit(X, Y, random_state=draw(3)).decision_function(new)).all()
+    if draw(3) is not None:
+        one, two = (fit(X, Y, random_state=draw(3)).flip_scores_ for _ in range(2))
+        np.testing.assert_array_equal(one, two)

@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+import reference
 from projections import assert_same_directions, draw_binary
 from scipy import sparse
 
-from nmlsdr import NMLSDR, _reference
+from nmlsdr import NMLSDR
+from nmlsdr._moments import RowSums, label_sets
+from nmlsdr._ridge import cross_fit
 from nmlsdr.graph import neighbor_graph
-from nmlsdr.projection import dependence_of_features, feature_weights, hsic_projection
+from nmlsdr.projection import feature_weights, hsic_projection, kappa_of_sets
 from nmlsdr.propagation import propagate
-from nmlsdr.ridge import cross_fit
 
 
 @pytest.fixture
@@ -39,7 +41,7 @@ def test_no_shrinkage_is_the_article_to_the_bit(data):
 def test_equals_the_twin(data, b, layout):
     X, Y = data
     known = Y[:, 0] != -1
-    components, eigenvalues, F, _ = _reference.nmlsdr(X, np.where(Y == -1, 0, Y), known, 3, 6, shrinkage=b)
+    components, eigenvalues, F, _ = reference.nmlsdr(X, np.where(Y == -1, 0, Y), known, 3, 6, shrinkage=b)
     model = NMLSDR(3, shrinkage=b, n_neighbors=6, tol=1e-12).fit(layout(X), Y)
     np.testing.assert_allclose(model.label_distributions_, F, atol=1e-10)
     assert_same_directions((model.components_, model.eigenvalues_), (components, eigenvalues), 1e-8)
@@ -113,7 +115,7 @@ def test_a_constant_feature_has_no_moment(form):
     """Not even rounding noise, which the ridge regression would take for a trend: no sum of 0.1 is exact."""
     rng = np.random.default_rng(0)
     X = np.column_stack([np.full(23, 0.1), rng.standard_normal(23)])
-    found = dependence_of_features(form(X), rng.integers(0, 2, (23, 3)).astype(float))
+    (found,) = label_sets(RowSums(form(X)), rng.integers(0, 2, (23, 3)).astype(float))
     assert (found.moment[0] == 0).all()
-    assert found.kappa[0] == 0
+    assert kappa_of_sets([found], 2)[0] == 0
     assert (found.moment[1] != 0).all()

@@ -26,13 +26,41 @@ import nmlsdr
 from nmlsdr import MLkNN
 from nmlsdr.model_selection import SCORERS, LabeledRowsSplit
 
-ESTIMATORS = {
+ESTIMATORS = {  # that learn from y
     name: thing
     for name in nmlsdr.__all__
     if inspect.isclass(thing := getattr(nmlsdr, name)) and issubclass(thing, BaseEstimator)
+    if thing is not nmlsdr.ExactNeighborsTransformer
 }
 TRANSFORMERS = [name for name, thing in ESTIMATORS.items() if hasattr(thing, "transform")]
 CLASSIFIERS = [name for name, thing in ESTIMATORS.items() if hasattr(thing, "predict")]
+
+PARAMETERS = [
+    "n_components",
+    "constraint",
+    "mu",
+    "beta",
+    "labels",
+    "label_weights",
+    "shrinkage",
+    "ridge",
+    "n_neighbors",
+    "smoothing",
+    "edge_weights",
+    "sigma",
+    "metric",
+    "alpha_labeled",
+    "alpha_unlabeled",
+    "neighbors",
+    "propagation_solver",
+    "eigen_solver",
+    "tol",
+    "max_iter",
+    "threshold",
+    "at_least_one",
+    "random_state",
+    "n_jobs",
+]
 
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 every_transformer = pytest.mark.parametrize("name", TRANSFORMERS)
@@ -89,11 +117,15 @@ def expected_failures(estimator):
 
 @pytest.mark.filterwarnings("ignore:n_neighbors=:UserWarning")  # some checks fit 10 rows with the default k = 10
 @pytest.mark.filterwarnings("ignore:n_components=:UserWarning")
-@parametrize_with_checks([thing() for thing in ESTIMATORS.values()], expected_failed_checks=expected_failures)
+@parametrize_with_checks(
+    [thing() for thing in (*ESTIMATORS.values(), nmlsdr.ExactNeighborsTransformer)],
+    expected_failed_checks=expected_failures,
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 def test_array_api_dispatch_with_numpy_arrays():
     """SCIPY_ARRAY_API must be set before scipy is imported: a process of its own, for all estimators."""
     program = f"""
@@ -393,10 +425,39 @@ def test_graph_is_routed_and_says_that_it_cannot_be_sliced(name):
 
 
 @every_estimator
-def test_sample_weight_is_refused(name):
+def test_an_argument_that_fit_does_not_have_is_named_with_the_class(name):
     X, Y = draw()
-    with pytest.raises(TypeError, match="sample_weight"):
+    with pytest.raises(TypeError, match=rf"^{name}\.fit\(\) got an unexpected keyword argument 'sample_weight'"):
         make(name).fit(X, Y, sample_weight=np.ones(len(X)))
+
+
+@every_estimator
+def test_parameters_stand_in_one_order(name):
+    """Positional ones first, then what the method is, the graph, the solvers, the decision, and how it runs."""
+    parameters = list(inspect.signature(ESTIMATORS[name]).parameters)
+    assert parameters == [one for one in PARAMETERS if one in parameters]
+
+
+@every_estimator
+def test_every_kind_of_random_state(name):
+    if "random_state" not in ESTIMATORS[name]().get_params():
+        pytest.skip("draws nothing")
+    X, Y = draw()
+    special = {"label_weights": "dependence"} if name == "MLDA" else {}
+    for kind in (int, np.random.default_rng, np.random.RandomState):
+        one, two = (make(name, **special, random_state=kind(3)).fit(X, Y) for _ in range(2))
+        assert_same(outcome(one, X), outcome(two, X))
+    assert np.isfinite(outcome(make(name, **special, random_state=None).fit(X, Y), X)).all()
+
+
+@every_estimator
+def test_flip_scores_exist_where_flips_do(name):
+    X, Y = draw()
+    model = make(name).fit(X, Y)
+    assert hasattr(model, "flip_scores_") == hasattr(model, "label_flips_")
+    if hasattr(model, "flip_scores_"):
+        assert (model.flip_scores_[Y == -1] == 0).all()
+        assert model.flip_scores_.max() <= 1
 
 
 # ---------------------------------------------------------------- storage

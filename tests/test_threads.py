@@ -6,7 +6,7 @@ import pytest
 
 import nmlsdr
 from nmlsdr import graph, propagation
-from nmlsdr._threads import check_n_jobs, earning
+from nmlsdr._process.threads import check_n_jobs, worthwhile_threads
 
 X = np.arange(24.0).reshape(12, 2) ** 2
 Y = (np.arange(36).reshape(12, 3) % 4 == 0).astype(int)
@@ -70,7 +70,7 @@ def test_what_is_no_count_is_refused(n_jobs):
     [(1, 1e300, 1), (4, 0, 1), (4, 99.9, 1), (4, 199.9, 1), (4, 200, 2), (4, 399, 3), (4, 400, 4), (4, 2**70, 4)],
 )
 def test_a_thread_starts_where_there_is_work_for_it(n_threads, work, threads):
-    answer = earning(n_threads, work, 100)
+    answer = worthwhile_threads(n_threads, work, 100)
     assert answer == threads
     assert type(answer) is int
 
@@ -83,7 +83,7 @@ DOORS = {
     "transition_matrix": lambda j: graph.normalized_weights(W, stochastic=True, n_jobs=j),
     "propagate": lambda j: propagation.propagate(W, Y, 0.5, n_jobs=j),
     "NMLSDR": lambda j: nmlsdr.NMLSDR(1, n_neighbors=2, n_jobs=j).fit(X, Y),
-    "ResidualPropagation": lambda j: nmlsdr.ResidualPropagation(1, decision="prior", n_neighbors=2, n_jobs=j).fit(X, Y),
+    "ResidualPropagation": lambda j: nmlsdr.ResidualPropagation(1, n_neighbors=2, threshold=0.4, n_jobs=j).fit(X, Y),
     "MLkNN fit": lambda j: nmlsdr.MLkNN(2, n_jobs=j).fit(X, Y),
     "MLkNN predict": lambda j: nmlsdr.MLkNN(2).fit(X, Y).set_params(n_jobs=j).predict(X),
     "label propagation": lambda j: nmlsdr.MultiLabelPropagation(2).fit(X, Y).set_params(n_jobs=j).predict_proba(X),

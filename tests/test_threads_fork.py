@@ -9,8 +9,8 @@ from sklearn.base import clone
 from test_sklearn_contract import ESTIMATORS, assert_same, draw, every_estimator, make, outcome
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from nmlsdr import _threads
-from nmlsdr._threads import single_threaded_blas
+from nmlsdr._process import threads as _threads
+from nmlsdr._process.threads import single_threaded_blas
 
 N_THREADS = 8
 

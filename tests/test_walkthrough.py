@@ -73,13 +73,13 @@ def test_the_lists_find_what_was_forgotten(walk, small):
 
 
 def test_the_files_are_what_the_page_says(small):
-    from nmlsdr.model_file import open_model
+    from nmlsdr._model.reading import open_model
 
     _, folder = small
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "<h1>hospital.csv</h1>" in page
     assert "Does it help on these data?" in page
-    model = open_model(folder / "model.npz")
+    model = open_model(folder / "model.skops")
     assert len(model.label_names) == 8
     assert {"ward", "smoker", "lab_000"} <= set(model.feature_names)
     assert not {"patient", "admitted", "note", "diagnoses"} & set(model.feature_names)
@@ -88,10 +88,10 @@ def test_the_files_are_what_the_page_says(small):
 
 def test_only_commands_are_typed(walk, tmp_path):
     """What stands below a command is replaced by its answer, also where that is a refusal."""
-    text = "a\n```console\n$ echo 1\nlies\n$ nmlsdr fit nothing.csv --out m.npz\n```\nb\n```console\n$ echo $AS\n```\n"
+    text = "a\n```console\n$ echo 1\nlies\n$ nmlsdr fit no.csv --out m.skops\n```\nb\n```console\n$ echo $AS\n```\n"
     page = walk.execute(text, tmp_path)
     assert "lies" not in page
     assert "$ echo 1\n1\n" in page
-    assert "nmlsdr: 'nothing.csv'" in page or "nmlsdr: nothing.csv" in page
+    assert "nmlsdr: 'no.csv'" in page or "nmlsdr: no.csv" in page
     with pytest.raises(RuntimeError, match="status 7"):
         walk.execute("```console\n$ exit 7\n```\n", tmp_path)

@@ -31,13 +31,6 @@ typedef struct {
 
 #define NMLSDR_ZERO_ROW 2.0 /* the squared distance of a row of zeros, which has no direction, to any other by angle */
 
-/* Whether the queries are so few that they repay neither packed rows nor a tree (docs/neighbours.md), and their heaps
- * small: 16 bytes a neighbour in each thread. */
-static int nmlsdr_few_wins(const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k, int n_threads)
-{
-    return rows->kind <= NMLSDR_DENSE_F64 && queries->n <= 24 && (double)(queries->n * k) * n_threads <= 4e6;
-}
-
 static void nmlsdr_few_free(nmlsdr_few *q)
 {
     if (!q) return;
@@ -54,12 +47,7 @@ static void nmlsdr_few_convert(const nmlsdr_rows *x, ptrdiff_t first, ptrdiff_t 
 {
     const ptrdiff_t d = x->d;
     for (ptrdiff_t r = 0; r < n; r++, to += padded) {
-        if (x->kind == NMLSDR_DENSE_F32) {
-            const float *row = (const float *)x->data + (first + r) * d;
-            for (ptrdiff_t j = 0; j < d; j++) to[j] = row[j];
-        } else {
-            memcpy(to, (const double *)x->data + (first + r) * d, (size_t)d * sizeof(double));
-        }
+        nmlsdr_dense_row(x, first + r, to);
         for (ptrdiff_t j = d; j < padded; j++) to[j] = 0;
     }
 }

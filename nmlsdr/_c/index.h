@@ -33,7 +33,7 @@ static nmlsdr_search *nmlsdr_index_new(const nmlsdr_rows *rows, int level, doubl
     q->d = rows->d;
     q->level = level;
     q->kernels = nmlsdr_kernels_of(level);
-    q->lanes = q->kernels->lanes_f;
+    q->lanes = q->kernels->lanes;
     q->n_threads = n_threads;
     q->force_sparse = -1;
     q->side[0].rows = *rows;

@@ -19,14 +19,11 @@ typedef struct {
 } nmlsdr_leaf_queries;
 
 typedef struct nmlsdr_pair_f nmlsdr_pair_f; /* products_candidates.h */
-typedef struct nmlsdr_pair_d nmlsdr_pair_d;
 
 struct nmlsdr_kernels {
-    int lanes_f, lanes_d;
+    int lanes;
     void (*pair_f)(const nmlsdr_pair_f *);
-    void (*pair_d)(const nmlsdr_pair_d *);
     void (*sweep_f)(const nmlsdr_pair_f *, ptrdiff_t, float *, const float *, const int32_t *, ptrdiff_t);
-    void (*sweep_d)(const nmlsdr_pair_d *, ptrdiff_t, double *, const double *, const int32_t *, ptrdiff_t);
     unsigned long long (*near)(const nmlsdr_leaf_queries *, const double *box);
     unsigned long long (*scan)(const nmlsdr_leaf_queries *, const double *rows, const double *query, double limit,
                                double *squared);
@@ -48,13 +45,6 @@ struct nmlsdr_kernels {
 
 #define T double
 #define NM_DOUBLE 1
-#define NM(x) nmlsdr_##x##_d
-#include "products_candidates.h"
-#define NM_TEMPLATE "products_tile.h"
-#include "simd.h"
-#undef NM_TEMPLATE
-#undef NM
-
 #define NM(x) nmlsdr_tree_##x
 #define NM_TEMPLATE "tree_leaf.h"
 #include "simd.h"
@@ -70,9 +60,8 @@ struct nmlsdr_kernels {
 #undef NM_DOUBLE
 
 #define NM_KERNELS(level) \
-    {nmlsdr_lanes_##level##_f, nmlsdr_lanes_##level##_d, nmlsdr_products_##level##_f, nmlsdr_products_##level##_d, \
-     nmlsdr_sweep_##level##_f, nmlsdr_sweep_##level##_d, nmlsdr_tree_near_##level, nmlsdr_tree_scan_##level, \
-     nmlsdr_few_distances_##level, nmlsdr_few_dots_##level}
+    {nmlsdr_lanes_##level##_f, nmlsdr_products_##level##_f, nmlsdr_sweep_##level##_f, nmlsdr_tree_near_##level, \
+     nmlsdr_tree_scan_##level, nmlsdr_few_distances_##level, nmlsdr_few_dots_##level}
 
 static const nmlsdr_kernels *nmlsdr_kernels_of(int level)
 {

@@ -17,8 +17,10 @@
 
 #ifdef __GNUC__
 #define NMLSDR_PREFETCH(from) __builtin_prefetch(from, 0, 2)
+#define NMLSDR_PREFETCH_NEAR(from) __builtin_prefetch(from, 0, 3) /* into the first cache */
 #else
 #define NMLSDR_PREFETCH(from) ((void)(from))
+#define NMLSDR_PREFETCH_NEAR(from) ((void)(from))
 #endif
 
 static inline int nmlsdr_lowest_bit(unsigned long long bits)
@@ -64,17 +66,6 @@ static int nmlsdr_thread(void)
 #else
     return 0;
 #endif
-}
-
-/* What a C caller asks for, at most 64 or four for each processor: a team of thousands takes minutes to start, and
- * 100 000 threads end the process.  (Python callers get an error before they come here.) */
-static int nmlsdr_clip_threads(int n_threads)
-{
-    int most = 64;
-#ifdef _OPENMP
-    if (4 * omp_get_num_procs() > most) most = 4 * omp_get_num_procs();
-#endif
-    return n_threads < most ? n_threads : most;
 }
 
 #endif

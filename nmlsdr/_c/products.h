@@ -5,8 +5,8 @@
  *   nmlsdr_search_free
  *
  * Symmetric search (rows against themselves) visits pairs of blocks I <= J once and serves both; a round of
- * the schedule holds disjoint pairs only, so no two threads hold the same block.  If float products cannot
- * tell the candidates apart, the search decides what it has and goes on with double products.
+ * the schedule holds disjoint pairs only, so no two threads hold the same block.  What float products cannot
+ * tell apart is decided by canonical distances, at most all pairs.
  *
  * This file is the order of work: windows, rounds of disjoint pairs of spans, decision.
  * A span is a few blocks (q->span): a block of the one stays in the second-level cache while it is paired with
@@ -35,8 +35,7 @@ static void nmlsdr_fill_window(nmlsdr_search *q, int w, ptrdiff_t chunk)
 #pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 1)
 #endif
     for (block = first; block < end; block++) {
-        if (q->wide) nmlsdr_pack_d(q, s, block, (double *)q->window[w].z + (block - first) * size);
-        else nmlsdr_pack_f(q, s, block, (float *)q->window[w].z + (block - first) * size);
+        nmlsdr_pack_f(q, s, block, (float *)q->window[w].z + (block - first) * size);
     }
 }
 
@@ -66,13 +65,12 @@ static int nmlsdr_pair_at(ptrdiff_t r, ptrdiff_t p, int one_window, ptrdiff_t co
 static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, int one_window, nmlsdr_scratch *w)
 {
     void (*run)(nmlsdr_search *, ptrdiff_t, ptrdiff_t, nmlsdr_scratch *) =
-        q->sparse ? (q->wide ? nmlsdr_run_sparse_d : nmlsdr_run_sparse_f)
-                  : (q->wide ? nmlsdr_run_dense_d : nmlsdr_run_dense_f);
+        q->sparse ? nmlsdr_run_sparse_f : nmlsdr_run_dense_f;
     const ptrdiff_t first_a = q->window[0].first, first_b = q->window[q->second].first;
     const ptrdiff_t count_a = q->window[0].count, count_b = q->window[q->second].count;
     const ptrdiff_t end_a = (I + 1) * q->span < count_a ? (I + 1) * q->span : count_a;
     const ptrdiff_t end_b = (J + 1) * q->span < count_b ? (J + 1) * q->span : count_b;
-    const ptrdiff_t bytes = q->sparse ? 0 : q->block * q->d * (q->wide ? 8 : 4); /* sparse rows have no window */
+    const ptrdiff_t bytes = q->sparse ? 0 : q->block * q->d * (ptrdiff_t)sizeof(float); /* sparse rows have no window */
     int back = 0;
     for (ptrdiff_t a = I * q->span; a < end_a; a++, back = !back) {
         const ptrdiff_t low = one_window && I == J ? a : J * q->span;
@@ -192,9 +190,7 @@ static void nmlsdr_decide_rows(nmlsdr_search *q, ptrdiff_t from, ptrdiff_t to)
 #pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 16)
 #endif
     for (i = from; i < to; i++) {
-        nmlsdr_scratch *w = &q->scratch[nmlsdr_thread()];
-        if (q->wide) nmlsdr_finish_row_d(q, q->queries, q->rows, i, w);
-        else nmlsdr_finish_row_f(q, q->queries, q->rows, i, w);
+        nmlsdr_finish_row_f(q, q->queries, q->rows, i, &q->scratch[nmlsdr_thread()]);
     }
 }
 
@@ -203,31 +199,6 @@ static double nmlsdr_pairs_done(const nmlsdr_search *q)
     double pairs = 0;
     for (int t = 0; t < q->n_threads; t++) pairs += (double)q->scratch[t].pairs;
     return pairs;
-}
-
-/* Nanoseconds, roughly: only the choice between float and double products rests on them. */
-static double nmlsdr_decision_cost(const nmlsdr_search *q)
-{
-    double decided = 0;
-    for (int t = 0; t < q->n_threads; t++) decided += (double)q->scratch[t].decided;
-    return decided * q->decision_ns;
-}
-
-static double nmlsdr_product_cost(const nmlsdr_search *q, double pairs)
-{
-    return pairs * (double)(q->block * q->block) * q->pair_ns;
-}
-
-/* Float products cannot tell the candidates apart: decide what there is, go on with double products. */
-static int nmlsdr_widen(nmlsdr_search *q, double window_bytes)
-{
-    nmlsdr_decide_rows(q, 0, q->queries->rows.n);
-    nmlsdr_drop_products(q);
-    q->wide = 1;
-    nmlsdr_choose_scale(q);
-    if (nmlsdr_new_products(q, window_bytes)) return -1;
-    nmlsdr_decide_rows(q, 0, q->queries->rows.n); /* empty buffers: the nearest give the thresholds */
-    return 0;
 }
 
 /* Leave the leading coordinates out when they rule out less than they cost. */
@@ -245,15 +216,11 @@ static void nmlsdr_review_leads(nmlsdr_search *q)
     for (int t = 0; t < q->n_threads; t++) q->scratch[t].tiles = q->scratch[t].alive = 0;
 }
 
-/* Run about `budget` block pairs.  1: call again; 0: done; -1: out of memory. */
-static int nmlsdr_search_step(nmlsdr_search *q, double budget, double window_bytes)
+/* Run about `budget` block pairs.  1: call again; 0: done. */
+static int nmlsdr_search_step(nmlsdr_search *q, double budget)
 {
     if (!(budget < 1e9)) budget = 1e9;
     if (q->phase == 0) {
-        const double pairs = nmlsdr_pairs_done(q);
-        if (!q->wide && nmlsdr_decision_cost(q) > 0.5 * nmlsdr_product_cost(q, pairs) + 0.1 * nmlsdr_product_cost(q, q->total)) {
-            return nmlsdr_widen(q, window_bytes) ? -1 : 1;
-        }
         if (q->lead_d) nmlsdr_review_leads(q);
         if (!nmlsdr_run_rounds(q, budget)) return 1;
         q->round = q->pair = 0;

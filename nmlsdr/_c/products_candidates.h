@@ -11,7 +11,7 @@
  * It holds because s_ij >= -c_ij / 2 and s_ij - e_i - e_j <= -c_ij / 2 in scaled units (docs/neighbours.md).
  */
 
-#define NM_EPS (NM_DOUBLE ? 0x1p-53 : 0x1p-24)
+#define NM_EPS 0x1p-24
 
 typedef struct {
     T score;
@@ -22,9 +22,7 @@ typedef struct {
 static inline T NM(below)(double x)
 {
     T y = (T)x;
-#if !NM_DOUBLE
     if ((double)y > x) y = nextafterf(y, -INFINITY);
-#endif
     return y;
 }
 
@@ -51,11 +49,7 @@ static inline T NM(lower_bound)(T score, T shares)
 }
 
 /* The bits of a number, made to increase with it, and back. */
-#if NM_DOUBLE
-typedef uint64_t NM(bits);
-#else
 typedef uint32_t NM(bits);
-#endif
 #define NM_SIGN ((NM(bits))1 << (8 * sizeof(T) - 1))
 
 static inline NM(bits) NM(bits_of)(T x)
@@ -140,8 +134,7 @@ static void NM(measure_apart)(const nmlsdr_search *q, const nmlsdr_rows *x, ptrd
     }
     for (ptrdiff_t p = 0; p < n; p++) nmlsdr_prefetch_row(others, w->which[p]);
     if (x->kind == NMLSDR_DENSE_F32) {
-        const float *from = (const float *)x->data + row * q->d;
-        for (ptrdiff_t j = 0; j < q->d; j++) w->query[j] = from[j];
+        nmlsdr_dense_row(x, row, w->query);
         query = w->query;
     }
     q->kernels->distances(others->data, others->kind == NMLSDR_DENSE_F64, q->d, w->which, n, query, w->apart);

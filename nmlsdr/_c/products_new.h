@@ -68,7 +68,7 @@ static void nmlsdr_search_free(nmlsdr_search *q)
 
 static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
 {
-    const size_t size = q->wide ? 8 : 4, padded = (size_t)(s->blocks * q->block), n = (size_t)s->rows.n;
+    const size_t size = sizeof(float), padded = (size_t)(s->blocks * q->block), n = (size_t)s->rows.n;
     s->h = nmlsdr_aligned(padded * size);
     s->e = nmlsdr_aligned(padded * size);
     if (!s->h || !s->e) return -1;
@@ -86,22 +86,15 @@ static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
         const size_t ranks = (size_t)NMLSDR_RANKS(q->k);
         s->best = nmlsdr_aligned(n * ranks * size);
         if (!s->best) return -1;
-        for (size_t p = 0; p < n * ranks; p++) {
-            const double start = (ptrdiff_t)(p % ranks) < q->k ? NMLSDR_LOWEST : INFINITY;
-            if (q->wide) ((double *)s->best)[p] = start;
-            else ((float *)s->best)[p] = (float)start;
-        }
+        for (size_t p = 0; p < n * ranks; p++) s->best[p] = (ptrdiff_t)(p % ranks) < q->k ? NMLSDR_LOWEST : INFINITY;
     }
-    for (size_t i = 0; i < padded; i++) {
-        if (q->wide) ((double *)s->t)[i] = i < n ? NMLSDR_LOWEST : INFINITY;
-        else ((float *)s->t)[i] = i < n ? NMLSDR_LOWEST : INFINITY;
-    }
+    for (size_t i = 0; i < padded; i++) s->t[i] = i < n ? NMLSDR_LOWEST : INFINITY;
     return 0;
 }
 
 static int nmlsdr_new_windows(nmlsdr_search *q, double window_bytes)
 {
-    const size_t size = q->wide ? 8 : 4;
+    const size_t size = sizeof(float);
     const double block_bytes = (double)q->block * (double)q->d * (double)size;
     const ptrdiff_t blocks = q->rows->blocks;
     const int one = q->symmetric && (q->chunk ? q->chunk >= blocks : blocks * block_bytes <= window_bytes);
@@ -130,10 +123,7 @@ static void nmlsdr_pack_leads(nmlsdr_search *q)
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 1)
 #endif
-        for (block = 0; block < q->side[s].blocks; block++) {
-            if (q->wide) nmlsdr_pack_lead_d(q, &q->side[s], block);
-            else nmlsdr_pack_lead_f(q, &q->side[s], block);
-        }
+        for (block = 0; block < q->side[s].blocks; block++) nmlsdr_pack_lead_f(q, &q->side[s], block);
     }
 }
 
@@ -141,7 +131,7 @@ static int nmlsdr_new_postings(nmlsdr_search *q)
 {
     const nmlsdr_rows *x = &q->rows->rows;
     const ptrdiff_t blocks = q->rows->blocks;
-    const size_t size = q->wide ? 8 : 4, entries = (size_t)nmlsdr_row_pointer(x, x->n) + 1;
+    const size_t size = sizeof(float), entries = (size_t)nmlsdr_row_pointer(x, x->n) + 1;
     q->chunk = blocks > q->queries->blocks ? blocks : q->queries->blocks;
     q->posting_ptr = (int32_t *)calloc((size_t)(blocks * (q->d + 2)), sizeof(int32_t));
     q->posting_row = (int32_t *)malloc(entries * sizeof(int32_t));
@@ -152,15 +142,9 @@ static int nmlsdr_new_postings(nmlsdr_search *q)
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 1)
 #endif
-    for (J = 0; J < blocks; J++) {
-        if (q->wide) nmlsdr_post_d(q, q->rows, J);
-        else nmlsdr_post_f(q, q->rows, J);
-    }
-    for (int s = 0; s < 2; s++) {
-        if (!q->side[s].h) continue;
-        if (q->wide) nmlsdr_measure_d(q, &q->side[s]);
-        else nmlsdr_measure_f(q, &q->side[s]);
-    }
+    for (J = 0; J < blocks; J++) nmlsdr_post_f(q, q->rows, J);
+    for (int s = 0; s < 2; s++)
+        if (q->side[s].h) nmlsdr_measure_f(q, &q->side[s]);
     return 0;
 }
 
@@ -180,13 +164,10 @@ static int nmlsdr_leads_fit(const nmlsdr_search *q)
 /* What each thread needs for itself, and the thresholds that nothing passes. */
 static int nmlsdr_new_scratch(nmlsdr_search *q)
 {
-    const size_t size = q->wide ? 8 : 4;
+    const size_t size = sizeof(float);
     q->never = nmlsdr_aligned((size_t)q->block * size);
     if (!q->never) return -1;
-    for (ptrdiff_t i = 0; i < q->block; i++) {
-        if (q->wide) ((double *)q->never)[i] = INFINITY;
-        else ((float *)q->never)[i] = INFINITY;
-    }
+    for (ptrdiff_t i = 0; i < q->block; i++) q->never[i] = INFINITY;
     for (int t = 0; t < q->n_threads; t++) {
         nmlsdr_scratch *w = &q->scratch[t];
         w->lower = malloc((size_t)(q->capacity + 7) * size);
@@ -202,7 +183,7 @@ static int nmlsdr_new_scratch(nmlsdr_search *q)
     return 0;
 }
 
-/* Everything whose type is that of the products: windows or postings, bounds, thresholds, buffers, scratch. */
+/* Windows or postings, bounds, thresholds, buffers, scratch. */
 static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
 {
     if (q->lead_d && !nmlsdr_leads_fit(q)) q->lead_d = 0;
@@ -210,7 +191,7 @@ static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
     if (nmlsdr_new_scratch(q)) return -1;
     if (nmlsdr_side_new(q, q->queries, 1)) return -1;
     if (q->rows != q->queries && nmlsdr_side_new(q, q->rows, 0)) return -1;
-    q->lanes = q->wide ? q->kernels->lanes_d : q->kernels->lanes_f;
+    q->lanes = q->kernels->lanes;
     if (q->lead_d) nmlsdr_pack_leads(q);
     return q->sparse ? nmlsdr_new_postings(q) : nmlsdr_new_windows(q, window_bytes);
 }
@@ -224,18 +205,17 @@ static void nmlsdr_choose_capacity(nmlsdr_search *q, ptrdiff_t k)
 }
 
 /* queries == NULL: the rows against themselves, self excluded.  squared and indices (n queries, k) receive the
- * answer.  wide: double products from the start; sparse: columns and postings 1, packed blocks 0, -1 by cost.
+ * answer.  sparse: columns and postings 1, packed blocks 0, -1 by cost.
  * Needs 1 <= k <= rows (- 1), d >= 1, rows below 2^31.  NULL: out of memory. */
 static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k,
-                                        const nmlsdr_leads *leads, double *squared, ptrdiff_t *indices, int wide,
-                                        int sparse, int level, double window_bytes, int n_threads)
+                                        const nmlsdr_leads *leads, double *squared, ptrdiff_t *indices, int sparse,
+                                        int level, double window_bytes, int n_threads)
 {
     nmlsdr_search *q = (nmlsdr_search *)calloc(1, sizeof(nmlsdr_search));
     if (!q) return NULL;
     q->d = rows->d;
     nmlsdr_choose_capacity(q, k);
     q->symmetric = q->exclude_self = queries == NULL;
-    q->wide = wide;
     q->level = level;
     q->kernels = nmlsdr_kernels_of(level);
     q->n_threads = n_threads;

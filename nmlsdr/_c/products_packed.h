@@ -19,17 +19,9 @@ static void NM(pack)(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block, T 
         }
         const ptrdiff_t row = s->order ? s->order[at] : at;
         double square[4] = {0, 0, 0, 0};
-        if (s->rows.kind == NMLSDR_DENSE_F32) {
-            const float *x = (const float *)s->rows.data + row * d;
+        if (s->rows.kind <= NMLSDR_DENSE_F64) {
             for (ptrdiff_t j = 0; j < d; j++) {
-                const T y = (T)(((double)x[j] - q->centre[j]) * q->scale);
-                to[j * lanes] = y;
-                square[j & 3] += (double)y * (double)y;
-            }
-        } else if (s->rows.kind == NMLSDR_DENSE_F64) {
-            const double *x = (const double *)s->rows.data + row * d;
-            for (ptrdiff_t j = 0; j < d; j++) {
-                const T y = (T)((x[j] - q->centre[j]) * q->scale);
+                const T y = (T)((nmlsdr_entry_value(&s->rows, row * d + j) - q->centre[j]) * q->scale);
                 to[j * lanes] = y;
                 square[j & 3] += (double)y * (double)y;
             }
@@ -53,7 +45,7 @@ static void NM(pack_lead)(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t bloc
 {
     const ptrdiff_t d = q->lead_d, lanes = q->lanes;
     T *z = (T *)s->lead_z + block * q->block * d, *h = (T *)s->lead_h + block * q->block;
-    const double terms = ((double)d + 17.0) * (NM_DOUBLE ? 0x1p-53 : 0x1p-24);
+    const double terms = ((double)d + 17.0) * 0x1p-24;
     const double relative = terms / (1 - terms) + (double)(q->d + 64) * (double)(d + 1) * 0x1p-52;
     for (ptrdiff_t r = 0; r < q->block; r++) {
         const ptrdiff_t at = block * q->block + r;

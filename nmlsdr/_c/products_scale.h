@@ -17,7 +17,7 @@ static int nmlsdr_choose_centre(nmlsdr_search *q)
     for (ptrdiff_t j = 0; j < q->d; j++) {
         for (ptrdiff_t r = 0; r < n; r++) {
             const ptrdiff_t at = (x->n / n * r) * q->d + j;
-            const double value = x->kind == NMLSDR_DENSE_F32 ? ((const float *)x->data)[at] : ((const double *)x->data)[at];
+            const double value = nmlsdr_entry_value(x, at);
             ptrdiff_t p = r;
             for (; p > 0 && v[p - 1] > value; p--) v[p] = v[p - 1];
             v[p] = value;
@@ -56,8 +56,7 @@ static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *i
         for (i = 0; i < x->n; i++) {
             double top = 0;
             for (ptrdiff_t j = 0; j < q->d; j++) {
-                const double value = x->kind == NMLSDR_DENSE_F32 ? ((const float *)x->data)[i * q->d + j]
-                                                                 : ((const double *)x->data)[i * q->d + j];
+                const double value = nmlsdr_entry_value(x, i * q->d + j);
                 const double y = fabs(value - q->centre[j]);
                 top = y > top ? y : top;
                 if (inside && value != floor(value)) inside = 0;
@@ -88,8 +87,7 @@ static void nmlsdr_set_scale(nmlsdr_search *q, double most, int exponent)
         q->scale = ldexp(1.0, high > 1000 ? 1000 : high);
     }
     /* products that underflow or are flushed, and canonical terms below the smallest number */
-    q->absolute = (double)(q->d + 8) * (q->wide ? 0x1p-990 : 0x1p-118)
-        + (double)(q->d + 8) * q->scale * 0x1p-1070 * q->scale;
+    q->absolute = (double)(q->d + 8) * 0x1p-118 + (double)(q->d + 8) * q->scale * 0x1p-1070 * q->scale;
     if (!(q->absolute < 0x1p122)) q->absolute = 0x1p122;
 }
 
@@ -102,7 +100,7 @@ static void nmlsdr_choose_scale(nmlsdr_search *q)
         const double other = nmlsdr_extent(q, &q->queries->rows, &integral);
         most = other > most ? other : most;
     }
-    q->integral = integral && 4 * (double)q->longest * most * most < (q->wide ? 0x1p53 : 0x1p24);
+    q->integral = integral && 4 * (double)q->longest * most * most < 0x1p24;
     q->scale = 1;
     q->absolute = 0;
     if (!q->integral) nmlsdr_set_scale(q, most, 60);

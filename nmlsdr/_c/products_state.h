@@ -28,10 +28,10 @@ typedef struct {
     ptrdiff_t blocks;
     const ptrdiff_t *order; /* position -> row, or NULL */
     const double *lead;     /* leading coordinates and squared norm (n, lead_d + 1), by row, or NULL */
-    void *lead_z, *lead_h;  /* T, packed leading coordinates and their h, one block after the other */
-    void *h, *e, *t;        /* T, one per position */
+    float *lead_z, *lead_h; /* packed leading coordinates and their h, one block after the other */
+    float *h, *e, *t;       /* one per position */
     void *candidate;        /* (score, position) pairs of T (n, capacity) */
-    void *best;             /* T (n, NMLSDR_RANKS(k)) the k best lower bounds, increasing, then infinities, if k is small */
+    float *best;            /* (n, NMLSDR_RANKS(k)) the k best lower bounds, increasing, then infinities, if k is small */
     int32_t *count;
     double *squared;        /* (n, k) the nearest so far, by row (nearest.h) */
     ptrdiff_t *indices;
@@ -63,7 +63,7 @@ typedef struct {
 typedef struct {
     ptrdiff_t d, k, capacity, crowded, block, pass, terms, lead_d; /* lead_d 0: no leading coordinates */
     ptrdiff_t longest; /* entries that a row holds at most */
-    int sparse, force_sparse, ranked, symmetric, exclude_self, integral, wide, level, lanes, n_threads, phase;
+    int sparse, force_sparse, ranked, symmetric, exclude_self, integral, level, lanes, n_threads, phase;
     double scale, absolute, *centre;
     double extent;  /* of an index: max |x - centre| of its rows */
     nmlsdr_side side[2], *queries, *rows;
@@ -75,7 +75,7 @@ typedef struct {
     nmlsdr_free free;                 /* and where in few spans */
     double total;                     /* block pairs in all */
     double pair_ns, decision_ns;      /* a product of two rows, a canonical distance: roughly, one thread */
-    void *never;                      /* T, one block of thresholds that nothing passes */
+    float *never;                     /* one block of thresholds that nothing passes */
     int32_t *posting_ptr;             /* sparse rows by block and feature: (blocks, d + 2), then one per entry */
     int32_t *posting_row;
     void *posting_value;              /* T */

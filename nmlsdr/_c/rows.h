@@ -2,6 +2,9 @@
 #ifndef NMLSDR_ROWS_H
 #define NMLSDR_ROWS_H
 
+#include <stdint.h>
+#include <string.h>
+
 #include "distance.h"
 
 /* How the caller holds rows. */
@@ -24,9 +27,18 @@ static inline ptrdiff_t nmlsdr_entry_column(const nmlsdr_rows *x, ptrdiff_t p)
     return x->kind < NMLSDR_CSR_F32_I64 ? ((const int32_t *)x->indices)[p] : (ptrdiff_t)((const int64_t *)x->indices)[p];
 }
 
+/* Entry p of the stored values, of dense rows too. */
 static inline double nmlsdr_entry_value(const nmlsdr_rows *x, ptrdiff_t p)
 {
     return x->kind & 1 ? ((const double *)x->data)[p] : (double)((const float *)x->data)[p];
+}
+
+/* One dense row as float64. */
+static inline void nmlsdr_dense_row(const nmlsdr_rows *x, ptrdiff_t row, double *to)
+{
+    const ptrdiff_t d = x->d;
+    if (x->kind == NMLSDR_DENSE_F64) memcpy(to, (const double *)x->data + row * d, (size_t)d * sizeof(double));
+    else for (ptrdiff_t j = 0; j < d; j++) to[j] = ((const float *)x->data)[row * d + j];
 }
 
 static double nmlsdr_canonical(const nmlsdr_rows *x, ptrdiff_t i, const nmlsdr_rows *y, ptrdiff_t j)

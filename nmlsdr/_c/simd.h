@@ -1,8 +1,24 @@
 /* What a template (NM_TEMPLATE) needs to know of each SIMD level of simd_levels.h: its vectors and their operations.
  *
+ * GCC and clang add, subtract and multiply vectors of any width; what remains are the operations that they lack.
  * Fused products only propose candidates; the canonical distance never fuses (distance.h).
  * Included by kernels.h only, with T, NM, NM_DOUBLE (1 for double) and NM_TEMPLATE defined.
  */
+#undef VZERO
+#undef VLOAD
+#undef VSTORE
+#undef VSET1
+#undef VADD
+#undef VSUB
+#undef VMUL
+#define VZERO ((V){0})
+#define VLOAD(p) (*(const NM_LEVEL(unaligned) *)(p))
+#define VSTORE(p, x) (*(NM_LEVEL(unaligned) *)(p) = (x))
+#define VSET1(x) ((x) - VZERO)
+#define VADD(a, b) ((a) + (b))
+#define VSUB(a, b) ((a) - (b))
+#define VMUL(a, b) ((a) * (b))
+#define NM_UNALIGNED(bytes) __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias))
 
 /* ---------------------------------------------------------------- portable */
 
@@ -13,45 +29,35 @@
 #define HITS_OR(hits, mask) ((hits) | (mask))
 #define HITS_ANY(hits) ((hits) != 0)
 #define VMASK(mask) (mask)
+#define VFMA(a, b, c) ((a) * (b) + (c))
 #if NMLSDR_VECTORS
 #define G (16 / (int)sizeof(T))
-typedef T NM(v16) __attribute__((vector_size(16)));
-typedef T NM(v16u) __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));
-static inline NM(v16) NM(min16)(NM(v16) a, NM(v16) b)
+typedef T NM_LEVEL(vector) __attribute__((vector_size(16)));
+typedef T NM_LEVEL(unaligned) NM_UNALIGNED(16);
+static inline NM_LEVEL(vector) NM_LEVEL(min)(NM_LEVEL(vector) a, NM_LEVEL(vector) b)
 {
-    NM(v16) least;
+    NM_LEVEL(vector) least;
     for (int m = 0; m < G; m++) least[m] = a[m] < b[m] ? a[m] : b[m];
     return least;
 }
-static inline unsigned NM(mask16)(NM(v16) a, NM(v16) b)
+static inline unsigned NM_LEVEL(mask)(NM_LEVEL(vector) a, NM_LEVEL(vector) b)
 {
     unsigned mask = 0;
     for (int m = 0; m < G; m++) mask |= (unsigned)(a[m] >= b[m]) << m;
     return mask;
 }
-#define V NM(v16)
-#define VZERO ((V){0})
+#define V NM_LEVEL(vector)
 #define VWIDEN(p) ((V){(p)[0], (p)[1]})
-#define VLOAD(p) (*(const NM(v16u) *)(p))
-#define VSTORE(p, x) (*(NM(v16u) *)(p) = (x))
-#define VSET1(x) ((x) - (V){0})
-#define VMIN(a, b) NM(min16)(a, b)
-#define VGE(a, b) NM(mask16)(a, b)
+#define VMIN(a, b) NM_LEVEL(min)(a, b)
+#define VGE(a, b) NM_LEVEL(mask)(a, b)
 #else
 #define G 1
 #define V T
-#define VZERO ((T)0)
+typedef T NM_LEVEL(unaligned);
 #define VWIDEN(p) ((T)*(p))
-#define VLOAD(p) (*(p))
-#define VSTORE(p, x) (*(p) = (x))
-#define VSET1(x) (x)
 #define VMIN(a, b) ((a) < (b) ? (a) : (b))
 #define VGE(a, b) ((unsigned)((a) >= (b)))
 #endif
-#define VADD(a, b) ((a) + (b))
-#define VSUB(a, b) ((a) - (b))
-#define VMUL(a, b) ((a) * (b))
-#define VFMA(a, b, c) ((a) * (b) + (c))
 #include NM_TEMPLATE
 enum { NM(lanes_portable) = G };
 #include "simd_clear.h"
@@ -61,9 +67,6 @@ enum { NM(lanes_portable) = G };
 
 #define NM_TARGET __attribute__((target("avx2,fma")))
 #define NM_LEVEL(x) NM(x##_avx2)
-#define VADD(a, b) ((a) + (b))
-#define VSUB(a, b) ((a) - (b))
-#define VMUL(a, b) ((a) * (b))
 #define HITS_OR(hits, mask) NM_OR(hits, mask)
 #define HITS_ANY(hits) (VMASK(hits) != 0)
 #define HITS_NONE VZERO
@@ -71,11 +74,7 @@ enum { NM(lanes_portable) = G };
 #if NM_DOUBLE
 #define G 4
 #define V __m256d
-#define VZERO _mm256_setzero_pd()
 #define VWIDEN(p) _mm256_cvtps_pd(_mm_loadu_ps(p))
-#define VLOAD(p) _mm256_loadu_pd(p)
-#define VSTORE(p, x) _mm256_storeu_pd(p, x)
-#define VSET1(x) _mm256_set1_pd(x)
 #define VMIN(a, b) _mm256_min_pd(a, b)
 #define VGE(a, b) _mm256_cmp_pd(a, b, _CMP_GE_OQ)
 #define VMASK(mask) ((unsigned)_mm256_movemask_pd(mask))
@@ -84,16 +83,13 @@ enum { NM(lanes_portable) = G };
 #else
 #define G 8
 #define V __m256
-#define VZERO _mm256_setzero_ps()
-#define VLOAD(p) _mm256_loadu_ps(p)
-#define VSTORE(p, x) _mm256_storeu_ps(p, x)
-#define VSET1(x) _mm256_set1_ps(x)
 #define VMIN(a, b) _mm256_min_ps(a, b)
 #define VGE(a, b) _mm256_cmp_ps(a, b, _CMP_GE_OQ)
 #define VMASK(mask) ((unsigned)_mm256_movemask_ps(mask))
 #define VFMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define NM_OR(a, b) _mm256_or_ps(a, b)
 #endif
+typedef T NM_LEVEL(unaligned) NM_UNALIGNED(32);
 #include NM_TEMPLATE
 enum { NM(lanes_avx2) = G };
 #include "simd_clear.h"
@@ -102,9 +98,6 @@ enum { NM(lanes_avx2) = G };
 
 #define NM_TARGET __attribute__((target("avx512f,avx512dq,avx2,fma")))
 #define NM_LEVEL(x) NM(x##_avx512)
-#define VADD(a, b) ((a) + (b))
-#define VSUB(a, b) ((a) - (b))
-#define VMUL(a, b) ((a) * (b))
 #define HITS unsigned
 #define HITS_NONE 0
 #define HITS_OR(hits, mask) ((hits) | (unsigned)(mask))
@@ -113,25 +106,18 @@ enum { NM(lanes_avx2) = G };
 #if NM_DOUBLE
 #define G 8
 #define V __m512d
-#define VZERO _mm512_setzero_pd()
 #define VWIDEN(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
-#define VLOAD(p) _mm512_loadu_pd(p)
-#define VSTORE(p, x) _mm512_storeu_pd(p, x)
-#define VSET1(x) _mm512_set1_pd(x)
 #define VMIN(a, b) _mm512_min_pd(a, b)
 #define VGE(a, b) _mm512_cmp_pd_mask(a, b, _CMP_GE_OQ)
 #define VFMA(a, b, c) _mm512_fmadd_pd(a, b, c)
 #else
 #define G 16
 #define V __m512
-#define VZERO _mm512_setzero_ps()
-#define VLOAD(p) _mm512_loadu_ps(p)
-#define VSTORE(p, x) _mm512_storeu_ps(p, x)
-#define VSET1(x) _mm512_set1_ps(x)
 #define VMIN(a, b) _mm512_min_ps(a, b)
 #define VGE(a, b) _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ)
 #define VFMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #endif
+typedef T NM_LEVEL(unaligned) NM_UNALIGNED(64);
 #include NM_TEMPLATE
 enum { NM(lanes_avx512) = G };
 #include "simd_clear.h"
@@ -142,18 +128,11 @@ enum { NM(lanes_avx512) = G };
 
 #define NM_TARGET
 #define NM_LEVEL(x) NM(x##_neon)
-#define VADD(a, b) ((a) + (b))
-#define VSUB(a, b) ((a) - (b))
-#define VMUL(a, b) ((a) * (b))
 #define HITS_ANY(hits) (VMASK(hits) != 0)
 #if NM_DOUBLE
 #define G 2
 #define V float64x2_t
-#define VZERO vdupq_n_f64(0)
 #define VWIDEN(p) vcvt_f64_f32(vld1_f32(p))
-#define VLOAD(p) vld1q_f64(p)
-#define VSTORE(p, x) vst1q_f64(p, x)
-#define VSET1(x) vdupq_n_f64(x)
 #define VMIN(a, b) vbslq_f64(vcltq_f64(a, b), a, b) /* b if either is no number, as elsewhere; vminq differs there */
 #define VGE(a, b) vcgeq_f64(a, b)
 #define VFMA(a, b, c) vfmaq_f64(c, a, b)
@@ -164,10 +143,6 @@ enum { NM(lanes_avx512) = G };
 #else
 #define G 4
 #define V float32x4_t
-#define VZERO vdupq_n_f32(0)
-#define VLOAD(p) vld1q_f32(p)
-#define VSTORE(p, x) vst1q_f32(p, x)
-#define VSET1(x) vdupq_n_f32(x)
 #define VMIN(a, b) vbslq_f32(vcltq_f32(a, b), a, b)
 #define VGE(a, b) vcgeq_f32(a, b)
 #define VFMA(a, b, c) vfmaq_f32(c, a, b)
@@ -176,7 +151,9 @@ enum { NM(lanes_avx512) = G };
 #define HITS_OR(hits, mask) vorrq_u32(hits, mask)
 #define VMASK(mask) vaddvq_u32(vandq_u32(mask, vcombine_u32(vcreate_u32(0x200000001), vcreate_u32(0x800000004))))
 #endif
+typedef T NM_LEVEL(unaligned) NM_UNALIGNED(16);
 #include NM_TEMPLATE
 enum { NM(lanes_neon) = G };
 #include "simd_clear.h"
 #endif
+#undef NM_UNALIGNED

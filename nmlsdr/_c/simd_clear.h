@@ -7,14 +7,7 @@
 #undef HITS_ANY
 #undef G
 #undef V
-#undef VZERO
 #undef VWIDEN
-#undef VLOAD
-#undef VSTORE
-#undef VSET1
-#undef VADD
-#undef VSUB
-#undef VMUL
 #undef VFMA
 #undef VMIN
 #undef VGE

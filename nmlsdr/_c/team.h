@@ -1,6 +1,6 @@
 /* Where the threads of one parallel region wait for each other.
  *
- * They look for about .1 ms and then take naps: OpenMP's own barrier puts them to sleep at once (_openmp.py), which is
+ * They look for about .1 ms and then take naps: OpenMP's own barrier puts them to sleep at once (_process/openmp.py), which is
  * right between calls and takes longer than what lies between two barriers of a sweep.  (To give the time away by
  * sched_yield instead of the naps took twice as long beside two busy processes.)
  */

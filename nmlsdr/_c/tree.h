@@ -21,8 +21,8 @@
 
 enum { NMLSDR_STACK = 64 }; /* a level of the tree each */
 
-/* Whether the tree is the faster search: dense rows of at most 8 features, however many rows (docs/neighbours.md). */
-static int nmlsdr_tree_wins(const nmlsdr_rows *rows)
+/* Whether they are dense rows of 1 to 8 features. */
+static int nmlsdr_tree_takes(const nmlsdr_rows *rows)
 {
     return rows->kind <= NMLSDR_DENSE_F64 && rows->d >= 1 && rows->d <= 8;
 }

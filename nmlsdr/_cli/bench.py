@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from .arguments import add_quiet, count
+from .arguments import QUIET, add_verb, count, option
 from .console import Console
 
 __all__ = ["add_parsers"]
@@ -34,23 +34,24 @@ class Result(NamedTuple):
 
 def add_parsers(verbs: Any) -> None:
     """Describe the verb."""
-    parser = verbs.add_parser(
+    add_verb(
+        verbs,
         "bench",
-        help="is it faster than faiss and scikit-learn here? (two minutes)",
-        description="Time exact nearest-neighbour searches, single new rows and a fit beside faiss, scikit-learn and "
+        bench,
+        "is it faster than faiss and scikit-learn here? (two minutes)",
+        "Time exact nearest-neighbour searches, single new rows and a fit beside faiss, scikit-learn and "
         "SciPy, as far as they are installed, in turns within this process, and say who is faster on this machine.",
+        {
+            "--jobs": option("J", "threads of everybody (default: all cores)", count),
+            "--seconds": option("S", "about how long it may take (default: 100)", float, default=100.0),
+            **QUIET,
+        },
     )
-    parser.add_argument("--jobs", type=count, metavar="J", help="threads of everybody (default: all cores)")
-    parser.add_argument(
-        "--seconds", type=float, default=100.0, metavar="S", help="about how long it may take (default: 100)"
-    )
-    add_quiet(parser)
-    parser.set_defaults(run=bench)
 
 
 def bench(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr bench``."""
-    from nmlsdr._threads import check_n_jobs
+    from nmlsdr._process.threads import check_n_jobs
 
     n_threads = check_n_jobs(args.jobs)
     contests = _contests(n_threads)
@@ -101,13 +102,11 @@ def _verdict(name: str, ratios: list[float]) -> str:
     >>> _verdict("faiss", [0.5])
     'faiss: nmlsdr is slower (0.50 x)'
     """
+    faster, middle = sum(ratio > 1 for ratio in ratios), statistics.median(ratios)
     if len(ratios) == 1:
-        return f"{name}: nmlsdr is {'faster' if ratios[0] > 1 else 'slower'} ({ratios[0]:.2f} x)"
-    faster = sum(ratio > 1 for ratio in ratios)
-    return (
-        f"{name}: nmlsdr is faster in {faster} of {len(ratios)} ({min(ratios):.2f} to {max(ratios):.2f} x, "
-        f"median {statistics.median(ratios):.2f} x)"
-    )
+        return f"{name}: nmlsdr is {'faster' if faster else 'slower'} ({middle:.2f} x)"
+    spread = f"{min(ratios):.2f} to {max(ratios):.2f} x, median {middle:.2f} x"
+    return f"{name}: nmlsdr is faster in {faster} of {len(ratios)} ({spread})"
 
 
 def _measure(contest: Contest, budget: float) -> dict[str, Result]:
@@ -139,68 +138,40 @@ def _contests(n_threads: int) -> list[Contest]:
     from scipy import sparse
 
     rng = np.random.default_rng(0)
+
+    def search(work: str, X: Any, *peers: str, row: Any = None) -> Contest:
+        return Contest(work, {name: SEARCHES[name](X, n_threads, row) for name in ("nmlsdr", *peers)})
+
     contests = []
     for n, d in ((2000, 50), (5000, 100), (10_000, 100), (6000, 320), (4000, 1000)):
         X = rng.standard_normal((n, d)).astype(np.float32)
-        contests.append(
-            Contest(
-                f"{n} x {d} float32",
-                {"nmlsdr": _ours(X, n_threads), "faiss": _faiss(X, n_threads), "scikit-learn": _brute(X, n_threads)},
-            )
-        )
+        contests.append(search(f"{n} x {d} float32", X, "faiss", "scikit-learn"))
     binary = (rng.random((4000, 50)) < 0.1).astype(np.float64)
-    contests.append(
-        Contest("4000 x 50 of 0/1", {"nmlsdr": _ours(binary, n_threads), "scikit-learn": _brute(binary, n_threads)})
-    )
+    contests.append(search("4000 x 50 of 0/1", binary, "scikit-learn"))
     thin = sparse.csr_array(np.where(rng.random((3000, 500)) < 0.05, rng.random((3000, 500)), 0.0))
-    peers = {"nmlsdr": _ours(thin, n_threads), "scikit-learn": _brute(thin, n_threads)}
-    contests.append(Contest("3000 x 500 CSR, 5 % stored", peers))
-    many, row = rng.standard_normal((100_000, 100)).astype(np.float32), rng.standard_normal((1, 100)).astype(np.float32)
-    contests.append(
-        Contest(
-            "1 new row, 100000 x 100 float32",
-            {
-                "nmlsdr": _our_index(many, row, n_threads),
-                "faiss": _faiss(many, n_threads, row),
-                "scikit-learn": _brute(many, n_threads, row),
-            },
-        )
-    )
+    contests.append(search("3000 x 500 CSR, 5 % stored", thin, "scikit-learn"))
+    many, row = (rng.standard_normal((n, 100)).astype(np.float32) for n in (100_000, 1))
+    contests.append(search("1 new row, 100000 x 100 float32", many, "faiss", "scikit-learn", row=row))
     rows, labels = rng.standard_normal((500, 50)), rng.random((500, 6)) < 0.3
-    contests.append(
-        Contest(
-            "NMLSDR fit, 500 x 50, 6 labels",
-            {"nmlsdr": _our_fit(rows, labels, n_threads), "KNeighborsClassifier": _classify(rows, labels, n_threads)},
-        )
-    )
-    low = rng.standard_normal((10_000, 3))
-    contests.append(
-        Contest("10000 x 3 float64", {"nmlsdr": _ours(low, n_threads), "SciPy's KDTree": _tree(low, n_threads)})
-    )
+    fits = {"nmlsdr": _our_fit(rows, labels, n_threads), "KNeighborsClassifier": _classify(rows, labels, n_threads)}
+    contests.append(Contest("NMLSDR fit, 500 x 50, 6 labels", fits))
+    contests.append(search("10000 x 3 float64", rng.standard_normal((10_000, 3)), "SciPy's KDTree"))
     return contests
 
 
-def _ours(X: Any, n_threads: int) -> Callable[[], object]:
-    from nmlsdr.graph import kneighbors
-
-    return lambda: kneighbors(X, K, n_jobs=n_threads)
+# Each search finds the neighbours of every row, or of a new one among rows that were added before.
 
 
-def _our_index(X: Any, row: Any, n_threads: int) -> Callable[[], object]:
-    from nmlsdr.graph import ExactIndex
+def _ours(X: Any, n_threads: int, row: Any = None) -> Callable[[], object]:
+    from nmlsdr.graph import ExactIndex, kneighbors
 
+    if row is None:
+        return lambda: kneighbors(X, K, n_jobs=n_threads)
     index = ExactIndex(X, n_jobs=n_threads)
     return lambda: index.query(row, K)
 
 
-def _our_fit(X: Any, Y: Any, n_threads: int) -> Callable[[], object]:
-    from nmlsdr import NMLSDR
-
-    return lambda: NMLSDR(n_neighbors=K, n_jobs=n_threads).fit(X, Y)
-
-
 def _faiss(X: Any, n_threads: int, row: Any = None) -> Callable[[], object] | None:
-    """The neighbours of every row, or of a new one among rows that were added before."""
     try:
         import faiss
     except ImportError:
@@ -224,9 +195,27 @@ def _brute(X: Any, n_threads: int, row: Any = None) -> Callable[[], object]:
     from sklearn.neighbors import NearestNeighbors
 
     model = NearestNeighbors(n_neighbors=K, algorithm="brute", n_jobs=n_threads).fit(X)
-    if row is not None:
-        return lambda: model.kneighbors(row)
-    return lambda: model.fit(X).kneighbors()
+    return lambda: model.fit(X).kneighbors() if row is None else model.kneighbors(row)
+
+
+def _tree(X: Any, n_threads: int, row: None = None) -> Callable[[], object]:
+    from scipy.spatial import KDTree
+
+    return lambda: KDTree(X).query(X, K + 1, workers=n_threads)
+
+
+SEARCHES: dict[str, Callable[..., Callable[[], object] | None]] = {
+    "nmlsdr": _ours,
+    "faiss": _faiss,
+    "scikit-learn": _brute,
+    "SciPy's KDTree": _tree,
+}
+
+
+def _our_fit(X: Any, Y: Any, n_threads: int) -> Callable[[], object]:
+    from nmlsdr import NMLSDR
+
+    return lambda: NMLSDR(n_neighbors=K, n_jobs=n_threads).fit(X, Y)
 
 
 def _classify(X: Any, Y: Any, n_threads: int) -> Callable[[], object]:
@@ -234,9 +223,3 @@ def _classify(X: Any, Y: Any, n_threads: int) -> Callable[[], object]:
     from sklearn.neighbors import KNeighborsClassifier
 
     return lambda: KNeighborsClassifier(K, n_jobs=n_threads).fit(X, Y).predict(X)
-
-
-def _tree(X: Any, n_threads: int) -> Callable[[], object]:
-    from scipy.spatial import KDTree
-
-    return lambda: KDTree(X).query(X, K + 1, workers=n_threads)

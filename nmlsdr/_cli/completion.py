@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .arguments import add_traceback
+from .arguments import TRACEBACK, add_verb
 from .console import Console
 
 __all__ = ["add_parsers"]
@@ -13,15 +13,15 @@ __all__ = ["add_parsers"]
 
 def add_parsers(verbs: Any, whole: argparse.ArgumentParser) -> None:
     """Describe the verb; `whole` is the parser to complete."""
-    parser = verbs.add_parser(
+    parser = add_verb(
+        verbs,
         "completion",
-        help="print a script that lets a shell complete nmlsdr's words",
-        description="Print a script for a shell: nmlsdr completion bash > ~/.local/share/bash-completion/completions/"
-        "nmlsdr",
+        completion,
+        "print a script that lets a shell complete nmlsdr's words",
+        "Print a script for a shell: nmlsdr completion bash > ~/.local/share/bash-completion/completions/nmlsdr",
+        {"shell": {"choices": ("bash", "zsh", "tcsh")}, **TRACEBACK},
     )
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"))
-    add_traceback(parser)
-    parser.set_defaults(run=completion, quiet=False, whole=whole)
+    parser.set_defaults(whole=whole)
 
 
 def completion(args: argparse.Namespace, console: Console) -> int:

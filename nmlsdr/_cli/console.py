@@ -67,14 +67,14 @@ class Console:
     @contextlib.contextmanager
     def step(self, text: str) -> Iterator[Callable[[str], None]]:
         """Show `text` while the block runs and its time afterwards; the block may change the text."""
-        shown = [text]
-        begin = time.monotonic()
+        begin, shown = time.monotonic(), text
 
-        def show(text: str) -> None:
+        def show(text: str, end: str = " ...") -> None:
+            nonlocal shown
+            shown = text
             if self.live:
-                self.stream.write(f"\r\x1b[K{printable(text)} ...")
+                self.stream.write(f"\r\x1b[K{printable(text)}{end}")
                 self.stream.flush()
-            shown[0] = text
 
         show(text)
         try:
@@ -83,6 +83,4 @@ class Console:
             if self.live:
                 self.stream.write("\n")
             raise
-        if self.live:
-            self.stream.write(f"\r\x1b[K{printable(shown[0])} ({time.monotonic() - begin:.1f} s)\n")
-            self.stream.flush()
+        show(shown, f" ({time.monotonic() - begin:.1f} s)\n")

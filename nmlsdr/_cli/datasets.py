@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nmlsdr._errors import printable
 
-from .arguments import Parser, add_quiet
+from .arguments import QUIET, Parser, add_verb, option
 from .console import Console, RunError
 
 __all__ = ["add_parsers"]
@@ -17,36 +17,32 @@ __all__ = ["add_parsers"]
 def add_parsers(verbs: Any) -> None:
     """Describe the verb and its four parts."""
     parser = verbs.add_parser("datasets", help="list, describe, fetch and verify the article's data sets")
-    parts = parser.add_subparsers(dest="part", required=True, metavar="list|info|fetch|verify", parser_class=Parser)
-    for name, summary in (
-        ("list", "names, sizes, and whether the files are here"),
-        ("info", "what a data set holds and where it comes from"),
-        ("fetch", "download the files and check them"),
-        ("verify", "check the files that are here"),
+    parts = parser.add_subparsers(
+        dest="part_name", required=True, metavar="list|info|fetch|verify", parser_class=Parser
+    )
+    home = option("DIR", "the folder with the data sets (default: NMLSDR_DATA, else ~/nmlsdr_data)")
+    for name, run, summary, nargs in (
+        ("list", _list, "names, sizes, and whether the files are here", None),
+        ("info", _info, "what a data set holds and where it comes from", "+"),
+        ("fetch", _fetch, "download the files and check them", "*"),
+        ("verify", _verify, "check the files that are here", "*"),
     ):
-        part = parts.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        if name != "list":
-            part.add_argument("names", nargs="+" if name == "info" else "*", metavar="NAME", help="default: all")
-        part.add_argument(
-            "--data-home",
-            metavar="DIR",
-            help="the folder with the data sets (default: NMLSDR_DATA, else ~/nmlsdr_data)",
-        )
-        add_quiet(part)
-        part.set_defaults(run=datasets)
+        names = {} if nargs is None else {"names": option("NAME", "default: all", nargs=nargs)}
+        options = {**names, "--data-home": home, **QUIET}
+        add_verb(parts, name, datasets, summary, f"{summary[0].upper()}{summary[1:]}.", options).set_defaults(part=run)
 
 
 def datasets(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr datasets``."""
-    from nmlsdr.datasets import dataset_info, list_datasets
+    from nmlsdr.datasets._catalog import dataset_info, list_datasets
 
     names = [dataset_info(name)["name"] for name in getattr(args, "names", []) or list_datasets()]
-    part = {"list": _list, "info": _info, "fetch": _fetch, "verify": _verify}[args.part]
-    return part(names, args, console)
+    run: Callable[..., int] = args.part
+    return run(names, args, console)
 
 
 def _list(names: Sequence[str], args: argparse.Namespace, console: Console) -> int:
-    from nmlsdr.datasets import dataset_info, verify_dataset
+    from nmlsdr.datasets._catalog import dataset_info, verify_dataset
 
     print(f"{'set':<10}{'train':>7}{'test':>7}{'attributes':>12}{'labels':>8}  files")
     for name in names:
@@ -58,7 +54,7 @@ def _list(names: Sequence[str], args: argparse.Namespace, console: Console) -> i
 
 
 def _info(names: Sequence[str], args: argparse.Namespace, console: Console) -> int:
-    from nmlsdr.datasets import dataset_info, verify_dataset
+    from nmlsdr.datasets._catalog import dataset_info, verify_dataset
 
     for name in names:
         info = dataset_info(name)
@@ -91,7 +87,7 @@ def _fetch(names: Sequence[str], args: argparse.Namespace, console: Console) -> 
 
 
 def _verify(names: Sequence[str], args: argparse.Namespace, console: Console) -> int:
-    from nmlsdr.datasets import verify_dataset
+    from nmlsdr.datasets._catalog import verify_dataset
 
     bad = 0
     for name in names:

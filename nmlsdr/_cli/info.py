@@ -7,7 +7,7 @@ from typing import Any
 
 from nmlsdr._errors import printable
 
-from .arguments import add_quiet
+from .arguments import QUIET, add_verb, option
 from .console import Console
 
 __all__ = ["add_parsers"]
@@ -15,21 +15,24 @@ __all__ = ["add_parsers"]
 # What each package that may be missing is for.
 OPTIONAL = {
     "pooch": "fetches data sets; pip install 'nmlsdr[datasets]'",
+    "pandas": "reads CSV; pip install 'nmlsdr[cli]'",
     "matplotlib": "draws figures; pip install 'nmlsdr[cli]'",
+    "skops": "reads and writes model files; pip install 'nmlsdr[cli]'",
     "pyarrow": "reads and writes Parquet; pip install 'nmlsdr[parquet]'",
 }
 
 
 def add_parsers(verbs: Any) -> None:
     """Describe the verb."""
-    parser = verbs.add_parser(
+    model = option("MODEL.skops", "a model file to describe", nargs="?")
+    add_verb(
+        verbs,
         "info",
-        help="versions, threads, SIMD; or what a model file holds",
-        description="Print versions, compiler, OpenMP, threads and SIMD levels, or with a model file what it holds.",
+        info,
+        "versions, threads, SIMD; or what a model file holds",
+        "Print versions, compiler, OpenMP, threads and SIMD levels, or with a model file what it holds.",
+        {"model": model, **QUIET},
     )
-    parser.add_argument("model", nargs="?", metavar="MODEL.npz", help="a model file to describe")
-    add_quiet(parser)
-    parser.set_defaults(run=info)
 
 
 def info(args: argparse.Namespace, console: Console) -> int:
@@ -60,34 +63,30 @@ def _installation_lines() -> list[tuple[str, str]]:
 def _build_lines() -> list[tuple[str, str]]:
     """How the kernels were compiled, and what they use here."""
     from nmlsdr import _graph
-    from nmlsdr._openmp import idle_threads
-    from nmlsdr._threads import SIMD_LEVELS, check_n_jobs, simd, simd_level
+    from nmlsdr._process.openmp import idle_threads
+    from nmlsdr._process.threads import SIMD_LEVELS, check_n_jobs, simd, simd_level
 
     facts = _graph.build_facts()
+    openmp = facts["openmp"]
     words = {True: "optimized", False: "not optimized", None: "does not say whether optimized"}[facts["optimized"]]
     if facts["fast_math"]:
         words += ", -ffast-math: no bit of the answers is promised"
-    openmp = facts["openmp"]
-    compiled, best, used = facts["n_simd_levels"], _graph.best_simd_level(), simd()
-    why = "" if simd_level() is None else " (NMLSDR_SIMD)"
+    used = SIMD_LEVELS[simd()] + " in use" + ("" if simd_level() is None else " (NMLSDR_SIMD)")
+    compiled, best = SIMD_LEVELS[: facts["n_simd_levels"]], SIMD_LEVELS[_graph.best_simd_level()]
     return [
         ("compiler", f"{facts['compiler']}, {words}"),
         ("debug build", "yes (NMLSDR_DEBUG=1)" if facts["debug"] else "no"),
         ("OpenMP", f"yes ({openmp})" if openmp else "no: kernels run on one thread"),
         ("threads", str(check_n_jobs(None) if openmp else 1)),
         *([("idle threads", idle_threads())] if openmp else []),
-        (
-            "SIMD",
-            f"{SIMD_LEVELS[used]} in use{why}; compiled: {', '.join(SIMD_LEVELS[:compiled])}; "
-            f"this processor has {SIMD_LEVELS[best]}",
-        ),
+        ("SIMD", f"{used}; compiled: {', '.join(compiled)}; this processor has {best}"),
     ]
 
 
 def _model_lines(path: str) -> list[tuple[str, str]]:
     from sklearn.pipeline import Pipeline
 
-    from nmlsdr.model_file import open_model
+    from nmlsdr._model.reading import open_model
 
     model = open_model(path)
     steps = model.estimator.steps if isinstance(model.estimator, Pipeline) else [("model", model.estimator)]

@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-__all__ = ["alphas_of", "recommended", "scaler_for"]
+__all__ = ["NAME", "WORDS", "fit_and_rank", "graph_settings", "scaler_for"]
+
+NAME = "ResidualPropagation"
+WORDS = (
+    "features weighed by what they say of the labels, a ridge regression, and its residuals propagated over the graph "
+    "of the embedding"
+)
 
 
 def scaler_for(args: argparse.Namespace, X: Any) -> Any:
@@ -16,21 +22,45 @@ def scaler_for(args: argparse.Namespace, X: Any) -> Any:
     return None if args.no_standardize else StandardScaler(with_mean=not sparse.issparse(X))
 
 
-def alphas_of(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the alphas that were given."""
+def graph_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what the graph depends on, and the alphas that were given."""
     alphas = {name: getattr(args, name) for name in ("alpha_labeled", "alpha_unlabeled")}
-    return {name: value for name, value in alphas.items() if value is not None}
+    settings = {"n_neighbors": args.n_neighbors, "metric": args.metric, "n_jobs": args.jobs}
+    return settings | {name: value for name, value in alphas.items() if value is not None}
 
 
-def recommended(args: argparse.Namespace) -> tuple[str, str, Any]:
-    """Return name, words and estimator of the method: it embeds, predicts, and scores the given labels."""
+def fit_and_rank(table: Any, args: argparse.Namespace, console: Any) -> tuple[Any, Any, str | None]:
+    """Fit the method on the table, which holds numbers, and rank the given labels.
+
+    Returns
+    -------
+    method : estimator
+        It embeds, predicts, and scores the given labels.
+    found : Suspects
+        The annotations in the order of review.
+    buried : str or None
+        What a list of both kinds that hides one should say.
+    """
     import nmlsdr
+    from nmlsdr.inspection import rank_suspects
+    from nmlsdr.inspection._suspects import buried_kind
 
-    return (
-        "ResidualPropagation",
-        "features weighed by what they say of the labels, a ridge regression, and its residuals propagated over the "
-        "graph of the embedding",
-        nmlsdr.ResidualPropagation(
-            n_neighbors=args.n_neighbors, metric=args.metric, n_jobs=args.jobs, **alphas_of(args)
-        ),
+    from .reviewed import fit_reviewed
+
+    X, scaler = table.data, scaler_for(args, table.data)
+    if scaler is not None:
+        with console.step("standardize"):
+            X = scaler.fit_transform(X)
+    with console.step(f"fit {NAME}"):
+        method = fit_reviewed(nmlsdr.ResidualPropagation(**graph_settings(args)), X, table)
+    found = rank_suspects(method.flip_scores_, table.target, kind=args.kind, reviewed=table.reviewed)
+    kind = buried_kind(found) if args.kind == "both" else None
+    if kind is None:
+        return method, found, None
+    ones, zeros = ("given 1s", "forgotten"), ("given 0s", "added lightly")
+    (filling, reason), (hidden, _) = (ones, zeros) if kind == "missing" else (zeros, ones)
+    note = (
+        f"nearly all of the first 100 annotations are {filling}, which hide the {hidden}; where labels are {reason}, "
+        f"read the list of --kind {kind}."
     )
+    return method, found, note

@@ -3,317 +3,236 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from nmlsdr._errors import InputError
 
 from .arguments import (
-    add_common,
-    add_data,
-    add_graph,
-    add_out,
-    add_preparing,
-    add_reviewed,
-    check_suffix,
+    COMMON,
+    DATA,
+    FITTING,
+    LABELS_NEEDED,
+    MASK,
+    add_verb,
+    choice,
     count,
+    flag,
+    number,
+    option,
+    output,
     seed,
-)
+)  # fmt: skip
 from .console import Console, RunError
 
 __all__ = ["add_parsers"]
 
+ALPHAS = ("alpha_labeled", "alpha_unlabeled")
 TABLES = (".csv", ".tsv", ".parquet", ".pq", ".npz")
 _BLOCK = 8192  # rows predicted between two updates of the progress
 
 
 def add_parsers(verbs: Any) -> None:
     """Describe the four verbs."""
-    parser = verbs.add_parser(
-        "fit",
-        help="fit scaler, projection and classifier on a table",
-        description="Standardize the features, fit a projection and a classifier, and write them as one model file.",
-    )
-    add_data(parser, labels="needed, but for npz and svmlight, which hold them apart", mask=True)
-    parser.add_argument(
-        "--method",
-        default="NMLSDR",
-        metavar="NAME",
-        help="CCA, MVMD, MDDMp, MDDMf, wMLDAb, wMLDAe, wMLDAc, wMLDAd, wMLDAf, SSMLDR, NMLSDR (default), or SSMLDR*, "
-        "NMLSDR* (given labels kept); any case",
-    )
-    parser.add_argument(
-        "--n-components", type=count, metavar="D", help="columns of the embedding (default: as many as there can be)"
-    )
-    add_preparing(parser)
-    add_graph(parser)
-    add_reviewed(parser)
-    parser.add_argument("--seed", type=seed, metavar="S", help="for wMLDAd, and for the folds of residual (default: 0)")
-    parser.add_argument(
-        "--classifier",
-        choices=("residual", "semi-supervised", "mlknn", "none"),
-        help="residual: a ridge regression on features weighed by what they say of the labels, and its residuals "
-        "propagated over the graph of the embedding (default for NMLSDR); ML-kNN on the embedding, on all rows after "
-        "propagating the labels (semi-supervised, default for all other methods) or on the labelled ones (mlknn); none",
-    )
-    parser.add_argument(
-        "--decision",
-        choices=("half", "prior"),
-        help="residual: a label from a score of 1/2 (default), or as often as the label was given (for rare labels)",
-    )
-    parser.add_argument(
-        "--threshold",
-        type=_threshold,
-        metavar="T",
-        help="ML-kNN: a label from a probability of T, a number from 0 to 1 (default: 0.5), or prior",
-    )
-    add_common(parser)
-    add_out(parser, ".npz")
-    parser.set_defaults(run=fit)
-
-    for verb, run, summary, description in (
-        ("transform", transform, "embed the rows of a table", "Write the embedding of every row of DATA."),
-        ("predict", predict, "predict the labels of a table's rows", "Write 0 or 1 for every label and row of DATA."),
-        (
-            "evaluate",
-            evaluate,
-            "compare predictions with a table's labels",
-            "Print the article's seven measures over the labelled rows of DATA, and write them with --out. Primed ones "
-            "are 1 - x, so that more is better; Cov' is 1 - coverage/(C-1).",
+    fitted = {
+        "--method": option(
+            "NAME",
+            "CCA, MVMD, MDDMp, MDDMf, wMLDAb, wMLDAe, wMLDAc, wMLDAd, wMLDAf, SSMLDR, NMLSDR (default), or SSMLDR*, "
+            "NMLSDR* (given labels kept); any case",
+            default="NMLSDR",
         ),
-    ):
-        parser = verbs.add_parser(verb, help=summary, description=description)
-        parser.add_argument("model", metavar="MODEL.npz", help="the file that `nmlsdr fit` wrote")
-        add_data(
-            parser,
-            labels="needed, but for npz and svmlight"
-            if verb == "evaluate"
-            else "not used; such columns are no features",
-            mask=verb == "evaluate",
-        )
-        if verb == "predict":
-            parser.add_argument("--scores", action="store_true", help="write the scores in [0, 1] beside the labels")
-        add_common(parser)
-        if verb == "evaluate":
-            add_out(parser, ".json or .csv", required=False)
-        else:
-            add_out(parser, ".csv, .tsv, .parquet or .npz; rows count from 0")
-        parser.set_defaults(run=run)
+        "--n-components": option("D", "columns of the embedding (default: as many as there can be)", count),
+        "--seed": option("S", "for wMLDAd, and for the folds of residual (default: 0)", seed),
+        "--classifier": choice(
+            ("residual", "semi-supervised", "mlknn", "none"),
+            "residual: a ridge regression on features weighed by what they say of the labels, and its residuals "
+            "propagated over the graph of the embedding (default for NMLSDR); ML-kNN on the embedding, on all rows "
+            "after propagating the labels (semi-supervised, default for all other methods) or on the labelled ones "
+            "(mlknn); none",
+        ),
+        "--threshold": option(
+            "T",
+            "give a label from a score of T, a number from 0 to 1 (default: 0.5), or with prior as often as the label "
+            "was given (for rare labels)",
+            _threshold,
+        ),
+    }
+    add_verb(
+        verbs,
+        "fit",
+        fit,
+        "fit scaler, projection and classifier on a table",
+        "Standardize the features, fit a projection and a classifier, and write them as one model file.",
+        FITTING | fitted | COMMON | output(".skops"),
+        labels=LABELS_NEEDED,
+    )
+    model = {"model": option("MODEL.skops", "the file that `nmlsdr fit` wrote")} | DATA | COMMON
+    table = output(".csv, .tsv, .parquet or .npz; rows count from 0")
+    scores = {"--scores": flag("write the scores in [0, 1] beside the labels")}
+    measures = output(".json or .csv", required=False)
+    unused, needed = "not used; such columns are no features", "needed, but for npz and svmlight"
+    about = "Write the embedding of every row of DATA."
+    add_verb(verbs, "transform", transform, "embed the rows of a table", about, model | table, labels=unused)
+    about = "Write 0 or 1 for every label and row of DATA."
+    add_verb(
+        verbs, "predict", predict, "predict the labels of a table's rows", about, model | scores | table, labels=unused
+    )
+    about = (
+        "Print the article's seven measures over the labelled rows of DATA, and write them with --out. Primed ones "
+        "are 1 - x, so that more is better; Cov' is 1 - coverage/(C-1)."
+    )
+    summary = "compare predictions with a table's labels"
+    add_verb(verbs, "evaluate", evaluate, summary, about, model | MASK | measures, labels=needed)
+
+
+_cutoff = number(float, lambda value: 0 <= value <= 1, "a number from 0 to 1, or prior")
 
 
 def _threshold(text: str) -> float | str:
-    if text == "prior":
-        return text
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"it must be a number from 0 to 1, or prior, got {text!r}")
-    return value
+    return text if text == "prior" else float(_cutoff(text))
 
 
-def _choose_classifier(args: argparse.Namespace, method: str) -> None:
+def _check_choices(args: argparse.Namespace, method: Any) -> None:
     """Set the default classifier of a method, and refuse what does not go together."""
-    whole = method in ("NMLSDR", "NMLSDR*")
+    name = method.name
+    whole = name in ("NMLSDR", "NMLSDR*")
     if args.classifier is None:
         args.classifier = "residual" if whole else "semi-supervised"
     if args.classifier == "residual" and not whole:
-        raise InputError(f"--classifier residual embeds by NMLSDR itself, got --method {method}; leave --method out.")
-    if args.decision is not None and args.classifier != "residual":
-        raise InputError(f"--decision is for --classifier residual, got {args.classifier}; leave it out.")
-    if args.threshold is not None and args.classifier not in ("semi-supervised", "mlknn"):
-        raise InputError(f"--threshold is for ML-kNN, got --classifier {args.classifier}; use --decision, or leave it.")
+        raise InputError(f"--classifier residual embeds by NMLSDR itself, got --method {name}; leave --method out.")
+    if args.threshold is not None and args.classifier == "none":
+        raise InputError("--threshold is for a classifier, got --classifier none; leave it out.")
+    args.threshold = 0.5 if args.threshold is None else args.threshold
+    if method.semi_supervised or args.classifier == "semi-supervised":
+        return
+    for alpha in ALPHAS:
+        if getattr(args, alpha) is not None:
+            raise InputError(
+                f"--{alpha.replace('_', '-')} has no meaning for {name} with --classifier {args.classifier}, which "
+                "propagate nothing; leave it out."
+            )
+    if args.metric != "euclidean" and args.classifier == "none":
+        raise InputError(
+            f"--metric has no meaning for {name} with --classifier none, which have no neighbours; leave it out."
+        )
 
 
 def fit(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr fit``."""
+    from sklearn.pipeline import Pipeline
+
     from nmlsdr._methods import METHODS, find_method
+    from nmlsdr._model.archive import need_skops
     from nmlsdr.model_file import save_model
 
-    from .reading import input_files, read_data
-    from .writing import check_target, model_output, wrote
+    from .method import graph_settings, scaler_for
+    from .preparing import preparation
+    from .reading import note_leaks, read_data
+    from .reviewed import fit_reviewed
+    from .writing import check_out, input_files, model_output, wrote
 
-    check_suffix(args.out, (".npz",))
-    check_target(args.out, input_files(args))
+    check_out(args, (".skops",))
+    need_skops()
     method = METHODS[find_method(args.method)]
-    _choose_classifier(args, method.name)
-    if not method.semi_supervised and args.classifier != "semi-supervised":
-        for option in ("alpha_labeled", "alpha_unlabeled"):
-            if getattr(args, option) is not None:
-                raise InputError(
-                    f"--{option.replace('_', '-')} has no meaning for {method.name} with --classifier "
-                    f"{args.classifier}, which propagate nothing; leave it out."
-                )
-    if args.metric != "euclidean" and not method.semi_supervised and args.classifier == "none":
-        raise InputError(
-            f"--metric has no meaning for {method.name} with --classifier none, which have no neighbours; leave it out."
-        )
-    projection = method(
-        args.n_components,
-        args.n_neighbors,
-        metric=args.metric,
-        alpha_labeled=args.alpha_labeled,
-        alpha_unlabeled=args.alpha_unlabeled,
-        random_state=args.seed,
-        n_jobs=args.jobs,
-    )
+    _check_choices(args, method)
+    projection = method(args.n_components, random_state=args.seed, **graph_settings(args))
     table = read_data(args, console, need_labels=True)
-    pipeline = fit_pipeline(table, method.name, projection, args, console)
+    with console.step("look at each feature alone"):
+        note_leaks(table, table.target, args, console)
+    steps = [("columns", preparation(table, args)), ("scaler", scaler_for(args, table.data))]
+    if args.classifier != "residual":  # which embeds too
+        steps.append(("projection", projection))
+    if args.classifier != "none":
+        name = "model" if args.classifier == "residual" else "classifier"
+        steps.append((name, _classifier(projection, args)))
+    steps = [(name, step) for name, step in steps if step is not None]
+    X = table.data
+    for name, step in steps:
+        with console.step(f"fit {type(step).__name__}"):
+            step.fit(X) if name in ("columns", "scaler") else fit_reviewed(step, X, table)
+            if step is not steps[-1][1]:
+                X = step.transform(X)
+    names = {"feature_names": table.feature_names, "label_names": table.label_names}
     with console.step(f"write {args.out}"):
         try:
             with model_output(args.out) as path:
-                save_model(
-                    path,
-                    pipeline,
-                    feature_names=table.feature_names,
-                    label_names=table.label_names,
-                    inputs=input_files(args),
-                )
+                save_model(path, Pipeline(steps), **names, inputs=input_files(args))
         except OSError as error:
             raise RunError(f"The model {args.out!r} could not be written ({error.strerror or error}).") from None
-    facts = [(table.data.shape[1], "feature"), (table.target.shape[1], "label")]
-    n_unlabelled = int((~table.labeled).sum())
+    facts = [(table.data.shape[1], "feature"), (table.target.shape[1], "label"), ((~table.labeled).sum(), "unlabelled")]
     hint = " To see what was learned and what to check: nmlsdr report, with the same options."
-    wrote(console, args.out, len(table.target), *facts, *[(n_unlabelled, "unlabelled")] * (n_unlabelled > 0), hint=hint)
+    wrote(console, args.out, len(table.target), *facts, hint=hint)
     return 0
 
 
-def fit_pipeline(table: Any, name: str, projection: Any, args: argparse.Namespace, console: Console) -> Any:
-    """Return the fitted pipeline of scaler, projection and classifier."""
-    from scipy import sparse
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    from .preparing import preparation
-
-    first = preparation(table, args)
-    steps: list[tuple[str, Any]] = [] if first is None else [("columns", first)]
-    if not args.no_standardize:
-        steps.append(("scaler", StandardScaler(with_mean=not sparse.issparse(table.data))))
-    if args.classifier == "residual":
-        steps.append(("model", _residual(projection, args)))
-    else:
-        steps.append(("projection", projection))
-    if args.classifier in ("semi-supervised", "mlknn"):
-        steps.append(("classifier", _classifier(projection, args)))
-    X = table.data
-    for i, (role, step) in enumerate(steps):
-        title = {
-            "columns": "fill in and encode",
-            "scaler": "standardize",
-            "projection": f"fit {name}",
-            "model": "fit ResidualPropagation",
-        }.get(role, f"fit the {args.classifier} classifier")
-        with console.step(title):
-            step.fit(X) if role in ("columns", "scaler") else step.fit(X, table.target, **_trust(step, table, args))
-            if i < len(steps) - 1:
-                X = step.transform(X)
-    return Pipeline(steps)
-
-
-def _trust(step: Any, table: Any, args: argparse.Namespace) -> dict[str, Any]:
-    """Return alpha of every entry where people have reviewed some, for a step that propagates."""
-    from sklearn.utils.validation import has_fit_parameter
-
-    from .reviewed import clamp
-
-    alpha = clamp(table.reviewed, table.target, args.alpha_labeled, args.alpha_unlabeled)
-    if alpha is None or not has_fit_parameter(step, "alpha"):
-        return {}
-    if getattr(step, "alpha_labeled", None) == 0:  # a starred method keeps every given label
-        alpha[table.target != -1] = 0.0
-    return {"alpha": alpha}
-
-
-def _residual(projection: Any, args: argparse.Namespace) -> Any:
-    """Return ResidualPropagation with the settings of the projection, which it holds within itself."""
-    import nmlsdr
-
-    settings = {
-        name: getattr(projection, name)
-        for name in ("n_components", "n_neighbors", "metric", "alpha_labeled", "alpha_unlabeled", "n_jobs")
-    }
-    return nmlsdr.ResidualPropagation(**settings, decision=args.decision or "half", random_state=args.seed or 0)
-
-
 def _classifier(projection: Any, args: argparse.Namespace) -> Any:
+    """Return the classifier of --classifier, not fitted."""
     import nmlsdr
 
-    threshold = 0.5 if args.threshold is None else args.threshold
+    from .method import graph_settings
+
     if args.classifier == "mlknn":
-        return nmlsdr.MLkNN(args.n_neighbors, metric=args.metric, threshold=threshold, n_jobs=args.jobs)
+        return nmlsdr.MLkNN(args.n_neighbors, metric=args.metric, threshold=args.threshold, n_jobs=args.jobs)
+    settings = graph_settings(args) | {"threshold": args.threshold}
     # The classifier's graph has the projection's neighbours and alphas (article, section 3.4), a starred method's too.
-    alphas = {
-        option: getattr(projection, option, getattr(args, option)) for option in ("alpha_labeled", "alpha_unlabeled")
-    }
-    alphas = {option: value for option, value in alphas.items() if value is not None}
-    return nmlsdr.SemiSupervisedMLkNN(
-        args.n_neighbors, metric=args.metric, threshold=threshold, n_jobs=args.jobs, **alphas
-    )
+    settings |= {name: getattr(projection, name) for name in ALPHAS if hasattr(projection, name)}
+    if args.classifier == "semi-supervised":
+        return nmlsdr.SemiSupervisedMLkNN(**settings)
+    return nmlsdr.ResidualPropagation(args.n_components, random_state=args.seed or 0, **settings)
 
 
-class Loaded:
-    """A model file in parts: what transforms, what classifies, and the names."""
+class Applied(NamedTuple):
+    """A model file and a table, whose rows have passed all steps of the model but the classifier."""
 
-    def __init__(self, args: argparse.Namespace, console: Console) -> None:
-        from sklearn.pipeline import Pipeline
-
-        from nmlsdr.model_file import open_model
-
-        limit = {} if args.max_bytes is None else {"max_bytes": args.max_bytes}
-        with console.step(f"read {args.model}"):
-            self.model = open_model(args.model, **limit)
-        self.path: str = args.model
-        estimator = self.model.estimator
-        steps = list(estimator.steps) if isinstance(estimator, Pipeline) else [("model", estimator)]
-        for _, step in steps:
-            if "n_jobs" in step.get_params():
-                step.set_params(n_jobs=args.jobs)
-            # Columns are matched here, by name where there are names, and go on as arrays, which have none.
-            vars(step).pop("feature_names_in_", None)
-        self.classifier = steps.pop()[1] if hasattr(steps[-1][1], "predict_proba") else None
-        self.steps = steps
-
-    def embed(self, args: argparse.Namespace, console: Console, table: Any) -> Any:
-        """Return the table's rows after every step but the classifier."""
-        from .reading import dense_if_needed, match_features
-
-        X = dense_if_needed(match_features(table, args.data, self.model, console), self.steps)
-        for _, step in self.steps:
-            with console.step(f"transform {X.shape[0]} rows with {type(step).__name__}"):
-                X = step.transform(X)
-        return X
-
-    def need_classifier(self) -> Any:
-        """Return the classifier, or say that there is none."""
-        if self.classifier is None:
-            raise InputError(
-                f"The model {self.path!r} has no classifier; fit one with another --classifier than none."
-            )
-        return self.classifier
+    model: Any  # with names and versions
+    classifier: Any  # None for a model without one
+    table: Any
+    X: Any
 
     def label_names(self, n_labels: int) -> list[str]:
         """Return the labels' names, numbered if the data had none."""
         return self.model.label_names or [f"label_{c}" for c in range(n_labels)]
 
 
-def read_for(args: argparse.Namespace, console: Console, loaded: Loaded, *, need_labels: bool = False) -> Any:
-    """Return the table of DATA; svmlight files do not say how many features there are, the model does."""
-    from .preparing import asked_of
-    from .reading import read_data
+def apply_model(
+    args: argparse.Namespace, console: Console, *, classify: bool = True, need_labels: bool = False
+) -> Applied:
+    """Open the model, read the table, and transform its rows; `classify` if the model must have a classifier."""
+    from sklearn.pipeline import Pipeline
 
-    return read_data(
-        args,
-        console,
-        asked=asked_of(loaded.model),
-        need_labels=need_labels,
-        n_features=loaded.model.estimator.n_features_in_,
-        feature_names=loaded.model.feature_names,
-    )
+    from nmlsdr._model.reading import open_model
+
+    from .reading import match_features, read_data
+
+    limit = {} if args.max_bytes is None else {"max_bytes": args.max_bytes}
+    with console.step(f"read {args.model}"):
+        model = open_model(args.model, **limit)
+    estimator = model.estimator
+    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    for step in steps:
+        if "n_jobs" in step.get_params():
+            step.set_params(n_jobs=args.jobs)
+        # Columns are matched here, by name where there are names, and go on as arrays, which have none.
+        vars(step).pop("feature_names_in_", None)
+    if not classify and not any(hasattr(step, "components_") for step in steps):
+        raise InputError(f"The model {args.model!r} holds no projection; fit one with `nmlsdr fit`.")
+    classifier = steps.pop() if hasattr(steps[-1], "predict_proba") else None
+    if classify and classifier is None:
+        raise InputError(f"The model {args.model!r} has no classifier; fit one with another --classifier than none.")
+    table = read_data(args, console, model=model, need_labels=need_labels)
+    if need_labels and not table.labeled.any():
+        raise InputError(f"{args.data} has no labelled row to compare with; give its labels.")
+    X = match_features(table, args.data, model, console)
+    if any(getattr(step, "with_mean", False) for step in steps) and hasattr(X, "toarray"):
+        X = X.toarray()  # sparse rows cannot hold features whose means are subtracted
+    for step in steps:
+        with console.step(f"transform {X.shape[0]} rows with {type(step).__name__}"):
+            X = step.transform(X)
+    return Applied(model, classifier, table, X)
 
 
-def scores_in_blocks(classifier: Any, X: Any, console: Console) -> Any:
-    """Return predict_proba (n, C); by blocks only where progress is shown, which changes no bit."""
+def in_blocks(answer: Callable[[Any], Any], X: Any, console: Console) -> Any:
+    """Return what the classifier answers for all rows; by blocks only where progress is shown, which changes no bit."""
     import numpy as np
 
     n_rows = X.shape[0]
@@ -321,127 +240,98 @@ def scores_in_blocks(classifier: Any, X: Any, console: Console) -> Any:
     parts = []
     with console.step(f"predict {n_rows} rows") as show:
         for first in range(0, n_rows, block):
-            parts.append(classifier.predict_proba(X[first : first + block]))
+            parts.append(answer(X[first : first + block]))
             show(f"predict {n_rows} rows: {min(100, 100 * (first + block) // n_rows)} %")
         show(f"predict {n_rows} rows")
     return np.concatenate(parts)
 
 
-def transform(args: argparse.Namespace, console: Console) -> int:
-    """Run ``nmlsdr transform``."""
+def labels_in_blocks(classifier: Any, X: Any, console: Console) -> Any:
+    """Return the predicted labels 0/1 (n, C); of a fit on one class a row one column a class."""
     import numpy as np
 
-    from .reading import input_files
-    from .writing import check_target, need_parquet, row_columns, write_result, wrote
+    labels = in_blocks(classifier.predict, X, console)
+    if labels.ndim == 1:
+        labels = labels[:, None] == np.asarray(classifier.classes_)
+    return labels.astype(np.int8)
 
-    need_parquet(check_suffix(args.out, TABLES))
-    check_target(args.out, input_files(args))
-    loaded = Loaded(args, console)
-    whole = loaded.classifier if hasattr(loaded.classifier, "components_") else None  # it embeds and predicts
-    if whole is None and not any(hasattr(step, "components_") for _, step in loaded.steps):
-        raise InputError(f"The model {args.model!r} holds no projection; fit one with `nmlsdr fit`.")
-    table = read_for(args, console, loaded)
-    embedding = loaded.embed(args, console, table)
-    if whole is not None:
-        embedding = whole.transform(embedding)
-    names = [f"component_{j}" for j in range(embedding.shape[1])]
-    columns = row_columns(table, args.id, np.arange(len(embedding)))
-    columns += [(name, embedding[:, j]) for j, name in enumerate(names)]
-    with console.step(f"write {args.out}"):
-        write_result(args.out, columns, {"embedding": embedding, **ids_array(table)}, inputs=input_files(args))
-    wrote(console, args.out, len(embedding), (embedding.shape[1], "component"))
-    return 0
+
+def transform(args: argparse.Namespace, console: Console) -> int:
+    """Run ``nmlsdr transform``."""
+    from .writing import check_out
+
+    check_out(args, TABLES)
+    found = apply_model(args, console, classify=False)
+    # ResidualPropagation embeds and predicts.
+    embedding = found.classifier.transform(found.X) if hasattr(found.classifier, "components_") else found.X
+    columns = [(f"component_{j}", embedding[:, j]) for j in range(embedding.shape[1])]
+    return _write(args, console, found.table, columns, {"embedding": embedding}, (len(columns), "component"))
 
 
 def predict(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr predict``."""
     import numpy as np
 
-    from .reading import input_files
-    from .writing import check_target, need_parquet, row_columns, write_result, wrote
+    from .writing import check_out
 
-    need_parquet(check_suffix(args.out, TABLES))
-    check_target(args.out, input_files(args))
-    loaded = Loaded(args, console)
-    classifier = loaded.need_classifier()
-    table = read_for(args, console, loaded)
-    X = loaded.embed(args, console, table)
-    scores = scores_in_blocks(classifier, X, console)
-    labels = _labels_of(classifier, X, scores)
-    names = loaded.label_names(scores.shape[1])
-    columns = row_columns(table, args.id, np.arange(len(labels)))
-    columns += [(name, labels[:, c]) for c, name in enumerate(names)]
-    arrays = {"labels": labels, "label_names": np.array(names, dtype=str), **ids_array(table)}
+    check_out(args, TABLES)
+    found = apply_model(args, console)
+    labels = labels_in_blocks(found.classifier, found.X, console)
+    names = found.label_names(labels.shape[1])
+    columns = [(name, labels[:, c]) for c, name in enumerate(names)]
+    arrays = {"labels": labels, "label_names": np.array(names, dtype=str)}
     if args.scores:
-        columns += [(f"score:{name}", scores[:, c]) for c, name in enumerate(names)]
-        arrays["scores"] = scores
-    with console.step(f"write {args.out}"):
-        write_result(args.out, columns, arrays, inputs=input_files(args))
-    wrote(console, args.out, len(labels), (len(names), "label"))
+        arrays["scores"] = in_blocks(found.classifier.predict_proba, found.X, console)
+        columns += [(f"score:{name}", arrays["scores"][:, c]) for c, name in enumerate(names)]
+    return _write(args, console, found.table, columns, arrays, (len(names), "label"))
+
+
+def _write(args: argparse.Namespace, console: Console, table: Any, columns: Any, arrays: Any, fact: Any) -> int:
+    """Write a result with the rows' ids; `fact` says what was counted beside the rows."""
+    import numpy as np
+
+    from .writing import row_columns, write_result
+
+    n_rows = table.data.shape[0]
+    if table.ids is not None:
+        arrays["ids"] = np.array(table.ids, dtype=str)
+    write_result(args, console, [*row_columns(table, args.id, np.arange(n_rows)), *columns], arrays, fact)
     return 0
-
-
-def ids_array(table: Any) -> dict[str, Any]:
-    """Return the ids of a table as an array for an .npz file, if it has some."""
-    import numpy as np
-
-    return {} if table.ids is None else {"ids": np.array(table.ids, dtype=str)}
-
-
-def _labels_of(classifier: Any, X: Any, scores: Any) -> Any:
-    """Return 0/1 (n, C); without a second neighbour search where the scores decide alone."""
-    import numpy as np
-
-    if hasattr(classifier, "smoothing") and not classifier.at_least_one and isinstance(classifier.classes_, list):
-        prior = isinstance(classifier.threshold, str)
-        return (scores >= np.asarray(classifier.thresholds_ if prior else classifier.threshold)).astype(np.int8)
-    labels = np.asarray(classifier.predict(X))
-    if labels.ndim == 1:  # fitted on one class a row: one column a class
-        labels = labels[:, None] == np.asarray(classifier.classes_)[None, :]
-    return labels.astype(np.int8)
 
 
 def evaluate(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr evaluate``."""
-    from nmlsdr._cutoffs import warn_never_predicted
+    from nmlsdr._estimators._thresholds import warn_never_predicted
+    from nmlsdr._report.trial import score_labels
     from nmlsdr.metrics import score_table
 
-    from .measures import label_rows, label_table, write_measures
-    from .reading import input_files, match_labels
-    from .writing import check_target, wrote
+    from .measures import label_table, write_measures
+    from .reading import match_labels, note_leaks
+    from .writing import check_out, input_files, wrote
 
     if args.out is not None:
-        check_suffix(args.out, (".json", ".csv"))
-        check_target(args.out, input_files(args))
-    loaded = Loaded(args, console)
-    classifier = loaded.need_classifier()
-    table = read_for(args, console, loaded, need_labels=True)
-    if not table.labeled.any():
-        raise InputError(f"{args.data} has no labelled row to compare with; give its labels.")
-    X = loaded.embed(args, console, table)
-    scores = scores_in_blocks(classifier, X, console)
-    listed = args.label_list is not None
-    target = match_labels(table, args.data, loaded.model, scores.shape[1], console, listed=listed)
-    if not table.labeled.all():
-        console.note(
-            f"{args.data}: {int((~table.labeled).sum())} of {len(target)} rows are unlabelled and not counted."
-        )
+        check_out(args, (".json", ".csv"))
+    model, classifier, table, X = found = apply_model(args, console, need_labels=True)
+    scores = in_blocks(classifier.predict_proba, X, console)
+    names = found.label_names(scores.shape[1])
+    target = match_labels(table, args, model, len(names), console)
+    note_leaks(table, target, args, console, names)
     known = table.labeled
-    predicted = _labels_of(classifier, X, scores)
+    if not known.all():
+        console.note(f"{args.data}: {(~known).sum()} of {len(target)} rows are unlabelled and not counted.")
+    predicted = labels_in_blocks(classifier, X, console)
     ranked = classifier.decision_function(X) if hasattr(classifier, "decision_function") else scores
     ranked = ranked if ranked.shape == scores.shape else scores  # of two classes there is one decision
     measures = {name: float(value) for name, value in score_table(target[known], ranked[known]).items()}
     given = score_table(target[known], predicted[known].astype(float))
     measures.update({name: float(given[name]) for name in ("HL'", "MaF1", "MiF1")})
-    warn_never_predicted(predicted.any(axis=0), "see --decision prior and --threshold of nmlsdr fit")
-    per_label = label_rows(target[known], predicted[known], scores[known], loaded.label_names(scores.shape[1]))
-    if args.out == "-":
-        write_measures("-", measures, per_label, input_files(args))
-        return 0
-    print(label_table(per_label))
-    print("  ".join(f"{name:>6}" for name in measures))
-    print("  ".join(f"{value:6.3f}" for value in measures.values()))
+    warn_never_predicted(predicted.any(axis=0), "see --threshold of nmlsdr fit")
+    per_label = score_labels(target[known], predicted[known], scores[known], names)
+    if args.out != "-":
+        print(label_table(per_label))
+        print("  ".join(f"{name:>6}" for name in measures))
+        print("  ".join(f"{value:6.3f}" for value in measures.values()))
     if args.out is not None:
         write_measures(args.out, measures, per_label, input_files(args))
-        wrote(console, args.out, int(known.sum()), (scores.shape[1], "label"))
+        wrote(console, args.out, int(known.sum()), (len(names), "label"))
     return 0

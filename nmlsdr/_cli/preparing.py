@@ -1,11 +1,11 @@
-"""From a raw table to numbers: what fills the holes and makes columns of categories, and how a model asks for it."""
+"""From a raw table to numbers: what fills the holes and makes columns of categories."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-__all__ = ["asked_of", "preparation", "prepare"]
+__all__ = ["preparation", "prepare"]
 
 
 def preparation(table: Any, args: argparse.Namespace) -> Any:
@@ -54,31 +54,3 @@ def prepare(table: Any, args: argparse.Namespace, console: Any) -> None:
                 found = zip(columns, fitted.categories_, strict=True)
                 names += [f"{table.feature_names[j]}={value}" for j, values in found for value in values]
         table.feature_names = names
-
-
-def asked_of(model: Any) -> tuple[list[str], bool]:
-    """Return the columns of words that a model takes, and whether it fills holes.
-
-    Parameters
-    ----------
-    model : Model
-        As `nmlsdr.model_file.open_model` gives it.
-    """
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import OneHotEncoder
-
-    step = model.estimator
-    while isinstance(step, Pipeline):
-        step = step.steps[0][1]
-    if isinstance(step, SimpleImputer):
-        return [], True
-    if not isinstance(step, ColumnTransformer):
-        return [], False
-    words: list[str] = []
-    for _, inner, columns in step.transformers_:
-        if isinstance(inner, OneHotEncoder) and model.feature_names is not None:
-            kinds = [values.dtype.kind for values in inner.categories_]
-            words += [model.feature_names[j] for j, kind in zip(columns, kinds, strict=True) if kind in "OU"]
-    return words, any(isinstance(inner, SimpleImputer) for _, inner, _ in step.transformers_)

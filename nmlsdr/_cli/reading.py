@@ -17,72 +17,62 @@ from scipy import sparse
 
 from nmlsdr._errors import InputError
 from nmlsdr.datasets import read_table
+from nmlsdr.datasets._annotators import columns_like_labels
 from nmlsdr.datasets._columns import nearest
 from nmlsdr.datasets._survey import as_list
 
 from .console import Console
-from .reviewed import set_reviewed
+from .reviewed import names_of_labels, read_verdicts
 
-__all__ = ["Columns", "dense_if_needed", "input_files", "match_features", "match_labels", "read_data"]
+__all__ = [
+    "Columns",
+    "match_features",
+    "match_labels",
+    "names_of_labels",
+    "note_leaks",
+    "read_data",
+]
 
 _NO_LABEL = ("none", "no", "nothing", "nil", "-", "--", "n/a", "na", "0")
+_MOST_LEAKS = 8  # that are named one by one
 _FEW_ROWS = 50  # with fewer, a count or an age may well differ in every row
+
+# The arguments that `read_table` has by the same name.
+_SETTINGS = (
+    *("label_columns", "label_file", "label_list", "separator", "no_label", "mask", "drop"),
+    *("delimiter", "decimal", "encoding", "zero_based", "max_bytes", "max_features"),
+)
 
 Columns = Any  # ndarray or csr_array (n, D)
 
 
-def input_files(args: argparse.Namespace) -> list[str]:
-    """Return the files that the arguments name as inputs."""
-    names = ("model", "data", "labels", "label_file", "mask", "reviewed")
-    return [value for value in (getattr(args, name, None) for name in names) if value not in (None, "-")]
-
-
-def read_data(
-    args: argparse.Namespace,
-    console: Console,
-    *,
-    need_labels: bool = False,
-    n_features: int | None = None,
-    feature_names: Sequence[str] | None = None,
-    asked: tuple[Sequence[str], bool] | None = None,
-) -> Any:
-    """Return the table of the arguments, as `nmlsdr.datasets.read_table` does; only these features of a model.
-
-    `asked` says which columns of words a model takes and whether features may be missing; None: the arguments say so.
+def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool = False, model: Any = None) -> Any:
+    """Return the table of the arguments, as `nmlsdr.datasets.read_table` does; with a model only its features.
 
     ``table.reviewed`` (n, C) marks the entries that --reviewed sets; None without it.
     """
     if args.data == "-":
         with standard_input() as path:
             named = argparse.Namespace(**{**vars(args), "data": path})
-            return read_data(
-                named, console, need_labels=need_labels, n_features=n_features, feature_names=feature_names, asked=asked
-            )
-    limits = {name: getattr(args, name) for name in ("max_bytes", "max_features") if getattr(args, name) is not None}
-    if asked is None:
+            return read_data(named, console, need_labels=need_labels, model=model)
+    settings = {name: value for name in _SETTINGS if (value := getattr(args, name, None)) is not None}
+    feature_names = n_features = None
+    if model is None:
         one_hot = getattr(args, "one_hot", None) or []
-        asked = ("auto" if "auto" in one_hot else one_hot, getattr(args, "impute", None) is not None)
+        text_columns, missing = "auto" if "auto" in one_hot else one_hot, getattr(args, "impute", None) is not None
+    else:  # an svmlight file does not say how many features there are
+        feature_names, n_features = model.feature_names, model.estimator.n_features_in_
+        text_columns, missing = model.plan["words"], model.plan["fills"]
     with console.step(f"read {args.data}") as show:
         table = read_table(
             args.data,
             labels_xml=args.labels,
-            label_columns=args.label_columns,
-            label_file=args.label_file,
-            mask=getattr(args, "mask", None),
-            label_list=args.label_list,
-            separator=args.separator,
-            no_label=args.no_label,
             id_column=args.id,
-            drop=args.drop,
             feature_columns=feature_names,
-            text_columns=asked[0],
-            missing=asked[1],
-            delimiter=args.delimiter,
-            decimal=args.decimal,
-            encoding=args.encoding,
             n_features=n_features,
-            zero_based=args.zero_based,
-            **limits,
+            text_columns=text_columns,
+            missing=missing,
+            **settings,
         )
         n_rows, n_columns = table.data.shape
         text = f"read {args.data}: {n_rows} rows, {n_columns} features"
@@ -96,6 +86,11 @@ def read_data(
     if feature_names is None:
         _note_ids(table, args, console)
         _note_no_label(table, args, console)
+        for name, reason in columns_like_labels(table).items():
+            console.note(
+                f"{args.data}: the column {name!r} is {reason}, so it may tell the labels; unless new rows have it "
+                f"too, leave it out with --drop {as_list([name])}."
+            )
     if need_labels and table.target is None:
         raise InputError(
             f"{args.data} was read without labels; say where they are with --labels FILE.xml, --label-columns NAME, "
@@ -103,7 +98,7 @@ def read_data(
         )
     table.reviewed = None
     if getattr(args, "reviewed", None) is not None:
-        set_reviewed(args.reviewed, table, args.data, args.id)
+        read_verdicts(args.reviewed, table, args.data, args.id)
     return table
 
 
@@ -133,16 +128,17 @@ def _note_ids(table: Any, args: argparse.Namespace, console: Console) -> None:
     if args.id is not None or names is None or sparse.issparse(X) or len(X) < _FEW_ROWS:
         return
     for j, name in enumerate(names):
-        if name in table.text_names:
-            continue
-        head = X[:_FEW_ROWS, j].astype(np.float64)
-        if len(np.unique(head)) == len(head) and (head == np.rint(head)).all():
-            column = X[:, j].astype(np.float64)
-            if (column == np.rint(column)).all() and len(np.unique(column)) == len(column):
-                console.note(
-                    f"{args.data}: the column {name!r} has another whole number in every row; if it names the rows, "
-                    f"say --id {as_list([name])}."
-                )
+        # Nearly every column is told by its first rows.
+        if name not in table.text_names and all(_whole_and_different(X[:n, j]) for n in (_FEW_ROWS, len(X))):
+            console.note(
+                f"{args.data}: the column {name!r} has another whole number in every row; if it names the rows, "
+                f"say --id {as_list([name])}."
+            )
+
+
+def _whole_and_different(cells: np.ndarray) -> bool:
+    numbers = cells.astype(np.float64)
+    return len(np.unique(numbers)) == len(numbers) and bool((numbers == np.rint(numbers)).all())
 
 
 def _note_no_label(table: Any, args: argparse.Namespace, console: Console) -> None:
@@ -158,26 +154,42 @@ def _note_no_label(table: Any, args: argparse.Namespace, console: Console) -> No
             )
 
 
+def note_leaks(
+    table: Any, target: np.ndarray, args: argparse.Namespace, console: Console, names: Sequence[str] | None = None
+) -> list[str]:
+    """Note each feature that alone predicts a label: it may be honest, and is not left out."""
+    from nmlsdr._report.leaks import find_leaks
+
+    names = names_of_labels(table) if names is None else names
+    found = find_leaks(table.data, target)
+    said = []
+    for leak in found[:_MOST_LEAKS]:
+        name = table.feature_names[leak.feature] if table.feature_names else None
+        shown, advice = (leak.feature, "") if name is None else (repr(name), f" with --drop {as_list([name])}")
+        said.append(
+            f"{args.data}: the feature {shown} alone predicts the label {names[leak.label]!r} (average precision "
+            f"{leak.precision:.2f}); if it was written with the labels, leave it out of the fit{advice}."
+        )
+    if len(found) > len(said):
+        said.append(f"{args.data}: {len(found) - len(said)} more features alone predict a label.")
+    for sentence in said:
+        console.note(sentence)
+    return said
+
+
 def match_features(table: Any, source: str, model: Any, console: Console) -> Columns:
     """Return the table's columns in the order the model was fitted on: by name if both have names, else by number."""
     X = table.data
     wanted, given = model.feature_names, table.feature_names
     n_features = model.estimator.n_features_in_
     if wanted is not None and given is not None:
-        position = {name: j for j, name in enumerate(given)}
-        missing = [name for name in wanted if name not in position]
-        if missing:
-            raise InputError(
-                f"{source} lacks {len(missing)} of the {len(wanted)} features that the model was fitted on, the first "
-                f"is {missing[0]!r}{nearest(missing[0], [*given, *(table.unused or [])])}; give the same columns."
-            )
-        labels = {*(model.label_names or ()), *(table.label_names or ())}
-        unknown = [name for name in [*given, *(table.unused or [])] if name not in {*wanted, *labels}]
-        if unknown:
-            console.note(f"{source}: {_more('column', unknown)} not in the model and not used.")
-        order = [position[name] for name in wanted]
-        if order != list(range(len(given))):
-            X = X[:, order]
+        others = [*given, *(table.unused or [])]
+        _need(wanted, given, others, f"{source} lacks", "features that the model was fitted on", "columns")
+        known = {*wanted, *(model.label_names or ()), *(table.label_names or ())}
+        _note_unknown(console, source, "column", [name for name in others if name not in known], "used")
+        if list(wanted) != list(given):
+            position = {name: j for j, name in enumerate(given)}
+            X = X[:, [position[name] for name in wanted]]
     elif X.shape[1] != n_features:
         raise InputError(
             f"{source} has {X.shape[1]} features, but the model was fitted on {n_features}; give the same columns "
@@ -186,43 +198,37 @@ def match_features(table: Any, source: str, model: Any, console: Console) -> Col
     return X
 
 
-def match_labels(
-    table: Any, source: str, model: Any, n_labels: int, console: Console, *, listed: bool = False
-) -> np.ndarray:
-    """Return the table's labels (n, C) in the model's order; `listed` if they stood in lists."""
+def match_labels(table: Any, args: argparse.Namespace, model: Any, n_labels: int, console: Console) -> np.ndarray:
+    """Return the table's labels (n, C) in the model's order."""
     given, wanted = table.label_names, model.label_names
     target: np.ndarray = table.target
-    if given is not None and wanted is not None:
-        position = {name: j for j, name in enumerate(given)}
-        missing = [name for name in wanted if name not in position]
-        if missing and listed:  # a label that no row of a list has is one that all do without
-            absent = np.where(target[:, :1] == -1, -1, 0).repeat(len(missing), axis=1)
-            target = np.hstack([target, absent])
-            position |= {name: len(given) + i for i, name in enumerate(missing)}
-        elif missing:
+    if given is None or wanted is None:
+        if target.shape[1] != n_labels:
             raise InputError(
-                f"{source} lacks {len(missing)} of the {len(wanted)} labels that the model predicts, the first is "
-                f"{missing[0]!r}{nearest(missing[0], given)}; give the same labels."
+                f"{args.data} has {target.shape[1]} labels, but the model predicts {n_labels}; give the same labels."
             )
-        unknown = [name for name in given if name not in set(wanted)]
-        if unknown:
-            console.note(f"{source}: {_more('label', unknown)} not in the model and not counted.")
-        return target[:, [position[name] for name in wanted]]
-    if target.shape[1] != n_labels:
+        return target
+    if args.label_list is None:
+        _need(wanted, given, given, f"{args.data} lacks", "labels that the model predicts", "labels")
+    _note_unknown(console, args.data, "label", [name for name in given if name not in wanted], "counted")
+    # A label that no row of a list has is one that all do without.
+    absent = np.where(target[:, 0] == -1, -1, 0)
+    found = dict(zip(given, target.T, strict=True))
+    return np.column_stack([found.get(name, absent) for name in wanted])
+
+
+def _need(wanted: Sequence[str], given: Sequence[str], others: Sequence[str], lacks: str, what: str, same: str) -> None:
+    """Raise an error that names the first name that is missing, and the nearest among the others."""
+    present = set(given)
+    missing = [name for name in wanted if name not in present]
+    if missing:
         raise InputError(
-            f"{source} has {target.shape[1]} labels, but the model predicts {n_labels}; give the same labels."
+            f"{lacks} {len(missing)} of the {len(wanted)} {what}, the first is "
+            f"{missing[0]!r}{nearest(missing[0], others)}; give the same {same}."
         )
-    return target
 
 
-def dense_if_needed(X: Columns, steps: Sequence[tuple[str, Any]]) -> Columns:
-    """Return X dense where the model's scaler subtracts means, which sparse rows cannot hold."""
-    centred = any(getattr(step, "with_mean", False) for _, step in steps)
-    is_sparse: bool = sparse.issparse(X)
-    return X.toarray() if is_sparse and centred else X
-
-
-def _more(what: str, names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return f"the {what} {names[0]!r} is"
-    return f"{len(names)} {what}s ({names[0]!r}, ...) are"
+def _note_unknown(console: Console, source: str, what: str, names: Sequence[str], purpose: str) -> None:
+    if names:
+        shown = f"the {what} {names[0]!r} is" if len(names) == 1 else f"{len(names)} {what}s ({names[0]!r}, ...) are"
+        console.note(f"{source}: {shown} not in the model and not {purpose}.")

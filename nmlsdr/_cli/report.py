@@ -8,9 +8,8 @@ from typing import Any
 
 from nmlsdr._errors import InputError
 
-from .arguments import add_common, add_data, add_graph, add_out, add_preparing, add_reviewed, check_suffix
-from .console import Console, RunError
-from .review import add_kind, say_buried
+from .arguments import COMMON, FITTING, KIND, LABELS_NEEDED, add_verb, number, option, output
+from .console import Console
 
 __all__ = ["add_parsers"]
 
@@ -19,66 +18,39 @@ REVIEWED = 50  # annotations on the page
 
 def add_parsers(verbs: Any) -> None:
     """Describe the verb."""
-    parser = verbs.add_parser(
+    n_folds = number(int, lambda value: value == 0 or value >= 2, "a whole number of at least 2, or 0")
+    text = "folds of the comparison, 0 to leave it out (default: 5); it takes most of the time"
+    own = {"--folds": option("N", text, n_folds, default=5)}
+    add_verb(
+        verbs,
         "report",
-        help="write a page about the data: labels, embedding, what helps, what to review",
-        description="Fit on the table and write one self-contained HTML page: what was read, how often labels are "
+        report,
+        "write a page about the data: labels, embedding, what helps, what to review",
+        "Fit on the table and write one self-contained HTML page: what was read, how often labels are "
         "given and which go together, the embedding, what its components are made of, the graph, cross-validated "
         "measures beside a logistic regression and ML-kNN on the features, and the first annotations to review.",
+        FITTING | KIND | own | COMMON | output(".html"),
+        labels=LABELS_NEEDED,
     )
-    add_data(parser, labels="needed, but for npz and svmlight, which hold them apart", mask=True)
-    add_preparing(parser)
-    add_graph(parser)
-    add_kind(parser)
-    add_reviewed(parser)
-    parser.add_argument(
-        "--folds",
-        type=_folds,
-        default=5,
-        metavar="N",
-        help="folds of the comparison, 0 to leave it out (default: 5); it takes most of the time",
-    )
-    add_common(parser)
-    add_out(parser, ".html")
-    parser.set_defaults(run=report)
-
-
-def _folds(text: str) -> int:
-    if not text.isdecimal() or int(text) == 1:
-        raise argparse.ArgumentTypeError(f"it must be a whole number of at least 2, or 0, got {text!r}")
-    return int(text)
 
 
 def report(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr report``."""
-    from nmlsdr._report.page import render
+    from nmlsdr._report.page import need_jinja, render
 
-    from .reading import input_files, read_data
-    from .writing import check_target, open_output, wrote
+    from .reading import read_data
+    from .writing import check_out, input_files, open_output, wrote
 
-    check_suffix(args.out, (".html",))
-    check_target(args.out, input_files(args))
-    _need_jinja()
+    check_out(args, (".html",))
+    need_jinja()  # told before minutes of work, not after
     table = read_data(args, console, need_labels=True)
     facts = _facts(table, args, console)
     with console.step(f"write {args.out}"):
         page = render(facts)
-        try:
-            with open_output(args.out, input_files(args)) as file:
-                file.write(page.encode())
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise RunError(f"The output {args.out!r} could not be written ({error.strerror or error}).") from None
+        with open_output(args.out, input_files(args)) as file:
+            file.write(page.encode())
     wrote(console, args.out, len(table.target), (table.target.shape[1], "label"))
     return 0
-
-
-def _need_jinja() -> None:
-    import importlib.util
-
-    if importlib.util.find_spec("jinja2") is None:  # told before minutes of work, not after
-        raise ImportError("The report needs jinja2; install it with pip install 'nmlsdr[cli]'.")
 
 
 def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -86,65 +58,63 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     from pathlib import PurePath
 
     import numpy as np
-    from sklearn.base import clone
 
     from nmlsdr import __version__
     from nmlsdr._report import fit as fits
     from nmlsdr._report import table as tables
     from nmlsdr._report import trial as trials
-    from nmlsdr.inspection import buried_kind
+    from nmlsdr.graph import neighbor_graph
 
-    from .method import recommended, scaler_for
+    from .method import NAME, WORDS, fit_and_rank, scaler_for
     from .preparing import prepare
+    from .reading import names_of_labels, note_leaks
 
     y = table.target
     known, given = y != -1, y == 1
     if not known.any():
         raise InputError(f"{args.data} has no labelled row, so there is nothing to report on; give its labels.")
-    names = table.label_names or [f"label_{c}" for c in range(y.shape[1])]
+    names = names_of_labels(table)
     rows = table.ids or [str(i) for i in range(len(y))]
     with console.step("look at the columns"):
         source, features = PurePath(args.data).name, _feature_names(table)
         described = tables.describe_table(table.data, given, known, source=source, feature_names=features)
         labels = tables.describe_labels(given, known, names)
+        notes = note_leaks(table, y, args, console)
     prepare(table, args, console)
     X, features = table.data, _feature_names(table)
-    scaler, method = scaler_for(args, X), recommended(args)
-    fit = _fit_all(X, scaler, method, table, args, console)
+    method, suspects, buried = fit_and_rank(table, args, console)
+    Z, shown = method.embedding_, suspects.first(REVIEWED)
+    near = {"metric": args.metric, "n_jobs": args.jobs}
+    graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), **near)
     with console.step("find the neighbours of what to review"):
-        suspects = fits.describe_suspects(
-            fit, REVIEWED, given, known, rows, names, metric=args.metric, n_jobs=args.jobs
-        )
-    embedding = fits.describe_embedding(fit, given, known, rows, np.unique(fit.suspects.first(REVIEWED).row))
+        listed = fits.describe_suspects(Z, shown, given, known, rows, names, **near)
+    embedding = fits.describe_embedding(Z, given, known, rows, np.unique(shown.row))
     embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]
     trial, no_trial = None, "left out by --folds 0."
     if args.folds:
         no_trial = f"{args.folds} folds need at least {2 * args.folds} labelled rows."
-        methods = {method[0]: method[1:], **trials.baselines(args.n_neighbors, args.jobs)}
+        methods = {NAME: (WORDS, method), **trials.baselines(args.n_neighbors, args.jobs)}
         with console.step("cross-validate") as show:
-            trial = trials.run_trial(
-                methods, None if scaler is None else clone(scaler), X, y, names,
-                n_folds=args.folds, show=show,
-            )  # fmt: skip
+            trial = trials.run_trial(methods, scaler_for(args, X), X, y, names, n_folds=args.folds, show=show)
             show("cross-validate")
     return {
         "table": described,
-        "notes": [],
+        "notes": notes,
         "labels": labels,
-        "method": method[0],
-        "standardized": scaler is not None,
+        "method": NAME,
+        "standardized": not args.no_standardize,
         "trial": trial,
         "no_trial": no_trial,
         "embedding": embedding,
-        "components": fits.describe_components(fit, given, known, features, names),
-        "graph": fits.describe_graph(fit, args.n_neighbors, known.any(axis=1), rows),
+        "components": fits.describe_components(method, given, known, features, names),
+        "graph": fits.describe_graph(graph, args.n_neighbors, known.any(axis=1), rows),
         "kind": args.kind,
-        "buried": say_buried(buried_kind(fit.suspects)) if args.kind == "both" else None,
-        "n_suspects": len(fit.suspects.row),
-        "suspects": suspects,
+        "buried": buried,
+        "n_suspects": len(suspects.row),
+        "suspects": listed,
         "made": {
             "command": shlex.join(["nmlsdr", "report", *args.words]),
-            "words": f"{method[0]}: {method[1]}.",
+            "words": f"{NAME}: {WORDS}.",
             "version": __version__,
         },
     }
@@ -152,26 +122,3 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
 
 def _feature_names(table: Any) -> list[str]:
     return table.feature_names or [f"feature_{j}" for j in range(table.data.shape[1])]
-
-
-def _fit_all(X: Any, scaler: Any, method: Any, table: Any, args: argparse.Namespace, console: Console) -> Any:
-    """One fit on all rows."""
-    from sklearn.base import clone
-
-    from nmlsdr._report.fit import Fit
-    from nmlsdr.graph import neighbor_graph
-    from nmlsdr.inspection import rank_suspects
-
-    from .reviewed import clamp
-
-    if scaler is not None:
-        with console.step("standardize"):
-            X = scaler.fit_transform(X)
-    name, _, estimator = method
-    with console.step(f"fit {name}"):
-        alpha = clamp(table.reviewed, table.target, args.alpha_labeled, args.alpha_unlabeled)
-        fitted = clone(estimator).fit(X, table.target, **({} if alpha is None else {"alpha": alpha}))
-        Z = fitted.embedding_
-        graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), metric=args.metric, n_jobs=args.jobs)
-    suspects = rank_suspects(fitted.flip_scores_, table.target, kind=args.kind, reviewed=table.reviewed)
-    return Fit(Z, fitted, graph, suspects)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .arguments import add_traceback, count
+from .arguments import TRACEBACK, add_verb, choice, count, flag, option
 from .console import Console
 
 __all__ = ["add_parsers"]
@@ -16,27 +16,38 @@ BEYOND = "beyond"
 
 def add_parsers(verbs: Any) -> None:
     """Describe the verb."""
-    parser = verbs.add_parser(
+    add_verb(
+        verbs,
         "reproduce",
-        help="make the article's tables and figures",
-        description="Run the article's experiments, or go on with a run that was cut short, and write the report.",
+        reproduce,
+        "make the article's tables and figures",
+        "Run the article's experiments, or go on with a run that was cut short, and write the report.",
+        {
+            "study": choice(
+                (*STUDIES, "all", BEYOND),
+                "which of the article's experiments; beyond: ResidualPropagation beside the article's methods and "
+                "plain rivals, in nine regimes of noise",
+            ),
+            "--size": choice(
+                ("small", "full"),
+                "small: a reduced run that shows that everything works (default: full)",
+                default="full",
+            ),
+            "--seeds": option("N", "seeds 0 to N - 1 (default: 10)", count, default=10),
+            "--datasets": option("NAME", "some of the benchmark data sets (default: all)", nargs="+"),
+            "--methods": option("NAME", "some of the methods (default: all)", nargs="+"),
+            "--jobs": option("J", "cells at the same time (default: all cores)", count),
+            "--data-home": option("DIR", "folder of the benchmark files (default: NMLSDR_DATA)"),
+            "--out": option(
+                "DIR",
+                "folder for cells, tables, figures and report; a second start goes on there (default: "
+                "./nmlsdr-reproduce)",
+                default="nmlsdr-reproduce",
+            ),
+            "--force-new": flag("set the cells of --out aside and begin anew"),
+            **TRACEBACK,
+        },
     )
-    parser.add_argument("study", choices=[*STUDIES, "all", BEYOND],
-                        help="which of the article's experiments; beyond: ResidualPropagation beside the article's "
-                             "methods and plain rivals, in nine regimes of noise")  # fmt: skip
-    parser.add_argument("--size", choices=["small", "full"], default="full",
-                        help="small: a reduced run that shows that everything works (default: full)")  # fmt: skip
-    parser.add_argument("--seeds", type=count, default=10, metavar="N", help="seeds 0 to N - 1 (default: 10)")
-    parser.add_argument("--datasets", nargs="+", metavar="NAME", help="some of the benchmark data sets (default: all)")
-    parser.add_argument("--methods", nargs="+", metavar="NAME", help="some of the methods (default: all)")
-    parser.add_argument("--jobs", type=count, metavar="J", help="cells at the same time (default: all cores)")
-    parser.add_argument("--data-home", metavar="DIR", help="folder of the benchmark files (default: NMLSDR_DATA)")
-    parser.add_argument("--out", default="nmlsdr-reproduce", metavar="DIR",
-                        help="folder for records, tables, figures and report; a second start goes on there "
-                             "(default: ./nmlsdr-reproduce)")  # fmt: skip
-    parser.add_argument("--force-new", action="store_true", help="set the records of --out aside and begin anew")
-    add_traceback(parser)
-    parser.set_defaults(run=reproduce, quiet=False)
 
 
 def reproduce(args: argparse.Namespace, console: Console) -> int:

@@ -5,61 +5,34 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .arguments import add_common, add_data, add_graph, add_out, add_preparing, add_reviewed, check_suffix, count
+from .arguments import COMMON, FITTING, KIND, LABELS_NEEDED, add_verb, count, flag, option, output
 from .console import Console
 
-__all__ = ["add_kind", "add_parsers", "say_buried"]
+__all__ = ["add_parsers"]
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".pq")
 
 
 def add_parsers(verbs: Any) -> None:
     """Describe the verb."""
-    parser = verbs.add_parser(
+    own = {
+        "--top": option("N", "write the first N only (default: all)", count),
+        "--explain": flag(
+            "write the nearest labelled rows of each annotation's row too: their number or id, given label and "
+            "distance in the embedding"
+        ),
+    }
+    add_verb(
+        verbs,
         "review",
-        help="rank the annotations that are likely to be wrong",
-        description="List the annotations by how much the rest of the data contradicts them. Columns: row (from 0), "
+        review,
+        "rank the annotations that are likely to be wrong",
+        "List the annotations by how much the rest of the data contradicts them. Columns: row (from 0), "
         "label, given (0 or 1), score in [0, 1], the largest first, suggest (add or remove), kind (missing: given 0, "
         "looks like 1; spurious: given 1, looks like 0) rank within the kind, and "
         "verdict, which is empty: fill it with 1 or 0 and give the file to --reviewed.",
-    )
-    add_data(parser, labels="needed, but for npz and svmlight, which hold them apart", mask=True)
-    add_preparing(parser)
-    add_graph(parser)
-    add_kind(parser)
-    add_reviewed(parser)
-    parser.add_argument("--top", type=count, metavar="N", help="write the first N only (default: all)")
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="write the nearest labelled rows of each annotation's row too: their number or id, given label and "
-        "distance in the embedding",
-    )
-    add_common(parser)
-    add_out(parser, ".csv, .tsv or .parquet")
-    parser.set_defaults(run=review)
-
-
-def add_kind(parser: argparse.ArgumentParser) -> None:
-    """Add --kind."""
-    parser.add_argument(
-        "--kind",
-        choices=("both", "missing", "spurious"),
-        default="both",
-        help="missing: given 0s that look like 1 (where annotations are forgotten); spurious: given 1s that look like "
-        "0; both by score (default)",
-    )
-
-
-def say_buried(kind: str | None) -> str | None:
-    """Return what a list of both kinds that hides one should say, or None."""
-    if kind is None:
-        return None
-    ones, zeros = ("given 1s", "forgotten"), ("given 0s", "added lightly")
-    (filling, reason), (hidden, _) = (ones, zeros) if kind == "missing" else (zeros, ones)
-    return (
-        f"nearly all of the first 100 annotations are {filling}, which hide the {hidden}; where labels are {reason}, "
-        f"read the list of --kind {kind}."
+        FITTING | KIND | own | COMMON | output(".csv, .tsv or .parquet"),
+        labels=LABELS_NEEDED,
     )
 
 
@@ -67,35 +40,23 @@ def review(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr review``."""
     import numpy as np
 
-    from nmlsdr.inspection import buried_kind, rank_suspects
-
-    from .method import recommended, scaler_for
+    from .method import fit_and_rank
     from .preparing import prepare
-    from .reading import input_files, read_data
-    from .reviewed import clamp
-    from .writing import check_target, need_parquet, row_columns, write_result, wrote
+    from .reading import names_of_labels, read_data
+    from .reviewed import OWN_COLUMNS, escape_formula
+    from .writing import check_out, row_columns, write_result
 
-    need_parquet(check_suffix(args.out, SUFFIXES))
-    check_target(args.out, input_files(args))
+    suffix = check_out(args, SUFFIXES)
     table = read_data(args, console, need_labels=True)
     prepare(table, args, console)
-    X, scaler = table.data, scaler_for(args, table.data)
-    if scaler is not None:
-        with console.step("standardize"):
-            X = scaler.fit_transform(X)
-    name, _, method = recommended(args)
-    with console.step(f"fit {name}"):
-        alpha = clamp(table.reviewed, table.target, args.alpha_labeled, args.alpha_unlabeled)
-        method.fit(X, table.target, **({} if alpha is None else {"alpha": alpha}))
-    found = rank_suspects(method.flip_scores_, table.target, kind=args.kind, reviewed=table.reviewed)
-    note = say_buried(buried_kind(found)) if args.kind == "both" else None
+    method, found, note = fit_and_rank(table, args, console)
     if note is not None:
         console.note(note)
     found = found.first(args.top)
 
-    names = np.array(table.label_names or [f"label_{c}" for c in range(table.target.shape[1])], dtype=object)
+    names = np.array(names_of_labels(table), dtype=object)
     columns = [
-        *row_columns(table, args.id, found.row),
+        *row_columns(table, args.id, found.row, taken=OWN_COLUMNS),
         ("label", names[found.label]),
         ("given", found.given),
         ("score", found.score),
@@ -107,9 +68,10 @@ def review(args: argparse.Namespace, console: Console) -> int:
     if args.explain:
         with console.step("find the neighbours"):
             columns += _neighbors(found, method.embedding_, table, args)
-    with console.step(f"write {args.out}"):
-        write_result(args.out, columns, {}, inputs=input_files(args))
-    wrote(console, args.out, len(found.row), (len(names), "label"))
+    if suffix in (".csv", ".tsv"):  # which spreadsheets open
+        escaped = np.vectorize(escape_formula, otypes=[object])
+        columns = [(escape_formula(name), escaped(a) if a.dtype == object else a) for name, a in columns]
+    write_result(args, console, columns, {}, (len(names), "label"))
     return 0
 
 
@@ -127,7 +89,7 @@ def _neighbors(found: Any, Z: Any, table: Any, args: argparse.Namespace) -> list
         given = table.target[near, found.label]
         columns += [
             (f"near_{j + 1}", near if table.ids is None else np.array(table.ids, dtype=object)[near]),
-            (f"near_{j + 1}_given", np.array(["" if g == -1 else str(g) for g in given.tolist()], dtype=object)),
+            (f"near_{j + 1}_given", np.where(given == -1, "", given.astype(str)).astype(object)),
             (f"near_{j + 1}_distance", distances[place, j]),
         ]
     return columns

@@ -1,28 +1,93 @@
-"""What people found when they checked annotations: a verdict for each, which the next fit takes as given."""
+"""What people found when they checked annotations: a verdict for each, which the next fit takes as given.
+
+The list is filled in in a spreadsheet, which takes a cell that begins with = or one of a few other characters for a
+formula. Such cells are written with an apostrophe in front, which `--reviewed` takes away again.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
+from collections import defaultdict
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nmlsdr._checks.labels import alphas_of_labels, check_labels
 from nmlsdr._errors import InputError
 
-__all__ = ["clamp", "set_reviewed"]
+__all__ = ["OWN_COLUMNS", "escape_formula", "fit_reviewed", "names_of_labels", "read_verdicts", "unescape_formula"]
 
-PRESENT = ("1", "1.0", "yes", "y", "true", "add")
-ABSENT = ("0", "0.0", "no", "n", "false", "remove")
+#: The columns of the list beside that of the ids.
+OWN_COLUMNS = ("row", "label", "given", "score", "suggest", "kind", "rank", "verdict")
+
+VALUES = dict.fromkeys(("1", "1.0", "yes", "y", "true", "add"), 1)
+VALUES |= dict.fromkeys(("0", "0.0", "no", "n", "false", "remove"), 0)
 OPEN = ("", "?")
 VERDICTS = "1, yes or add (the label belongs there), 0, no or remove (it does not), keep (as given), or nothing yet"
 LARGEST = 1 << 28  # bytes
 
+# Apostrophes in front count as none: so a cell that begins with the escape itself is escaped too and comes back.
+FORMULA = re.compile(r"'*([=@\t\r]|[+-](?!(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z))", re.ASCII)
 
-def set_reviewed(path: str, table: Any, source: str, id_name: str | None = None) -> None:
+
+def escape_formula(cell: str) -> str:
+    """Return the cell as a spreadsheet takes it for text.
+
+    Examples
+    --------
+    >>> [escape_formula(cell) for cell in ("=1+1", "-x", "-1.5", "flu", "'=1")]
+    ["'=1+1", "'-x", '-1.5', 'flu', "''=1"]
+    """
+    return f"'{cell}" if FORMULA.match(cell) else cell
+
+
+def unescape_formula(cell: str) -> str:
+    """Return the cell that `escape_formula` was given.
+
+    Examples
+    --------
+    >>> [unescape_formula(escape_formula(cell)) for cell in ("=1+1", "'=1", "'n Abend")]
+    ['=1+1', "'=1", "'n Abend"]
+    """
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+
+
+def names_of_labels(table: Any) -> list[str]:
+    """Return the labels' names, numbered if the data had none."""
+    return table.label_names or [f"label_{c}" for c in range(table.target.shape[1])]
+
+
+def fit_reviewed(step: Any, X: Any, table: Any) -> Any:
+    """Fit on the table's labels, where a step propagates with alpha 0 for the entries that people have decided.
+
+    Parameters
+    ----------
+    step : estimator
+    X : array (n, D)
+    table : Bunch
+        With target (n, C) and reviewed, bool (n, C), or None where nobody has decided anything.
+
+    Returns
+    -------
+    estimator
+        `step`, fitted.
+    """
+    # Imported here and not above: --help need not load scikit-learn.
+    from sklearn.utils.validation import has_fit_parameter
+
+    if table.reviewed is None or not table.reviewed.any() or not has_fit_parameter(step, "alpha"):
+        return step.fit(X, table.target)
+    alpha = alphas_of_labels(check_labels(table.target), step.alpha_labeled, step.alpha_unlabeled)
+    return step.fit(X, table.target, alpha=np.where(table.reviewed, 0.0, alpha if alpha.ndim == 2 else alpha[:, None]))
+
+
+def read_verdicts(path: str, table: Any, source: str, id_name: str | None = None) -> None:
     """Set the entries that a file of verdicts names, in ``table.target``, and mark them in ``table.reviewed``.
+
+    A row is found by its id. Where several rows have that id, the number in the column row says which of them.
 
     Parameters
     ----------
@@ -34,58 +99,72 @@ def set_reviewed(path: str, table: Any, source: str, id_name: str | None = None)
     source : str
         Name of the data file.
     id_name : str or None, default=None
-        The column of ids in the data file, which the list has too; "id" serves as well.
+        The column of ids in the data file, which the list has too; "id" serves as well, and is the only one for a
+        column that is called like one of the list's own.
 
     Raises
     ------
     InputError
-        For a file without these columns, a row or label that the table does not have, or two verdicts that differ.
+        For a file without these columns, a row or label that the table does not have, a row that is not the only one
+        of its id, or two verdicts that differ.
     """
-    n_rows, n_labels = table.target.shape
-    names = table.label_names or [f"label_{c}" for c in range(n_labels)]
-    labels = {name: c for c, name in enumerate(names)}
+    labels = {name: c for c, name in enumerate(names_of_labels(table))}
     header, lines = _read(path)
-    known_as = [name for name in ((id_name or "").strip().lower(), "id") if name in header]
-    by_id = table.ids is not None and bool(known_as)
-    key = known_as[0] if by_id else "row"
-    missing = [name for name in (key, "label", "verdict") if name not in header]
-    if missing:
-        raise InputError(
-            f"{path} lacks the column {missing[0]!r}; give {key}, label and verdict, one annotation a line."
-        )
-    rows = {name: i for i, name in enumerate(table.ids)} if by_id else {str(i): i for i in range(n_rows)}
-    given = table.target.copy()
-    target, reviewed = table.target.copy(), np.zeros(given.shape, dtype=bool)
-    places = [header.index(name) for name in (key, "label", "verdict")]
+    own = (id_name or "").strip().lower()
+    known_as = [] if table.ids is None else [name for name in (own, "id") if name in header and name not in OWN_COLUMNS]
+    # An id column called row is written as id, and a list without it may mean either by its column row.
+    key = known_as[0] if known_as else "id" if table.ids is not None and own == "row" else "row"
+    for name in (key, "label", "verdict"):
+        if header.count(name) != 1:
+            what = "lacks the column" if name not in header else "has more than one column"
+            raise InputError(f"{path} {what} {name!r}; give {key}, label and verdict, one annotation a line.")
+    places: dict[str, list[int]] = defaultdict(list)
+    for i, name in enumerate(map(str, range(len(table.target))) if key == "row" else table.ids):
+        places[name].append(i)
+    given = table.target
+    target, reviewed = given.copy(), np.zeros(given.shape, dtype=bool)
     for number, cells in lines:
-        if len(cells) <= max(places):
-            raise InputError(f"{path}, line {number}: {len(cells)} cells where the header has {len(header)}; mend it.")
-        row, label, verdict = (cells[j].strip() for j in places)
+        here = f"{path}, line {number}"
+        line = dict(zip(header, cells, strict=False))
+        if not {key, "label", "verdict"} <= set(line):
+            raise InputError(f"{here}: {len(cells)} cells where the header has {len(header)}; mend it.")
+        verdict = line["verdict"].strip()
         if verdict.lower() in OPEN:
             continue
-        if row not in rows:
-            raise InputError(f"{path}, line {number}: {source} has no {key} {row!r}; give the file that was reviewed.")
-        if label not in labels:
-            raise InputError(
-                f"{path}, line {number}: {source} has no label {label!r}; give the file that was reviewed."
-            )
-        i, c = rows[row], labels[label]
-        value = _value(verdict.lower(), given[i, c])
-        if value is None:
-            raise InputError(f"{path}, line {number}: the verdict {verdict!r} is none; give {VERDICTS}.")
+        name, found = _look_up(line[key], places)
+        if found is None:
+            raise InputError(f"{here}: {source} has no {key} {name!r}; give the file that was reviewed.")
+        label, c = _look_up(line["label"], labels)
+        if c is None:
+            raise InputError(f"{here}: {source} has no label {label!r}; give the file that was reviewed.")
+        i = found[0]
+        if len(found) > 1:
+            row = line.get("row", "").strip()
+            if not row:
+                raise InputError(
+                    f"{here}: {len(found)} rows of {source} have the {key} {name!r}, the first is row {i}; give the "
+                    "column row too, as `nmlsdr review` writes it."
+                )
+            if row not in map(str, found):
+                raise InputError(
+                    f"{here}: row {row} of {source} does not have the {key} {name!r}; give the file that was reviewed."
+                )
+            i = int(row)
+        value = given[i, c] if verdict.lower() == "keep" else VALUES.get(verdict.lower(), -1)
+        if value not in (0, 1):
+            raise InputError(f"{here}: the verdict {verdict!r} is none; give {VERDICTS}.")
         if reviewed[i, c] and target[i, c] != value:
-            raise InputError(f"{path}, line {number}: a second and different verdict on {row!r}, {label!r}; keep one.")
+            raise InputError(f"{here}: a second and different verdict on {name!r}, {label!r}; keep one.")
         target[i, c], reviewed[i, c] = value, True
     table.target, table.reviewed = target, reviewed
     table.labeled = (target != -1).any(axis=1)
 
 
-def _value(verdict: str, given: int) -> int | None:
-    if verdict in PRESENT:
-        return 1
-    if verdict in ABSENT:
-        return 0
-    return int(given) if verdict == "keep" and given in (0, 1) else None
+def _look_up(cell: str, known: dict[str, Any]) -> tuple[str, Any]:
+    """Return the name that a cell means and what is known by it; blanks around a name that was typed do not count."""
+    exact = unescape_formula(cell)
+    name = exact if exact in known else cell.strip()
+    return name, known.get(name)
 
 
 def _read(path: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
@@ -97,48 +176,13 @@ def _read(path: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 text (byte {error.start}); save it as CSV in UTF-8.") from None
-    delimiter = "\t" if PurePath(path).suffix.lower() == ".tsv" else _delimiter(text)
+    # Comma, or the semicolon or tab of spreadsheets elsewhere: whichever the header holds most of.
+    head = text.partition("\n")[0]
+    delimiter = "\t" if PurePath(path).suffix.lower() == ".tsv" else max((",", ";", "\t"), key=head.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
-        header = [name.strip().lower() for name in next(reader, [])]
+        header = [unescape_formula(name).strip().lower() for name in next(reader, [])]
         lines = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: {error}; save it as CSV.") from None
     return header, lines
-
-
-def _delimiter(text: str) -> str:
-    """Comma, or the semicolon or tab of spreadsheets elsewhere: whichever the header holds most of."""
-    head = text.partition("\n")[0]
-    return max((",", ";", "\t"), key=head.count)
-
-
-def clamp(
-    reviewed: NDArray[np.bool_] | None, target: NDArray[Any], alpha_labeled: Any, alpha_unlabeled: Any
-) -> NDArray[np.float64] | None:
-    """alpha of every entry, 0 where a person has decided; None where nobody has.
-
-    Parameters
-    ----------
-    reviewed : ndarray (n, C), bool, or None
-    target : ndarray (n, C)
-        0, 1 or -1.
-    alpha_labeled, alpha_unlabeled : float or None
-        None: .6 and .999, the estimators' own.
-
-    Returns
-    -------
-    ndarray (n, C) or None
-
-    Examples
-    --------
-    >>> clamp(np.array([[True, False]]), np.array([[1, 0]]), None, None)
-    array([[0. , 0.6]])
-    """
-    if reviewed is None or not reviewed.any():
-        return None
-    given = 0.6 if alpha_labeled is None else alpha_labeled
-    hidden = 0.999 if alpha_unlabeled is None else alpha_unlabeled
-    alpha = np.where(target == -1, hidden, given)
-    alpha[reviewed] = 0.0
-    return np.asarray(alpha)

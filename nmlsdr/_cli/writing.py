@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
-import csv
 import io
 import os
 import sys
@@ -14,63 +14,66 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from nmlsdr._errors import InputError
 from nmlsdr._output import check_output, replace_file, write_arrays
 
 from .console import Console, RunError
 
-__all__ = ["check_target", "model_output", "need_parquet", "open_output", "row_columns", "write_result", "wrote"]
+__all__ = ["check_out", "input_files", "model_output", "open_output", "row_columns", "write_result", "wrote"]
 
+PARQUET = (".parquet", ".pq")
 _BLOCK = 4096  # rows turned into text at a time
 
 
 def write_result(
-    path: str,
+    args: argparse.Namespace,
+    console: Console,
     columns: Sequence[tuple[str, np.ndarray]],
     arrays: Mapping[str, np.ndarray],
-    *,
-    inputs: Iterable[str],
+    *facts: tuple[int, str],
 ) -> None:
-    """Write a table in the form that the suffix of `path` names.
+    """Write a table to --out, in the form that its suffix names, and say so.
 
     Parameters
     ----------
-    path : str
-        Ends in .csv, .tsv, .parquet, .pq or .npz.
+    args : Namespace
+        With out, which ends in .csv, .tsv, .parquet, .pq or .npz; standard output is CSV.
+    console : Console
     columns : sequence of (name, array (n,))
         For the tables.
     arrays : mapping of str to array
         For .npz.
-    inputs : iterable of str
-        Files that must not be overwritten.
+    *facts : (int, str)
+        What was counted beside the rows.
     """
-    suffix = PurePath(path).suffix.lower()
-    parquet = _parquet() if suffix in (".parquet", ".pq") else None
-    try:
-        with open_output(path, inputs) as file:
-            if suffix == ".npz":
-                write_arrays(file, arrays)
-            elif parquet is not None:
-                pyarrow, writer = parquet
-                writer.write_table(pyarrow.table([a for _, a in columns], names=[name for name, _ in columns]), file)
-            else:
-                _write_text(file, columns, "\t" if suffix == ".tsv" else ",")
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise RunError(f"The output {path!r} could not be written ({error.strerror or error}).") from None
+    suffix = PurePath(args.out).suffix.lower()
+    with console.step(f"write {args.out}"), open_output(args.out, input_files(args)) as file:
+        if suffix == ".npz":
+            write_arrays(file, arrays)
+        elif suffix in PARQUET:
+            pyarrow, writer = _parquet()
+            writer.write_table(pyarrow.table([a for _, a in columns], names=[name for name, _ in columns]), file)
+        else:
+            _write_text(file, columns, "\t" if suffix == ".tsv" else ",")
+    wrote(console, args.out, len(columns[0][1]), *facts)
 
 
 @contextlib.contextmanager
 def open_output(path: str, inputs: Iterable[str]) -> Iterator[BinaryIO]:
     """Open what becomes `path` when the block ends without an error, or standard output for "-"."""
-    if path != "-":
-        with replace_file(path, inputs=inputs) as file:
-            yield file
-        return
-    whole = io.BytesIO()
-    yield whole
-    sys.stdout.buffer.write(whole.getvalue())
-    sys.stdout.buffer.flush()
+    try:
+        if path != "-":
+            with replace_file(path, inputs=inputs) as file:
+                yield file
+            return
+        whole = io.BytesIO()
+        yield whole
+        sys.stdout.buffer.write(whole.getvalue())
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise RunError(f"The output {path!r} could not be written ({error.strerror or error}).") from None
 
 
 @contextlib.contextmanager
@@ -80,45 +83,53 @@ def model_output(path: str) -> Iterator[str]:
         yield path
         return
     with tempfile.TemporaryDirectory() as folder:
-        name = os.path.join(folder, "model.npz")
+        name = os.path.join(folder, "model.skops")
         yield name
         with open_output("-", ()) as file, open(name, "rb") as written:
             file.write(written.read())
 
 
-def check_target(path: str, inputs: Iterable[str]) -> None:
-    """Say before any work whether a result can be written to `path`; "-" always can."""
-    if path != "-":
-        check_output(path, inputs=inputs)
+def check_out(args: argparse.Namespace, suffixes: tuple[str, ...]) -> str:
+    """Return the suffix of --out, or say before any work that it cannot be written; standard output gets the first."""
+    suffix = suffixes[0] if args.out == "-" else PurePath(args.out).suffix.lower()
+    if suffix not in suffixes:
+        raise InputError(
+            f"The output {args.out!r} should end in {' or '.join(suffixes)}, which decides what is written; rename it."
+        )
+    if suffix in PARQUET:
+        _parquet()
+    if args.out != "-":
+        check_output(args.out, inputs=input_files(args))
+    return suffix
 
 
-def row_columns(table: Any, id_name: str | None, rows: np.ndarray) -> list[tuple[str, np.ndarray]]:
-    """Return what names the rows in a result: the column of ids if there is one, and the number of the row."""
+def input_files(args: argparse.Namespace) -> list[str]:
+    """Return the files that the arguments name as inputs."""
+    names = ("model", "data", "labels", "label_file", "mask", "reviewed")
+    return [value for value in (getattr(args, name, None) for name in names) if value not in (None, "-")]
+
+
+def row_columns(
+    table: Any, id_name: str | None, rows: np.ndarray, *, taken: Sequence[str] = ("row",)
+) -> list[tuple[str, np.ndarray]]:
+    """Return what names the rows in a result: the column of ids if there is one, and the number of the row.
+
+    The ids keep the name of their column, or have "id" where the result's own columns have taken it.
+    """
     found = [("row", rows)]
     if table.ids is not None:
         ids = np.array(table.ids, dtype=object)[rows]
-        found.insert(0, (id_name if id_name not in (None, "row") else "id", ids))
+        found.insert(0, ("id" if id_name is None or id_name.strip().lower() in taken else id_name, ids))
     return found
 
 
 def wrote(console: Console, path: str, n_rows: int, *facts: tuple[int, str], hint: str = "") -> None:
-    """Say that a file was written and how much is in it: "wrote m.npz: 300 rows, 4 features"."""
+    """Say that a file was written and how much is in it: "wrote m.skops: 300 rows, 4 features"."""
     if path == "-" or console.quiet:
         return
-    counted = [(n_rows, "row"), *facts]
-    console.note(f"wrote {path}: " + ", ".join(_counted(number, what) for number, what in counted) + "." + hint)
-
-
-def _counted(number: int, what: str) -> str:
-    if what.endswith("ed"):  # "12 unlabelled"
-        return f"{number} {what}"
-    return f"{number} {what}" + ("" if number == 1 else "s")
-
-
-def need_parquet(suffix: str) -> None:
-    """Say before any work that Parquet cannot be written."""
-    if suffix in (".parquet", ".pq"):
-        _parquet()
+    counted = [(n_rows, "row"), *(fact for fact in facts if fact[0])]
+    shown = [f"{number} {what}" + ("" if number == 1 or what == "unlabelled" else "s") for number, what in counted]
+    console.note(f"wrote {path}: {', '.join(shown)}.{hint}")
 
 
 def _parquet() -> tuple[Any, Any]:
@@ -133,7 +144,7 @@ def _parquet() -> tuple[Any, Any]:
 
 
 def _write_text(file: BinaryIO, columns: Sequence[tuple[str, np.ndarray]], delimiter: str) -> None:
-    file.write(_quoted([name for name, _ in columns], delimiter))
+    file.write(delimiter.join(_quoted(name, delimiter) for name, _ in columns).encode() + b"\n")
     n_rows = len(columns[0][1])
     for first in range(0, n_rows, _BLOCK):
         cells = [_cells(column[first : first + _BLOCK], delimiter) for _, column in columns]
@@ -143,18 +154,13 @@ def _write_text(file: BinaryIO, columns: Sequence[tuple[str, np.ndarray]], delim
 
 def _cells(values: np.ndarray, delimiter: str) -> list[str]:
     """Return text that reads back as the same numbers."""
-    if values.dtype.kind == "b":
-        values = values.astype(np.int8)
     if values.dtype == np.float32:
         return [f"{value:.9g}" for value in values.tolist()]
     if values.dtype.kind in "fiu":
-        return [repr(value) for value in values.tolist()]
-    texts = values.tolist()
-    quoted = {text: _quoted([text], delimiter).decode()[:-1] for text in set(texts)}
-    return [quoted[text] for text in texts]
+        return list(map(repr, values.tolist()))
+    quoted = {text: _quoted(text, delimiter) for text in set(values)}
+    return [quoted[text] for text in values]
 
 
-def _quoted(cells: Sequence[str], delimiter: str) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerow(cells)
-    return text.getvalue().encode()
+def _quoted(cell: str, delimiter: str) -> str:
+    return '"{}"'.format(cell.replace('"', '""')) if set(cell) & {delimiter, '"', "\r", "\n"} else cell

@@ -1,9 +1,9 @@
 """What stands behind ``model_file.py``.
 
-form.py       the header's canonical text, the checksum, the error
-schema.py     per class: fitted attributes with dtype, shape and range; parameters with what they may be
-preparing.py  imputers, encoders and ColumnTransformers, whose own notes scikit-learn makes anew
-writing.py    from an estimator to header and arrays
-reading.py    from a file to header and arrays, and from these to an estimator
-checking.py   holds every value that was read against the schema before an estimator gets it
+schema.py    per class: fitted attributes with dtype, shape and range; what parameters may be
+archive.py   the skops file: which members and types it may have, before skops reads it
+writing.py   from a fitted estimator to what the file keeps of it
+reading.py   from the content of a file to a fitted estimator, every value of which is checked
+checking.py  the checks of values: shapes that agree, dtypes, ranges, what belongs together, trees
+samples.py   a few rows and the answers to them, by which a model that answers differently is known
 """

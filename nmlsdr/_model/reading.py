@@ -1,203 +1,234 @@
-"""From a model file to header and arrays, and from these to an estimator: nothing is believed before it is checked."""
+"""From the content of a model file to a fitted estimator: nothing is believed before it is checked.
+
+`revived` makes a new estimator by its constructor and gives it the checked values, so that a model has no other
+attribute than `fit` gives. Imputers, encoders and ColumnTransformers keep notes of their own beside their public
+attributes. The file holds none of these: the class makes them when it is fitted on one row without content.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import zipfile
-from collections.abc import Mapping
-from typing import Any
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+import sklearn
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
 
-from .._npy import NpyError, read_npy
-from .._validation import check_rows
-from .._version import __version__
-from .checking import bind, check_belonging, check_parameters, check_steps, check_values
-from .form import ARRAYS, FORMAT, FORMAT_VERSION, KINDS, ModelFileError, Refused, checksum
-from .preparing import columns_in, refit
-from .schema import SEQUENCES, Field, class_of, table
+from .._checks.arguments import check_rows
+from .._errors import InputError, printable
+from .._output import PathLike
+from .archive import need_skops, read
+from .checking import check_names, check_parameter, check_value, make_tree
+from .samples import check_answers
+from .schema import Field, Refused, table
 
-__all__ = ["node_in", "read_file", "text_list"]
+__all__ = ["FORMAT", "Model", "ModelFileError", "content_in", "open_model", "revived"]
 
-_HEADER_BYTES = 64 << 20  # a million names of features fit
+FORMAT = "nmlsdr-model 2"
+_MOST_COLUMNS = 1 << 22  # a row of them is made
 
 
-def read_file(name: str, max_bytes: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return header and arrays of a file that is whole; nothing of it is believed yet."""
+class ModelFileError(InputError):
+    """A file is not a model that this version reads, or an object cannot be written as one."""
+
+
+class Model(NamedTuple):
+    """What a model file holds.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Fitted, as it was written.
+    feature_names : list of str, or None
+        Names of the columns it was fitted on, in order.
+    label_names : list of str, or None
+        Names of the labels, in order.
+    versions : dict of str to str
+        Versions of nmlsdr, numpy, scipy and scikit-learn that wrote the file.
+    plan : dict
+        How the first step takes a table: "words", the columns that hold text, by name, and "fills", whether cells may
+        be empty.
+    """
+
+    estimator: Any
+    feature_names: list[str] | None
+    label_names: list[str] | None
+    versions: dict[str, str]
+    plan: dict[str, Any]
+
+
+def open_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Model:
+    """Read a model file with its names and versions; see `nmlsdr.model_file.load_model`."""
+    name = os.fspath(path)
+    need_skops()
     with open(name, "rb") as file:
-        magic = file.read(4)
-        if not magic:
-            raise ModelFileError(f"The model file {name!r} is empty; make it again with `nmlsdr fit`.")
-        if magic[:1] == b"\x80":
-            raise ModelFileError(
-                f"The file {name!r} looks like a pickle, which could run code when it is read, and is refused; "
-                "write models with nmlsdr.model_file.save_model."
-            )
-        if magic != b"PK\x03\x04":
-            raise ModelFileError(f"The file {name!r} is not a model file; make one with `nmlsdr fit`.")
         try:
-            file.seek(0)
-            with zipfile.ZipFile(file) as archive:
-                members = {info.filename: info for info in archive.infolist()}
-                if "header.npy" not in members:
-                    raise ModelFileError(
-                        f"The file {name!r} is an .npz file but not a model file; make one with `nmlsdr fit`."
-                    )
-                if {info.compress_type for info in members.values()} - {zipfile.ZIP_STORED}:
-                    raise ValueError("its members are packed, which nmlsdr never does")
-                if len(members) != len(archive.infolist()):
-                    raise ModelFileError(f"The model file {name!r} is damaged: a member is there twice; make it again.")
-                n_bytes = sum(info.file_size for info in members.values())
-                if n_bytes > os.fstat(file.fileno()).st_size:
-                    raise ValueError("its members overlap")
-                if n_bytes > max_bytes:
-                    raise ModelFileError(
-                        f"The model file {name!r} unpacks to more than {max_bytes} bytes; raise max_bytes to read it."
-                    )
-                if members["header.npy"].file_size > _HEADER_BYTES:
-                    raise ModelFileError(f"The model file {name!r} is damaged: its header is too long.")
-                header = _header_in(name, _member(archive, members.pop("header.npy")))
-                arrays = {key.removesuffix(".npy"): _member(archive, info) for key, info in members.items()}
-        except ModelFileError:
-            raise
+            model = content_in(read(file, max_bytes))
+        except Refused as error:
+            raise ModelFileError(f"The model file {name!r} is refused: {error}.") from None
         except MemoryError:
             raise
-        except Exception as error:  # zipfile's are of many kinds: RuntimeError, NotImplementedError, struct.error ...
-            raise ModelFileError(f"The model file {name!r} is damaged ({_first_line(error)}); make it again.") from None
-    if header.get("checksum") != checksum(header, arrays):
-        raise ModelFileError(f"The model file {name!r} is damaged: its checksum does not match; make it again.")
-    return header, arrays
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-
-
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
-    """Read one array."""
-    with archive.open(info) as file:
-        array = read_npy(file, info.filename, info.file_size)
-    if array.dtype.kind not in KINDS:
-        raise NpyError(f"{info.filename} holds {array.dtype}")
-    return array
-
-
-def _header_in(name: str, text: np.ndarray) -> dict[str, Any]:
-    try:
-        header = json.loads(text.tobytes().decode("ascii"), parse_constant=_refuse_constant)
-        if text.dtype != np.uint8 or not isinstance(header, dict) or header.get("format") != FORMAT:
-            raise ValueError
-        json.dumps(header, ensure_ascii=False).encode()  # half of a pair of code points is nothing that can be printed
-    except (ValueError, RecursionError):
-        raise ModelFileError(f"The file {name!r} is not a model file; make one with `nmlsdr fit`.") from None
-    version = header.get("format_version")
-    if type(version) is not int or version < 1:
-        raise ModelFileError(f"The model file {name!r} is damaged: it has no format version; make it again.")
-    if version > FORMAT_VERSION:
-        raise ModelFileError(
-            f"The model file {name!r} has format {version} and nmlsdr {__version__} reads up to format "
-            f"{FORMAT_VERSION}; install a newer nmlsdr."
+        except Exception as error:  # zipfile, json, skops, NumPy and scikit-learn raise errors of many kinds
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            raise ModelFileError(
+                f"The model file {name!r} is damaged ({lines[0].rstrip('.')}); write the model again."
+            ) from None
+    written = model.versions["scikit-learn"]
+    if written != sklearn.__version__:
+        kind = type(model.estimator).__name__
+        warning = InconsistentVersionWarning(
+            estimator_name=kind, current_sklearn_version=sklearn.__version__, original_sklearn_version=written
         )
-    return header
+        warnings.warn(warning, stacklevel=3)
+    return model
 
 
-def _refuse_constant(text: str) -> None:
-    raise ValueError(text)
+def content_in(content: Any) -> Model:
+    """Return the model of a file's content; `Refused`, or another error, if any part is not as it is written."""
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise Refused("it is not a model file of this version of nmlsdr; write the model again")
+    estimator = revived(content["model"])
+    given = [content[key] for key in ("feature_names", "label_names")]
+    names = [None if one is None else _texts(_value(one).tolist()) for one in given]
+    check_names(estimator, *names)
+    versions = {key: printable(str(content["versions"][key])) for key in ("nmlsdr", "numpy", "scipy", "scikit-learn")}
+    words, fills = _texts(content["plan"]["words"]), bool(content["plan"]["fills"])
+    if not set(words) <= set(names[0] or ()):
+        raise Refused("its plan names columns that it does not have")
+    check_answers(estimator, _value(content["rows"]), _value(content["answers"]))
+    return Model(estimator, names[0], names[1], versions, {"words": words, "fills": fills})
 
 
-def _is_plain(key: str, value: Any) -> bool:
-    """Whether a parameter is a number, text or None, or several of them where that is allowed."""
-    several = value if key in SEQUENCES and isinstance(value, list) else [value]
-    return all(one is None or isinstance(one, bool | int | float | str) for one in several)
-
-
-def node_in(node: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
-    """Return the estimator that a header's entry describes; `Refused` if any part of it is not as ``fit`` makes it."""
-    name = node["class"]
-    if name == "Pipeline":
-        steps = node["steps"]
-        names = [step for step, _ in steps]
-        if not steps or len(set(text_list(names))) != len(names):
-            raise Refused("is damaged: a pipeline's steps have no names of their own; make it again.")
-        pipeline = Pipeline([(step, node_in(inner, arrays)) for step, inner in steps])
-        check_steps(pipeline)
-        return pipeline
-    if not isinstance(name, str) or name not in table:
-        raise Refused(f"holds the class {name!r}, which nmlsdr {__version__} does not read; do not trust it.")
-    parameters = dict(node["parameters"])
-    if not all(_is_plain(key, value) for key, value in parameters.items()):
-        raise Refused(f"is damaged: {name} has a parameter that is not a number or text; make it again.")
-    estimator: Any = class_of(name)(*[[]] * (name == "ColumnTransformer"))
-    unknown = sorted(set(parameters) - set(estimator.get_params(deep=False)))
-    unknown += sorted(set(node["fitted"]) - set(table[name]))
+def revived(kept: Any) -> Any:
+    """Return the fitted estimator of which `writing.bare` kept this; `Refused` if `fit` does not make such a one."""
+    kind, state = type(kept), vars(kept)
+    name = kind.__name__
+    if kind is Pipeline:
+        steps = [(step, revived(inner)) for step, inner in state["steps"]]
+        names = _texts([step for step, _ in steps])
+        if not names or len(set(names)) < len(names):
+            raise Refused("the steps of a pipeline have no names of their own")
+        return Pipeline(steps)
+    if name not in table:
+        raise Refused(f"it holds a {name} where an estimator should be")
+    estimator = kind([]) if kind is ColumnTransformer else kind()
+    parameters = {key: state[key] for key in estimator.get_params(deep=False) if key in state and key != "dtype"}
+    transformers = parameters.pop("transformers", None)
+    unknown = sorted(state.keys() - parameters.keys() - table[name].keys() - {"transformers"})
     if unknown:
-        raise Refused(
-            f"holds {name}.{unknown[0]}, which nmlsdr {__version__} does not know; install a newer nmlsdr."
-        )
-    check_parameters(name, parameters)
-    estimator.set_params(**{key: tuple(v) if isinstance(v, list) else v for key, v in parameters.items()})
+        raise Refused(f"it holds {name}.{unknown[0]}, which this version of nmlsdr does not know")
+    for key, value in parameters.items():
+        check_parameter(name, key, value)
+    estimator.set_params(**parameters)
+    if kind.__module__.startswith("sklearn."):
+        estimator._validate_params()
     letters: dict[str, int] = {}
     for attribute, field in table[name].items():
-        if attribute in node["fitted"]:
+        if attribute in state:
             value = None
-            if not field.optional or node["fitted"][attribute] is not None:
-                value = _value_in(node["fitted"][attribute], field, arrays)
-                bind(f"{name}.{attribute}", value, field, letters)
-                check_values(f"{name}.{attribute}", value, field)
+            if state[attribute] is not None or not field.optional:
+                value = _attribute(f"{name}.{attribute}", state[attribute], field, letters)
             setattr(estimator, attribute, value)
         elif not field.optional:
-            raise Refused(f"is damaged: {name}.{attribute} is missing; make it again.")
-    check_belonging(name, estimator, letters)
-    refit(name, estimator)
-    if name == "ColumnTransformer":
-        columns_in(node, estimator, lambda inner: node_in(inner, arrays))
+            raise Refused(f"{name}.{attribute} is missing")
+    if kind in _FITTED_AGAIN:
+        learned = dict(vars(estimator))
+        _FITTED_AGAIN[kind](estimator)
+        vars(estimator).update(learned)
+    if kind is ColumnTransformer:
+        _give_columns(estimator, transformers)
     return estimator
 
 
-def _value_in(stored: Any, field: Field, arrays: Mapping[str, np.ndarray]) -> Any:
-    if field.kind == "names":
-        return np.array(text_list(stored), dtype=object)
-    if field.kind == "classes" and isinstance(stored, dict) and "list" in stored:
-        return [arrays[name] for name in stored["list"]]
-    if field.kind == "rows" and isinstance(stored, dict):
-        make = {"array": sparse.csr_array, "matrix": sparse.csr_matrix}[stored["csr"]]
-        data, indices, indptr = (arrays[name] for name in stored["parts"])
-        matrix = make((data, indices, indptr), shape=tuple(stored["shape"]))
-        return check_rows(matrix)  # searches take the rows of a fitted model as they are
-    if field.kind in ("classes", "targets") and isinstance(stored, dict):
-        return np.array(text_list(stored["objects"]), dtype=object)
-    if field.kind == "categories":
-        return [_numbers_or_text(one, arrays) for one in stored["list"]]
-    if field.kind == "values":
-        return _numbers_or_text(stored, arrays)
-    if field.kind in ARRAYS or (field.kind == "number" and isinstance(stored, str)):
-        array = arrays[stored]
-        if array.dtype.kind == "U" and field.kind not in ("classes", "targets"):
-            raise TypeError(stored)
-        if field.kind == "rows":
-            return check_rows(array)
-        return array[()] if array.ndim == 0 else array
-    expected: Any = {"count": int, "number": int | float, "text": str}[field.kind]
-    if not isinstance(stored, expected) or (field.kind == "count" and (isinstance(stored, bool) or stored < 0)):
-        raise TypeError(stored)
-    return stored
+def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) -> Any:
+    """Return the value of an attribute after its checks."""
+    if field.kind == "tree":
+        return make_tree(what, stored, letters["D"], letters["C"])
+    if field.kind == "trees":
+        trees = [revived(one) for one in stored]
+        if not trees or {(one.n_features_in_, one.n_outputs_) for one in trees} != {(letters["D"], letters["C"])}:
+            raise Refused(f"{what} are not trees for {letters['D']} features and {letters['C']} outputs")
+        return trees
+    value = check_rows(_value(stored)) if field.kind == "rows" else _value(stored)  # kernels take rows as they are
+    check_value(what, value, field, letters)
+    return value
 
 
-def _numbers_or_text(stored: Any, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return an array of numbers or text, or of Python's where it says that they were objects."""
+def _value(stored: Any) -> Any:
+    """Return what a value in the form of `writing.encode` stands for."""
+    if isinstance(stored, list):
+        return [_value(one) for one in stored]
     if not isinstance(stored, dict):
-        return arrays[stored]
-    array = arrays[stored["objects"]]
-    if array.dtype.kind not in "iufU" or array.ndim != 1:
-        raise TypeError(stored)
-    return array.astype(object)
+        return stored
+    if "csr" in stored:
+        make = {"array": sparse.csr_array, "matrix": sparse.csr_matrix}[stored["csr"]]
+        data, indices, indptr = stored["parts"]
+        return make((data, indices, indptr), shape=tuple(stored["shape"]))
+    items = json.loads(stored["objects"])
+    json.dumps(items, ensure_ascii=False).encode()  # half of a pair of code points is nothing that can be printed
+    if any(isinstance(one, list | dict) for one in items):
+        raise TypeError("objects that are neither numbers nor text")
+    return np.array(items, dtype=object).reshape(stored["shape"])
 
 
-def text_list(names: Any) -> list[str]:
-    """Return names if they are a list of text."""
+def _texts(names: Any) -> list[str]:
+    """Return names if they are a list of text that can be printed."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise TypeError(names)
+        raise TypeError(f"names that are no list of text: {type(names).__name__}")
+    "".join(names).encode()
     return names
+
+
+# ---------------------------------------------------------------- classes that make notes of their own
+
+
+def _fit_imputer(estimator: SimpleImputer) -> None:
+    """Fit on a row of the kind of table that gives such statistics; a constant for numbers is kept as objects."""
+    statistics = estimator.statistics_
+    if statistics.dtype.kind == "O" and any(isinstance(one, str) for one in statistics.tolist()):
+        estimator.fit(np.full((1, len(statistics)), "", dtype=object))
+    else:
+        estimator.fit(np.zeros((1, len(statistics)), np.float64 if statistics.dtype.kind == "O" else statistics.dtype))
+
+
+def _fit_encoder(estimator: OneHotEncoder) -> None:
+    first = np.array([[column[0] for column in estimator.categories_]], dtype=object)
+    estimator.set_params(categories=[column.tolist() for column in estimator.categories_]).fit(first)
+
+
+_FITTED_AGAIN: dict[type, Callable[[Any], None]] = {SimpleImputer: _fit_imputer, OneHotEncoder: _fit_encoder}
+
+
+def _give_columns(estimator: ColumnTransformer, transformers: Any) -> None:
+    """Give a ColumnTransformer that has its parameters and n_features_in_ its transformers.
+
+    scikit-learn checks the names and columns when it fits passing steps, and that widths agree when rows pass through.
+    """
+    if estimator.n_features_in_ > _MOST_COLUMNS:
+        raise Refused(f"ColumnTransformer.n_features_in_ is {estimator.n_features_in_}")
+    fitted = {name: revived(inner) for name, inner, _ in transformers if not isinstance(inner, str)}
+    bare = [
+        (name, clone(fitted.get(name)) if name in fitted else inner, columns) for name, inner, columns in transformers
+    ]
+    learned = dict(vars(estimator))
+    plain = [(name, "passthrough" if name in fitted else inner, columns) for name, inner, columns in transformers]
+    estimator.set_params(transformers=plain).fit(np.zeros((1, estimator.n_features_in_)))
+    vars(estimator).update(learned, transformers=bare)
+    estimator.transformers_ = [
+        (name, fitted.get(name, step), columns) for name, step, columns in estimator.transformers_
+    ]
+    end = 0
+    for name, step, columns in estimator.transformers_:
+        if not isinstance(step, str):
+            n_columns = len(step.get_feature_names_out()) if name in fitted else len(columns)
+            estimator.output_indices_[name] = slice(end, end + n_columns) if n_columns else slice(0, 0)
+            end += n_columns

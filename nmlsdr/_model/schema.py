@@ -11,255 +11,201 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["PARAMETERS", "SEQUENCES", "Field", "class_of", "table"]
+from .._checks.arguments import check_metric
+from .._errors import InputError
+from .._estimators._thresholds import check_threshold
+
+__all__ = ["PARAMETERS", "Field", "Refused", "class_of", "table"]
 
 _LARGEST = 1e170  # 1 / sqrt of the smallest positive number is 4e161; sums of such numbers are finite
 _MAX_JOBS = 1024
 
 
-@dataclass(frozen=True)
-class Field:
+class Refused(Exception):
+    """What is wrong with a model; the end of a sentence that begins with its file."""
+
+
+class Field(NamedTuple):
     """One fitted attribute: its kind, its shape in letters, and what its values may be.
 
-    Kinds: ``count`` (an integer; a letter names it), ``number``, ``text``, ``array``, ``rows`` (an array or a
+    Kinds: ``count`` (an integer; a letter names it), ``flag``, ``number``, ``text``, ``array``, ``rows`` (an array or a
     CSR matrix), ``names`` (text), ``classes`` (an array, or a list of one array a label), ``targets`` (one value a row,
     or one a row and label), ``values`` (an array of numbers, NaN where a column held none, or of text), ``categories``
-    (a list of one array of numbers or text a column).
+    (a list of one array of numbers or text a column), ``tree``, ``trees`` (a list of regressors of one tree each).
     """
 
     kind: str
-    shape: tuple[str, ...] = ()
-    optional: bool = False
+    shape: str = ""
+    low: float = -_LARGEST
+    high: float = _LARGEST
     dtypes: tuple[str, ...] = ("float64", "float32")
-    low: float = -math.inf
-    high: float = math.inf
     in_order: bool = False  # read by a kernel as it is, so in C order
     infinite: bool = False  # plus infinity is a value: a cut-off that nothing reaches
+    optional: bool = False  # may be None or missing
 
 
-def _count(letter: str = "", *, optional: bool = False) -> Field:
-    return Field("count", (letter,) if letter else (), optional)
+def _for_kernel(dtype: str, shape: str, low: float = 0.0, high: float = 1.0) -> Field:
+    return Field("array", shape, low, high, (dtype,), in_order=True)
 
 
-def _array(*shape: str, optional: bool = False, low: float = -math.inf, high: float = math.inf) -> Field:
-    return Field("array", shape, optional, low=low, high=high)
-
-
-def _for_kernel(dtype: str, *shape: str, low: float = 0.0, high: float = 1.0) -> Field:
-    return Field("array", shape, dtypes=(dtype,), low=low, high=high, in_order=True)
-
-
-_FLAGS = ("bool", "uint8")
 _POSITIVE = 5e-324
-_SEEN = {"n_features_in_": _count("D"), "feature_names_in_": Field("names", ("D",), True)}
-_LABELS = {"classes_": Field("classes", ("C",)), "label_names_in_": Field("names", ("C",), True)}
-_PROJECTION = {
-    **_SEEN,
-    **_LABELS,
-    "components_": _array("d", "D"),
-    "eigenvalues_": _array("d"),
-    "effective_rank_": _count(),
-    "mean_": _array("D"),
-}
-_PROPAGATION = {
-    "label_distributions_": _for_kernel("float64", "n", "C"),
-    "transduction_": Field("targets", ("n", "C")),
-    "label_flips_": Field("array", ("n", "C"), dtypes=_FLAGS, low=0.0, high=1.0),
-    "n_iter_": _count(),
-    "residual_": Field("number", low=0.0),
-    "n_unreached_": _count(),
+_INFINITY = math.inf
+_FIELDS = {
+    "n_features_in_": Field("count", "D"),
+    "feature_names_in_": Field("names", "D"),
+    "n_samples_seen_": Field("number", "", 0.0),
+    "n_outputs_": Field("count", "C"),
+    "max_features_": Field("count"),
+    "classes_": Field("classes", "C"),
+    "label_names_in_": Field("names", "C"),
+    # scalers, imputers, encoders, trees
+    "var_": Field("array", "D", 0.0, _INFINITY),
+    "scale_": Field("array", "D", _POSITIVE),
+    "max_abs_": Field("array", "D", 0.0),
+    "min_": Field("array", "D"),
+    "data_min_": Field("array", "D"),
+    "data_max_": Field("array", "D"),
+    "data_range_": Field("array", "D", 0.0),
+    "center_": Field("array", "D"),
+    "idf_": Field("array", "D", 0.0, infinite=True),
+    "statistics_": Field("values", "D"),
+    "categories_": Field("categories", "D"),
+    "sparse_output_": Field("flag"),
+    "tree_": Field("tree", "D C"),
+    "estimators_": Field("trees", "D C"),
+    # projections
+    "components_": Field("array", "d D"),
+    "eigenvalues_": Field("array", "d", -_INFINITY, _INFINITY),
+    "effective_rank_": Field("count"),
+    "mean_": Field("array", "D"),
+    "dependence_ratio_": Field("array", "d", -_INFINITY, _INFINITY),
+    "shrinkage_": Field("number", "", 0.0, 1.0),
+    "feature_weights_": Field("array", "D", 0.0),
+    "label_weights_": Field("array", "n C"),
+    "objective_": Field("array", "sweeps", -_INFINITY, _INFINITY),
+    # propagation
+    "label_distributions_": _for_kernel("float64", "n C"),
+    "transduction_": Field("targets", "n C"),
+    "label_flips_": Field("array", "n C", 0.0, 1.0, ("bool", "uint8")),
+    "flip_scores_": _for_kernel("float64", "n C"),
+    "n_iter_": Field("count"),
+    "residual_": Field("number", "", 0.0),
+    "n_unreached_": Field("count"),
     "propagation_solver_": Field("text"),
-}
-_GRAPH = {"n_neighbors_": _count("k")}
-_SHRINKAGE = {
-    "dependence_ratio_": _array("d"),
-    "shrinkage_": Field("number", low=0.0, high=1.0),
-    "feature_weights_": _array("D", low=0.0),
-}
-_CUTOFFS = Field("array", ("C",), dtypes=("float64",), low=0.0, infinite=True)
-_COUNTS = {
-    **_SEEN,
-    **_LABELS,
-    **_GRAPH,
-    "training_rows_": Field("rows", ("n", "D"), True),  # None with neighbors="precomputed"
-    "training_labels_": _for_kernel("uint8", "n", "C"),
+    # classifiers
+    "n_neighbors_": Field("count", "k"),
+    "training_rows_": Field("rows", "n D"),
+    "training_labels_": _for_kernel("uint8", "n C"),
+    "labeled_rows_": Field("array", "n", 0.0, _INFINITY, ("int64", "int32")),
+    "row_weights_": _for_kernel("float64", "n", _POSITIVE, _LARGEST),
     "prior_": _for_kernel("float64", "C"),
-    "present_": _for_kernel("float64", "C", "k+1"),
-    "absent_": _for_kernel("float64", "C", "k+1"),
-    "posterior_": _for_kernel("float64", "C", "k+1"),
-    "thresholds_": _CUTOFFS,
+    "likelihoods_with_label_": _for_kernel("float64", "C k+1"),
+    "likelihoods_without_label_": _for_kernel("float64", "C k+1"),
+    "posterior_": _for_kernel("float64", "C k+1"),
+    "thresholds_": Field("array", "C", 0.0, 1.0, ("float64",), infinite=True),
+    "ridge_": Field("number", "", _POSITIVE),
+    "coef_": Field("array", "C D"),
+    "intercept_": Field("array", "C"),
+    "embedding_": Field("rows", "n d"),
+    "residuals_": Field("array", "n C"),
 }
 
-#: Class name -> attribute -> field.
-table: dict[str, dict[str, Field]] = {
-    "StandardScaler": {
-        **_SEEN,
-        "mean_": _array("D", optional=True),
-        "var_": _array("D", optional=True, low=0.0),
-        "scale_": _array("D", optional=True, low=_POSITIVE),
-        "n_samples_seen_": Field("number", low=0.0, dtypes=("int64", "float64")),
-    },
-    "MaxAbsScaler": {
-        **_SEEN,
-        "max_abs_": _array("D", low=0.0),
-        "scale_": _array("D", low=_POSITIVE),
-        "n_samples_seen_": Field("number", low=0.0, dtypes=("int64", "float64")),
-    },
-    "MinMaxScaler": {
-        **_SEEN,
-        "min_": _array("D"),
-        "scale_": _array("D", low=_POSITIVE),
-        "data_min_": _array("D"),
-        "data_max_": _array("D"),
-        "data_range_": _array("D", low=0.0),
-        "n_samples_seen_": Field("number", low=0.0, dtypes=("int64", "float64")),
-    },
-    "RobustScaler": {
-        **_SEEN,
-        "center_": _array("D", optional=True),
-        "scale_": _array("D", optional=True, low=_POSITIVE),
-    },
-    "Normalizer": {**_SEEN},
-    "TfidfTransformer": {
-        **_SEEN,
-        "idf_": Field("array", ("D",), True, low=0.0, infinite=True),
-    },
-    "SimpleImputer": {**_SEEN, "statistics_": Field("values", ("D",))},
-    "OneHotEncoder": {**_SEEN, "categories_": Field("categories", ("D",))},
-    "ColumnTransformer": {**_SEEN},
-    "NMLSDR": {
-        **_PROJECTION,
-        **_GRAPH,
-        **_PROPAGATION,
-        **_SHRINKAGE,
-    },
-    "ResidualPropagation": {
-        **_PROJECTION,
-        **_GRAPH,
-        **_PROPAGATION,
-        **_SHRINKAGE,
-        "ridge_": Field("number", low=_POSITIVE),
-        "coef_": _array("C", "D"),
-        "intercept_": _array("C"),
-        "embedding_": Field("rows", ("n", "d")),
-        "residuals_": _array("n", "C"),
-        "thresholds_": _CUTOFFS,
-        "flip_scores_": _array("n", "C", low=0.0, high=1.0),
-    },
+_SEEN = "n_features_in_ feature_names_in_?"
+_LABELS = f"{_SEEN} classes_ label_names_in_?"
+_PROJECTION = f"{_LABELS} components_ eigenvalues_ effective_rank_ mean_"
+_PROPAGATION = (
+    "n_neighbors_ label_distributions_ transduction_ label_flips_ flip_scores_ n_iter_ residual_ n_unreached_ "
+    "propagation_solver_"
+)
+_SHRINKAGE = "dependence_ratio_ shrinkage_ feature_weights_"
+# With neighbors="precomputed" there are no training rows.
+_COUNTS = (
+    f"{_LABELS} n_neighbors_ training_rows_? training_labels_ "
+    "prior_ likelihoods_with_label_ likelihoods_without_label_ posterior_ thresholds_"
+)
+_ATTRIBUTES = {
+    "StandardScaler": f"{_SEEN} mean_? var_? scale_? n_samples_seen_",
+    "MaxAbsScaler": f"{_SEEN} max_abs_ scale_ n_samples_seen_",
+    "MinMaxScaler": f"{_SEEN} min_ scale_ data_min_ data_max_ data_range_ n_samples_seen_",
+    "RobustScaler": f"{_SEEN} center_? scale_?",
+    "Normalizer": _SEEN,
+    "TfidfTransformer": f"{_SEEN} idf_?",
+    "SimpleImputer": f"{_SEEN} statistics_",
+    "OneHotEncoder": f"{_SEEN} categories_",
+    "ColumnTransformer": f"{_SEEN} sparse_output_",
+    "ExtraTreeRegressor": f"{_SEEN} n_outputs_ max_features_ tree_",
+    "ExtraTreesRegressor": f"{_SEEN} n_outputs_ estimators_",
+    "NMLSDR": f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE}",
+    "ResidualPropagation": f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE} "
+    "thresholds_ ridge_ coef_ intercept_ embedding_ residuals_",
     "MDDM": _PROJECTION,
     "MVMD": _PROJECTION,
     "MultiLabelCCA": _PROJECTION,
-    "MLDA": {
-        **_PROJECTION,
-        "label_weights_": _array("n", "C"),
-        "n_iter_": _count(),
-        "objective_": _array("sweeps", optional=True),
-    },
-    "SSMLDR": {**_PROJECTION, **_GRAPH, **_PROPAGATION},
-    "MLkNN": {
-        **_COUNTS,
-        "labeled_rows_": Field("array", ("n",), dtypes=("int64", "int32"), low=0.0),
-    },
-    "SemiSupervisedMLkNN": {**_COUNTS, **_PROPAGATION},
-    "MultiLabelPropagation": {
-        **_SEEN,
-        **_LABELS,
-        **_GRAPH,
-        **_PROPAGATION,
-        "flip_scores_": _array("n", "C", low=0.0, high=1.0),
-        "training_rows_": Field("rows", ("n", "D")),
-        "row_weights_": _for_kernel("float64", "n", low=_POSITIVE, high=_LARGEST),
-    },
+    "MLDA": f"{_PROJECTION} label_weights_ n_iter_ objective_?",
+    "SSMLDR": f"{_PROJECTION} {_PROPAGATION}",
+    "MLkNN": f"{_COUNTS} labeled_rows_",
+    "SemiSupervisedMLkNN": f"{_COUNTS} {_PROPAGATION}",
+    "MultiLabelPropagation": f"{_LABELS} {_PROPAGATION} training_rows_ row_weights_",
+}
+
+#: Class name -> attribute -> field; an attribute with a question mark above is optional.
+table: dict[str, dict[str, Field]] = {
+    name: {one.rstrip("?"): _FIELDS[one.rstrip("?")]._replace(optional=one.endswith("?")) for one in attributes.split()}
+    for name, attributes in _ATTRIBUTES.items()
 }
 
 
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _only(*allowed: Any) -> Callable[[Any], None]:
+    """Return a check that a value is one of these."""
+
+    def check(value: Any) -> None:
+        if not any(type(value) is type(one) and value == one for one in allowed):
+            raise InputError(f"it must be {' or '.join(map(repr, allowed))}")
+
+    return check
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _check_n_jobs(value: Any) -> None:
+    """Refuse a number of threads that ends the process; how many a machine allows is checked when it predicts."""
+    if value is not None and (type(value) is not int or not 1 <= abs(value) <= _MAX_JOBS):
+        raise InputError(f"it must be None or a whole number from 1 to {_MAX_JOBS}, or below 0")
 
 
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_threshold(value: Any) -> bool:
-    several = value if isinstance(value, list) else [value]
-    return value == "prior" or (bool(several) and all(_is_number(one) and 0 <= one <= 1 for one in several))
-
-
-def _is_range(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)) and value[0] < value[1]
-
-
-#: Parameters that may hold several numbers; they come back as a tuple.
-SEQUENCES = ("alpha_labeled", "feature_range", "quantile_range", "ridge", "threshold")
-
-#: Parameter that a transformation or a prediction reads -> what it may be, and in words. ``fit`` checks the others.
-PARAMETERS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "n_jobs": (
-        lambda value: value is None or (_is_int(value) and 1 <= abs(value) <= _MAX_JOBS),
-        f"None or a whole number from 1 to {_MAX_JOBS}, or below 0",
-    ),
-    "threshold": (_is_threshold, "numbers from 0 to 1, or 'prior'"),
-    "at_least_one": (_is_flag, "true or false"),
-    "metric": (lambda value: value in ("euclidean", "cosine"), "'euclidean' or 'cosine'"),
-    "neighbors": (lambda value: value in ("exact", "precomputed"), "'exact' or 'precomputed'"),
-    "with_mean": (_is_flag, "true or false"),
-    "with_std": (_is_flag, "true or false"),
-    "copy": (_is_flag, "true or false"),
-    "norm": (lambda value: value in ("l1", "l2", "max"), "'l1', 'l2' or 'max'"),
-    "TfidfTransformer.norm": (lambda value: value in ("l1", "l2", None), "'l1', 'l2' or None"),
-    "use_idf": (_is_flag, "true or false"),
-    "smooth_idf": (_is_flag, "true or false"),
-    "sublinear_tf": (_is_flag, "true or false"),
-    "with_centering": (_is_flag, "true or false"),
-    "with_scaling": (_is_flag, "true or false"),
-    "unit_variance": (_is_flag, "true or false"),
-    "feature_range": (_is_range, "two numbers, the lower first"),
-    "quantile_range": (_is_range, "two numbers, the lower first"),
-    "clip": (_is_flag, "true or false"),
-    "strategy": (
-        lambda value: value in ("mean", "median", "most_frequent", "constant"),
-        "'mean', 'median', 'most_frequent' or 'constant'",
-    ),
-    "missing_values": (lambda value: value is None or _is_number(value) or isinstance(value, str), "a number or text"),
-    "fill_value": (lambda value: value is None or _is_number(value) or isinstance(value, str), "a number or text"),
-    "add_indicator": (lambda value: value is False, "false"),
-    "keep_empty_features": (_is_flag, "true or false"),
-    "categories": (lambda value: value == "auto", "'auto'"),
-    "drop": (lambda value: value in (None, "first", "if_binary"), "None, 'first' or 'if_binary'"),
-    "sparse_output": (_is_flag, "true or false"),
-    "dtype": (lambda value: False, "left out"),
-    "handle_unknown": (lambda value: value in ("error", "ignore", "warn"), "'error', 'ignore' or 'warn'"),
-    "min_frequency": (lambda value: value is None, "None"),
-    "max_categories": (lambda value: value is None, "None"),
-    "feature_name_combiner": (lambda value: value == "concat", "'concat'"),
-    "transformers": (lambda value: False, "left out"),
-    "remainder": (lambda value: value in ("drop", "passthrough"), "'drop' or 'passthrough'"),
-    "sparse_threshold": (lambda value: _is_number(value) and 0 <= value <= 1, "a number from 0 to 1"),
-    "transformer_weights": (lambda value: value is None, "None"),
-    "verbose_feature_names_out": (_is_flag, "true or false"),
+#: Parameter, of a class or of all -> its check. scikit-learn checks those of its own classes, and ``fit`` what only
+#: ``fit`` reads.
+PARAMETERS: dict[str, Callable[[Any], object]] = {
+    "n_jobs": _check_n_jobs,
+    "threshold": check_threshold,
+    "at_least_one": _only(True, False),
+    "metric": check_metric,
+    "neighbors": _only("exact"),
+    "MLkNN.neighbors": _only("exact", "precomputed"),
+    "SemiSupervisedMLkNN.neighbors": _only("exact", "precomputed"),
+    "add_indicator": _only(False),
+    "categories": _only("auto"),
+    "min_frequency": _only(None),
+    "max_categories": _only(None),
+    "feature_name_combiner": _only("concat"),
+    "remainder": _only("drop", "passthrough"),
+    "transformer_weights": _only(None),
 }
 
-#: scikit-learn's classes, by the module that holds them; all others are this package's own.
+#: The modules of scikit-learn's classes; all others are this package's own.
 _MODULES = {
-    "sklearn.preprocessing": (
-        "MaxAbsScaler", "MinMaxScaler", "Normalizer", "OneHotEncoder", "RobustScaler", "StandardScaler",
-    ),
-    "sklearn.impute": ("SimpleImputer",),
-    "sklearn.compose": ("ColumnTransformer",),
-    "sklearn.feature_extraction.text": ("TfidfTransformer",),
-}  # fmt: skip
+    "sklearn.impute": "SimpleImputer",
+    "sklearn.compose": "ColumnTransformer",
+    "sklearn.pipeline": "Pipeline",
+    "sklearn.feature_extraction.text": "TfidfTransformer",
+    "sklearn.tree": "ExtraTreeRegressor",
+    "sklearn.ensemble": "ExtraTreesRegressor",
+    "sklearn.preprocessing": "MaxAbsScaler MinMaxScaler Normalizer OneHotEncoder RobustScaler StandardScaler",
+}
 
 
 def class_of(name: str) -> type:
-    """Return the class that a name of `table` stands for."""
-    module = next((module for module, names in _MODULES.items() if name in names), "nmlsdr")
+    """Return the class that a name of `table`, or "Pipeline", stands for."""
+    module = next((module for module, names in _MODULES.items() if name in names.split()), "nmlsdr")
     found: type = getattr(importlib.import_module(module), name)
     return found

@@ -1,129 +1,162 @@
-"""From a fitted estimator to the header and the arrays of a model file."""
+"""From a fitted estimator to what a model file keeps of it: parameters and the attributes that `schema.table` lists.
+
+skops would pack a sparse matrix, write an object array as one part of the schema for each of its items, and write trees
+in a form that cannot be checked before they are made. `encode` gives dictionaries of plain arrays and text for these.
+"""
 
 from __future__ import annotations
 
-import math
+import json
 from collections.abc import Iterable
 from inspect import signature
 from typing import Any
 
 import numpy as np
+import scipy
+import sklearn
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
 
-from .checking import wrong_parameter
-from .form import ARRAYS, KINDS, ModelFileError
-from .preparing import columns_out
-from .schema import SEQUENCES, Field, class_of, table
+from .._version import __version__
+from .checking import check_names
+from .reading import FORMAT, revived
+from .samples import answers, sample_rows
+from .schema import Refused, class_of, table
 
-__all__ = ["names_out", "node_out"]
+__all__ = ["bare", "content_out", "encode"]
 
 
-def node_out(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Return the header's entry of an estimator; its arrays are added to `arrays`."""
-    kind: type = type(estimator)
-    if kind is Pipeline:
-        return {"class": "Pipeline", "steps": [[name, node_out(step, arrays)] for name, step in estimator.steps]}
+def content_out(estimator: Any, feature_names: Iterable[str] | None, label_names: Iterable[str] | None) -> Any:
+    """Return what is written of a model, after the checks that reading makes; names default to those that it saw."""
+    kept = bare(estimator)
+    back = revived(kept)
+    names = _names(feature_names, estimator, "feature_names_in_", 0)
+    labels = _names(label_names, estimator, "label_names_in_", -1)
+    check_names(back, names, labels)
+    rows = found = None
+    try:
+        rows = sample_rows(back)
+        found = answers(back, rows)
+    except (ValueError, TypeError):  # a step takes rows that cannot be invented, such as text that is passed on
+        rows = found = None
+    return {
+        "format": FORMAT,
+        "versions": {
+            "nmlsdr": __version__,
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+        "feature_names": None if names is None else encode(np.array(names, dtype=object)),
+        "label_names": None if labels is None else encode(np.array(labels, dtype=object)),
+        "plan": _plan(back, names),
+        "rows": encode(rows),
+        "answers": encode(found),
+        "model": kept,
+    }
+
+
+def _names(names: Iterable[str] | None, estimator: Any, attribute: str, step: int) -> list[str] | None:
+    """Return names as a list; None: those that an estimator, or this step of a pipeline, saw at ``fit``."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[step][1]
+    names = getattr(estimator, attribute, None) if names is None else names
+    found = None if names is None else list(names)
+    if found and not all(isinstance(name, str) for name in found):
+        raise Refused("names of features and labels must be text; rename the columns")
+    return found
+
+
+def _plan(estimator: Any, names: list[str] | None) -> dict[str, Any]:
+    """Return how the first step takes a table: the columns that hold text, and whether cells may be empty."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[0][1]
+    words: list[str] = []
+    steps = estimator.transformers_ if isinstance(estimator, ColumnTransformer) else [("all", estimator, [])]
+    for _, step, columns in steps:
+        if isinstance(step, OneHotEncoder) and names is not None:
+            pairs = zip(columns, step.categories_, strict=False)
+            words += [names[j] for j, values in pairs if values.dtype.kind in "OU"]
+    return {"words": words, "fills": any(isinstance(step, SimpleImputer) for _, step, _ in steps)}
+
+
+def bare(estimator: Any) -> Any:
+    """Return an estimator of the same class that has only what is written, each value in the form of `encode`."""
+    if hasattr(estimator, "to_local"):  # fitted on several machines: written as the plain class with the same answers
+        estimator = estimator.to_local()
+    kind = type(estimator)
     name = kind.__name__
-    if name not in table or kind is not class_of(name):
-        raise ModelFileError(
-            f"A {name} cannot be written to a model file, which holds only "
-            + ", ".join(["Pipeline", *table])
-            + "."
-        )
-    fitted = {}
-    for attribute, field in table[name].items():
-        value = getattr(estimator, attribute, None)
-        if value is not None:
-            fitted[attribute] = _value_out(f"{name}.{attribute}", value, field, arrays)
-        elif not field.optional:
-            raise ModelFileError(f"{name}.{attribute} is missing, so the estimator is not completely fitted; fit it.")
-        elif hasattr(estimator, attribute):
-            fitted[attribute] = None
-    parameters = {}
-    parts: dict[str, Any] = {}
-    given = estimator.get_params(deep=False)
-    if name == "ColumnTransformer":
-        parts = columns_out(estimator, lambda step: node_out(step, arrays))
-        given = {key: value for key, value in given.items() if key not in ("transformers", "force_int_remainder_cols")}
+    if name not in (*table, "Pipeline") or kind is not class_of(name):
+        raise Refused(f"it is a {name}, and a model file holds only {', '.join(['Pipeline', *table])}")
+    kept: Any = object.__new__(kind)
+    if kind is Pipeline:
+        vars(kept)["steps"] = [(step, bare(inner)) for step, inner in estimator.steps]
+        return kept
     defaults = signature(kind).parameters
-    for key, value in given.items():
-        if value is defaults[key].default and (isinstance(value, type) or value != value):
-            continue  # NaN or a dtype, which no header holds: the class has it again
-        several = key in SEQUENCES and np.ndim(value) == 1
-        what = f"{name}({key}=...)"
-        parameters[key] = [_parameter_out(what, one) for one in value] if several else _parameter_out(what, value)
-    wrong = wrong_parameter(name, parameters)
-    if wrong is not None:
-        raise ModelFileError(f"{wrong} to be written to a model file; fit it so.")
-    return {"class": name, "parameters": parameters, "fitted": fitted, **parts}
+    for key, value in estimator.get_params(deep=False).items():
+        by_default = isinstance(value, type) and value is defaults[key].default  # a dtype, which the class has again
+        if not by_default and not (kind is ColumnTransformer and key in ("transformers", "force_int_remainder_cols")):
+            vars(kept)[key] = _parameter(f"{name}({key}=...)", value)
+    for attribute in table[name]:
+        if hasattr(estimator, attribute):
+            vars(kept)[attribute] = encode(getattr(estimator, attribute))
+    if kind is ColumnTransformer:
+        vars(kept)["transformers"] = _columns(estimator)
+    return kept
 
 
-def _parameter_out(what: str, value: Any) -> bool | int | float | str | None:
+def _parameter(what: str, value: Any) -> Any:
+    if isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1:
+        return tuple(_parameter(what, one) for one in value)
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or isinstance(value, bool | int | str):
+    if value is None or type(value) in (bool, int, float, str):
         return value
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    raise ModelFileError(
+    raise Refused(
         f"{what} holds a {type(value).__name__}, and a model file holds only numbers, text and None as parameters; "
-        "keep such an estimator in the program that made it."
+        "keep such an estimator in the program that made it"
     )
 
 
-def _value_out(what: str, value: Any, field: Field, arrays: dict[str, np.ndarray]) -> Any:
-    if field.kind == "names":
-        return names_out(what, value)
-    if field.kind == "classes" and isinstance(value, list):
-        return {"list": [_array_out(what, item, arrays) for item in value]}
-    is_sparse: bool = sparse.issparse(value)  # named, or the type checker takes any sparse matrix for its base class
-    if field.kind == "rows" and is_sparse:
-        value = value if value.format == "csr" else value.tocsr()
-        kind = "array" if isinstance(value, sparse.sparray) else "matrix"
-        parts = [_array_out(what, part, arrays) for part in (value.data, value.indices, value.indptr)]
-        return {"csr": kind, "shape": [int(size) for size in value.shape], "parts": parts}
-    if field.kind == "categories":
-        return {"list": [_numbers_or_text(what, column, arrays) for column in value]}
-    if field.kind == "values":
-        return _numbers_or_text(what, value, arrays)
-    if field.kind in ("classes", "targets") and np.asarray(value).dtype.kind == "O":
-        return {"objects": names_out(what, value)}
-    if field.kind in ARRAYS or (field.kind == "number" and isinstance(value, np.generic)):
-        return _array_out(what, value, arrays)
-    return _parameter_out(what, value)
+def encode(value: Any) -> Any:
+    """Return a value, or what stands for it: nothing in it is shared, packed, a view, or an array of objects."""
+    if sparse.issparse(value):
+        rows = value.tocsr()
+        kind = "array" if isinstance(rows, sparse.sparray) else "matrix"
+        parts = [np.ascontiguousarray(part) for part in (rows.data, rows.indices, rows.indptr)]
+        return {"csr": kind, "shape": [int(size) for size in rows.shape], "parts": parts}
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "O":
+            return {"objects": _text(value.ravel().tolist()), "shape": list(value.shape)}
+        if not value.dtype.isnative:
+            value = value.astype(value.dtype.newbyteorder("="))
+        return value if value.flags.c_contiguous or value.flags.f_contiguous else np.ascontiguousarray(value)
+    if isinstance(value, list):
+        return [encode(one) for one in value]
+    if hasattr(value, "node_count"):
+        return {key: value.__getstate__()[key] for key in ("max_depth", "nodes", "values")}
+    return bare(value) if hasattr(value, "get_params") else value
 
 
-def _numbers_or_text(what: str, value: np.ndarray, arrays: dict[str, np.ndarray]) -> Any:
-    """Write an array of numbers or text; objects as the numbers or characters that they are, which need no pickle."""
-    if what.endswith("categories_") and any(one != one for one in value.tolist()):
-        raise ModelFileError(f"{what} holds NaN, and a model file holds only finite categories; impute before.")
-    if value.dtype.kind != "O":
-        return _array_out(what, value, arrays)
-    plain = np.array(value.tolist())
-    pairs = zip(plain.tolist(), value.tolist(), strict=True)
-    if plain.dtype.kind not in "iufU" or not all(a == b or (a != a and b != b) for a, b in pairs):
-        raise ModelFileError(
-            f"{what} holds objects that are neither all numbers nor all text (without NUL at an end), and a model file "
-            "holds only such; convert the column."
-        )
-    return {"objects": _array_out(what, plain, arrays)}
+def _text(values: list[Any]) -> str:
+    def plain(one: Any) -> Any:
+        if isinstance(one, np.generic):
+            return one.item()
+        raise Refused(f"it holds objects of the type {type(one).__name__}, and a model file only numbers and text")
+
+    text = json.dumps(values, default=plain, ensure_ascii=False)
+    text.encode()
+    return text
 
 
-def _array_out(what: str, value: Any, arrays: dict[str, np.ndarray]) -> str:
-    array = np.asarray(value)
-    if array.dtype.kind not in KINDS:
-        raise ModelFileError(f"{what} holds {array.dtype}, and a model file holds only flags, numbers and text.")
-    if not (array.flags.c_contiguous or array.flags.f_contiguous):
-        array = np.ascontiguousarray(array)
-    name = f"a{len(arrays)}"
-    arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
-    return name
-
-
-def names_out(what: str, names: Iterable[Any]) -> list[str]:
-    """Return names as a list of text."""
-    names = list(names)
-    if not all(isinstance(name, str) for name in names):
-        raise ModelFileError(f"{what} must be text to be written to a model file; rename the columns.")
-    return [str(name) for name in names]
+def _columns(estimator: ColumnTransformer) -> list[tuple[str, Any, list[int]]]:
+    """Return the transformers of a fitted ColumnTransformer, their columns by number."""
+    found = []
+    for name, given, _ in estimator.transformers:
+        columns = [int(j) for j in estimator._transformer_to_input_indices[name]]
+        unused = given if isinstance(given, str) else None if columns else "drop"
+        found.append((name, unused or bare(estimator.named_transformers_[name]), columns))
+    return found

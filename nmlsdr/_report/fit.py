@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,9 @@ from scipy.sparse.csgraph import connected_components
 
 from ..graph import kneighbors
 from ..inspection import Suspects
+from ..inspection._parts import spread
 
-__all__ = ["Fit", "describe_components", "describe_embedding", "describe_graph", "describe_suspects", "neighbors_of"]
+__all__ = ["describe_components", "describe_embedding", "describe_graph", "describe_suspects", "neighbors_of"]
 
 Facts = dict[str, Any]
 
@@ -24,32 +24,11 @@ MOST_FEATURES = 8  # of each component
 MOST_NEIGHBORS = 5  # of each suspect
 
 
-@dataclass
-class Fit:
-    """What the page needs of a fit.
-
-    Attributes
-    ----------
-    embedding : ndarray (n, d)
-    projection : estimator
-        With components_ and eigenvalues_.
-    graph : csr_array (n, n)
-        Of the neighbours in the embedding.
-    suspects : Suspects
-        In the order of review.
-    """
-
-    embedding: NDArray[Any]
-    projection: Any
-    graph: Any
-    suspects: Suspects
-
-
-def describe_components(fit: Fit, given: NDArray[np.bool_], known: NDArray[np.bool_],
+def describe_components(method: Any, given: NDArray[np.bool_], known: NDArray[np.bool_],
                         feature_names: Sequence[str], label_names: Sequence[str]) -> Facts:  # fmt: skip
     """Eigenvalues, and for each component the features that weigh most and the labels that go with it."""
-    components, eigenvalues = fit.projection.components_, fit.projection.eigenvalues_
-    ratio = getattr(fit.projection, "dependence_ratio_", None)
+    components, eigenvalues = method.components_, method.eigenvalues_
+    ratio = getattr(method, "dependence_ratio_", None)
     top = float(np.max(eigenvalues, initial=0.0))
     bars = [
         {
@@ -69,8 +48,8 @@ def describe_components(fit: Fit, given: NDArray[np.bool_], known: NDArray[np.bo
             for j in order
         ]
         made.append({"number": i + 1, "features": features, "labels": _labels_along(
-            fit.embedding[:, i], given, known, label_names)})  # fmt: skip
-    kept = getattr(fit.projection, "feature_weights_", None)
+            method.embedding_[:, i], given, known, label_names)})  # fmt: skip
+    kept = getattr(method, "feature_weights_", None)
     return {
         "eigenvalues": bars,
         "made": made,
@@ -93,16 +72,16 @@ def _labels_along(z: NDArray[Any], given: NDArray[np.bool_], known: NDArray[np.b
     return [{"name": names[c], "correlation": float(correlation[c])} for c in order if abs(correlation[c]) >= 0.05]
 
 
-def describe_graph(fit: Fit, n_neighbors: int, labeled: NDArray[np.bool_], row_names: Sequence[str]) -> Facts:
+def describe_graph(graph: Any, n_neighbors: int, labeled: NDArray[np.bool_], row_names: Sequence[str]) -> Facts:
     """Edges, components, and the rows that no label reaches."""
-    n_parts, part = connected_components(fit.graph, directed=False)
+    n_parts, part = connected_components(graph, directed=False)
     sizes = np.bincount(part, minlength=n_parts)
     with_label = np.zeros(n_parts, dtype=bool)
     with_label[part[labeled]] = True
     unreached = np.flatnonzero(~with_label[part])
     return {
         "n_neighbors": int(n_neighbors),
-        "n_edges": int(fit.graph.nnz // 2),
+        "n_edges": int(graph.nnz // 2),
         "n_components": int(n_parts),
         "largest": np.sort(sizes)[::-1][:5].tolist(),
         "n_unreached": len(unreached),
@@ -110,17 +89,17 @@ def describe_graph(fit: Fit, n_neighbors: int, labeled: NDArray[np.bool_], row_n
     }
 
 
-def describe_embedding(fit: Fit, given: NDArray[np.bool_], known: NDArray[np.bool_], row_names: Sequence[str],
+def describe_embedding(Z: NDArray[Any], given: NDArray[np.bool_], known: NDArray[np.bool_], row_names: Sequence[str],
                        suspects: NDArray[np.intp]) -> Facts:  # fmt: skip
     """Points to draw: at most `MOST_POINTS`, the suspects among them; positions are scaled to 0..1000."""
-    n = len(fit.embedding)
+    n = len(Z)
     ringed = np.zeros(n, dtype=bool)
     ringed[suspects] = True
     drawn = np.sort(np.random.default_rng(0).permutation(n)[:MOST_POINTS])
     drawn = np.union1d(drawn, np.flatnonzero(ringed))
-    axes = np.asarray(fit.embedding[:, :MOST_AXES], dtype=np.float64)
+    axes = np.asarray(Z[:, :MOST_AXES], dtype=np.float64)
     if axes.shape[1] == 1:  # a second axis that only parts the points
-        axes = np.column_stack([axes, np.modf(np.arange(1, n + 1) * 0.6180339887498949)[0]])
+        axes = np.column_stack([axes, spread(n)])
     # A few far rows would squeeze all others: they are drawn at the border.
     low, high = np.quantile(axes, [0.002, 0.998], axis=0)
     width = np.where(high > low, high - low, 1.0)
@@ -131,7 +110,7 @@ def describe_embedding(fit: Fit, given: NDArray[np.bool_], known: NDArray[np.boo
     return {
         "n_drawn": len(drawn),
         "n_rows": n,
-        "one_component": fit.embedding.shape[1] == 1,
+        "one_component": Z.shape[1] == 1,
         "n_axes": axes.shape[1],
         "places": place.tolist(),
         "ids": [row_names[i] for i in drawn],
@@ -163,37 +142,24 @@ def neighbors_of(X: Any, rows: NDArray[np.intp], labeled: NDArray[np.bool_], k: 
     return distances[keep].reshape(shape), indices[keep].reshape(shape)
 
 
-def describe_suspects(fit: Fit, first: int, given: NDArray[np.bool_], known: NDArray[np.bool_],
+def describe_suspects(Z: NDArray[Any], shown: Suspects, given: NDArray[np.bool_], known: NDArray[np.bool_],
                       row_names: Sequence[str], label_names: Sequence[str], *, metric: str = "euclidean",
                       n_jobs: int | None = None) -> list[Facts]:  # fmt: skip
     """The first annotations to review, each with its nearest rows and whether these carry the label."""
-    shown = fit.suspects.first(first)
     if len(shown.row) == 0:
         return []
     labeled = np.asarray(known.any(axis=1))
-    distances, indices = neighbors_of(fit.embedding, shown.row, labeled, metric=metric, n_jobs=n_jobs)
+    distances, indices = neighbors_of(Z, shown.row, labeled, metric=metric, n_jobs=n_jobs)
+
+    def about(i: int) -> Facts:
+        return {"id": row_names[i], "labels": [label_names[b] for b in np.flatnonzero(given[i] & known[i]).tolist()]}
+
     found = []
-    for place, (i, c) in enumerate(zip(shown.row.tolist(), shown.label.tolist(), strict=True)):
+    for place, (i, c, value, score, kind, rank) in enumerate(zip(*(field.tolist() for field in shown), strict=True)):
         nearest = [
-            {
-                "id": row_names[j],
-                "distance": float(distance),
-                "given": int(given[j, c]) if known[j, c] else None,
-                "labels": [label_names[b] for b in np.flatnonzero(given[j] & known[j]).tolist()],
-            }
+            about(j) | {"distance": distance, "given": int(given[j, c]) if known[j, c] else None}
             for j, distance in zip(indices[place].tolist(), distances[place].tolist(), strict=True)
         ]
-        found.append(
-            {
-                "id": row_names[i],
-                "label": label_names[c],
-                "given": int(shown.given[place]),
-                "score": float(shown.score[place]),
-                "suggest": "remove" if shown.given[place] else "add",
-                "kind": str(shown.kind[place]),
-                "rank": int(shown.rank[place]),
-                "labels": [label_names[b] for b in np.flatnonzero(given[i] & known[i]).tolist()],
-                "nearest": nearest,
-            }
-        )
+        suspect = {"label": label_names[c], "given": value, "score": score, "kind": kind, "rank": rank}
+        found.append(about(i) | suspect | {"suggest": "remove" if value else "add", "nearest": nearest})
     return found

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.util
 import unicodedata
 from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
 
-__all__ = ["open_template", "readable", "render"]
+__all__ = ["need_jinja", "open_template", "readable", "render"]
 
 LONGEST = 300  # characters of a text that are shown
 
@@ -74,6 +75,12 @@ def render(facts: Mapping[str, Any]) -> str:
     return template.render(**readable(facts), style=style, script=script, script_digest=digest) + "\n"
 
 
+def need_jinja() -> None:
+    """Say how to install jinja2 where it is missing."""
+    if importlib.util.find_spec("jinja2") is None:
+        raise ImportError("The report needs jinja2; install it with pip install 'nmlsdr[cli]'.")
+
+
 def open_template(package: str, name: str, **filters: Callable[..., Any]) -> Any:
     """Return a template of a package, in which every value is escaped and a name that is not given is an error.
 
@@ -82,10 +89,9 @@ def open_template(package: str, name: str, **filters: Callable[..., Any]) -> Any
     ImportError
         Without jinja2.
     """
-    try:
-        import jinja2
-    except ImportError:
-        raise ImportError("The report needs jinja2; install it with pip install 'nmlsdr[cli]'.") from None
+    need_jinja()
+    import jinja2
+
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

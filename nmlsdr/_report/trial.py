@@ -8,87 +8,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
+from sklearn.base import clone
+from sklearn.metrics import average_precision_score
 from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from .. import MLkNN
-from .._threads import single_threaded_blas
 from ..metrics import score_table
 from ..model_selection import LabeledRowsSplit
+from .rival import TunedLogistic
 
-__all__ = ["OneByOne", "baselines", "run_trial"]
+__all__ = ["LabelScores", "baselines", "run_trial", "score_labels"]
 
 Facts = dict[str, Any]
-
-STRENGTHS = (0.001, 0.01, 0.1, 1.0)  # the grid for C, the usual decades below scikit-learn's default of 1
-TUNING_ROWS = 2000  # C hardly moves with more rows, its cost does
-TUNING_LABELS = 20
-
-
-class OneByOne(BaseEstimator):
-    """One logistic regression for each label, with one C for all, chosen by cross-validation on the training rows.
-
-    Parameters
-    ----------
-    strengths : tuple of float, default=(.001, .01, .1, 1)
-        C to try, by the log loss over three folds of at most 2000 rows and the 20 commonest labels.
-    """
-
-    def __init__(self, strengths: tuple[float, ...] = STRENGTHS) -> None:
-        self.strengths = strengths
-
-    def fit(self, X: Any, y: NDArray[Any]) -> OneByOne:
-        """Fit on the rows with labels; a label with one value only is predicted as that."""
-        rows = np.flatnonzero((y != -1).any(axis=1))
-        X, y = X[rows], np.asarray(y)[rows]
-        with single_threaded_blas():  # its products are small: threads would cost more than they give
-            self._fit(X, y)
-        return self
-
-    def _fit(self, X: Any, y: NDArray[Any]) -> None:
-        some = np.random.default_rng(0).permutation(len(y))[:TUNING_ROWS]
-        common = np.argsort(-(y == 1).sum(axis=0), kind="stable")[:TUNING_LABELS]
-        losses = [self._loss(X[some], y[some][:, common], C) for C in self.strengths]
-        self.C_ = self.strengths[int(np.argmin(losses))] if len(self.strengths) > 1 else self.strengths[0]
-        self.models_ = [_one_label(X, y[:, c], self.C_) for c in range(y.shape[1])]
-
-    def _loss(self, X: Any, y: NDArray[Any], C: float) -> float:
-        total = 0.0
-        if len(y) < 3:
-            return total
-        for train, test in KFold(3, shuffle=True, random_state=0).split(X):
-            for c in range(y.shape[1]):
-                known = y[test, c] != -1
-                if known.any():
-                    p = _one_label(X[train], y[train, c], C)(X[test][known])
-                    p = np.clip(p, 1e-6, 1 - 1e-6)
-                    total += log_loss(y[test, c][known], np.column_stack([1 - p, p]), labels=[0, 1])
-        return total
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities (n, C)."""
-        return np.column_stack([model(X) for model in self.models_])
-
-
-def _one_label(X: Any, y: NDArray[Any], C: float) -> Callable[[Any], NDArray[np.float64]]:
-    known = y != -1
-    values = np.unique(y[known])
-    if len(values) < 2:
-        constant = float(values[0]) if len(values) else 0.0
-        return lambda rows: np.full(rows.shape[0], constant)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a rival that is nearly there is a fair rival
-        model = LogisticRegression(C=C, max_iter=200).fit(X[known], y[known])
-    return lambda rows: np.asarray(model.predict_proba(rows)[:, 1])
 
 
 class OnWholeRows(MLkNN):
@@ -104,7 +41,7 @@ def baselines(n_neighbors: int, n_jobs: int | None) -> dict[str, tuple[str, Any]
     return {
         "logistic regression": (
             "one for each label on the labelled rows, C by cross-validation",
-            OneByOne(),
+            TunedLogistic(),
         ),
         "ML-kNN, cosine": (
             "ML-kNN on the features themselves, rows with all labels known, neighbours by angle",
@@ -154,7 +91,7 @@ def run_trial(
     if len(labeled) < 2 * n_folds:
         return None
     out = {name: np.full(y.shape, np.nan) for name in methods}
-    tables: dict[str, list[dict[str, float]]] = {name: [] for name in methods}
+    tables: dict[str, list[dict[str, float]]] = {name: [] for name in methods}  # a row a fold
     if (y != -1).all(axis=1).sum() < 2 * n_folds:  # a training side may have no whole row
         methods = {name: entry for name, entry in methods.items() if not _needs_whole_rows(entry[1])}
     folds = list(LabeledRowsSplit(KFold(n_folds, shuffle=True, random_state=seed)).split(X, y))
@@ -166,11 +103,16 @@ def run_trial(
         for name, (_, estimator) in methods.items():
             show(f"cross-validate: fold {number} of {n_folds}, {name}")
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # said once, by the fit on all rows
-                scores = _scores(clone(estimator).fit(near, y[train]), far)
-                out[name][test] = scores
-                tables[name].append({m: float(v) for m, v in _measures(y[test], scores).items()})
+                # Warnings were shown by the fit on all rows; a measure that is not defined is NaN, shown as a dash.
+                warnings.simplefilter("ignore")
+                model = clone(estimator).fit(near, y[train])
+                # What ranks the labels: probabilities that are cut at 0 and 1 would tie.
+                answer = model.decision_function if hasattr(model, "decision_function") else model.predict_proba
+                out[name][test] = answer(far)
+                tables[name].append(score_table(y[test], out[name][test]))
     ours = next(iter(methods))
+    scores = out[ours][labeled]
+    per_label = score_labels(y[labeled], scores >= 0.5, scores, label_names)
     return {
         "n_folds": n_folds,
         "n_rows": len(labeled),
@@ -179,20 +121,8 @@ def run_trial(
             {"name": name, "words": words, "cells": _spread(tables[name])} for name, (words, _) in methods.items()
         ],
         "verdicts": [_verdict(ours, name, tables) for name in methods if name != ours],
-        "per_label": _per_label(y[labeled], out[ours][labeled], label_names),
+        "per_label": sorted((row._asdict() for row in per_label), key=lambda row: -row["positives"]),
     }
-
-
-def _scores(fitted: Any, X: Any) -> NDArray[np.float64]:
-    """What ranks the labels: probabilities that are cut at 0 and 1 would tie."""
-    found = fitted.decision_function(X) if hasattr(fitted, "decision_function") else fitted.predict_proba(X)
-    return np.asarray(found)
-
-
-def _measures(y: NDArray[Any], scores: NDArray[np.float64]) -> dict[str, float]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a measure that is not defined is NaN, shown as a dash
-        return dict(score_table(y, scores))
 
 
 def _spread(rows: list[dict[str, float]]) -> list[Facts]:
@@ -205,11 +135,8 @@ def _spread(rows: list[dict[str, float]]) -> list[Facts]:
 
 def _verdict(ours: str, rival: str, tables: dict[str, list[dict[str, float]]]) -> Facts:
     """Mean over the measures, ours minus the rival's, fold by fold."""
-    means = {
-        name: np.array([np.nanmean(list(row.values())) for row in tables[name]], dtype=np.float64)
-        for name in (ours, rival)
-    }
-    gap = means[ours] - means[rival]
+    mine, theirs = (np.nanmean([list(row.values()) for row in tables[name]], axis=1) for name in (ours, rival))
+    gap = mine - theirs
     return {
         "rival": rival,
         "gap": float(gap.mean()),
@@ -219,26 +146,51 @@ def _verdict(ours: str, rival: str, tables: dict[str, list[dict[str, float]]]) -
     }
 
 
-def _per_label(y: NDArray[Any], scores: NDArray[np.float64], names: Sequence[str]) -> list[Facts]:
-    """What the out-of-fold predictions are worth label by label."""
-    from sklearn.metrics import average_precision_score
+class LabelScores(NamedTuple):
+    """How one label was predicted; None where a share has nothing to count."""
 
-    rows = []
+    label: str
+    positives: int
+    predicted: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    ap: float | None
+
+
+def score_labels(
+    Y: NDArray[Any], labels: NDArray[Any], scores: NDArray[Any], names: Sequence[str]
+) -> list[LabelScores]:
+    """Score each label over the rows where it is known.
+
+    Parameters
+    ----------
+    Y, labels : ndarray of shape (n, C)
+        True and predicted labels, 0 or 1; true ones that are -1 are not counted.
+    scores : ndarray of shape (n, C)
+        For the average precision over the rows.
+    names : sequence of str, length C
+
+    Returns
+    -------
+    list of LabelScores
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Y = np.array([[1], [1], [0], [0]])
+    >>> score_labels(Y, np.array([[1], [0], [1], [0]]), np.array([[.9], [.4], [.6], [.1]]), ["flu"])[0][1:]
+    (2, 2, 0.5, 0.5, 0.5, 0.8333333333333333)
+    """
+    found = []
     for c, name in enumerate(names):
-        known = y[:, c] != -1
-        truth, score = y[known, c] == 1, scores[known, c]
-        predicted = score >= 0.5
-        right = int((truth & predicted).sum())
-        n_true, n_predicted = int(truth.sum()), int(predicted.sum())
-        rows.append(
-            {
-                "name": name,
-                "positives": n_true,
-                "predicted": n_predicted,
-                "precision": right / n_predicted if n_predicted else None,
-                "recall": right / n_true if n_true else None,
-                "f1": 2 * right / (n_true + n_predicted) if n_true + n_predicted else None,
-                "ap": float(average_precision_score(truth, score)) if n_true else None,
-            }
+        known = Y[:, c] != -1
+        true, given = Y[known, c] == 1, labels[known, c] == 1
+        hits, n_true, n_given = int((true & given).sum()), int(true.sum()), int(given.sum())
+        precision, recall, f1 = (
+            part / whole if whole else None
+            for part, whole in ((hits, n_given), (hits, n_true), (2 * hits, n_true + n_given))
         )
-    return sorted(rows, key=lambda row: -int(row["positives"]))
+        ap = float(average_precision_score(true, scores[known, c])) if n_true else None
+        found.append(LabelScores(name, n_true, n_given, precision, recall, f1, ap))
+    return found

@@ -18,16 +18,15 @@ Who calls whom; imports point down:
 
     proposals.py   candidates of a transformer or a matrix     estimate.py   what a long search will cost
     prepared.py    rows packed once for few queries at a time, in front of all below
-    run.py         check, choose, step, serve Ctrl-C: `squared_neighbors`, and `search`, to which c_api comes down
-    strategy.py    THE place that decides, and says so to the logger "nmlsdr" at DEBUG
+    run.py         check, choose, step, serve Ctrl-C: `squared_neighbors`, and `search`, which c_api calls
+    strategy.py    which way a search takes; writes it to the logger "nmlsdr" at DEBUG
     far_groups.py  leading.py      find, certify, and return what they found
     cosine.py                      rows of length 1, for the neighbours by angle
     rows.py  memory.py             rows as the kernels take them; how much memory there is
-    .. _graph.pyx                  the kernels, over ..  _c/choose.h: by sizes alone, for C callers too
+    .. _graph.pyx                  the kernels, over .. _c/
 
 `_c/`, each file over those below it:
 
-    choose.h                                   the way by sizes
     index.h                                    rows packed once, a few queries
     products.h  tree.h  few.h                  a search: begin, step, end
     products_new.h                             its memory

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from .. import _graph
-from .._threads import earning
-from .._validation import match_rows
+import nmlsdr._graph as _graph
+
+from .._checks.arguments import match_rows
+from .._process.threads import worthwhile_threads
 from .rows import kernel_rows
 
 __all__ = ["ZERO_ROW", "UnitRows", "first_rows", "merge_zero_rows", "search_by_angle", "unit_rows"]
@@ -44,7 +45,7 @@ def unit_rows(rows: Any, n_threads: int) -> tuple[Any, np.ndarray]:
     squared = np.empty(n)
     candidates = np.zeros(n, dtype=np.int64)
     pointers = np.arange(n + 1, dtype=np.int64)
-    n_threads = earning(n_threads, values.size, _VALUES_PER_THREAD)
+    n_threads = worthwhile_threads(n_threads, values.size, _VALUES_PER_THREAD)
     _graph.pair_distances(kernel_rows(origin), kernel_rows(others), 0, pointers, candidates, squared, n_threads)
     zero = largest == 0
     values /= _for_values(np.where(zero, 1.0, np.sqrt(squared)), lengths)

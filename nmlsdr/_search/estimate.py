@@ -6,10 +6,9 @@ the vectors that x86 processors have: then it takes many times longer than it wo
 It says so to the logger "nmlsdr", at level INFO.  The command line listens and writes it to stderr; a program listens
 with ``logging.basicConfig(level=logging.INFO)``.  While nobody listens, nothing is measured and nothing is said.
 
-The time is an estimate from a probe: some of the rows are asked as queries, on one thread, and the time is drawn out to
-all of them.  A search of the rows among themselves meets each pair once, a query meets all rows: hence the half, also
-where a tree answers (up to 8 features), which saves no half but hardly ever takes a minute.  The threads are taken to
-share the work evenly, as they do when no other work holds them.
+The time is proportional to the number of pairs.  The time of a pair, with its features, is measured: some of the rows
+are searched as queries on one thread.  A search of the rows among themselves meets each pair once, hence the half, and
+threads are assumed to share the work evenly.  A tree (up to 8 features) meets fewer pairs, in the measured part too.
 """
 
 from __future__ import annotations
@@ -23,16 +22,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .. import _graph
-from .._threads import check_n_jobs, single_threaded_blas
+import nmlsdr._graph as _graph
+
+from .._process.threads import check_n_jobs, single_threaded_blas
 from .memory import memory_bytes
 from .run import squared_neighbors
 from .strategy import LOGGER
 
-__all__ = ["LOGGER", "Estimate", "estimate_search", "say_if_large"]
+__all__ = ["LOGGER", "Estimate", "duration", "estimate_search", "say_if_large"]
 
 LONG = 60.0  # seconds
-PROBE_SECONDS = 0.3  # shorter probes were off by a factor of 2.5 and more
+_PROBED = 96, 768  # queries of the probe; a probe of 96 packs all rows too, which adds about a fifth to its time
+_PROBE_WORK = 1e10  # queries times stored features of a probe, about .1 s
 # Pairs times stored features that no data took a minute for, on one thread: the slowest were clusters that only
 # canonical distances tell apart (docs/neighbours.md).  It decides whether to spend a second on a probe, nothing else.
 PROBE_FROM = 3e11
@@ -46,7 +47,7 @@ class Estimate(NamedTuple):
 
     seconds: float
     bytes: int  # beside the rows
-    n_probed: int  # queries of the longest probe
+    n_probed: int  # queries of the probe
     n_threads: int
 
 
@@ -79,12 +80,12 @@ def say_if_large(rows: Any, n_neighbors: int, *, n_queries: int | None = None, n
     what = f"{n} rows" if n_queries is None else f"{m} rows among {n}"
     LOGGER.info(
         f"The {n_neighbors} nearest neighbours of {what}, with {rows.shape[1]} features, will take about "
-        f"{_duration(found.seconds)} on {threads} and {found.bytes / 2**30:.1f} GiB beside the data; "
+        f"{duration(found.seconds)} on {threads} and {found.bytes / 2**30:.1f} GiB beside the data; "
         f"this is an estimate from a probe of {found.n_probed} rows."
     )
 
 
-@functools.cache
+@functools.cache  # no key: the build of the process never changes, and one warning is enough
 def _say_slow_build() -> None:
     """Warn, once, of a build that leaves cores or vectors idle."""
     facts = _graph.build_facts()
@@ -102,44 +103,35 @@ def _say_slow_build() -> None:
 def estimate_search(
     rows: Any, n_neighbors: int, *, n_queries: int | None = None, n_jobs: int | None = None
 ) -> Estimate:
-    """Measure a part of a search and draw its time out to the whole; arguments as in `say_if_large`."""
+    """Pairs of a search times the measured time of a pair; arguments as in `say_if_large`."""
     m = rows.shape[0] if n_queries is None else n_queries
     n_threads = check_n_jobs(n_jobs)
-    fewest = probed = 96
-    first = took = _probe(rows, n_neighbors, fewest)
-    # Until the queries, not the preparation of the rows, take most of the time, so that the difference tells.
-    while (probed == fewest or took < PROBE_SECONDS or took < 3 * first) and 8 * probed < m:
-        probed *= 2
-        took = _probe(rows, n_neighbors, probed)
-    each = max(took - first, 0.0) / (probed - fewest) if probed > fewest else took / probed
-    once = max(took - each * probed, 0.0)
-    searched = m / 2 if n_queries is None else m
-    return Estimate((once + each * searched) / n_threads, BYTES_PER_NEIGHBOR * m * n_neighbors, probed, n_threads)
+    probed = int(np.clip(_PROBE_WORK / max(1, _stored(rows)), *_PROBED))
+    pairs = m / 2 if n_queries is None else m  # for each row
+    seconds = _probe(rows, n_neighbors, probed) / probed * pairs / n_threads
+    return Estimate(seconds, BYTES_PER_NEIGHBOR * m * n_neighbors, probed, n_threads)
 
 
 def _probe(rows: Any, n_neighbors: int, n_queries: int) -> float:
-    """Seconds of so many queries, the less of two runs: a stall of the machine may hit one."""
+    """Seconds of this thread for so many queries."""
     n = rows.shape[0]
     queries = rows[np.linspace(0, n - 1, n_queries).astype(np.intp)]
-    times = []
     with single_threaded_blas():
-        for _ in range(2):
-            began = time.perf_counter()
-            squared_neighbors(rows, min(n_neighbors, n), queries=queries, n_jobs=1)
-            times.append(time.perf_counter() - began)
-    return min(times)
+        began = time.thread_time()
+        squared_neighbors(rows, min(n_neighbors, n), queries=queries, n_jobs=1)
+        return time.thread_time() - began
 
 
 def _stored(rows: Any) -> int:
     return int(rows.nnz) if sparse.issparse(rows) else int(rows.size)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """One or two digits, which is what an estimate is worth.
 
     Examples
     --------
-    >>> _duration(8.4), _duration(130.0), _duration(9000.0)
+    >>> duration(8.4), duration(130.0), duration(9000.0)
     ('8 s', '2 min', '2.5 h')
     """
     if seconds < 100:

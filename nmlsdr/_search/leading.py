@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import _graph
-from .._threads import single_threaded_blas
+import nmlsdr._graph as _graph
+
+from .._process.threads import single_threaded_blas
 from .rows import kernel_rows
 
 __all__ = ["Leads", "leading_coordinates"]

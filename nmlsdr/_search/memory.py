@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["is_out_of_core", "memory_bytes"]
+__all__ = ["is_memory_map", "is_out_of_core", "memory_bytes"]
 
 
 def memory_bytes() -> float:
@@ -18,12 +18,16 @@ def memory_bytes() -> float:
         return float("inf")
 
 
+def is_memory_map(rows: Any) -> bool:
+    """Whether dense rows lie in a file that is mapped into memory."""
+    while isinstance(rows, np.ndarray) and not isinstance(rows, np.memmap):
+        rows = rows.base
+    return isinstance(rows, np.memmap)
+
+
 def is_out_of_core(rows: Any) -> bool:
     """Whether dense rows are a memory map of more than half of the memory: to be read in order, never copied.
 
     A smaller map, such as joblib makes for its workers, is as good as an array.
     """
-    base = rows
-    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
-        base = base.base
-    return isinstance(base, np.memmap) and rows.nbytes > memory_bytes() / 2
+    return is_memory_map(rows) and rows.nbytes > memory_bytes() / 2

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .. import _graph
-from .._threads import earning, simd
-from .._validation import check_n_neighbors, match_rows, refuse_unequal_features
+import nmlsdr._graph as _graph
+
+from .._checks.arguments import check_n_neighbors, match_rows, refuse_unequal_features
+from .._process.threads import simd, worthwhile_threads
 from .cosine import UnitRows, search_by_angle
 from .memory import is_out_of_core
 from .rows import kernel_rows
@@ -67,7 +68,7 @@ class PreparedRows:
         if self._packed is None or stored is None or not self._packed.takes(kernel_rows(stored)):
             search(*match_rows(rows, queries), squared, indices, n_threads)
             return
-        n_threads = earning(n_threads, rows.size * (1 + len(squared) / 16), _VALUES_PER_THREAD)
+        n_threads = worthwhile_threads(n_threads, rows.size * (1 + len(squared) / 16), _VALUES_PER_THREAD)
         running = _graph.Views(
             kernel_rows(rows), kernel_rows(stored), squared, indices, index=self._packed, n_threads=n_threads
         )

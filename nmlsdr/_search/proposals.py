@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .. import _graph
-from .._arrays import refuse_broken
+import nmlsdr._graph as _graph
+
+from .._checks.arguments import asks_exact, check_count, check_metric, check_row_pair, check_rows
+from .._checks.arrays import refuse_broken
 from .._errors import InputError
-from .._threads import check_n_jobs
-from .._validation import asks_exact, check_count, check_metric, check_row_pair, check_rows
+from .._process.threads import check_n_jobs
 from .cosine import ZERO_ROW, unit_rows
 from .rows import kernel_rows
 from .run import squared_neighbors
@@ -34,8 +35,6 @@ def neighbor_lists(
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Squared distances and indices of the k nearest rows: exact, or chosen among a transformer's proposals.
-
-    What every estimator with a ``neighbors=`` parameter calls.
 
     Parameters
     ----------

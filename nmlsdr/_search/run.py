@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _graph
-from .._threads import check_n_jobs, earning, simd
-from .._validation import check_metric, check_n_neighbors, check_row_pair, check_rows, match_rows
+import nmlsdr._graph as _graph
+
+from .._checks.arguments import check_metric, check_n_neighbors, check_row_pair, check_rows, match_rows
+from .._process.threads import check_n_jobs, simd, worthwhile_threads
 from .cosine import UnitRows, first_rows, search_by_angle
 from .rows import kernel_rows
 from .strategy import Strategy, few, log, strategy
@@ -100,44 +101,29 @@ def _few_by_angle(
 def _by_groups(
     chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int
 ) -> None:
-    """Group by group; groups may fall into groups again.
-
-    Those that wait are row numbers, and each is copied from ``rows`` when its turn comes: beside the rows there is
-    never more than one group, however deep it lies.
-    """
-    itself, k = queries is None, squared.shape[1]
-    assert chosen.groups is not None
-    _answer_failed(chosen, rows, queries, squared, indices, n_threads)
-    pending = np.ones(len(squared), dtype=bool)  # queries whose answer is still to come
-    pending[chosen.groups.failed] = False
-    waiting = [(group, group if itself else sure) for group, sure in chosen.groups.pairs()]
-    while waiting:
-        group, wanted = waiting.pop()  # the rows of a group and the queries that they answer
-        near = np.empty((len(wanted), k)), np.empty((len(wanted), k), dtype=np.intp)
+    """Group by group, with one group copied at a time, then from all rows what no group answers for sure."""
+    groups, itself, k = chosen.groups, queries is None, squared.shape[1]
+    assert groups is not None
+    failed = np.ones(len(squared), dtype=bool)
+    for group, wanted in zip(groups.rows, groups.queries, strict=True):
+        if len(group) < k + itself or len(wanted) == 0:
+            continue
         part = rows[group], None if itself else queries[wanted]
-        inner = strategy(*part, k, n_threads)
-        if inner.groups is None:
-            _run(inner, *part, *near, n_threads)
-            answered = np.arange(len(wanted))
-        else:
-            _answer_failed(inner, *part, *near, n_threads)
-            answered = inner.groups.failed
-            waiting += [(group[of], group[of] if itself else wanted[sure]) for of, sure in inner.groups.pairs()]
-        del part
-        answered = answered[pending[wanted[answered]]]
-        squared[wanted[answered]] = near[0][answered]
-        indices[wanted[answered]] = group[near[1][answered]]  # a group's rows increase: ties keep their order
-        pending[wanted[answered]] = False
+        found = np.empty((len(wanted), k)), np.empty((len(wanted), k), dtype=np.intp)
+        _run(strategy(*part, k, n_threads, alone=True), *part, *found, n_threads)
+        sure = np.sqrt(found[0][:, -1]) < groups.apart[wanted]
+        squared[wanted[sure]] = found[0][sure]
+        indices[wanted[sure]] = group[found[1][sure]]  # the rows of a group increase: ties keep their order
+        failed[wanted[sure]] = False
+    again = np.flatnonzero(failed)
+    if len(again):
+        _search_again(again, rows, queries, squared, indices, n_threads)
 
 
-def _answer_failed(
-    chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int
+def _search_again(
+    again: np.ndarray, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int
 ) -> None:
-    """Answer from all rows what no group answers for sure; without queries each row is found too, and then dropped."""
-    assert chosen.groups is not None
-    again = chosen.groups.failed
-    if not len(again):
-        return
+    """Search all rows for some of the queries; without queries each row is found too, and then dropped."""
     k, itself = squared.shape[1], queries is None
     more, found = np.empty((len(again), k + itself)), np.empty((len(again), k + itself), dtype=np.intp)
     some = rows[again] if itself else queries[again]
@@ -163,7 +149,7 @@ def _run(
     given, others = kernel_rows(rows), None if queries is None else kernel_rows(queries)
     pairs = rows.shape[0] * (rows.shape[0] / 2 if queries is None else queries.shape[0])
     work = pairs * (rows.shape[1] + 10 * squared.shape[1])
-    n_threads = earning(n_threads, work, _WORK_PER_THREAD)
+    n_threads = worthwhile_threads(n_threads, work, _WORK_PER_THREAD)
     running: _graph.Progress
     if chosen.way == "few" and others is not None:
         running = _graph.Few(given, others, squared, indices, level=simd(), n_threads=n_threads, angle=by_angle)

@@ -1,9 +1,6 @@
-"""THE place that decides which way a search takes.
+"""Which way a search takes: by its sizes, and for many dense rows by how these lie.
 
-By sizes alone `nmlsdr_choose` of ``_c/choose.h`` decides, for C callers too; of many dense rows this module then looks
-how they lie.  The way and the reason go to the logger "nmlsdr" at level DEBUG, one line a search.  What a search by
-products decides while it runs stays with it: how sparse rows are stored (``_c/products_storage.h``), when float
-products give way to double ones and when leading coordinates are given up (``_c/products.h``).
+The way and the reason go to the logger "nmlsdr" at level DEBUG, one line a search.
 """
 
 from __future__ import annotations
@@ -13,21 +10,22 @@ from typing import Any, NamedTuple
 
 from scipy import sparse
 
-from .. import _graph
-from .._threads import SIMD_LEVELS, simd
+from .._process.threads import SIMD_LEVELS, simd
 from . import far_groups, leading, memory
-from .rows import kernel_rows
 
 __all__ = ["LOGGER", "Strategy", "few", "log", "strategy"]
 
 LOGGER = logging.getLogger("nmlsdr")
 
-_LARGE = 4000  # so many rows, and a sixteenth of queries, repay a look; choose.h has the same for C callers
-_GROUPS_FROM = 4000  # fewer rows, or a quarter of it of queries, are decided before groups repay (docs/neighbours.md)
+# Sizes, all measured (docs/neighbours.md).
+_FEW = 24  # queries at most that neither packed rows nor a tree would make faster
+_FEW_NEIGHBORS = 4e6  # neighbours that the heaps of all threads hold at most, 16 bytes each
+_TREE_FEATURES = 8  # features at most
+_LARGE = 4000  # from so many rows, and a sixteenth of it of queries, a look how the rows lie pays off
 
 
 class Strategy(NamedTuple):
-    """A way, one of those that `nmlsdr._search` lists, why, and what was found on the way to it."""
+    """A way, one of those that `nmlsdr._search` lists, why, and what was found about the rows."""
 
     way: str
     reason: str
@@ -47,22 +45,23 @@ def strategy(rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = F
         Whether these rows shall not be grouped (again).
     """
     n, d = rows.shape
-    way = _graph.choose(kernel_rows(rows), None if queries is None else kernel_rows(queries), k, n_threads, _LARGE)
-    if way == "few":
-        return _few(queries)
-    if way == "tree":
-        return Strategy("tree", f"{d} features")
+    chosen = None if queries is None else few(rows, queries, k, n_threads)
+    if chosen is not None:
+        return chosen
     if sparse.issparse(rows):
         return Strategy("sparse products", "CSR rows")
-    if way == "products":
-        return Strategy("products", f"so few {'rows' if n < _LARGE else 'queries'} repay no look how the rows lie")
+    if d <= _TREE_FEATURES:
+        return Strategy("tree", f"{d} features")
+    n_queries = n if queries is None else queries.shape[0]
+    if min(n, 16 * n_queries) < _LARGE:
+        what = "rows" if n < _LARGE else "queries"
+        return Strategy("products", f"so few {what} that a look how the rows lie would not pay off")
     if memory.is_out_of_core(rows):
         return Strategy("products", "a memory map of more than half of the memory is read in order")
-    n_queries = n if queries is None else queries.shape[0]
-    if not alone and min(n, 4 * n_queries) >= _GROUPS_FROM:
+    if not alone and 4 * n_queries >= _LARGE:
         groups = far_groups.far_groups(rows, queries, k)
         if groups is not None:
-            return Strategy("groups", f"the rows fall into {len(groups.members)} far tight groups", groups=groups)
+            return Strategy("groups", f"the rows fall into {len(groups.rows)} far tight groups", groups=groups)
     leads = leading.leading_coordinates(rows, queries, n_threads)
     if leads is not None:
         return Strategy("leading coordinates", f"{leads.d} directions hold most of the variance", leads=leads)
@@ -70,14 +69,11 @@ def strategy(rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = F
 
 
 def few(rows: Any, queries: Any, k: int, n_threads: int) -> Strategy | None:
-    """The way of so few queries that they repay no preparation of the rows, dividing them by their norms included."""
-    if rows.shape[1] and _graph.choose(kernel_rows(rows), kernel_rows(queries), k, n_threads) == "few":
-        return _few(queries)
-    return None
-
-
-def _few(queries: Any) -> Strategy:
-    return Strategy("few", f"{queries.shape[0]} queries repay no preparation of the rows")
+    """The way of so few queries that no preparation of the rows pays off, dividing them by their norms included."""
+    q = queries.shape[0]
+    if sparse.issparse(rows) or rows.shape[1] == 0 or q > _FEW or q * k * n_threads > _FEW_NEIGHBORS:
+        return None
+    return Strategy("few", f"for {q} queries no preparation of the rows pays off")
 
 
 def log(chosen: Strategy, rows: Any, n_queries: int | None, k: int, n_threads: int, more: str = "") -> None:

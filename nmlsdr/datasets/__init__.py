@@ -4,29 +4,23 @@ Loaders return a Bunch with data, target, test_data, test_target, feature_names,
 values and true labels; an unlabelled row of labels is a row of -1.
 """
 
-from ._catalog import dataset_info, fetch_dataset, list_datasets, verify_dataset
+from ._catalog import fetch_dataset
 from ._cohort import make_cohort
 from ._files import DataFileError
 from ._mulan import load_mulan
 from ._noise import flip_labels, mask_labels
 from ._paper import paper_split
-from ._rules import apply_rules, load_rules
 from ._tables import read_table
 from ._toy import make_toy
 
 __all__ = [
     "DataFileError",
-    "apply_rules",
-    "dataset_info",
     "fetch_dataset",
     "flip_labels",
-    "list_datasets",
     "load_mulan",
-    "load_rules",
     "make_cohort",
     "make_toy",
     "mask_labels",
     "paper_split",
     "read_table",
-    "verify_dataset",
 ]

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
-from ._cells import Codes, Rows, SparseRows, number_problem
+from ._cells import Codes, CollectedRows, CollectedSparseRows, FileContents, number_problem
 from ._columns import Split, Wanted, split_columns
-from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, shorten
+from ._files import BLANKS, DataFileError, Lines, Path_, shorten
 
 MAX_VALUES = 4
 """Most values that nominal columns may declare, for each of max_features."""
@@ -48,46 +49,30 @@ class Attribute(NamedTuple):
         return None
 
 
-def read_arff(
-    path: Path_,
-    wanted: Wanted = Wanted(),  # noqa: B008  (frozen)
-    *,
-    missing_labels: bool = True,
-    n_rows: int | None = None,
-    max_bytes: int | None = None,
-    max_features: int = MAX_FEATURES,
-) -> Rows:
-    """Read a file, or its first `n_rows` rows, into Rows (dense) or SparseRows."""
-    with Lines(path, max_bytes) as lines:
-        attributes = _read_header(lines, max_features)
-        names = [attribute.name for attribute in attributes]
-        split = split_columns(path, names, wanted, max_features=max_features)
+def read_arff(path: Path_, wanted: Wanted) -> FileContents:
+    """Read a file, or its first rows: dense rows or sparse ones."""
+    with Lines(path, wanted.max_bytes) as lines:
+        attributes = _read_header(lines, wanted.max_features)
+        split = split_columns(path, [attribute.name for attribute in attributes], wanted)
         codes = _codes(lines, attributes, split)
-        rows: Rows | None = None
-        for text in _data_lines(lines):
+        omitted = {j: item.values[0] for j, item in enumerate(attributes) if item.kind == "nominal"}
+        dense = CollectedRows(lines, split, codes)
+        rows: CollectedRows | None = None
+        for text in islice(_data_lines(lines), wanted.n_rows):
             is_sparse = text.startswith("{")
             if rows is None:
-                if is_sparse:
-                    omitted = {j: item.values[0] for j, item in enumerate(attributes) if item.kind == "nominal"}
-                    rows = SparseRows(lines, split, codes, omitted, missing_labels=missing_labels)
-                else:
-                    rows = Rows(lines, split, codes, missing_labels=missing_labels)
-            if isinstance(rows, SparseRows) != is_sparse:
+                rows = CollectedSparseRows(lines, split, codes, omitted) if is_sparse else dense
+            if isinstance(rows, CollectedSparseRows) != is_sparse:
                 raise lines.error("dense and sparse rows are mixed; write all rows in one form")
-            if isinstance(rows, SparseRows):
-                rows.add_sparse(_sparse_cells(lines, text, len(names)))
-            else:
-                rows.add(_dense_cells(lines, text, len(names)))
-            if rows.n_rows == n_rows:
-                break
-        return Rows(lines, split, codes) if rows is None else rows
+            rows.add((_sparse_cells if is_sparse else _dense_cells)(lines, text, len(attributes)))
+        return (rows or dense).contents()
 
 
-def nominal_texts(path: Path_, wanted: Wanted, *, max_bytes: int | None, max_features: int) -> list[str]:
+def nominal_texts(path: Path_, wanted: Wanted) -> list[str]:
     """Return the names of the features that declare values which stand for no numbers."""
-    with Lines(path, max_bytes) as lines:
-        attributes = _read_header(lines, max_features)
-    split = split_columns(path, [item.name for item in attributes], wanted, max_features=max_features)
+    with Lines(path, wanted.max_bytes) as lines:
+        attributes = _read_header(lines, wanted.max_features)
+    split = split_columns(path, [item.name for item in attributes], wanted)
     chosen = [attributes[j] for j in split.features]
     return [item.name for item in chosen if item.kind == "nominal" and item.codes() is None]
 
@@ -113,7 +98,7 @@ def _read_header(lines: Lines, max_features: int) -> list[Attribute]:
             attribute = _attribute(lines, rest.strip(), MAX_VALUES * max_features - n_values)
             n_values += len(attribute.values)
             if attribute.name in seen:
-                raise lines.error(f"the name stands there twice, first in line {seen[attribute.name]}", attribute.name)
+                raise lines.error(f"the name appears twice, first in line {seen[attribute.name]}", attribute.name)
             seen[attribute.name] = lines.number
             attributes.append(attribute)
         elif keyword != "@relation":
@@ -176,14 +161,15 @@ def _unescape(match: re.Match[str]) -> str:
     return ESCAPED.get(code, code)
 
 
-def _codes(lines: Lines, attributes: Sequence[Attribute], split: Split) -> list[Codes | None]:
-    """Return the codes of each nominal column, None for numbers and for columns that are dropped."""
-    codes: list[Codes | None] = [None] * len(attributes)
+def _codes(lines: Lines, attributes: Sequence[Attribute], split: Split) -> dict[int, Codes]:
+    """Return the codes of each nominal column that is a feature or a label."""
+    codes: dict[int, Codes] = {}
     for j in [*split.features, *split.labels]:
         name, line, kind, values = attributes[j]
-        if kind == "nominal":
-            codes[j] = attributes[j].codes()
-        if kind in TEXTS or (kind == "nominal" and codes[j] is None):
+        found = attributes[j].codes() if kind == "nominal" else None
+        if found is not None:
+            codes[j] = found
+        elif kind == "nominal" or kind in TEXTS:
             lines.number = line
             example = f"values such as {shorten(values[0], 30)!r}" if values else f"type {kind}"
             raise lines.error(
@@ -245,7 +231,7 @@ def _sparse_cells(lines: Lines, text: str, width: int) -> dict[int, str | None]:
                 f"the index {column} is beyond the {width} attributes, which count from 0; correct it"
             )
         if column in cells:
-            raise lines.error(f"the index {column} stands there twice; remove one of the two values")
+            raise lines.error(f"the index {column} appears twice; remove one of the two values")
         cells[column] = unquote(quoted) if quoted is not None else None if plain == "?" else plain
         position = match.end()
     if position != len(text):

@@ -4,35 +4,20 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import os
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from ._files import DataFileError, Path_, open_unpacked
+from ._rules import load_json
 
-ROLES = ("train", "test", "labels")
 DOWNLOAD_TIMEOUT = 60  # seconds without an answer
 
 
-@functools.cache
+@functools.cache  # of a file of the package, which does not change while the process runs; callers only read it
 def catalog() -> dict[str, Any]:
     """Return the table shipped with the package: source, home, and one entry per set."""
-    text = resources.files(__package__).joinpath("_catalog.json").read_text(encoding="utf-8")
-    table: dict[str, Any] = json.loads(text)
-    return table
-
-
-def find_set(name: str) -> dict[str, Any]:
-    """Return the catalogue's entry of a set by its name (Corel) or folder (corel16k001), in any case."""
-    sets: dict[str, dict[str, Any]] = catalog()["sets"]
-    for entry in sets.values():
-        if isinstance(name, str) and name.lower() in (entry["name"].lower(), entry["folder"].lower()):
-            return entry
-    if isinstance(name, str) and name.lower() == "toy":
-        raise DataFileError("The set 'Toy' has no files; draw it with make_toy().")
-    raise DataFileError(f"The data set {name!r} is not known; choose one of {', '.join(sets)}.")
+    return load_json("_catalog.json")
 
 
 def find_data_home(data_home: Path_ | None = None) -> Path:
@@ -42,7 +27,7 @@ def find_data_home(data_home: Path_ | None = None) -> Path:
     return Path(os.environ.get("NMLSDR_DATA") or Path.home() / "nmlsdr_data")
 
 
-def find_file(name: str, role: str, data_home: Path_ | None = None, *, missing_ok: bool = False) -> Path | None:
+def find_file(name: str, role: str, data_home: Path_ | None = None) -> Path:
     """Return the file of a set: FOLDER/FILE or FILE below the data home, plain or gzipped.
 
     Parameters
@@ -50,25 +35,26 @@ def find_file(name: str, role: str, data_home: Path_ | None = None, *, missing_o
     name : str
         Name or folder of the set.
     role : {"train", "test", "labels"}
-        Which of its files.
+        Which of its files; if it is missing, the error says where to put it.
     data_home : path, optional
         See find_data_home.
-    missing_ok : bool, default=False
-        Return None if there is no such file; else raise a DataFileError that says which one and where to put it.
     """
-    entry = find_set(name)
-    file = entry["files"][role]["name"]
-    home = find_data_home(data_home)
-    for folder in (home / entry["folder"], home):
-        for candidate in (folder / f"{file}.gz", folder / file):
-            if candidate.is_file():
-                return candidate
-    if missing_ok:
-        return None
-    raise DataFileError(
-        f"{home / entry['folder'] / file} (or {file}.gz) is missing; put {entry['name']}'s file {file} there, run "
-        f"'nmlsdr datasets fetch {entry['name']}', or name the right folder with data_home or NMLSDR_DATA."
-    )
+    info = dataset_info(name)
+    file = info["files"][role]["name"]
+    found = _find(info, role, data_home)
+    if found is None:
+        raise DataFileError(
+            f"{find_data_home(data_home) / info['folder'] / file} (or {file}.gz) is missing; put {info['name']}'s file "
+            f"{file} there, run 'nmlsdr datasets fetch {info['name']}', or name the right folder with data_home or "
+            "NMLSDR_DATA."
+        )
+    return found
+
+
+def _find(info: dict[str, Any], role: str, data_home: Path_ | None) -> Path | None:
+    home, file = find_data_home(data_home), info["files"][role]["name"]
+    places = (folder / name for folder in (home / info["folder"], home) for name in (f"{file}.gz", file))
+    return next((path for path in places if path.is_file()), None)
 
 
 def list_datasets() -> list[str]:
@@ -81,7 +67,6 @@ def list_datasets() -> list[str]:
 
     Examples
     --------
-    >>> from nmlsdr.datasets import list_datasets
     >>> list_datasets()
     ['Birds', 'Corel', 'Emotions', 'Enron', 'Genbase', 'Medical', 'Scene', 'Tmc2007', 'Yeast']
     """
@@ -99,27 +84,25 @@ def dataset_info(name: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        name, folder, subject; files (role -> name, bytes, sha256 and url, of the unpacked file); paper (the
+        name, folder, remote, subject; files (role -> name, bytes, sha256 and url, of the unpacked file); paper (the
         counts of the article's table: train, test, attributes, labels, cardinality); rules (how paper_split
         differs from the official files); home (the page of the data sets).
 
     Examples
     --------
-    >>> from nmlsdr.datasets import dataset_info
     >>> dataset_info("corel16k001")["paper"]
     {'train': 5188, 'test': 1744, 'attributes': 500, 'labels': 153, 'cardinality': 2.87}
     """
-    entry = find_set(name)
-    base = f"{catalog()['source']}{entry['remote']}/"
-    return {
-        "name": entry["name"],
-        "folder": entry["folder"],
-        "subject": entry["subject"],
-        "home": catalog()["home"],
-        "rules": dict(entry["rules"]),
-        "paper": dict(entry["paper"]),
-        "files": {role: {**entry["files"][role], "url": base + entry["files"][role]["name"]} for role in ROLES},
-    }
+    sets: dict[str, dict[str, Any]] = catalog()["sets"]
+    known = str(name).lower()
+    for entry in sets.values():
+        if known in (entry["name"].lower(), entry["folder"].lower()):
+            base = f"{catalog()['source']}{entry['remote']}/"
+            files = {role: {**file, "url": base + file["name"]} for role, file in entry["files"].items()}
+            return {**entry, "home": catalog()["home"], "files": files}
+    if known == "toy":
+        raise DataFileError("The set 'Toy' has no files; draw it with make_toy().")
+    raise DataFileError(f"The data set {name!r} is not known; choose one of {', '.join(sets)}.")
 
 
 def verify_dataset(name: str, data_home: Path_ | None = None) -> list[dict[str, Any]]:
@@ -140,19 +123,15 @@ def verify_dataset(name: str, data_home: Path_ | None = None) -> list[dict[str, 
 
     Examples
     --------
-    >>> from nmlsdr.datasets import verify_dataset
     >>> [file["state"] for file in verify_dataset("scene", "no-such-folder")]
     ['missing', 'missing', 'missing']
     """
-    entry = find_set(name)
+    info = dataset_info(name)
     report = []
-    for role in ROLES:
-        expected = entry["files"][role]
-        found = find_file(name, role, data_home, missing_ok=True)
-        if found is None:
-            file, state = find_data_home(data_home) / entry["folder"] / expected["name"], "missing"
-        else:
-            file, state = found, _state(found, expected["bytes"], expected["sha256"])
+    for role, expected in info["files"].items():
+        found = _find(info, role, data_home)
+        state = "missing" if found is None else _state(found, expected["bytes"], expected["sha256"])
+        file = found or find_data_home(data_home) / info["folder"] / expected["name"]
         report.append({"role": role, "file": os.fspath(file), "state": state})
     return report
 
@@ -203,20 +182,20 @@ def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | No
     >>> [file.name for file in fetch_dataset("scene", "data")]  # doctest: +SKIP
     ['scene-train.arff', 'scene-test.arff', 'scene.xml']
     """
-    entry = find_set(name)
-    folder = find_data_home(data_home) / entry["folder"]
-    base = (source or catalog()["source"]).rstrip("/") + f"/{entry['remote']}/"
+    info = dataset_info(name)
+    folder = find_data_home(data_home) / info["folder"]
+    base = (source or catalog()["source"]).rstrip("/") + f"/{info['remote']}/"
     report = verify_dataset(name, data_home)
     for found in report:
         if found["state"] in ("wrong", "unreadable"):
             raise DataFileError(f"{found['file']} is not the file expected ({found['state']}); move it away first.")
     files = []
     for found in report:
-        expected = entry["files"][found["role"]]
-        if found["state"] == "ok":
-            files.append(Path(found["file"]))
-        else:
-            files.append(_download(base + expected["name"], folder, expected["name"], expected["sha256"]))
+        expected = info["files"][found["role"]]
+        path = Path(found["file"])
+        if found["state"] == "missing":
+            path = _download(base + expected["name"], folder, expected["name"], expected["sha256"])
+        files.append(path)
     return files
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from ._files import MAX_FEATURES, DataFileError, Path_, place, shorten
+from ._files import MAX_FEATURES, DataFileError, Path_, check_width, place, shorten
 
 __all__ = ["LabelNames", "Split", "Wanted", "nearest", "split_columns"]
 
@@ -16,40 +16,55 @@ LabelNames = Sequence[str] | Mapping[str, str]  # names, or names with the place
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a caller wants of a file's columns.
+    """What a caller wants of a file, and what the caller says of its form.
 
-    labels: names of label columns; all_labels: every column is one; drop: columns to leave out; id: the column that
-    names the rows; label_list: the column that holds a list of labels in each cell; features: the only columns that are
-    features (those of a model), None for all that are nothing else; texts: features that hold words, each a category;
-    gaps: whether a feature may be missing; labelled: whether a caller said where the labels are.
+    labels: names of label columns; all_labels: every column is one; texts: features that hold words, each a category;
+    labelled: whether a caller said where the labels are; all_known: whether every label must be known; n_rows: how many
+    rows of an ARFF file, None for all; the others: the parameters of `read_table` of these names.
     """
 
     labels: LabelNames | None = None
     all_labels: bool = False
     drop: Sequence[str] = ()
-    id: str | None = None
+    id_column: str | None = None
     label_list: str | None = None
-    separator: str = ";"
-    features: Sequence[str] | None = None
+    feature_columns: Sequence[str] | None = None
     texts: Sequence[str] = ()
-    gaps: bool = False
+    missing: bool = False
     labelled: bool = False
+    all_known: bool = False
+    n_rows: int | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    n_features: int | None = None
+    zero_based: bool = False
+    max_bytes: int | None = None
+    max_features: int = MAX_FEATURES
 
 
 @dataclass(frozen=True)
 class Split:
-    """Which columns of a file are what, in the file's order."""
+    """Which columns of a file are what, by their places, in the file's order."""
 
-    feature_names: list[str]
-    features: list[int]
-    label_names: list[str]
+    names: Sequence[str]
+    features: list[int]  # those that hold numbers
+    texts: list[int]  # features that hold words
     labels: list[int]
-    id: int | None = None
-    label_list: int | None = None
-    unused: list[str] = field(default_factory=list)  # neither asked for nor dropped
-    texts: list[int] = field(default_factory=list)  # features that hold words, which are not among the others
-    text_names: list[str] = field(default_factory=list)
-    gaps: bool = False
+    id: int | None
+    label_list: int | None
+    unused: list[str]  # names of columns that are neither asked for nor dropped
+    wanted: Wanted
+
+    @property
+    def label_names(self) -> list[str]:
+        """Names of the labels."""
+        return [self.names[j] for j in self.labels]
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of all features."""
+        return [self.names[j] for j in sorted([*self.features, *self.texts])]
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
@@ -59,25 +74,18 @@ def nearest(name: str, known: Sequence[str]) -> str:
     return f", did you mean {shorten(folded[found[0]])!r}?" if found else ""
 
 
-def split_columns(
-    path: Path_, names: Sequence[str], wanted: Wanted, *, max_features: int = MAX_FEATURES, line: int | None = None
-) -> Split:
+def split_columns(path: Path_, names: Sequence[str], wanted: Wanted, *, line: int | None = None) -> Split:
     """Find what is wanted among the columns of a file; the others are features."""
-    if len(names) > max_features:
-        raise DataFileError(
-            f"{place(path, line)}: {len(names)} columns are more than max_features={max_features}; "
-            "raise it if you trust the file."
-        )
+    check_width(path, len(names), wanted.max_features, line)
     position: dict[str, int] = {}
     for j, name in enumerate(names):
         if name in position:
-            raise DataFileError(f"{place(path, line, name)}: the name stands there twice; rename one of them.")
+            raise DataFileError(f"{place(path, line, name)}: the column name appears twice; rename one.")
         position[name] = j
-    special = [name for name in (wanted.id, wanted.label_list) if name is not None]
+    special = [name for name in (wanted.id_column, wanted.label_list) if name is not None]
+    asked: list[str] = list(wanted.labels or ())
     if wanted.all_labels:
-        asked: list[str] = [name for name in names if name not in wanted.drop and name not in special]
-    else:
-        asked = list(wanted.labels or ())
+        asked = [name for name in names if name not in wanted.drop and name not in special]
     for name in [*asked, *wanted.drop, *special, *wanted.texts]:
         if name not in position:
             raise _no_column(path, line, name, names, wanted.labels)
@@ -87,30 +95,24 @@ def split_columns(
         raise DataFileError(f"{place(path)}: the label {shorten(twice)!r} is asked for twice; name it once.")
     if labels & dropped:
         raise DataFileError(f"{place(path)}: {min(labels & dropped)!r} is a label and dropped; choose one.")
-    for name in special:
-        if name in labels or name in dropped or special.count(name) > 1:
-            raise DataFileError(f"{place(path)}: {shorten(name)!r} names the rows or lists labels and is something else"
-                                " too; choose one.")  # fmt: skip
-    for name in wanted.texts:
-        if name in labels or name in dropped or name in special:
-            raise DataFileError(f"{place(path)}: {shorten(name)!r} holds categories and is something else too; choose"
-                                " one.")  # fmt: skip
-    words = {position[name] for name in wanted.texts}
-    others = [j for j, name in enumerate(names) if name not in labels and name not in dropped and name not in special]
-    kept = None if wanted.features is None else set(wanted.features)
-    features = others if kept is None else [j for j in others if names[j] in kept]
-    chosen = [position[name] for name in names if name in labels]
+    taken = [*labels, *dropped, *special]
+    for name in [*special, *wanted.texts]:
+        if taken.count(name) > (name in special):
+            what = "names the rows or lists labels" if name in special else "holds categories"
+            raise DataFileError(f"{place(path)}: {shorten(name)!r} {what} and is something else too; choose one.")
+    words, taken_names = set(wanted.texts), {*taken}
+    others = [j for j, name in enumerate(names) if name not in taken_names]
+    kept = None if wanted.feature_columns is None else set(wanted.feature_columns)
+    features = [j for j in others if kept is None or names[j] in kept]
     return Split(
-        [names[j] for j in features if j not in words],
-        [j for j in features if j not in words],
-        [names[j] for j in chosen],
-        chosen,
-        None if wanted.id is None else position[wanted.id],
-        None if wanted.label_list is None else position[wanted.label_list],
-        [] if kept is None else [names[j] for j in others if names[j] not in kept],
-        [j for j in features if j in words],
-        [names[j] for j in features if j in words],
-        wanted.gaps,
+        names=names,
+        features=[j for j in features if names[j] not in words],
+        texts=[j for j in features if names[j] in words],
+        labels=[j for j, name in enumerate(names) if name in labels],
+        id=None if wanted.id_column is None else position[wanted.id_column],
+        label_list=None if wanted.label_list is None else position[wanted.label_list],
+        unused=[names[j] for j in others if kept is not None and names[j] not in kept],
+        wanted=wanted,
     )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from .._errors import InputError
-from ._text import SAMPLE, guess_encoding
+from ._text import SAMPLE, Dialect, guess_dialect, guess_encoding
 
 MAX_BYTES = 4 * 2**30
 """Most bytes that a reader takes from one file."""
@@ -63,30 +63,47 @@ def allowance(path: Path_, max_bytes: int | None) -> int:
     return min(MAX_BYTES, max(ALWAYS_ALLOWED, MAX_GROWTH * os.path.getsize(path)))
 
 
-def too_large(path: Path_, what: str, max_bytes: int | None) -> DataFileError:
+def too_large(path: Path_, what: str, max_bytes: int | None, line: int | None = None) -> DataFileError:
     """Return the error that a file holds or declares more than its `allowance`; `what` begins with a verb."""
     if max_bytes is None and allowance(path, None) < MAX_BYTES:
         size = f"{allowance(path, None)} bytes, which is much for a file of {os.path.getsize(path)}"
     else:
         size = f"max_bytes={MAX_BYTES if max_bytes is None else max_bytes}"
-    return DataFileError(f"{place(path)}: it {what} more than {size}; raise max_bytes if you trust the file.")
+    return DataFileError(f"{place(path, line)}: it {what} more than {size}; raise max_bytes if you trust the file.")
+
+
+def check_size(path: Path_, n_bytes: int, what: str, max_bytes: int | None) -> None:
+    """Raise if a file declares more bytes than its `allowance`."""
+    if n_bytes > allowance(path, max_bytes):
+        raise too_large(path, what, max_bytes)
+
+
+def check_width(path: Path_, n_columns: int, max_features: int, line: int | None = None) -> None:
+    """Raise if a file has more columns than `max_features`."""
+    if n_columns > max_features:
+        raise DataFileError(
+            f"{place(path, line)}: {n_columns} columns are more than max_features={max_features}; raise it if you "
+            "trust the file."
+        )
 
 
 @contextlib.contextmanager
-def foreign_bytes(path: Path_) -> Iterator[None]:
-    """Turn an error that no reader foresaw into a DataFileError with file and cause.
+def foreign_bytes(path: Path_, what: str = "it cannot be read", advice: str = "get the file again") -> Iterator[None]:
+    """Turn an error of a library about a damaged file into a DataFileError with file and cause.
 
     A lack of memory, a missing package and an interrupt pass: they are not the file's.
     """
     try:
         yield
-    except (InputError, ImportError, MemoryError):
+    except (DataFileError, ImportError):
         raise
     except Exception as error:
+        kind = type(error).__name__
+        if isinstance(error, MemoryError) and kind != "ArrowMemoryError":  # for a size that a damaged file declares
+            raise
         reason = " ".join(str(error).split()).rstrip(".")
-        raise DataFileError(
-            f"{place(path)}: it cannot be read ({type(error).__name__}: {shorten(reason, 120)}); get the file again."
-        ) from error
+        cause = reason if isinstance(error, InputError) else f"{kind}: {reason}"
+        raise DataFileError(f"{place(path)}: {what} ({shorten(cause, 150)}); {advice}.") from error
 
 
 def existing(path: Path_, purpose: str = "data file") -> Path:
@@ -115,20 +132,22 @@ class Lines:
         self.allowed = allowance(self.path, max_bytes)
         self._left = self.allowed if packed or max_bytes is not None else MAX_BYTES
         self._line_cost = LINE_COST if packed and max_bytes is None else 0
-        self.encoding = encoding or self._guess()
+        self.encoding = encoding or guess_encoding(self._peek())
         if not is_utf8(self.encoding):
             self._recode()
 
-    def sample(self) -> bytes:
-        """Return the first bytes, up to some thousand, without going on in the file."""
-        try:
-            sample: bytes = self._file.peek(SAMPLE)  # type: ignore[attr-defined]
-        except (EOFError, OSError, zlib.error):  # told by the first line that is asked for
-            return b""
-        return sample[:SAMPLE]
+    def dialect(self, delimiter: str | None, decimal: str | None) -> Dialect:
+        """Return how a table is written: as given, as its suffix .tsv says, or as its beginning looks."""
+        if delimiter is None and self.path.name.lower().removesuffix(".gz").endswith(".tsv"):
+            delimiter = "\t"
+        return guess_dialect(self._peek().decode("utf-8", "ignore"), delimiter, decimal)
 
-    def _guess(self) -> str:
-        return guess_encoding(self.sample())
+    def _peek(self) -> bytes:
+        """Return the first bytes, up to some thousand."""
+        try:
+            return self._file.peek(SAMPLE)[:SAMPLE]  # type: ignore[attr-defined]
+        except (EOFError, OSError, zlib.error):  # the error comes with the first line
+            return b""
 
     def _recode(self) -> None:
         """Read the file whole and go on with its text in UTF-8, in which a line break is one byte."""
@@ -145,8 +164,6 @@ class Lines:
             raise DataFileError(
                 f"{place(self.path)}: it is not {self.encoding} text ({error.reason}); say another encoding."  # type: ignore[attr-defined]
             ) from error
-        except (EOFError, OSError, zlib.error) as error:
-            raise DataFileError(f"{place(self.path)}: cannot read on ({error}); get the file again.") from error
 
     def __enter__(self) -> Lines:
         return self
@@ -159,12 +176,7 @@ class Lines:
 
     def __next__(self) -> str:
         limit = min(self._left, MAX_LINE)
-        try:
-            raw = self._file.readline(limit + 1)
-        except (EOFError, OSError, zlib.error) as error:
-            raise DataFileError(
-                f"{place(self.path, self.number + 1)}: cannot read on ({error}); get the file again."
-            ) from error
+        raw = self._file.readline(limit + 1)
         if not raw:
             raise StopIteration
         self.number += 1
@@ -186,8 +198,7 @@ class Lines:
 
     def too_large(self, what: str) -> DataFileError:
         """Return the error that the file holds or declares too much, at the line read last."""
-        error = too_large(self.path, what, self._max_bytes)
-        return DataFileError(str(error).replace(place(self.path), place(self.path, self.number), 1))
+        return too_large(self.path, what, self._max_bytes, self.number)
 
     def error(self, what: str, column: str | None = None) -> DataFileError:
         """Return the error `what` at the line read last."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._files import BLANKS, DataFileError, Path_, allowance, place, shorten, too_large
+from ._columns import Wanted
+from ._files import BLANKS, DataFileError, Path_, check_size, place, shorten
 
 __all__ = ["listed_labels"]
 
 
 def listed_labels(
-    path: Path_, cells: Sequence[str], separator: str, no_label: str | None, limits: dict[str, Any]
+    path: Path_, cells: Sequence[str], separator: str, no_label: str | None, wanted: Wanted
 ) -> tuple[NDArray[np.int64], list[str]]:
     """Return labels (n, C), and their names in alphabetical order.
 
@@ -24,10 +24,10 @@ def listed_labels(
     names = sorted(set().union(*rows) - {no_label})
     if not names:
         raise DataFileError(f"{place(path)}: its column of lists holds no label; name another column.")
-    if len(names) > limits["max_features"]:
+    if len(names) > wanted.max_features:
         raise DataFileError(f"{place(path)}: {len(names)} labels are more than max_features; check the separator.")
-    if len(rows) * len(names) * 8 > max(allowance(path, limits["max_bytes"]), 1):
-        raise too_large(path, f"has {len(rows)} rows and {len(names)} labels, a table of", limits["max_bytes"])
+    declared = f"has {len(rows)} rows and {len(names)} labels, a table of"
+    check_size(path, len(rows) * len(names) * 8, declared, wanted.max_bytes)
     position = {name: c for c, name in enumerate(names)}
     target = np.zeros((len(rows), len(names)), dtype=np.int64)
     for i, row in enumerate(rows):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from typing import Any
 from xml.parsers import expat
@@ -16,12 +15,12 @@ from ._files import (
     DataFileError,
     Path_,
     allowance,
+    check_size,
     existing,
     foreign_bytes,
     open_unpacked,
     place,
     shorten,
-    too_large,
 )
 
 MAX_XML = 64 * 2**20
@@ -92,25 +91,17 @@ def load_mulan(
     """
     labels = read_labels(xml, max_bytes=max_bytes, max_labels=max_features)
     with foreign_bytes(arff):
-        rows = read_arff(
-            arff,
-            Wanted(labels, drop=drop),
-            missing_labels=False,
-            n_rows=n_rows,
-            max_bytes=max_bytes,
-            max_features=max_features,
-        )
-    data, target = rows.features(), rows.labels()
-    if 0 in data.shape:
-        raise DataFileError(
-            f"{place(arff)}: it holds {data.shape[0]} rows of {data.shape[1]} features; get the file again."
-        )
+        limits = {"n_rows": n_rows, "max_bytes": max_bytes, "max_features": max_features}
+        found = read_arff(arff, Wanted(labels, drop=drop, all_known=True, **limits))  # type: ignore[arg-type]
+    shape = found.data.shape
+    if 0 in shape:
+        raise DataFileError(f"{place(arff)}: it holds {shape[0]} rows of {shape[1]} features; get the file again.")
     return Bunch(
-        data=data,
-        target=target,
-        feature_names=rows.split.feature_names,
-        label_names=rows.split.label_names,
-        DESCR=f"{data.shape[0]} samples, {data.shape[1]} features and {len(labels)} labels, read from {place(arff)}.",
+        data=found.data,
+        target=found.target,
+        feature_names=found.feature_names,
+        label_names=found.label_names,
+        DESCR=f"{shape[0]} samples, {shape[1]} features and {len(labels)} labels, read from {place(arff)}.",
     )
 
 
@@ -133,7 +124,7 @@ def read_labels(xml: Path_, *, max_bytes: int | None = None, max_labels: int = M
         if not name:
             raise fail('a label has no name; write <label name="...">')
         if name in names:
-            raise fail(f"the label {shorten(name)!r} stands there twice (first in line {names[name]}); remove one")
+            raise fail(f"the label {shorten(name)!r} appears twice (first in line {names[name]}); remove one")
         if len(names) >= max_labels:
             raise fail(f"more than {max_labels} labels; raise max_features if you trust the file")
         names[name] = parser.CurrentLineNumber
@@ -149,14 +140,11 @@ def read_labels(xml: Path_, *, max_bytes: int | None = None, max_labels: int = M
         try:
             with open_unpacked(path) as file:
                 text = file.read(most + 1)
-            if len(text) > most:
-                raise too_large(path, "unpacks to", most if most == MAX_XML else max_bytes)
+            check_size(path, len(text), "unpacks to", most if most == MAX_XML else max_bytes)
             # All at once: a parser that is fed by pieces begins one long name anew with every piece.
             parser.Parse(text, True)
         except expat.ExpatError as error:
             raise fail(f"not well-formed XML ({expat.ErrorString(error.code)}); correct it") from error
-        except (OSError, EOFError, zlib.error) as error:
-            raise fail(f"cannot read on ({error}); get the file again") from error
     if not names:
         raise DataFileError(f'{path}: it names no label; write <labels><label name="..."></label></labels>.')
     return {name: place(path, line) for name, line in names.items()}

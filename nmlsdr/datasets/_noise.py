@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._labels import check_entries
-from .._validation import check_real
+from .._checks.arguments import check_real
+from .._checks.labels import check_entries
 from ._random import FLIP, MASK, generator
 
 UNLABELED = -1

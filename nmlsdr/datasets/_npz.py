@@ -1,161 +1,144 @@
-"""Read .npz files: arrays of features and labels, or the parts of a sparse matrix; never a pickle."""
+"""Read .npz files through NumPy: arrays of features and labels, or the parts of a sparse matrix; never a pickle."""
 
 from __future__ import annotations
 
+import math
 import zipfile
-from typing import Any
+from typing import IO, Any
 
+import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arrays import refuse_broken
-from .._npy import NpyError, read_npy
-from ._cells import Table, feature_array, label_array
-from ._files import MAX_FEATURES, DataFileError, Path_, allowance, existing, place, shorten, too_large
+from .._checks.arrays import refuse_broken
+from .._errors import InputError
+from ._cells import FileContents, feature_array, label_array
+from ._columns import Wanted
+from ._files import DataFileError, Path_, check_size, check_width, existing, foreign_bytes, place
 
 FEATURES, LABELS = ("X", "data"), ("y", "target")
 SPARSE_PARTS = ("data", "indices", "indptr", "shape", "format")  # as scipy.sparse.save_npz writes them
+KINDS = "biufSU"  # flags, integers, floats, bytes, text
 MAX_MEMBERS = 1000  # an archive's list of names is read before any of its arrays
 
 
-def read_npz(
-    path: Path_,
-    *,
-    all_labels: bool = False,
-    gaps: bool = False,
-    max_bytes: int | None = None,
-    max_features: int = MAX_FEATURES,
-) -> Table:
-    """Read features ``X`` or ``data`` (or sparse parts) and labels ``y`` or ``target``; only these if `all_labels`.
-
-    With `gaps` a feature that is NaN is missing.
-    """
-    arrays = load_arrays(path, max_bytes)
-    is_sparse = all(part in arrays for part in SPARSE_PARTS)
+def read_npz(path: Path_, wanted: Wanted) -> FileContents:
+    """Read features ``X`` or ``data`` (or sparse parts) and labels ``y`` or ``target``; these only if all are."""
+    if wanted.labels is not None:
+        raise DataFileError(f"{place(path)}: an npz file holds its labels apart, as y; name no label columns.")
+    arrays = load_arrays(path, wanted.max_bytes)
+    label_names = target = None
     label_key = next((key for key in LABELS if key in arrays), None)
-    if all_labels:
-        if label_key is None:
-            raise DataFileError(
-                f"{place(path)}: it holds no array y or target ({_held(arrays)}); save the labels as y."
-            )
+    if label_key is not None:
         label_names = _names(path, arrays, "label_names", arrays[label_key].shape[1:])
-        return Table(None, label_array(path, arrays[label_key], label_names), None, label_names)
-    if is_sparse:
-        data: Any = _sparse(path, arrays, max_bytes, max_features)
-    else:
-        key = next((key for key in FEATURES if key in arrays), None)
-        if key is None:
-            raise DataFileError(
-                f"{place(path)}: it holds no array X or data ({_held(arrays)}); save the features as X."
-            )
-        data = arrays[key]
+        target = label_array(path, arrays[label_key], label_names)
+    if wanted.all_labels:
+        if target is None:
+            raise _no_array(path, arrays, "y or target", "labels")
+        return FileContents(None, target, None, label_names)
+    key = next((key for key in FEATURES if key in arrays), None)
+    if key is None:
+        raise _no_array(path, arrays, "X or data", "features")
+    data: Any = _sparse(path, arrays, wanted) if all(part in arrays for part in SPARSE_PARTS) else arrays[key]
     if data.ndim != 2:
         raise DataFileError(f"{place(path)}: the features have shape {data.shape}; save an array (rows, columns).")
-    if data.shape[1] > max_features:
-        raise _too_wide(path, data.shape[1], max_features)
+    check_width(path, data.shape[1], wanted.max_features)
     feature_names = _names(path, arrays, "feature_names", data.shape[1:])
-    data = feature_array(path, data, feature_names, gaps=gaps)
-    if label_key is None:
-        return Table(data, None, feature_names, None)
-    labels = arrays[label_key]
-    label_names = _names(path, arrays, "label_names", labels.shape[1:])
-    target = label_array(path, labels, label_names)
-    if target.shape[0] != data.shape[0]:
+    data = feature_array(path, data, feature_names, gaps=wanted.missing)
+    if target is not None and target.shape[0] != data.shape[0]:
         raise DataFileError(
             f"{place(path)}: {label_key} has {target.shape[0]} rows and the features {data.shape[0]}; save one each."
         )
-    return Table(data, target, feature_names, label_names)
+    return FileContents(data, target, feature_names, label_names)
 
 
 def load_arrays(path: Path_, max_bytes: int | None = None) -> dict[str, Any]:
-    """Return the arrays of an .npz file; each is read only if its header agrees with the size of its member."""
+    """Return the arrays of an .npz file."""
     found = existing(path)
     arrays: dict[str, Any] = {}
-    try:
-        with zipfile.ZipFile(found) as archive:
-            members = archive.infolist()
-            if sum(member.file_size for member in members) > allowance(found, max_bytes):
-                raise too_large(found, "unpacks to", max_bytes)
-            if len(members) > MAX_MEMBERS:
-                raise DataFileError(f"{found}: it holds {len(members)} arrays; save X and y only.")
-            for member in members:
-                name = member.filename.removesuffix(".npy")
-                if name in arrays:
-                    raise DataFileError(f"{found}: the array {name!r} stands there twice; save the file again.")
-                with archive.open(member) as file:
-                    arrays[name] = read_npy(file, name, member.file_size)
-    except (DataFileError, MemoryError):
-        raise
-    except Exception as error:  # zipfile, zlib and the codecs of names raise errors of many kinds
-        raise _unreadable(found, "npz", "numpy.savez", error) from error
+    advice = "save it with numpy.savez"
+    with foreign_bytes(found, "not a readable .npz file", advice), zipfile.ZipFile(found) as archive:
+        members = archive.infolist()
+        check_size(found, sum(member.file_size for member in members), "unpacks to", max_bytes)
+        if len(members) > MAX_MEMBERS:
+            raise DataFileError(f"{found}: it holds {len(members)} arrays; save X and y only.")
+        for member in members:
+            name = member.filename.removesuffix(".npy")
+            if name in arrays:
+                raise DataFileError(f"{found}: the array {name!r} appears twice; save the file again.")
+            with archive.open(member) as file:
+                arrays[name] = _array(file, name, member.file_size)
     return arrays
 
 
 def load_npy(path: Path_) -> NDArray[Any]:
-    """Return the array of an .npy file, read only if its header agrees with its size."""
+    """Return the array of an .npy file."""
     found = existing(path)
+    with foreign_bytes(found, "not a readable .npy file", "save it with numpy.save"), open(found, "rb") as file:
+        return _array(file, found.name, found.stat().st_size)
+
+
+def _array(file: IO[bytes], name: str, size: int) -> NDArray[Any]:
+    """Return the array that `size` bytes hold; NumPy would take as much memory as the header asks for."""
+    version = np.lib.format.read_magic(file)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     try:
-        with open(found, "rb") as file:
-            return read_npy(file, found.name, found.stat().st_size)
-    except (NpyError, OSError) as error:
-        raise _unreadable(found, "npy", "numpy.save", error) from error
+        shape, _, dtype = read_header(file)
+    except MemoryError:  # of Python's parser, which met too many brackets
+        raise InputError(f"array {name!r} has a damaged header") from None
+    if dtype.kind not in KINDS or dtype.itemsize == 0:
+        raise InputError(f"array {name!r} holds {dtype}, not numbers or text (a pickle is never read)")
+    if math.prod(shape) * dtype.itemsize + file.tell() != size:
+        raise InputError(f"array {name!r} has another size than it says")
+    file.seek(0)
+    array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    return array
 
 
-def _unreadable(path: Path_, kind: str, writer: str, error: Exception) -> DataFileError:
-    reason = " ".join((str(error) or type(error).__name__).split()).rstrip(".")
-    return DataFileError(f"{place(path)}: not a readable .{kind} file ({shorten(reason, 200)}); save it with {writer}.")
-
-
-def _sparse(path: Path_, arrays: dict[str, Any], max_bytes: int | None, max_features: int) -> Any:
+def _sparse(path: Path_, arrays: dict[str, Any], wanted: Wanted) -> Any:
     """Build the CSR matrix whose parts are in `arrays`, after checking them."""
-    kind = arrays["format"].item() if arrays["format"].ndim == 0 else None
-    kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else kind
+    data, indices, indptr, shape, form = (arrays[part] for part in SPARSE_PARTS)
+    kind = form.astype(str).item() if form.ndim == 0 and form.dtype.kind in "SU" else None
     if kind not in ("csr", "csc"):
         raise DataFileError(f"{place(path)}: the sparse format is {kind!r}; save the matrix as CSR.")
+    integers = all(part.dtype.kind in "iu" for part in (indices, indptr, shape))
+    sizes = [part.ndim for part in (data, indices, indptr)] == [1, 1, 1] and shape.shape == (2,)
+    if not (integers and sizes and data.dtype.kind in "biuf" and shape.min() >= 0):
+        raise DataFileError(f"{place(path)}: its sparse parts are not those of a matrix; save the matrix again.")
+    n_rows, n_columns = (int(size) for size in shape)
+    check_width(path, n_columns, wanted.max_features)
+    # A CSC matrix holds no word of its rows: what it declares is what the CSR matrix of it would take.
+    check_size(path, (n_rows + 1) * 8, f"declares {n_rows} rows, a table of", wanted.max_bytes)
     try:
-        if arrays["shape"].dtype.kind not in "iu" or arrays["shape"].shape != (2,):
-            raise ValueError("it is not two-dimensional")
-        shape = tuple(int(size) for size in arrays["shape"])
-        if min(shape) < 0 or any(arrays[part].ndim != 1 for part in ("data", "indices", "indptr")):
-            raise ValueError("its parts have other dimensions than a matrix's")
-        if arrays["data"].dtype.kind not in "biuf":
-            raise ValueError("its values are not numbers")
-        if any(arrays[part].dtype.kind not in "iu" for part in ("indices", "indptr")):
-            raise ValueError("its indices are not integers")
-        # A CSC matrix holds no word of its rows: what it declares is what the CSR matrix of it would take.
-        if shape[1] <= max_features and (shape[0] + 1) * 8 > allowance(path, max_bytes):
-            raise too_large(path, f"declares {shape[0]} rows, a table of", max_bytes)
-        if shape[1] > max_features:
-            raise _too_wide(path, shape[1], max_features)
         build = sparse.csr_array if kind == "csr" else sparse.csc_array
-        matrix = build((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+        matrix = build((data, indices, indptr), shape=(n_rows, n_columns))
         refuse_broken(matrix, "its sparse matrix")
-    except DataFileError:
-        raise
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise DataFileError(f"{place(path)}: its sparse parts do not fit ({error}); save the matrix again.") from error
     matrix = matrix.tocsr()
     matrix.sort_indices()
     if not matrix.has_canonical_format:
-        raise DataFileError(f"{place(path)}: an entry stands there twice; call sum_duplicates() before saving.")
+        raise DataFileError(f"{place(path)}: an entry appears twice; call sum_duplicates() before saving.")
     return matrix
-
-
-def _too_wide(path: Path_, n_columns: int, max_features: int) -> DataFileError:
-    return DataFileError(
-        f"{place(path)}: {n_columns} columns are more than max_features={max_features}; raise it if you trust the file."
-    )
 
 
 def _names(path: Path_, arrays: dict[str, Any], key: str, shape: tuple[int, ...]) -> list[str] | None:
     """Return an array of names as a list, None if there is none."""
     if key not in arrays:
         return None
-    names = arrays[key]
-    if names.dtype.kind != "U" or names.shape != shape or len(set(names.tolist())) < names.size:
+    try:
+        names: list[str] = arrays[key].tolist()
+        sound = arrays[key].dtype.kind == "U" and arrays[key].shape == shape and len(set(names)) == len(names)
+        "".join(names if sound else []).encode()
+    except (ValueError, SystemError):  # numbers beyond Unicode, or halves of a pair of them, which nothing can print
+        sound = False
+    if not sound:
         raise DataFileError(f"{place(path)}: {key} must be {shape[0] if shape else 0} different texts; save them so.")
-    return [str(name) for name in names]
+    return names
 
 
-def _held(arrays: dict[str, Any]) -> str:
-    return "it has " + (", ".join(sorted(arrays)[:5]) or "none")
+def _no_array(path: Path_, arrays: dict[str, Any], names: str, what: str) -> DataFileError:
+    held = ", ".join(sorted(arrays)[:5]) or "none"
+    return DataFileError(
+        f"{place(path)}: it holds no array {names} (it has {held}); save the {what} as {names.split()[0]}."
+    )

@@ -74,8 +74,7 @@ def paper_split(name: str, data_home: Path_ | None = None) -> Bunch:
     info = dataset_info(name)
     rules = info["rules"]
     roles = ("test", "train") if rules.get("swap") else ("train", "test")
-    files = [find_file(name, role, data_home) for role in (*roles, "labels")]
-    train_file, test_file, xml = (file for file in files if file is not None)
+    train_file, test_file, xml = (find_file(name, role, data_home) for role in (*roles, "labels"))
     drop = rules.get("drop", [])
     train = load_mulan(train_file, xml, drop=drop, n_rows=rules.get("n_train"))
     test = load_mulan(test_file, xml, drop=drop)

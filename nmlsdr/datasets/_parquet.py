@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import re
@@ -11,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ._cells import Table, feature_array, label_array, placed
-from ._columns import Wanted, split_columns
-from ._files import MAX_FEATURES, DataFileError, Path_, allowance, existing, place, too_large
+from ._cells import FileContents, contents, feature_array, label_array
+from ._columns import Split, Wanted, split_columns
+from ._files import DataFileError, Path_, check_size, existing, foreign_bytes, place
 from ._survey import MOST_ROWS, Look, refuse_words
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # pandas writes an index under this name
+WORDS = ("string", "large_string", "dictionary", "temporal")
+NUMBERS = ("integer", "floating", "boolean", "null")
 BATCH_ROWS = 65536
+UNREADABLE = ("not a readable Parquet file", "write it again")
 
 
 def import_pyarrow() -> Any:
@@ -32,73 +34,59 @@ def import_pyarrow() -> Any:
     return pyarrow
 
 
-def read_parquet(
-    path: Path_,
-    wanted: Wanted = Wanted(),  # noqa: B008  (frozen)
-    *,
-    max_bytes: int | None = None,
-    max_features: int = MAX_FEATURES,
-) -> Table:
+def read_parquet(path: Path_, wanted: Wanted) -> FileContents:
     """Read columns of numbers or booleans, and those of texts that are wanted.  An index of pandas is left out.
 
     Nulls are allowed in labels and texts, and in features if they may be missing.
     """
     pyarrow = import_pyarrow()
     found = existing(path)
-    with _readable(pyarrow, found):
+    with foreign_bytes(found, *UNREADABLE):
         with pyarrow.parquet.ParquetFile(os.fspath(found)) as file:
             schema, n_rows = file.schema_arrow, file.metadata.num_rows
-            names = list(schema.names)
-            split = split_columns(path, names, _without_index(names, wanted), max_features=max_features)
-            kept = [*split.features, *split.labels]
-            if n_rows * max(1, len(kept) + len(split.texts)) * 8 > allowance(found, max_bytes):
-                raise too_large(found, f"has {n_rows} rows and {len(kept)} columns, a table of", max_bytes)
-            words = [j for j in split.features if _holds_words(pyarrow, schema.types[j])]
-            for j in kept:
-                if j not in words:
-                    _check_type(pyarrow, found, names[j], schema.types[j])
-        if words and wanted.features is None:
-            refuse_words(path, look_parquet(path, wanted, max_bytes=max_bytes, max_features=max_features), wanted, None)
-        for j in words:
-            _check_type(pyarrow, found, names[j], schema.types[j])
+        split, words = _split(path, schema, wanted)
+        names = split.names
+        kept = [*split.features, *split.labels]
+        texts: dict[Any, list[str]] = {j: [] for j in (split.id, split.label_list, *split.texts) if j is not None}
+        columns = [*kept, *texts]
+        declared = f"has {n_rows} rows and {len(columns)} columns, a table of"
+        check_size(found, n_rows * max(1, len(columns)) * 8, declared, wanted.max_bytes)
+        for j in sorted(kept, key=words.__contains__):
+            if j in words and wanted.feature_columns is None:
+                refuse_words(path, look_parquet(path, wanted), wanted, None)
+            if not _is_one_of(schema.types[j], NUMBERS):
+                raise DataFileError(
+                    f"{place(path, None, names[j])}: its type is {schema.types[j]}, not a number or boolean; leave it "
+                    "out with --drop, or convert the column."
+                )
         narrow = all(schema.types[j] in (pyarrow.float32(), pyarrow.float16()) for j in split.features)
         data = np.empty((n_rows, len(split.features)), dtype=np.float32 if narrow else np.float64)
         labels = np.empty((n_rows, len(split.labels)))
-        plain = [j for j in (split.id, split.label_list) if j is not None]
-        texts: dict[int, list[str]] = {j: [] for j in [*plain, *split.texts]}
         start = 0
         # Only these columns are unpacked: one that is left out may hold texts of any length.
-        for rows, column_of in _batches(pyarrow, found, names, [*kept, *texts], split.texts):
-            for block, columns in ((data, split.features), (labels, split.labels)):
-                for position, j in enumerate(columns):
+        for rows, column_of in _batches(pyarrow, found, names, columns, split.texts):
+            for block, numbered in ((data, split.features), (labels, split.labels)):
+                for position, j in enumerate(numbered):
                     block[start : start + rows, position] = _numbers(column_of[j])
             for j, found_texts in texts.items():
                 found_texts += _texts(pyarrow, column_of[j])
             start += rows
         if start != n_rows:
             raise DataFileError(f"{found}: it says {n_rows} rows and has {start}; write the file again.")
-    return Table(
-        feature_array(path, data, split.feature_names, gaps=split.gaps),
-        label_array(path, labels, split.label_names) if split.labels else None,
-        split.feature_names,
-        split.label_names or None,
-        None if split.id is None else texts[split.id],
-        None if split.label_list is None else texts[split.label_list],
-        split.unused,
-        words=placed(split, [texts[j] for j in split.texts]),
-    )
+    target = label_array(path, labels, split.label_names) if split.labels else None
+    numbers = [names[j] for j in split.features]
+    return contents(feature_array(path, data, numbers, gaps=wanted.missing), target, split, texts)
 
 
-def look_parquet(path: Path_, wanted: Wanted, *, max_bytes: int | None, max_features: int) -> Look:
+def look_parquet(path: Path_, wanted: Wanted) -> Look:
     """Look at the features of a file: which hold texts, what stands there, and which numbers are missing."""
     pyarrow = import_pyarrow()
     found = existing(path)
-    with _readable(pyarrow, found):
+    with foreign_bytes(found, *UNREADABLE):
         schema = pyarrow.parquet.read_schema(os.fspath(found))
-        names = list(schema.names)
-        split = split_columns(path, names, _without_index(names, wanted), max_features=max_features)
-        words = [j for j in split.features if _holds_words(pyarrow, schema.types[j])]
-        numbers = [j for j in split.features if j not in words and _is_number(pyarrow, schema.types[j])]
+        split, words = _split(path, schema, wanted)
+        names = split.names
+        numbers = [j for j in split.features if j not in words and _is_one_of(schema.types[j], NUMBERS)]
         texts: dict[int, set[str]] = {j: set() for j in words}
         holes, n_rows = set(), 0
         for rows, column_of in _batches(pyarrow, found, names, [*words, *numbers], words):
@@ -109,28 +97,18 @@ def look_parquet(path: Path_, wanted: Wanted, *, max_bytes: int | None, max_feat
                 texts[j].update(filter(None, set(_texts(pyarrow, column_of[j]))))
             holes |= {j for j in numbers if j not in holes and np.isnan(_numbers(column_of[j])).any()}
     example = {j: min(texts[j], default="") for j in words}
-    return Look(names, words, texts, example, sorted(holes), n_rows)
+    return Look(list(names), words, texts, example, sorted(holes), n_rows)
 
 
-@contextlib.contextmanager
-def _readable(pyarrow: Any, found: Path_) -> Iterator[None]:
-    """Turn what pyarrow says of a damaged file into one sentence."""
-    try:
-        yield
-    except DataFileError:
-        raise
-    except (pyarrow.ArrowException, OSError, ValueError, KeyError) as error:  # ValueError: a name that is not UTF-8
-        reason = str(error).split("\n")[0].rstrip(".")
-        raise DataFileError(f"{found}: not a readable Parquet file ({reason}); write it again.") from error
-
-
-def _without_index(names: list[str], wanted: Wanted) -> Wanted:
-    hidden = [name for name in names if PANDAS_INDEX.fullmatch(name) and name != wanted.id]
-    return dataclasses.replace(wanted, drop=[*wanted.drop, *hidden])
+def _split(path: Path_, schema: Any, wanted: Wanted) -> tuple[Split, list[int]]:
+    """Return which columns are what, without an index of pandas, and the features that hold texts."""
+    hidden = [name for name in schema.names if PANDAS_INDEX.fullmatch(name) and name != wanted.id_column]
+    split = split_columns(path, list(schema.names), dataclasses.replace(wanted, drop=[*wanted.drop, *hidden]))
+    return split, [j for j in split.features if _is_one_of(schema.types[j], WORDS)]
 
 
 def _batches(
-    pyarrow: Any, found: Path_, names: list[str], columns: list[int], words: Sequence[int]
+    pyarrow: Any, found: Path_, names: Sequence[str], columns: list[int], words: Sequence[int]
 ) -> Iterator[tuple[int, dict[int, Any]]]:
     """Yield the number of rows and the columns of one batch after another; words as dictionaries, each text once."""
     encoded = [names[j] for j in words]
@@ -140,23 +118,9 @@ def _batches(
             yield batch.num_rows, {j: column_of[names[j]] for j in columns}
 
 
-def _holds_words(pyarrow: Any, kind: Any) -> bool:
-    types = pyarrow.types
-    texts = (types.is_string, types.is_large_string, types.is_dictionary, types.is_temporal)
-    return any(is_one(kind) for is_one in texts)
-
-
-def _is_number(pyarrow: Any, kind: Any) -> bool:
-    types = pyarrow.types
-    return any(is_one(kind) for is_one in (types.is_integer, types.is_floating, types.is_boolean, types.is_null))
-
-
-def _check_type(pyarrow: Any, path: Path_, name: str, kind: Any) -> None:
-    if not _is_number(pyarrow, kind):
-        raise DataFileError(
-            f"{place(path, None, name)}: its type is {kind}, not a number or boolean; leave it out with --drop, or "
-            "convert the column."
-        )
+def _is_one_of(kind: Any, names: Sequence[str]) -> bool:
+    """Whether a type is of one of these families of pyarrow's types."""
+    return any(getattr(import_pyarrow().types, f"is_{name}")(kind) for name in names)
 
 
 def _texts(pyarrow: Any, column: Any) -> list[str]:

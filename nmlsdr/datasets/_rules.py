@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from importlib import resources
 from typing import Any
@@ -13,29 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._errors import InputError
 
+__all__ = ["apply_rules", "load_json", "load_rules", "matches"]
+
 # A code of the table with fewer characters stands for all codes that begin with it: C02K, 401.
 EXACT_LENGTH = 5
 
 
-def load_rules(path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-    """Read labelling rules: the article's, or a file of the same form.
+def load_rules() -> dict[str, Any]:
+    """Return the article's table of codes and its labelling rules.
 
-    Parameters
-    ----------
-    path : path-like or None, default=None
-        A JSON file; None: the article's table of codes and its rules (``cohort_rules.json`` in this package, to be
-        copied and changed).
-
-    Returns
-    -------
-    dict
-        ``labels`` (list of names), ``code_sets`` (name -> coding system -> codes), ``aliases`` (code -> code of the
-        table) and ``rules`` (in order, each with ``labels``, ``all_of`` and ``none_of``).
-
-    Raises
-    ------
-    ValueError
-        If a part is missing, or a rule names a label or a code set that is not there.
+    ``labels`` is a list of names, ``code_sets`` name -> coding system -> codes, ``aliases`` code -> code of the table,
+    and ``rules`` are in order, each with ``labels``, ``all_of`` and ``none_of``.
 
     Examples
     --------
@@ -45,15 +32,13 @@ def load_rules(path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     >>> len(rules["code_sets"]["hypertension indicator"]["ATC"])
     63
     """
-    if path is None:
-        text = resources.files("nmlsdr.datasets").joinpath("cohort_rules.json").read_text(encoding="utf-8")
-    else:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    rules = json.loads(text)
-    _check_rules(rules)
-    checked: dict[str, Any] = rules
-    return checked
+    return load_json("cohort_rules.json")
+
+
+def load_json(name: str) -> dict[str, Any]:
+    """Return what a file of this folder holds."""
+    found: dict[str, Any] = json.loads(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    return found
 
 
 def matches(code: str, listed: str) -> bool:
@@ -101,7 +86,7 @@ def apply_rules(
     Raises
     ------
     ValueError
-        If the number of names is not the number of columns, a name has no system, or the rules are damaged.
+        If the number of names is not the number of columns, or a name has no system.
 
     Notes
     -----
@@ -116,20 +101,21 @@ def apply_rules(
            [ 1,  0,  0],
            [ 0,  1,  1]])
     """
-    if rules is None:
-        rules = load_rules()
-    else:
-        _check_rules(rules)
+    rules = load_rules() if rules is None else rules
     present = np.asarray(counts) > 0
     if present.ndim != 2 or present.shape[1] != len(feature_names):
         raise InputError(
             f"counts has shape {present.shape} for {len(feature_names)} feature_names; give one name per column."
         )
     codes = [_split(name) for name in feature_names]
-    has = {
-        name: present[:, _columns(codes, by_system, rules["aliases"])].any(axis=1)
-        for name, by_system in rules["code_sets"].items()
-    }
+    also = {_plain(alias): listed for alias, listed in rules["aliases"].items()}
+    has = {}
+    for name, by_system in rules["code_sets"].items():
+        in_set = [
+            any(matches(code, listed) or matches(also.get(code, code), listed) for listed in by_system.get(system, []))
+            for system, code in codes
+        ]
+        has[name] = present[:, np.array(in_set, dtype=bool)].any(axis=1)
     labels = list(rules["labels"])
     target = np.full((present.shape[0], len(labels)), -1, dtype=np.int64)
     open_rows = np.ones(present.shape[0], dtype=bool)
@@ -144,19 +130,6 @@ def apply_rules(
     return target
 
 
-def _columns(
-    codes: list[tuple[str, str]], by_system: dict[str, list[str]], aliases: dict[str, str]
-) -> NDArray[np.bool_]:
-    """Which columns hold a code of the set."""
-    also = {_plain(alias): _plain(listed) for alias, listed in aliases.items()}
-
-    def listed_in_set(system: str, code: str) -> bool:
-        listed = by_system.get(system, [])
-        return any(matches(code, entry) or matches(also.get(code, code), entry) for entry in listed)
-
-    return np.array([listed_in_set(system, code) for system, code in codes], dtype=bool)
-
-
 def _plain(code: str) -> str:
     return code.replace(".", "").replace(" ", "").upper()
 
@@ -166,20 +139,3 @@ def _split(name: str) -> tuple[str, str]:
     if not colon or not _plain(code):
         raise InputError(f"The feature name {name!r} has no coding system; write it like 'ICD9:250.02' or 'ATC:C09AA'.")
     return system.strip().upper(), _plain(code)
-
-
-def _check_rules(rules: Any) -> None:
-    """Raise unless the rules are whole."""
-    if not isinstance(rules, dict):
-        raise InputError("The rules are not a JSON object; start from a copy of cohort_rules.json.")
-    missing = [key for key in ("labels", "code_sets", "aliases", "rules") if key not in rules]
-    if missing:
-        raise InputError(f"The rules have no {missing[0]!r}; start from a copy of cohort_rules.json.")
-    for number, rule in enumerate(rules["rules"], start=1):
-        for key in ("labels", "all_of", "none_of"):
-            if not isinstance(rule.get(key), list):
-                raise InputError(f"Rule {number} has no list {key!r}; add it, empty if nothing is meant.")
-        unknown = [name for name in rule["all_of"] + rule["none_of"] if name not in rules["code_sets"]]
-        unknown += [name for name in rule["labels"] if name not in rules["labels"]]
-        if unknown:
-            raise InputError(f"Rule {number} names {unknown[0]!r}, not a code set or label of the file.")

@@ -5,18 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import re
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from ._cells import HOLES, number_problem
 from ._columns import Wanted, split_columns
 from ._files import BLANKS, DataFileError, Lines, Path_, place, shorten
-from ._text import guess_dialect
 
-__all__ = ["MOST_ROWS", "Look", "as_list", "refuse_many", "refuse_words", "survey", "text_columns"]
+__all__ = ["MOST_ROWS", "Look", "Proposal", "as_list", "refuse_many", "refuse_words", "survey", "text_columns"]
 
 MOST_ROWS = 100_000
 MOST_CATEGORIES = 100  # of a column: with more it holds dates, names or sentences
 SEPARATORS = (";", "|")  # of lists of labels; a comma stands in sentences too
+OPTIONS = {"id_column": "--id", "drop": "--drop", "text_columns": "--one-hot", "label_list": "--label-list",
+           "separator": "--separator", "missing": "--impute"}  # fmt: skip
 SENTENCE = 4  # words, in the mean
 DATE = re.compile(r"\s*(\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{2,4})(?!\d)")
 HOLE_SAID = re.compile(r": (?:the value is missing|'([^']*)' is not a (?:finite )?number);")
@@ -37,8 +38,39 @@ class Look(NamedTuple):
     n_rows: int
 
 
-def advise(look: Look, columns: list[int], wanted: Wanted) -> str:
-    """Return the options that make these columns, and those with holes, fit to be read: one line to paste.
+class Proposal(DataFileError):
+    """What is wrong with a table, and the options that make it fit to be read.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong.
+    options : dict of str to list of str
+        By the name of the parameter of `read_table`: columns, or the value of separator and missing.
+    ask : str
+        What the options are for.
+    """
+
+    def __init__(self, problem: str, options: dict[str, list[str]], ask: str = "say what to do with") -> None:
+        line = " ".join(f"{OPTIONS[name]} {as_list(value)}" for name, value in options.items() if value)
+        super().__init__(f"{problem}; {ask}: {line} .")
+        self.problem, self.options = problem, options
+
+    def without(self, like_labels: dict[str, str], holes: bool) -> Proposal:
+        """Return the proposal that leaves out columns which look like labels; `holes` if others lack values."""
+        options = {name: [v for v in value if v not in like_labels] for name, value in self.options.items()}
+        options["drop"] = [*options["drop"], *like_labels]
+        if not holes:
+            options["missing"] = []
+        problem = self.problem
+        for reason in dict.fromkeys(like_labels.values()):
+            names = [repr(shorten(name, 30)) for name, why in like_labels.items() if why == reason]
+            problem += f"; no feature, since {reason}: {_first(names)}"
+        return Proposal(problem, options)
+
+
+def advise(look: Look, columns: list[int], wanted: Wanted) -> dict[str, list[str]]:
+    """Return the options that make these columns, and those with holes, fit to be read.
 
     Texts that differ in every row name the rows; lists of few words are labels, if nobody said where the labels are;
     few texts are categories; all else, such as dates and sentences, is left out.
@@ -46,16 +78,18 @@ def advise(look: Look, columns: list[int], wanted: Wanted) -> str:
     ids = [j for j in columns if len(look.texts[j]) == look.n_rows > 1]
     listed = [] if wanted.labelled else [j for j in columns if j not in ids and _separator(look.texts[j]) is not None]
     few = [j for j in columns if j not in {*ids, *listed[:1]} and _are_categories(look.texts[j])]
-    named = [] if wanted.id is not None else ids[:1]
+    named = [] if wanted.id_column is not None else ids[:1]
     dropped = [j for j in columns if j not in {*named, *listed[:1], *few}]
-    holes = [] if wanted.gaps else look.holes[:1]
-    parts = [
-        (option, as_list([look.names[j] for j in places]))
-        for option, places in (("--id", named), ("--drop", dropped), ("--one-hot", few), ("--label-list", listed[:1]))
-        if places
-    ]
-    parts += [("--separator", "'|'") for j in listed[:1] if _separator(look.texts[j]) == "|"]
-    return " ".join(f"{option} {value}" for option, value in [*parts, *[("--impute", "median")] * len(holes)])
+    places = {"id_column": named, "drop": dropped, "text_columns": few, "label_list": listed[:1]}
+    options = {option: [look.names[j] for j in columns] for option, columns in places.items()}
+    options["separator"] = ["|" for j in listed[:1] if _separator(look.texts[j]) == "|"]
+    options["missing"] = ["median"] if look.holes and not wanted.missing else []
+    return options
+
+
+def _first(names: list[str]) -> str:
+    """Return the first eight of some names, and how many more there are."""
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def _are_categories(texts: set[str]) -> bool:
@@ -74,7 +108,7 @@ def _separator(texts: set[str]) -> str | None:
     return None
 
 
-def survey(path: Path_, wanted: Wanted, form: dict[str, Any], limits: dict[str, Any], first: DataFileError) -> None:
+def survey(path: Path_, wanted: Wanted, first: DataFileError) -> None:
     """Raise one error that names every column of text, or all that lack values, instead of `first`.
 
     `first` names the first bad cell.  A column of which less than half is no number has a slip in it, and `first` says
@@ -83,41 +117,37 @@ def survey(path: Path_, wanted: Wanted, form: dict[str, Any], limits: dict[str, 
     said = HOLE_SAID.search(str(first))
     if said is None:
         return
-    hole = (said[1] or "").lower() in HOLES and not wanted.gaps
+    hole = (said[1] or "").lower() in HOLES and not wanted.missing
     here = str(first)[: said.start()]
-    if wanted.features is not None:
+    if wanted.feature_columns is not None:
         if hole:
             raise DataFileError(
                 f"{here}: the value is missing, and the model has not learned to fill it in; fill it in, or fit the "
                 "model with --impute median ."
             ) from first
         return
-    look = _look(path, wanted, form, limits)
+    look = _look(path, wanted)
     if look.words:
         refuse_words(path, look, wanted, first)
     if hole and look.holes:
         others = len(look.holes) - 1
         beside = "" if others == 0 else f", as in {others} other column" + "s" * (others > 1)
-        raise DataFileError(
-            f"{here}: the value is missing{beside}; fill in with: --impute median ."
-        ) from first
+        options = {**{name: [] for name in OPTIONS}, "missing": ["median"]}
+        raise Proposal(f"{here}: the value is missing{beside}", options, "fill in with") from first
 
 
 def refuse_words(path: Path_, look: Look, wanted: Wanted, first: Exception | None) -> NoReturn:
     """Raise the error about all columns that hold texts."""
-    shown = ", ".join(f"{shorten(look.names[j], 30)!r} ({shorten(look.example[j], 20)!r})" for j in look.words[:8])
-    more = f" and {len(look.words) - 8} more" if len(look.words) > 8 else ""
+    shown = _first([f"{shorten(look.names[j], 30)!r} ({shorten(look.example[j], 20)!r})" for j in look.words])
     plural = "columns are" if len(look.words) > 1 else "column is"
-    raise DataFileError(
-        f"{place(path)}: {len(look.words)} {plural} not numbers: {shown}{more}; say what to do with: "
-        f"{advise(look, look.words, wanted)} ."
-    ) from first
+    problem = f"{place(path)}: {len(look.words)} {plural} not numbers: {shown}"
+    raise Proposal(problem, advise(look, look.words, wanted)) from first
 
 
-def text_columns(path: Path_, wanted: Wanted, form: dict[str, Any], limits: dict[str, Any]) -> list[str]:
+def text_columns(path: Path_, wanted: Wanted) -> list[str]:
     """Return the columns that hold words, few enough to be categories; the error about the others says what to type."""
     try:
-        look = _look(path, wanted, form, limits)
+        look = _look(path, wanted)
     except (StopIteration, csv.Error):  # the reader will say what is wrong with the file
         return []
     return refuse_many(path, look, wanted)
@@ -127,23 +157,19 @@ def refuse_many(path: Path_, look: Look, wanted: Wanted) -> list[str]:
     """Return the names of the columns of words; raise if some of them hold too many texts to be categories."""
     many = [j for j in look.words if len(look.texts[j]) > MOST_CATEGORIES or len(look.texts[j]) == look.n_rows]
     if many:
-        shown = ", ".join(f"{shorten(look.names[j], 30)!r} ({len(look.texts[j])})" for j in many[:8])
-        more = f" and {len(many) - 8} more" if len(many) > 8 else ""
+        shown = _first([f"{shorten(look.names[j], 30)!r} ({len(look.texts[j])})" for j in many])
         plural = "columns hold" if len(many) > 1 else "column holds"
-        raise DataFileError(
-            f"{place(path)}: {len(many)} {plural} too many different texts for categories: {shown}{more}; say what to "
-            f"do with: {advise(look, many, wanted)} ."
-        )
+        problem = f"{place(path)}: {len(many)} {plural} too many different texts for categories: {shown}"
+        raise Proposal(problem, advise(look, many, wanted))
     return [look.names[j] for j in look.words]
 
 
-def _look(path: Path_, wanted: Wanted, form: dict[str, Any], limits: dict[str, Any]) -> Look:
-    with Lines(path, limits["max_bytes"], form["encoding"]) as lines:
-        sample = lines.sample().decode("utf-8", "ignore").removeprefix("\ufeff")
-        dialect = guess_dialect(sample, form["delimiter"], form["decimal"])
-        reader = csv.reader(lines, delimiter=dialect.delimiter)
+def _look(path: Path_, wanted: Wanted) -> Look:
+    with Lines(path, wanted.max_bytes, wanted.encoding) as lines:
+        dialect = lines.dialect(wanted.delimiter, wanted.decimal)
+        reader = csv.reader((f"{text}\n" for text in lines), delimiter=dialect.delimiter)
         names = [cell.strip(BLANKS) for cell in next(reader)]
-        split = split_columns(path, names, wanted, max_features=limits["max_features"])
+        split = split_columns(path, names, wanted)
         bad, known = [0] * len(names), [0] * len(names)
         example: dict[int, str] = {}
         texts: dict[int, set[str]] = {j: set() for j in split.features}

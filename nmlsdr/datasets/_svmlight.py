@@ -1,9 +1,7 @@
-"""Read svmlight files with several labels per row: "label,label index:value ...", as LibSVM's multi-label sets.
+"""Read svmlight files with several labels per row, "label,label index:value ...", through scikit-learn.
 
-scikit-learn reads a file of ordinary lines: those that it cannot understand otherwise than `_by_line`. What that would
-refuse is looked for in the arrays that come out. Where a line or a value is not ordinary (a sign before an index, an
-underscore, a blank line among the rows, indices out of order, a label that nobody asked for ...) `_by_line` reads the
-file from its beginning, and says what is wrong, and where.
+scikit-learn passes over blank lines, takes 1_0 for 10 and does not say which line is wrong. So each line is matched
+with the form of a row before scikit-learn gets it, and only a line that is refused is looked at part by part.
 """
 
 from __future__ import annotations
@@ -11,251 +9,152 @@ from __future__ import annotations
 import io
 import math
 import re
-from array import array
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ._cells import Table, number_problem
-from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, allowance, place, shorten, too_large
+from ._cells import FileContents, number_problem
+from ._columns import Wanted
+from ._files import BLANKS, DataFileError, Lines, Path_, check_size, place, shorten
 
-UNLABELED = "-1"
-ORDINARY = b"0123456789.+-eE,: \n"
-ODD = (b" +", b" -", b" 000000000", b"\n000000000")
-SIGNED_BEGINNING = re.compile(rb"\n[+-][0-9]*:")
-BATCH = 1 << 18  # letters
-
-
-class Bounds(NamedTuple):
-    """What the caller said of a file."""
-
-    label_ids: Sequence[str] | None  # the labels that a row may have, None: any
-    zero_based: bool
-    n_features: int  # at most
-    argument: str  # that says so
+UNLABELED = -1
+# No part of the pattern gives back what it took (the second +), so that matching is linear in the line.
+NUMBER = r"[+-]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
+ROW = re.compile(rf" *+(?:({NUMBER}(?:,{NUMBER})*+)(?: ++|$))?+(?:([0-9]{{1,18}}+):{NUMBER}(?: ++|$))*+")
 
 
-class Rows(NamedTuple):
-    """The rows of a file: the arrays of a CSR matrix, zeros among them, and the labels of all rows in a row."""
-
-    values: NDArray[np.float64]
-    indices: NDArray[np.int64]  # from 0
-    indptr: NDArray[np.int64]
-    labels: NDArray[np.float64]  # whole numbers
-    n_labels: NDArray[np.int64]  # of each row
-
-
-def read_svmlight(
-    path: Path_,
-    label_ids: Sequence[str] | None = None,
-    *,
-    n_features: int | None = None,
-    zero_based: bool = False,
-    max_bytes: int | None = None,
-    max_features: int = MAX_FEATURES,
-) -> Table:
+def read_svmlight(path: Path_, wanted: Wanted) -> FileContents:
     """Read a file, plain or gzipped.  A row without labels has none; a row with the label -1 is unlabelled.
 
-    The columns of the labels are `label_ids`, or the ids that occur, in increasing order.
+    The columns of the labels are those that are wanted, or the ids that occur, in increasing order.
     """
-    most = min(max_features, n_features) if n_features is not None else max_features
-    argument = f"n_features={n_features}" if most == n_features else f"max_features={max_features}"
-    bounds = Bounds(label_ids, zero_based, most, argument)
-    rows = _ordinary(path, bounds, max_bytes) or _by_line(path, bounds, max_bytes)
-    width = n_features if n_features is not None else int(rows.indices.max(initial=-1)) + 1
-    index_type = np.int32 if max(len(rows.values), width) < 2**31 else np.int64
-    indices, indptr = rows.indices.astype(index_type, copy=False), rows.indptr.astype(index_type, copy=False)
-    data = sparse.csr_array((rows.values, indices, indptr), shape=(len(rows.n_labels), width))
-    data.eliminate_zeros()
-    target, names = _target(path, rows, label_ids, max_bytes)
-    return Table(data, target, None, names)
-
-
-def _name(label: float) -> str:
-    """Return the id of a label as a plain integer in text."""
-    return str(int(label))
-
-
-# ---------------------------------------------------------------- ordinary files, by scikit-learn
-
-
-def _ordinary(path: Path_, bounds: Bounds, max_bytes: int | None) -> Rows | None:
-    """Return the rows, None where the other reader must look."""
     from sklearn.datasets import load_svmlight_file  # all of sklearn.datasets, which no other kind of file needs
 
-    try:
-        with Lines(path, max_bytes) as lines:
-            file = _OrdinaryLines(lines)
-            X, sets = load_svmlight_file(file, multilabel=True, zero_based=bounds.zero_based)
-    except (ValueError, OverflowError):  # of the file's limits, too: what comes first in it may be something else
-        return None
-    n_labels = np.fromiter(map(len, sets), np.int64, len(sets))
-    labels = np.fromiter(chain.from_iterable(sets), np.float64, int(n_labels.sum()))
-    row = np.repeat(np.arange(len(sets)), n_labels)
-    twice = (labels[1:] == labels[:-1]) & (row[1:] == row[:-1])  # scikit-learn sorts the labels of a row
-    sound = (
-        len(sets) == file.n_rows
-        and np.isfinite(X.data).all()
-        and X.indices.max(initial=-1) < bounds.n_features
-        and np.isfinite(labels).all()
-        and (labels == np.floor(labels)).all()
-        and not twice.any()
-        and (n_labels[row[labels == int(UNLABELED)]] == 1).all()
-        and (bounds.label_ids is None or {*map(_name, np.unique(labels))} <= {*bounds.label_ids, UNLABELED})
-    )
-    return Rows(X.data, X.indices, X.indptr, labels, n_labels) if sound else None
+    offset = int(not wanted.zero_based)
+    with Lines(path, wanted.max_bytes) as lines:
+        rows = _MatchedRows(lines, wanted)
+        try:
+            X, sets = load_svmlight_file(rows, multilabel=True, zero_based=wanted.zero_based)
+        except DataFileError:
+            raise
+        except (ValueError, OverflowError):
+            rows.refuse(lines.text)
+        wrong = np.flatnonzero(~np.isfinite(X.data))
+        if len(wrong):
+            row = int(np.searchsorted(X.indptr, wrong[0], side="right")) - 1
+            lines.number, index = rows.numbers[row], X.indices[wrong[0]] + offset
+            raise lines.error("the value is not a finite number; fill it in or drop the row", str(index))
+    width = int(X.indices.max(initial=-1)) + 1 if wanted.n_features is None else wanted.n_features
+    index_type = np.int32 if max(width, X.nnz) < 2**31 else np.int64
+    parts = (X.data, X.indices.astype(index_type, copy=False), X.indptr.astype(index_type, copy=False))
+    data = sparse.csr_array(parts, shape=(len(sets), width))
+    data.eliminate_zeros()
+    return FileContents(data, *_target(path, sets, wanted))
 
 
-class _OrdinaryLines:
-    """The lines of a file as bytes, without comments; ValueError where one is not ordinary.
+class _MatchedRows:
+    """The rows of a file as bytes, for scikit-learn, and the numbers of their lines."""
 
-    The letters of an ordinary line leave scikit-learn two ways to go astray. It takes any index that `int` takes, this
-    reader only one of at most 18 digits: a sign, or the 9 zeros with which a longer index below 2**31 begins, stands
-    behind a blank or at the beginning of a line. And it passes over blank lines: `n_rows` counts the lines that are
-    rows unless they are blank.
-    """
-
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: Lines, wanted: Wanted) -> None:
         self._lines = lines
-        self.n_rows = 0
+        self._known = None if wanted.labels is None else {*wanted.labels, str(UNLABELED)}
+        self._offset = int(not wanted.zero_based)
+        self._n_features, self._argument = wanted.max_features, f"max_features={wanted.max_features}"
+        if wanted.n_features is not None and wanted.n_features <= wanted.max_features:
+            self._n_features, self._argument = wanted.n_features, f"n_features={wanted.n_features}"
+        self._sound: set[str] = set()  # lists of labels
+        self.numbers: list[int] = []
 
     def read(self, size: int = -1) -> bytes:
         """Make this a file to scikit-learn, which reads it line by line."""
         raise io.UnsupportedOperation
 
     def __iter__(self) -> Iterator[bytes]:
-        return chain.from_iterable(self._blocks())
-
-    def _blocks(self) -> Iterator[list[bytes]]:
-        """Check many lines at once, for a check of a short line costs as much as to read it."""
-        n_before = 0
-        for lines in _batches(self._lines):
-            text = "\n".join(lines)
-            if "#" in text:
-                cut = [line.split("#", 1)[0] for line in lines]
-                lines = [part for part, line in zip(cut, lines, strict=True) if part.strip(" \t") or "#" not in line]
-                text = "\n".join(lines)
-            block = b"\n" + text.replace("\t", " ").encode()
-            if (
-                block.translate(None, ORDINARY)
-                or any(block.find(odd) >= 0 for odd in ODD)
-                or SIGNED_BEGINNING.search(block)
-            ):
-                raise ValueError
-            content = block.rstrip(b"\n")
-            if content:
-                self.n_rows = n_before + content.count(b"\n")
-            n_before += len(lines)
-            yield content.split(b"\n")
-
-
-def _batches(lines: Lines) -> Iterator[list[str]]:
-    """Yield lines, about `BATCH` letters at a time."""
-    batch, size = [], 0
-    for line in lines:
-        batch.append(line)
-        size += len(line)
-        if size > BATCH:
-            yield batch
-            batch, size = [], 0
-    yield batch
-
-
-# ---------------------------------------------------------------- any file, line by line
-
-
-def _by_line(path: Path_, bounds: Bounds, max_bytes: int | None) -> Rows:
-    """Return the rows, or say what is wrong with the first line that is."""
-    indices, values, indptr = array("q"), array("d"), array("q", [0])
-    labels, n_labels = array("d"), array("q")
-    blank = 0
-    allowed = None if bounds.label_ids is None else {*bounds.label_ids, UNLABELED}
-    with Lines(path, max_bytes) as lines:
-        for raw in lines:
-            tokens = [token for token in raw.split("#", 1)[0].replace("\t", " ").split(" ") if token]
-            if not tokens and raw.strip(BLANKS):  # a comment
+        blank = 0
+        for line in self._lines:
+            text = line.partition("#")[0].replace("\t", " ")
+            if not text.strip(BLANKS):
+                blank = blank or (0 if "#" in line else self._lines.number)
                 continue
-            if not raw:
-                blank = blank or lines.number
-                continue
-            if not tokens or blank:
-                raise lines.error(
-                    f"line {blank or lines.number} is blank; remove it, or write 1:0 for a row of zeros without labels"
+            if blank:
+                self._lines.number = blank
+                raise self._lines.error(
+                    "the line is blank, and rows follow it; remove it, or write 1:0 for a row of zeros without labels"
                 )
-            row_labels = [] if ":" in tokens[0] else _labels(lines, tokens.pop(0))
-            unknown = [_name(label) for label in row_labels if allowed is not None and _name(label) not in allowed]
-            if unknown:
-                raise lines.error(f"the label {unknown[0]} is none of those asked for; add it or correct the line")
-            row = dict(_feature(lines, token, bounds) for token in tokens)
-            if len(row) < len(tokens):
-                raise lines.error("an index stands there twice; remove one of the two values")
-            for j in sorted(row):
-                indices.append(j)
-                values.append(row[j])
-            indptr.append(len(indices))
-            labels.extend(row_labels)
-            n_labels.append(len(row_labels))
-    return Rows(*map(np.asarray, (values, indices, indptr, labels, n_labels)))
+            found = ROW.fullmatch(text)
+            if found is None or int(found[2] or 0) - self._offset >= self._n_features:
+                self.refuse(text)
+            if found[1] is not None and found[1] not in self._sound:
+                self._check_labels(found[1])
+                self._sound.add(found[1])
+            self.numbers.append(self._lines.number)
+            yield text.encode()
 
+    def _check_labels(self, text: str) -> None:
+        """Raise if the labels of a row cannot be what is meant."""
+        parts, error = text.split(","), self._lines.error
+        for part in parts:
+            if number_problem(part) is not None or not float(part).is_integer():
+                raise error(f"{shorten(part)!r} is no label; write label,label index:value")
+            if self._known is not None and str(int(float(part))) not in self._known:
+                raise error(f"the label {int(float(part))} is none of those asked for; add it or correct the line")
+        labels = {float(part) for part in parts}
+        if UNLABELED in labels and len(parts) > 1:
+            raise error("-1 (unlabelled) stands beside other labels; remove one or the other")
+        if len(labels) < len(parts):
+            raise error("a label appears twice; remove one of them")
 
-def _labels(lines: Lines, token: str) -> list[float]:
-    """Return the labels of one row."""
-    labels = []
-    for part in token.split(","):
-        if number_problem(part) is not None or float(part) != math.floor(float(part)):
-            raise lines.error(f"{shorten(part)!r} is no label; write label,label index:value")
-        labels.append(float(part))
-    if int(UNLABELED) in labels and len(labels) > 1:
-        raise lines.error("-1 (unlabelled) stands beside other labels; remove one or the other")
-    if len(set(labels)) < len(labels):
-        raise lines.error("a label stands there twice; remove one of them")
-    return labels
-
-
-def _feature(lines: Lines, token: str, bounds: Bounds) -> tuple[int, float]:
-    """Return column (from 0) and value of "index:value"."""
-    index, _, value = token.partition(":")
-    if not index.isascii() or not index.isdigit() or len(index) > 18:
-        raise lines.error(f"{shorten(token)!r} is not index:value; correct it")
-    problem = number_problem(value)
-    if problem is not None:
-        raise lines.error(problem, index)
-    column = int(index) - (not bounds.zero_based)
-    if column < 0:
-        raise lines.error("the index 0 stands in a file that counts from 1; pass zero_based=True or renumber")
-    if column >= bounds.n_features:
-        raise lines.error(f"the index {index} is beyond {bounds.argument}; raise it or correct the line")
-    return column, float(value)
-
-
-# ---------------------------------------------------------------- labels
+    def refuse(self, text: str) -> NoReturn:
+        """Raise for the first part of a row that is wrong."""
+        tokens = [token for token in text.partition("#")[0].replace("\t", " ").split(" ") if token]
+        error = self._lines.error
+        if ":" not in tokens[0]:
+            self._check_labels(tokens.pop(0))
+        previous = -math.inf
+        for token in tokens:
+            index, _, value = token.partition(":")
+            if not (index.isascii() and index.isdigit() and len(index) <= 18):
+                raise error(f"{shorten(token)!r} is not index:value; correct it")
+            if (problem := number_problem(value)) is not None:
+                raise error(problem, index)
+            column = int(index) - self._offset
+            if column < 0:
+                raise error("the index 0 stands in a file that counts from 1; pass zero_based=True or renumber")
+            if column >= self._n_features:
+                raise error(f"the index {index} is beyond {self._argument}; raise it or correct the line")
+            if column <= previous:
+                raise error(
+                    f"the index {index} appears twice or after a larger one; write each once, in increasing order"
+                )
+            previous = column
+        raise error("the line is not a row of labels and index:value; correct it")
 
 
 def _target(
-    path: Path_, rows: Rows, label_ids: Sequence[str] | None, max_bytes: int | None
-) -> tuple[NDArray[np.int64] | None, list[str] | None]:
-    """Return labels (n, C) and their names; None if no row has a label."""
-    unlabeled = rows.labels == int(UNLABELED)
-    found = np.unique(rows.labels[~unlabeled])
-    if label_ids is None and found.tolist() == [1] and unlabeled.any():
+    path: Path_, sets: Sequence[tuple[float, ...]], wanted: Wanted
+) -> tuple[NDArray[np.int64] | None, None, list[str] | None]:
+    """Return labels (n, C), no names of features, and the names of the labels; None if no row has a label."""
+    row = np.repeat(np.arange(len(sets)), [len(labels) for labels in sets])
+    labels = np.fromiter(chain.from_iterable(sets), np.float64, len(row))
+    known = labels != UNLABELED
+    found, place_ = np.unique(labels[known], return_inverse=True)
+    if wanted.labels is None and found.tolist() == [1] and not known.all():
         raise DataFileError(
-            f"{place(path)}: its labels are 1 and -1, which may mean yes and no; write no label for no, or pass "
-            "label_columns=['1'] if -1 means unlabelled."
+            f"{place(path)}: its labels are 1 and -1, and -1 means unlabelled here; write no label for a negative, or "
+            "pass label_columns=['1']."
         )
-    names = [_name(label) for label in found] if label_ids is None else list(label_ids)
+    found_names = [str(int(label)) for label in found]
+    names = found_names if wanted.labels is None else list(wanted.labels)
     if not names:
-        return None, None
-    n_rows = len(rows.n_labels)
-    if n_rows * len(names) * np.dtype(np.int64).itemsize > allowance(path, max_bytes):
-        raise too_large(path, f"has {n_rows} rows and {len(names)} labels, a table of", max_bytes)
+        return None, None, None
+    declared = f"has {len(sets)} rows and {len(names)} labels, a table of"
+    check_size(path, len(sets) * len(names) * 8, declared, wanted.max_bytes)
     position = {name: c for c, name in enumerate(names)}
-    columns = np.array([position[_name(label)] for label in found], dtype=np.intp)
-    row = np.repeat(np.arange(n_rows), rows.n_labels)
-    target = np.zeros((n_rows, len(names)), dtype=np.int64)
-    target[row[unlabeled]] = -1
-    target[row[~unlabeled], columns[np.searchsorted(found, rows.labels[~unlabeled])]] = 1
-    return target, names
+    target = np.zeros((len(sets), len(names)), dtype=np.int64)
+    target[row[~known]] = -1
+    target[row[known], np.array([position[name] for name in found_names], dtype=np.intp)[place_]] = 1
+    return target, None, names

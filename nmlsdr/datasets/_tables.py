@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from ._annotators import columns_like_labels
 from ._arff import nominal_texts, read_arff
-from ._cells import Table
+from ._cells import FileContents
 from ._columns import LabelNames, Wanted
 from ._csv import read_csv
 from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, existing, foreign_bytes, place, shorten
@@ -22,7 +23,7 @@ from ._lists import listed_labels
 from ._mulan import read_labels
 from ._npz import load_npy, read_npz
 from ._parquet import look_parquet, read_parquet
-from ._survey import refuse_many, survey
+from ._survey import Proposal, refuse_many, survey
 from ._survey import text_columns as find_text_columns
 from ._svmlight import read_svmlight
 
@@ -31,7 +32,7 @@ __all__ = ["DataFileError", "read_table"]
 KINDS = {
     ".arff": "arff",
     ".csv": "csv",
-    ".tsv": "tsv",
+    ".tsv": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".npz": "npz",
@@ -39,8 +40,14 @@ KINDS = {
     ".svm": "svmlight",
     ".libsvm": "svmlight",
 }
-DELIMITERS = {"csv": None, "tsv": "\t"}  # None: guessed
-TEXT_KINDS = ("arff", "csv", "tsv", "svmlight")  # may be gzipped
+READERS = {
+    "arff": read_arff,
+    "csv": read_csv,
+    "parquet": read_parquet,
+    "npz": read_npz,
+    "svmlight": read_svmlight,
+}
+TEXT_KINDS = ("arff", "csv", "svmlight")  # may be gzipped
 
 
 def read_table(
@@ -70,7 +77,8 @@ def read_table(
 
     ========================== =================================================================================
     ``.arff`` (``.gz``)        Mulan or Weka, dense (ndarray) or sparse (CSR)
-    ``.csv``, ``.tsv`` (gz)    first line holds the names of the columns
+    ``.csv``, ``.tsv`` (gz)    first line holds the names of the columns; blank lines may stand at the end only; needs
+                               pandas, which the extra ``cli`` brings
     ``.parquet``, ``.pq``      columns of numbers or booleans (an index of pandas is left out); needs the extra
                                ``parquet``
     ``.npz``                   arrays ``X`` or ``data`` and ``y`` or ``target``, optionally ``feature_names`` and
@@ -93,7 +101,7 @@ def read_table(
         label ids, in the order wanted; without it the ids that occur, in increasing order.
     label_file : path, default=None
         A file of the same kinds with one row per row of `path`, in which every column is a label (for npz:
-        ``y`` or ``target``).  A blank line of a CSV label file is an unlabelled row.
+        ``y`` or ``target``).  A blank line of a CSV label file is an unlabelled row, also at its end.
     mask : path or array-like of bool (n,), default=None
         Rows whose labels are to be used (1); the others (0) count as unlabelled.  A file holds 0 or 1 on each
         line, with or without a header line, or is an ``.npy`` file.
@@ -172,90 +180,80 @@ def read_table(
     (['length'], array([ True, False]))
     >>> folder.cleanup()
     """
-    sources = {
-        "labels_xml": labels_xml,
-        "label_columns": label_columns,
-        "label_file": label_file,
-        "label_list": label_list,
-    }
-    given = [name for name, value in sources.items() if value is not None]
+    arguments = {name: value for name, value in locals().items() if name != "path"}
+    sources = ("labels_xml", "label_columns", "label_file", "label_list")
+    given = [name for name in sources if arguments[name] is not None]
     if len(given) > 1:
         raise DataFileError(f"{place(path)}: {' and '.join(given)} are given; choose one source of labels.")
     if not separator:
         raise DataFileError(f"{place(path)}: the separator of its lists of labels is empty; give one such as ';'.")
-    limits: dict[str, Any] = {"max_bytes": max_bytes, "max_features": max_features}
-    form = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
     names: LabelNames | None = list(label_columns) if label_columns is not None else None
     if labels_xml is not None:
         names = read_labels(labels_xml, max_bytes=max_bytes, max_labels=max_features)
-    wanted = Wanted(
-        names, False, drop, id_column, label_list, separator, feature_columns, gaps=missing, labelled=bool(given)
-    )
+    shared = {field.name: arguments[field.name] for field in dataclasses.fields(Wanted) if field.name in arguments}
+    wanted = Wanted(labels=names, labelled=bool(given), **{**shared, "drop": list(drop)})
     with foreign_bytes(path):
-        if missing or text_columns:
-            wanted = _with_texts(path, wanted, text_columns, form, limits)
-        found = _read(path, wanted, n_features, zero_based, form, limits)
+        try:
+            if missing or text_columns:
+                wanted = _with_texts(path, wanted, text_columns)
+            found = _read(path, wanted)
+        except Proposal as proposal:
+            raise _without_labels(path, arguments, proposal) from None
         if (missing or text_columns) and sparse.issparse(found.data):
-            raise _sparse_gaps(path)
+            raise DataFileError(
+                f"{place(path)}: what sparse rows leave out is 0 and not missing, and their columns are not encoded; "
+                "leave --impute and --one-hot out, or save the table with dense rows."
+            )
     if found.tags is not None:
-        target, label_names = listed_labels(path, found.tags, separator, no_label, limits)
+        target, label_names = listed_labels(path, found.tags, separator, no_label, wanted)
         found = found._replace(target=target, label_names=label_names)
-    table = Bunch(**found._asdict(), text_names=[])
-    del table["tags"], table["words"]
-    if found.words:
-        _put_words(table, found)
+    table = Bunch(**found._asdict())
+    del table["tags"]
     n_rows, n_columns = table.data.shape
     if n_rows == 0 or (n_columns == 0 and feature_columns is None):
         raise DataFileError(f"{place(path)}: it holds {n_rows} rows of {n_columns} features; give a file with data.")
     if label_file is not None:
         with foreign_bytes(label_file):
-            table.target, table.label_names = _label_file(label_file, n_rows, path, limits)
+            table.target, table.label_names = _label_file(label_file, n_rows, path, wanted)
     if mask is not None:
         _apply_mask(table, mask, path)
     table.labeled = None if table.target is None else (table.target != -1).any(axis=1)
     return table
 
 
-def _put_words(table: Bunch, found: Table) -> None:
-    """Put the columns of words among those of numbers, each at its place in the file."""
-    words = found.words or {}
-    names = list(found.feature_names or ())
-    for place_, name in sorted((place_, name) for name, (place_, _) in words.items()):
-        names.insert(place_, name)
-    data = np.empty((found.data.shape[0], len(names)), dtype=object)
-    position = {name: j for j, name in enumerate(names)}
-    data[:, [position[name] for name in found.feature_names or ()]] = found.data
-    for name, (_, texts) in words.items():
-        data[:, position[name]] = texts
-    table.data, table.feature_names, table.text_names = data, names, [name for name in names if name in words]
+def _without_labels(path: Path_, arguments: dict[str, Any], proposal: Proposal) -> DataFileError:
+    """Return the proposal without columns that look like labels, which shows when the table is read as proposed."""
+    options = proposal.options
+    single = {name: options[name][0] for name in ("id_column", "label_list", "separator") if options[name]}
+    more = {"drop": [*arguments["drop"], *options["drop"]], "missing": True}
+    if arguments["text_columns"] != "auto":
+        more["text_columns"] = [*arguments["text_columns"], *options["text_columns"]]
+    try:
+        table = read_table(path, **{**arguments, **single, **more})
+    except (DataFileError, ImportError):  # another answer is to come when this one has been followed
+        return proposal
+    like_labels = columns_like_labels(table)
+    if not like_labels:
+        return proposal
+    kept = [j for j, name in enumerate(table.feature_names) if name not in {*like_labels, *table.text_names}]
+    holes = bool(options["missing"]) and any(np.isnan(table.data[:, j].astype(np.float64)).any() for j in kept)
+    return proposal.without(like_labels, holes)
 
 
-def _with_texts(
-    path: Path_, wanted: Wanted, text_columns: Sequence[str] | str, form: dict[str, Any], limits: dict[str, Any]
-) -> Wanted:
+def _with_texts(path: Path_, wanted: Wanted, text_columns: Sequence[str] | str) -> Wanted:
     """Return what is wanted with the columns of words, in the order of their names in the file."""
     kind = kind_of(path)
     if text_columns and kind in ("npz", "svmlight"):
         raise DataFileError(f"{place(path)}: a {kind} file holds numbers only; leave --one-hot out.")
-    if kind == "svmlight":
-        raise _sparse_gaps(path)
     if not isinstance(text_columns, str):
         return dataclasses.replace(wanted, texts=tuple(text_columns))
     if kind == "arff":
-        texts = nominal_texts(path, wanted, **limits)
+        texts = nominal_texts(path, wanted)
     elif kind == "parquet":
-        texts = refuse_many(path, look_parquet(path, wanted, **limits), wanted)
+        texts = refuse_many(path, look_parquet(path, wanted), wanted)
     else:
-        form = {**form, "delimiter": form["delimiter"] or DELIMITERS[kind]}
-        texts = find_text_columns(path, wanted, form, limits)
+        texts = find_text_columns(path, wanted)
     return dataclasses.replace(wanted, texts=tuple(texts))
-
-
-def _sparse_gaps(path: Path_) -> DataFileError:
-    return DataFileError(
-        f"{place(path)}: what sparse rows leave out is 0 and not missing, and their columns are not encoded; leave "
-        "--impute and --one-hot out, or save the table with dense rows."
-    )
 
 
 def kind_of(path: Path_) -> str:
@@ -271,65 +269,34 @@ def kind_of(path: Path_) -> str:
     return kind
 
 
-def _read(
-    path: Path_,
-    wanted: Wanted,
-    n_features: int | None,
-    zero_based: bool,
-    form: dict[str, Any],
-    limits: dict[str, Any],
-) -> Table:
+def _read(path: Path_, wanted: Wanted) -> FileContents:
     """Read one file by its kind."""
     kind = kind_of(path)
     if kind in ("npz", "svmlight"):
-        for what, value in (("drop", list(wanted.drop)), ("id_column", wanted.id), ("label_list", wanted.label_list)):
-            if value:
-                raise DataFileError(
-                    f"{place(path)}: {what}={value} needs columns with names; a {kind} file has none."
-                )
-    if kind == "npz":
-        if wanted.labels is not None:
-            raise DataFileError(f"{place(path)}: an npz file holds its labels apart, as y; name no label columns.")
-        return read_npz(path, gaps=wanted.gaps, **limits)
-    if kind == "svmlight":
-        ids = None if wanted.labels is None else list(wanted.labels)
-        return read_svmlight(path, ids, n_features=n_features, zero_based=zero_based, **limits)
-    if kind == "parquet":
-        return read_parquet(path, wanted, **limits)
-    if kind == "arff":
-        return read_arff(path, wanted, **limits).table()
-    form = {**form, "delimiter": form["delimiter"] or DELIMITERS[kind]}
+        for what in ("drop", "id_column", "label_list"):
+            if value := getattr(wanted, what):
+                raise DataFileError(f"{place(path)}: {what}={value} needs columns with names; a {kind} file has none.")
     try:
-        return read_csv(path, wanted, **form, **limits)
+        return READERS[kind](path, wanted)
     except DataFileError as error:
-        survey(path, wanted, form, limits, error)
+        if kind == "csv" and not wanted.all_labels:
+            survey(path, wanted, error)
         raise
 
 
 def _label_file(
-    path: Path_, n_rows: int, data_path: Path_, limits: dict[str, Any]
+    path: Path_, n_rows: int, data_path: Path_, wanted: Wanted
 ) -> tuple[NDArray[np.int64], list[str] | None]:
     """Read a file in which every column is a label."""
-    kind = kind_of(path)
-    every = Wanted(all_labels=True)
-    if kind == "npz":
-        table = read_npz(path, all_labels=True, **limits)
-    elif kind == "svmlight":
-        table = read_svmlight(path, **limits)
-    elif kind == "parquet":
-        table = read_parquet(path, every, **limits)
-    elif kind == "arff":
-        table = read_arff(path, every, **limits).table()
-    else:
-        table = read_csv(path, every, delimiter=DELIMITERS[kind], **limits)
-    if table.target is None:
+    found = _read(path, Wanted(all_labels=True, max_bytes=wanted.max_bytes, max_features=wanted.max_features))
+    if found.target is None:
         raise DataFileError(f"{place(path)}: it holds no labels; give one column per label.")
-    if table.target.shape[0] != n_rows:
+    if found.target.shape[0] != n_rows:
         raise DataFileError(
-            f"{place(path)}: {table.target.shape[0]} rows of labels, but {os.fspath(data_path)} has {n_rows} rows; "
+            f"{place(path)}: {found.target.shape[0]} rows of labels, but {os.fspath(data_path)} has {n_rows} rows; "
             "give one row of labels per row, empty if unlabelled."
         )
-    return table.target, table.label_names
+    return found.target, found.label_names
 
 
 def _apply_mask(table: Bunch, mask: Path_ | ArrayLike, path: Path_) -> None:

@@ -54,7 +54,8 @@ def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dial
     >>> guess_dialect("a;b\\n1,5;2\\n", None, None)
     Dialect(delimiter=';', decimal=',')
     """
-    lines = text.split("\n")
+    lines = text.removeprefix("\ufeff").split("\n")
+    lines = lines[:-1] or lines  # the last may be cut off
     if delimiter is None:
         head = QUOTED.sub("", lines[0])
         counts = {candidate: head.count(candidate) for candidate in DELIMITERS}

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._checks.arguments import check_count
 from .._errors import InputError
-from .._validation import check_count
 from ._random import TOY, generator
 
 # (class, class, share): this share of the samples of either class also belongs to the other one

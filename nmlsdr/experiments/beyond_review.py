@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,30 +20,22 @@ from sklearn.metrics import average_precision_score
 
 from .. import MultiLabelPropagation, ResidualPropagation
 from .._errors import InputError
-from ..ridge import cross_fit
-from .beyond import BEYOND_METHODS, OURS, SIX_SETS, Regime, draw_regime, logistic_out_of_fold
-from .cell import recorded
-from .protocol import N_NEIGHBORS, Draw
-from .results import cells_of, mean_gaps, numbers, over_seeds
-from .store import CellKey
-from .tables import Entry, Table, number
+from .._report.rival import logistic_out_of_fold
+from .._ridge import cross_fit
+from .beyond import BASE, BEYOND_METHODS, OURS, SIX_SETS
+from .cell import Measured
+from .protocol import N_NEIGHBORS, Draw, Study, cells_of
+from .results import Results, collect, mean
+from .store import CellKey, Record
+from .tables import Claims, Entry, ResultTable, best_in_bold, number, titled
 
-__all__ = ["REVIEWERS", "REVIEWS", "ReviewResults", "collect_review", "find_beyond_method", "has_cleanlab",
-           "review_cells", "review_claims", "review_tables", "run_review_cell"]  # fmt: skip
+__all__ = ["REVIEWERS", "REVIEWS", "beside_ours", "collect_review", "find_beyond_method", "has_cleanlab",
+           "measure_review", "review_cells", "review_claims", "review_tables", "won"]  # fmt: skip
 
 Floats = NDArray[np.float64]
 KINDS = ("both", "missing", "spurious")
-BEFORE = "Propagation"
+BEFORE, CHANCE = "Propagation", "chance"
 GAIN, SEEDS = 2.0, 5  # points of average precision that the new score was to gain over the old one
-
-REVIEWS = {
-    regime.name: regime
-    for regime in (
-        Regime("beyond-review-flips", SIX_SETS, (), 0.1, 0.3, None, True, (), 0.0, "10 % flips"),
-        Regime("beyond-review-dropped", SIX_SETS, (), 0.0, 0.3, None, True, (), 0.4, "40 % of the positives dropped"),
-    )
-}
-PROMISED = {"beyond-review-flips": "both", "beyond-review-dropped": "missing"}
 
 
 def _residual(data: Draw) -> Floats:
@@ -86,12 +78,13 @@ REVIEWERS: dict[str, Callable[[Draw], Floats]] = {
     "cleanlab-adjusted": lambda data: _cleanlab(data, _out_of_fold(data), adjusted=True),
     "cleanlab-logistic": lambda data: _cleanlab(data, _logistic(data)),
 }
-NAMES = (
-    f"Review of the given labels of the labelled rows, which are as many as in the base regime. {OURS}: flip_scores_ "
-    f"of ResidualPropagation; {BEFORE}: those of MultiLabelPropagation, |F - Y|. cleanlab: its self-confidence from "
-    "the out-of-fold predictions of the same ResidualPropagation; cleanlab-adjusted: with its adjustment by the mean "
-    "confidence of each class; cleanlab-logistic: from out-of-fold probabilities of logistic regressions (C = .01)."
-)
+
+
+_REVIEW = replace(BASE, datasets=SIX_SETS, methods=tuple(REVIEWERS))
+FLIPS = replace(_REVIEW, name="beyond-review-flips", title="10 % flips")
+DROPPED = replace(_REVIEW, name="beyond-review-dropped", title="40 % of the positives dropped", flip=0.0, dropped=0.4)
+REVIEWS = {study.name: study for study in (FLIPS, DROPPED)}
+PROMISED = {FLIPS.name: "both", DROPPED.name: "missing"}
 WITHOUT = "cleanlab is not installed, so its lists are left out; pip install cleanlab and start the same command again."
 
 
@@ -116,19 +109,10 @@ def find_beyond_method(name: str) -> str:
     return key
 
 
-def review_cells(
-    *, seeds: int, datasets: tuple[str, ...] | None = None, methods: tuple[str, ...] | None = None
-) -> list[CellKey]:
+def review_cells(**chosen: Any) -> list[CellKey]:
     """The cells of the review, seed by seed; without cleanlab's where it is not installed."""
-    return [
-        CellKey(review.name, dataset, method, seed)
-        for seed in range(seeds)
-        for review in REVIEWS.values()
-        for dataset in review.datasets
-        if datasets is None or dataset in datasets
-        for method in REVIEWERS
-        if (methods is None or method in methods) and (not method.startswith("cleanlab") or has_cleanlab())
-    ]
+    cells = cells_of(REVIEWS.values(), **chosen)
+    return cells if has_cleanlab() else [key for key in cells if not key.method.startswith("cleanlab")]
 
 
 def precisions(scores: Floats, given: NDArray[Any], wrong: NDArray[np.bool_]) -> dict[str, float | None]:
@@ -143,128 +127,83 @@ def precisions(scores: Floats, given: NDArray[Any], wrong: NDArray[np.bool_]) ->
     return found
 
 
-def run_review_cell(key: CellKey, *, size: str, data_home: str | None, fingerprint: str) -> dict[str, Any]:
-    """Compute one cell on one thread: ``metrics`` by kind, and ``chance``, the same of a list in no order."""
-
-    def measure() -> tuple[dict[str, Any], dict[str, float]]:
-        data = draw_regime(REVIEWS[key.study], key.dataset, key.seed, size, data_home)
-        start = time.perf_counter()
-        scores = REVIEWERS[key.method](data)
-        seconds = time.perf_counter() - start
-        given = data.given[data.labeled]
-        wrong = given != data.target[data.labeled]
-        found = {
-            "metrics": precisions(scores, given, wrong),
-            "chance": precisions(np.zeros(given.shape), given, wrong),
-        }
-        return found, {"embed": seconds}
-
-    return recorded(key, measure, size=size, fingerprint=fingerprint)
+def measure_review(study: Study, method: str, data: Draw) -> Measured:
+    """``metrics`` by kind, and ``chance``, the same of a list in no order."""
+    start = time.perf_counter()
+    scores = REVIEWERS[method](data)
+    times = {"embed": time.perf_counter() - start}
+    given = data.given[data.labeled]
+    wrong = given != data.target[data.labeled]
+    chance = precisions(np.zeros(given.shape), given, wrong)
+    return {"metrics": precisions(scores, given, wrong), CHANCE: chance}, times
 
 
 # ---------------------------------------------------------------- what came out
 
 
-@dataclass(frozen=True)
-class ReviewResults:
-    """The results of one regime of the review.
-
-    Attributes
-    ----------
-    regime : Regime
-    datasets, methods, seeds : tuple
-        Those with at least one record; the last method is "chance".
-    values : ndarray (n_datasets, n_methods, n_kinds, n_seeds)
-        Average precision in percent; NaN where there is none.
-    failures : list of str
-    """
-
-    regime: Regime
-    datasets: tuple[str, ...]
-    methods: tuple[str, ...]
-    seeds: tuple[int, ...]
-    values: Floats
-    failures: list[str]
-
-    def means(self, kind: str) -> Floats:
-        """Over the seeds, (n_datasets, n_methods)."""
-        return over_seeds(self.values[:, :, KINDS.index(kind)], 1, lambda v: v.mean())
-
-    def gaps(self, first: str, second: str, kind: str) -> Floats:
-        """By data set the mean of first minus second over the seeds that have both; NaN where none has."""
-        return mean_gaps(self.values[:, :, KINDS.index(kind)], self.methods, first, second)
-
-
-def collect_review(regime: Regime, records: dict[CellKey, dict[str, Any]]) -> ReviewResults | None:
-    """Arrange the records of a regime; None if there are none."""
-    cells = cells_of(regime.name, records, regime.datasets, tuple(REVIEWERS), f"review, {regime.title}: ")
-    if cells is None:
+def collect_review(study: Study, records: Mapping[CellKey, Record]) -> Results | None:
+    """Arrange the records of a regime, with chance as the last method; None if there are none."""
+    title = f"review, {study.title}: "
+    found = collect(study, records, parts=("metrics", CHANCE), measures=KINDS, title=title)
+    if found is None:
         return None
-    methods = (*cells.methods, "chance")
-    values = np.full((len(cells.datasets), len(methods), len(KINDS), len(cells.seeds)), np.nan)
-    for i, j, k, record in cells.finished:
-        for place, said in ((j, record["metrics"]), (-1, record["chance"])):
-            values[i, place, :, k] = 100.0 * np.array(numbers(said[kind] for kind in KINDS))
-    return ReviewResults(regime, cells.datasets, methods, cells.seeds, values, cells.failures)
+    chance = np.fmax.reduce(found.parts[CHANCE], axis=1, keepdims=True)  # the same beside every method
+    values = np.concatenate([found.values, chance], axis=1)
+    return replace(found, methods=(*found.methods, CHANCE), parts={"metrics": values})
 
 
-def _entries(values: Floats) -> list[Entry]:
-    known = values[~np.isnan(values)]
-    best = round(float(known.max()), 1) if known.size else np.nan
-    return [Entry(number(v, 1), bold=bool(round(float(v), 1) == best)) for v in values]
-
-
-def review_tables(found: list[ReviewResults]) -> list[Table]:
+def review_tables(found: list[Results]) -> list[ResultTable]:
     """The means of every noise and kind, and by data set the lists that were promised to gain."""
-    methods = [*(name for name in REVIEWERS if any(name in results.methods for results in found)), "chance"]
-    summary = Table(
-        "beyond-review",
-        "Review: average precision of the list in percent, by noise and kind of the labels listed.",
-        ["Noise, list", *methods],
-        note=f"Means over the data sets and seeds. Small: data sets on which {OURS} is better. Best in bold. both: "
-        "given 0s and 1s in one list; missing: given 0s; spurious: given 1s.",
-    )
+    methods = [*(name for name in REVIEWERS if any(name in results.methods for results in found)), CHANCE]
+    summary = titled("beyond-review", ["Noise, list", *methods])
     by_set = []
     for results in found:
-        for kind in KINDS:
-            means = results.means(kind)
+        title = results.study.title
+        for m, kind in enumerate(KINDS):
+            means = mean(results.percent(measure=m))
             if np.isnan(means).all():
                 continue  # no label of the kind is wrong
-            shown = dict(zip(results.methods, means.mean(axis=0), strict=True))
-            entries = _entries(np.array([shown.get(name, np.nan) for name in methods]))
-            for place, name in enumerate(methods):
-                if name in results.methods and OURS in results.methods and name != OURS:
-                    gap = results.gaps(OURS, name, kind)
-                    beside = f"{int((gap > 0).sum())} of {int((~np.isnan(gap)).sum())}"
-                    entries[place] = Entry(entries[place].text, beside, entries[place].bold)
-            summary.rows.append((f"{results.regime.title}, {kind}", entries))
-            if kind == PROMISED[results.regime.name]:
-                table = Table(
-                    results.regime.name,
-                    f"Review by data set: average precision in percent, {results.regime.title}, {kind}.",
-                    ["Data set", *results.methods],
-                    note=f"Means over {len(results.seeds)} seeds. Best in bold.",
-                )
-                table.rows += [(name, _entries(row)) for name, row in zip(results.datasets, means, strict=True)]
+            summary.add(f"{title}, {kind}", beside_ours(results, methods, means.mean(axis=0), measure=m))
+            if kind == PROMISED[results.study.name]:
+                values = {"noise": title, "kind": kind, "n_seeds": results.n_seeds}
+                header = ["Data set", *results.methods]
+                table = titled(results.study.name, header, "beyond-review-set", **values)
+                for name, row in zip(results.datasets, means, strict=True):
+                    table.add(name, best_in_bold(row, 1))
                 by_set.append(table)
     return [summary, *by_set]
 
 
-def review_claims(found: list[ReviewResults]) -> list[tuple[str, bool | None]]:
+def beside_ours(
+    results: Results, methods: list[str], means: Floats, *, measure: int | None = None, rows: Any = slice(None)
+) -> list[Entry]:
+    """Means of `methods`, and beside each rival on how many of the data sets `rows` ours is better."""
+    shown = dict(zip(results.methods, means, strict=True))
+    rivals = {name for name in results.methods if name != OURS} if OURS in results.methods else ()
+    beside = [won(results.gaps(OURS, name, measure=measure)[rows]) if name in rivals else "" for name in methods]
+    return best_in_bold(np.array([shown.get(name, np.nan) for name in methods]), 2 if measure is None else 1, beside)
+
+
+def won(gaps: Floats) -> str:
+    """How many of the known differences are positive."""
+    return f"{int((gaps > 0).sum())} of {int((~np.isnan(gaps)).sum())}"
+
+
+def review_claims(found: list[Results]) -> Claims:
     """What the score was to gain over the earlier one; open below six sets and five seeds."""
-    said: list[tuple[str, bool | None]] = []
+    said: Claims = []
     for results in found:
         if not {OURS, BEFORE} <= set(results.methods):
             continue
-        kind = PROMISED[results.regime.name]
-        gap = results.gaps(OURS, BEFORE, kind)
+        kind = PROMISED[results.study.name]
+        gap = results.gaps(OURS, BEFORE, measure=KINDS.index(kind))
         gap = gap[~np.isnan(gap)]
         if gap.size == 0:
             continue
         gain = float(gap.mean())
-        decided = gap.size == len(SIX_SETS) and len(results.seeds) >= SEEDS
+        decided = gap.size == len(SIX_SETS) and results.n_seeds >= SEEDS
         text = (
-            f"review, {results.regime.title}, {kind}: at least {GAIN:g} points of average precision over {BEFORE}: "
+            f"review, {results.study.title}, {kind}: at least {GAIN:g} points of average precision over {BEFORE}: "
             f"{number(gain, 2, sign=True)} on {gap.size} sets"
         )
         said.append((text, gain >= GAIN if decided else None))

@@ -15,20 +15,27 @@ from threadpoolctl import threadpool_limits
 from .. import MLkNN, SemiSupervisedMLkNN
 from .._methods import METHODS, Method
 from ..metrics import hamming_loss, macro_f1, micro_f1, score_table
-from .protocol import METRICS, N_NEIGHBORS, STUDIES, Draw, Study, draw, versions
-from .store import CellKey
+from .protocol import METRICS, N_NEIGHBORS, Draw, Study, draw, versions
+from .store import CellKey, Record
 
-__all__ = ["classify", "embed", "measures", "recorded", "run_cell"]
+__all__ = ["Measured", "classify", "embed", "measure_article", "measures", "run_cell"]
 
 ALPHA_LABELED = 0.6
+Measured = tuple[Record, dict[str, float]]  # members of a record, and seconds
+Measure = Callable[[Study, str, Draw], Measured]
 
 
-def run_cell(key: CellKey, *, size: str, data_home: str | None, fingerprint: str) -> dict[str, Any]:
+def run_cell(
+    key: CellKey, study: Study, measure: Measure, *, size: str, data_home: str | None, fingerprint: str
+) -> Record:
     """Compute one cell on one thread; an error becomes part of the record.
 
     Parameters
     ----------
     key : CellKey
+    study : Study
+    measure : callable
+        From study, name of the method and data to members of the record and seconds, as `measure_article`.
     size : {"small", "full"}
     data_home : str or None
     fingerprint : str
@@ -38,29 +45,16 @@ def run_cell(key: CellKey, *, size: str, data_home: str | None, fingerprint: str
     -------
     dict
         study, dataset, method, seed, fingerprint, metrics (None for a measure without a value), times (seconds),
-        versions, warnings, error (None or text).
+        versions, warnings, error (None or text), and what else `measure` gives.
     """
-
-    def measure() -> tuple[dict[str, Any], dict[str, float]]:
-        data = draw(key.study, key.dataset, key.seed, size, data_home)
-        scores, times = _scores(STUDIES[key.study], key.method, data)
-        return {"metrics": measures(data.test_target, scores)}, times
-
-    return recorded(key, measure, size=size, fingerprint=fingerprint)
-
-
-def recorded(
-    key: CellKey, measure: Callable[[], tuple[dict[str, Any], dict[str, float]]], *, size: str, fingerprint: str
-) -> dict[str, Any]:
-    """The record of a cell from what `measure` returns: members of the record, and seconds; on one thread."""
-    record: dict[str, Any] = {**key._asdict(), "size": size, "fingerprint": fingerprint, "versions": versions()}
-    found: dict[str, Any] = {"metrics": dict.fromkeys(METRICS)}
+    record: Record = {**key._asdict(), "size": size, "fingerprint": fingerprint, "versions": versions()}
+    found: Record = {"metrics": dict.fromkeys(METRICS)}
     times: dict[str, float] = {}
     error = None
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(limits=1, user_api="blas"):
         warnings.simplefilter("always")
         try:
-            found, times = measure()
+            found, times = measure(study, key.method, draw(study, key.dataset, key.seed, size, data_home))
         except Exception as exception:
             where = traceback.extract_tb(exception.__traceback__)[-1]
             error = f"{type(exception).__name__}: {exception} ({where.name}, line {where.lineno})"
@@ -84,20 +78,21 @@ def embed(study: Study, method: str, data: Draw) -> tuple[NDArray[Any], NDArray[
     """Fit a method on the labels given and map the training and the test rows."""
     kind = METHODS[method]
     reducer: Any = kind(study.n_components, N_NEIGHBORS, random_state=data.random_state, n_jobs=1)
-    reducer.fit(data.train, data.given, **({"graph": data.graph} if kind.semi_supervised else {}))
+    reducer.fit(data.train, data.given, **({"graph": data.graph()} if kind.semi_supervised else {}))
     return reducer.transform(data.train), reducer.transform(data.test)
 
 
-def _scores(study: Study, method: str, data: Draw) -> tuple[NDArray[np.float64], dict[str, float]]:
-    """Scores of the test rows (m, C), and the seconds that fitting and classifying took."""
+def measure_article(study: Study, method: str, data: Draw) -> Measured:
+    """One of the article's methods: the measures on the test rows, and the seconds of fitting and of classifying."""
     kind = METHODS[method]
     if kind.semi_supervised:
-        data.graph  # noqa: B018  (made outside the clock: all methods of a seed share it)
+        data.graph()  # made outside the clock: all methods of a seed share it
     start = time.perf_counter()
     train, test = embed(study, method, data)
     embedded = time.perf_counter()
     scores = classify(train, test, data, end_to_end=study.end_to_end, kind=kind)
-    return scores, {"embed": embedded - start, "classify": time.perf_counter() - embedded}
+    times = {"embed": embedded - start, "classify": time.perf_counter() - embedded}
+    return {"metrics": measures(data.test_target, scores)}, times
 
 
 def classify(

@@ -9,36 +9,37 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import joblib
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from .._errors import InputError, printable
 from .._methods import find_method
 from .._output import replace_file
-from ..datasets import dataset_info
+from ..datasets._catalog import dataset_info
 from .benchmarks import benchmarks_section
-from .beyond import REGIMES, beyond_cells, run_beyond_cell
+from .beyond import REGIMES, beyond_cells, measure_regime
 from .beyond_review import (
     REVIEWS,
     WITHOUT,
     collect_review,
     find_beyond_method,
     has_cleanlab,
+    measure_review,
     review_cells,
-    run_review_cell,
 )
 from .beyond_section import beyond_section, collect_regime
 from .case_study import case_study_section
-from .cell import run_cell
+from .cell import measure_article, run_cell
 from .protocol import STUDIES, Study, cells_of, fingerprint
 from .report import write_report
-from .results import Results, collect
-from .runner import Progress, clock, run_cells
-from .section import Section
-from .store import CellKey, RecordStore, StoreError
+from .results import collect
+from .runner import CellProgress, clock, run_cells
+from .store import CellFolder, CellKey, Record
+from .tables import Section
 from .toy import toy_section
 
 __all__ = ["run"]
@@ -80,62 +81,59 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print(f"\nInterrupted; the finished cells are in {args.out}, and the same command goes on.", file=sys.stderr)
         return INTERRUPTED
+    except (TerminatedWorkerError, BrokenProcessPool):
+        print(
+            f"\nA worker process died, perhaps for lack of memory; the finished cells are in {args.out}, and the same "
+            "command with fewer --jobs goes on.",
+            file=sys.stderr,
+        )
+        return FAILED
 
 
 def _run(args: argparse.Namespace) -> int:
-    datasets = None if args.datasets is None else tuple(dict.fromkeys(map(find_dataset, args.datasets)))
+    datasets = _named(args.datasets, find_dataset)
     if datasets is not None and args.study not in ("benchmarks", BEYOND, "all"):
         raise InputError(
             f"--datasets is for benchmarks and {BEYOND}; {args.study} has one data set of its own, so leave it out."
         )
-    find = find_beyond_method if args.study == BEYOND else find_method
-    methods = None if args.methods is None else tuple(dict.fromkeys(map(find, args.methods)))
+    methods = _named(args.methods, find_beyond_method if args.study == BEYOND else find_method)
     for package in ("matplotlib", "jinja2"):
         if importlib.util.find_spec(package) is None:  # told before hours of work, not after
             raise ImportError(f"the report needs {package}; install it with 'pip install \"nmlsdr[cli]\"'.")
-    jobs = args.jobs or joblib.cpu_count()
     start = time.monotonic()
-    command = _command(args)
-    progress = Progress()
-    with RecordStore(args.out, command=command) as store:
-        for note in [*store.notes, *([WITHOUT] if args.study == BEYOND and not has_cleanlab() else [])]:
-            print(f"nmlsdr reproduce: {printable(note)}", file=sys.stderr)
-        if args.force_new and (aside := store.set_aside()):
-            print(f"The earlier records are now in {aside.name}.", file=sys.stderr)
-        cells = _cells(args, datasets, methods)
-        marks = _fingerprints(cells, args.size, args.data_home)
-        _check_fingerprints(store, marks)
-        work = partial(_work, size=args.size, data_home=args.data_home, marks=marks)
-        try:
-            run_cells(cells, work, store, jobs=jobs, progress=progress)
-        except KeyboardInterrupt:
-            progress.interrupt()
-            raise
-        failed = [key for key in cells if not store.finished(key)]
-        page = _report(store, command, {key.study for key in cells})
+    folder = CellFolder(args.out)
+    if args.study == BEYOND and not has_cleanlab():
+        print(f"nmlsdr reproduce: {WITHOUT}", file=sys.stderr)
+    if args.force_new and (aside := folder.set_aside()):
+        print(f"The earlier cells are now in {aside.name}.", file=sys.stderr)
+    chosen = {"seeds": args.seeds, "datasets": datasets, "methods": methods}
+    if args.study == BEYOND:
+        cells = beyond_cells(**chosen) + review_cells(**chosen)
+    else:  # "all" is the article's experiments
+        cells = cells_of(STUDIES.values() if args.study == "all" else [STUDIES[args.study]], **chosen)
+    marks = _fingerprints(cells, folder, args.size, args.data_home)
+    progress = CellProgress()
+    work = partial(_work, size=args.size, data_home=args.data_home, marks=marks)
+    try:
+        run_cells(cells, work, folder, jobs=args.jobs or joblib.cpu_count(), progress=progress)
+    except KeyboardInterrupt:
+        progress.interrupt()
+        raise
+    failed = [key for key in cells if not folder.finished(key)]
+    page = _report(folder, _command(args), {key.study for key in cells})
     print(f"\n{len(cells)} cells, {len(failed)} failed, {clock(time.monotonic() - start)} wall time; report: {page}")
     return FAILED if failed else OK
 
 
-def _cells(
-    args: argparse.Namespace, datasets: tuple[str, ...] | None, methods: tuple[str, ...] | None
-) -> list[CellKey]:
-    """What the arguments ask for; "all" is the article's experiments."""
-    if args.study == BEYOND:
-        chosen = {"seeds": args.seeds, "datasets": datasets, "methods": methods}
-        return beyond_cells(**chosen) + review_cells(**chosen)
-    return [
-        key
-        for study in (STUDIES.values() if args.study == "all" else [STUDIES[args.study]])
-        for key in cells_of(
-            study, seeds=args.seeds, datasets=datasets if study.name == "benchmarks" else None, methods=methods
-        )
-    ]
+def _named(words: list[str] | None, find: Callable[[str], str]) -> tuple[str, ...] | None:
+    """The names that words of the command line stand for, each once; None for no choice."""
+    return None if words is None else tuple(dict.fromkeys(map(find, words)))
 
 
-def _work(key: CellKey, *, size: str, data_home: str | None, marks: dict[tuple[str, str], str]) -> dict[str, Any]:
-    run = run_beyond_cell if key.study in REGIMES else run_review_cell if key.study in REVIEWS else run_cell
-    return run(key, size=size, data_home=data_home, fingerprint=marks[key[:2]])
+def _work(key: CellKey, *, size: str, data_home: str | None, marks: dict[tuple[str, str], str]) -> Record:
+    measure = measure_regime if key.study in REGIMES else measure_review if key.study in REVIEWS else measure_article
+    study = SETTINGS[key.study]
+    return run_cell(key, study, measure, size=size, data_home=data_home, fingerprint=marks[key[:2]])
 
 
 def find_dataset(name: str) -> str:
@@ -149,48 +147,50 @@ def find_dataset(name: str) -> str:
     return "Toy" if name.strip().lower() == "toy" else str(dataset_info(name.strip())["name"])
 
 
-def _fingerprints(cells: list[CellKey], size: str, data_home: str | None) -> dict[tuple[str, str], str]:
-    """The fingerprint of each (study, data set); reads the files, so a missing one is told before any work."""
+def _fingerprints(
+    cells: list[CellKey], folder: CellFolder, size: str, data_home: str | None
+) -> dict[tuple[str, str], str]:
+    """The fingerprint of each (study, data set), which the cells of the folder must have.
+
+    Reads the files, so that a missing one is named before any work.
+    """
     pairs = dict.fromkeys(key[:2] for key in cells)
-    return {pair: fingerprint(SETTINGS[pair[0]], pair[1], size, data_home) for pair in pairs}
-
-
-def _check_fingerprints(store: RecordStore, marks: dict[tuple[str, str], str]) -> None:
-    for key, record in store.records.items():
+    marks = {pair: fingerprint(SETTINGS[pair[0]], pair[1], size, data_home) for pair in pairs}
+    for key, record in folder.records.items():
         mark = marks.get(key[:2])
         if mark is not None and record.get("fingerprint", mark) != mark:
-            raise StoreError(
-                f"The records of {key.study}/{key.dataset} in {store.folder} were made with other settings, data or "
+            raise InputError(
+                f"The cells of {key.study}/{key.dataset} in {folder.folder} were made with other settings, data or "
                 "versions; choose another --out, or --force-new to set them aside and begin anew."
             )
+    return marks
 
 
-def _report(store: RecordStore, command: str, asked: set[str]) -> Path:
-    """Write the report of every study in the store and print the tables of those asked for."""
+def _report(folder: CellFolder, command: str, asked: set[str]) -> Path:
+    """Write the report of every study in the folder and print the tables of those asked for."""
     sections = []
     for study in STUDIES.values():
-        results = collect(study, store.records)
-        if results is None:
-            continue
-        section = SECTIONS[study.name](results, size=_size(study, store))
-        section.settings = _settings(study, results)
-        sections.append(section)
-        if study.name in asked:
-            _print(section)
-    regimes = [found for regime in REGIMES.values() if (found := collect_regime(regime, store.records))]
-    reviews = [review for regime in REVIEWS.values() if (review := collect_review(regime, store.records))]
+        results = collect(study, folder.records)
+        if results is not None:
+            section = SECTIONS[study.name](results, size=_size(study, folder))
+            section.settings = dataclasses.asdict(study)
+            section.settings.update(datasets=results.datasets, methods=results.methods, seeds=results.n_seeds)
+            sections.append(section)
+            if study.name in asked:
+                _print(section)
+    regimes = [found for study in REGIMES.values() if (found := collect_regime(study, folder.records))]
+    reviews = [found for study in REVIEWS.values() if (found := collect_review(study, folder.records))]
     if regimes or reviews:
-        shown = [*(found.regime for found in regimes), *(review.regime for review in reviews)]
-        reduced = any(_size(regime, store) == "small" for regime in shown)
+        reduced = any(_size(found.study, folder) == "small" for found in [*regimes, *reviews])
         sections.append(beyond_section(regimes, reviews, size="small" if reduced else "full"))
         if asked & {*REGIMES, *REVIEWS}:
             _print(sections[-1])
-    return write_report(store.folder, sections, store.records, commands=_commands(store, command))
+    return write_report(folder, sections, commands=_commands(folder, command))
 
 
-def _commands(store: RecordStore, command: str) -> list[str]:
-    """All commands that have written records of the folder, this one the last; kept in ``commands.txt``."""
-    path = store.folder / COMMANDS
+def _commands(folder: CellFolder, command: str) -> list[str]:
+    """All commands that have written cells of the folder, this one the last; kept in ``commands.txt``."""
+    path = folder.folder / COMMANDS
     earlier = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     commands = [*dict.fromkeys([*earlier, command])]
     with replace_file(path) as file:
@@ -198,15 +198,9 @@ def _commands(store: RecordStore, command: str) -> list[str]:
     return commands
 
 
-def _size(study: Study, store: RecordStore) -> str:
-    sizes = {record.get("size", "full") for key, record in store.records.items() if key.study == study.name}
+def _size(study: Study, folder: CellFolder) -> str:
+    sizes = {record.get("size", "full") for key, record in folder.records.items() if key.study == study.name}
     return "full" if sizes == {"full"} else "small"
-
-
-def _settings(study: Study, results: Results) -> dict[str, Any]:
-    settings = dataclasses.asdict(study)
-    settings.update(datasets=results.datasets, methods=results.methods, seeds=results.n_seeds)
-    return settings
 
 
 def _print(section: Section) -> None:

@@ -7,14 +7,14 @@ Colours are Okabe and Ito's, told apart by the colour-blind; markers repeat what
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._colors import COLORS, GREY, MARKERS
-from .statistics import undistinguished_groups
+from .statistics import Friedman, undistinguished_groups
 
 __all__ = ["bars", "critical_differences", "difference_maps", "embeddings", "image_bytes"]
 
@@ -98,25 +98,19 @@ def bars(names: Sequence[str], ours: ArrayLike, printed: ArrayLike, *, label: st
     return figure
 
 
-def critical_differences(panels: Sequence[tuple[str, Sequence[str], ArrayLike, float]]) -> Any:
-    """Critical-difference diagrams (Demsar 2006), one below the other.
+def critical_differences(names: Sequence[str], tests: Mapping[str, Friedman]) -> Any:
+    """Critical-difference diagrams (Demsar 2006) of tests by title, one below the other.
 
-    Parameters
-    ----------
-    panels : sequence of (title, names, average ranks, critical difference)
-        Methods joined by a bar are not told apart by Nemenyi's test.
+    Methods joined by a bar are not told apart by Nemenyi's test.
     """
-    from matplotlib.axes import Axes
-
-    figure = _figure(8.0, 2.15 * len(panels))
-    for number, (title, names, ranks, difference) in enumerate(panels, start=1):
-        axes: Axes = figure.add_subplot(len(panels), 1, number)
-        _critical_difference(axes, title, names, np.asarray(ranks, dtype=float), difference)
+    figure = _figure(8.0, 2.15 * len(tests))
+    for number, (title, test) in enumerate(tests.items(), start=1):
+        _critical_difference(figure.add_subplot(len(tests), 1, number), title, names, test)
     return figure
 
 
-def _critical_difference(axes: Any, title: str, names: Sequence[str], ranks: NDArray[Any], difference: float) -> None:
-    k = len(names)
+def _critical_difference(axes: Any, title: str, names: Sequence[str], test: Friedman) -> None:
+    k, ranks, difference = len(names), test.average_ranks, test.critical_difference
     order = np.argsort(ranks, kind="stable")
     ranks, names = ranks[order], [names[j] for j in order]
     half = (k + 1) // 2
@@ -144,14 +138,13 @@ def _critical_difference(axes: Any, title: str, names: Sequence[str], ranks: NDA
 
 
 def difference_maps(
-    panels: Sequence[tuple[str, NDArray[Any]]], rows: Sequence[str], columns: Sequence[str], *, limit: float = 0.05
+    titles: Sequence[str], differences: NDArray[Any], rows: Sequence[str], columns: Sequence[str]
 ) -> Any:
-    """Maps of ours minus the article's, one panel a measure; the colour ends at `limit`."""
-    width = 3
-    n_rows = (len(panels) + width - 1) // width
+    """Maps of ours minus the article's, rows by columns by panels; the colour ends at .05."""
+    width, limit = 3, 0.05
+    n_rows = (len(titles) + width - 1) // width
     figure = _figure(12.0, (0.26 * len(rows) + 1.1) * n_rows)
-    shown = None
-    for number, (title, values) in enumerate(panels, start=1):
+    for number, (title, values) in enumerate(zip(titles, np.moveaxis(differences, 2, 0), strict=True), start=1):
         axes = figure.add_subplot(n_rows, width, number)
         shown = axes.imshow(values, cmap="RdBu", vmin=-limit, vmax=limit, aspect="auto")
         axes.set_title(title, fontsize=10)

@@ -10,9 +10,10 @@ import dataclasses
 import hashlib
 import json
 import zlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cache, lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -23,16 +24,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch
 
 from .. import __version__
-from ..datasets import (
-    dataset_info,
-    flip_labels,
-    list_datasets,
-    make_cohort,
-    make_toy,
-    mask_labels,
-    paper_split,
-    verify_dataset,
-)
+from ..datasets import flip_labels, make_cohort, make_toy, mask_labels, paper_split
+from ..datasets._catalog import dataset_info, list_datasets, verify_dataset
 from ..graph import neighbor_graph
 from .store import CellKey
 
@@ -52,7 +45,7 @@ SMALL = {"toy_samples": 1200, "rows": 240, "patients_per_group": 500, "labeled":
 
 @dataclass(frozen=True)
 class Study:
-    """The settings of one of the article's experiments.
+    """The settings of an experiment.
 
     Attributes
     ----------
@@ -71,6 +64,12 @@ class Study:
         else ML-kNN on the labelled rows). False: ML-kNN with the true labels of all training rows.
     drawn : tuple of int
         Patients drawn for a repetition: labelled by the rules, and not; empty where the study has no rules.
+    dropped : float
+        Probability that a given 1 of a training row is forgotten, as well.
+    title : str
+        What sets the study apart from its like, as the tables name it.
+    noise : str
+        The study whose random numbers it shares, "" for its own.
     """
 
     name: str
@@ -81,6 +80,9 @@ class Study:
     n_components: int | None
     end_to_end: bool
     drawn: tuple[int, ...] = ()
+    dropped: float = 0.0
+    title: str = ""
+    noise: str = ""
 
 
 STUDIES = {
@@ -94,8 +96,7 @@ STUDIES = {
 }
 
 
-@dataclass(frozen=True)
-class Draw:
+class Draw(NamedTuple):
     """The data that all methods of one (study, data set, seed) share.
 
     Attributes
@@ -104,33 +105,21 @@ class Draw:
         Standardised by the mean and standard deviation of the training rows.
     target : ndarray (n, C), test_target : ndarray (m, C)
         True labels, 0/1.
+    graph : callable
+        Gives the neighbour graph of the training rows, the same for every method that uses one; made by the first call.
     given : ndarray (n, C)
         What the methods see: noisy labels, rows of -1 for unlabelled rows.
     random_state : int
         For methods that draw.
-    base : Base
-        The rows that the draw shares with other seeds.
     """
 
-    base: Base
+    train: NDArray[np.float64]
+    test: NDArray[np.float64]
+    target: NDArray[np.int64]
+    test_target: NDArray[np.int64]
+    graph: Callable[[], csr_array]
     given: NDArray[np.int64]
     random_state: int
-
-    @property
-    def train(self) -> NDArray[np.float64]:
-        return self.base.train
-
-    @property
-    def test(self) -> NDArray[np.float64]:
-        return self.base.test
-
-    @property
-    def target(self) -> NDArray[np.int64]:
-        return self.base.target
-
-    @property
-    def test_target(self) -> NDArray[np.int64]:
-        return self.base.test_target
 
     @property
     def labeled(self) -> NDArray[np.bool_]:
@@ -138,36 +127,35 @@ class Draw:
         rows: NDArray[np.bool_] = (self.given != -1).all(axis=1)
         return rows
 
-    @property
-    def graph(self) -> csr_array:
-        """Neighbour graph of the training rows, the same for every method that uses one."""
-        return self.base.graph
 
-
-class Base:
-    """Standardised rows and true labels, with the neighbour graph made on first use."""
-
-    def __init__(self, bunch: Bunch) -> None:
-        scaler = StandardScaler().fit(_dense(bunch.data))
-        self.train: NDArray[np.float64] = scaler.transform(_dense(bunch.data))
-        self.test: NDArray[np.float64] = scaler.transform(_dense(bunch.test_data))
-        self.target: NDArray[np.int64] = np.asarray(bunch.target)
-        self.test_target: NDArray[np.int64] = np.asarray(bunch.test_target)
-
-    @cached_property
-    def graph(self) -> csr_array:
-        return neighbor_graph(self.train, N_NEIGHBORS, n_jobs=1)
+def standardised(bunch: Bunch) -> tuple[Any, Any, Any, Any, Any]:
+    """What a `Draw` begins with: rows, true labels and graph of a data set, without what a seed gives."""
+    scaler = StandardScaler().fit(_dense(bunch.data))
+    train, test = scaler.transform(_dense(bunch.data)), scaler.transform(_dense(bunch.test_data))
+    graph = cache(partial(neighbor_graph, train, N_NEIGHBORS, n_jobs=1))  # of the training rows, which nobody changes
+    return train, test, np.asarray(bunch.target), np.asarray(bunch.test_target), graph
 
 
 def cells_of(
-    study: Study, *, seeds: int, datasets: tuple[str, ...] | None = None, methods: tuple[str, ...] | None = None
+    studies: Iterable[Study],
+    *,
+    seeds: int,
+    datasets: tuple[str, ...] | None = None,
+    methods: tuple[str, ...] | None = None,
 ) -> list[CellKey]:
-    """The cells of a study, seed by seed, so that a run that is cut short has all data sets at fewer seeds."""
+    """The cells of studies, seed by seed, so that a run that is cut short has all data sets at fewer seeds.
+
+    ``datasets`` says nothing to a study with one data set of its own, and the article's studies take any of its
+    ``methods``, also such as it does not show there.
+    """
     return [
         CellKey(study.name, dataset, method, seed)
         for seed in range(seeds)
-        for dataset in (study.datasets if datasets is None else datasets)
+        for study in studies
+        for dataset in study.datasets
+        if datasets is None or dataset in datasets or len(study.datasets) == 1
         for method in (study.methods if methods is None else methods)
+        if method in study.methods or study.name in STUDIES
     ]
 
 
@@ -176,6 +164,8 @@ def seed_sequence(study: str, dataset: str, seed: int) -> np.random.SeedSequence
     return np.random.SeedSequence([zlib.crc32(study.encode()), zlib.crc32(dataset.encode()), seed])
 
 
+# Caches of this module.  Key: the arguments, which say everything but what the files in data_home hold.  Stale when
+# those change while a process runs.  Callers share the results and do not change them.
 @lru_cache(maxsize=16)
 def load(dataset: str, size: str, data_home: str | None) -> Bunch:
     """Raw rows of a data set that are the same for every seed.
@@ -202,26 +192,20 @@ def load(dataset: str, size: str, data_home: str | None) -> Bunch:
 
 
 @lru_cache(maxsize=16)
-def _file_base(dataset: str, size: str, data_home: str | None) -> Base:
-    return Base(load(dataset, size, data_home))
-
-
-def base_rows(dataset: str, source: np.random.SeedSequence, size: str, data_home: str | None) -> Base:
-    """The rows of a benchmark data set: the Toy set drawn from `source`, the files' as they are."""
-    if dataset == "Toy":
-        n_samples = SMALL["toy_samples"] if size == "small" else TOY_SAMPLES
-        return Base(make_toy(n_samples=n_samples, random_state=source))
-    return _file_base(dataset, size, data_home)
+def _file_rows(dataset: str, size: str, data_home: str | None) -> tuple[Any, Any, Any, Any, Any]:
+    return standardised(load(dataset, size, data_home))
 
 
 @lru_cache(maxsize=2)
-def draw(study_name: str, dataset: str, seed: int, size: str, data_home: str | None) -> Draw:
+def draw(study: Study, dataset: str, seed: int, size: str, data_home: str | None) -> Draw:
     """The data of one seed.
+
+    Studies that share their random numbers differ in their settings alone: the rows labelled at 5 % are among those
+    at 30 %, and what is wrong at 10 % of flips is wrong at 20 %.
 
     Parameters
     ----------
-    study_name : str
-        A key of STUDIES.
+    study : Study
     dataset : str
         One of the study's data sets.
     seed : int
@@ -232,15 +216,20 @@ def draw(study_name: str, dataset: str, seed: int, size: str, data_home: str | N
     -------
     Draw
     """
-    study = STUDIES[study_name]
-    source = seed_sequence(study_name, dataset, seed)
+    source = seed_sequence(study.noise or study.name, dataset, seed)
     random_state = int(source.generate_state(1)[0])
     if study.drawn:
         bunch, given = _drawn_patients(study, source, size)
-        return Draw(Base(bunch), given, random_state)
-    base = base_rows(dataset, source, size, data_home)
-    noisy = flip_labels(base.target, study.flip, random_state=source)
-    return Draw(base, mask_labels(noisy, study.labeled, random_state=source), random_state)
+        return Draw(*standardised(bunch), given, random_state)
+    if dataset == "Toy":
+        n_samples = SMALL["toy_samples"] if size == "small" else TOY_SAMPLES
+        rows = standardised(make_toy(n_samples=n_samples, random_state=source))
+    else:
+        rows = _file_rows(dataset, size, data_home)
+    given = flip_labels(rows[2], study.flip, random_state=source)
+    if study.dropped:
+        given = np.where(np.random.default_rng(source).random(given.shape) < study.dropped, 0, given)
+    return Draw(*rows, mask_labels(given, study.labeled, random_state=source), random_state)
 
 
 def _drawn_patients(study: Study, source: np.random.SeedSequence, size: str) -> tuple[Bunch, NDArray[np.int64]]:
@@ -249,19 +238,10 @@ def _drawn_patients(study: Study, source: np.random.SeedSequence, size: str) -> 
     n_labeled, n_unlabeled = (SMALL["labeled"], SMALL["unlabeled"]) if size == "small" else study.drawn
     rng = np.random.default_rng(source)
     has_labels = (cohort.rule_target != -1).all(axis=1)
-    rows = np.concatenate(
-        [
-            rng.choice(np.flatnonzero(has_labels), n_labeled, replace=False),
-            rng.choice(np.flatnonzero(~has_labels), n_unlabeled, replace=False),
-        ]
-    )
-    bunch = Bunch(
-        data=cohort.data[rows],
-        target=cohort.target[rows],
-        test_data=cohort.test_data,
-        test_target=cohort.test_target,
-    )
-    return bunch, cohort.rule_target[rows]
+    labeled = rng.choice(np.flatnonzero(has_labels), n_labeled, replace=False)
+    rows = np.concatenate([labeled, rng.choice(np.flatnonzero(~has_labels), n_unlabeled, replace=False)])
+    test = {"test_data": cohort.test_data, "test_target": cohort.test_target}
+    return Bunch(data=cohort.data[rows], target=cohort.target[rows], **test), cohort.rule_target[rows]
 
 
 def versions() -> dict[str, str]:
@@ -279,7 +259,8 @@ def fingerprint(study: Study, dataset: str, size: str, data_home: str | None) ->
 
     Settings, sizes, versions, and the checksums of the files that the data are read from.
     """
-    settings = {key: value for key, value in dataclasses.asdict(study).items() if key not in ("datasets", "methods")}
+    told = ("datasets", "methods", "title")
+    settings = {key: value for key, value in dataclasses.asdict(study).items() if key not in told}
     data = _data_checksum(dataset, data_home) if dataset in FILE_SETS else "drawn"
     parts = {"settings": settings, "size": SMALL if size == "small" else size, "data": data, "versions": versions()}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

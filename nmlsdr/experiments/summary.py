@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cache
-from importlib import resources
-from typing import Any
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from .protocol import METRICS
 from .results import Results
-from .tables import Entry, Table, number
+from .tables import Entry, ResultTable, best_in_bold, number, resource, titled
 
-__all__ = ["Difference", "agreement", "differences", "general_notes", "long_csv", "method_table", "notes", "slug"]
+__all__ = ["Difference", "agreement", "all_cells", "difference_table", "differences", "general_notes", "method_table",
+           "slug"]  # fmt: skip
 
 FAR = 0.05
 
@@ -33,64 +29,40 @@ def slug(text: str) -> str:
     return text.replace("'", "")
 
 
-def long_csv(results: Results) -> str:
-    """All cells of a study, one measure a line: ours (mean, standard deviation, seeds), the article's, the gap."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["data set", "method", "measure", "mean", "std", "seeds", "article", "difference", "within 2 std"])
-    mean, std, gap, near = results.mean, results.std, results.difference, results.within_two_std()
-    for i, dataset in enumerate(results.datasets):
-        for j, method in enumerate(results.methods):
-            for m, metric in enumerate(METRICS):
-                seeds = int((~np.isnan(results.values[i, j, m])).sum())
-                comparable = not np.isnan(gap[i, j, m])
-                writer.writerow(
-                    [
-                        dataset,
-                        method,
-                        metric,
-                        number(mean[i, j, m], 6),
-                        number(std[i, j, m], 6),
-                        seeds,
-                        number(results.printed[i, j, m]),
-                        number(gap[i, j, m], 6, sign=True),
-                        ("yes" if near[i, j, m] else "no") if comparable and seeds > 1 else "-",
-                    ]
-                )
-    return out.getvalue()
-
-
-def method_table(results: Results, name: str, title: str, note: str = "") -> Table:
-    """Methods by measures, as Table 1 and the case study's; small: the article's value and our difference to it."""
-    mean, std, gap = results.mean[0], results.std[0], results.difference[0]
-    best = np.round(mean, 3) == np.nanmax(np.round(mean, 3), axis=0)
-    table = Table(name, title, ["Method", *METRICS], note=note)
-    for j, method in enumerate(results.methods):
-        entries = []
-        for m in range(len(METRICS)):
-            printed = results.printed[0, j, m]
-            beside = "" if np.isnan(printed) else f"{number(printed)}\n{number(gap[j, m], sign=True)}"
-            text = number(mean[j, m]) + ("" if np.isnan(std[j, m]) else f" ± {number(std[j, m])}")
-            entries.append(Entry(text, beside, bool(best[j, m]), gap[j, m]))
-        table.rows.append((method, entries))
+def all_cells(results: Results) -> ResultTable:
+    """All cells of a study, one measure a row: ours (mean, standard deviation, seeds), the article's, the gap."""
+    header = ["data set", "method", "measure", "mean", "std", "seeds", "article", "difference", "within 2 std"]
+    table = ResultTable(f"{results.study.name}-cells", "", header)
+    ours, spread, gap, near = results.mean, results.std, results.difference, results.within_two_std()
+    for i, j, m in np.ndindex(ours.shape):
+        seeds = int((~np.isnan(results.values[i, j, m])).sum())
+        comparable = seeds > 1 and not np.isnan(gap[i, j, m])
+        beside = [number(results.printed[i, j, m]), number(gap[i, j, m], 6, sign=True)]
+        within = ("yes" if near[i, j, m] else "no") if comparable else "-"
+        numbers = [number(ours[i, j, m], 6), number(spread[i, j, m], 6), str(seeds)]
+        table.add(results.datasets[i], [results.methods[j], METRICS[m], *numbers, *beside, within])
     return table
 
 
-def agreement(results: Results, name: str, limits: tuple[float, ...]) -> Table:
+def method_table(results: Results, name: str, **values: str) -> ResultTable:
+    """Methods by measures, as Table 1 and the case study's; small: the article's value and our difference to it."""
+    table = titled(name, ["Method", *METRICS], **values)
+    columns = []
+    for m in range(len(METRICS)):
+        gap, printed = results.difference[0, :, m], results.printed[0, :, m]
+        beside = [
+            "" if np.isnan(p) else f"{number(p)}\n{number(g, sign=True)}" for p, g in zip(printed, gap, strict=True)
+        ]
+        entries = zip(best_in_bold(results.mean[0, :, m], 3, beside, list(gap)), results.std[0, :, m], strict=True)
+        columns.append([e if np.isnan(s) else replace(e, text=f"{e.text} ± {number(s)}") for e, s in entries])
+    table.add_columns(results.methods, columns)
+    return table
+
+
+def agreement(results: Results, name: str, limits: tuple[float, ...]) -> ResultTable:
     """How many cells are near the printed value, by measure: within each limit, and within two standard deviations."""
-    table = Table(
-        name,
-        "Agreement with the printed values.",
-        [
-            "Measure",
-            "cells",
-            *(f"within {limit:g}" for limit in limits),
-            "within 2 std",
-            "median |diff|",
-            "largest",
-            "at",
-        ],
-    )
+    header = ["Measure", "cells", *(f"within {limit:g}" for limit in limits), "within 2 std", "median |diff|"]
+    table = titled(name, [*header, "largest", "at"], "agreement")
     gap, near = results.difference, results.within_two_std()
     columns = [(metric, [m]) for m, metric in enumerate(METRICS)] + [("all", list(range(len(METRICS))))]
     for metric, m in columns:
@@ -99,17 +71,12 @@ def agreement(results: Results, name: str, limits: tuple[float, ...]) -> Table:
         cells = int(known.sum())
         if cells == 0:
             continue
-        entries = [Entry(str(cells))]
-        entries += [Entry(_share(int((size[known] <= limit + 1e-9).sum()), cells)) for limit in limits]
-        if results.n_seeds > 1:
-            entries.append(Entry(_share(int(near[:, :, m][known].sum()), cells)))
-        else:
-            entries.append(Entry("-"))
+        shares = [_share(int((size[known] <= limit + 1e-9).sum()), cells) for limit in limits]
+        shares.append(_share(int(near[:, :, m][known].sum()), cells) if results.n_seeds > 1 else "-")
         worst = np.unravel_index(int(np.nanargmax(size)), size.shape)
         where = f"{results.datasets[worst[0]]}, {results.methods[worst[1]]}"
-        signed = gap[:, :, m][worst]
-        entries += [Entry(number(float(np.median(size[known])))), Entry(number(signed, sign=True)), Entry(where)]
-        table.rows.append((metric, entries))
+        middle = number(float(np.median(size[known])))
+        table.add(metric, [str(cells), *shares, middle, number(gap[:, :, m][worst], sign=True), where])
     return table
 
 
@@ -117,8 +84,7 @@ def _share(part: int, whole: int) -> str:
     return f"{part} ({100.0 * part / whole:.1f} %)"
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """A cell that is further from the printed value than a limit, with what is known about it."""
 
     dataset: str
@@ -134,35 +100,17 @@ class Difference:
         return abs(self.mean - self.printed)
 
 
-@cache
-def notes() -> dict[str, Any]:
-    """What is known about differences.
-
-    ``general``: study -> paragraphs, each with the data sets that it speaks of; ``notes``: cells and their reasons.
-    """
-    text = resources.files("nmlsdr.experiments").joinpath("notes.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
-
-
 def general_notes(study: str, datasets: Iterable[str]) -> list[str]:
     """The paragraphs of ``notes.json`` on a study; one that speaks of certain data sets needs one of them."""
-    present = set(datasets)
-    found = []
-    for note in notes()["general"][study]:
-        if "datasets" not in note or present & set(note["datasets"]):
-            found.append(str(note["text"]))
-    return found
+    known = resource("notes.json")["general"][study]
+    return [str(note["text"]) for note in known if "datasets" not in note or set(note["datasets"]) & set(datasets)]
 
 
 def reason_for(study: str, dataset: str, method: str, metric: str) -> str:
     """What ``notes.json`` says about a cell; the first note that names it counts."""
-    for note in notes()["notes"]:
-        named = (note["study"], note["datasets"], note["methods"], note["metrics"])
-        if study == named[0] and all(
-            value in allowed or allowed == ["*"]
-            for value, allowed in zip((dataset, method, metric), named[1:], strict=True)
-        ):
+    for note in resource("notes.json")["notes"]:
+        cell = zip((dataset, method, metric), (note["datasets"], note["methods"], note["metrics"]), strict=True)
+        if note["study"] == study and all(allowed == ["*"] or name in allowed for name, allowed in cell):
             return str(note["text"])
     return ""
 
@@ -178,17 +126,13 @@ def differences(results: Results, limit: float) -> list[Difference]:
     return sorted(found, key=lambda d: -d.size)
 
 
-def difference_table(results: Results, name: str, limit: float) -> Table:
+def difference_table(results: Results, name: str, limit: float) -> ResultTable:
     """The far cells, each with its reason."""
-    table = Table(
-        name,
-        f"Cells further than {limit:g} from the printed value.",
-        ["Data set", "method", "measure", "ours", "std", "article", "difference", "what is known"],
-    )
+    header = ["Data set", "method", "measure", "ours", "std", "article", "difference", "what is known"]
+    table = titled(name, header, "differences", limit=limit)
     for d in differences(results, limit):
         gap = d.mean - d.printed
-        texts = [d.method, d.metric, number(d.mean), number(d.std), number(d.printed), number(gap, sign=True)]
-        entries = [Entry(text) for text in texts]
-        entries[-1] = Entry(texts[-1], shade=gap, bold=d.size > FAR + 1e-9)
-        table.rows.append((d.dataset, [*entries, Entry(d.reason or "not explained")]))
+        far = Entry(number(gap, sign=True), shade=gap, bold=d.size > FAR + 1e-9)
+        numbers = [number(d.mean), number(d.std), number(d.printed)]
+        table.add(d.dataset, [d.method, d.metric, *numbers, far, d.reason or "not explained"])
     return table

@@ -1,15 +1,33 @@
-"""One table, four ways to write it: Markdown, CSV, LaTeX and HTML."""
+"""Tables as they are shown and written, and what a study hands to the report."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from itertools import repeat
+from typing import Any
 
-__all__ = ["Entry", "Table", "number"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Claims", "Entry", "ResultTable", "Section", "best_in_bold", "number", "resource", "titled"]
+
+Claims = list[tuple[str, bool | None]]
 
 
-def number(value: float, decimals: int = 3, *, sign: bool = False) -> str:
+@cache  # the files of the package do not change while a process runs
+def resource(name: str) -> dict[str, Any]:
+    """A JSON file of this folder: what the article prints, notes on differences, and the texts of the report."""
+    loaded: dict[str, Any] = json.loads(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    return loaded
+
+
+def number(value: Any, decimals: int = 3, *, sign: bool = False) -> str:
     """A number as the tables print it; a dash for NaN, and never a negative zero.
 
     Examples
@@ -45,8 +63,25 @@ class Entry:
     shade: float | None = None
 
 
+def best_in_bold(
+    values: NDArray[Any],
+    decimals: int,
+    beside: Iterable[str] | None = None,
+    shades: Iterable[float | None] | None = None,
+) -> list[Entry]:
+    """Numbers, the largest bold; so are those that are equal to it in print."""
+    rounded = np.round(values, decimals)
+    best = rounded == np.fmax.reduce(rounded)
+    texts: Iterable[str] = beside or repeat("")
+    colors: Iterable[float | None] = shades or repeat(None)
+    return [
+        Entry(number(value, decimals), small, bool(bold), shade)
+        for value, bold, small, shade in zip(rounded, best, texts, colors, strict=False)
+    ]
+
+
 @dataclass
-class Table:
+class ResultTable:
     """A table with a header, named rows, and a note below.
 
     Attributes
@@ -69,12 +104,14 @@ class Table:
     note: str = ""
     rule_before: set[int] = field(default_factory=set)
 
-    def to_markdown(self) -> str:
-        """GitHub's tables; the small text in parentheses."""
-        lines = [f"**{self.title}**", "", _pipes(self.header), _pipes(["---"] + ["---:"] * (len(self.header) - 1))]
-        for name, entries in self.rows:
-            lines.append(_pipes([name] + [_marked(e, "**", "**", " ({})") for e in entries]))
-        return "\n".join([*lines, "", *([self.note, ""] if self.note else [])])
+    def add(self, name: str, entries: Sequence[object]) -> None:
+        """Append a row; a text is an entry without anything beside it."""
+        self.rows.append((name, [entry if isinstance(entry, Entry) else Entry(str(entry)) for entry in entries]))
+
+    def add_columns(self, names: Iterable[str], columns: Iterable[list[Entry]]) -> None:
+        """Append rows that are given column by column."""
+        for name, *entries in zip(names, *columns, strict=True):
+            self.rows.append((name, entries))
 
     def to_csv(self) -> str:
         """The shown text alone, without the small text."""
@@ -99,22 +136,11 @@ class Table:
             text.append("  ".join([first, *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))]).rstrip())
         return "\n".join([*text, *([self.note] if self.note else [])])
 
-    def to_latex(self) -> str:
-        """A booktabs-free ``tabular`` in a ``table``, as the article has them."""
-        lines = [
-            r"\begin{table}[t]",
-            r"\centering\scriptsize",
-            rf"\begin{{tabular}}{{l{'c' * (len(self.header) - 1)}}}",
-        ]
-        lines += [r"\hline", " & ".join(map(_latex, self.header)) + r" \\", r"\hline"]
-        for index, (name, entries) in enumerate(self.rows):
-            if index in self.rule_before:
-                lines.append(r"\hline")
-            cells = [_marked(_latex_entry(e), r"\textbf{", "}", r" {{\tiny ({})}}") for e in entries]
-            lines.append(" & ".join([_latex(name), *cells]) + r" \\")
-        caption = _latex(self.title + (" " + self.note if self.note else ""))
-        lines += [r"\hline", r"\end{tabular}", rf"\caption{{{caption}}}", rf"\label{{tab:{self.name}}}", r"\end{table}"]
-        return "\n".join(lines) + "\n"
+
+def titled(name: str, header: list[str], text: str = "", **values: Any) -> ResultTable:
+    """An empty table with the title and the note that ``texts.json`` has under ``text``, by default the name."""
+    texts = resource("texts.json")["tables"][text or name]
+    return ResultTable(name, texts["title"].format(**values), header, note=texts.get("note", "").format(**values))
 
 
 def shade_class(difference: float | None) -> str:
@@ -125,20 +151,46 @@ def shade_class(difference: float | None) -> str:
     return f"d{size}" if size == 0 else f"d{size}{'up' if difference > 0 else 'down'}"
 
 
-def _marked(entry: Entry, before: str, after: str, small: str) -> str:
-    text = f"{before}{entry.text}{after}" if entry.bold else entry.text
-    return text + (small.format(entry.beside) if entry.beside else "")
+@dataclass
+class Section:
+    """One study of the report.
 
+    Attributes
+    ----------
+    name : str
+        The study.
+    title : str
+    cells : ResultTable
+        Every cell, one measure a row; written, not shown.
+    paragraphs : list of str
+        What was done and what came out, before the tables.
+    claims : list of (str, bool or None)
+        What the article says or the project promises, and whether it holds here; None where the cells at hand cannot
+        decide it.
+    tables : list of ResultTable
+    figures : dict of str to (matplotlib Figure, caption)
+        By file name without ending.
+    settings : dict
+    failures : list of str
+    """
 
-def _pipes(cells: list[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    name: str
+    title: str
+    cells: ResultTable
+    paragraphs: list[str] = field(default_factory=list)
+    claims: Claims = field(default_factory=list)
+    tables: list[ResultTable] = field(default_factory=list)
+    figures: dict[str, tuple[Any, str]] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
 
+    @classmethod
+    def begun(cls, name: str, cells: ResultTable, failures: list[str], **values: Any) -> Section:
+        """A section with the title and the paragraphs of ``texts.json``."""
+        texts = resource("texts.json")["sections"][name]
+        paragraphs = [text.format(**values) for text in texts["paragraphs"]]
+        return cls(name, texts["title"].format(**values), cells, paragraphs, failures=failures)
 
-def _latex(text: str) -> str:
-    for character in "&%#_$":
-        text = text.replace(character, "\\" + character)
-    return text.replace("±", r"$\pm$")
-
-
-def _latex_entry(entry: Entry) -> Entry:
-    return Entry(_latex(entry.text), _latex(entry.beside), entry.bold)
+    def add_figure(self, name: str, figure: Any) -> None:
+        """Add a matplotlib Figure with the caption of ``texts.json``."""
+        self.figures[name] = (figure, resource("texts.json")["figures"][name])

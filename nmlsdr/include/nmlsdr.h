@@ -6,8 +6,9 @@
  *     const nmlsdr_api *api = nmlsdr_import();     once, with the GIL; NULL with an exception set on failure
  *     code = api->nearest_f64(rows, n, d, k, squared, neighbors, n_threads);
  *
- * Nothing is to be linked, and every function is called without the GIL.  Cython: `cimport nmlsdr.c_api`, which has the
- * same functions and needs no header.
+ * Nothing is to be linked.  Every function is called without the GIL and takes it between the steps of its kernel: hold no
+ * lock that a thread with the GIL may wait for.  In a forked child they run on one thread, whatever n_threads says.
+ * Cython: `cimport nmlsdr.c_api`, which has the same functions and needs no header.
  *
  * NMLSDR_API counts what is added at the end of the table; what is there keeps its place and its meaning.  A module runs
  * with the nmlsdr that it was compiled against and with every later one of the same NMLSDR_API_NAME.
@@ -41,8 +42,7 @@ typedef struct {
     int version; /* NMLSDR_API of the nmlsdr that runs */
 
     /* The k nearest other rows of each of the n rows (C order, n x d): squared distances out (n x k) in the order
-     * (squared distance, row).  Finite values of at most 1e150, 1 <= k < n < 2^31, d >= 1, n_threads >= 1.  From 4000
-     * rows and 9 features on it takes the GIL between its steps: hold no lock that a thread with the GIL may wait for. */
+     * (squared distance, row).  Finite values of at most 1e150, 1 <= k < n < 2^31 - 1, d >= 1, n_threads >= 1. */
     int (*nearest_f32)(const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
                        Py_ssize_t *neighbors, int n_threads);
     int (*nearest_f64)(const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
@@ -52,8 +52,6 @@ typedef struct {
                           Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads);
     int (*nearest_to_f64)(const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d,
                           Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads);
-
-    /* The three below take the GIL: call them without it, and hold no lock that a thread with the GIL may wait for. */
 
     /* The binary graph W of eq. (3) from each row's neighbours (n x k; none itself, none twice), as CSR: out indptr
      * (n + 1) and columns (room for 2 n k), increasing within a row.  The number of its edges, each counted twice. */

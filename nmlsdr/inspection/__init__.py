@@ -6,6 +6,6 @@ other axes, and what was computed stays in attributes.  They need matplotlib, wh
 
 from ._embedding import EmbeddingDisplay
 from ._review import LabelReviewDisplay
-from ._suspects import KINDS, Suspects, buried_kind, rank_suspects
+from ._suspects import Suspects, rank_suspects
 
-__all__ = ["KINDS", "EmbeddingDisplay", "LabelReviewDisplay", "Suspects", "buried_kind", "rank_suspects"]
+__all__ = ["EmbeddingDisplay", "LabelReviewDisplay", "Suspects", "rank_suspects"]

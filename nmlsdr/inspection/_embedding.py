@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
+from .._checks.arguments import check_count
+from .._checks.labels import check_labels
 from .._colors import COLORS, GREY, MARKERS
 from .._errors import InputError
-from .._labels import check_labels
-from .._validation import check_count
-from ._parts import axes_for, label_names, last_with, plain
+from ._parts import axes_for, label_names, last_with, plain, spread
 
 __all__ = ["EmbeddingDisplay"]
 
@@ -133,20 +134,14 @@ class EmbeddingDisplay:
         axes = _two_axes(components, points.shape[1])
         ratio = getattr(last_with(estimator, "dependence_ratio_"), "dependence_ratio_", None)
         names = [f"component {c + 1}" + ("" if ratio is None else f" ({ratio[c]:.0%} of the dependence)") for c in axes]
-        groups = [("rows", np.ones(len(points), dtype=bool))]
         if y is not None:
-            labels = check_labels(y, n_samples=len(points))
-            groups = _groups(labels, color_by)
-        elif color_by is not None:
+            groups = _groups(check_labels(y, n_samples=len(points)), color_by)
+        elif color_by is None:
+            groups = [("rows", np.ones(len(points), dtype=bool))]
+        else:
             raise InputError("color_by needs the labels; pass y too.")
-        display = cls(
-            points[:, axes],
-            groups,
-            axis_names=names,
-            suspects=_row_mask(suspects, len(points)),
-            max_points=max_points,
-        )
-        return display.plot(ax, **scatter)
+        rings = _row_mask(suspects, len(points))
+        return cls(points[:, axes], groups, axis_names=names, suspects=rings, max_points=max_points).plot(ax, **scatter)
 
     def plot(self, ax: Any = None, **scatter: Any) -> EmbeddingDisplay:
         """Draw the rows.
@@ -168,20 +163,15 @@ class EmbeddingDisplay:
         points = np.asarray(self.points, dtype=np.float64)
         one = points.shape[1] == 1
         if one:
-            points = np.column_stack([points, _spread(len(points))])
+            points = np.column_stack([points, spread(len(points))])
         drawn = self._drawn()
         style: dict[str, Any] = {"s": 14, "alpha": 0.7, "linewidths": 0} | scatter
         self.scatters_ = []
-        colored = 0
+        looks = zip(cycle(COLORS), cycle(MARKERS))
         for name, rows in self.groups:
-            look: dict[str, Any] = {"color": _BACKGROUND.get(name), "marker": ".", "zorder": 1}
-            if name not in _BACKGROUND:
-                look = {"color": COLORS[colored % len(COLORS)], "marker": MARKERS[colored % len(MARKERS)], "zorder": 2}
-                colored += 1
-            kept = rows & drawn
-            self.scatters_.append(
-                ax.scatter(*points[kept].T, label=plain(f"{name} ({int(rows.sum())})"), **(look | style))
-            )
+            color, marker = (_BACKGROUND[name], ".") if name in _BACKGROUND else next(looks)
+            look = {"color": color, "marker": marker, "zorder": 1 if name in _BACKGROUND else 2} | style
+            self.scatters_.append(ax.scatter(*points[rows & drawn].T, label=plain(f"{name} ({rows.sum()})"), **look))
         self.rings_ = None
         if self.suspects is not None and self.suspects.any():
             self.rings_ = ax.scatter(
@@ -243,7 +233,11 @@ def _groups(labels: Any, color_by: int | str | None) -> list[tuple[str, NDArray[
     """One label's rows, or the commonest sets of labels; the unlabelled rows last."""
     names, given, labeled = label_names(labels), labels.Y > 0.5, labels.labeled
     if color_by is not None:
-        c = _label_number(color_by, names)
+        if isinstance(color_by, str) and color_by not in names:
+            raise InputError(f"color_by={color_by!r} is no label; the labels are {', '.join(names[:20])}.")
+        c = names.index(color_by) if isinstance(color_by, str) else check_count(color_by, "color_by", least=0)
+        if c >= len(names):
+            raise InputError(f"color_by={c} is above {len(names) - 1}, the last of the {len(names)} labels.")
         groups = [(names[c], labeled & given[:, c]), ("not given", labeled & ~given[:, c])]
     else:
         sets, which, counts = np.unique(given[labeled], axis=0, return_inverse=True, return_counts=True)
@@ -252,24 +246,12 @@ def _groups(labels: Any, color_by: int | str | None) -> list[tuple[str, NDArray[
         common = np.argsort(-counts, kind="stable")
         # Sets in the order of their first label, so that the legend reads like the columns.
         shown = sorted(common[:_LARGEST_GROUPS], key=lambda s: tuple(~sets[s]))
-        groups = [(_set_name(sets[s], names), code == s) for s in shown]
+        groups = [
+            (" + ".join(names[c] for c in np.flatnonzero(sets[s]).tolist()) or "no label", code == s) for s in shown
+        ]
         groups.append(("other labels", np.isin(code, common[_LARGEST_GROUPS:])))
     groups.append(("unlabelled", ~labeled))
     return [(name, rows) for name, rows in groups if rows.any()]
-
-
-def _set_name(members: NDArray[np.bool_], names: Sequence[str]) -> str:
-    return " + ".join(names[c] for c in np.flatnonzero(members).tolist()) or "no label"
-
-
-def _label_number(color_by: int | str, names: Sequence[str]) -> int:
-    if isinstance(color_by, str):
-        if color_by not in names:
-            raise InputError(f"color_by={color_by!r} is no label; the labels are {', '.join(names[:20])}.")
-        return list(names).index(color_by)
-    if check_count(color_by, "color_by", least=0) >= len(names):
-        raise InputError(f"color_by={color_by} is above {len(names) - 1}, the last of the {len(names)} labels.")
-    return int(color_by)
 
 
 def _row_mask(rows: ArrayLike | None, n_samples: int) -> NDArray[np.bool_] | None:
@@ -280,14 +262,6 @@ def _row_mask(rows: ArrayLike | None, n_samples: int) -> NDArray[np.bool_] | Non
         if given.shape != (n_samples,):
             raise InputError(f"suspects must have one entry for each of the {n_samples} rows, got shape {given.shape}.")
         return given
-    mask = np.zeros(n_samples, dtype=bool)
-    if given.size:
-        if given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n_samples:
-            raise InputError(f"suspects must be row numbers from 0 to {n_samples - 1} or a mask, got {rows!r}.")
-        mask[given] = True
-    return mask
-
-
-def _spread(n: int) -> NDArray[np.float64]:
-    """Evenly spread positions in [0, 1) that look unordered: multiples of the golden ratio."""
-    return np.modf(np.arange(1, n + 1) * 0.6180339887498949)[0]
+    if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n_samples):
+        raise InputError(f"suspects must be row numbers from 0 to {n_samples - 1} or a mask, got {rows!r}.")
+    return np.isin(np.arange(n_samples), given)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-__all__ = ["axes_for", "label_names", "last_with", "plain"]
+__all__ = ["axes_for", "label_names", "last_with", "plain", "spread"]
 
 
 def axes_for(ax: Any, size: tuple[float, float]) -> Any:
@@ -27,11 +29,8 @@ def plain(text: str) -> str:
 
 def last_with(estimator: Any, attribute: str) -> Any:
     """The last step that has the attribute, or None."""
-    return next((step for step in reversed(_steps(estimator)) if hasattr(step, attribute)), None)
-
-
-def _steps(estimator: Any) -> list[Any]:
-    return [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    return next((step for step in reversed(steps) if hasattr(step, attribute)), None)
 
 
 def label_names(labels: Any) -> list[str]:
@@ -40,3 +39,8 @@ def label_names(labels: Any) -> list[str]:
     if labels.single:
         return [str(name) for name in labels.classes]
     return [f"label {c}" for c in range(labels.Y.shape[1])]
+
+
+def spread(n: int) -> NDArray[np.float64]:
+    """Evenly spread positions in [0, 1) that look unordered: multiples of the golden ratio."""
+    return np.modf(np.arange(1, n + 1) * 0.6180339887498949)[0]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .._checks.arguments import check_count
+from .._checks.labels import check_labels
 from .._colors import COLORS
 from .._errors import InputError
-from .._labels import check_labels
-from .._validation import check_count
 from ._parts import axes_for, label_names, last_with, plain
 from ._suspects import Suspects, rank_suspects
 
@@ -103,10 +103,8 @@ class LabelReviewDisplay:
             )
         labels = check_labels(y, n_samples=n_samples)
         suspects = rank_suspects(scores, y, kind=kind)
-        index = X.index if hasattr(X, "iloc") else range(n_samples)
-        row_names = [str(name) for name in index]
-        display = cls(suspects, row_names=row_names, label_names=label_names(labels))
-        return display.plot(ax, top=top, **bar)
+        row_names = list(map(str, X.index if hasattr(X, "iloc") else range(n_samples)))
+        return cls(suspects, row_names=row_names, label_names=label_names(labels)).plot(ax, top=top, **bar)
 
     def plot(self, ax: Any = None, *, top: int = 20, **bar: Any) -> LabelReviewDisplay:
         """Draw the first annotations.
@@ -129,16 +127,12 @@ class LabelReviewDisplay:
         n = len(shown.row)
         self.ax_ = ax = axes_for(ax, (6.4, 1.2 + 0.22 * max(n, 4)))
         self.figure_ = ax.figure
-        place = np.arange(n)
         spurious = shown.given == 1
-        colors = np.where(spurious, COLORS[1], COLORS[0])
-        hatches = np.where(spurious, "", "///")
-        style: dict[str, Any] = {"height": 0.75, "color": colors, "edgecolor": "white"} | bar
-        self.bars_ = ax.barh(place, shown.score, **style)
-        for patch, hatch in zip(self.bars_.patches, hatches, strict=True):
-            patch.set_hatch(hatch)
+        colors, hatches = np.where(spurious, COLORS[1], COLORS[0]), np.where(spurious, "", "///").tolist()
+        style: dict[str, Any] = {"height": 0.75, "color": colors, "edgecolor": "white", "hatch": hatches} | bar
+        self.bars_ = ax.barh(range(n), shown.score, **style)
         names = zip(shown.row, shown.label, strict=True)
-        ax.set_yticks(place, [plain(f"{self.row_names[i]} · {self.label_names[c]}") for i, c in names])
+        ax.set_yticks(range(n), [plain(f"{self.row_names[i]} · {self.label_names[c]}") for i, c in names])
         ax.tick_params(axis="y", labelsize="small")
         ax.set_ylim(max(n, 1) - 0.4, -0.6)  # the first on top
         ax.set_xlim(0, 1)
@@ -153,6 +147,6 @@ class LabelReviewDisplay:
             handles.append(Patch(facecolor=COLORS[0], hatch="///", edgecolor="white", label="missing: given 0, add?"))
         if handles:
             ax.legend(
-                handles=handles, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2, frameon=False, fontsize="small"
+                handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize="small"
             )
         return self

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._checks.labels import check_labels
 from .._errors import InputError
-from .._labels import check_labels
 
 __all__ = ["KINDS", "Suspects", "buried_kind", "rank_suspects"]
 

@@ -26,7 +26,7 @@ from nmlsdr._errors import InputError
 path, how = sys.argv[1], json.loads(sys.argv[2])
 try:
     if how.pop("model", False):
-        from nmlsdr.model_file import open_model
+        from nmlsdr._model.reading import open_model
         open_model(path)
         ended = "read"
     elif how.pop("command", False):
@@ -58,6 +58,14 @@ def packed(*parts):
 def npz(deflated=True, **arrays):
     file = io.BytesIO()
     (np.savez_compressed if deflated else np.savez)(file, **arrays)
+    return file.getvalue()
+
+
+def schema(text, compression=zipfile.ZIP_STORED):
+    """A model file of nothing but a schema."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        archive.writestr("schema.json", text)
     return file.getvalue()
 
 
@@ -113,9 +121,10 @@ BOMBS = {
     "npz: rows of a CSC matrix": (".npz", {}, lambda: npz(data=np.ones(1), indices=np.array([0]), indptr=np.array([0, 1, 1, 1]), shape=np.array([1_500_000_000, 3]), format=np.array("csc"))),
     "npz: no bytes and many rows": (".npz", {}, lambda: one_member("X.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999, 0), }", 0)),
     "npz: many members": (".npz", {}, lambda: npz(False, **{f"a{j}": np.zeros(0) for j in range(3000)})),
-    "model: a packed header": (".npz", {"model": True}, lambda: one_member("header.npy", f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({240 << 20},), }}", 240 << 20)),
-    "model: deep header": (".npz", {"model": True}, lambda: npz(False, header=np.frombuffer(b"[" * 1_000_000, np.uint8))),
-    "model: header of lists": (".npz", {"model": True}, lambda: npz(False, header=np.frombuffer(b"[" + b"[]," * 340_000 + b"[]]", np.uint8))),
+    "model: a packed schema": (".skops", {"model": True}, lambda: schema(b" " * (240 << 20), zipfile.ZIP_DEFLATED)),
+    "model: deep schema": (".skops", {"model": True}, lambda: schema(b"[" * 1_000_000)),
+    "model: schema of lists": (".skops", {"model": True}, lambda: schema(b"[" + b"[]," * 340_000 + b"[]]")),
+    "model: deep parts": (".skops", {"model": True}, lambda: schema(b'{"protocol":2,"__loader__":"ListNode","__module__":"builtins","__class__":"list","__id__":1,"content":[' * 9_000)),
 }  # fmt: skip
 # ruff: noqa: E501  (a bomb a line)
 

@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 from model_files import npy
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
 import nmlsdr
-from nmlsdr._model import form
 from nmlsdr.model_file import save_model
 
 KINDS = ("arff-dense", "arff-sparse", "xml", "csv", "svmlight", "npz", "parquet", "model", "command")
@@ -170,6 +172,10 @@ def model_bytes():
     k = {"n_neighbors": 3}
     contents = []
     words = np.array(["a", "b", "c"])[np.arange(30) % 3]
+    table = np.column_stack([X[:, :2].astype(object), words.astype(object)])
+    columns = ColumnTransformer(
+        [("numbers", SimpleImputer(), [0, 1]), ("words", OneHotEncoder(), [2])], sparse_threshold=0
+    )
     for estimator, rows, labels in (
         (StandardScaler(), X, Y),
         (MaxAbsScaler(), X, Y),
@@ -181,10 +187,12 @@ def model_bytes():
         (nmlsdr.MLkNN(**k), sparse.csr_array(X), Y),
         (nmlsdr.MLkNN(neighbors="precomputed", **k), np.abs(X[:, :1] - X[:, :1].T), Y),
         (nmlsdr.SemiSupervisedMLkNN(**k), X, words),
+        (ExtraTreesRegressor(3, random_state=0), X, Y),
+        (make_pipeline(columns, nmlsdr.ResidualPropagation(2, **k)), table, Y),
         (make_pipeline(StandardScaler(), nmlsdr.NMLSDR(2, **k), nmlsdr.SemiSupervisedMLkNN(**k)), X, Y),
     ):
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "m.npz")
+            path = Path(folder, "m.skops")
             names = list("xyz") if rows.shape[1] == 3 else None
             save_model(path, estimator.fit(rows, labels), feature_names=names)
             contents.append(path.read_bytes())
@@ -192,32 +200,47 @@ def model_bytes():
 
 
 def forged(content, rng):
-    """A model file of which some values, arrays or parts are others, under a right checksum."""
-    arrays = {name.removesuffix(".npy"): value for name, value in np.load(io.BytesIO(content)).items()}
-    header = json.loads(arrays.pop("header").tobytes())
+    """A model file of which some values, arrays, types or members are others."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(members.pop("schema.json"))
+    arrays = {name: np.load(io.BytesIO(member)) for name, member in members.items()}
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        if rng.random() < 0.6 and arrays:
+        kind = rng.random()
+        if kind < 0.45:
             name = rng.choice(sorted(arrays))
             arrays[name] = _other_array(arrays[name], rng)
+        elif kind < 0.95:
+            _change_node(schema, rng)
         else:
-            _change_value(header, rng)
-    with np.errstate(all="ignore"):
-        try:
-            header["checksum"] = form.checksum(header, arrays)
-            text = form.canonical(header)
-        except (ValueError, TypeError):  # NaN, which a header cannot hold
-            return content[:-1]
+            arrays[rng.choice(["more.npy", "../x.npy", "header.npy", rng.choice(sorted(arrays))])] = np.eye(2)
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, array in {"header": np.frombuffer(text, np.uint8), **arrays}.items():
-            archive.writestr(f"{name}.npy", npy(array))
+    trick = rng.random()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED if trick < 0.01 else zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            archive.writestr(name, npy(array))
+        archive.writestr("schema.json", json.dumps(schema))
+        if 0.01 < trick < 0.05:  # lies of the directory
+            info = rng.choice(archive.filelist)
+            field = rng.choice(["header_offset", "file_size", "compress_size", "CRC", "filename", "flag_bits"])
+            others = [getattr(other, field) for other in archive.filelist]
+            value = rng.choice(["x", "schema.json"] if field == "filename" else [0, 1, 60_000, *others])
+            setattr(info, field, value)
+            if rng.random() < 0.5:
+                archive.filelist.append(info)
+            archive._didModify = True
     return packed.getvalue()
 
 
 def _other_array(array, rng):
     """Another dtype, shape, order, or other values."""
     change = rng.randrange(9)
-    array = array.copy()
+    array = np.array(array)
+    if array.dtype.names and change > 3 and array.size:  # the nodes of a tree
+        name = rng.choice(array.dtype.names)
+        value = rng.choice([-2, -1, 0, 1, 2, 7, 10**6, len(array) - 1, len(array)])
+        array[name][rng.randrange(len(array))] = abs(value) % 256 if array[name].dtype == np.uint8 else value
+        return array
     numbers = array.dtype.kind in "iufb"
     if change == 0 and numbers:
         return array.astype(rng.choice(["<f4", ">f8", "<f2", "<i8", "<i4", "u1", "i1", "?", "<f8"]))
@@ -242,27 +265,66 @@ def _other_array(array, rng):
     return array
 
 
-_VALUES = [None, True, False, 0, -1, 1, 2, 10**9, 10**30, 0.5, 1e308, -0.5, "", "a0", "a1", "x", "\ud800", "\x1b[2J",
-           [], {}, ["a"], [["a"]], "precomputed", "exact", "csr", {"list": ["a0"]}, {"objects": ["a"]}]  # fmt: skip
+_VALUES = [None, True, False, 0, -1, 1, 2, 10**9, 10**30, 0.5, 1e308, -0.5, "", "x", "\ud800", "\x1b[2J", [], {}, ["a"],
+           [["a"]], [1] * 100, "precomputed", "exact", "array", float("nan"), '["a", "b"]', "passthrough"]  # fmt: skip
+_TYPES = [
+    ("os", "system"), ("builtins", "eval"), ("builtins", "str"), ("builtins", "dict"), ("builtins", "list"),
+    ("builtins", "tuple"), ("builtins", "set"), ("builtins", "map"), ("numpy", "ndarray"), ("numpy", "float64"),
+    ("numpy", "int64"), ("numpy", "load"), ("functools", "partial"), ("subprocess", "Popen"),
+    ("collections", "OrderedDict"),
+    ("sklearn.preprocessing._function_transformer", "FunctionTransformer"), ("sklearn.tree._tree", "Tree"),
+    ("sklearn.pipeline", "Pipeline"), ("sklearn.preprocessing._data", "StandardScaler"),
+    ("sklearn.preprocessing._data", "MaxAbsScaler"), ("sklearn.preprocessing._encoders", "OneHotEncoder"),
+    ("nmlsdr._estimators._mlknn", "MLkNN"), ("nmlsdr._estimators._nmlsdr", "NMLSDR"), ("", ""), (None, None),
+]  # fmt: skip
+_LOADERS = ["DictNode", "ListNode", "TupleNode", "JsonNode", "TypeNode", "NdArrayNode", "ObjectNode", "FunctionNode",
+            "MethodNode", "PartialNode", "TreeNode", "CachedNode", "SparseMatrixNode", "ConstructorFromReduceNode",
+            "BytesNode", "SetNode", "SliceNode", "DTypeNode", "RandomStateNode", "OperatorFuncNode", "x",
+            None]  # fmt: skip
 
 
-def _change_value(header, rng):
-    """Replace, delete or add something somewhere in the tree."""
-    node, places = header, []
+def _change_node(schema, rng):
+    """Change a value, a type or a reference somewhere in the schema, or replace, delete, double or add a part."""
+    nodes, places = [], []
 
     def walk(node):
+        if isinstance(node, dict) and "__loader__" in node:
+            nodes.append(node)
         items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
         for key, value in items:
             places.append((node, key))
             walk(value)
 
-    walk(node)
-    parent, key = rng.choice(places)
-    if rng.random() < 0.2:
+    walk(schema)
+    node = rng.choice(nodes)
+    values = [one for one in nodes if one["__loader__"] == "JsonNode"] or nodes
+    kind = rng.randrange(12)
+    if kind < 5:
+        rng.choice(values).update(content=json.dumps(rng.choice(_VALUES)), __id__=rng.randrange(1, 1 << 48))
+    elif kind == 5:
+        node["__module__"], node["__class__"] = rng.choice(_TYPES)
+    elif kind == 6:
+        node["__loader__"] = rng.choice(_LOADERS)
+    elif kind == 7:
+        node["__id__"] = rng.choice([rng.choice(nodes).get("__id__"), 0, None, -1, "x", True, [], 1 << 80])
+    elif kind == 8:
+        other = json.loads(json.dumps(rng.choice(nodes)))
+        if rng.random() < 0.5:
+            other["__id__"] = rng.randrange(1, 1 << 48)
+        parent, key = rng.choice([(p, k) for p, k in places if isinstance(p[k], dict)])
+        parent[key] = other
+    elif kind == 9:
+        parent, key = rng.choice(places)
         del parent[key]
-    elif rng.random() < 0.1 and isinstance(parent, dict):
-        parent[rng.choice(["more", "n_jobs", "mean_", "step", "neighbors_"])] = rng.choice(_VALUES)
+    elif kind == 10 and isinstance(node.get("content"), dict) and "key_types" in node:
+        node["content"][rng.choice(["more", "n_jobs", "mean_", "steps", "neighbors", "threshold"])] = {
+            **rng.choice(values), "content": json.dumps(rng.choice(_VALUES)), "__id__": rng.randrange(1, 1 << 48)
+        }  # fmt: skip
+        keys = node["key_types"]["content"]
+        keys.append(keys[0])
+        node["key_types"]["__id__"] = rng.randrange(1, 1 << 48)
     else:
+        parent, key = rng.choice(places)
         parent[key] = rng.choice(_VALUES)
 
 
@@ -276,9 +338,9 @@ def _files_of_a_command(rng):
         "l.csv": b"p,q\n" + b"1,0\n0,1\n1,1\n0,0\n\n1,0\n" * 2,
         "l.xml": b'<labels><label name="y1"/><label name="y2"/></labels>',
         "k.txt": b"keep\n" + b"1\n0\n1\n1\n" * 3,
-        "m.npz": model_bytes()[-1],
+        "m.skops": model_bytes()[-1],
     }
     name = rng.choice(sorted(files))
-    model = rng.random() < 0.5 and name == "m.npz"
+    model = rng.random() < 0.5 and name == "m.skops"
     files[name] = forged(files[name], rng) if model else mutated(files[name], rng)
     return files

@@ -2,6 +2,7 @@
 
     python tests/campaigns/mutation.py                 all mutants
     python tests/campaigns/mutation.py search/ -v      those whose name holds "search/", with the tests' output
+    python tests/campaigns/mutation.py --tier quick    whether the tests that plain pytest runs notice
     python tests/campaigns/mutation.py --list
 
 Opt-in: each mutant of a kernel is a build of some 30 seconds, and its tests run in a new process; those of a mutant of
@@ -28,6 +29,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+TIERS = {"all": "", "quick": "not slow", "slow": "slow"}  # of the tests, by the expression for pytest -m
 COMPILED = (".h", ".pyx", ".pxd")
 LIBRARIES = [
     *("numpy", "scipy.sparse.linalg", "scipy.sparse.csgraph", "scipy.stats", "pandas", "polars", "joblib", "pytest"),
@@ -81,9 +83,9 @@ def build(copy: Path) -> str:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
-def run_tests(copy: Path, tests: tuple[str, ...], timeout: float, *, fork: bool) -> tuple[bool, str]:
+def run_tests(copy: Path, tests: tuple[str, ...], timeout: float, tier: str, *, fork: bool) -> tuple[bool, str]:
     """Whether all pass, and what they say.  A test that hangs has noticed."""
-    options = ["-q", "-x", "-p", "no:cacheprovider", *tests]
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-m", tier, *tests]
     said = copy.parent / "said.txt"
     with said.open("w") as out:
         child = os.fork()
@@ -112,6 +114,8 @@ def run_tests(copy: Path, tests: tuple[str, ...], timeout: float, *, fork: bool)
     code = wait_for(child, timeout)
     if code is None:
         return False, f"no answer in {timeout:.0f} s"
+    if code == 5 and tier:
+        return True, "no test of this tier"
     if code in (3, 4, 5):  # pytest's own errors, a wrong argument, no tests
         raise SystemExit(f"pytest could not run {tests}:\n{said.read_text()}")
     return code == 0, said.read_text()
@@ -135,7 +139,7 @@ def first_failure(output: str) -> str:
     return lines[0].split(" - ")[0] if lines else output.strip().splitlines()[-1] if output.strip() else "no output"
 
 
-def verdict(mutant: Mutant, copy: Path, timeout: float, verbose: bool) -> tuple[str, str]:
+def verdict(mutant: Mutant, copy: Path, timeout: float, tier: str, verbose: bool) -> tuple[str, str]:
     """("killed" | "lives" | "stale", what was seen)."""
     path = copy / mutant.file
     source = path.read_text()
@@ -147,7 +151,7 @@ def verdict(mutant: Mutant, copy: Path, timeout: float, verbose: bool) -> tuple[
         refused = build(copy) if compiled else ""
         if refused:
             return "stale", f"it does not compile: {refused[-300:]}"
-        passed, output = run_tests(copy, mutant.tests, timeout, fork=not compiled)
+        passed, output = run_tests(copy, mutant.tests, timeout, tier, fork=not compiled)
     finally:
         path.write_text(source)
         os.utime(path)  # stale again: the next build of this kernel starts from the sound source
@@ -159,8 +163,10 @@ def verdict(mutant: Mutant, copy: Path, timeout: float, verbose: bool) -> tuple[
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="mutants whose name holds one of these; default: all")
+    parser.add_argument("--record", action="store_true", help="write the counts to last_runs.json")
     parser.add_argument("--list", action="store_true", help="print the table and stop")
     parser.add_argument("--timeout", type=float, default=900.0, help="seconds for the tests of one mutant")
+    parser.add_argument("--tier", choices=TIERS, default="all", help="the tests that run; plain pytest runs quick")
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()
     mutants, survivors = tables()
@@ -182,7 +188,7 @@ def main() -> int:
             raise SystemExit(refused)
         for mutant in chosen:
             began = time.perf_counter()
-            outcome, seen = verdict(mutant, copy, arguments.timeout, arguments.verbose)
+            outcome, seen = verdict(mutant, copy, arguments.timeout, TIERS[arguments.tier], arguments.verbose)
             counts[outcome] += 1
             expected = "lives" if mutant.name in survivors else "killed"
             if outcome != expected:
@@ -190,6 +196,11 @@ def main() -> int:
             took = time.perf_counter() - began
             print(f"{outcome:6} {took:5.0f} s  {mutant.name:56} {seen}", flush=True)
     print(f"{len(chosen)} mutants: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+    if arguments.record:
+        from record import save
+
+        words = [*arguments.names, "--tier", arguments.tier]
+        save("mutation.py " + " ".join(words), {"mutants": len(chosen), **counts, "not as the table says": len(wrong)})
     for name in wrong:
         print(f"not as the table says: {name}")
     return 1 if wrong else 0

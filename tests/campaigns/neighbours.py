@@ -5,10 +5,11 @@
     python tests/campaigns/neighbours.py --replay 4711         one problem again, with its data in words
 
 Opt-in.  Problem i of a seed is drawn from ``default_rng([seed, i])``; the ways of searching take turns, each at every
-SIMD level of this processor, on one, two and three threads.  What is found must be, to the bit, what the definition
-says: all canonical squared distances (float64, eight sums, by NumPy), sorted by (squared distance, row).  Where all
-values are integers whose squares float64 holds, the canonical distances themselves are held against sums of integers;
-elsewhere one of every 50th problem is held against fractions, with the bound (d / 8 + 8) 2^-53.
+SIMD level of this processor, or only at the one that NMLSDR_SIMD forces, on one, two and three threads.  What is found
+must be, to the bit, what the definition says: all canonical squared distances (float64, eight sums, by NumPy), sorted
+by (squared distance, row).  Where all values are integers whose squares float64 holds, the canonical distances
+themselves are held against sums of integers; elsewhere one of every 50th problem is held against fractions, with the
+bound (d / 8 + 8) 2^-53.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from neighbor_cases import LEVELS, by_few, by_groups, by_index, by_leads, by_pro
 from test_neighbors_bound import swamped_rows  # noqa: E402
 
 from nmlsdr import _graph, graph  # noqa: E402
+from nmlsdr._process.threads import simd, simd_level  # noqa: E402
 from nmlsdr._search.rows import kernel_rows  # noqa: E402
 
 NAMES = ("portable", "avx2", "avx512")
@@ -274,10 +276,8 @@ def ways(folder: str) -> dict[str, Way]:
         "pairs": Way(lambda X, Q, k, level, t, rng: by_scan(X, k, queries=Q, n_threads=t), ANY, MANY, levels=False),
         "pairs, CSR": Way(sparse_scan, ANY, MANY, levels=False),
         "products": Way(products(True), ANY, MANY),
-        "products, double": Way(products(True, wide=True), ANY, MANY),
         "products, CSR packed": Way(products(False, postings=0), ANY, MANY),
         "products, CSR postings": Way(products(False, postings=1), ANY, MANY),
-        "products, CSR postings, double": Way(products(False, postings=1, wide=True), ANY, MANY),
         "few": Way(lambda X, Q, k, level, t, rng: by_few(X, Q, k, level=level, n_threads=t), ANY, FEW),
         "prepared": Way(prepared, ANY, FEW),
         "tree": Way(
@@ -328,11 +328,12 @@ def main() -> int:
     counts: Counter[str] = Counter()
     against: Counter[str] = Counter()
     wrong = 0
+    levels = LEVELS if simd_level() is None else [simd()]
     with tempfile.TemporaryDirectory(prefix="nmlsdr-campaign-") as folder:
         turns = [
             (name, way, level, n_threads)
             for n_threads, (name, way) in itertools.product((1, 2, 3), ways(folder).items())
-            for level in (range(len(LEVELS)) if way.levels else [-1])
+            for level in (levels if way.levels else [simd()])
         ]
         chosen = range(arguments.problems) if arguments.replay is None else [arguments.replay]
         for i in chosen:
@@ -345,7 +346,8 @@ def main() -> int:
     for name, count in counts.items():
         print(f"{count:8} {name}")
     print("canonical distances held against: " + ", ".join(f"{held} {count}" for held, count in against.items()))
-    print(f"SIMD levels: {', '.join(NAMES[: len(LEVELS)])}; not run: {', '.join(NAMES[len(LEVELS) :]) or 'none'}")
+    not_run = [name for level, name in enumerate(NAMES) if level not in levels]
+    print(f"SIMD levels: {', '.join(NAMES[level] for level in levels)}; not run: {', '.join(not_run) or 'none'}")
     print(f"{sum(counts.values())} problems, seed {arguments.seed}: {wrong} wrong")
     return 1 if wrong else 0
 

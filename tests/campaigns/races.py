@@ -23,12 +23,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from neighbor_cases import LEVELS, by_few, by_groups, by_index, by_leads, by_products, by_scan, by_tree
 
-from nmlsdr import _solvers, graph, mlknn, propagation
+from nmlsdr import graph, mlknn, propagation
 from nmlsdr._search import run
+from nmlsdr._solvers import system
 
 # small as the data are, threads start
 graph._NAMES_PER_THREAD = graph._EDGES_PER_THREAD = mlknn._LABELS_PER_THREAD = 1
-_solvers.WORK_PER_THREAD = run._WORK_PER_THREAD = 1
+system.WORK_PER_THREAD = run._WORK_PER_THREAD = 1
 
 
 def searches(rng, n_threads):
@@ -41,8 +42,8 @@ def searches(rng, n_threads):
         rows, few = X.astype(dtype), X[:, :5].astype(dtype)
         for level in LEVELS:
             yield f"products {level}", by_products(rows, 7, level=level, n_threads=n_threads)[:2]
-            wide = by_products(rows, 7, queries=rows[:700], wide=True, level=level, n_threads=n_threads)
-            yield f"wide {level}", wide[:2]
+            asked = by_products(rows, 7, queries=rows[:700], level=level, n_threads=n_threads)
+            yield f"products of queries {level}", asked[:2]
             yield f"leads {level}", by_leads(rows, 7, level=level, n_threads=n_threads)[:2]
             yield f"tree {level}", by_tree(few, 7, level=level, n_threads=n_threads)[:2]
             yield f"few {level}", by_few(rows, rows[:20] + 1, 7, level=level, n_threads=n_threads)
@@ -74,7 +75,6 @@ def method(rng, n_threads):
             )
             yield f"{weights} {solver}", (done.F,)
     table = mlknn.fit_posterior(Y, indices, n_jobs=n_threads)
-    yield "counts", (mlknn.count_neighbor_labels(Y, indices, n_jobs=n_threads),)
     yield "posterior", (mlknn.posterior(table, Y, indices, n_jobs=n_threads),)
 
 

@@ -1,0 +1,94 @@
+"""Compare the tests that ran in the steps of CI with all tests that there are, by their ids.
+
+    NMLSDR_EXECUTED_TESTS=FILE pytest ...     any number of times: tests/conftest.py adds the ids that ran to the file
+    python .ci/executed_tests.py FILE         fails if a test is in no line of it
+
+A test that was skipped did not run.  The second command collects in the environment that is active, which needs every
+package that a test file asks for.
+"""
+
+import contextlib
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+# Tests that need what a machine of CI does not have: the beginning of their ids, and why.
+ELSEWHERE = {
+    "tests/test_report.py::test_the_page_works_in_a_browser": "needs Chromium",
+    "tests/test_report.py::test_hostile_names_do_nothing_in_a_browser": "needs Chromium",
+    "tests/test_bench_tools.py::test_a_slowed_kernel_is_caught_and_noise_is_not_five_times_each": (
+        "times three checkouts for half an hour on a machine that does nothing else"
+    ),
+}
+
+# Tests of every estimator that skip those which lack what is tested: a part of their ids, and why.
+WITHOUT_A_CASE = {
+    "check_array_api_input": "scikit-learn skips it: no estimator here takes other arrays than NumPy's",
+    "check_classifiers_multilabel_output_format_decision_function": "scikit-learn skips it: no decision_function",
+    "test_graph_is_routed_and_says_that_it_cannot_be_sliced": "some estimators take no graph=",
+    "test_every_kind_of_random_state": "some estimators have no random_state",
+}
+
+
+class Collected:
+    """A plugin of pytest that keeps the ids of the tests, and the files that skip as a whole."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.skipped_files: list[str] = []
+        self.needs_shared: set[str] = set()
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped:
+            self.skipped_files.append(f"{report.nodeid}: {report.longrepr[-1]}")
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.ids = [item.nodeid for item in session.items]
+        self.needs_shared = {
+            item.nodeid
+            for item in session.items
+            if item.get_closest_marker("shared") is not None or "shared" in getattr(item, "fixturenames", ())
+        }
+
+
+def collect(arguments: list[str]) -> Collected:
+    found, text = Collected(), io.StringIO()
+    with contextlib.redirect_stdout(text):
+        status = pytest.main(["--collect-only", "-q", "-m", "", "-p", "no:cacheprovider", *arguments], plugins=[found])
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        sys.exit(text.getvalue()[-4000:])
+    return found
+
+
+def main(executed: str, *arguments: str) -> None:
+    found = collect(list(arguments))
+    ran = set(Path(executed).read_text(encoding="utf-8").splitlines())
+    shared_is_here = os.environ.get("NMLSDR_REQUIRE_SHARED") == "1"
+    missed, excused = [], 0
+    for name in found.ids:
+        if name in ran:
+            continue
+        listed = name.startswith(tuple(ELSEWHERE)) or any(part in name for part in WITHOUT_A_CASE)
+        if listed or (name in found.needs_shared and not shared_is_here):
+            excused += 1
+        else:
+            missed.append(name)
+    stale = [] if arguments else [name for name in ELSEWHERE if not any(each.startswith(name) for each in found.ids)]
+    for line in found.skipped_files:
+        print(f"this file could not be collected, install what it needs: {line}")
+    for name in missed[:50]:
+        print(f"ran in no step: {name}")
+    if missed[50:]:
+        print(f"and {len(missed) - 50} more")
+    for name in stale:
+        print(f"listed in ELSEWHERE, but there is no such test: {name}")
+    print(f"{len(found.ids)} tests: {len(found.ids) - len(missed) - excused} ran, {excused} need another machine")
+    if missed or stale or found.skipped_files:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

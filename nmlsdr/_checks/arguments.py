@@ -1,0 +1,297 @@
+"""The gatekeeper of counts, rows, graphs and alphas; labels have `_labels`, threads `_threads`.
+
+Each function answers with what the kernels may trust, or raises one sentence that says what was wrong, what was given
+and what to do.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+import nmlsdr._weights as _weights
+
+from .._errors import InputError
+from .arrays import aligned, contiguous, long_indices, refuse_broken
+
+__all__ = ["check_alpha", "check_count", "check_graph", "check_row_pair", "check_rows"]
+
+# The square of a difference of two such numbers is finite, and so is the sum of 10^8 of them.
+LARGEST_VALUE = 1e150
+# Rows are checked for finiteness in pieces of this many values (.5 MiB), so that a memory map is read once, by blocks,
+# and the second look at a block finds it in the cache.  A dot product would do in one, but BLAS wakes its threads.
+_CHECK_VALUES = 1 << 16
+
+
+def check_count(value: Any, name: str, *, least: int = 1) -> int:
+    """An integer of at least ``least``."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
+        raise InputError(f"{name} must be an integer of at least {least}, got {value!r}.")
+    return int(value)
+
+
+def check_n_neighbors(value: Any, n_samples: int, *, exclude_self: bool) -> int:
+    """k neighbours among n samples, of which a query that is one of them is none."""
+    k = check_count(value, "n_neighbors")
+    if k > n_samples - exclude_self:
+        raise InputError(
+            f"n_neighbors={k} needs {'more than' if exclude_self else 'at least'} {k} samples, got {n_samples}; "
+            "lower n_neighbors."
+        )
+    return k
+
+
+def asks_exact(neighbors: Any) -> bool:
+    """Whether a ``neighbors`` parameter is "exact"; otherwise it is a transformer, or refused."""
+    if isinstance(neighbors, str) and neighbors == "exact":
+        return True
+    if isinstance(neighbors, str | type) or not hasattr(neighbors, "fit_transform"):
+        raise InputError(
+            'neighbors must be "exact" or a transformer whose fit_transform gives a CSR matrix of distances, '
+            f"got {neighbors!r}."
+        )
+    return False
+
+
+def check_metric(metric: Any) -> str:
+    """The name of a distance."""
+    if not (isinstance(metric, str) and metric in ("euclidean", "cosine")):
+        raise InputError(f'metric must be "euclidean" or "cosine", got {metric!r}.')
+    return str(metric)
+
+
+def check_real(value: Any, name: str, low: float, high: float, *, low_open: bool = False) -> float:
+    """A finite number in [low, high], or in (low, high] with ``low_open``; high may be infinite."""
+    number = float(value) if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) else np.nan
+    if not (np.isfinite(number) and low <= number <= high) or (low_open and number == low):
+        interval = f"{'(' if low_open else '['}{low:g}, {high:g}{']' if np.isfinite(high) else ')'}"
+        raise InputError(f"{name} must be a number in {interval}, got {value!r}.")
+    return number
+
+
+# ---------------------------------------------------------------- rows of features
+
+
+def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
+    """Rows for the kernels: C-contiguous float32/float64, or CSR with sorted indices and no repeats.
+
+    float32 and float64 stay what they are unless ``dtype`` asks; anything else becomes float64.
+    An array that already has the form is returned as it is (a memory map is not read into memory).
+
+    Raises
+    ------
+    ValueError
+        Not 2-D, not numeric, non-finite, or a magnitude above 1e150.
+    TypeError
+        An entry that is no number at all, such as a dict.
+    """
+    if isinstance(X, np.ma.MaskedArray):
+        raise InputError(f"{name} is a masked array; fill or drop its masked entries first.")
+    if sparse.issparse(X):
+        if np.issubdtype(X.dtype, np.complexfloating):
+            raise InputError(f"Complex data not supported: {name} has dtype {X.dtype}; pass real numbers.")
+        refuse_broken(X, name)
+        rows = sparse.csr_array(X) if X.format != "csr" else X
+        rows = rows.astype(_float_type(rows.dtype, dtype), copy=False)
+        if not rows.has_canonical_format:
+            if rows is X:
+                rows = rows.copy()
+            rows.sum_duplicates()
+        _check_finite(rows.data, name)
+        return aligned(rows)
+    rows = np.asarray(X)
+    if rows.ndim != 2:
+        raise InputError(
+            f"{name} must be a 2-D array of shape (n_samples, n_features), got {rows.ndim} dimension(s). "
+            "Reshape your data: X.reshape(-1, 1) for one feature or X.reshape(1, -1) for one sample."
+        )
+    if np.issubdtype(rows.dtype, np.complexfloating):
+        raise InputError(f"Complex data not supported: {name} has dtype {rows.dtype}; pass real numbers.")
+    try:
+        rows = contiguous(rows, _float_type(rows.dtype, dtype))
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else InputError
+        raise kind(f"{name} must hold numbers only: {error}; encode text and categories first.") from None
+    _check_finite(rows, name)
+    return rows
+
+
+def refuse_unequal_features(n: int, n_asked: int, names: tuple[str, str] = ("X", "queries")) -> None:
+    if n != n_asked:
+        raise InputError(
+            f"{names[1]} has {n_asked} features, but {names[0]} has {n} features; pass the same columns."
+        )
+
+
+def check_row_pair(X: Any, queries: Any, names: tuple[str, str] = ("X", "queries")) -> tuple[Any, Any]:
+    """Both sets of rows in one storage and one dtype, with the same number of features.
+
+    float32 against float64 becomes float64 and dense against sparse becomes CSR: both are exact.
+    """
+    return match_rows(check_rows(X, names[0]), check_rows(queries, names[1]), names)
+
+
+def match_rows(rows: Any, queries: Any, names: tuple[str, str] = ("X", "queries")) -> tuple[Any, Any]:
+    """`check_row_pair` of rows that are checked."""
+    rows, queries = aligned(rows), aligned(queries)
+    refuse_unequal_features(rows.shape[1], queries.shape[1], names)
+    if sparse.issparse(rows) != sparse.issparse(queries):
+        rows, queries = sparse.csr_array(rows), sparse.csr_array(queries)
+    if rows.dtype == np.float32 and queries.dtype == np.float64:
+        queries = _narrowed(queries)  # a few queries from a list of Python's numbers must not cost a copy of all rows
+    if rows.dtype != queries.dtype:
+        rows, queries = rows.astype(np.float64, copy=False), queries.astype(np.float64, copy=False)
+    if sparse.issparse(rows) and rows.indices.dtype != queries.indices.dtype:
+        rows, queries = long_indices(rows), long_indices(queries)
+    return rows, queries
+
+
+def _narrowed(rows: Any) -> Any:
+    """float64 rows in float32 if each of their values is one."""
+    with np.errstate(over="ignore"):
+        narrow = rows.astype(np.float32)
+    values, kept = (rows.data, narrow.data) if sparse.issparse(rows) else (rows, narrow)
+    return narrow if np.array_equal(values, kept) else rows
+
+
+def _float_type(given: Any, wanted: Any) -> Any:
+    if wanted is not None:
+        return wanted
+    return given if given in (np.float32, np.float64) else np.float64
+
+
+def _check_finite(values: np.ndarray, name: str) -> None:
+    width = max(1, values.size // max(1, len(values)))
+    step = max(1, _CHECK_VALUES // width)
+    for first in range(0, len(values), step):
+        block = values[first : first + step]
+        if block.size == 0:
+            continue
+        low, high = float(block.min()), float(block.max())
+        if low >= -LARGEST_VALUE and high <= LARGEST_VALUE:  # false for NaN too
+            continue
+        if np.isfinite(low) and np.isfinite(high):
+            raise InputError(f"{name} holds magnitudes above {LARGEST_VALUE:g}; rescale it.")
+        where = "" if values.ndim == 1 else f" in row {first + int(np.argmin(np.isfinite(block).all(axis=1)))}"
+        raise InputError(f"{name} contains NaN or infinity{where}; impute or drop such values first.")
+
+
+def check_row_weights(F: Any, name: str, n_samples: int) -> np.ndarray:
+    """Finite float64 labels or weights of shape (n_samples, n_labels), one row for each row of X."""
+    F = check_rows(F, name, dtype=np.float64)
+    if sparse.issparse(F):
+        F = F.toarray()
+    if F.shape[0] != n_samples or F.shape[1] == 0:
+        raise InputError(f"{name} must have {n_samples} rows, as X has, and a column per label, got shape {F.shape}.")
+    return np.asarray(F)
+
+
+def check_components(n_components: int | None, bound: int, formula: str) -> int:
+    """The number of directions to compute: ``n_components``, or the bound for None."""
+    if bound < 1:
+        raise InputError(f"Found {formula} = {bound}: there is nothing to project on; give more rows or labels.")
+    if n_components is None:
+        return bound
+    if check_count(n_components, "n_components") > bound:
+        raise InputError(f"n_components={n_components} is above {formula} = {bound}; lower it, or pass None.")
+    return int(n_components)
+
+
+# ---------------------------------------------------------------- graphs
+
+
+def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> sparse.csr_array:
+    """A symmetric non-negative graph as a float64 csr_array with sorted indices and no diagonal.
+
+    ``|W - W'| <= 1e-12 max W`` is taken as rounding and (W + W')/2 is used.  Explicit zeros are
+    kept (they are edges of weight 0); a stored diagonal is dropped.
+
+    Raises
+    ------
+    ValueError
+        Not square, the wrong size, negative or non-finite weights, or not symmetric.
+    """
+    if isinstance(W, np.ma.MaskedArray):
+        raise InputError(f"{name} is a masked array; fill its masked entries first.")
+    given = W
+    if not sparse.issparse(W):
+        W = np.asarray(W)
+        if W.ndim != 2 or W.dtype.kind not in "biuf":
+            raise InputError(f"{name} must be a sparse or 2-D numeric matrix, got {type(given).__name__}.")
+    else:
+        refuse_broken(W, name)
+    W = sparse.csr_array(W).astype(np.float64, copy=False)
+    if W.shape[0] != W.shape[1] or (n_samples is not None and W.shape[0] != n_samples):
+        wanted = "square" if n_samples is None else f"of shape ({n_samples}, {n_samples})"
+        raise InputError(
+            f"{name} must be {wanted}, got {W.shape}; a graph cannot be sliced by cross-validation: "
+            "pass neighbors= instead."
+        )
+    if not W.has_canonical_format:
+        W = W.copy()
+        W.sum_duplicates()
+    least, most = (W.data.min(), W.data.max()) if W.nnz else (0.0, 0.0)
+    if not (np.isfinite(least) and np.isfinite(most)):
+        raise InputError(f"{name} contains NaN or infinite weights; drop those edges.")
+    if least < 0:
+        raise InputError(f"{name} contains a negative weight ({least:g}); weights must be 0 or more.")
+    W = _for_kernels(W)
+    unequal = W.data if least < most else W.data[:0]
+    if _weights.is_symmetric(unequal, W.indices, W.indptr, W.indptr[:-1].copy()):
+        return W
+    return _for_kernels(_symmetric(_without_diagonal(W), name))
+
+
+def _for_kernels(W: sparse.csr_array) -> sparse.csr_array:
+    """One type for pointers and indices, every array as compiled code reads it."""
+    return aligned(long_indices(W) if W.indices.dtype != W.indptr.dtype else W)
+
+
+def _without_diagonal(W: sparse.csr_array) -> sparse.csr_array:
+    rows = np.repeat(np.arange(W.shape[0], dtype=W.indices.dtype), np.diff(W.indptr))
+    keep = rows != W.indices
+    if keep.all():
+        return W
+    indptr = np.zeros_like(W.indptr)
+    np.cumsum(np.bincount(rows[keep], minlength=W.shape[0]), out=indptr[1:])
+    return sparse.csr_array((W.data[keep], W.indices[keep], indptr), shape=W.shape)
+
+
+def _symmetric(W: sparse.csr_array, name: str) -> sparse.csr_array:
+    mirror = sparse.csr_array(W.T)
+    mirror.sort_indices()
+    if all(np.array_equal(getattr(W, part), getattr(mirror, part)) for part in ("indptr", "indices", "data")):
+        return W
+    worst = abs(W - mirror).max()
+    if worst > 1e-12 * W.data.max():
+        raise InputError(
+            f"{name} is not symmetric (largest |W - W'| is {worst:g}); "
+            "symmetrise it, for example with W.maximum(W.T) or (W + W.T) / 2."
+        )
+    if W.data.max() > 2.0**1022:  # the sum of two such weights is infinite, and half of the least one is 0
+        W = sparse.csr_array(W * 0.5 + mirror * 0.5)
+    else:
+        W = sparse.csr_array((W + mirror) * 0.5)
+    W.sort_indices()
+    return W
+
+
+def check_alpha(alpha: Any, n_samples: int, name: str = "alpha", *, n_labels: int | None = None) -> np.ndarray:
+    """alpha_i in [0, 1) for every row, from a number or an array of shape (n_samples,); or (n_samples, n_labels)."""
+    values = np.asarray(alpha, dtype=np.float64)
+    shapes: list[tuple[int, ...]] = [(n_samples,)] if n_labels is None else [(n_samples,), (n_samples, n_labels)]
+    if values.shape != () and values.shape not in shapes:
+        raise InputError(
+            f"{name} must be a number or of shape {' or '.join(map(str, shapes))}, got shape {values.shape}."
+        )
+    if values.ndim == 0:
+        values = np.full(n_samples, values)
+    good = (values >= 0) & (values < 1)
+    if not good.all():
+        at = tuple(int(index) for index in np.argwhere(~good)[0])
+        where = f"row {at[0]}" if len(at) == 1 else f"row {at[0]}, label {at[1]}"
+        raise InputError(f"{name} must lie in [0, 1), got {values[at]} ({where}); 0 keeps given labels as they are.")
+    return contiguous(values)

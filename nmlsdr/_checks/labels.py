@@ -1,0 +1,509 @@
+"""The label rule, once: what y may hold, what of it is known, and the one check of 0/1.
+
+2-D y has one column per label.  An entry is 1, 0 or unknown: -1, NaN, None, a null of pandas or polars, or masked.  A
+row without a known entry is unlabelled; a row of 0 is a labelled row that has no label.  Votes, numbers between 0 and
+1, are taken where the method propagates.  Rows that are sets of names become columns, one for each name.  1-D y holds
+classes, and an unlabelled row is -1 or null.  Every estimator, measure, splitter and reader asks here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Number
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._errors import InputError
+from .arguments import check_alpha
+from .arrays import contiguous, refuse_broken
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels that follow the rule: what every estimator works on.
+
+    Attributes
+    ----------
+    Y : ndarray of shape (n_samples, n_labels), float64
+        0, 1, or a vote between them; 0 where the entry is not known.  In C order, as ``known``.
+    known : ndarray of shape (n_samples, n_labels), bool
+    classes : list of ndarray, or ndarray
+        One array [0, 1] per label for 2-D y; the sorted classes for 1-D y.
+    names : ndarray of str, or None
+        Column names of a data frame, or the names that stand in the label sets.
+    single : bool
+        True for 1-D y: one column of Y per class, each labelled row has exactly one.
+    """
+
+    Y: np.ndarray
+    known: np.ndarray
+    classes: Any
+    names: np.ndarray | None
+    single: bool
+
+    # Caches, each of the field that it names.  Never stale: nobody changes the fields of labels that were checked.
+    @cached_property
+    def labeled(self) -> np.ndarray:
+        """Rows with a known entry, bool (n_samples,)."""
+        return np.asarray(self.known.any(axis=1))
+
+    @cached_property
+    def partly(self) -> np.ndarray:
+        """Rows with a known and an unknown entry, bool (n_samples,)."""
+        return np.asarray(self.labeled & ~self.known.all(axis=1))
+
+
+def check_labels(y: Any, *, n_samples: int | None = None, labeled: Any = None, name: str = "y") -> Labels:
+    """Read labels by the rule; votes and partly known rows are for the caller to take or refuse.
+
+    ``labeled`` (bool, one per row or one per entry) marks what is known, so that sparse y need not hold -1; what the
+    others hold is ignored.  -1 stays unknown where it is marked, in 1-D y as in 2-D y and as in every semi-supervised
+    estimator of scikit-learn: a class that is coded -1 is to be renamed.
+
+    Raises
+    ------
+    ValueError
+        Names the first bad row and the fix: labels coded -1/+1, other values, no labelled row at all, or a length
+        other than ``n_samples``.
+    """
+    if y is None:
+        raise InputError(f"requires {name} to be passed, but the target {name} is None.")
+    sets = _label_sets(y, name)
+    if sets is not None:
+        _refuse_length(len(sets), n_samples, name)
+        return _set_labels(sets, labeled, name)
+    values = _array(y, name)
+    if values.ndim not in (1, 2):
+        raise InputError(f"{name} must be 1-D or 2-D, got {values.ndim} dimensions.")
+    _refuse_length(len(values), n_samples, name)
+    if values.ndim == 1:
+        return _single_labels(y, values, labeled, name)
+    Y, known = check_entries(y, labeled=labeled, name=name, to_fit=True)
+    labels = Labels(contiguous(Y), contiguous(known), _two_classes(Y), _column_names(y), single=False)
+    _refuse_no_labels(labels.labeled, name)
+    return labels
+
+
+def check_entries(
+    y: Any, *, labeled: Any = None, name: str = "y", to_fit: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """2-D labels as float64 with 0 for unknown entries, and which entries are known, both (n_samples, n_labels).
+
+    Labels ``to_fit`` on may hold votes, and one column of -1 and +1 is refused.  There may be no known entry: whether
+    that is enough is for the caller to say.
+    """
+    values = numbers_or_nan(y, name)
+    if values.ndim != 2:
+        raise InputError(
+            f"{name} must be 2-D (n_samples, n_labels), got {values.ndim}-D; one label is a column: {name}[:, None]."
+        )
+    if values.shape[1] == 0:
+        raise InputError(f"{name} has no columns; give one column of 0/1 per label.")
+    plain = (values == 0) | (values == 1)
+    if labeled is None:
+        if plain.all():  # the common case, and nothing is left to ask
+            return values, plain
+    else:
+        mask = check_mask(labeled, *values.shape)
+        values = np.where(mask if mask.ndim == 2 else mask[:, None], values, np.nan)
+    if values.shape[1] > 1 or to_fit:
+        _refuse_plus_minus_one(values, name)
+    known = (values != -1) & ~np.isnan(values)
+    refuse_other_than_zero_one(values, known, name, votes=to_fit)
+    return np.where(known, values, 0.0), known
+
+
+def check_mask(labeled: Any, n_samples: int, n_labels: int | None = None) -> np.ndarray:
+    """``labeled`` as a boolean array with one entry per row, or one per row and label where there are labels."""
+    mask = np.asarray(labeled)
+    shapes = [(n_samples,)] if n_labels is None else [(n_samples,), (n_samples, n_labels)]
+    if mask.shape not in shapes or mask.dtype != np.bool_:
+        raise InputError(
+            f"labeled must be a boolean array of shape {' or '.join(map(str, shapes))}, "
+            f"got shape {mask.shape} and dtype {mask.dtype}."
+        )
+    return mask
+
+
+def some_unknown(known: Any, Y: np.ndarray) -> np.ndarray | None:
+    """The mask of known entries in the shape of Y, or None if it holds nothing unknown."""
+    if known is None:
+        return None
+    mask = check_mask(known, *Y.shape)
+    mask = np.broadcast_to(mask if mask.ndim == 2 else mask[:, None], Y.shape)
+    return None if mask.all() else mask
+
+
+def check_binary(Y: Any, name: str = "Y") -> np.ndarray:
+    """0/1 labels without an unknown entry, as the kernels read them: C-contiguous uint8 (n_samples, n_labels)."""
+    given = np.asarray(to_dense(Y))
+    if given.ndim != 2:
+        raise InputError(f"{name} must be of shape (n_samples, n_labels), got {given.ndim} dimension(s).")
+    if given.dtype.kind not in "biuf" or isinstance(Y, np.ma.MaskedArray):
+        kind = f"dtype {given.dtype}" if given.dtype.kind not in "biuf" else "a masked array"
+        raise InputError(f"{name} must hold 0 and 1, got {kind}; convert it to numbers first.")
+    refuse_other_than_zero_one(given, True, name)
+    return np.ascontiguousarray(given, dtype=np.uint8)
+
+
+def refuse_other_than_zero_one(values: np.ndarray, known: Any, name: str, *, votes: bool = False) -> None:
+    """THE check of 0/1: raise for the first known entry that is neither, nor a vote where votes are taken."""
+    good = ((values >= 0) & (values <= 1)) if votes else ((values == 0) | (values == 1))
+    good |= ~np.broadcast_to(known, good.shape)
+    if good.all():
+        return
+    row, label = (int(i) for i in np.argwhere(~good)[0])
+    value = float(values[row, label])
+    if value == -1 or np.isnan(value):
+        what = "drop the rows with unknown labels"
+    elif 0 < value < 1:
+        what = f"round votes first: {name} > 0.5"
+    else:
+        what = "threshold or encode it first"
+    rule = "0 and 1 only" if known is True else "0, 1 or -1 (not known)"
+    raise InputError(f"{name} must hold {rule}, got {value:g} in row {row}, label {label}; {what}.")
+
+
+def refuse_votes(labels: Labels, who: str) -> None:
+    """One sentence for a method that wants 0/1."""
+    if not ((labels.Y == 0) | (labels.Y == 1)).all():
+        row, label = (int(i) for i in np.argwhere((labels.Y != 0) & (labels.Y != 1))[0])
+        raise InputError(
+            f"{who} takes labels of 0 and 1, but y holds the vote {labels.Y[row, label]:g} in row {row}, "
+            f"label {label}; round them, as y > 0.5 does, or propagate them with NMLSDR or MultiLabelPropagation."
+        )
+
+
+def refuse_partly_known(labels: Labels, who: str) -> None:
+    """One sentence for a method that needs all labels of a row."""
+    if labels.partly.any():
+        row = int(np.argmax(labels.partly))
+        unknown, n_labels = int((~labels.known[row]).sum()), labels.Y.shape[1]
+        raise InputError(
+            f"{who} needs all labels of a labelled row, and row {row} of y has {unknown} unknown of {n_labels}; fill "
+            "them in with MultiLabelPropagation().fit(X, y).transduction_, or set the whole row to -1."
+        )
+
+
+def alphas_of_labels(labels: Labels, alpha_labeled: Any, alpha_unlabeled: Any) -> np.ndarray:
+    """alpha of every row (n_samples,), or of every entry (n_samples, n_labels) where entries of a row differ.
+
+    A given vote v has (1 - v) A0 + v A1, where ``alpha_labeled`` is the pair (A0, A1) or one number for both.
+    """
+    pair = alpha_labeled if isinstance(alpha_labeled, (tuple, list)) else (alpha_labeled, alpha_labeled)
+    if len(pair) != 2:
+        raise InputError(
+            f"alpha_labeled must be a number or a pair (for given 0s, for given 1s), got {len(pair)} numbers."
+        )
+    absent, present = (check_alpha(value, 1, "alpha_labeled")[0] for value in pair)
+    hidden = check_alpha(alpha_unlabeled, 1, "alpha_unlabeled")[0]
+    if absent == present and not labels.partly.any():
+        return np.where(labels.labeled, present, hidden)
+    return np.where(labels.known, (1 - labels.Y) * absent + labels.Y * present, hidden)
+
+
+def _two_classes(Y: np.ndarray) -> list[np.ndarray]:
+    return [np.array([0, 1]) for _ in range(Y.shape[1])]
+
+
+def _column_names(y: Any) -> np.ndarray | None:
+    columns = getattr(y, "columns", None)
+    if columns is None or not all(isinstance(column, str) for column in columns):
+        return None
+    return np.asarray(list(columns), dtype=object)
+
+
+def _refuse_length(n_given: int, n_samples: int | None, name: str) -> None:
+    if n_samples is not None and n_given != n_samples:
+        raise InputError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, {name} has "
+            f"{n_given}; give one row of {name} per row of X."
+        )
+
+
+def _refuse_plus_minus_one(values: np.ndarray, name: str) -> None:
+    """-1 and +1 and nothing else, but for whole rows of -1: more likely an absent label than one not known."""
+    present, absent = values == 1, values == -1
+    if not (absent.any() and present.any() and (present | absent | np.isnan(values)).all()):
+        return
+    mixed = absent.any(axis=1) & (~absent.all(axis=1) | (values.shape[1] == 1))
+    if mixed.any():
+        row = int(np.argmax(mixed))
+        raise InputError(
+            f"{name} codes labels as -1/+1 (row {row}), where -1 would mean unknown; code an absent label as 0: "
+            f"({name} + 1) // 2."
+        )
+
+
+def _refuse_no_labels(labeled: np.ndarray, name: str) -> None:
+    if not labeled.any():
+        raise InputError(f"{name} has no labelled row ({len(labeled)} rows, all unlabelled); label some of them.")
+
+
+def warn_of_other_index(X: Any, y: Any, name: str = "y") -> None:
+    """Say that X and y of pandas have different indexes: their rows are matched by position."""
+    if not all(hasattr(part, "index") and hasattr(part, "iloc") for part in (X, y)) or X.index.equals(y.index):
+        return
+    pairs = enumerate(zip(X.index, y.index, strict=True))
+    row, (mine, other) = next((found for found in pairs if found[1][0] != found[1][1]), (0, (X.index[0], y.index[0])))
+    warnings.warn(
+        f"X and {name} have different indexes (row {row} is {mine} in X and {other} in {name}), and rows are matched "
+        f"by position; pass {name}.loc[X.index] to match them by index, or {name}.to_numpy() where the positions are "
+        "right.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+# ---------------------------------------------------------------- from what people have to numbers
+
+
+def to_dense(array: Any) -> np.ndarray:
+    """The array that a sparse matrix, frame or list stands for."""
+    is_sparse: bool = sparse.issparse(array)
+    if is_sparse:
+        refuse_broken(array, "the sparse label matrix")
+    return np.asarray(array.toarray() if is_sparse else array)
+
+
+def _array(y: Any, name: str) -> np.ndarray:
+    """As `to_dense`, in which a masked array keeps its mask."""
+    if isinstance(y, np.ma.MaskedArray):
+        return y
+    try:
+        return to_dense(y)
+    except InputError:
+        raise
+    except ValueError:
+        raise InputError(f"{name} has rows of different lengths; give one column of 0/1 per label.") from None
+
+
+def numbers_or_nan(y: Any, name: str, *, copy: bool = True) -> np.ndarray:
+    """Numbers as float64, with NaN for what is null or masked."""
+    values = _array(y, name)
+    if values.dtype.kind == "c":
+        raise InputError(f"Complex data not supported: {name} has dtype {values.dtype}; pass real numbers.")
+    try:
+        if values.dtype.kind in "mM":
+            raise TypeError("times")
+        if values.dtype.kind == "O":
+            null = _nulls(np.asarray(values))
+            filled = np.where(null, np.nan, np.asarray(values)).astype(np.float64)
+        else:
+            filled = np.asarray(values).astype(np.float64, copy=copy)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} must be a 0/1 array of shape (n_samples, n_labels), got dtype {values.dtype}; "
+            "turn label names into columns: give each row's names as a set, or use MultiLabelBinarizer."
+        ) from None
+    return np.where(np.ma.getmaskarray(values), np.nan, filled) if isinstance(values, np.ma.MaskedArray) else filled
+
+
+def _nulls(values: np.ndarray) -> np.ndarray:
+    flat = np.fromiter((_is_null(value) for value in values.ravel()), dtype=bool, count=values.size)
+    return flat.reshape(values.shape)
+
+
+def _is_null(value: Any) -> bool:
+    """None, NaN, or a null of pandas, which is known by its name: this floor works without pandas."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Number) and value != value
+
+
+# ---------------------------------------------------------------- 1-D: classes
+
+
+def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Labels:
+    if values.dtype.kind == "c":
+        raise InputError(f"Complex data not supported: {name} has dtype {values.dtype}.")
+    null = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else np.zeros(len(values), dtype=bool)
+    values = np.asarray(values)
+    if values.dtype.kind == "O":
+        null |= _nulls(values)
+        values = _natural(values, ~null)
+    elif values.dtype.kind == "f":
+        null |= np.isnan(values)
+    counted = ~null if labeled is None else check_mask(labeled, len(values)) & ~null
+    if values.dtype.kind == "f":
+        _refuse_fractions(values, counted, name)
+    unlabelled = ~counted | _is_minus_one(values)
+    _refuse_no_labels(~unlabelled, name)
+    try:
+        classes, codes = np.unique(values[~unlabelled], return_inverse=True)
+    except TypeError:
+        raise InputError(f"{name} mixes types that cannot be ordered; use only strings or only numbers.") from None
+    minus_one = unlabelled & counted
+    if minus_one.any() and len(classes) == 1 and classes[0] == 1:
+        raise InputError(
+            f"{name} holds only -1 and +1 (first -1 at row {int(np.argmax(minus_one))}), where -1 means unlabelled; "
+            f"code the two classes as 0 and 1: ({name} + 1) // 2."
+        )
+    _warn_of_lists(y, classes, name)
+    Y = np.zeros((len(values), len(classes)))
+    Y[np.flatnonzero(~unlabelled), codes] = 1.0
+    return Labels(Y, np.repeat(~unlabelled[:, None], len(classes), axis=1), classes, None, single=True)
+
+
+def _warn_of_lists(y: Any, classes: np.ndarray, name: str) -> None:
+    """Say that classes such as "flu|cold" look like lists of labels: several lengths, made of fewer words."""
+    if classes.dtype.kind not in "UTO" or not all(isinstance(value, str) for value in classes):
+        return
+    for separator in "|;,":
+        lists = [value.split(separator) for value in classes]
+        words = {word.strip() for words in lists for word in words}
+        if len(words) < len(classes) and len({len(words) for words in lists}) > 1:
+            split = f"{name}.str.split({separator!r})" if hasattr(y, "str") else (
+                f"[text.split({separator!r}) for text in {name}]"
+            )
+            warnings.warn(
+                f"{name} holds {len(classes)} different texts made of {len(words)} words with {separator!r} between "
+                f"them, and each text becomes a class; if they list labels, pass {split}.",
+                UserWarning,
+                stacklevel=5,
+            )
+            return
+
+
+def _natural(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """Objects that are all numbers, as a frame's nullable columns hold them, as an array of numbers."""
+    rest = values[counted].tolist()
+    if not rest or not all(isinstance(value, (Number, np.bool_)) for value in rest):
+        return values
+    numbers = np.asarray(rest)
+    if numbers.dtype.kind == "O":
+        return values
+    filled = np.zeros(len(values), dtype=numbers.dtype)
+    filled[counted] = numbers
+    return filled
+
+
+def _refuse_fractions(values: np.ndarray, counted: np.ndarray, name: str) -> None:
+    if np.isinf(values[counted]).any():
+        row = int(np.argmax(np.isinf(values) & counted))
+        raise InputError(f"{name} contains infinity in row {row}; an unlabelled row is -1 or NaN.")
+    if (values[counted] != np.floor(values[counted])).any():
+        row = int(np.argmax((values != np.floor(values)) & counted))
+        raise InputError(f"Unknown label type: continuous, {name} is {values[row]} in row {row}; give class labels.")
+
+
+def _is_minus_one(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind == "S":
+        return np.asarray(values == b"-1")
+    if values.dtype.kind in "UT":
+        return np.asarray(values == "-1")
+    if values.dtype.kind == "O":
+        return np.array([isinstance(value, (Number, str)) and value in (-1, "-1") for value in values], dtype=bool)
+    return np.asarray(values == -1)
+
+
+# ---------------------------------------------------------------- rows that are sets of names
+
+_SETS, _ROWS = (set, frozenset), (set, frozenset, list, tuple, np.ndarray)
+
+
+def _label_sets(y: Any, name: str) -> list[Any] | None:
+    """The rows of y as sets of names or None, or None if y is no list of such rows."""
+    if isinstance(y, (list, tuple)):
+        rows, nested = list(y), True
+    elif hasattr(y, "columns") or sparse.issparse(y) or isinstance(y, np.ma.MaskedArray):
+        return None
+    elif hasattr(y, "to_list"):  # a series of pandas or polars
+        rows, nested = y.to_list(), False
+    elif isinstance(y, np.ndarray) and y.dtype.kind == "O" and y.ndim == 1:
+        rows, nested = y.tolist(), False
+    else:
+        return None
+    given = [row for row in rows if not _is_null(row)]
+    if not given or not any(isinstance(row, _ROWS) for row in given):
+        return None
+    if nested and not any(isinstance(row, (*_SETS, list, tuple)) for row in given):
+        return None  # a list of arrays is a matrix, row by row
+    wrong = next((row for row in given if not isinstance(row, _ROWS)), None)
+    if wrong is not None:
+        raise InputError(f"{name} holds {type(wrong).__name__} {wrong!r} among label sets; give every row as a set.")
+    if not any(isinstance(row, _SETS) for row in given) and _may_be_a_matrix(given, nested, name):
+        return None
+    return [None if _is_null(row) else {*row} for row in rows]
+
+
+def _may_be_a_matrix(rows: list[Any], nested: bool, name: str) -> bool:
+    """Whether lists in lists are rows of numbers and not of names; where both could be meant, it is an error."""
+    text = any(isinstance(entry, str) for row in rows for entry in row)
+    ragged = len({len(row) for row in rows}) > 1
+    if nested and not ragged and not text:
+        return True
+    entries = {str(entry) for row in rows for entry in row}
+    if entries <= {"0", "1", "-1", "0.0", "1.0", "-1.0", "nan", "True", "False", "None"}:
+        raise InputError(
+            f"{name} holds lists of 0 and 1, which may be a row's columns or the names of its labels; stack them to a "
+            "2-D array of numbers, or give each row as a set."
+        )
+    return False
+
+
+def _set_labels(rows: list[Any], labeled: Any, name: str) -> Labels:
+    # Imported here and not above: this floor works without loading scikit-learn.
+    from sklearn.preprocessing import MultiLabelBinarizer
+
+    counted = np.array([row is not None for row in rows])
+    if labeled is not None:
+        counted &= check_mask(labeled, len(rows))
+    _refuse_no_labels(counted, name)
+    sets = [row if kept else set() for row, kept in zip(rows, counted, strict=True)]
+    for i, row in enumerate(sets):
+        if any(_is_null(entry) for entry in row):
+            raise InputError(f"{name} has a label set with a null in row {i}; leave it out, or make the row None.")
+    binarizer = MultiLabelBinarizer()
+    try:
+        Y = np.asarray(binarizer.fit_transform(sets), dtype=np.float64)
+    except TypeError:
+        raise InputError(f"{name} mixes labels that cannot be ordered; use only text or only numbers.") from None
+    if not Y.shape[1]:
+        raise InputError(f"{name} names no label in any of its {len(rows)} label sets; give some rows a label.")
+    names = np.asarray([str(label) for label in binarizer.classes_], dtype=object)
+    return Labels(Y, np.repeat(counted[:, None], Y.shape[1], axis=1), _two_classes(Y), names, single=False)
+
+
+# ---------------------------------------------------------------- truth and scores
+
+
+def check_measured(Y: Any, scores: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The truth as bool, the scores as float64 and the known entries as bool, all (n_samples, n_labels)."""
+    values = numbers_or_nan(scores, "scores", copy=False) if not np.ma.isMaskedArray(scores) else None
+    if values is None:
+        raise InputError("scores is a masked array; pass a plain array with a score for every known label.")
+    shape = _array(Y, "Y").shape
+    if len(shape) != 2 or values.ndim != 2:
+        raise InputError(
+            f"Y and scores must be 2-D (n_samples, n_labels), got {len(shape)}-D and {values.ndim}-D; "
+            "one label is a column: Y[:, None]."
+        )
+    if shape != values.shape:
+        raise InputError(f"Y has shape {shape} but scores has shape {values.shape}; they must be equal.")
+    if 0 in shape:
+        raise InputError(f"Y has shape {shape}; at least one row and one label are needed.")
+    truth, known = _truth(Y)
+    if not known.any():
+        raise InputError(f"Y has no known entry in its {len(truth)} rows; give the labels of some.")
+    missing = np.isnan(values)
+    if missing.any() and (missing & known).any():
+        missing &= known
+        row, label = (int(i) for i in np.argwhere(missing)[0])
+        raise InputError(f"scores holds NaN, first in row {row}, label {label}; every known label needs a score.")
+    return truth, values, known
+
+
+def _truth(Y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """What is 1 and what is known; whole numbers of 0 and 1 are taken as they come, at a tenth of the time."""
+    if isinstance(Y, np.ndarray) and Y.dtype.kind in "biu" and not isinstance(Y, np.ma.MaskedArray):
+        ones = Y == 1
+        plain = ones | (Y == 0)
+        if plain.all():
+            return ones, plain
+    values, known = check_entries(Y, name="Y")
+    return values == 1, known

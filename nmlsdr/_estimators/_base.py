@@ -1,0 +1,401 @@
+"""What the estimators share: reading X and y, clipping k, the neighbour plug-in, propagation, predicting by blocks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import sklearn
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._checks.arguments import asks_exact, check_alpha, check_count, check_graph, check_metric, check_rows
+from .._checks.labels import (
+    Labels,
+    alphas_of_labels,
+    check_labels,
+    refuse_partly_known,
+    refuse_votes,
+    warn_of_other_index,
+)
+from .._errors import InputError
+from .._process.threads import check_n_jobs
+from .._search import choose_proposed, squared_neighbors
+from .._search.estimate import say_if_large
+from .._search.memory import is_memory_map
+from ..graph import graph_of_lists
+from ..propagation import propagate_checked
+from ._callbacks import CallbackSupportMixin, step
+from ._prepared import forget_rows, prepared_rows
+from ._thresholds import prior_cutoffs, thresholds_of
+
+__all__ = [
+    "CutsScores",
+    "LearnsLabels",
+    "NeighborClassifier",
+    "PropagatesLabels",
+    "clip_neighbors",
+    "exact_neighbors_of_queries",
+    "known_to_propagate",
+]
+
+# Rows per block of predict: their neighbours and scores are all that predict needs beside its output.
+_QUERY_ROWS = 4096
+
+# What transformers call the orders that candidates are ranked by.
+_METRICS = {"euclidean": ("euclidean", "l2", "sqeuclidean"), "cosine": ("cosine",)}
+_SPOKEN = {"euclidean": "Euclidean", "cosine": "cosine"}
+
+
+def clip_neighbors(estimator: Any, n_candidates: int) -> int:
+    """k = ``n_neighbors``, at most the ``n_candidates`` other rows there are (with a warning)."""
+    k = check_count(estimator.n_neighbors, "n_neighbors")
+    if k > n_candidates:
+        warnings.warn(
+            f"n_neighbors={k} needs more than {k} samples, got {n_candidates + 1}; n_neighbors_ is {n_candidates}.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return min(k, n_candidates)
+
+
+# ---------------------------------------------------------------- neighbours
+
+
+def _warn_of_another_metric(transformer: Any, metric: str) -> None:
+    """Say that candidates which a transformer found by one distance are ranked by another."""
+    found_by = getattr(transformer, "metric", metric)
+    if found_by == "minkowski" and getattr(transformer, "p", 2) == 2:
+        found_by = "euclidean"
+    if found_by in _METRICS[metric]:
+        return
+    same = [name for name, words in _METRICS.items() if found_by in words]
+    way = f'set metric="{same[0]}"' if same else "normalise the rows, so that both orders are the same"
+    warnings.warn(
+        f"The candidates of {type(transformer).__name__}(metric={found_by!r}) are ranked by {_SPOKEN[metric]} "
+        f"distance, and only the nearest of them are used; {way}, or pass graph=.",
+        UserWarning,
+        stacklevel=5,
+    )
+
+
+def say_if_many_queries(estimator: Any, rows: Any, n_queries: int, k: int) -> None:
+    """What `predict` calls once, before it goes through its queries block by block."""
+    if isinstance(estimator.neighbors, str) and estimator.neighbors == "exact":
+        say_if_large(rows, k, n_queries=n_queries, n_jobs=estimator.n_jobs)
+
+
+def exact_neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Squared distances and indices of the k nearest of ``rows``, prepared where the estimator is asked often."""
+    prepared = prepared_rows(estimator, rows, queries.shape[0])
+    if prepared is not None:
+        return prepared.neighbors(queries, k, check_n_jobs(estimator.n_jobs))
+    return squared_neighbors(rows, k, queries=queries, metric=estimator.metric, n_jobs=estimator.n_jobs, checked=True)
+
+
+def neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """As `LearnsLabels._neighbors_of_rows`, for other rows: the k nearest of ``rows`` to each query."""
+    if isinstance(estimator.neighbors, str):
+        return exact_neighbors_of_queries(estimator, rows, queries, k)
+    proposed = estimator.neighbors_.transform(queries)
+    return choose_proposed(rows, proposed, k, queries=queries, metric=estimator.metric, n_jobs=estimator.n_jobs)
+
+
+# ---------------------------------------------------------------- labels and their propagation
+
+
+class LearnsLabels:
+    """Reads X and y, finds the neighbours of the rows, and keeps what y says of the columns.
+
+    `nmlsdr.dask` overrides the steps that it does elsewhere than in this process.
+    """
+
+    _takes_votes = False
+    _takes_partly_known_rows = False
+
+    def _read_rows(self, X: Any, *, reset: bool) -> Any:
+        """Checked rows for the kernels; sets or checks n_features_in_ and feature_names_in_.
+
+        ``reset`` says that they are the rows of a new fit, which drops what was prepared of an earlier fit's.
+        """
+        if reset:
+            forget_rows(self)
+        rows = self._check_rows(X)
+        for size, what in zip(rows.shape, ("sample", "feature"), strict=True):
+            # scikit-learn's own words, which its checks look for; no rows to predict are answered with no rows, since
+            # a block of rows may be empty
+            if size == 0 and (reset or what == "feature"):
+                raise InputError(
+                    f"Found array with 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required; "
+                    f"pass at least one {what}."
+                )
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return rows
+
+    def _check_rows(self, X: Any) -> Any:
+        if hasattr(X, "__dask_graph__"):
+            name = type(self).__name__
+            raise InputError(
+                f"{name} takes rows in memory, got a Dask array; fit nmlsdr.dask.{name}, if there is one, or pass "
+                "X.compute(), and give a fitted model one block of rows at a time: X.map_blocks(model.predict)."
+            )
+        return check_rows(X)
+
+    def _as_attribute(self, rows: Any) -> Any:
+        """Training rows to keep: a copy of dense ones, which the caller may change after the fit.
+
+        Memory maps and sparse rows are not copied; sparse rows come in the interface that scikit-learn's
+        ``sparse_interface`` (from 1.9) asks for.
+        """
+        if not sparse.issparse(rows):
+            return rows if is_memory_map(rows) else rows.copy()
+        interface = sklearn.get_config().get("sparse_interface")
+        if interface is None:
+            return rows
+        return sparse.csr_array(rows) if interface == "sparray" else sparse.csr_matrix(rows)
+
+    def _neighbors_of_rows(self: Any, rows: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Squared distances and indices of every row's k nearest other rows, by the parameter ``neighbors``.
+
+        A transformer is cloned, fitted and kept as ``neighbors_``, so that queries need no second fit.
+        """
+        neighbors, metric = self.neighbors, check_metric(self.metric)
+        vars(self).pop("neighbors_", None)  # an earlier fit's
+        if asks_exact(neighbors):
+            say_if_large(rows, k, n_jobs=self.n_jobs)
+            return squared_neighbors(rows, k, metric=metric, n_jobs=self.n_jobs, checked=True)
+        if isinstance(self, NeighborClassifier) and not hasattr(neighbors, "transform"):
+            raise InputError(
+                f"{type(self).__name__} needs a neighbors= transformer that has transform, to find the neighbours of "
+                f'new rows, and {type(neighbors).__name__} has not; take one that has, or "exact".'
+            )
+        _warn_of_another_metric(neighbors, metric)
+        self.neighbors_ = clone(neighbors, safe=False)  # a plug-in need not be one of scikit-learn's estimators
+        proposed = self.neighbors_.fit_transform(rows)
+        return choose_proposed(rows, proposed, k, metric=metric, n_jobs=self.n_jobs)
+
+    def _read_labels(self, X: Any, y: Any, rows: Any, labeled: Any) -> Labels:
+        """The labels of the rows, which were read from X."""
+        labels = check_labels(y, n_samples=rows.shape[0], labeled=labeled)
+        warn_of_other_index(X, y)
+        if not self._takes_votes:
+            refuse_votes(labels, type(self).__name__)
+        if not self._takes_partly_known_rows:
+            refuse_partly_known(labels, type(self).__name__)
+        self.classes_ = labels.classes
+        vars(self).pop("label_names_in_", None)  # an earlier fit's
+        if labels.names is not None:
+            self.label_names_in_ = labels.names
+        return labels
+
+
+def known_to_propagate(labels: Labels) -> np.ndarray:
+    """The labelled rows, or the known entries where those of a row differ."""
+    return labels.known if labels.partly.any() else labels.labeled
+
+
+class PropagatesLabels(CallbackSupportMixin, LearnsLabels):
+    """Propagates labels over the graph of the rows and keeps F and what follows from it."""
+
+    _takes_votes = True
+    _takes_partly_known_rows = True
+
+    def _n_steps(self) -> int:
+        """Tasks of a fit, as `_callbacks` draws them: neighbours, propagation, and what is learned from F."""
+        return 3
+
+    _solve_propagation = staticmethod(propagate_checked)
+
+    def _graph_of_rows(self: Any, rows: Any, graph: Any) -> sparse.csr_array:
+        """The given graph, or that of the neighbours of the rows; sets n_neighbors_."""
+        check_metric(self.metric)
+        self.n_neighbors_ = clip_neighbors(self, rows.shape[0] - 1)
+        if graph is not None:
+            return check_graph(graph, "graph", n_samples=rows.shape[0])
+        with step(self, "neighbors"):
+            return self._graph_of_lists(*self._neighbors_of_rows(rows, self.n_neighbors_))
+
+    def _graph_of_lists(self: Any, squared: np.ndarray, indices: np.ndarray) -> sparse.csr_array:
+        return graph_of_lists(squared, indices, edge_weights=self.edge_weights, sigma=self.sigma, n_jobs=self.n_jobs)
+
+    def _trust(self: Any, labels: Labels, alpha: Any) -> np.ndarray:
+        """alpha of every row, or of every entry where entries of a row differ."""
+        if alpha is not None:
+            return check_alpha(alpha, len(labels.Y), n_labels=labels.Y.shape[1])
+        return alphas_of_labels(labels, self.alpha_labeled, self.alpha_unlabeled)
+
+    def _propagate(self: Any, W: sparse.csr_array, labels: Labels, alpha: Any) -> np.ndarray:
+        """F of eq. (8) with the estimator's alphas, solver, tol, max_iter and n_jobs; sets the attributes.
+
+        ``alpha`` (a number, one per row, or one per entry) replaces ``alpha_labeled`` and ``alpha_unlabeled``.
+        """
+        with step(self, "propagation", "sweep", None) as swept:
+            found = self._solve_propagation(
+                W,
+                labels.Y,
+                self._trust(labels, alpha),
+                labeled=known_to_propagate(labels),
+                solver=self.propagation_solver,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                callback=swept,
+                n_jobs=self.n_jobs,
+            )
+        self.label_distributions_ = F = found.F
+        if labels.single:
+            best = np.argmax(F, axis=1)
+            hard = best[:, None] == np.arange(F.shape[1])
+            self.transduction_ = labels.classes[best]
+        else:
+            hard = F > 0.5
+            self.transduction_ = hard.astype(np.int64)
+        self.label_flips_ = (hard != (labels.Y > 0.5)) & (labels.Y != 0.5) & labels.known
+        self.flip_scores_ = np.where(labels.known, np.abs(F - labels.Y), 0.0)
+        self.n_iter_ = max(1, found.n_iter)  # labels that solve eq. (8) as given need a look, but no step
+        self.residual_ = found.residual
+        self.n_unreached_ = found.n_unreached
+        self.propagation_solver_ = found.solver
+        return F
+
+
+# ---------------------------------------------------------------- predictions
+
+
+class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
+    """Predicts from the nearest training rows, by blocks of queries; a subclass scores them and decides."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:
+        """Scores (n_queries, n_labels) from the nearest training rows of each query."""
+        raise NotImplementedError
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        """Labels 0/1 from scores, for 2-D y."""
+        raise NotImplementedError
+
+    def _searched_rows(self: Any) -> Any:
+        """The training rows as the search sees them."""
+        return self.training_rows_
+
+    def _nearest(self: Any, rows: Any) -> np.ndarray:
+        return neighbors_of_queries(self, self._searched_rows(), rows, self.n_neighbors_)[1]
+
+    def _score_rows(self, rows: Any) -> np.ndarray:
+        """Scores (n_queries, n_labels) of a block of rows."""
+        return self._score_neighbors(self._nearest(rows))
+
+    def _to_probabilities(self, scores: np.ndarray) -> np.ndarray:
+        return scores if self._is_multi_label() else shares(scores)
+
+    def _choose(self, scores: np.ndarray) -> np.ndarray:
+        """The class of each row, for 1-D y."""
+        return np.argmax(self._to_probabilities(scores), axis=1)
+
+    def _is_multi_label(self) -> bool:
+        return isinstance(self.classes_, list)
+
+    def _to_labels(self: Any, scores: np.ndarray) -> np.ndarray:
+        """Labels 0/1, or classes after a fit on 1-D y."""
+        if self._is_multi_label():
+            return np.asarray(self._decide(scores), dtype=np.int64)
+        return np.asarray(self.classes_[self._choose(scores)])
+
+    def _gather(self: Any, X: Any, answer: Callable[[np.ndarray], np.ndarray]) -> Any:
+        """What ``answer``, a method of the estimator, makes of the scores (n_samples, n_labels) of rows."""
+        check_is_fitted(self)
+        rows = self._read_rows(X, reset=False)
+        say_if_many_queries(self, self._searched_rows(), rows.shape[0], self.n_neighbors_)
+        return self._gather_rows(rows, answer)
+
+    def _gather_rows(self, rows: Any, answer: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        like = self._no_answer(answer)
+        found = np.empty((rows.shape[0], *like.shape[1:]), like.dtype)
+        for first in range(0, rows.shape[0], _QUERY_ROWS):
+            part = slice(first, first + _QUERY_ROWS)
+            found[part] = answer(self._score_rows(rows[part]))
+        return found
+
+    def _no_answer(self, answer: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """The answer for no rows: its columns and its dtype."""
+        return answer(np.empty((0, len(self.classes_))))
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of every label.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            With ``neighbors="precomputed"``: distances to the rows of ``fit``, (n_samples, n_fitted).
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), float64
+            In [0, 1], for every label on its own; after a fit on 1-D y one column for each class, scaled so that
+            rows sum to 1.
+
+        Raises
+        ------
+        ValueError
+            For non-finite values or another number of features than in ``fit``.
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+        """
+        return self._gather(X, self._to_probabilities)
+
+    def predict(self, X: Any) -> Any:
+        """Labels 0/1, or classes after a fit on 1-D y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As in `predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), int, or (n_samples,)
+            By `predict_proba`; after a fit on 1-D y the class with the highest, the first of equals.
+
+        Raises
+        ------
+        ValueError
+            For non-finite values or another number of features than in ``fit``.
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+        """
+        return self._gather(X, self._to_labels)
+
+
+class CutsScores:
+    """Gives a label where its score is at least ``threshold``: a number, "prior", or one number for each label."""
+
+    def _learn_cutoffs(self: Any, labels: Labels, scores: Callable[[], np.ndarray]) -> None:
+        """Set thresholds_; only a rule that learns from the scores of the training rows asks for them.
+
+        For 1-D y, which takes the class with the highest score, they stay without use.
+        """
+        n_labels = labels.Y.shape[1]
+        if isinstance(self.threshold, str) and not labels.single:
+            share = labels.Y.sum(axis=0) / np.maximum(labels.known.sum(axis=0), 1)
+            self.thresholds_ = prior_cutoffs(scores(), share)
+        else:
+            self.thresholds_ = thresholds_of(self.threshold, n_labels)
+
+    def _cutoffs(self: Any) -> np.ndarray:
+        """The learned thresholds, or the parameter, which may have been set since the fit."""
+        learned = isinstance(self.threshold, str)
+        return self.thresholds_ if learned else thresholds_of(self.threshold, len(self.thresholds_))
+
+
+def shares(scores: np.ndarray) -> np.ndarray:
+    """Rows scaled to sum to 1; a row of zeros (no evidence, or the products underflowed) becomes uniform."""
+    total = scores.sum(axis=1, keepdims=True)
+    return np.where(total > 0, scores / np.where(total > 0, total, 1.0), 1.0 / scores.shape[1])

@@ -1,0 +1,104 @@
+"""What the linear projections share: the label rule, fitted attributes, transform, names of the outputs."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._checks.labels import Labels
+from .._errors import InputError
+from .._moments import RowSums, centred_over_known
+from .._projections.directions import Directions
+from ._base import LearnsLabels, PropagatesLabels
+from ._callbacks import steps_of_fit
+
+__all__ = ["Projection", "PropagatingProjection", "SupervisedProjection", "half_hard"]
+
+
+class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A linear map x -> P'(x - mean), learned from labels."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.two_d_labels = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def transform(self, X: Any) -> Any:
+        """Project rows: X P - mean_'P, by blocks of rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The rows; finite numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Dense for sparse X too.  float32 when X and the components are; sums are taken in float64.
+        """
+        check_is_fitted(self)
+        rows = RowSums.of(self._read_rows(X, reset=False), checked=True)
+        dtype = np.result_type(rows.dtype, self.components_.dtype)
+        return rows.project(self.components_.T.astype(np.float64), self.mean_).astype(dtype, copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _read(self, X: Any, y: Any, labeled: Any) -> tuple[Any, Labels]:
+        rows = self._read_rows(X, reset=True)
+        if rows.shape[0] == 1:
+            raise InputError(f"{type(self).__name__} needs rows that differ, got 1 sample; give at least two.")
+        return rows, self._read_labels(X, y, rows, labeled)
+
+    def _keep(self, found: Directions) -> None:
+        self.components_ = found.components
+        self.eigenvalues_ = found.eigenvalues
+        self.effective_rank_ = found.rank
+        self.mean_ = found.mean
+
+
+class SupervisedProjection(Projection):
+    """Fits on the labelled rows and ignores the rest; a subclass answers with directions in ``_solve``."""
+
+    def _fit(self, X: Any, y: Any, labeled: Any) -> Self:
+        """What the ``fit`` of each subclass does."""
+        rows, labels = self._read(X, y, labeled)
+        Y = centred_over_known(labels.Y, labels.known) if labels.partly.any() else labels.Y
+        if not labels.labeled.all():
+            rows, Y = rows[labels.labeled], Y[labels.labeled]
+            if len(Y) == 1:
+                raise InputError(
+                    f"{type(self).__name__} fits on the labelled rows and got 1 sample of them; label at least two."
+                )
+        self._keep(self._solve(rows, Y))
+        return self
+
+    def _solve(self, X: Any, Y: np.ndarray) -> Directions:
+        raise NotImplementedError
+
+
+class PropagatingProjection(PropagatesLabels, Projection):
+    """Propagates the labels over the neighbour graph first and fits on all rows."""
+
+    def _fit(self, X: Any, y: Any, graph: Any, alpha: Any, labeled: Any) -> Self:
+        """What the ``fit`` of each subclass does."""
+        with steps_of_fit(self, X, y):
+            rows, labels = self._read(X, y, labeled)
+            self._learn(rows, labels, graph, alpha)
+        return self
+
+    def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:
+        """What `fit` does once X and y are read."""
+        raise NotImplementedError
+
+
+def half_hard(F: np.ndarray, labels: Labels) -> np.ndarray:
+    """F~: hard labels on known entries, soft ones on the others (article, section 3.3)."""
+    return np.where(labels.known, F > 0.5, F)

@@ -1,0 +1,161 @@
+"""The exact neighbour search as a transformer, for pipelines that take a precomputed graph of distances."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._checks.arguments import check_n_neighbors
+from .._errors import InputError
+from .._search import squared_neighbors
+from ..graph import as_distances
+from ._base import LearnsLabels, exact_neighbors_of_queries
+
+__all__ = ["ExactNeighborsTransformer"]
+
+
+@dataclass(eq=False, repr=False)
+class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnsLabels, BaseEstimator):
+    """Transform rows into the sparse graph of distances to their exact nearest training rows.
+
+    It takes the place of scikit-learn's ``KNeighborsTransformer(mode="distance")``: in front of an estimator with
+    ``metric="precomputed"`` (``KNeighborsClassifier``, ``Isomap``, ``DBSCAN``, ``TSNE``), or as ``neighbors=`` of the
+    estimators here.  The neighbours are those of `nmlsdr.graph.kneighbors`.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        k.  Each row of the result holds k + 1 entries, since a training row counts as its own neighbour.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine": 1 - cos of the angle between two rows; a row of zeros is at distance 1 from every other row.
+    n_jobs : int, default=None
+        Threads; None for all cores.  The answer does not depend on it.
+
+    Attributes
+    ----------
+    training_rows_ : ndarray or CSR matrix of shape (n_samples, n_features)
+        A copy of X.  A memory map or a sparse matrix is not copied: do not change it while the transformer is used.
+    n_samples_fit_ : int
+        Rows of X, which are the columns of the result.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Column names, if X was a data frame.
+
+    See Also
+    --------
+    nmlsdr.graph.kneighbors : The search, on arrays.
+    nmlsdr.graph.ExactIndex : Rows prepared once, for a few queries at a time.
+
+    Notes
+    -----
+    `fit_transform` puts each row first in its own list, at distance 0, also where it has more than k duplicates.
+    `transform` takes the k + 1 nearest training rows in the order (distance, row), as for any other row.
+
+    Examples
+    --------
+    >>> from nmlsdr import ExactNeighborsTransformer
+    >>> graph = ExactNeighborsTransformer(n_neighbors=1)
+    >>> graph.fit_transform([[0.0], [1.0], [3.0]]).toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
+    >>> graph.transform([[2.5]]).toarray().tolist()
+    [[0.0, 1.5, 0.5]]
+    """
+
+    n_neighbors: int = 5
+    _: KW_ONLY
+    metric: str = "euclidean"
+    n_jobs: int | None = None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Keep the rows to search.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows; finite numbers.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        ExactNeighborsTransformer
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            For non-finite X, or ``n_neighbors`` not below the number of rows.
+        """
+        rows = self._read_rows(X, reset=True)
+        if rows.shape[0] < 2:
+            raise InputError("ExactNeighborsTransformer needs at least 2 rows, got n_samples = 1; add rows.")
+        check_n_neighbors(self.n_neighbors, rows.shape[0], exclude_self=True)
+        self.training_rows_ = self._as_attribute(rows)
+        self.n_samples_fit_ = self._n_features_out = rows.shape[0]
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """The graph of the training rows: each row, then its k nearest others.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows; finite numbers.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        CSR matrix of shape (n_samples, n_samples), float64
+            k + 1 distances in each row, increasing; the diagonal is stored.
+
+        Raises
+        ------
+        ValueError
+            As `fit`.
+        """
+        rows = self.fit(X).training_rows_
+        squared, indices = squared_neighbors(
+            rows, self.n_neighbors, metric=self.metric, n_jobs=self.n_jobs, checked=True
+        )
+        return self._graph(np.insert(squared, 0, 0.0, axis=1), np.insert(indices, 0, np.arange(len(indices)), axis=1))
+
+    def transform(self, X: Any) -> Any:
+        """The graph from rows to their k + 1 nearest training rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_queries, n_features)
+            The rows; finite numbers.
+
+        Returns
+        -------
+        CSR matrix of shape (n_queries, n_samples_fit_), float64
+            k + 1 distances in each row, increasing.
+
+        Raises
+        ------
+        ValueError
+            For non-finite X or another number of features than in `fit`.
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self)
+        queries = self._read_rows(X, reset=False)
+        return self._graph(*exact_neighbors_of_queries(self, self.training_rows_, queries, self.n_neighbors + 1))
+
+    def _graph(self, squared: np.ndarray, indices: np.ndarray) -> Any:
+        n, k = indices.shape
+        distances = as_distances(squared, self.metric, out=squared).ravel()
+        parts = distances, indices.ravel(), np.arange(0, n * k + 1, k)
+        return self._as_attribute(sparse.csr_array(parts, shape=(n, self.n_samples_fit_)))

@@ -1,0 +1,148 @@
+"""The skops file of a model: what it may hold is decided here, from its own short list, before skops reads it.
+
+skops itself trusts all classes of scikit-learn and the functions of NumPy and SciPy, and unpacks what is packed. Here a
+file holds members that are not packed, do not overlap and fit into the bytes that are there; plain arrays; the classes
+of `schema.table`; and dictionaries, lists, tuples, text and numbers. No function, method, or other type has a place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import warnings
+import zipfile
+from typing import Any, BinaryIO
+
+import numpy as np
+from sklearn.exceptions import InconsistentVersionWarning
+
+from .schema import Refused, class_of, table
+
+__all__ = ["need_skops", "read"]
+
+_SCHEMA = "schema.json"
+_SCHEMA_BYTES = 64 << 20  # parsed, text takes many times its size; a million names of features fit
+_DEPTH = 24  # how deep the parts of a model may lie within each other
+_PROTOCOL = 1  # of skops; what it reads by other code for an older file than this has no place on the list
+_SCALARS = ("bool", "bool_", "int32", "int64", "uint8", "float32", "float64")
+
+
+def need_skops() -> Any:
+    """Return the module that reads and writes skops files."""
+    try:
+        import skops.io
+    except ImportError:
+        raise ImportError("Model files need skops, which is not installed; run pip install 'nmlsdr[cli]'.") from None
+    return skops.io
+
+
+def read(file: BinaryIO, max_bytes: int) -> Any:
+    """Return what a file holds, after checks of its members and types; its values are not checked yet."""
+    magic = file.read(4)
+    if not magic:
+        raise Refused("it is empty")
+    if magic[:1] == b"\x80":
+        raise Refused("it looks like a pickle, which could run code when it is read")
+    if magic != b"PK\x03\x04":
+        raise Refused("it is not a model file")
+    with zipfile.ZipFile(file) as archive:
+        members = _members(archive, os.fstat(file.fileno()).st_size, max_bytes)
+        schema = json.loads(archive.read(_SCHEMA))
+        if type(schema["protocol"]) is not int or schema["protocol"] < _PROTOCOL:
+            raise Refused(f"it is of the protocol {schema['protocol']!r} of skops, which is older than {_PROTOCOL}")
+        files: dict[str, int] = {}
+        _check_node(schema, _types(), {}, files, 0)
+        if files.keys() | {_SCHEMA} != members.keys():
+            raise Refused("its members are not those that its schema names")
+        for name in files:
+            with archive.open(name) as member:
+                _check_array(member, members[name])
+    file.seek(0)
+    trusted = [name for names in _types().values() for name in names]
+    with warnings.catch_warnings():  # of every class; `reading` warns once
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        return need_skops().load(file, trusted=trusted)
+
+
+def _members(archive: zipfile.ZipFile, n_bytes: int, max_bytes: int) -> dict[str, zipfile.ZipInfo]:
+    """Return the members by name, if they are neither packed nor too large and lie one behind the other."""
+    infos = sorted(archive.infolist(), key=lambda info: info.header_offset)
+    members = {info.filename: info for info in infos}
+    if "header.npy" in members:
+        raise Refused("it has the old format of nmlsdr, which is no longer read; fit and write the model again")
+    if _SCHEMA not in members:
+        raise Refused("it is an archive but not a model file")
+    if len(members) != len(infos):
+        raise Refused("a member is there twice")
+    end = 0
+    for info in infos:
+        if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
+            raise Refused("its members are packed, which nmlsdr never does")
+        if info.header_offset < end:
+            raise Refused("its members overlap")
+        end = info.header_offset + 30 + len(info.filename) + info.file_size
+    if end > n_bytes:
+        raise Refused("its members are larger than the file")
+    if sum(info.file_size for info in infos) > max_bytes:
+        raise Refused(f"it takes more than {max_bytes} bytes; raise max_bytes to read it")
+    if members[_SCHEMA].file_size > _SCHEMA_BYTES:
+        raise Refused("its schema is too long")
+    return members
+
+
+def _types() -> dict[str, set[str]]:
+    """Return the types that each kind of node may make."""
+    classes = {class_of(name) for name in (*table, "Pipeline")}
+    scalars = {f"numpy.{name}" for name in _SCALARS}
+    return {
+        "DictNode": {"builtins.dict"},
+        "ListNode": {"builtins.list"},
+        "TupleNode": {"builtins.tuple"},
+        "JsonNode": {"builtins.str"},  # numbers, text and None
+        "TypeNode": {"builtins.str"},  # the keys of dictionaries
+        "NdArrayNode": {"numpy.ndarray", *scalars},
+        "ObjectNode": {f"{kind.__module__}.{kind.__name__}" for kind in classes},
+    }
+
+
+def _check_node(
+    node: dict[str, Any], types: dict[str, set[str]], seen: dict[int, Any], files: dict[str, int], depth: int
+) -> None:
+    """Refuse a part of the schema, or a part within it, that is of no type on the list or refers to others.
+
+    skops takes a part whose ``__id__`` it has met for the part that it met: with other content under the same id a
+    short text would make a large object, or one that holds itself.
+    """
+    loader, kind, identity = node["__loader__"], f"{node['__module__']}.{node['__class__']}", node["__id__"]
+    if kind not in types.get(loader, ()):
+        raise Refused(f"it holds {kind} ({loader}), which is not on the list of what a model file may hold")
+    if type(identity) is not int or identity < 1 or depth > _DEPTH or seen.setdefault(identity, node) != node:
+        raise Refused("its schema refers to other parts of itself")
+    inner: list[Any] = []
+    if loader == "DictNode":
+        inner = [*node["content"].values(), node["key_types"]]
+        if any(one["__loader__"] != "TypeNode" for one in node["key_types"]["content"]):  # they are called
+            raise Refused("the keys of a dictionary are no text")
+    elif loader in ("ListNode", "TupleNode"):
+        inner = node["content"]
+    elif loader == "ObjectNode":
+        inner = [node["content"]]
+    elif loader == "NdArrayNode" and (node["type"] != "numpy" or files.setdefault(node["file"], identity) != identity):
+        raise Refused("an array has no member of its own")
+    for part in inner:
+        _check_node(part, types, seen, files, depth + 1)
+
+
+def _check_array(member: Any, info: zipfile.ZipInfo) -> None:
+    """Refuse a member whose header asks for more or less than its bytes: NumPy takes the memory before it reads."""
+    form = np.lib.format
+    headers = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
+    try:
+        shape, _, dtype = headers[form.read_magic(member)](member, max_header_size=2000)
+    except MemoryError:  # of Python's parser, which met too many brackets
+        raise Refused("an array has a damaged header") from None
+    if dtype.hasobject or dtype.kind not in "biufUV" or not dtype.itemsize:
+        raise Refused(f"an array holds {dtype}, not numbers or text")
+    if min(shape, default=0) < 0 or member.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
+        raise Refused("an array has another size than it says")

@@ -1,0 +1,77 @@
+"""A few rows and a model's answers to them, kept in its file: a model that answers differently is refused.
+
+Another version of a library may read the same attributes and compute something else with them. The rows are the first
+training rows where the model holds these, and otherwise invented near the values that it was fitted on, so that no
+person's row enters a file for this purpose.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+
+from .schema import Refused
+
+__all__ = ["answers", "check_answers", "sample_rows"]
+
+_N_ROWS = 3
+_PLACES = ("training_rows_", "mean_", "center_", "data_min_", "statistics_")
+
+
+def sample_rows(estimator: Any) -> Any:
+    """Return a few rows that a fitted estimator can take."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[0][1]
+    n_features = estimator.n_features_in_
+    wave = 0.6 + 0.5 * np.sin(np.arange(1.0, _N_ROWS * n_features + 1)).reshape(_N_ROWS, n_features)
+    fitted = vars(estimator)
+    if "categories_" in fitted:
+        columns = [[column[row % len(column)] for row in range(_N_ROWS)] for column in estimator.categories_]
+        return np.array(columns, dtype=np.result_type(*estimator.categories_)).T
+    if "transformers_" in fitted:
+        rows = wave.astype(object)
+        for _, step, columns in estimator.transformers_:
+            if "n_features_in_" in getattr(step, "__dict__", {}):
+                rows[:, columns] = sample_rows(step)
+        return rows if any(isinstance(one, str) for one in rows.ravel()) else rows.astype(np.float64)
+    place: Any = next((fitted[name] for name in _PLACES if fitted.get(name) is not None), 0.0)
+    if np.ndim(place) == 2:  # training rows, dense or sparse
+        return place[:_N_ROWS]
+    if np.asarray(place).dtype.kind == "O" and any(isinstance(one, str) for one in place.tolist()):
+        return np.tile(place, (_N_ROWS, 1))
+    return wave + np.nan_to_num(np.asarray(place, dtype=np.float64))
+
+
+def answers(estimator: Any, rows: Any) -> np.ndarray:
+    """Return what a model answers for rows, one line each: components, probabilities, decisions or values."""
+    with warnings.catch_warnings():  # rows have no names here
+        warnings.simplefilter("ignore")
+        steps = [("model", estimator)]
+        while any(isinstance(step, Pipeline) for _, step in steps):
+            steps = [inner for name, step in steps for inner in getattr(step, "steps", [(name, step)])]
+        for _, step in steps[:-1]:
+            rows = step.transform(rows)
+        last = copy.copy(steps[-1][1])  # prepared rows are kept for an object: these questions do not count for it
+        methods = [name for name in ("transform", "predict_proba", "decision_function") if hasattr(last, name)]
+        found = [getattr(last, name)(rows) for name in methods or ["predict"]]
+    return np.hstack([np.reshape(one.toarray() if sparse.issparse(one) else one, (rows.shape[0], -1)) for one in found])
+
+
+def check_answers(estimator: Any, rows: Any, expected: Any) -> None:
+    """Refuse a model that does not answer for some rows what it answered when it was written."""
+    if rows is None and expected is None:  # the model takes rows that could not be invented
+        return
+    if rows.shape[0] > _N_ROWS:
+        raise Refused(f"it holds {rows.shape[0]} rows to compare its answers by")
+    found = answers(estimator, rows)
+    if found.shape == expected.shape and found.dtype.kind in "biuf" and expected.dtype.kind in "biuf":
+        same = np.allclose(found, expected, rtol=1e-6, atol=1e-9, equal_nan=True)
+    else:
+        same = found.tolist() == expected.tolist()
+    if not same:
+        raise Refused("it answers differently from when it was written; fit the model again with this installation")

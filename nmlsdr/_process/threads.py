@@ -1,0 +1,221 @@
+"""Threads: the only place that reads thread settings or changes a process-wide limit.
+
+Three facts decide the design:
+
+* OpenMP's own default ignores cgroup limits; joblib's ``cpu_count`` honours affinity and cgroups.
+* The BLAS limit is process-wide and its context managers are not re-entrant across threads: the
+  second to enter saves "1" and restores "1" for ever.  One locked counter sets it on the first
+  entry and restores it on the last exit.
+* A forked child that enters OpenMP after its parent did hangs (libgomp keeps no atfork handler).
+  After a fork every kernel runs on one thread, which never starts a team.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any
+
+import joblib
+import threadpoolctl
+from threadpoolctl import ThreadpoolController
+
+import nmlsdr._graph as _graph
+
+from .._errors import InputError
+
+__all__ = [
+    "SIMD_LEVELS",
+    "check_n_jobs",
+    "most_threads",
+    "simd",
+    "simd_level",
+    "single_threaded_blas",
+    "worthwhile_threads",
+]
+
+SIMD_LEVELS = _graph.SIMD_LEVELS  # by their numbers in _c/simd_levels.h
+
+_MOST_THREADS = 64  # always allowed: four for each core of a laptop, and too few to hurt any machine
+
+_forked = False
+
+
+def _after_fork_in_child() -> None:
+    global _forked, _limits
+    _forked = True
+    _limits = _BlasLimits()  # the parent's lock may have been held by a thread that does not exist here
+
+
+def check_n_jobs(n_jobs: int | None) -> int:
+    """Number of threads to run a kernel on.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None: every core that OMP_NUM_THREADS, the affinity mask and the cgroup allow.
+        Positive: that many threads.  Negative: all cores + 1 + n_jobs, at least one.
+
+    Returns
+    -------
+    int
+        At least 1; always 1 in a forked child.
+
+    Raises
+    ------
+    ValueError
+        If ``n_jobs`` is 0, not an integer, or more than 64 and more than four for each core that the affinity mask
+        and the cgroup allow: a team of thousands takes minutes to start, and 100 000 threads end the process.
+
+    Examples
+    --------
+    >>> check_n_jobs(2)
+    2
+    """
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise InputError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}; use None for all cores.")
+    if n_jobs is not None and n_jobs > _MOST_THREADS and n_jobs > most_threads():
+        raise InputError(
+            f"n_jobs must be at most {most_threads()} on this machine, which allows {_cores()} cores, got {n_jobs}; "
+            "use None for all cores."
+        )
+    if _forked:
+        return 1
+    if n_jobs is not None and n_jobs > 0:
+        return int(n_jobs)
+    cores = _cores()
+    setting = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if setting.isdigit() and int(setting) > 0:
+        cores = min(cores, int(setting))
+    if n_jobs is None:
+        return max(1, cores)
+    return max(1, cores + 1 + int(n_jobs))
+
+
+def most_threads() -> int:
+    """The largest number of threads that may be asked for."""
+    return max(_MOST_THREADS, 4 * _cores())
+
+
+def worthwhile_threads(n_threads: int, work: float, each: float) -> int:
+    """How many of ``n_threads`` threads earn their start: at most one for every ``each`` of the ``work``, at least one.
+
+    To wake a thread and to wait for it takes tens of microseconds, and under load as long as another process is let
+    run.  Every kernel says what it counts as work, and how much of it a thread must have.
+
+    Examples
+    --------
+    >>> [worthwhile_threads(n, work, each=100) for n, work in ((8, 350), (2, 350), (8, 50))]
+    [3, 2, 1]
+    """
+    return max(1, min(n_threads, int(work / each)))
+
+
+# Cache of `_cores`: (key, time when it is stale, number of cores).  The key holds what may change the number at once:
+# the function that counts, the affinity and LOKY_MAX_CPU_COUNT.  A changed cgroup is seen after a second.
+_counted: tuple[Any, float, int] = (None, 0.0, 0)
+
+
+def _cores() -> int:
+    """What joblib counts.  It reads four files of the cgroup, .04 ms, so it is asked at most once a second, unless the
+    affinity changed: three times in a fit of 500 rows were a twentieth of it.
+    """
+    global _counted
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    conditions = joblib.cpu_count, allowed, os.environ.get("LOKY_MAX_CPU_COUNT")
+    before, until, cores = _counted
+    now = time.monotonic()
+    if before != conditions or now > until:
+        cores = int(joblib.cpu_count())
+        _counted = conditions, now + 1.0, cores
+    return cores
+
+
+def simd_level() -> str | None:
+    """The level that NMLSDR_SIMD asks for: "portable", "avx2", "avx512", "neon", or None for the best at hand.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these, or this processor lacks it.
+    """
+    level = os.environ.get("NMLSDR_SIMD", "").strip().lower()
+    if not level:
+        return None
+    if level not in SIMD_LEVELS:
+        raise InputError(f"NMLSDR_SIMD must be one of {', '.join(SIMD_LEVELS)}, got {level!r}; unset it for the best.")
+    if SIMD_LEVELS.index(level) > _graph.best_simd_level():
+        raise InputError(f"NMLSDR_SIMD={level} needs a processor with {level}; unset it for the best at hand.")
+    return level
+
+
+def simd() -> int:
+    """The number of the SIMD level that every kernel runs on."""
+    level = simd_level()
+    return int(_graph.best_simd_level()) if level is None else SIMD_LEVELS.index(level)
+
+
+class _BlasLimits:
+    """First in sets the process's BLAS pools to one thread, last out restores them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.entered = 0
+        # Cache of the BLAS libraries in this process.  Stale when another one is loaded, which then keeps its threads;
+        # a forked child begins anew.
+        self.libraries: ThreadpoolController | None = None
+        self.limit: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.entered == 0:
+                if self.libraries is None:  # scanning the loaded libraries takes milliseconds: once
+                    self.libraries = ThreadpoolController().select(user_api="blas")
+                self.limit = self.libraries.limit(limits=1)
+            self.entered += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.entered -= 1
+            if self.entered == 0:
+                _leave_control(force=True)
+                self.limit.restore_original_limits()
+                _leave_control(force=False)
+
+
+def _leave_control(*, force: bool) -> None:
+    """Give up the control of OpenBLAS that threadpoolctl 3.8 keeps per thread.
+
+    There, the thread that limits OpenBLAS first owns the limit, and what other threads set is ignored
+    in silence.  Ours is restored by the last thread out, which need not be the one that set it, so the
+    ownership is dropped first, and dropped again by the thread that restored.  A limit of the caller's
+    own is safe: nothing is restored but what was in force, and its owner takes control again on exit.
+    """
+    controller = getattr(threadpoolctl, "OpenBLASController", None)
+    clear = getattr(controller, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=force)
+
+
+_limits = _BlasLimits()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Run the body with BLAS on one thread, for the whole process.
+
+    Re-entrant, and safe from any number of Python threads: the limit that was in force before the
+    first entry is restored after the last exit.
+    """
+    limits = _limits  # a fork inside the body replaces the global: leave what was entered
+    limits.enter()
+    try:
+        yield
+    finally:
+        limits.leave()

@@ -1,0 +1,387 @@
+"""Generalised eigenproblems G G' p = lambda B p of the supervised methods, without D x D where D is large.
+
+With R'R = B and the thin singular value decomposition R^-T G = U S V', the solutions are P = R^-1 U, the
+eigenvalues S^2, and P'BP = I.  G has one column per label, so this costs one Cholesky factor and a small
+SVD where the textbook forms G G' and calls a generalised eigensolver.
+
+With more features than rows everything of interest lies in the row space of the centred X: B = Xc' A Xc + r I
+acts on its orthogonal complement as r I, where G is 0.  So the rows are rotated into their own span first
+(an economy QR of Xc', or for sparse X the eigenvectors of the l x l matrix Xc Xc'), the l x l problem is
+solved, and the directions are rotated back.  This is exact for r > 0; for r = 0 such a B is singular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.linalg import lapack
+
+from .._checks.arguments import check_components, check_real, check_row_weights
+from .._errors import InputError
+from .._moments import RowSums, add_gram, label_gram
+from .._process.threads import single_threaded_blas
+from .directions import Directions, finish, leading_by_lanczos, refine, refuse_no_dependence, thin_svd
+
+__all__ = ["cca", "mddm_features", "mvmd", "weighted_lda"]
+
+_EPS = np.finfo(np.float64).eps
+_DIRECT = 2000  # up to here the eigenvectors of a matrix of the size of min(D, l) are found directly
+
+
+def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) -> Directions:
+    """Canonical correlation of features and labels: the directions on the side of X.
+
+    Xc'Yc (Yc'Yc + r/4 I)^-1 Yc'Xc p = lambda (Xc'Xc + r I) p with P'(Xc'Xc + r I)P = I.  The ridge r is that
+    of labels coded -1/+1; in the 0/1 coding used here it is r/4, with the same eigenvalues.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
+    Y : array of shape (n_samples, n_labels)
+        0/1.
+    n_components : int or None, default=None
+        At most min(n_labels, n_features, n_samples - 1).
+    ridge : float, default=0.1
+        r >= 0, added to both un-normalised scatters.
+
+    Returns
+    -------
+    Directions
+        Components, eigenvalues, mean and rank.
+
+    Raises
+    ------
+    ValueError
+        A singular scatter, ``n_components`` above the bound, or no dependence at all.
+
+    Examples
+    --------
+    The label is a function of the second feature: the squared correlation is 1.
+
+    >>> from nmlsdr._projections.scatter import cca
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]
+    >>> cca(X, [[0], [0], [1], [1]], ridge=0).eigenvalues.round(12)
+    array([1.])
+    """
+    X, Y, ridge = _check_pair(X, Y, ridge)
+    bound = min(Y.shape[1], X.shape[1], X.shape[0] - 1)
+    check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
+    with single_threaded_blas():
+        share = Y.mean(axis=0)
+        label_scatter = np.asfortranarray(np.tril(label_gram(Y) - len(Y) * np.outer(share, share)))
+        factor = _cholesky(_add_ridge(label_scatter, 0.25 * ridge), "label scatter Yc'Yc")
+
+        def between(M: np.ndarray, B: np.ndarray) -> np.ndarray:
+            return np.asarray(linalg.solve_triangular(factor, M.T, lower=True).T)  # G G' = M (L L')^-1 M'
+
+        return _solve(X, Y, 1.0, ridge, n_components, bound, between)
+
+
+def mddm_features(X: Any, Y: Any, n_components: int | None = None, *, mu: float = 0.5) -> Directions:
+    """Dependence maximisation with uncorrelated features (MDDMf).
+
+    M M' p = lambda (mu Xc'Xc + (1 - mu) I) p with M = Xc'Y, and P'BP = I.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
+    Y : array of shape (n_samples, n_labels)
+        0/1.
+    n_components : int or None, default=None
+        At most min(n_labels, n_features, n_samples - 1).
+    mu : float, default=0.5
+        In [0, 1]; 0 gives the directions of MDDMp.
+
+    Returns
+    -------
+    Directions
+        Components, eigenvalues, mean and rank.
+
+    Raises
+    ------
+    ValueError
+        A singular scatter (mu = 1), ``n_components`` above the bound, or no dependence at all.
+
+    Examples
+    --------
+    M = (0, 2)', Xc'Xc = diag(1, 4), B = diag(1, 2.5): lambda = 4 / 2.5 and p'Bp = 1.
+
+    >>> from nmlsdr._projections.scatter import mddm_features
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]
+    >>> found = mddm_features(X, [[0], [0], [1], [1]])
+    >>> found.eigenvalues.round(12), found.components.round(4)
+    (array([1.6]), array([[0.    , 0.6325]]))
+    """
+    X, Y, mu = _check_pair(X, Y, mu, "mu", high=1.0)
+    bound = min(Y.shape[1], X.shape[1], X.shape[0] - 1)
+    check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
+    with single_threaded_blas():
+        return _solve(X, Y, mu, 1.0 - mu, n_components, bound, lambda M, B: M)
+
+
+def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: float = 0.1) -> Directions:
+    """Weighted multi-label linear discriminant analysis.
+
+    S_b p = lambda (S_w + r I) p with P'(S_w + r I)P = I, where n_k = sum_i w_ik, w_i = sum_k w_ik, N = sum_k n_k,
+    S_w = X'(diag(w) - W diag(1/n) W')X and S_b = X'(W diag(1/n) W' - w w'/N)X.
+
+    With q = sqrt(n / N), a unit vector, S_b = G G' for G = Xc' W diag(1/n)^(1/2) (I - q q').
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
+    W : array of shape (n_samples, n_labels)
+        Weights >= 0 of the labels in each row; a label of total weight 0 is ignored.
+    n_components : int or None, default=None
+        At most min(n_labels - 1, n_features).
+    ridge : float, default=0.1
+        r >= 0, added to the un-normalised within-class scatter.
+
+    Returns
+    -------
+    Directions
+        Components, eigenvalues, mean and rank.
+
+    Raises
+    ------
+    ValueError
+        A negative weight, a singular scatter, ``n_components`` above the bound, or no dependence at all.
+
+    Examples
+    --------
+    The classes differ in the second feature only, and nothing else varies in it: S_w + rI = diag(1.1, .1).
+
+    >>> from nmlsdr._projections.scatter import weighted_lda
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]
+    >>> weighted_lda(X, [[1, 0], [1, 0], [0, 1], [0, 1]]).components.round(4)
+    array([[0.    , 3.1623]])
+    """
+    X, W, ridge = _check_pair(X, W, ridge)
+    if W.min() < 0:
+        raise InputError(f"W must hold weights of 0 or more, got {W.min():g} in row {int(W.min(axis=1).argmin())}.")
+    bound = min(W.shape[1] - 1, X.shape[1])
+    check_components(n_components, bound, "min(n_labels - 1, n_features)")
+    with single_threaded_blas():
+        n = W.sum(axis=0)
+        if not n.any():
+            raise InputError("No row carries a label: all weights are 0; give at least two labels to some rows.")
+        scaled = W * np.divide(1.0, np.sqrt(n), out=np.zeros_like(n), where=n > 0)
+        q = np.sqrt(n / n.sum())
+
+        def between(M: np.ndarray, B: np.ndarray) -> np.ndarray:
+            add_gram(B, M, -1.0)
+            return M - np.outer(M @ q, q)
+
+        return _solve(X, scaled, W.sum(axis=1), ridge, n_components, bound, between)
+
+
+def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) -> Directions:
+    """Feature variance and feature-label dependence together (MVMD).
+
+    Orthonormal eigenvectors of (1 - beta) Xc'Xc + 4 beta M M' = Z Z' with M = Xc'Y and
+    Z = [sqrt(1 - beta) Xc', 2 sqrt(beta) M].  The 4 makes 0/1 labels count as labels coded -1/+1.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The rows; finite numbers.
+    Y : array of shape (n_samples, n_labels)
+        0/1.
+    n_components : int or None, default=None
+        At most min(n_features, n_samples - 1); None: as many as there are labels, if the rank allows.
+    beta : float, default=0.5
+        In [0, 1]; 0 is principal component analysis, 1 is MDDMp.
+
+    Returns
+    -------
+    Directions
+        Components, eigenvalues, mean and rank.
+
+    Raises
+    ------
+    ValueError
+        ``n_components`` above the bound, or constant features.
+
+    Examples
+    --------
+    Xc'Xc = diag(1, 4) and M = (0, 2)': (1/2) diag(1, 4) + 2 diag(0, 4).
+
+    >>> from nmlsdr._projections.scatter import mvmd
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]
+    >>> mvmd(X, [[0], [0], [1], [1]], 2).eigenvalues
+    array([10. ,  0.5])
+    """
+    X, Y, beta = _check_pair(X, Y, beta, "beta", high=1.0)
+    bound = min(X.shape[1], X.shape[0] - 1)
+    wanted = check_components(n_components, bound, "min(n_features, n_samples - 1)")
+    if n_components is None:
+        wanted = min(Y.shape[1], bound)
+    with single_threaded_blas():
+        mean, found = X.means(), None
+        if min(X.shape) > _DIRECT and wanted < X.shape[1]:
+            found = _leading_by_operator(X, mean, Y, beta, wanted)
+        if found is None:
+            found = _leading_directly(X, mean, Y, beta, wanted)
+        U, s, total = found
+        size = X.norm()
+    if not s[0] > _EPS * max(X.shape) * size:
+        raise InputError(f"Every feature is constant on the {X.shape[0]} rows; there is no direction to find.")
+    return finish(U, s, X.dtype, (X.shape[1], X.shape[0] + Y.shape[1]), n_components, mean, total, wanted)
+
+
+# ---------------------------------------------------------------- the shared problem
+
+
+def _check_pair(
+    X: Any, Y: Any, number: float, name: str = "ridge", high: float = np.inf
+) -> tuple[RowSums, np.ndarray, float]:
+    X = RowSums.of(X)
+    return X, check_row_weights(Y, "Y", X.shape[0]), check_real(number, name, 0.0, high)
+
+
+def _solve(
+    X: RowSums,
+    F: np.ndarray,
+    row_weights: np.ndarray | float,
+    ridge: float,
+    n_components: int | None,
+    bound: int,
+    between: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> Directions:
+    """G G' p = lambda B p with B = Xc' diag(row_weights) Xc + ridge I and G = between(Xc'F, B).
+
+    ``between`` may take its part from B, in place, before the ridge is added.
+    """
+    if ridge == 0 and X.shape[1] > X.shape[0]:
+        raise InputError(
+            f"The scatter of {X.shape[0]} rows with {X.shape[1]} features is singular; set a ridge above 0."
+        )
+    mean = X.means()
+    rows, centre, back = _frame(X, mean)
+    M, B = rows.scatter(F, centre, row_weights)
+    refuse_no_dependence(M, X, F)
+    G = between(M, B)
+    refuse_no_dependence(G, RowSums(np.ones((1, 1))), M)
+    L = _cholesky(_add_ridge(B, ridge), "scatter of the features")
+    U, s = thin_svd(linalg.solve_triangular(L, G, lower=True, check_finite=False))
+    P = back(linalg.solve_triangular(L, U, trans="T", lower=True, check_finite=False))
+    total = float(np.sum(s * s))
+    return finish(P, s, X.dtype, (X.shape[1], F.shape[1]), n_components, mean, total, bound)
+
+
+def _leading_directly(
+    X: RowSums, mean: np.ndarray, Y: np.ndarray, beta: float, wanted: int
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Leading left singular vectors and values of Z in `mvmd`, and |Z|^2, from the matrix Z Z' itself."""
+    rows, centre, back = _frame(X, mean)
+    M, S = rows.scatter(Y, centre, 1.0 - beta)
+    M *= 2.0 * np.sqrt(beta)
+    add_gram(S, M)
+    total = float(np.trace(S))
+    values, V = _leading_eigenvectors(S, min(wanted, len(S)))
+    if values[-1] > 1e-6 * values[0]:
+        s = np.sqrt(values)
+    else:  # the roots of smaller ones would be rounding
+        V, s = refine(V, np.concatenate([np.sqrt(1.0 - beta) * rows.project(V, centre), M.T @ V]))
+    if rows is not X:
+        V, R = linalg.qr(back(V), mode="economic")  # rotating back sparse rows leaves P'P = I to 1e-9 only
+        V = V * np.sign(R.diagonal())
+    return V, s, total
+
+
+def _leading_by_operator(
+    X: RowSums, mean: np.ndarray, Y: np.ndarray, beta: float, wanted: int
+) -> tuple[np.ndarray, np.ndarray, float] | None:
+    """The same without Z Z'; None if Lanczos iterations cannot answer."""
+    share, split = np.sqrt(1.0 - beta), X.shape[0]
+    M = 2.0 * np.sqrt(beta) * X.label_moment(Y, mean)
+
+    def right(V: np.ndarray) -> np.ndarray:
+        return np.concatenate([share * X.project(V, mean), M.T @ V])
+
+    def left(V: np.ndarray) -> np.ndarray:
+        return np.asarray(share * X.cross_moment(V[:split], mean) + M @ V[split:])
+
+    found = leading_by_lanczos(right, left, X.shape[1], wanted)
+    if found is None:
+        return None
+    square = X.norm() ** 2 - split * float(mean @ mean)
+    return *found, float(np.sum(M * M) + (1.0 - beta) * square)
+
+
+def _frame(X: RowSums, mean: np.ndarray) -> tuple[RowSums, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    """Rows and their mean to work with, and the map of directions back to the features of X.
+
+    With more features than rows: the centred rows in an orthonormal basis of their span.
+    """
+    if X.shape[1] <= X.shape[0]:
+        return X, mean, lambda P: P
+    rows = X.in_memory("This method needs rows in memory where they have more features than there are rows")
+    if not sparse.issparse(rows):
+        Q, R = linalg.qr((rows - mean).T, mode="economic", overwrite_a=True, check_finite=False)
+        return RowSums(R.T), np.zeros(len(R)), lambda P: np.asarray(Q @ P)
+    # Sparse rows are never centred: Xc Xc' = X X' - (Xm)1' - 1(Xm)' + m'm.
+    wide = rows.astype(np.float64)
+    K = (wide @ wide.T).toarray()
+    Xm = np.asarray(rows @ mean)
+    K += mean @ mean - Xm[:, None] - Xm[None, :]
+    squares, vectors = linalg.eigh(K.T, overwrite_a=True, check_finite=False)  # K' = K is in the order of LAPACK
+    kept = slice(np.searchsorted(squares, squares[-1] * _EPS * len(K), side="right"), None)
+    sigma, vectors = np.sqrt(squares[kept]), vectors[:, kept]
+
+    def back(P: np.ndarray) -> np.ndarray:
+        return X.cross_moment(vectors @ (P / sigma[:, None]), mean)
+
+    return RowSums(vectors * sigma), np.zeros(len(sigma)), back
+
+
+def _leading_eigenvectors(S: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
+    """The largest eigenvalues, decreasing, and their eigenvectors, of a matrix given by its lower triangle.
+
+    Few are found fastest by bisection and inverse iteration, which is scipy's ``subset_by_index``; many by divide and
+    conquer ("evd"), which finds all.
+    """
+    n = len(S)
+    if wanted * 8 < n:
+        values, V = linalg.eigh(S, lower=True, check_finite=False, subset_by_index=(n - wanted, n - 1))
+    else:
+        driver = "evd" if n > 1 else "ev"  # "evd" of scipy 1.11 asks too little work space for a 1 x 1 matrix
+        values, V = linalg.eigh(S, lower=True, driver=driver, overwrite_a=True, check_finite=False)
+    return values[::-1][:wanted], V[:, ::-1][:, :wanted]
+
+
+def _add_ridge(S: np.ndarray, ridge: float) -> np.ndarray:
+    S[np.diag_indices_from(S)] += ridge
+    return S
+
+
+def _cholesky(B: np.ndarray, name: str) -> np.ndarray:
+    """L with L L' = B, from the lower triangle of B (zeros above) and in its place.
+
+    Raises when B is singular to working precision.  That is judged after scaling the diagonal to 1, as the error of
+    a Cholesky factor is: a constant feature (a row of B that holds the ridge alone) is harmless.
+    """
+    n, diagonal = len(B), B.diagonal()
+    rcond = 0.0
+    if (diagonal > 0).all():
+        scale = np.sqrt(diagonal)
+        B /= scale
+        B /= scale[:, None]
+        size = np.abs(B)
+        sums = size.sum(axis=0) + size.sum(axis=1) - 1.0  # rows of the symmetric matrix, whose diagonal counts once
+        L, info = lapack.dpotrf(B, lower=1, clean=0, overwrite_a=1)
+        if info == 0:
+            rcond, _ = lapack.dpocon(L, sums.max(), uplo="L")
+    if rcond < n * _EPS:
+        raise InputError(
+            f"The {name} ({n} x {n}) is singular (reciprocal condition {rcond:.1e}); raise the ridge, "
+            "or drop constant and repeated columns."
+        )
+    L *= scale[:, None]
+    return np.asarray(L)

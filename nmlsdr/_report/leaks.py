@@ -1,0 +1,152 @@
+"""Features that predict a label on their own: honest now and then, and otherwise written by whoever gave the labels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import KFold
+
+__all__ = ["Leak", "find_leaks"]
+
+LEAST_PRECISION = 0.98
+LEAST_ROWS = 20  # of each of a label's two values
+N_BINS = 64  # of a feature with more values: each holds as many rows
+N_FOLDS = 5
+
+
+class Leak(NamedTuple):
+    """A feature that predicts a label on its own.
+
+    Attributes
+    ----------
+    feature, label : int
+        Their columns.
+    precision : float
+        Average precision out of fold of the label's rarer value.
+    """
+
+    feature: int
+    label: int
+    precision: float
+
+
+def find_leaks(X: Any, y: NDArray[Any]) -> list[Leak]:
+    """Find the features that alone predict a label.
+
+    A feature is judged by its order, rising and falling, and by the share of the label among the rows of like value in
+    the other folds; missing values are a value of their own.  What is predicted is the rarer of the label's two values:
+    nearly every score finds a label that nearly every row has.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array (n, D)
+        Numbers, NaN where one is missing; of objects where columns hold texts.
+    y : ndarray (n, C)
+        0, 1 and -1 for unknown entries.
+
+    Returns
+    -------
+    list of Leak
+        By feature and label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.arange(100)[:, None] % 3 == 0
+    >>> X = np.column_stack([np.arange(100.0), np.where(y[:, 0], 1, np.nan)])
+    >>> find_leaks(X, y.astype(int))
+    [Leak(feature=1, label=0, precision=1.0)]
+    """
+    rows = np.flatnonzero((y != -1).any(axis=1))
+    known, ones = y[rows] != -1, y[rows] == 1
+    n_ones, n_known = ones.sum(axis=0), known.sum(axis=0)
+    labels = np.flatnonzero(np.minimum(n_ones, n_known - n_ones) >= LEAST_ROWS)
+    if not len(labels):
+        return []
+    known, rare = known[:, labels], ones[:, labels] ^ (2 * n_ones > n_known)[labels]
+    rare &= known
+    folds = [test for _, test in KFold(N_FOLDS, shuffle=True, random_state=0).split(rows)]
+    found = []
+    for j, column in _columns(X, rows, rare, known):
+        values, bins = _binned(column)
+        for c in np.flatnonzero(_may_reach(_counts(bins, rare), _counts(bins, known), tied=bins is values)):
+            at, truth = known[:, c], rare[known[:, c], c]
+            scores = [values[at], -values[at], _rates(bins, rare[:, c], known[:, c], folds)[at]]
+            precision = max(float(average_precision_score(truth, score)) for score in scores)
+            if precision >= LEAST_PRECISION:
+                found.append(Leak(j, int(labels[c]), precision))
+    return found
+
+
+def _columns(X: Any, rows: NDArray[np.intp], rare: NDArray[np.bool_], known: NDArray[np.bool_]) -> Any:
+    """Yield each column's number and its cells of these rows; of sparse rows those that may reach the bound."""
+    if not sparse.issparse(X):
+        for j in range(X.shape[1]):
+            yield j, X[rows, j]
+        return
+    X = sparse.csc_array(X[rows])
+    stored = sparse.csc_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape).T
+    # The two bins of a column, stored and zero: of most columns the zeros alone hold too many of a label's rows.
+    inside = np.stack([stored @ rare.astype(np.float64), stored @ known.astype(np.float64)])
+    outside = np.stack([rare.sum(axis=0), known.sum(axis=0)])[:, None] - inside
+    for j in range(X.shape[1]):
+        (hits, counts) = outside[:, j]
+        if _zeros_leave_room(hits, counts, rare.sum(axis=0)).any():
+            yield j, X[:, [j]].toarray().ravel()
+
+
+def _zeros_leave_room(hits: NDArray[Any], counts: NDArray[Any], n_rare: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether labels may reach the bound where ties of `counts` rows hold `hits` of their rare ones.
+
+    At the end of the ties precision is at most n_rare / counts, and that counts for each of their hits.
+    """
+    lost = hits / n_rare * (1 - np.minimum(1.0, n_rare / np.maximum(counts, 1)))
+    return np.asarray(lost <= 1 - LEAST_PRECISION)
+
+
+def _binned(column: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The column as numbers, those of the texts in it or those after all others where one is missing, and in bins."""
+    column = column.astype(np.str_ if any(isinstance(cell, str) for cell in column) else np.float64)
+    _, values, counts = np.unique(column, return_inverse=True, return_counts=True)
+    bins = values
+    if len(counts) > N_BINS and column.dtype.kind == "f":
+        bins = ((np.cumsum(counts) - counts) * N_BINS // len(column))[values]
+        bins[np.isnan(column)] = N_BINS
+    return values, bins
+
+
+def _counts(bins: NDArray[np.intp], entries: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """How many entries of each label stand in each bin, (bins, labels)."""
+    n = len(bins)
+    members = sparse.csr_array((np.ones(n), bins, np.arange(n + 1)), shape=(n, int(bins.max()) + 1))
+    return np.asarray(members.T @ entries.astype(np.float64))
+
+
+def _may_reach(hits: NDArray[np.float64], counts: NDArray[np.float64], tied: bool) -> NDArray[np.bool_]:
+    """Whether an order of the bins (bins, labels) can reach the bound, (labels,): the largest shares stand first.
+
+    Rows of a bin that are not all tied may be ordered among themselves, so that its hits stand before its misses.
+    """
+    order = np.argsort(-hits / np.maximum(counts, 1), axis=0, kind="stable")
+    hits, counts = np.take_along_axis(hits, order, axis=0), np.take_along_axis(counts, order, axis=0)
+    rows = np.cumsum(counts, axis=0) - (0 if tied else counts - hits)
+    least = LEAST_PRECISION * hits.sum(axis=0)
+    return np.asarray((hits * np.cumsum(hits, axis=0) / np.maximum(rows, 1)).sum(axis=0) >= least)
+
+
+def _rates(
+    bins: NDArray[np.intp], rare: NDArray[np.bool_], known: NDArray[np.bool_], folds: list[NDArray[np.intp]]
+) -> NDArray[np.float64]:
+    """The share of a label in each row's bin among the rows of the other folds, as if each bin held one average row."""
+    n_bins, share = int(bins.max()) + 1, rare.sum() / known.sum()
+    hits, counts = np.bincount(bins, rare, n_bins), np.bincount(bins, known, n_bins)
+    rates = np.empty(len(bins))
+    for test in folds:
+        of = bins[test]
+        outside = hits - np.bincount(of, rare[test], n_bins), counts - np.bincount(of, known[test], n_bins)
+        rates[test] = ((outside[0] + share) / (outside[1] + 1))[of]
+    return rates

@@ -1,0 +1,10 @@
+"""Ridge regression of the labels on shrunken features.
+
+`selection` chooses both strengths by one cross-validation and keeps the predictions out of fold; `regression` solves
+one regression, each label on the rows where it is known.
+"""
+
+from .regression import ridge_regression
+from .selection import RIDGE_GRID, SHRINKAGE_GRID, CrossFit, cross_fit
+
+__all__ = ["RIDGE_GRID", "SHRINKAGE_GRID", "CrossFit", "cross_fit", "ridge_regression"]

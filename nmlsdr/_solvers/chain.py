@@ -1,0 +1,76 @@
+"""The solvers by name, and the order in which "auto" tries them.
+
+Conjugate gradients are the fastest, but their float32 vectors and their inner product, whose weights d~_i / alpha_i
+follow the weights of the graph, have limits.  Labels that they leave above the residual wanted go on with
+
+    the same method in float64         where float32 has not enough digits for 1 - max alpha
+    elimination without subtraction    up to 500 rows: any alpha < 1, any range of weights, all digits of F
+    the iteration of eq. (4)           the residual falls by max alpha in every sweep, whatever the graph
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .conjugate_gradients import conjugate_gradients, float64_gradients
+from .direct import LARGEST_DENSE, lu
+from .fixed_point import fixed_point
+from .system import Goal, Solved, System
+
+__all__ = ["SMALL", "SOLVERS", "solve"]
+
+# With fewer rows to find than this, elimination takes no longer than the fixed costs of conjugate gradients.
+SMALL = 100
+
+
+def solve(system: System, F: np.ndarray, goal: Goal, solver: str) -> tuple[Solved, str]:
+    """Solve eq. (8) in place from F; the sweeps and residuals, and the solver that ran last.
+
+    "auto" chooses for every label, and goes on with the labels that a solver left unsolved.
+    """
+    if solver != "auto":
+        return SOLVERS[solver](system, F, goal), solver
+    n_labels = F.shape[1]
+    n_sought = np.broadcast_to(system.n_sought, n_labels)
+    solved, ran = Solved(np.zeros(n_labels, np.int64), np.full(n_labels, np.inf)), "lu"
+    for name, allowed in (
+        ("lu", n_sought <= SMALL),
+        ("cg", n_sought > SMALL),
+        ("lu", (n_sought > SMALL) & (n_sought <= LARGEST_DENSE)),
+        ("fixed_point", n_sought > LARGEST_DENSE),
+    ):
+        columns = np.flatnonzero(allowed & ~(solved.residuals <= goal.tol))
+        again = np.isfinite(solved.residuals[columns])
+        if goal.max_iter is not None:
+            columns = columns[~again]
+        if len(columns) == n_labels and not again.any():
+            solved, ran = SOLVERS[name](system, F, goal), name
+        elif len(columns) and _improve(system, F, goal, columns, SOLVERS[name], solved):
+            ran = name
+    return solved, ran
+
+
+def _improve(system: System, F: np.ndarray, goal: Goal, columns: np.ndarray, run: Solver, solved: Solved) -> bool:
+    """Run a solver on these labels and keep what it improves; whether it improved any."""
+    tried = np.ascontiguousarray(F[:, columns])
+    found = run(system.part(columns), tried, goal.part(columns))
+    better = found.residuals < solved.residuals[columns]
+    F[:, columns[better]] = tried[:, better]
+    solved.residuals[columns[better]] = found.residuals[better]
+    solved.sweeps[columns] += found.sweeps
+    return bool(better.any())
+
+
+def gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
+    """Conjugate gradients in float32 and, for labels that they leave above ``tol``, in float64."""
+    solved = conjugate_gradients(system, F, goal)
+    left = np.flatnonzero(~(solved.residuals <= goal.tol))
+    if len(left) and goal.max_iter is None:
+        _improve(system, F, goal, left, float64_gradients, solved)
+    return solved
+
+
+Solver = Callable[[System, np.ndarray, Goal], Solved]
+SOLVERS: dict[str, Solver] = {"cg": gradients, "lu": lu, "fixed_point": fixed_point}

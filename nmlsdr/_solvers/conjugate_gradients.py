@@ -1,0 +1,314 @@
+"""Conjugate gradients for eq. (8): sweeps in float32 that answer in float64, and the same method in float64.
+
+They are conjugate gradients for K = I - A T in the inner product <u, v> = sum_i u_i v_i d~_i / alpha_i, in which K is
+self-adjoint with spectrum in [1 - max alpha, 1 + max alpha] (`system.py` derives it).  That form needs four vectors per
+label (F, z, p, K p), not five.
+
+The sweep's vectors are float32, which halves its bytes.  Their error is relative to the residual of the
+moment, so what accumulates is about 1e-7 of the residual since it was last computed in float64 from F.
+Therefore the sweeps gather the change of F, and when a column's residual has fallen by a factor of
+REFRESH, the change is added to F (float64) and the residual is computed anew from F while the search
+direction stays (group-wise updates: van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22, 835-852).  The
+digits of F are those of float64.
+
+A direction needs fewer digits still, and its gather is what a sweep costs: p is kept as bfloat16, and the numbers kept
+*are* the direction, so that z stays the residual of x.  A step is the minimum along them, <p, z> / <p, K p>.  The step
+rho / <p, K p> with rho = <z, z> is that only while <p, z> = rho; a relative misfit d = <p, z> / rho - 1 is carried from
+sweep to sweep unchanged by it, and for d < -1/2 every sweep makes F worse, for ever (468 of the 252 796 columns on all
+graphs of up to five nodes were wrong).  The minimum leaves <p, z'> = 0, so a misfit ends with its sweep.  A direction
+that has little of a new residual is still slow: where |d| > ASTRAY then, the column starts again from its residual.
+
+Everything that is decided about a label follows from its own numbers, and only after whole rounds of ROUND sweeps, so
+that it does not depend on the labels of its batch, on a callback, or on how many sweeps a call of the kernel makes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+import nmlsdr._propagation as _propagation
+
+from .._process.threads import simd
+from .system import BLOCK_ROWS, Goal, PropagationProgress, Solved, SweepGraph, System
+
+__all__ = ["conjugate_gradients", "enough_sweeps", "float64_gradients"]
+
+# Entries that a kernel call may touch, (nnz + 10 n) width sweeps: about .1 s, so that Ctrl-C is served.
+WORK_PER_CALL = 2e8
+# So many labels still go in batches of 16 and 4.  Beside one of 32: at 200 000 rows .8 to .9 of its time, at 50 000 as
+# much, at 5000 1.0 to 1.1, and half of the memory.
+SPLIT = 20
+# Every ROUND sweeps, a column whose residual has fallen by REFRESH since its last float64 residual gets a new one.
+ROUND = 6
+REFRESH = 1e-4
+# The misfit |<p, z> / <z, z> - 1| up to which a direction is kept at a new residual; else the column starts again.
+ASTRAY = 0.1
+
+
+class _Buffers:
+    """Memory for the batches, which use it one after another: fresh pages cost as much as a sweep."""
+
+    def __init__(self) -> None:
+        self._flat: dict[str, np.ndarray] = {}
+
+    def array(self, name: str, n: int, width: int, dtype: type) -> np.ndarray:
+        """An (n, width) array on a cache line: a row of p with 32 columns is then one line."""
+        size = np.dtype(dtype).itemsize
+        flat = self._flat.get(name)
+        if flat is None or len(flat) < n * width:
+            raw: np.ndarray = np.empty(n * width + 64 // size, dtype)
+            flat = self._flat[name] = raw[(-raw.ctypes.data % 64) // size :]
+        return flat[: n * width].reshape(n, width)
+
+
+class _Batch:
+    """Up to MAX_WIDTH labels that are swept together; arrays (n, width) and (width,), a column for each label.
+
+    F and B = (I - A) Y are float64; the sweep's vectors x (the change of h F), z and y are float32, p is bfloat16.
+    """
+
+    def __init__(
+        self, system: System, graph: SweepGraph, F: np.ndarray, columns: slice, goal: Goal, buffers: _Buffers
+    ) -> None:
+        n, self.count = len(F), columns.stop - columns.start
+        width = next(width for width in (4, 8, 16, 32) if width >= self.count)
+        self.columns, self.order, self.clip = columns, graph.order, system.clip
+        self.F, self.B = (buffers.array(name, n, width, np.float64) for name in "FB")
+        self.x, self.z, self.y = (buffers.array(name, n, width, np.float32) for name in "xzy")
+        self.p = buffers.array("p", n, width, np.uint16)
+        for array in (self.F, self.B, self.z, self.p):
+            array[:, self.count :] = 0
+        self.x[...] = 0.0
+        self.F[:, : self.count] = system.of_columns(F, columns, graph.order)
+        own = 1.0 - system.of_columns(system.alpha, columns, graph.order)
+        np.multiply(own, system.of_columns(system.Y, columns, graph.order), out=self.B[:, : self.count])
+        gain, k, m = system.factors(columns, graph.order)
+        if 1 < gain.shape[1] < width:
+            gain, k, m = (np.pad(values, ((0, 0), (0, width - self.count))) for values in (gain, k, m))
+        n_blocks = -(-n // BLOCK_ROWS)
+        self.kernels = _propagation.BatchKernels(
+            graph.indptr, graph.indices, graph.values, graph.sweep_values, graph.h, graph.e, gain, m, k,
+            self.B, self.F, self.x, self.z, self.y, self.p, np.empty((3, n_blocks, width)),
+            np.empty((n_blocks, width), np.float32), BLOCK_ROWS, system.n_threads, simd(),
+        )  # fmt: skip
+        self.rho, self.along, self.peak = np.zeros((3, width))
+        self.sweeps = np.zeros(width, np.int64)
+        self.tol = np.full(width, math.inf)  # infinite: the column waits for `settle`, or is done
+        self.tol[: self.count] = self.wanted = goal.tol[columns]
+        self.residual(np.ones(self.count, bool), restart=True)
+        self.trusted, self.best, self.least = (self.peak[: self.count].copy() for _ in range(3))
+        self.settled_at = np.full(self.count, math.inf)
+        self.done = np.zeros(self.count, bool)
+
+    def _mask(self, take: np.ndarray) -> np.ndarray:
+        mask = np.zeros(len(self.peak), np.int32)
+        mask[: self.count] = take
+        return mask
+
+    def residual(self, take: np.ndarray, *, restart: bool) -> None:
+        """Residual of F for these columns; with ``restart`` it is the next direction too."""
+        self.kernels.residual(self._mask(take), restart, self.rho, self.along, self.peak)
+        self.peak[~np.isfinite(self.rho)] = math.inf  # a maximum overlooks NaN, a sum does not
+
+    def flush(self, take: np.ndarray, *, clip: bool) -> None:
+        """Add the gathered change to F; a change that is no number is dropped."""
+        lost = take & ~np.isfinite(self.rho[: self.count])
+        if lost.any():
+            self.x[:, np.flatnonzero(lost)] = 0.0
+        self.kernels.flush(self._mask(take), clip)
+
+    def advance(self, n_sweeps: int) -> int:
+        """Up to so many sweeps, until no column is above its tol."""
+        return int(self.kernels.sweeps(self.tol, n_sweeps, self.rho, self.along, self.peak, self.sweeps))
+
+    def active(self) -> np.ndarray:
+        active: np.ndarray = (self.peak > self.tol)[: self.count]
+        return active
+
+    def refresh(self, every: np.ndarray) -> None:
+        """Compute residuals anew that have fallen by REFRESH, or are no number, or of the active columns marked by
+        ``every``; give up misfit directions."""
+        peak, rho, along = (values[: self.count] for values in (self.peak, self.rho, self.along))
+        worn = self.active() & (every | (peak <= REFRESH * self.trusted) | ~np.isfinite(rho))
+        if worn.any():
+            self.flush(worn, clip=False)
+            self.residual(worn, restart=False)
+            astray = worn & ~(np.abs(along - rho) <= ASTRAY * rho)
+            if astray.any():
+                self.residual(astray, restart=True)
+            self.trusted[worn] = peak[worn]
+        np.maximum(self.trusted, peak, out=self.trusted)
+
+    def stop_stuck(self, asked: np.ndarray) -> None:
+        """Stop those of the columns asked for whose residual has not halved since the last time."""
+        peak = self.peak[: self.count]
+        stuck = asked & self.active() & ~(peak <= 0.5 * self.least)
+        self.least[asked] = np.minimum(self.least, peak)[asked]
+        self.tol[: self.count][stuck] = math.inf
+
+    def settle(self, F: np.ndarray, limit: np.ndarray) -> bool:
+        """Put the clipped F of columns that have stopped into ``F``, where it is better; whether some go on.
+
+        A column whose F misses the residual wanted goes on from there, unless that has not helped before, or it has
+        had its sweeps.  ``F`` holds the best of each column, and a worse one never replaces it.
+        """
+        stopped = ~self.done
+        self.flush(stopped, clip=self.clip)
+        self.residual(stopped, restart=True)
+        peak = self.peak[: self.count]
+        better = stopped & (peak <= self.best)
+        rows = slice(None) if self.order is None else self.order
+        fresh = self.F[:, : self.count]
+        F[rows, self.columns] = fresh if better.all() else np.where(better, fresh, F[rows, self.columns])
+        self.best[better] = peak[better]
+        on = stopped & (self.sweeps[: self.count] < limit) & (peak > self.wanted) & (peak <= 0.5 * self.settled_at)
+        for entry in (self.settled_at, self.trusted, self.least):
+            entry[stopped] = peak[stopped]
+        self.done = ~on
+        self.tol[: self.count] = np.where(on, self.wanted, math.inf)
+        return bool(on.any())
+
+
+def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
+    """Solve eq. (8) in place from F with sweeps in float32, batch by batch."""
+    n_labels = F.shape[1]
+    solved = Solved(np.zeros(n_labels, np.int64), np.zeros(n_labels))
+    if not system.sought.any():
+        return solved
+    limits = enough_sweeps(system, goal.tol) if goal.max_iter is None else np.full(n_labels, goal.max_iter)
+    # a few times what theory needs for a digit, in whole rounds
+    patience = ROUND * np.ceil((50 + np.floor(4 / np.sqrt(1 - system.top))) / ROUND)
+    patience = np.broadcast_to(patience, n_labels)
+    graph, buffers = system.sweep_graph(), _Buffers()
+    for columns in _batches(n_labels):
+        batch = _Batch(system, graph, F, columns, goal, buffers)
+        _sweep_batch(batch, F, limits[columns], patience[columns], goal, _sweeps_per_call(system, batch, goal))
+        solved.sweeps[columns], solved.residuals[columns] = batch.sweeps[: batch.count], batch.best
+    return solved
+
+
+def _sweep_batch(
+    batch: _Batch, F: np.ndarray, limit: np.ndarray, patience: np.ndarray, goal: Goal, per_call: int
+) -> None:
+    sweeps = batch.sweeps[: batch.count]
+    made, before = 0, sweeps.copy()  # sweeps of this round, and of each column before it
+    while True:
+        active = batch.active()
+        if not active.any():
+            if not batch.settle(F, limit):
+                return
+            made, before = 0, sweeps.copy()
+            continue
+        made += batch.advance(min(per_call, ROUND - made, int((limit - sweeps)[active].min())))
+        if goal.callback is not None:
+            n_done = batch.columns.start + int(np.count_nonzero(~batch.active()))
+            goal.callback(PropagationProgress(int(sweeps.max()), float(batch.peak.max()), n_done, F.shape[1]))
+        if made == ROUND:
+            due = sweeps // patience > before // patience
+            batch.refresh(due)  # of a column that is due: what the sweeps believe to be left falls for ever
+            batch.stop_stuck(due)
+            made, before = 0, sweeps.copy()
+        batch.tol[: batch.count][sweeps >= limit] = math.inf
+
+
+def _batches(n_labels: int) -> Iterator[slice]:
+    """The labels of each batch; one of 32 that is half empty costs more than two."""
+    first = 0
+    while first < n_labels:
+        left = n_labels - first
+        last = first + min(left, _propagation.MAX_WIDTH if left > SPLIT else 16)
+        yield slice(first, last)
+        first = last
+
+
+def _sweeps_per_call(system: System, batch: _Batch, goal: Goal) -> int:
+    work = (len(system.indices) + 10 * len(system.h)) * batch.x.shape[1]
+    return 1 if goal.callback is not None else max(1, int(WORK_PER_CALL / work))
+
+
+def enough_sweeps(system: System, tol: np.ndarray) -> np.ndarray:
+    """Sweeps after which conjugate gradients have met ``tol`` in exact arithmetic, and some more for rounding.
+
+    In the norm of K the error falls as 2 q^t with q = (s - 1) / (s + 1), s^2 = (1 + max alpha) / (1 - max alpha);
+    the weights m turn that norm into the largest entry of the residual.  Whatever K is, they end after as many
+    sweeps as there are rows to find, which rounding stretches.
+    """
+    degree = (system.row_sums * system.h**2)[:, None]
+    weight = np.divide(degree, system.alpha, out=np.zeros(system.alpha.shape), where=system.sought)
+    least = weight.min(axis=0, where=system.sought, initial=math.inf)
+    most = weight.max(axis=0, where=system.sought, initial=0.0)
+    limits = [
+        _enough(float(top), int(n_sought), math.sqrt(a) / math.sqrt(b) if n_sought else 1.0, float(aim))
+        for top, n_sought, a, b, aim in np.broadcast(system.top, system.n_sought, most, least, tol)
+    ]
+    return np.array(limits, dtype=np.int64)
+
+
+def _enough(top: float, n_sought: int, root_of_span: float, tol: float) -> int:
+    if top == 0:
+        return 1
+    start = 2 * (1 + top) * math.sqrt(n_sought) * root_of_span
+    gain = math.log1p((1 - top + math.sqrt((1 - top) * (1 + top))) / top)  # -log q, also for a tiny alpha
+    return 20 + int(min(1.2 * math.log(max(start / tol, 2.0)) / gain, 10 * n_sought + 100))
+
+
+# ---------------------------------------------------------------- in float64
+
+
+def float64_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
+    """Conjugate gradients for K = I - A T in float64, label by label; each step minimises along its direction.
+
+    The step is <p, z> / <p, K p>, not <z, z> / <p, K p>: equal in exact arithmetic, and never uphill.  Restarted from
+    the true residual when the recursion believes to be done, or every n sweeps.
+    """
+    solved = Solved(np.zeros(F.shape[1], np.int64), np.zeros(F.shape[1]))
+    limits = enough_sweeps(system, goal.tol)
+    for c in range(F.shape[1]):
+        only = np.array([c])
+        f = np.ascontiguousarray(F[:, only])
+        found = _float64_label(system.part(only), f, float(goal.tol[c]), int(limits[c]), goal)
+        F[:, only] = f
+        solved.sweeps[c], solved.residuals[c] = found
+    return solved
+
+
+def _float64_label(system: System, F: np.ndarray, tol: float, limit: int, goal: Goal) -> tuple[int, float]:
+    gain, _, m = system.factors()
+    weight = m * (system.h**2)[:, None]
+    homogeneous = system.part(np.array([0]))
+    homogeneous.Y = np.zeros_like(F)
+    out, (best,) = system.sweep(F, gain)
+    n_iter = 0
+    while best > tol and n_iter < limit:
+        x, z = F.copy(), out - F
+        p, rho = z.copy(), float((weight * z * z).sum())
+        while n_iter < limit:
+            y = np.where(system.sought, p - homogeneous.sweep(p, gain)[0], 0.0)
+            curvature = float((weight * p * y).sum())
+            with np.errstate(all="ignore"):
+                step = np.float64((weight * p * z).sum()) / curvature if curvature > 0 else 0.0
+                if not np.isfinite(step) or step == 0:
+                    break
+                x += step * p
+                z -= step * y
+                fresh = float((weight * z * z).sum())
+                turn = fresh / rho if rho > 0 else 0.0
+            p, rho = z + turn * p, fresh
+            n_iter += 1
+            peak = float(np.abs(z).max())
+            if goal.callback is not None:
+                goal.callback(PropagationProgress(n_iter, peak, 0, 1))
+            if peak <= 0.5 * tol:
+                break
+        if system.clip:
+            np.clip(x, 0.0, 1.0, out=x)
+        before = best
+        out, (residual,) = system.sweep(x, gain)
+        if residual < best:
+            F[...], best = x, residual
+        if not residual <= 0.5 * before:
+            break
+    return n_iter, float(best)

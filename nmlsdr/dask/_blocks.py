@@ -1,0 +1,148 @@
+"""A Dask array as blocks that a task can read by itself.
+
+A search meets every block many times.  Were the blocks ordinary dependencies of its tasks, Dask would keep all of X
+on its workers, or spill it, and a worker that dies would take its share along.  So a task gets the *recipe* of a block,
+the part of the array's own task graph that makes it, and follows it whenever it needs the block: a slice of a memory
+map, a chunk of a Zarr store, a seeded generator.
+
+What several blocks need and is costly (the mean in ``X - X.mean(axis=0)``) must not be computed anew for each: such a
+task is cut from the recipes, and computed once by Dask as an ordinary dependency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from .._checks.arguments import check_rows
+from .._errors import InputError
+from ._run import compute, import_dask, task_of_value
+
+__all__ = ["Blocks", "Recipe", "in_memory", "is_dask"]
+
+_SMALL = 1 << 16  # bytes of an array that may travel with every recipe that needs it
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask collection."""
+    return callable(getattr(X, "__dask_graph__", None)) and X.__dask_graph__() is not None
+
+
+def in_memory(value: Any) -> Any:
+    """What a Dask collection holds, computed (blocks of CSR rows become one CSR matrix); anything else as it is."""
+    if not is_dask(value):
+        return value
+    if getattr(value, "ndim", 0) != 2 or not hasattr(value, "rechunk"):
+        return compute([import_dask().delayed(value)])[0]
+    blocks = compute(list(value.rechunk({1: -1}).to_delayed().ravel()))
+    if any(sparse.issparse(block) for block in blocks):
+        return sparse.csr_array(sparse.vstack(blocks, format="csr"))
+    return np.concatenate(blocks, axis=0)
+
+
+class Recipe:
+    """How to make one block: a piece of a task graph, and the names of the values it needs from outside.
+
+    A class of its own, so that Dask takes it for one thing and does not look for tasks in it.
+    """
+
+    __slots__ = ("graph", "key", "needs")
+
+    def __init__(self, graph: dict[Any, Any], key: Any, needs: list[Any]) -> None:
+        self.graph, self.key, self.needs = graph, key, needs
+
+    def follow(self, held: Mapping[Any, Any]) -> Any:
+        """The block; ``held`` has the values of ``needs``."""
+        if self.key in held:
+            return held[self.key]
+        return import_dask().core.get(self.graph, [self.key], {key: held[key] for key in self.needs})[0]
+
+
+class Blocks(NamedTuple):
+    """Blocks of rows.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n_blocks + 1,)
+        Rows edges[b] to edges[b + 1] are those of block b.
+    n_features : int
+    dtype : dtype
+    recipes : list of Recipe
+    held : dict of Delayed
+        What the recipes need, computed once by Dask.
+    """
+
+    edges: np.ndarray
+    n_features: int
+    dtype: Any
+    recipes: list[Recipe]
+    held: dict[Any, Any]
+
+    @classmethod
+    def of(cls, X: Any, name: str = "X") -> Blocks:
+        """The blocks of rows of a 2-D Dask array; rows in memory are one block."""
+        dask = import_dask()
+        from dask.delayed import Delayed
+
+        if not is_dask(X):
+            rows, recipe = check_rows(X, name), Recipe({}, name, [name])
+            edges, held = np.array([0, rows.shape[0]]), {name: task_of_value(name, rows)}
+            return cls(edges, rows.shape[1], rows.dtype, [recipe], held)
+        if X.ndim != 2:
+            raise InputError(f"{name} must be a 2-D array of shape (n_samples, n_features), got {X.ndim} dimension(s).")
+        if np.isnan(X.shape).any():
+            raise InputError(f"{name} has chunks of unknown size; call its compute_chunk_sizes() first.")
+        X = X.rechunk({1: -1})
+        futures = {key: value for key, value in X.__dask_graph__().items() if _is_future(value)}
+        (X,) = dask.optimize(X)
+        graph = {**X.__dask_graph__(), **futures}  # Dask drops futures, which stand for themselves
+        recipes, cut = _recipes(graph, [row[0] for row in X.__dask_keys__()])
+        held = {key: Delayed(key, graph) for key in cut}
+        return cls(np.cumsum([0, *X.chunks[0]]), int(X.shape[1]), X.dtype, recipes, held)
+
+
+def _recipes(graph: dict[Any, Any], keys: list[Any]) -> tuple[list[Recipe], set[Any]]:
+    """A recipe for each of ``keys``, and which tasks were cut from them.
+
+    Dependents come before what they depend on.  A task that two blocks need is cut, and what it needs in turn is then
+    no longer needed by them: so in (x - mean) / sd the mean is cut, and the block of x is read again.
+    """
+    core = import_dask().core
+    depends = {key: set() if _is_future(graph[key]) else core.get_dependencies(graph, key) for key in graph}
+    needed: dict[Any, set[int]] = {key: set() for key in graph}
+    for number, key in enumerate(keys):
+        needed[key].add(number)
+    cut: set[Any] = set()
+    for key in reversed(core.toposort(graph, dependencies=depends)):
+        users = needed[key]
+        is_literal = not depends[key] and not core.istask(graph[key])
+        costly = _is_data(graph, key) if is_literal else len(users) > 1
+        if costly and users:
+            cut.add(key)
+            continue
+        for dependency in depends[key]:
+            needed[dependency] |= users
+    recipes = [Recipe({}, key, []) for key in keys]
+    for key, users in needed.items():
+        for number in users:
+            if key in cut:
+                recipes[number].needs.append(key)
+            else:
+                recipes[number].graph[key] = graph[key]
+    return recipes, cut
+
+
+def _is_future(value: Any) -> bool:
+    return type(value).__name__ == "Future"
+
+
+def _is_data(graph: dict[Any, Any], key: Any) -> bool:
+    """Whether a literal is data, or stands for what a cluster holds already (a persisted block): to be sent once."""
+    if _is_future(graph[key]):
+        return True
+    (value,) = import_dask().core.get({key: graph[key]}, [key])
+    arrays = (value,) if isinstance(value, np.ndarray) else (value.data,) if sparse.issparse(value) else ()
+    return sum(array.nbytes for array in arrays) > _SMALL

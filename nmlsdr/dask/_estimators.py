@@ -1,0 +1,163 @@
+"""The estimators of `nmlsdr` with the steps that Dask does: reading rows, searching, propagating, predicting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+import nmlsdr._estimators as estimators
+
+from .._checks.arguments import asks_exact, check_metric
+from .._checks.labels import Labels
+from .._errors import InputError
+from .._estimators._base import LearnsLabels, NeighborClassifier, PropagatesLabels
+from .._moments import RowSums
+from .._process.threads import single_threaded_blas
+from ..propagation import propagate_checked
+from ._blocks import in_memory, is_dask
+from ._labels import in_batches
+from ._neighbors import Lists, lists_of_queries, neighbors
+from ._rows import DaskRows
+from ._run import as_array, task, task_of_value, task_threads
+
+__all__ = ["MDDM", "NMLSDR", "SSMLDR", "MLkNN", "MultiLabelCCA", "MultiLabelPropagation", "ResidualPropagation",
+           "SemiSupervisedMLkNN"]  # fmt: skip
+
+
+class _OverDask(LearnsLabels):
+    """Reads Dask arrays; rows in memory are read as the plain estimator reads them."""
+
+    def to_local(self) -> Any:
+        """The fitted estimator of the plain class, which knows nothing of Dask.
+
+        Returns
+        -------
+        estimator
+            Of the class of the same name in `nmlsdr`, with the same parameters and attributes.  Training rows in a
+            Dask array are computed, and must fit into memory.
+        """
+        return self._plain({name: in_memory(value) for name, value in vars(self).items()})
+
+    def _plain(self, replaced: dict[str, Any]) -> Any:
+        """The plain estimator with the attributes of this one, some of them replaced."""
+        kind = next(base for base in type(self).__mro__ if getattr(estimators, base.__name__, None) is base)
+        plain = kind.__new__(kind)
+        vars(plain).update({**vars(self), **replaced})
+        return plain
+
+    def _check_rows(self, X: Any) -> Any:
+        return DaskRows.of(X) if is_dask(X) else super()._check_rows(X)
+
+    def _read_labels(self, X: Any, y: Any, rows: Any, labeled: Any) -> Labels:
+        return super()._read_labels(X, in_memory(y), rows, in_memory(labeled))
+
+    def _as_attribute(self, rows: Any) -> Any:
+        return rows.array() if isinstance(rows, DaskRows) else super()._as_attribute(rows)
+
+    def _neighbors_of_rows(self: Any, rows: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        if not isinstance(rows, DaskRows):
+            return super()._neighbors_of_rows(rows, k)
+        if not asks_exact(self.neighbors):
+            raise InputError('neighbors= searches rows in memory; for a Dask array leave it "exact", or pass graph=.')
+        return neighbors(rows, k, metric=check_metric(self.metric), n_jobs=self.n_jobs)
+
+
+class _PropagatesOverDask(_OverDask, PropagatesLabels):
+    """Propagates labels in batches, each in a task."""
+
+    def _trust(self: Any, labels: Labels, alpha: Any) -> np.ndarray:
+        return super()._trust(labels, in_memory(alpha))
+
+    def _solve_propagation(self, *arguments: Any, callback: Any = None, **options: Any) -> Any:
+        return in_batches(propagate_checked, *arguments, callback=None, **options)
+
+
+class _PredictsOverDask(_OverDask, NeighborClassifier):
+    """Answers a Dask array with a Dask array, block by block; rows in memory at once."""
+
+    def _read_training_rows(self: Any, X: Any) -> Any:
+        if is_dask(X) and self._is_precomputed():
+            raise InputError('neighbors="precomputed" takes distances in memory, got a Dask array; pass X.compute().')
+        return super()._read_training_rows(X)
+
+    def _gather(self: Any, X: Any, answer: Callable[[np.ndarray], np.ndarray]) -> Any:
+        check_is_fitted(self)
+        training = self._searched_rows()
+        if not is_dask(X) and not is_dask(training):
+            return super()._gather(X, answer)
+        rows, like = self._read_rows(X, reset=False), self._no_answer(answer)
+        queries = rows if isinstance(rows, DaskRows) else DaskRows.of(rows)
+        if is_dask(training):
+            model = task_of_value("model", self._plain({"training_rows_": None}))
+            lists = lists_of_queries(DaskRows.of(training), queries, self.n_neighbors_, metric=self.metric)
+            blocks = [task("predict", _of_lists, each, model, answer.__name__) for each in lists]
+            found = as_array(blocks, queries.sizes(), like.shape[1:], like.dtype)
+        else:
+            model = task_of_value("model", self.to_local())
+            found = queries.map(_of_rows, like.shape[1:], like.dtype, model=model, answer=answer.__name__)
+        return found if queries is rows else in_memory(found)
+
+
+def _of_lists(lists: Lists, model: Any, answer: str) -> np.ndarray:
+    model.n_jobs = task_threads(model.n_jobs)
+    return np.asarray(getattr(model, answer)(model._score_neighbors(lists[1])))
+
+
+def _of_rows(block: RowSums, model: Any, answer: str) -> np.ndarray:
+    model.n_jobs = task_threads(model.n_jobs)
+    return np.asarray(model._gather_rows(block.rows, getattr(model, answer)))
+
+
+def _documented(kind: Any) -> Any:
+    """The docstring of the plain class, under a line that says what is different."""
+    kind.__doc__ = f"`nmlsdr.{kind.__name__}` for Dask arrays.\n\n    {kind.__bases__[-1].__doc__}"
+    return kind
+
+
+@_documented
+class NMLSDR(_PropagatesOverDask, estimators.NMLSDR):
+    pass
+
+
+@_documented
+class MDDM(_OverDask, estimators.MDDM):
+    pass
+
+
+@_documented
+class MultiLabelCCA(_OverDask, estimators.MultiLabelCCA):
+    pass
+
+
+@_documented
+class SSMLDR(_PropagatesOverDask, estimators.SSMLDR):
+    pass
+
+
+@_documented
+class MultiLabelPropagation(_PropagatesOverDask, _PredictsOverDask, estimators.MultiLabelPropagation):
+    pass
+
+
+@_documented
+class MLkNN(_PredictsOverDask, estimators.MLkNN):
+    pass
+
+
+@_documented
+class SemiSupervisedMLkNN(_PropagatesOverDask, _PredictsOverDask, estimators.SemiSupervisedMLkNN):
+    pass
+
+
+@_documented
+class ResidualPropagation(_PropagatesOverDask, _PredictsOverDask, estimators.ResidualPropagation):
+    def _embed(self, rows: Any) -> np.ndarray:
+        with single_threaded_blas():
+            return np.asarray(in_memory(super()._embed(rows)))
+
+    def _trend(self, rows: Any) -> np.ndarray:
+        with single_threaded_blas():
+            return np.asarray(in_memory(super()._trend(rows)))

@@ -1,0 +1,160 @@
+"""What a search over Dask arrays will cost, said before it starts."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._errors import InputError
+from .._search.estimate import duration, estimate_search
+from .._search.memory import memory_bytes
+from ._meetings import PRIMES
+from ._rows import DaskRows, Reading
+from ._run import client_in_force, compute, import_dask, task, task_threads
+
+__all__ = ["Plan", "Site", "make_plan"]
+
+# The share of a worker's memory that a task may take, beside the 200 MB of an idle one: at 80 % Dask pauses a worker.
+SHARE = 0.6
+# Beside its rows and the block it reads, a search holds packed rows: a window of 256 MB and what threads need.
+WORKSPACE = 320 << 20
+UNIT_COPIES = 2  # in float64, of rows for neighbours by angle: all of them, and those that are not zeros
+TASKS_PER_THREAD = 3  # at least, so that the last ones finish together
+PROBE_FROM = 1e11  # pairs times features; less takes seconds, and the plan says so without a probe
+
+
+class Site(NamedTuple):
+    """Where the tasks will run."""
+
+    n_workers: int
+    n_threads: int  # tasks side by side, on all workers
+    memory: float  # bytes for each of them
+
+
+class Plan(NamedTuple):
+    """The search for neighbours, in numbers.
+
+    Attributes
+    ----------
+    n_samples, n_features : int
+    order : int
+        q: q^2 parts of the rows meet in q^2 + q tasks of n / q rows each.
+    n_tasks : int
+    block_pairs : int
+        Pairs of parts, each of which meets once.
+    bytes_read : int
+        (q + 1) times the rows.
+    bytes_moved : int
+        Lists that come back from the tasks.
+    task_bytes : int
+        The rows of one task.
+    site : Site
+    seconds : float or None
+        Estimate from a probe; None: too little work to ask for one.
+    """
+
+    n_samples: int
+    n_features: int
+    order: int
+    n_tasks: int
+    block_pairs: int
+    bytes_read: int
+    bytes_moved: int
+    task_bytes: int
+    site: Site
+    seconds: float | None
+
+    def __str__(self) -> str:
+        site = self.site
+        time_ = "seconds" if self.seconds is None else f"about {duration(self.seconds)} (from a probe)"
+        return (
+            f"plan: neighbours of {self.n_samples} x {self.n_features} rows: {self.block_pairs} block pairs in "
+            f"{self.n_tasks} tasks of {_size(self.task_bytes)}, {_size(self.bytes_read)} read, "
+            f"{_size(self.bytes_moved)} moved, on {site.n_workers} worker(s) with {site.n_threads} thread(s) and "
+            f"{_size(site.memory)} for each; {time_}"
+        )
+
+
+def site_in_force() -> Site:
+    """The workers of the client, or this process."""
+    client = client_in_force()
+    if client is None:
+        dask = import_dask()
+        threads = int(dask.config.get("num_workers", None) or dask.system.CPU_COUNT)
+        if dask.config.get("scheduler", None) in ("sync", "synchronous", "single-threaded"):
+            threads = 1
+        return Site(1, threads, memory_bytes() / threads)
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    if not workers:
+        raise InputError("the Dask cluster has no workers; start one, or wait for it: client.wait_for_workers(1).")
+    memory = min((worker["memory_limit"] or memory_bytes()) / worker["nthreads"] for worker in workers)
+    return Site(len(workers), sum(worker["nthreads"] for worker in workers), float(memory))
+
+
+def make_plan(
+    rows: DaskRows,
+    k: int,
+    *,
+    metric: str = "euclidean",
+    n_jobs: int | None = None,
+    site: Site | None = None,
+    probe: bool = True,
+) -> Plan:
+    """The smallest order whose tasks fit the workers' memory and keep all of them busy."""
+    site = site or site_in_force()
+    n, d = rows.shape
+    least = TASKS_PER_THREAD * site.n_threads if n * float(n) * d > PROBE_FROM else 1
+    room = SHARE * site.memory if site.memory < np.inf else np.inf
+    in_task = rows.bytes() + (UNIT_COPIES * 8 * n * d if metric == "cosine" else 0)
+    for order in PRIMES:
+        enough = order * (order + 1) >= least or order**2 >= n
+        if enough and in_task / order + rows.largest_block() + min(WORKSPACE, rows.bytes() / order) <= room:
+            break
+    else:
+        raise InputError(
+            f"{_size(rows.bytes())} of rows in blocks of {_size(rows.largest_block())} need more than the "
+            f"{_size(site.memory)} of memory that each thread of a worker has; make the blocks smaller "
+            "(X.rechunk), or give the workers more memory or fewer threads."
+        )
+    times = order + 1 if order > 1 else 1  # that each row is read, and that lists of it come back
+    plan = Plan(
+        n, d, order, order * times, order**2 * (order**2 - 1) // 2, times * rows.bytes(), times * 16 * n * k,
+        rows.bytes() // order, site, None,
+    )  # fmt: skip
+    if probe and n * float(n) * d > PROBE_FROM:
+        plan = plan._replace(seconds=_estimate(rows, k, plan, n_jobs))
+    return plan
+
+
+def _estimate(rows: DaskRows, k: int, plan: Plan, n_jobs: int | None) -> float:
+    """Seconds of the search: one task reads a block and searches some of its rows among the others."""
+    first, last = next(each for each in rows.ranges() if each[1] > each[0])
+    reading = rows.reading([(first, last)])
+    read, pair = compute([task("probe", _probe, reading, rows.held(reading), k, n_jobs)])[0]
+    waves = -(-plan.n_tasks // plan.site.n_threads)
+    in_task = plan.n_samples / plan.order
+    return float(waves * (in_task**2 / 2 * pair + in_task * read))
+
+
+def _probe(reading: Reading, held: list[Any], k: int, n_jobs: int | None) -> tuple[float, float]:
+    """Seconds to read a row, and for a pair of rows."""
+    began = time.perf_counter()
+    rows = reading.rows(held)
+    read, n = time.perf_counter() - began, rows.shape[0]
+    return read / n, estimate_search(rows, k, n_jobs=task_threads(n_jobs)).seconds / (n * n / 2)
+
+
+def _size(n_bytes: float) -> str:
+    """Three digits.
+
+    Examples
+    --------
+    >>> _size(3.2e9), _size(1.5e6), _size(10)
+    ('3.2 GB', '1.5 MB', '10 B')
+    """
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.3g} {unit}"
+    return f"{n_bytes:.3g} B"

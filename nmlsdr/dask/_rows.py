@@ -1,0 +1,225 @@
+"""The rows of a Dask array, which the tasks that read them check, and the sums over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._checks.arguments import check_rows
+from .._errors import InputError
+from .._moments import RowSums, scale_columns
+from ._blocks import Blocks, Recipe
+from ._run import as_array, compute, task
+
+__all__ = ["DaskRows", "Reading"]
+
+_FAN_IN = 8  # partial sums that one task adds
+
+
+class Reading:
+    """What a task needs to have some of the rows in memory; the values it needs from outside come as ``held``.
+
+    A class of its own, so that Dask takes it for one thing and does not look for collections in it.
+    """
+
+    def __init__(
+        self, steps: list[tuple[Recipe, Any]], shape: tuple[int, int], dtype: Any, name: str, scale: np.ndarray | None
+    ) -> None:
+        self.steps, self.shape, self.dtype, self.name, self.scale = steps, shape, dtype, name, scale
+        self.needs = sorted({key for recipe, _ in steps for key in recipe.needs}, key=str)
+
+    def rows(self, held: list[Any]) -> Any:
+        """The rows, dense or CSR, in the form that kernels read; one block in memory beside them at a time."""
+        values = dict(zip(self.needs, held, strict=True))
+        if len(self.steps) == 1:
+            return self._checked(*self.steps[0], values)
+        dense, pieces, at = None, [], 0
+        for recipe, chosen in self.steps:
+            piece = self._checked(recipe, chosen, values)
+            if sparse.issparse(piece):
+                pieces.append(piece)
+                continue
+            if dense is None:
+                dense = np.empty(self.shape, self.dtype)
+            dense[at : at + len(piece)] = piece
+            at += len(piece)
+        if not pieces:
+            return np.empty(self.shape, self.dtype) if dense is None else dense
+        if dense is not None:
+            raise InputError(f"{self.name} has dense and sparse blocks; make all of them one kind.")
+        return check_rows(sparse.csr_array(sparse.vstack(pieces, format="csr")), self.name)
+
+    def _checked(self, recipe: Recipe, chosen: Any, values: Mapping[Any, Any]) -> Any:
+        block = recipe.follow(values)
+        if not isinstance(chosen, slice) or chosen != slice(None):
+            block = block[chosen]
+        rows = check_rows(block, self.name, dtype=self.dtype)
+        return rows if self.scale is None else scale_columns(rows, self.scale)
+
+
+class DaskRows(RowSums):
+    """The rows of a 2-D Dask array, or those of them that ``kept`` (increasing row numbers) names.
+
+    ``scale`` multiplies the columns of what is read.
+    """
+
+    def __init__(
+        self, blocks: Blocks, name: str = "X", kept: np.ndarray | None = None, scale: np.ndarray | None = None
+    ) -> None:
+        self._blocks, self._name, self._kept, self._scale = blocks, name, kept, scale
+        self.edges = blocks.edges if kept is None else np.searchsorted(kept, blocks.edges)
+        self.shape = (int(self.edges[-1]), blocks.n_features)
+        self.dtype = np.dtype(np.float32 if blocks.dtype == np.float32 else np.float64)
+
+    @classmethod
+    def of(cls, X: Any, name: str = "X") -> DaskRows:  # type: ignore[override]
+        """The rows of a Dask array; rows in memory are one block."""
+        return cls(Blocks.of(X, name), name)
+
+    def __getitem__(self, chosen: np.ndarray) -> DaskRows:
+        """Some of the rows, by a mask or by increasing numbers."""
+        chosen = np.asarray(chosen)
+        numbers = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        if len(numbers) == self.shape[0]:
+            return self
+        return DaskRows(self._blocks, self._name, numbers if self._kept is None else self._kept[numbers], self._scale)
+
+    def reading(self, ranges: list[tuple[int, int]]) -> Reading:
+        """How to read these ranges of rows, in this order; a block that two of them share is read once."""
+        found: list[tuple[int, Any]] = []  # numbers of blocks, and positions within them
+        for first, last in ranges:
+            for number in range(
+                int(np.searchsorted(self.edges, first, side="right")) - 1,
+                int(np.searchsorted(self.edges, last, side="left")),
+            ):
+                start, stop = (int(edge) for edge in self.edges[number : number + 2])
+                here = slice(max(first, start) - start, min(last, stop) - start)
+                if here.stop > here.start:
+                    found.append((number, self._in_block(number, here)))
+        steps: list[tuple[Recipe, Any]] = []
+        for number, group in groupby(found, itemgetter(0)):
+            chosen = [positions for _, positions in group]
+            steps.append((self._blocks.recipes[number], chosen[0] if len(chosen) == 1 else np.r_[tuple(chosen)]))
+        n_rows = sum(last - first for first, last in ranges)
+        return Reading(steps, (n_rows, self.shape[1]), self.dtype, self._name, self._scale)
+
+    def _in_block(self, number: int, here: slice) -> Any:
+        """Positions within a block of the Dask array."""
+        if self._kept is None:
+            whole = here == slice(0, int(np.diff(self.edges)[number]))
+            return slice(None) if whole else here
+        first = int(self.edges[number])
+        return self._kept[first + here.start : first + here.stop] - int(self._blocks.edges[number])
+
+    def held(self, reading: Reading) -> list[Any]:
+        """The values that a reading needs from outside, as Dask computes them."""
+        return [self._blocks.held[key] for key in reading.needs]
+
+    def task(self, function: Callable[..., Any], ranges: list[tuple[int, int]], **arguments: Any) -> Any:
+        """A task that reads ranges of rows and calls ``function(RowSums(rows), **arguments)``."""
+        reading = self.reading(ranges)
+        return task(function.__name__, _with_rows, reading, self.held(reading), function, arguments)
+
+    def map(self, function: Callable[..., Any], shape: tuple[int, ...], dtype: Any, **arguments: Any) -> Any:
+        """What `task` gives of every block, ``shape`` for each row, as a Dask array of which nothing is computed."""
+        tasks = [self.task(function, [each], **arguments) for each in self.ranges()]
+        return as_array(tasks, self.sizes(), shape, dtype)
+
+    def array(self) -> Any:
+        """The rows as a Dask array; nothing is computed."""
+        return self.map(_rows, self.shape[1:], self.dtype)
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """First and last row of each block."""
+        return list(pairwise(self.edges.tolist()))
+
+    def sizes(self) -> list[int]:
+        """Rows of each block."""
+        return [last - first for first, last in self.ranges()]
+
+    def bytes(self) -> int:
+        """Of dense rows; an upper bound for CSR blocks."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    def largest_block(self) -> int:
+        """Bytes of the largest block of the Dask array, dense."""
+        return int(np.diff(self._blocks.edges).max(initial=0)) * self.shape[1] * self.dtype.itemsize
+
+    # ---------------------------------------------------------------- sums over the blocks
+
+    def total(self, function: Callable[..., Any], by_row: dict[str, Any] | None = None, **whole: Any) -> Any:
+        """Sum over the blocks of ``function(sums of the block, **its rows of by_row, **whole)``, added as a tree.
+
+        The function gives an array, or a tuple of arrays that are added one by one.
+        """
+        parts = []
+        for first, last in self.ranges():
+            if last > first:
+                own = {name: values[first:last] for name, values in (by_row or {}).items()}
+                parts.append(self.task(function, [(first, last)], **own, **whole))
+        while len(parts) > 1:
+            parts = [task("add", _add, parts[at : at + _FAN_IN]) for at in range(0, len(parts), _FAN_IN)]
+        return compute(parts)[0]
+
+    def in_memory(self, why: str) -> Any:
+        raise InputError(f"{why}, got a Dask array of {self.shape[0]} x {self.shape[1]}; pass X.compute().")
+
+    take = __getitem__  # type: ignore[assignment]  # gives DaskRows
+
+    def scaled(self, scale: np.ndarray) -> DaskRows:
+        return DaskRows(self._blocks, self._name, self._kept, scale if self._scale is None else self._scale * scale)
+
+    def sums(self) -> np.ndarray:
+        return np.asarray(self.total(RowSums.sums))
+
+    def spread(self, mean: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return tuple(self.total(RowSums.spread, mean=mean, first=first))
+
+    def norm(self) -> float:
+        return float(np.sqrt(self.total(_square_sum)))
+
+    def moment(self, factor: Any, mean: np.ndarray) -> np.ndarray:
+        return np.asarray(self.total(RowSums.moment, {"factor": factor}, mean=mean))
+
+    def scatter(
+        self, F: np.ndarray, mean: np.ndarray, row_weights: np.ndarray | float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        weights = np.broadcast_to(np.asarray(row_weights, dtype=np.float64), (self.shape[0],))
+        M, S = self.total(RowSums.scatter, {"F": F, "row_weights": weights}, mean=mean)
+        return M, np.asfortranarray(S)
+
+    def gram(self, mean: np.ndarray) -> np.ndarray:
+        return np.asfortranarray(self.total(RowSums.gram, mean=mean))
+
+    def project(self, V: np.ndarray, mean: np.ndarray) -> Any:
+        """A Dask array, of which nothing is computed."""
+        return self.map(RowSums.project, V.shape[1:], np.float64, V=V, mean=mean)
+
+    def projector(self, mean: np.ndarray) -> Callable[[np.ndarray], Any]:
+        return lambda V: self.project(V, mean)
+
+
+def _with_rows(reading: Reading, held: list[Any], function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    return function(RowSums(reading.rows(held)), **arguments)
+
+
+def _rows(block: RowSums) -> Any:
+    return block.rows
+
+
+def _square_sum(block: RowSums) -> np.float64:
+    return np.float64(block.norm() ** 2)
+
+
+def _add(parts: list[Any]) -> Any:
+    if isinstance(parts[0], tuple):
+        return tuple(_add(list(each)) for each in zip(*parts, strict=True))
+    total = np.array(parts[0])
+    for part in parts[1:]:
+        total = total + part
+    return total

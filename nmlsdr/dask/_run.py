@@ -1,0 +1,155 @@
+"""Runs tasks where Dask runs them and gives their results one by one.
+
+With a client of a cluster each result leaves its worker as soon as it is there, so a worker that dies takes only the
+task that it was working on, and the scheduler gives that task to another.  Without a client, Dask's local schedulers
+run the tasks.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import count
+from types import ModuleType
+from typing import Any
+
+from .._process.threads import check_n_jobs
+
+__all__ = ["as_array", "client_in_force", "compute", "each_result", "import_dask", "say", "task", "task_of_value",
+           "task_threads"]  # fmt: skip
+
+LOGGER = logging.getLogger("nmlsdr")
+
+# A fit whose cluster has had no worker for so long ends: new ones do not come by themselves.  Dask's configuration can
+# say otherwise: `dask.config.set({"nmlsdr.no-worker-timeout": "1 hour"})`, or DASK_NMLSDR__NO_WORKER_TIMEOUT.
+NO_WORKER_TIMEOUT = "2 minutes"
+_POLL = 2.0  # seconds between two looks at the workers
+
+
+def import_dask() -> ModuleType:
+    """Dask, or one sentence."""
+    try:
+        import dask
+        import dask.array
+    except ImportError:
+        raise ImportError("nmlsdr.dask needs Dask; install it with pip install 'nmlsdr[dask]'.") from None
+    return dask
+
+
+def client_in_force() -> Any:
+    """The distributed client that would compute now; None where a local scheduler would."""
+    if import_dask().config.get("scheduler", None) in (None, "distributed", "dask.distributed"):
+        with suppress(KeyError, ValueError):  # not imported, or no client
+            return sys.modules["distributed"].get_client()
+    return None
+
+
+def task_threads(n_jobs: int | None) -> int:
+    """Threads for the kernels within a task: what is left of the cores when Dask runs tasks side by side."""
+    if n_jobs is not None:
+        return check_n_jobs(n_jobs)
+    with suppress(KeyError, ValueError):  # not imported, or not in a worker
+        return max(1, check_n_jobs(None) // sys.modules["distributed"].get_worker().state.nthreads)
+    return 1
+
+
+def task(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """A delayed call; the name is what Dask's dashboard shows."""
+    key = f"nmlsdr-{name.strip('_').replace('_', '-')}-{uuid.uuid4().hex}"
+    return import_dask().delayed(function, traverse=False)(*arguments, dask_key_name=key)
+
+
+def task_of_value(name: str, value: Any) -> Any:
+    """A task that gives a value, so that the value goes to each worker once and not with every task that needs it.
+
+    What ``client.scatter`` sends would be lost with the workers that hold it.
+    """
+    return task(name, _same, value)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def as_array(blocks: list[Any], sizes: list[int], shape: tuple[int, ...], dtype: Any) -> Any:
+    """Delayed blocks of rows as one Dask array, the empty ones too; ``shape`` is that of one row."""
+    dask = import_dask()
+    name = f"nmlsdr-rows-{uuid.uuid4().hex}"
+    keys = {(name, number, *(0 for _ in shape)): block.key for number, block in enumerate(blocks)}
+    graph = dask.highlevelgraph.HighLevelGraph.from_collections(name, keys, dependencies=blocks)
+    return dask.array.Array(graph, name, (tuple(sizes), *((n,) for n in shape)), dtype=dtype)
+
+
+def compute(tasks: list[Any], what: str = "") -> list[Any]:
+    """The results of delayed tasks, in their order."""
+    found: list[Any] = [None] * len(tasks)
+    for number, result in each_result(tasks, what):
+        found[number] = result
+    return found
+
+
+def each_result(tasks: list[Any], what: str = "") -> Iterator[tuple[int, Any]]:
+    """(number, result) of delayed tasks as they finish; ``what`` names them in the lines of progress."""
+    client, began, finished = client_in_force(), time.monotonic(), count(1)
+
+    def is_done() -> None:
+        """Say how far the tasks are at every quarter of them, if they take more than a second."""
+        number, passed = next(finished), time.monotonic() - began
+        if what and passed > 1 and 4 * number // len(tasks) > 4 * (number - 1) // len(tasks):
+            left = passed / number * (len(tasks) - number)
+            say(f"{what}: {number} of {len(tasks)} tasks, {passed:.0f} s, about {left:.0f} s to go")
+
+    yield from enumerate(_locally(tasks, is_done)) if client is None else _on_cluster(client, tasks, is_done)
+
+
+def _on_cluster(client: Any, tasks: list[Any], is_done: Callable[[], None]) -> Iterator[tuple[int, Any]]:
+    from distributed import TimeoutError as NothingYet
+    from distributed import wait
+
+    dask, gone = import_dask(), None  # since when there is no worker
+    limit = dask.utils.parse_timedelta(dask.config.get("nmlsdr.no-worker-timeout", NO_WORKER_TIMEOUT))
+    with warnings.catch_warnings():  # labels and graphs of some MB travel with the tasks: meant
+        warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
+        pending = {future: number for number, future in enumerate(client.compute(tasks))}
+    try:
+        while pending:
+            done = set()
+            with suppress(NothingYet):
+                done = wait(list(pending), _POLL, return_when="FIRST_COMPLETED").done
+            gone = None if done or client.scheduler_info()["workers"] else gone or time.monotonic()
+            if gone is not None and time.monotonic() - gone > limit:
+                raise TimeoutError(
+                    f"The Dask cluster has had no worker for {limit:g} s, with {len(pending)} task(s) left; start "
+                    'workers and try again, or wait longer: dask.config.set({"nmlsdr.no-worker-timeout": "1 hour"}).'
+                )
+            while done:
+                future = done.pop()
+                number, result = pending.pop(future), future.result()
+                del future  # the worker may forget the result
+                is_done()
+                yield number, result
+    finally:
+        client.cancel(list(pending))
+
+
+def _locally(tasks: list[Any], is_done: Callable[[], None]) -> tuple[Any, ...]:
+    dask, keys = import_dask(), {task.key for task in tasks}
+    with dask.callbacks.Callback(posttask=lambda key, *_: is_done() if key in keys else None):
+        found: tuple[Any, ...] = dask.compute(*tasks)
+    return found
+
+
+def say(text: str) -> None:
+    """A line for whoever started the fit: to the logger "nmlsdr" if somebody listens, else to standard error.
+
+    ``logging.getLogger("nmlsdr").setLevel("WARNING")`` silences it.
+    """
+    if LOGGER.isEnabledFor(logging.INFO):
+        LOGGER.info(text)
+    elif LOGGER.level == logging.NOTSET:
+        print(text, file=sys.stderr, flush=True)

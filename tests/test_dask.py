@@ -1,0 +1,216 @@
+"""Dask: the same bits for any blocks, threaded and on a cluster, and the experiments' cells through joblib."""
+
+import doctest
+import inspect
+import sys
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import nmlsdr.dask
+from nmlsdr import MLkNN, MultiLabelPropagation, ResidualPropagation, SemiSupervisedMLkNN, graph
+from nmlsdr.cli import main
+
+dask = pytest.importorskip("dask", reason="needs Dask: pip install 'nmlsdr[dask]'")
+da = pytest.importorskip("dask.array", reason="needs Dask: pip install 'nmlsdr[dask]'")
+
+
+METRICS = ("euclidean", "cosine")
+
+
+@pytest.fixture
+def rows(rng):
+    """Rows full of ties and duplicates: the order (squared distance, row index) is all that tells them apart."""
+    return rng.integers(0, 3, size=(120, 4)).astype(float)
+
+
+def in_blocks(X, size):
+    return da.from_array(X, chunks=(size, -1))
+
+
+def assert_lists(found, expected):
+    for lists, wanted in zip(dask.compute(*found), expected, strict=True):
+        assert lists.dtype == wanted.dtype
+        np.testing.assert_array_equal(lists, wanted)
+
+
+@pytest.mark.parametrize("size", [120, 119, 50, 17])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("metric", METRICS)
+def test_neighbours_of_the_rows(rows, size, dtype, metric):
+    X = rows.astype(dtype)
+    assert_lists(nmlsdr.dask.kneighbors(in_blocks(X, size), 9, metric=metric), graph.kneighbors(X, 9, metric=metric))
+
+
+@pytest.mark.parametrize("size", [120, 50, 17])
+@pytest.mark.parametrize("source", ["blocks", "memory", "the rows"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_neighbours_of_queries(rows, rng, size, source, metric):
+    Q = rows if source == "the rows" else rng.integers(0, 3, size=(31, 4)).astype(float)
+    queries = Q if source == "memory" else in_blocks(Q, 11)
+    expected = graph.kneighbors(rows, 9, queries=Q, metric=metric)
+    assert_lists(nmlsdr.dask.kneighbors(in_blocks(rows, size), 9, queries=queries, metric=metric), expected)
+    assert_lists(nmlsdr.dask.kneighbors(rows, 9, queries=queries, metric=metric), expected)
+
+
+@pytest.mark.parametrize("k", [1, 118, 119])
+@pytest.mark.parametrize("metric", METRICS)
+def test_more_neighbours_than_a_block_has_rows(rows, k, metric):
+    assert_lists(
+        nmlsdr.dask.kneighbors(in_blocks(rows, 13), k, metric=metric), graph.kneighbors(rows, k, metric=metric)
+    )
+
+
+@pytest.mark.parametrize("n_zeros", [1, 12, 40])
+@pytest.mark.parametrize("size", [40, 17])
+def test_rows_without_a_direction(rows, n_zeros, size):
+    rows[:n_zeros] = 0  # whole blocks of them, and blocks without any
+    assert_lists(
+        nmlsdr.dask.kneighbors(in_blocks(rows, size), 9, metric="cosine"), graph.kneighbors(rows, 9, metric="cosine")
+    )
+
+
+def test_columns_may_be_cut_and_blocks_may_be_empty_or_sparse(rows):
+    expected = graph.kneighbors(rows, 5)
+    assert_lists(nmlsdr.dask.kneighbors(da.from_array(rows, chunks=(40, 3)), 5), expected)
+    holes = da.from_array(rows, chunks=((40, 0, 80), (4,)))
+    assert 0 in holes.chunks[0]
+    assert_lists(nmlsdr.dask.kneighbors(holes, 5), expected)
+    assert_lists(nmlsdr.dask.kneighbors(in_blocks(rows[:12], 1), 5), graph.kneighbors(rows[:12], 5))
+    csr = in_blocks(rows, 40).map_blocks(sparse.csr_array)
+    assert_lists(nmlsdr.dask.kneighbors(csr, 5), graph.kneighbors(sparse.csr_array(rows), 5))
+
+
+def test_lists_are_chunked_as_the_queries(rows):
+    distances, indices = nmlsdr.dask.kneighbors(rows, 3, queries=in_blocks(rows, 50))
+    assert distances.chunks == indices.chunks == ((50, 50, 20), (3,))
+
+
+@pytest.mark.parametrize("edge_weights", ["binary", "rbf"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_graph(rows, edge_weights, metric):
+    W = nmlsdr.dask.neighbor_graph(in_blocks(rows, 50), 6, edge_weights=edge_weights, metric=metric)
+    expected = graph.neighbor_graph(rows, 6, edge_weights=edge_weights, metric=metric)
+    for part in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(W, part), getattr(expected, part))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X: nmlsdr.dask.kneighbors(X, 120), "n_neighbors=120 needs more than 120 samples, got 120"),
+        (lambda X: nmlsdr.dask.kneighbors(X, 121, queries=X), "n_neighbors=121 needs at least 121 samples, got 120"),
+        (lambda X: nmlsdr.dask.kneighbors(X, 0), "n_neighbors must be an integer of at least 1"),
+        (lambda X: nmlsdr.dask.kneighbors(X, 3, queries=X[:, :2]), "queries has 2 features, but X has 4"),
+        (lambda X: nmlsdr.dask.kneighbors(X, 3, metric="angle"), "metric must be"),
+        (lambda X: nmlsdr.dask.neighbor_graph(X, 3, metric="angle"), "metric must be"),
+        (lambda X: nmlsdr.dask.kneighbors(X[:, 0], 3), "X must be a 2-D array"),
+        (lambda X: nmlsdr.dask.kneighbors(X[X[:, 0] > 0], 3), r"X has chunks of unknown size; call its compute_chunk"),
+        (lambda X: dask.compute(*nmlsdr.dask.kneighbors(X / 0, 3)), "X contains NaN or infinity"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_refused(rows, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(in_blocks(rows, 50))
+
+
+def draw(rng, n=90):
+    X = rng.normal(size=(n, 6))
+    Y = (X @ rng.normal(size=(6, 3)) > 0).astype(int)
+    Y[::4] = -1
+    return X, Y
+
+
+MODELS = {
+    "MLkNN": lambda: MLkNN(5, n_jobs=1),
+    "SemiSupervisedMLkNN": lambda: SemiSupervisedMLkNN(5, n_jobs=1),
+    "MultiLabelPropagation": lambda: MultiLabelPropagation(5, n_jobs=1),
+    "Pipeline": lambda: make_pipeline(StandardScaler(), MLkNN(5, n_jobs=1)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_of_rows_in_memory_predicts_by_blocks(rng, name):
+    X, Y = draw(rng)
+    new = rng.normal(size=(53, 6))
+    model = MODELS[name]().fit(X, Y)
+    for method in (model.predict, model.predict_proba):
+        expected = method(new)
+        blocks = in_blocks(new, 20)
+        found = blocks.map_blocks(method, dtype=expected.dtype, chunks=(blocks.chunks[0], (3,)))
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_array_equal(found.compute(), expected)
+
+
+def test_trend_and_residuals_by_blocks(rng):
+    X, Y = draw(rng)
+    for y in (Y, np.arange(len(X)) % 2, np.arange(len(X)) % 3):
+        model = nmlsdr.dask.ResidualPropagation(n_neighbors=5, n_jobs=1).fit(X, y)
+        plain = ResidualPropagation(n_neighbors=5, n_jobs=1).fit(X, y)
+        for method in ("decision_function", "predict_proba", "transform"):
+            found, expected = getattr(model, method)(in_blocks(X, 40)), getattr(plain, method)(X)
+            assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+            np.testing.assert_allclose(found.compute(), expected, rtol=0, atol=1e-10)
+        np.testing.assert_array_equal(model.predict(in_blocks(X, 40)).compute(), plain.predict(X))
+
+
+def test_classes_and_embeddings_by_blocks(rng):
+    X, _ = draw(rng)
+    y = np.array(["one", "two", "three"])[np.arange(len(X)) % 3]
+    model = nmlsdr.dask.MLkNN(5, n_jobs=1).fit(X, y)
+    found = model.predict(in_blocks(X, 40))
+    assert found.shape == (90,)
+    np.testing.assert_array_equal(found.compute(), MLkNN(5, n_jobs=1).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("function", [nmlsdr.dask.kneighbors, nmlsdr.dask.neighbor_graph])
+def test_examples_run_where_there_is_dask(function):
+    text = inspect.getdoc(function).replace("  # doctest: +SKIP", "")
+    assert text.count(">>>") >= 2
+    test = doctest.DocTestParser().get_doctest(text, vars(nmlsdr.dask).copy(), function.__name__, None, 0)
+    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
+
+
+# ---------------------------------------------------------------- on a cluster of two processes
+
+
+@pytest.fixture(scope="module")
+def client():
+    cluster = pytest.importorskip("distributed", reason="needs Dask: pip install 'nmlsdr[dask]'")
+    with (
+        cluster.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local,
+        cluster.Client(local) as connected,
+    ):
+        yield connected
+
+
+def modules_of_workers(client):
+    return client.run(lambda: list(sys.modules)).values()  # a lambda goes by value: workers cannot import this file
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_bits(client, rows, rng):
+    distances, indices = nmlsdr.dask.kneighbors(in_blocks(rows, 50), 9)
+    assert_lists(client.gather(client.compute([distances, indices])), graph.kneighbors(rows, 9))
+    X, Y = draw(rng)
+    scores = nmlsdr.dask.MLkNN(5, n_jobs=1).fit(in_blocks(X, 30), Y).predict_proba(in_blocks(X, 20))
+    expected = MLkNN(5, n_jobs=1).fit(X, Y).predict_proba(X)
+    np.testing.assert_array_equal(client.compute(scores).result(), expected)
+    assert all("nmlsdr.graph" in names for names in modules_of_workers(client))
+
+
+@pytest.mark.slow
+def test_cells_of_the_experiments_run_on_a_cluster(client, tmp_path):
+    words = ["reproduce", "toy", "--size", "small", "--seeds", "2", "--methods", "MDDMp", "NMLSDR", "--jobs", "2"]
+    with joblib.parallel_config("dask"):
+        assert main([*words, "--out", str(tmp_path / "cluster")]) == 0
+    assert any("nmlsdr.experiments.cell" in names for names in modules_of_workers(client))
+    assert main([*words[:-1], "1", "--out", str(tmp_path / "here")]) == 0
+    tables = {path.name: path.read_bytes() for path in (tmp_path / "cluster" / "tables").iterdir()}
+    assert tables == {path.name: path.read_bytes() for path in (tmp_path / "here" / "tables").iterdir()}
+    assert len(tables) >= 2

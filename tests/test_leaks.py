@@ -1,0 +1,201 @@
+"""Columns that the annotators wrote, and features that tell a label alone: named, and never proposed as features."""
+
+import re
+
+import numpy as np
+import pytest
+from commands import assert_refused, run, write_csv  # noqa: F401
+from scipy import sparse
+from sklearn.metrics import average_precision_score
+
+from nmlsdr._report.leaks import find_leaks
+from nmlsdr.datasets import read_table
+from nmlsdr.datasets._annotators import ONLY_WHERE_LABELED, WORDS_OF_LABELS, columns_like_labels
+
+TAGS = ["Keramik", "Textil", "Religion", "Waffe"]
+MATERIALS = ["Holz", "Ton", "Wolle", "Eisen", "Stein"]
+ANNOTATORS = ["Tags A", "Tags B"]
+NAMES = ["Inventar", "Material", "Höhe", "Breite", "Gewicht", "Alter", *ANNOTATORS, "Sicherheit", "Tags"]
+
+
+@pytest.fixture
+def catalogue(tmp_path, rng):
+    """A museum's catalogue: 600 objects, a third labelled, and what two annotators wrote; returns the rows."""
+    n = 600
+    Y = rng.random((n, len(TAGS))) < 0.35
+    X = Y + 1.2 * rng.normal(size=Y.shape)
+    labelled = rng.random(n) < 1 / 3
+    rows = []
+    for i in range(n):
+        tags = [tag for tag, on in zip(TAGS, Y[i], strict=True) if on]
+        wrote = [";".join(tag for tag in tags if rng.random() < 0.97) if labelled[i] else "" for _ in ANNOTATORS]
+        material = MATERIALS[rng.integers(5)] if rng.random() < 0.6 else MATERIALS[int(np.argmax(Y[i]))]
+        numbers = ["" if rng.random() < 0.05 else f"{x:.3f}" for x in X[i]]
+        sure = f"{rng.uniform(0.5, 1):.2f}" if labelled[i] else ""
+        rows.append([f"M{i:04d}", material, *numbers, *wrote, sure, ";".join(tags) or "keine" if labelled[i] else ""])
+    # The labels stand first among the lists, as in most catalogues.
+    order = [0, 1, 9, 2, 3, 4, 5, 6, 7, 8]
+    write_csv(tmp_path / "catalogue.csv", [NAMES[j] for j in order], [[row[j] for j in order] for row in rows])
+    return rows
+
+
+def precision_of_report(run, monkeypatch, *options):  # noqa: F811
+    """The cross-validated average precision on the page, and what was said."""
+    kept = []
+    monkeypatch.setattr("nmlsdr._report.page.render", lambda facts: kept.append(facts) or "page")
+    outcome = run("report", "catalogue.csv", *options, "--folds", "3", "--out", "report.html")
+    assert outcome.status == 0, outcome
+    trial = kept[0]["trial"]
+    return trial["methods"][0]["cells"][trial["measures"].index("AP")]["mean"], kept[0]["notes"], outcome.err
+
+
+def test_the_command_to_paste_leaves_the_annotators_columns_out(run, catalogue, monkeypatch):  # noqa: F811
+    """The report shows the honest average precision; with the columns it would be near 1, and the columns are named."""
+    pytest.importorskip("jinja2")
+    found = run("fit", "catalogue.csv", "--out", "m.skops")
+    advice = "--id Inventar --drop 'Tags A,Tags B,Sicherheit' --one-hot Material --label-list Tags --impute median"
+    assert_refused(
+        found, "no feature, since made of the labels' words: 'Tags A', 'Tags B'",
+        "no feature, since filled only where labels are: 'Sicherheit'", f"say what to do with: {advice} .",
+    )  # fmt: skip
+    pasted = ["--id", "Inventar", "--drop", "Tags A,Tags B,Sicherheit", "--one-hot", "Material",
+              "--label-list", "Tags", "--impute", "median", "--no-label", "keine"]  # fmt: skip
+    honest, notes, said = precision_of_report(run, monkeypatch, *pasted)
+    assert notes == []
+    assert "alone" not in said
+    # What was proposed before: every column of few words is a category.
+    leaking = [*pasted]
+    leaking[3], leaking[5] = "Sicherheit", "Material,Tags A,Tags B"
+    told, notes, said = precision_of_report(run, monkeypatch, *leaking)
+    assert honest < 0.85
+    assert told > 0.95
+    assert "the column 'Tags A' is made of the labels' words" in said
+    assert f"the feature 'Tags A' alone predicts the label {TAGS[0]!r}" in "".join(notes)
+    for verb, more in (("fit", ["--out", "m.skops"]), ("evaluate", [])):
+        words = [verb, *(["m.skops"] if verb == "evaluate" else []), "catalogue.csv"]
+        options = leaking if verb == "fit" else leaking[:2] + leaking[6:8] + ["--no-label", "keine"]
+        outcome = run(*words, *options, *more)
+        assert outcome.status == 0, outcome
+        assert "the feature 'Tags A' alone predicts the label" in outcome.err
+        assert re.search(r"average precision (0\.9[89]|1\.00)\); .* --drop 'Tags A'\.", outcome.err)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_with_the_labels_named_too(run, tmp_path, rng, suffix):  # noqa: F811
+    """Label columns and numbers: an annotator's 0/1 column that is filled where labels are is dropped, not imputed."""
+    n = 200
+    flu, cold = (rng.random((2, n)) < 0.4).astype(int)
+    labelled = rng.random(n) < 0.4
+    columns = {
+        "a": flu + rng.normal(size=n), "b": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+        "flu by A": np.where(labelled, flu, np.nan), "second": np.where(labelled, np.where(flu, "flu", "cold"), ""),
+        "ward": np.array(["east", "west"])[rng.integers(2, size=n)],
+        "flu": np.where(labelled, flu, np.nan), "cold": np.where(labelled, cold, np.nan),
+    }  # fmt: skip
+    if suffix == ".csv":
+        rows = zip(*([("" if v != v else v) for v in values.tolist()] for values in columns.values()), strict=True)
+        write_csv(tmp_path / "t.csv", list(columns), [list(row) for row in rows])
+    else:
+        pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
+    found = run("fit", f"t{suffix}", "--label-columns", "flu,cold", "--out", "m.skops")
+    assert_refused(found, "--drop 'flu by A,second' --one-hot ward --impute median .", "filled only where labels are")
+    columns.pop("b")
+    if suffix == ".csv":  # without another hole nothing is left to be filled in
+        rows = zip(*([("" if v != v else v) for v in values.tolist()] for values in columns.values()), strict=True)
+        write_csv(tmp_path / "t.csv", list(columns), [list(row) for row in rows])
+        found = run("fit", "t.csv", "--label-columns", "flu,cold", "--drop", "second,ward", "--out", "m.skops")
+        assert_refused(found, "only where labels are: 'flu by A'; say what to do with: --drop 'flu by A' .")
+
+
+def read(tmp_path, names, rows, **options):
+    write_csv(tmp_path / "t.csv", names, rows)
+    return read_table(tmp_path / "t.csv", label_columns=["flu"], text_columns="auto", missing=True, **options)
+
+
+def test_what_looks_like_labels_and_what_does_not(tmp_path):
+    """Half of the rows labelled: 20 cells on labelled rows alone are no chance, 19 may be; words count by half."""
+    names = ["twenty", "nineteen", "outside", "ward", "says", "flu"]
+    rows = []
+    for i in range(80):
+        labelled = i % 2 == 0
+        rows.append([i if labelled and i < 40 else "", i if labelled and i < 38 else "",
+                     i if labelled or i == 1 else "", ["east", "flu", "west"][i % 3], ["Flu", "-"][i % 2],
+                     i % 4 // 2 if labelled else ""])  # fmt: skip
+    found = columns_like_labels(read(tmp_path, names, rows))
+    assert found == {"twenty": ONLY_WHERE_LABELED, "says": WORDS_OF_LABELS}
+    rows = [[*row[:-1], i % 2] for i, row in enumerate(rows)]  # no row is unlabelled
+    assert columns_like_labels(read(tmp_path, names, rows)) == {"says": WORDS_OF_LABELS}
+    rows = [[*row[:-1], ""] for row in rows]  # all are
+    assert columns_like_labels(read(tmp_path, names, rows)) == {}
+
+
+# ---------------------------------------------------------------- features that tell a label alone
+
+
+def leaking_table(rng, n=400):
+    """Labels of .2 and .8, and features of every kind that tell one of them; returns (X, y, pairs)."""
+    y = (rng.random((n, 2)) < [0.2, 0.8]).astype(int)
+    first, second = y.T
+    features = [
+        rng.normal(size=n),
+        first + 0.15 * rng.normal(size=n),  # nearly: rising
+        -second + 0.1 * rng.normal(size=n),  # nearly: falling, and the label is the commoner value
+        np.where(first, rng.integers(3, size=n) * 2, rng.integers(3, size=n) * 2 + 1),  # codes: neither
+        np.where(first, 1.0, np.nan),  # there or not
+        first + 1.0 * rng.normal(size=n),  # a good feature
+    ]
+    return np.column_stack(features), y, [(1, 0), (2, 1), (3, 0), (4, 0)]
+
+
+@pytest.mark.parametrize("form", ["numbers", "texts", "unknown", "unlabelled"])
+def test_features_that_tell_a_label_are_found(rng, form):
+    X, y, pairs = leaking_table(rng)
+    if form == "texts":
+        X = X.astype(object)
+        X[:, 3] = np.array(["east", "west", "north", "south", "up", "down"], dtype=object)[X[:, 3].astype(int)]
+    elif form == "unknown":
+        y = np.where(rng.random(y.shape) < 0.2, -1, y)
+    elif form == "unlabelled":
+        y[::3] = -1
+    found = find_leaks(X, y)
+    assert [(leak.feature, leak.label) for leak in found] == pairs
+    assert all(0.98 <= leak.precision <= 1 for leak in found)
+
+
+def test_sparse_features_are_looked_at_as_dense_ones(rng):
+    X, y, _ = leaking_table(rng)
+    X = np.hstack([np.where(np.isnan(X), 0.0, X), (rng.random((400, 50)) < 0.05) * 1.0, y, 1 - y])
+    assert find_leaks(sparse.csr_array(X), y) == find_leaks(X, y)
+    assert {(56, 0), (57, 1), (58, 0), (59, 1)} <= {(leak.feature, leak.label) for leak in find_leaks(X, y)}
+
+
+@pytest.mark.parametrize(("n_ones", "found"), [(19, 0), (20, 1), (180, 1), (181, 0)])
+def test_twenty_rows_of_either_value_are_needed(n_ones, found):
+    y = (np.arange(200) < n_ones)[:, None].astype(int)
+    assert len(find_leaks(y.astype(float), y)) == found
+
+
+def test_noise_and_names_of_rows_are_not_found(rng):
+    """A category for each row, a number for each row, constant columns: nothing is known out of fold."""
+    y = (rng.random((300, 3)) < 0.3).astype(int)
+    texts = np.array([f"p{i}" for i in range(300)], dtype=object)
+    X = np.column_stack([texts, rng.permutation(300), np.zeros(300), np.full(300, np.nan), rng.normal(size=300)])
+    assert find_leaks(X, y) == []
+    assert find_leaks(rng.normal(size=(300, 40)), np.full((300, 2), -1)) == []
+
+
+def test_the_bound_is_the_average_precision_of_the_ranking(rng):
+    """Around .98: a feature is named where its average precision is that of scikit-learn and reaches the bound."""
+    y = (rng.random((2000, 1)) < 0.1).astype(int)
+    noise = rng.normal(size=2000)
+    reached = []
+    for width in np.linspace(0.15, 0.5, 30):
+        x = y[:, 0] + width * noise
+        precision = average_precision_score(y[:, 0], x)
+        found = find_leaks(x[:, None], y)
+        assert bool(found) == (precision >= 0.98), precision
+        reached.append(bool(found))
+        if found:
+            assert found[0].precision == pytest.approx(precision, abs=1e-12)
+    assert 5 < sum(reached) < 25

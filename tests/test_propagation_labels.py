@@ -1,0 +1,138 @@
+"""Every label is solved as if it were alone: no bit of its F depends on the labels beside it."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from nmlsdr import MultiLabelPropagation
+from nmlsdr._solvers import chain, direct, system
+from nmlsdr.graph import neighbor_graph
+from nmlsdr.propagation import propagate, propagate_signed
+
+SOLVERS = ["auto", "cg", "lu", "fixed_point"]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*without a labelled row", "ignore:propagation with solver:sklearn.exceptions.ConvergenceWarning"
+)
+
+
+def two_components(rng, n, weights):
+    """A graph with two components and an isolated row."""
+    W = np.triu(rng.random((n, n)) < 4 / n, 1) * (1.0 if weights == "binary" else rng.random((n, n)))
+    W[np.arange(n - 1), np.arange(1, n)] = 1.0 if weights == "binary" else 0.5
+    W[: n // 3, n // 3 :] = 0
+    W[:, -1] = 0
+    return sparse.csr_array(W + W.T)
+
+
+def entries(rng, n, n_labels):
+    """Known entries that differ from label to label, some labels with whole rows known, and an alpha for each entry."""
+    rows = rng.random(n) < 0.4
+    known = np.where(rng.random(n_labels) < 0.5, rows[:, None], rng.random((n, n_labels)) < 0.4)
+    known[0] = True
+    known[: n // 3, 1] = False
+    alpha = np.where(known, rng.choice([0, 1e-30, 0.1, 0.6], n_labels), rng.choice([0.9, 0.99, 0.999], n_labels))
+    mixed = rng.random(n_labels) < 0.3
+    alpha[:, mixed] = rng.random((n, mixed.sum()))
+    return known, alpha, np.where(known, rng.choice([0, 0.3, 1], (n, n_labels)), 0.0)
+
+
+def same_alone(W, Y, alpha, known, columns, whole, **options):
+    for some in columns:
+        some = list(some)
+        part = propagate(
+            W, Y[:, some], alpha[:, some] if np.ndim(alpha) == 2 else alpha,
+            labeled=known[:, some] if known.ndim == 2 else known, **options,
+        )  # fmt: skip
+        assert part.F.tobytes() == np.ascontiguousarray(whole.F[:, some]).tobytes(), some
+
+
+@pytest.mark.parametrize("weights", ["binary", "weighted"])
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    ("seed", "n_jobs"),
+    [(0, 2), *(pytest.param(*rest, marks=pytest.mark.slow) for rest in [(0, 1), (1, 1), (1, 2), (2, 1), (2, 2)])],
+)
+def test_any_subset_of_the_labels_has_the_bits_of_all_labels_together(seed, n_jobs, solver, weights):
+    """Alpha and known entries per row and per entry."""
+    rng = np.random.default_rng(seed)
+    n, n_labels = 14, 5
+    W = two_components(rng, n, weights)
+    known, alpha, Y = entries(rng, n, n_labels)
+    subsets = [some for size in (1, 2, 3, 4) for some in itertools.combinations(range(n_labels), size)]
+    rows = known[:, 0]
+    for a in (alpha, alpha[:, 2], 0.9):
+        for mask in (known, rows):
+            given = np.where(mask if mask.ndim == 2 else mask[:, None], Y, 0.0)
+            a = np.broadcast_to(a, n) if np.ndim(a) == 0 else a
+            whole = propagate(W, given, a, labeled=mask, solver=solver, n_jobs=n_jobs)
+            same_alone(W, given, a, mask, subsets, whole, solver=solver, n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("limits", [{"SMALL": 0}, {"SMALL": 9}, {"SMALL": 0, "LARGEST_DENSE": 0}])
+@pytest.mark.parametrize("weights", ["binary", "weighted"])
+def test_every_step_of_auto(rng, monkeypatch, weights, limits):
+    for name, value in limits.items():
+        monkeypatch.setattr(chain, name, value)
+    monkeypatch.setattr(direct, "LARGEST_DENSE", 4)
+    W = two_components(rng, 14, weights)
+    known, alpha, Y = entries(rng, 14, 4)
+    alpha[:, 3] = np.where(known[:, 3], 0.6, 1 - 1e-7)
+    for solver in ("auto", "lu"):
+        whole = propagate(W, Y, alpha, labeled=known, solver=solver)
+        subsets = [some for size in (1, 2, 3) for some in itertools.combinations(range(4), size)]
+        same_alone(W, Y, alpha, known, subsets, whole, solver=solver)
+
+
+@pytest.mark.parametrize("options", [{}, {"max_iter": 9}, {"tol": 1e-13}, {"solver": "cg", "tol": 3e-16}])
+@pytest.mark.parametrize("weights", ["binary", "weighted"])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_batches_of_any_width_a_callback_and_small_calls(rng, monkeypatch, weights, ordered, options):
+    """Labels that take 3 to 600 sweeps in one batch; some end late, get stuck, or go on after their first end."""
+    monkeypatch.setattr(system, "ORDERED_ROWS", 1 if ordered else 10_000)
+    n, n_labels = 300, 45
+    W = neighbor_graph(rng.standard_normal((n, 2)), 4, edge_weights="binary" if weights == "binary" else "rbf", sigma=1)
+    known, alpha, Y = entries(rng, n, n_labels)
+    alpha[:, 7] = 1 - 1e-6
+    alpha[:, 8] = np.where(known[:, 8], 0.0, 1 - 1e-4)
+    whole = propagate(W, Y, alpha, labeled=known, **options)
+    some = [[7], [0, 8, 7], range(3, 20), range(12, 45), rng.permutation(n_labels)[:6]]
+    same_alone(W, Y, alpha, known, some, whole, **options)
+    same_alone(W, Y, alpha, known, [[8, 1, 2]], whole, callback=lambda step: None, **options)
+    monkeypatch.setattr("nmlsdr._solvers.conjugate_gradients.WORK_PER_CALL", 1)
+    same_alone(W, Y, alpha, known, [range(n_labels)], whole, **options)
+
+
+def test_signed_numbers_of_the_same_size(rng):
+    """The residual wanted is in units of the largest number of all columns, which every part has here."""
+    n, n_labels = 200, 20
+    W = neighbor_graph(rng.standard_normal((n, 2)), 4)
+    known, alpha, Y = entries(rng, n, n_labels)
+    R = np.where(known, Y - 0.5, 0.0)
+    R[0] = -0.5
+    whole = propagate_signed(W, R, alpha, labeled=known)
+    for some in ([3], [1, 4], range(2, 19)):
+        part = propagate_signed(W, R[:, list(some)], alpha[:, list(some)], labeled=known[:, list(some)])
+        np.testing.assert_array_equal(part.F, whole.F[:, list(some)])
+
+
+def test_partly_known_labels_over_dask_have_the_bits_of_one_process():
+    """With the labels 0 to 15 known in whole rows, their batch has an alpha per row; the whole has one per entry."""
+    dask = pytest.importorskip("dask", reason="needs Dask")
+    from dask import array as da
+
+    from nmlsdr.dask import MultiLabelPropagation as OverDask
+
+    rng = np.random.default_rng(0)
+    n, n_labels = 400, 20
+    X = rng.standard_normal((n, 5))
+    y = (X @ rng.standard_normal((5, n_labels)) > 1) * 1.0
+    y[rng.random(n) < 0.4] = -1
+    y[rng.random(n) < 0.3, 18] = -1  # one label of the second batch knows less
+    one = MultiLabelPropagation().fit(X, y).label_distributions_
+    alone = MultiLabelPropagation().fit(X, y[:, :16]).label_distributions_
+    np.testing.assert_array_equal(alone, one[:, :16])
+    with dask.config.set(scheduler="sync"):
+        many = OverDask().fit(da.from_array(X, chunks=(100, 5)), y).label_distributions_
+    np.testing.assert_array_equal(many, one)

@@ -393,16 +393,14 @@ def test_forged_file(tmp_path, scaler, change, message):
 
 
 def test_file_of_a_newer_protocol(tmp_path, scaler):
-    """New versions of skops refuse a protocol that they do not know; 0.13 reads the parts on our list as their own."""
+    """skops refuses a protocol that it does not know; 0.13 and 0.14 read the parts on our list as their own."""
     save_model(tmp_path / "m.skops", scaler)
     forge(tmp_path / "m.skops", newer)
-    try:
-        back = load_model(tmp_path / "m.skops")
-    except ModelFileError as error:
-        assert "skops protocol 99, but this version" in str(error)
-    else:
-        assert skops.__version__.startswith(("0.13.", "0.14.", "0.15."))
-        assert_array_equal(back.mean_, scaler.mean_)
+    if skops.__version__.startswith(("0.13.", "0.14.")):
+        assert load_model(tmp_path / "m.skops").mean_.tolist() == scaler.mean_.tolist()
+        return
+    with pytest.raises(ModelFileError, match="skops protocol 99, but this version"):
+        load_model(tmp_path / "m.skops")
 
 
 @pytest.mark.parametrize("schema", [b"[]", b"{}", b"{", b"\xff", b'{"protocol": NaN}', b"[" * 100_000])

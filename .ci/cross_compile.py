@@ -35,8 +35,10 @@ def config(target: str) -> str:
     names = COMMON | (WINDOWS if "windows" in target else POSIX)
     lines = [f"#define {name} {value}" for name, value in names.items()]
     if "windows" in target:
-        lines.append("#include <basetsd.h>\ntypedef SSIZE_T Py_ssize_t;\n#define HAVE_PY_SSIZE_T 1\n"
-                     "#define PY_SSIZE_T_MAX LLONG_MAX")
+        lines.append(
+            "#include <basetsd.h>\ntypedef SSIZE_T Py_ssize_t;\n#define HAVE_PY_SSIZE_T 1\n"
+            "#define PY_SSIZE_T_MAX LLONG_MAX"
+        )
     return "\n".join(lines) + "\n"
 
 

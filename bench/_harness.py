@@ -216,8 +216,12 @@ def machine_facts() -> dict[str, Any]:
         "memory_gib": _memory_gib(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "blas": sorted({" ".join(str(pool[key]) for key in ("internal_api", "version", "architecture") if pool.get(key))
-                        for pool in threadpool_info()}),
+        "blas": sorted(
+            {
+                " ".join(str(pool[key]) for key in ("internal_api", "version", "architecture") if pool.get(key))
+                for pool in threadpool_info()
+            }
+        ),
         "simd": os.environ.get("NMLSDR_SIMD", "auto"),
         "versions": {name: found for name in PACKAGES if (found := _version(name))},
         "commit": commit(),

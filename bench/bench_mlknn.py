@@ -1,7 +1,7 @@
 """ML-kNN against scikit-multilearn-ng, and what counting costs beside the neighbour search.
 
-    python bench/bench_mlknn.py            # about two minutes; writes results/mlknn*.json
-    python bench/bench_mlknn.py --quick    # sizes / 4, prints, writes nothing
+python bench/bench_mlknn.py            # about two minutes; writes results/mlknn*.json
+python bench/bench_mlknn.py --quick    # sizes / 4, prints, writes nothing
 """
 
 from __future__ import annotations

@@ -137,8 +137,11 @@ def measure_queries(save, sizes=(1, 16, 100, 1000), n=100_000, n_features=100):
     for q in sizes:
         queries = gauss(n + q, n_features)[n:]
         with threads(N_THREADS):
-            contestants = {"nmlsdr": lambda queries=queries: graph.kneighbors(X, K, queries=queries, n_jobs=N_THREADS),
-                           "scikit-learn brute": built_brute(X, queries), "faiss IndexFlatL2": built_flat(X, queries)}
+            contestants = {
+                "nmlsdr": lambda queries=queries: graph.kneighbors(X, K, queries=queries, n_jobs=N_THREADS),
+                "scikit-learn brute": built_brute(X, queries),
+                "faiss IndexFlatL2": built_flat(X, queries),
+            }
             times = alternate(contestants, rounds=20)
         base = better_half(times["nmlsdr"])
         for name in list(contestants)[1:]:

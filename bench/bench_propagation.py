@@ -516,9 +516,7 @@ def main() -> int:
     title, measure = PARTS[part]
     columns, rows, *values = measure()
     command = f"python bench/bench_propagation.py {part}"
-    save_table(
-        f"propagation-{part}", title=title, command=command, columns=columns, rows=rows, values=dict(*values)
-    )
+    save_table(f"propagation-{part}", title=title, command=command, columns=columns, rows=rows, values=dict(*values))
     return 0
 
 

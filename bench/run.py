@@ -1,9 +1,9 @@
 """Run the benchmarks, print what they say, and store it in a folder of its own or in bench/results.
 
-    python bench/run.py                     # suite, peers and growth: under five minutes on two cores
-    python bench/run.py --full              # the large sizes too (about an hour)
-    python bench/run.py --replace           # into bench/results
-    python bench/run.py suite -k neighbours # a part; prints, and stores nothing
+python bench/run.py                     # suite, peers and growth: under five minutes on two cores
+python bench/run.py --full              # the large sizes too (about an hour)
+python bench/run.py --replace           # into bench/results
+python bench/run.py suite -k neighbours # a part; prints, and stores nothing
 """
 
 from __future__ import annotations

@@ -61,7 +61,6 @@ sphinx_gallery_conf = {
 }
 
 
-
 def setup(app):
     app.connect("autodoc-process-docstring", _generate.escape_prose, priority=900)  # after numpydoc
 

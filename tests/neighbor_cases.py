@@ -73,9 +73,7 @@ def described(X, queries):
     return kernel_rows(X), None if queries is None else kernel_rows(queries)
 
 
-def by_products(
-    X, k, *, queries=None, postings=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0, leads=None
-):
+def by_products(X, k, *, queries=None, postings=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0, leads=None):
     """Proposed by products, decided by the canonical distance; with the facts of the search."""
     found = _empty(X, queries, k)
     running = _graph.Search(

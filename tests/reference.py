@@ -305,9 +305,7 @@ def ridge_regression(X, Y, ridge, w):
 
 
 @on_one_thread
-def cross_fit(
-    X, Y, shrinkages=(0.0, 0.5, 1.0), ridges=(0.3, 1.0, 3.0, 10.0, 30.0), n_splits=5, seed=0, known=None
-):
+def cross_fit(X, Y, shrinkages=(0.0, 0.5, 1.0), ridges=(0.3, 1.0, 3.0, 10.0, 30.0), n_splits=5, seed=0, known=None):
     """(b, c, out-of-fold predictions, errors): every pair fitted in every fold, from the other folds alone.
 
     Each label is fitted and compared on its known rows; a label without any is 0.

@@ -1,6 +1,5 @@
 """Raw tables: holes, words and dates; --impute and --one-hot, and models that take such tables as they come."""
 
-
 import numpy as np
 import pytest
 from commands import assert_done, assert_refused, read_csv, run, write_csv  # noqa: F401

@@ -1,6 +1,5 @@
 """The simulated cohort and the labelling rules, code by code against the table printed in the article."""
 
-
 import numpy as np
 import pytest
 

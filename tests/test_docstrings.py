@@ -12,9 +12,7 @@ import pytest
 import nmlsdr
 
 MODULES = sorted(
-    module.name
-    for module in pkgutil.walk_packages(nmlsdr.__path__, "nmlsdr.")
-    if not module.name.endswith("__main__")
+    module.name for module in pkgutil.walk_packages(nmlsdr.__path__, "nmlsdr.") if not module.name.endswith("__main__")
 )
 
 

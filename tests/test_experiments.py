@@ -252,7 +252,9 @@ def test_the_report_in_markdown():
     one = tables.Section("toy", "Toy <1>", example_table(), ["Said & done."], [("holds", True), ("open", None)],
                          [example_table(), table], {"picture": (None, "Caption")}, {"seeds": 1}, ["no"])  # fmt: skip
     text = report._pages([one], {"picture": b"png"}, [("Command", "nmlsdr")])["report.md"]
-    assert text.partition("\n## ")[2] == """Toy <1>
+    assert (
+        text.partition("\n## ")[2]
+        == """Toy <1>
 
 Said & done.
 
@@ -284,6 +286,7 @@ Caption
 - Command: nmlsdr
 - Settings of toy: `{"seeds": 1}`
 """
+    )
 
 
 def test_the_page_escapes_all_that_it_is_given():

@@ -19,7 +19,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, Normalizer, StandardScaler
 
 from nmlsdr._model.reading import open_model
-from nmlsdr._model.schema import class_of, table
 from nmlsdr.model_file import ModelFileError, load_model, save_model
 
 
@@ -435,8 +434,3 @@ def test_packed_members_are_refused(tmp_path, scaler, compression):
     write_members(tmp_path / "m.skops", members(tmp_path / "m.skops"), compression=compression)
     with pytest.raises(ModelFileError, match="its members are packed"):
         load_model(tmp_path / "m.skops")
-
-
-def test_table_names_real_classes():
-    for name in table:
-        assert class_of(name).__name__ == name

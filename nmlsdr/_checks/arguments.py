@@ -121,9 +121,7 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
 
 def refuse_unequal_features(n: int, n_asked: int, names: tuple[str, str] = ("X", "queries")) -> None:
     if n != n_asked:
-        raise InputError(
-            f"{names[1]} has {n_asked} features, but {names[0]} has {n} features; pass the same columns."
-        )
+        raise InputError(f"{names[1]} has {n_asked} features, but {names[0]} has {n} features; pass the same columns.")
 
 
 def check_row_pair(X: Any, queries: Any, names: tuple[str, str] = ("X", "queries")) -> tuple[Any, Any]:

@@ -357,8 +357,10 @@ def _warn_of_lists(y: Any, classes: np.ndarray, name: str) -> None:
         lists = [value.split(separator) for value in classes]
         words = {word.strip() for words in lists for word in words}
         if len(words) < len(classes) and len({len(words) for words in lists}) > 1:
-            split = f"{name}.str.split({separator!r})" if hasattr(y, "str") else (
-                f"[text.split({separator!r}) for text in {name}]"
+            split = (
+                f"{name}.str.split({separator!r})"
+                if hasattr(y, "str")
+                else (f"[text.split({separator!r}) for text in {name}]")
             )
             warnings.warn(
                 f"{name} holds {len(classes)} different texts made of {len(words)} words with {separator!r} between "

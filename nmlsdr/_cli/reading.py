@@ -62,7 +62,7 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
         text_columns, missing = "auto" if "auto" in one_hot else one_hot, getattr(args, "impute", None) is not None
     else:  # an svmlight file does not say how many features there are
         feature_names, n_features = model.feature_names, model.estimator.n_features_in_
-        text_columns, missing = model.plan["words"], model.plan["fills"]
+        text_columns, missing = model.text_columns, model.fills_cells
     with console.step(f"read {args.data}") as show:
         table = read_table(
             args.data,

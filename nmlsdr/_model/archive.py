@@ -1,8 +1,9 @@
-"""The skops file of a model: what it may hold is decided here, from its own short list, before skops reads it.
+"""The skops file of a model: its members and types are checked against our own short list before skops reads it.
 
-skops itself trusts all classes of scikit-learn and the functions of NumPy and SciPy, and unpacks what is packed. Here a
-file holds members that are not packed, do not overlap and fit into the bytes that are there; plain arrays; the classes
-of `schema.table`; and dictionaries, lists, tuples, text and numbers. No function, method, or other type has a place.
+skops itself trusts all classes of scikit-learn and the functions of NumPy and SciPy, and it decompresses members. Here
+a file holds members that are not compressed, do not overlap and lie within the file; plain arrays; the classes of
+`schema.table` and Pipeline; and dictionaries, lists, tuples, text and numbers. Functions, methods and all other types
+are refused.
 """
 
 from __future__ import annotations
@@ -16,16 +17,28 @@ from typing import Any, BinaryIO
 
 import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.pipeline import Pipeline
 
-from .schema import Refused, class_of, table
+from .schema import Refused, table
 
 __all__ = ["need_skops", "read"]
 
 _SCHEMA = "schema.json"
-_SCHEMA_BYTES = 64 << 20  # parsed, text takes many times its size; a million names of features fit
-_DEPTH = 24  # how deep the parts of a model may lie within each other
-_PROTOCOL = 1  # of skops; what it reads by other code for an older file than this has no place on the list
+_SCHEMA_BYTES = 64 << 20  # parsed text takes many times its size; the names of a million features fit
+_DEPTH = 24  # how deeply the parts of a model may be nested
+_PROTOCOL = 1  # of skops; older files are read by other code of skops, which our list does not cover
 _SCALARS = ("bool", "bool_", "int32", "int64", "uint8", "float32", "float64")
+
+#: Kind of node in the schema -> the types that it may make.
+_TYPES = {
+    "DictNode": {"builtins.dict"},
+    "ListNode": {"builtins.list"},
+    "TupleNode": {"builtins.tuple"},
+    "JsonNode": {"builtins.str"},  # numbers, text and None
+    "TypeNode": {"builtins.str"},  # the keys of dictionaries
+    "NdArrayNode": {"numpy.ndarray", *(f"numpy.{name}" for name in _SCALARS)},
+    "ObjectNode": {f"{kind.__module__}.{kind.__name__}" for kind in (*table, Pipeline)},
+}
 
 
 def need_skops() -> Any:
@@ -38,35 +51,31 @@ def need_skops() -> Any:
 
 
 def read(file: BinaryIO, max_bytes: int) -> Any:
-    """Return what a file holds, after checks of its members and types; its values are not checked yet."""
+    """Return the content of a file after checks of its members and types; its values are not checked yet."""
     magic = file.read(4)
-    if not magic:
-        raise Refused("it is empty")
-    if magic[:1] == b"\x80":
-        raise Refused("it looks like a pickle, which could run code when it is read")
     if magic != b"PK\x03\x04":
-        raise Refused("it is not a model file")
+        pickled = "it looks like a pickle, which could run code when it is read"
+        raise Refused(pickled if magic[:1] == b"\x80" else "it is not a model file" if magic else "it is empty")
     with zipfile.ZipFile(file) as archive:
         members = _members(archive, os.fstat(file.fileno()).st_size, max_bytes)
         schema = json.loads(archive.read(_SCHEMA))
         if type(schema["protocol"]) is not int or schema["protocol"] < _PROTOCOL:
             raise Refused(f"it is of the protocol {schema['protocol']!r} of skops, which is older than {_PROTOCOL}")
         files: dict[str, int] = {}
-        _check_node(schema, _types(), {}, files, 0)
+        _check_node(schema, {}, files, 0)
         if files.keys() | {_SCHEMA} != members.keys():
             raise Refused("its members are not those that its schema names")
         for name in files:
             with archive.open(name) as member:
                 _check_array(member, members[name])
     file.seek(0)
-    trusted = [name for names in _types().values() for name in names]
-    with warnings.catch_warnings():  # of every class; `reading` warns once
+    with warnings.catch_warnings():  # skops warns once for every class; `reading` warns once for the file
         warnings.simplefilter("ignore", InconsistentVersionWarning)
-        return need_skops().load(file, trusted=trusted)
+        return need_skops().load(file, trusted=[name for names in _TYPES.values() for name in names])
 
 
 def _members(archive: zipfile.ZipFile, n_bytes: int, max_bytes: int) -> dict[str, zipfile.ZipInfo]:
-    """Return the members by name, if they are neither packed nor too large and lie one behind the other."""
+    """Return the members by name if they are not compressed, not too large, and do not overlap."""
     infos = sorted(archive.infolist(), key=lambda info: info.header_offset)
     members = {info.filename: info for info in infos}
     if "header.npy" in members:
@@ -91,38 +100,21 @@ def _members(archive: zipfile.ZipFile, n_bytes: int, max_bytes: int) -> dict[str
     return members
 
 
-def _types() -> dict[str, set[str]]:
-    """Return the types that each kind of node may make."""
-    classes = {class_of(name) for name in (*table, "Pipeline")}
-    scalars = {f"numpy.{name}" for name in _SCALARS}
-    return {
-        "DictNode": {"builtins.dict"},
-        "ListNode": {"builtins.list"},
-        "TupleNode": {"builtins.tuple"},
-        "JsonNode": {"builtins.str"},  # numbers, text and None
-        "TypeNode": {"builtins.str"},  # the keys of dictionaries
-        "NdArrayNode": {"numpy.ndarray", *scalars},
-        "ObjectNode": {f"{kind.__module__}.{kind.__name__}" for kind in classes},
-    }
+def _check_node(node: dict[str, Any], seen: dict[int, Any], files: dict[str, int], depth: int) -> None:
+    """Refuse a node of the schema, or a node within it, that has a type outside the list or refers to another node.
 
-
-def _check_node(
-    node: dict[str, Any], types: dict[str, set[str]], seen: dict[int, Any], files: dict[str, int], depth: int
-) -> None:
-    """Refuse a part of the schema, or a part within it, that is of no type on the list or refers to others.
-
-    skops takes a part whose ``__id__`` it has met for the part that it met: with other content under the same id a
-    short text would make a large object, or one that holds itself.
+    skops reads two nodes with the same ``__id__`` as one: with other content under the same id a short text would make
+    a large object, or one that contains itself.
     """
     loader, kind, identity = node["__loader__"], f"{node['__module__']}.{node['__class__']}", node["__id__"]
-    if kind not in types.get(loader, ()):
+    if kind not in _TYPES.get(loader, ()):
         raise Refused(f"it holds {kind} ({loader}), which is not on the list of what a model file may hold")
     if type(identity) is not int or identity < 1 or depth > _DEPTH or seen.setdefault(identity, node) != node:
         raise Refused("its schema refers to other parts of itself")
     inner: list[Any] = []
     if loader == "DictNode":
         inner = [*node["content"].values(), node["key_types"]]
-        if any(one["__loader__"] != "TypeNode" for one in node["key_types"]["content"]):  # they are called
+        if any(one["__loader__"] != "TypeNode" for one in node["key_types"]["content"]):  # skops calls these types
             raise Refused("the keys of a dictionary are no text")
     elif loader in ("ListNode", "TupleNode"):
         inner = node["content"]
@@ -131,16 +123,16 @@ def _check_node(
     elif loader == "NdArrayNode" and (node["type"] != "numpy" or files.setdefault(node["file"], identity) != identity):
         raise Refused("an array has no member of its own")
     for part in inner:
-        _check_node(part, types, seen, files, depth + 1)
+        _check_node(part, seen, files, depth + 1)
 
 
 def _check_array(member: Any, info: zipfile.ZipInfo) -> None:
-    """Refuse a member whose header asks for more or less than its bytes: NumPy takes the memory before it reads."""
+    """Refuse an array whose header does not match its bytes: NumPy takes the memory before it reads."""
     form = np.lib.format
     headers = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
     try:
         shape, _, dtype = headers[form.read_magic(member)](member, max_header_size=2000)
-    except MemoryError:  # of Python's parser, which met too many brackets
+    except MemoryError:  # Python's parser raises it for too many brackets
         raise Refused("an array has a damaged header") from None
     if dtype.hasobject or dtype.kind not in "biufUV" or not dtype.itemsize:
         raise Refused(f"an array holds {dtype}, not numbers or text")

@@ -1,41 +1,45 @@
-"""The checks of what a model file holds: shapes that agree, dtypes, order, ranges, and trees."""
+"""The checks of what a model file holds: shapes that agree, dtypes, order, ranges, names, and trees."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.tree._tree import Tree
 
-from .._errors import InputError
-from .schema import PARAMETERS, Field, Refused
+from .schema import Field, Refused
 
-__all__ = ["check_names", "check_parameter", "check_value", "make_tree"]
+__all__ = ["check_names", "check_value", "make_tree"]
 
-_PLAIN = (bool, int, float, str, type(None))
-
-
-def check_parameter(name: str, key: str, value: Any) -> None:
-    """Refuse a parameter that is no plain value, or that a prediction would stumble over."""
-    if any(type(one) not in _PLAIN for one in (value if type(value) is tuple else [value])):
-        raise Refused(f"{name}({key}=...) is no number or text")
-    try:
-        (PARAMETERS.get(f"{name}.{key}") or PARAMETERS.get(key, bool))(value)
-    except InputError as error:
-        raise Refused(f"{name}({key}={value!r}) cannot be used: {str(error).rstrip('.')}") from None
+_TYPES = {"count": (int,), "flag": (bool,), "number": (int, float, np.int64, np.float64), "text": (str,),
+          "array": (np.ndarray,), "categories": (list,)}  # fmt: skip
 
 
 def check_value(what: str, value: Any, field: Field, letters: dict[str, int]) -> None:
     """Refuse an attribute whose type, shape, dtype, order or range is not what ``fit`` gives."""
-    _TYPES[field.kind](what, value, field)
-    if field.kind == "count":
-        sizes: tuple[int, ...] = (value,) if field.shape else ()
-    else:
-        sizes = (len(value),) if isinstance(value, list) else getattr(value, "shape", ())
-    expected = field.shape.split()
-    agrees = len(sizes) == len(expected) or (field.kind == "targets" and len(sizes) == 1)
+    kind, expected = field.kind, field.shape.split()
+    if (kind in _TYPES and type(value) not in _TYPES[kind]) or (type(value) is int and value < 0):
+        raise Refused(f"{what} cannot be this value of the type {type(value).__name__}")
+    if kind == "number":
+        _check_range(what, np.asarray(value, dtype=np.float64), field)
+    elif kind == "array" or (kind == "targets" and isinstance(value, np.ndarray) and value.ndim == 2):
+        _check_array(what, value, field)
+    elif kind == "categories":
+        for column in value:
+            _check_column(what, column)
+            if not len(column) or not (column[:-1] < column[1:]).all():  # the encoder would write outside its columns
+                raise Refused(f"{what} are not in increasing order (NaN has none; impute it first)")
+    elif kind == "classes" and isinstance(value, list):
+        if not all(isinstance(found, np.ndarray) and found.tolist() == [0, 1] for found in value):
+            raise Refused(f"{what} must be 0 and 1 for every label")
+    elif kind in ("column", "classes", "targets"):
+        _check_column(what, value, field.dtypes if kind == "column" else "biufUO")
+
+    sizes: tuple[int, ...] = (len(value),) if isinstance(value, list) else getattr(value, "shape", ())
+    if kind == "count" and expected:
+        sizes = (value,)
+    agrees = len(sizes) == len(expected) or (kind == "targets" and len(sizes) == 1)
     for letter, size in zip(expected, sizes, strict=False):
         more = letter.endswith("+1")
         agrees = agrees and letters.setdefault(letter.removesuffix("+1"), size - more) == size - more
@@ -46,21 +50,7 @@ def check_value(what: str, value: Any, field: Field, letters: dict[str, int]) ->
         raise Refused(f"{what} has shape {sizes} where the others need ({needed})")
 
 
-def _check_type(*kinds: type) -> Any:
-    def check(what: str, value: Any, field: Field) -> None:
-        if type(value) not in kinds or (type(value) is int and value < 0):
-            raise Refused(f"{what} cannot be this value of the type {type(value).__name__}")
-
-    return check
-
-
-def _check_number(what: str, value: Any, field: Field) -> None:
-    _check_type(int, float, np.int64, np.float64)(what, value, field)
-    _check_range(what, np.asarray(value, dtype=np.float64), field)
-
-
-def _check_array(what: str, array: Any, field: Field) -> None:
-    _check_type(np.ndarray)(what, array, field)
+def _check_array(what: str, array: np.ndarray, field: Field) -> None:
     if array.dtype.name not in field.dtypes or not array.dtype.isnative:
         raise Refused(f"{what} holds {array.dtype.str}, not {' or '.join(field.dtypes)}")
     if field.in_order and not array.flags.c_contiguous:
@@ -79,8 +69,8 @@ def _check_range(what: str, array: np.ndarray, field: Field) -> None:
         raise Refused(f"{what} holds {wrong}, which lies outside {field.low:g} to {field.high:g}")
 
 
-def _check_column(what: str, column: Any, kinds: str = "biufUO") -> None:
-    """Refuse what is no list of finite numbers or of text; NaN may say that there is none."""
+def _check_column(what: str, column: Any, kinds: Any = "biufUO") -> None:
+    """Refuse what is no list of finite numbers or of text; NaN is accepted, as it stands for a missing value."""
     right = isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in kinds
     if not right or not column.dtype.isnative:
         raise Refused(f"{what} must be one list of numbers or text")
@@ -90,48 +80,11 @@ def _check_column(what: str, column: Any, kinds: str = "biufUO") -> None:
     if any(one in (np.inf, -np.inf) for one in items):
         raise Refused(f"{what} holds a value that is not finite")
     if column.dtype.kind == "U":
-        "".join(items).encode()  # fails on halves of pairs of code points, which nothing can print
+        "".join(items).encode()  # fails for half of a surrogate pair, which cannot be printed
 
 
-def _check_classes(what: str, value: Any, field: Field) -> None:
-    if not isinstance(value, list):
-        _check_column(what, value)
-    elif not all(isinstance(found, np.ndarray) and found.tolist() == [0, 1] for found in value):
-        raise Refused(f"{what} must be 0 and 1 for every label")
-
-
-def _check_targets(what: str, value: Any, field: Field) -> None:
-    if getattr(value, "ndim", 0) == 2:
-        _check_array(what, value, field._replace(low=0.0, high=1.0, dtypes=("int64", "int32")))
-    else:
-        _check_column(what, value)
-
-
-def _check_categories(what: str, value: Any, field: Field) -> None:
-    _check_type(list)(what, value, field)
-    for column in value:
-        _check_column(what, column)
-        if not len(column) or not (column[:-1] < column[1:]).all():  # else the encoder writes outside of its columns
-            raise Refused(f"{what} are not in increasing order (NaN has none; impute it first)")
-
-
-_TYPES: dict[str, Callable[[str, Any, Field], None]] = {
-    "count": _check_type(int),
-    "flag": _check_type(bool),
-    "number": _check_number,
-    "text": _check_type(str),
-    "array": _check_array,
-    "rows": lambda what, value, field: None,  # `check_rows` has made them what kernels take
-    "names": lambda what, value, field: _check_column(what, value, "O"),
-    "classes": _check_classes,
-    "targets": _check_targets,
-    "values": lambda what, value, field: _check_column(what, value, "fO"),
-    "categories": _check_categories,
-}
-
-
-def check_names(estimator: Any, feature_names: list[str] | None, label_names: list[str] | None) -> None:
-    """Refuse names of another number than the columns they stand for, and a name that stands for two."""
+def check_names(estimator: Any, feature_names: Any, label_names: Any) -> None:
+    """Refuse names that are no text, are not unique, or do not match the number of columns."""
     last = estimator
     while isinstance(last, Pipeline):
         last = last.steps[-1][1]
@@ -140,19 +93,24 @@ def check_names(estimator: Any, feature_names: list[str] | None, label_names: li
         ("feature_names", feature_names, estimator.n_features_in_),
         ("label_names", label_names, n_labels),
     ):
-        if names is not None and len(set(names)) < len(names):
+        if names is None:
+            continue
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise Refused("names of features and labels must be text; rename the columns")
+        "".join(names).encode()  # as above
+        if len(set(names)) < len(names):
             raise Refused(f"a name stands twice in its {what}")
-        if names is not None and size is not None and len(names) != size:
+        if size is not None and len(names) != size:
             raise Refused(f"it has {len(names)} {what} for {size} columns")
 
 
 def make_tree(what: str, stored: Any, n_features: int, n_outputs: int) -> Tree:
-    """Return a regression tree of scikit-learn, which follows the numbers of nodes without looking where they lead.
+    """Return a regression tree of scikit-learn, which follows the numbers of nodes without checking them.
 
-    Every node but the first is the child of one node before it, so that each row reaches a leaf.
+    Every node but the first is the child of exactly one node before it, so that each row reaches a leaf.
     """
-    nodes, values, depth = stored["nodes"], stored["values"], stored["max_depth"]
-    if nodes.ndim != 1 or not len(nodes) or values.shape != (len(nodes), n_outputs, 1) or type(depth) is not int:
+    nodes, values = stored["nodes"], stored["values"]
+    if nodes.ndim != 1 or not len(nodes) or values.shape != (len(nodes), n_outputs, 1):
         raise Refused(f"{what} has nodes of the shape {nodes.shape} and values of the shape {values.shape}")
     inner = np.flatnonzero(nodes["left_child"] != -1)
     left, right, feature = (nodes[key][inner] for key in ("left_child", "right_child", "feature"))
@@ -163,11 +121,9 @@ def make_tree(what: str, stored: Any, n_features: int, n_outputs: int) -> Tree:
         raise Refused(f"{what} asks for a feature beyond the {n_features} of its rows")
     _check_range(f"{what}.values", values, Field("array"))
     _check_range(f"{what}.threshold", nodes["threshold"], Field("array"))
-    level, found = np.zeros(1, dtype=np.intp), 0
+    level, depth = np.zeros(1, dtype=np.intp), 0
     while len(level := level[nodes["left_child"][level] != -1]):
-        level, found = np.concatenate([nodes["left_child"][level], nodes["right_child"][level]]), found + 1
-    if depth != found:
-        raise Refused(f"{what} says that it is {depth} deep and is {found}")
+        level, depth = np.concatenate([nodes["left_child"][level], nodes["right_child"][level]]), depth + 1
     tree = Tree(n_features, np.ones(n_outputs, dtype=np.intp), n_outputs)
     tree.__setstate__({"max_depth": depth, "node_count": len(nodes), "nodes": nodes, "values": values})
     return tree

@@ -1,8 +1,8 @@
-"""From the content of a model file to a fitted estimator: nothing is believed before it is checked.
+"""From the content of a model file to a fitted estimator: every value is checked before it is used.
 
-`revived` makes a new estimator by its constructor and gives it the checked values, so that a model has no other
-attribute than `fit` gives. Imputers, encoders and ColumnTransformers keep notes of their own beside their public
-attributes. The file holds none of these: the class makes them when it is fitted on one row without content.
+`revived` makes a new estimator by its constructor and sets the checked values, so that a model has no attribute that
+``fit`` does not give. Imputers, encoders and ColumnTransformers also have private attributes, which the file does not
+hold: the class makes them when it is fitted on one invented row.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,9 +26,9 @@ from .._checks.arguments import check_rows
 from .._errors import InputError, printable
 from .._output import PathLike
 from .archive import need_skops, read
-from .checking import check_names, check_parameter, check_value, make_tree
+from .checking import check_names, check_value, make_tree
 from .samples import check_answers
-from .schema import Field, Refused, table
+from .schema import Field, Refused, check_parameter, table
 
 __all__ = ["FORMAT", "Model", "ModelFileError", "content_in", "open_model", "revived"]
 
@@ -54,16 +53,18 @@ class Model(NamedTuple):
         Names of the labels, in order.
     versions : dict of str to str
         Versions of nmlsdr, numpy, scipy and scikit-learn that wrote the file.
-    plan : dict
-        How the first step takes a table: "words", the columns that hold text, by name, and "fills", whether cells may
-        be empty.
+    text_columns : list of str
+        Names of the columns that hold text.
+    fills_cells : bool
+        Whether the first step fills empty cells.
     """
 
     estimator: Any
     feature_names: list[str] | None
     label_names: list[str] | None
     versions: dict[str, str]
-    plan: dict[str, Any]
+    text_columns: list[str]
+    fills_cells: bool
 
 
 def open_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Model:
@@ -98,32 +99,42 @@ def content_in(content: Any) -> Model:
         raise Refused("it is not a model file of this version of nmlsdr; write the model again")
     estimator = revived(content["model"])
     given = [content[key] for key in ("feature_names", "label_names")]
-    names = [None if one is None else _texts(_value(one).tolist()) for one in given]
+    names = [None if one is None else _value(one).tolist() for one in given]
     check_names(estimator, *names)
     versions = {key: printable(str(content["versions"][key])) for key in ("nmlsdr", "numpy", "scipy", "scikit-learn")}
-    words, fills = _texts(content["plan"]["words"]), bool(content["plan"]["fills"])
-    if not set(words) <= set(names[0] or ()):
-        raise Refused("its plan names columns that it does not have")
     check_answers(estimator, _value(content["rows"]), _value(content["answers"]))
-    return Model(estimator, names[0], names[1], versions, {"words": words, "fills": fills})
+    return Model(estimator, *names, versions, *_table_form(estimator, names[0]))
+
+
+def _table_form(estimator: Any, names: list[str] | None) -> tuple[list[str], bool]:
+    """Return which columns of a table hold text for the first step, and whether cells may be empty."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[0][1]
+    text_columns: list[str] = []
+    steps = estimator.transformers_ if isinstance(estimator, ColumnTransformer) else [("all", estimator, [])]
+    for _, step, columns in steps:
+        if isinstance(step, OneHotEncoder) and names is not None:
+            pairs = zip(columns, step.categories_, strict=False)
+            text_columns += [names[j] for j, values in pairs if values.dtype.kind in "OU"]
+    return text_columns, any(isinstance(step, SimpleImputer) for _, step, _ in steps)
 
 
 def revived(kept: Any) -> Any:
-    """Return the fitted estimator of which `writing.bare` kept this; `Refused` if `fit` does not make such a one."""
+    """Return the fitted estimator of which `writing.bare` kept this; `Refused` if ``fit`` makes no such estimator."""
     kind, state = type(kept), vars(kept)
     name = kind.__name__
     if kind is Pipeline:
         steps = [(step, revived(inner)) for step, inner in state["steps"]]
-        names = _texts([step for step, _ in steps])
-        if not names or len(set(names)) < len(names):
+        if not steps or len({step for step, _ in steps}) < len(steps):
             raise Refused("the steps of a pipeline have no names of their own")
+        "".join(step for step, _ in steps).encode()  # fails for what is no text, or cannot be printed
         return Pipeline(steps)
-    if name not in table:
+    if kind not in table:
         raise Refused(f"it holds a {name} where an estimator should be")
     estimator = kind([]) if kind is ColumnTransformer else kind()
     parameters = {key: state[key] for key in estimator.get_params(deep=False) if key in state and key != "dtype"}
     transformers = parameters.pop("transformers", None)
-    unknown = sorted(state.keys() - parameters.keys() - table[name].keys() - {"transformers"})
+    unknown = sorted(state.keys() - parameters.keys() - table[kind].keys() - {"transformers"})
     if unknown:
         raise Refused(f"it holds {name}.{unknown[0]}, which this version of nmlsdr does not know")
     for key, value in parameters.items():
@@ -132,20 +143,25 @@ def revived(kept: Any) -> Any:
     if kind.__module__.startswith("sklearn."):
         estimator._validate_params()
     letters: dict[str, int] = {}
-    for attribute, field in table[name].items():
-        if attribute in state:
-            value = None
-            if state[attribute] is not None or not field.optional:
-                value = _attribute(f"{name}.{attribute}", state[attribute], field, letters)
-            setattr(estimator, attribute, value)
-        elif not field.optional:
+    for attribute, field in table[kind].items():
+        if attribute not in state and not field.optional:
             raise Refused(f"{name}.{attribute} is missing")
-    if kind in _FITTED_AGAIN:
-        learned = dict(vars(estimator))
-        _FITTED_AGAIN[kind](estimator)
-        vars(estimator).update(learned)
-    if kind is ColumnTransformer:
+        if attribute in state:
+            stored = state[attribute]
+            nothing = stored is None and field.optional
+            value = None if nothing else _attribute(f"{name}.{attribute}", stored, field, letters)
+            setattr(estimator, attribute, value)
+    learned = dict(vars(estimator))
+    if kind is SimpleImputer:
+        _fit_imputer(estimator)
+    elif kind is OneHotEncoder:
+        categories = estimator.categories_
+        estimator.set_params(categories=[column.tolist() for column in categories])
+        estimator.fit(np.array([[column[0] for column in categories]], dtype=object))
+    elif kind is ColumnTransformer:
         _give_columns(estimator, transformers)
+        return estimator
+    vars(estimator).update(learned)
     return estimator
 
 
@@ -174,21 +190,13 @@ def _value(stored: Any) -> Any:
         data, indices, indptr = stored["parts"]
         return make((data, indices, indptr), shape=tuple(stored["shape"]))
     items = json.loads(stored["objects"])
-    json.dumps(items, ensure_ascii=False).encode()  # half of a pair of code points is nothing that can be printed
+    json.dumps(items, ensure_ascii=False).encode()  # fails for half of a surrogate pair, which cannot be printed
     if any(isinstance(one, list | dict) for one in items):
         raise TypeError("objects that are neither numbers nor text")
     return np.array(items, dtype=object).reshape(stored["shape"])
 
 
-def _texts(names: Any) -> list[str]:
-    """Return names if they are a list of text that can be printed."""
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"names that are no list of text: {type(names).__name__}")
-    "".join(names).encode()
-    return names
-
-
-# ---------------------------------------------------------------- classes that make notes of their own
+# ---------------------------------------------------------------- classes with private attributes
 
 
 def _fit_imputer(estimator: SimpleImputer) -> None:
@@ -200,29 +208,22 @@ def _fit_imputer(estimator: SimpleImputer) -> None:
         estimator.fit(np.zeros((1, len(statistics)), np.float64 if statistics.dtype.kind == "O" else statistics.dtype))
 
 
-def _fit_encoder(estimator: OneHotEncoder) -> None:
-    first = np.array([[column[0] for column in estimator.categories_]], dtype=object)
-    estimator.set_params(categories=[column.tolist() for column in estimator.categories_]).fit(first)
-
-
-_FITTED_AGAIN: dict[type, Callable[[Any], None]] = {SimpleImputer: _fit_imputer, OneHotEncoder: _fit_encoder}
-
-
 def _give_columns(estimator: ColumnTransformer, transformers: Any) -> None:
-    """Give a ColumnTransformer that has its parameters and n_features_in_ its transformers.
+    """Set the transformers of a ColumnTransformer that has its parameters and n_features_in_.
 
-    scikit-learn checks the names and columns when it fits passing steps, and that widths agree when rows pass through.
+    scikit-learn checks the names and columns when it fits "passthrough" in their place, and the widths when it
+    transforms rows.
     """
     if estimator.n_features_in_ > _MOST_COLUMNS:
         raise Refused(f"ColumnTransformer.n_features_in_ is {estimator.n_features_in_}")
     fitted = {name: revived(inner) for name, inner, _ in transformers if not isinstance(inner, str)}
-    bare = [
-        (name, clone(fitted.get(name)) if name in fitted else inner, columns) for name, inner, columns in transformers
-    ]
     learned = dict(vars(estimator))
+    learned["transformers"] = [
+        (name, clone(fitted[name]) if name in fitted else inner, columns) for name, inner, columns in transformers
+    ]
     plain = [(name, "passthrough" if name in fitted else inner, columns) for name, inner, columns in transformers]
     estimator.set_params(transformers=plain).fit(np.zeros((1, estimator.n_features_in_)))
-    vars(estimator).update(learned, transformers=bare)
+    vars(estimator).update(learned)
     estimator.transformers_ = [
         (name, fitted.get(name, step), columns) for name, step, columns in estimator.transformers_
     ]

@@ -8,39 +8,46 @@ ranges are those that ``fit`` gives: outside them a prediction would be no numbe
 
 from __future__ import annotations
 
-import importlib
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .._checks.arguments import check_metric
+from sklearn import compose, ensemble, feature_extraction, impute, preprocessing, tree
+
+from .. import _estimators as estimators
 from .._errors import InputError
 from .._estimators._thresholds import check_threshold
 
-__all__ = ["PARAMETERS", "Field", "Refused", "class_of", "table"]
+__all__ = ["Field", "Refused", "check_parameter", "table"]
 
 _LARGEST = 1e170  # 1 / sqrt of the smallest positive number is 4e161; sums of such numbers are finite
-_MAX_JOBS = 1024
+_MAX_JOBS = 1024  # more threads could end the process; the limit of this machine is checked when it predicts
 
 
 class Refused(Exception):
-    """What is wrong with a model; the end of a sentence that begins with its file."""
+    """What is wrong with a model: the second half of a sentence that begins with the name of its file."""
 
 
 class Field(NamedTuple):
     """One fitted attribute: its kind, its shape in letters, and what its values may be.
 
-    Kinds: ``count`` (an integer; a letter names it), ``flag``, ``number``, ``text``, ``array``, ``rows`` (an array or a
-    CSR matrix), ``names`` (text), ``classes`` (an array, or a list of one array a label), ``targets`` (one value a row,
-    or one a row and label), ``values`` (an array of numbers, NaN where a column held none, or of text), ``categories``
-    (a list of one array of numbers or text a column), ``tree``, ``trees`` (a list of regressors of one tree each).
+    =============================================  ==================================================================
+    ``count``, ``flag``, ``number``, ``text``      one value; the letter of a count stands for its value
+    ``array``                                      numbers
+    ``rows``                                       an array or a CSR matrix, checked like rows that a user gives
+    ``column``                                     one list of numbers or of text, of a dtype whose letter is in
+                                                   ``dtypes``; NaN may stand for a missing value
+    ``classes``                                    a column, or for each label an array [0, 1]
+    ``categories``                                 for each feature a column in increasing order
+    ``targets``                                    a column with one value for each row, or an array of labels
+    ``tree``, ``trees``                            a tree; a list of regressors of one tree each
+    =============================================  ==================================================================
     """
 
     kind: str
     shape: str = ""
     low: float = -_LARGEST
     high: float = _LARGEST
-    dtypes: tuple[str, ...] = ("float64", "float32")
+    dtypes: tuple[str, ...] | str = ("float64", "float32")
     in_order: bool = False  # read by a kernel as it is, so in C order
     infinite: bool = False  # plus infinity is a value: a cut-off that nothing reaches
     optional: bool = False  # may be None or missing
@@ -54,12 +61,12 @@ _POSITIVE = 5e-324
 _INFINITY = math.inf
 _FIELDS = {
     "n_features_in_": Field("count", "D"),
-    "feature_names_in_": Field("names", "D"),
+    "feature_names_in_": Field("column", "D", dtypes="O"),
     "n_samples_seen_": Field("number", "", 0.0),
     "n_outputs_": Field("count", "C"),
     "max_features_": Field("count"),
     "classes_": Field("classes", "C"),
-    "label_names_in_": Field("names", "C"),
+    "label_names_in_": Field("column", "C", dtypes="O"),
     # scalers, imputers, encoders, trees
     "var_": Field("array", "D", 0.0, _INFINITY),
     "scale_": Field("array", "D", _POSITIVE),
@@ -70,7 +77,7 @@ _FIELDS = {
     "data_range_": Field("array", "D", 0.0),
     "center_": Field("array", "D"),
     "idf_": Field("array", "D", 0.0, infinite=True),
-    "statistics_": Field("values", "D"),
+    "statistics_": Field("column", "D", dtypes="fO"),
     "categories_": Field("categories", "D"),
     "sparse_output_": Field("flag"),
     "tree_": Field("tree", "D C"),
@@ -87,7 +94,7 @@ _FIELDS = {
     "objective_": Field("array", "sweeps", -_INFINITY, _INFINITY),
     # propagation
     "label_distributions_": _for_kernel("float64", "n C"),
-    "transduction_": Field("targets", "n C"),
+    "transduction_": Field("targets", "n C", 0.0, 1.0, ("int64", "int32")),
     "label_flips_": Field("array", "n C", 0.0, 1.0, ("bool", "uint8")),
     "flip_scores_": _for_kernel("float64", "n C"),
     "n_iter_": Field("count"),
@@ -125,87 +132,68 @@ _COUNTS = (
     f"{_LABELS} n_neighbors_ training_rows_? training_labels_ "
     "prior_ likelihoods_with_label_ likelihoods_without_label_ posterior_ thresholds_"
 )
-_ATTRIBUTES = {
-    "StandardScaler": f"{_SEEN} mean_? var_? scale_? n_samples_seen_",
-    "MaxAbsScaler": f"{_SEEN} max_abs_ scale_ n_samples_seen_",
-    "MinMaxScaler": f"{_SEEN} min_ scale_ data_min_ data_max_ data_range_ n_samples_seen_",
-    "RobustScaler": f"{_SEEN} center_? scale_?",
-    "Normalizer": _SEEN,
-    "TfidfTransformer": f"{_SEEN} idf_?",
-    "SimpleImputer": f"{_SEEN} statistics_",
-    "OneHotEncoder": f"{_SEEN} categories_",
-    "ColumnTransformer": f"{_SEEN} sparse_output_",
-    "ExtraTreeRegressor": f"{_SEEN} n_outputs_ max_features_ tree_",
-    "ExtraTreesRegressor": f"{_SEEN} n_outputs_ estimators_",
-    "NMLSDR": f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE}",
-    "ResidualPropagation": f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE} "
+_ATTRIBUTES: dict[type, str] = {
+    preprocessing.StandardScaler: f"{_SEEN} mean_? var_? scale_? n_samples_seen_",
+    preprocessing.MaxAbsScaler: f"{_SEEN} max_abs_ scale_ n_samples_seen_",
+    preprocessing.MinMaxScaler: f"{_SEEN} min_ scale_ data_min_ data_max_ data_range_ n_samples_seen_",
+    preprocessing.RobustScaler: f"{_SEEN} center_? scale_?",
+    preprocessing.Normalizer: _SEEN,
+    feature_extraction.text.TfidfTransformer: f"{_SEEN} idf_?",
+    impute.SimpleImputer: f"{_SEEN} statistics_",
+    preprocessing.OneHotEncoder: f"{_SEEN} categories_",
+    compose.ColumnTransformer: f"{_SEEN} sparse_output_",
+    tree.ExtraTreeRegressor: f"{_SEEN} n_outputs_ max_features_ tree_",
+    ensemble.ExtraTreesRegressor: f"{_SEEN} n_outputs_ estimators_",
+    estimators.NMLSDR: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE}",
+    estimators.ResidualPropagation: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE} "
     "thresholds_ ridge_ coef_ intercept_ embedding_ residuals_",
-    "MDDM": _PROJECTION,
-    "MVMD": _PROJECTION,
-    "MultiLabelCCA": _PROJECTION,
-    "MLDA": f"{_PROJECTION} label_weights_ n_iter_ objective_?",
-    "SSMLDR": f"{_PROJECTION} {_PROPAGATION}",
-    "MLkNN": f"{_COUNTS} labeled_rows_",
-    "SemiSupervisedMLkNN": f"{_COUNTS} {_PROPAGATION}",
-    "MultiLabelPropagation": f"{_LABELS} {_PROPAGATION} training_rows_ row_weights_",
+    estimators.MDDM: _PROJECTION,
+    estimators.MVMD: _PROJECTION,
+    estimators.MultiLabelCCA: _PROJECTION,
+    estimators.MLDA: f"{_PROJECTION} label_weights_ n_iter_ objective_?",
+    estimators.SSMLDR: f"{_PROJECTION} {_PROPAGATION}",
+    estimators.MLkNN: f"{_COUNTS} labeled_rows_",
+    estimators.SemiSupervisedMLkNN: f"{_COUNTS} {_PROPAGATION}",
+    estimators.MultiLabelPropagation: f"{_LABELS} {_PROPAGATION} training_rows_ row_weights_",
 }
 
-#: Class name -> attribute -> field; an attribute with a question mark above is optional.
-table: dict[str, dict[str, Field]] = {
-    name: {one.rstrip("?"): _FIELDS[one.rstrip("?")]._replace(optional=one.endswith("?")) for one in attributes.split()}
-    for name, attributes in _ATTRIBUTES.items()
+#: Class -> attribute -> field. A question mark above marks an attribute that may be None or missing.
+table: dict[type, dict[str, Field]] = {
+    kind: {one.rstrip("?"): _FIELDS[one.rstrip("?")]._replace(optional=one.endswith("?")) for one in attributes.split()}
+    for kind, attributes in _ATTRIBUTES.items()
+}
+
+#: Parameter, of one class or of all -> its allowed values. scikit-learn checks the other parameters of its classes;
+#: those of this package that are not listed here matter only to ``fit``, which checks them.
+_ALLOWED: dict[str, tuple[Any, ...]] = {
+    "at_least_one": (True, False),
+    "metric": ("euclidean", "cosine"),
+    "neighbors": ("exact",),
+    "MLkNN.neighbors": ("exact", "precomputed"),
+    "SemiSupervisedMLkNN.neighbors": ("exact", "precomputed"),
+    "add_indicator": (False,),
+    "categories": ("auto",),
+    "min_frequency": (None,),
+    "max_categories": (None,),
+    "feature_name_combiner": ("concat",),
+    "remainder": ("drop", "passthrough"),
+    "transformer_weights": (None,),
 }
 
 
-def _only(*allowed: Any) -> Callable[[Any], None]:
-    """Return a check that a value is one of these."""
-
-    def check(value: Any) -> None:
-        if not any(type(value) is type(one) and value == one for one in allowed):
+def check_parameter(name: str, key: str, value: Any) -> None:
+    """Refuse a parameter that is no plain value, or that a prediction could not use."""
+    if any(
+        type(one) not in (bool, int, float, str, type(None)) for one in (value if type(value) is tuple else [value])
+    ):
+        raise Refused(f"{name}({key}=...) is no number or text")
+    allowed = _ALLOWED.get(f"{name}.{key}", _ALLOWED.get(key))
+    try:
+        if key == "threshold":
+            check_threshold(value)
+        if key == "n_jobs" and value is not None and (type(value) is not int or not 1 <= abs(value) <= _MAX_JOBS):
+            raise InputError(f"it must be None or a whole number from 1 to {_MAX_JOBS}, or below 0")
+        if allowed is not None and not any(type(value) is type(one) and value == one for one in allowed):
             raise InputError(f"it must be {' or '.join(map(repr, allowed))}")
-
-    return check
-
-
-def _check_n_jobs(value: Any) -> None:
-    """Refuse a number of threads that ends the process; how many a machine allows is checked when it predicts."""
-    if value is not None and (type(value) is not int or not 1 <= abs(value) <= _MAX_JOBS):
-        raise InputError(f"it must be None or a whole number from 1 to {_MAX_JOBS}, or below 0")
-
-
-#: Parameter, of a class or of all -> its check. scikit-learn checks those of its own classes, and ``fit`` what only
-#: ``fit`` reads.
-PARAMETERS: dict[str, Callable[[Any], object]] = {
-    "n_jobs": _check_n_jobs,
-    "threshold": check_threshold,
-    "at_least_one": _only(True, False),
-    "metric": check_metric,
-    "neighbors": _only("exact"),
-    "MLkNN.neighbors": _only("exact", "precomputed"),
-    "SemiSupervisedMLkNN.neighbors": _only("exact", "precomputed"),
-    "add_indicator": _only(False),
-    "categories": _only("auto"),
-    "min_frequency": _only(None),
-    "max_categories": _only(None),
-    "feature_name_combiner": _only("concat"),
-    "remainder": _only("drop", "passthrough"),
-    "transformer_weights": _only(None),
-}
-
-#: The modules of scikit-learn's classes; all others are this package's own.
-_MODULES = {
-    "sklearn.impute": "SimpleImputer",
-    "sklearn.compose": "ColumnTransformer",
-    "sklearn.pipeline": "Pipeline",
-    "sklearn.feature_extraction.text": "TfidfTransformer",
-    "sklearn.tree": "ExtraTreeRegressor",
-    "sklearn.ensemble": "ExtraTreesRegressor",
-    "sklearn.preprocessing": "MaxAbsScaler MinMaxScaler Normalizer OneHotEncoder RobustScaler StandardScaler",
-}
-
-
-def class_of(name: str) -> type:
-    """Return the class that a name of `table`, or "Pipeline", stands for."""
-    module = next((module for module, names in _MODULES.items() if name in names.split()), "nmlsdr")
-    found: type = getattr(importlib.import_module(module), name)
-    return found
+    except InputError as error:
+        raise Refused(f"{name}({key}={value!r}) cannot be used: {str(error).rstrip('.')}") from None

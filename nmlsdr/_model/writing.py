@@ -16,15 +16,13 @@ import scipy
 import sklearn
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 from .._version import __version__
 from .checking import check_names
 from .reading import FORMAT, revived
 from .samples import answers, sample_rows
-from .schema import Refused, class_of, table
+from .schema import Refused, table
 
 __all__ = ["bare", "content_out", "encode"]
 
@@ -52,7 +50,6 @@ def content_out(estimator: Any, feature_names: Iterable[str] | None, label_names
         },
         "feature_names": None if names is None else encode(np.array(names, dtype=object)),
         "label_names": None if labels is None else encode(np.array(labels, dtype=object)),
-        "plan": _plan(back, names),
         "rows": encode(rows),
         "answers": encode(found),
         "model": kept,
@@ -64,23 +61,7 @@ def _names(names: Iterable[str] | None, estimator: Any, attribute: str, step: in
     while isinstance(estimator, Pipeline):
         estimator = estimator.steps[step][1]
     names = getattr(estimator, attribute, None) if names is None else names
-    found = None if names is None else list(names)
-    if found and not all(isinstance(name, str) for name in found):
-        raise Refused("names of features and labels must be text; rename the columns")
-    return found
-
-
-def _plan(estimator: Any, names: list[str] | None) -> dict[str, Any]:
-    """Return how the first step takes a table: the columns that hold text, and whether cells may be empty."""
-    while isinstance(estimator, Pipeline):
-        estimator = estimator.steps[0][1]
-    words: list[str] = []
-    steps = estimator.transformers_ if isinstance(estimator, ColumnTransformer) else [("all", estimator, [])]
-    for _, step, columns in steps:
-        if isinstance(step, OneHotEncoder) and names is not None:
-            pairs = zip(columns, step.categories_, strict=False)
-            words += [names[j] for j, values in pairs if values.dtype.kind in "OU"]
-    return {"words": words, "fills": any(isinstance(step, SimpleImputer) for _, step, _ in steps)}
+    return None if names is None else list(names)
 
 
 def bare(estimator: Any) -> Any:
@@ -89,8 +70,9 @@ def bare(estimator: Any) -> Any:
         estimator = estimator.to_local()
     kind = type(estimator)
     name = kind.__name__
-    if name not in (*table, "Pipeline") or kind is not class_of(name):
-        raise Refused(f"it is a {name}, and a model file holds only {', '.join(['Pipeline', *table])}")
+    if kind is not Pipeline and kind not in table:
+        known = ", ".join(["Pipeline", *(one.__name__ for one in table)])
+        raise Refused(f"it is a {name}, and a model file holds only {known}")
     kept: Any = object.__new__(kind)
     if kind is Pipeline:
         vars(kept)["steps"] = [(step, bare(inner)) for step, inner in estimator.steps]
@@ -100,7 +82,7 @@ def bare(estimator: Any) -> Any:
         by_default = isinstance(value, type) and value is defaults[key].default  # a dtype, which the class has again
         if not by_default and not (kind is ColumnTransformer and key in ("transformers", "force_int_remainder_cols")):
             vars(kept)[key] = _parameter(f"{name}({key}=...)", value)
-    for attribute in table[name]:
+    for attribute in table[kind]:
         if hasattr(estimator, attribute):
             vars(kept)[attribute] = encode(getattr(estimator, attribute))
     if kind is ColumnTransformer:
@@ -137,7 +119,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, list):
         return [encode(one) for one in value]
     if hasattr(value, "node_count"):
-        return {key: value.__getstate__()[key] for key in ("max_depth", "nodes", "values")}
+        return {key: value.__getstate__()[key] for key in ("nodes", "values")}
     return bare(value) if hasattr(value, "get_params") else value
 
 

@@ -199,9 +199,7 @@ def _by_conjugate_gradients(
         right[:, each.labels] = root * each.moment
 
     def multiply(V: np.ndarray) -> np.ndarray:
-        return np.asarray(
-            root * X.cross_moment(centred_over_known(X.project(root * V, mean), mask), mean) + level * V
-        )
+        return np.asarray(root * X.cross_moment(centred_over_known(X.project(root * V, mean), mask), mean) + level * V)
 
     def precondition(B: np.ndarray) -> np.ndarray:
         return B

@@ -56,9 +56,7 @@ def leading_coordinates(rows: np.ndarray, queries: np.ndarray | None, n_threads:
     return found._replace(queries=lead, queries_order=order)
 
 
-def _placed(
-    side: np.ndarray, axes: np.ndarray, centre: np.ndarray, n_threads: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _placed(side: np.ndarray, axes: np.ndarray, centre: np.ndarray, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
     """The coordinates of one side, and its rows in the order of the leaves of the tree of the first eight."""
     with single_threaded_blas():  # idle BLAS threads would spin beside the search's
         lead = _project(side, axes, centre)

@@ -227,9 +227,7 @@ def _sparse_cells(lines: Lines, text: str, width: int) -> dict[int, str | None]:
         key, quoted, plain, end = match.groups()
         column = int(key)
         if column >= width:
-            raise lines.error(
-                f"the index {column} is beyond the {width} attributes, which count from 0; correct it"
-            )
+            raise lines.error(f"the index {column} is beyond the {width} attributes, which count from 0; correct it")
         if column in cells:
             raise lines.error(f"the index {column} appears twice; remove one of the two values")
         cells[column] = unquote(quoted) if quoted is not None else None if plain == "?" else plain

@@ -72,7 +72,10 @@ def schema(text, compression=zipfile.ZIP_STORED):
 def one_member(name, header, zeros):
     """An .npz of one array of so many zero bytes under this header."""
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive, archive.open(name, "w") as member:
+    with (
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive,
+        archive.open(name, "w") as member,
+    ):
         text = header.ljust(117).encode() + b"\n"
         member.write(b"\x93NUMPY\x01\0" + len(text).to_bytes(2, "little") + text)
         for _ in range(zeros >> 20):

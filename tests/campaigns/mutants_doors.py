@@ -3,9 +3,29 @@
 # ruff: noqa: E501  (a mutant a line)
 
 ARFF = ("tests/test_readers_arff.py", "tests/test_readers_hostile.py", "-k", "not damaged_files")
-TABLES = ("tests/test_readers_forms.py", "tests/test_readers_tables.py", "tests/test_readers_kinds.py", "tests/test_readers_svmlight.py", "tests/test_readers_hostile.py", "-k", "not damaged_files", "-m", "not slow")
-MODEL = ("tests/test_model_file_forged.py", "tests/test_model_file.py", "tests/test_model_file_estimators.py", "tests/test_model_file_preparing.py")
-OUTPUT = ("tests/test_output.py", "tests/test_cli_errors.py", "-k", "output or outputs or full or link or killed or interrupt")
+TABLES = (
+    "tests/test_readers_forms.py",
+    "tests/test_readers_tables.py",
+    "tests/test_readers_kinds.py",
+    "tests/test_readers_svmlight.py",
+    "tests/test_readers_hostile.py",
+    "-k",
+    "not damaged_files",
+    "-m",
+    "not slow",
+)
+MODEL = (
+    "tests/test_model_file_forged.py",
+    "tests/test_model_file.py",
+    "tests/test_model_file_estimators.py",
+    "tests/test_model_file_preparing.py",
+)
+OUTPUT = (
+    "tests/test_output.py",
+    "tests/test_cli_errors.py",
+    "-k",
+    "output or outputs or full or link or killed or interrupt",
+)
 COMMAND = ("tests/test_cli.py", "tests/test_cli_forms.py", "tests/test_cli_review.py")
 REFUSALS = ("tests/test_cli.py", "tests/test_cli_errors.py")
 STORE = ("tests/test_experiments_kill.py", "-k", "full or killed_at or failing or outlives")

@@ -336,7 +336,7 @@ def iterations():
             print(rows[-1], flush=True)
     columns = [("n", "n", "d"), ("share", "labelled", ".0f %"), ("radius", "largest eigenvalue of A T", ".5f"),
                ("condition", "condition number at most", ".0f"), ("cg", "cg, 1e-8", "d"), ("cg12", "cg, 1e-12", "d"),
-               ("fixed_point", "eq. (4), 1e-8", "d")]  # fmt: skip
+               ("fixed_point", "eq. (6), 1e-8", "d")]  # fmt: skip
     return columns, rows
 
 

@@ -1,38 +1,46 @@
 """Noisy multi-label semi-supervised dimensionality reduction.
 
-Where things live; imports point downward only.
+Where things live. A file imports only from its own floor and from the floors below it, and never in a circle.
 
-    4 door        cli.py  _cli/           ``nmlsdr ...``; nothing imports it
-                  c_api.pyx  include/     for other packages' Cython and C
-    3 studies     datasets/               toy, Mulan reader, noise, simulated cohort
+    4 interfaces  cli.py  _cli/           ``nmlsdr ...``; nothing imports it
+                  c_api.pyx  include/     for the Cython and C code of other packages
+    3 studies     datasets/               toy data, Mulan reader, noise, simulated cohort
                   experiments/            protocol, runner, tables, figures, report of the article
                   _methods.py             the article's methods by name
-                  model_file.py           fitted models as data, not code; behind it _model/
-                  _report/                facts and template behind `nmlsdr report`
-    2 estimators  dask/                   the estimators for Dask arrays, neighbours and graphs of their rows
-                  _estimators/            ResidualPropagation, NMLSDR, MultiLabelPropagation, ML-kNN, the nine
-                                          baselines; the exact search as a transformer
-                  model_selection.py      LabeledRowsSplit, SCORERS
-                  inspection/             the annotations to review first; pictures of fits
+                  model_file.py           fitted models as data, not code
+                  _model/                 the checks, reading and writing that model_file.py uses
+                  _report/                facts and template of `nmlsdr report`
+    2 estimators  dask/                   NMLSDR, ResidualPropagation, MDDM, MultiLabelCCA, SSMLDR,
+                                          MultiLabelPropagation and both ML-kNN classifiers for Dask arrays
+                  _estimators/            ResidualPropagation, NMLSDR, MDDM, MLDA, MVMD, MultiLabelCCA, SSMLDR,
+                                          MultiLabelPropagation, MLkNN, SemiSupervisedMLkNN, and the exact search
+                                          as a transformer
+                  model_selection.py      LabeledRowsSplit, SCORERS, cross_val_proba
+                  inspection/             which annotations to review first; pictures of fits
                   _colors.py              colours of the pictures
     1 core        graph.py                neighbours, W by the OR rule, T             article eq. (2)-(5)
                   propagation.py          soft labels F                               article eq. (6)-(8)
-                  _solvers/               how propagation.py solves eq. (8): conjugate gradients and others
+                  _solvers/               the solvers of eq. (8) that propagation.py uses
                   projection.py           HSIC projection P, weights of features      article eq. (9)-(14)
-                  _ridge/                 trend of the labels over the features; its cross-validation
-                  _projections/           what projections share; the baselines' eigenproblems; weights of labels
+                  _projections/           eigenproblems of the baselines; label weightings of MLDA
+                                          (chosen in _estimators/_supervised.py)
+                  _ridge/                 ridge regression of the labels on the features; its cross-validation
                   mlknn.py                ML-kNN counts and posterior
-                  metrics.py              the seven measures                  article eq. (15)-(21)
-                  _search/                the exact neighbour search behind graph.py
-                  _checks/                checks of input: the label rule, counts, rows and graphs
+                  metrics.py              the seven measures                          article eq. (15)-(21)
+                  _search/                the exact neighbour search that graph.py uses
+                  _checks/                checks of input: labels, numbers, rows and graphs
                   _errors.py              InputError
-                  _moments.py             sums over rows
-                  _output.py              results whole or not at all
-                  _process/               thread settings and the BLAS limit; how idle threads wait
-    0 kernels     _graph.pyx  _weights.pyx  _propagation.pyx  _mlknn.pyx  _dependence.pyx
-                  _c/                     buffers in, buffers filled; the C that they are made of
+                  _moments.py             sums over rows: means, Gram matrices, products with labels
+                  _output.py              writes a result file completely or not at all
+                  _process/               number of threads, the BLAS limit, how idle threads wait
+    0 kernels     _graph.pyx              the exact neighbour search
+                  _weights.pyx            symmetry of W, the OR rule, W~ and T
+                  _propagation.pyx        sweeps and elimination of the solvers, components of the graph
+                  _mlknn.pyx              label counts among neighbours, the posterior
+                  _dependence.pyx         MLDA's "dependence" label weights
+                  _c/                     the C code of the kernels
 
-A data point's way: validate -> neighbours -> graph -> propagate -> project -> estimator attributes.
+A fit runs through it in this order: check -> neighbours -> graph -> propagation -> projection -> fitted attributes.
 """
 
 # ruff: noqa: F405  (the names of the estimators come by a star)

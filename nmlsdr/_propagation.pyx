@@ -306,7 +306,7 @@ def fixed_point_sweep(
     double[:, ::1] peaks,            # OUT (n_blocks, n_labels) max |out - F| of each block
     int n_threads,
 ):
-    """One sweep of eq. (4)."""
+    """One sweep of eq. (6)."""
     cdef Py_ssize_t n = F.shape[0], n_blocks = peaks.shape[0], b
     for b in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
         step_rows(

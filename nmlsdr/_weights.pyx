@@ -1,6 +1,6 @@
-"""Kernels of the graph's weights: is it symmetric, the OR rule (eq. 3), W~ (eq. 4) and T (eq. 5).
+"""Kernels of the graph's weights: symmetry of W, the OR rule (eq. 3), W~ (eq. 4) and T (eq. 5).
 
-Every function fills buffers that its caller allocated and checked.  One thread owns one output row, so the answer
+Every function fills buffers that its caller allocated and checked.  One thread writes each output row, so the answer
 does not depend on the number of threads.
 """
 
@@ -24,8 +24,9 @@ def is_symmetric(
 ):
     """Whether W equals its transpose, to the bit, and has no diagonal.
 
-    Row i meets j > i in the order of i, which is the order of row j: what row j holds at its place must be i.  What it
-    holds there when its own turn comes lies behind the diagonal, or somebody did not name it.
+    Rows are read in increasing order, so row j must list its smaller neighbours in the order in which they are read:
+    when row i lists j > i, the next unread entry of row j (at ``place[j]``) must be i.  When row j is read, all its
+    unread entries must lie to the right of the diagonal; one that does not has no counterpart.
     """
     cdef Py_ssize_t n = place.shape[0]
     cdef bint found

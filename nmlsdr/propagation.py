@@ -1,4 +1,4 @@
-"""Label propagation: F with (I - A T) F = (I - A) Y, for all labels at once (article 3.2, eq. 4 and 8).
+"""Label propagation: F with (I - A T) F = (I - A) Y, for all labels at once (article 3.2, eq. 6 and 8).
 
 A row with alpha_i listens to its neighbours with weight alpha_i and to its given labels with 1 - alpha_i.
 `propagate` checks what it is given, runs a solver of `_solvers/`, where the mathematics is, and says how well the
@@ -89,7 +89,7 @@ def propagate(
         The labelled rows, or the known entries; None: the rows with any Y != 0.
     solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
         "cg": conjugate gradients on the symmetric form; "lu": elimination without subtraction up to 500 rows,
-        sparse LU of I - A T above; "fixed_point": the iteration of eq. (4).  "auto" is "lu" up to 100 rows and else
+        sparse LU of I - A T above; "fixed_point": the iteration of eq. (6).  "auto" is "lu" up to 100 rows and else
         "cg", the fastest, label by label; what that leaves above ``tol`` goes on in float64, then to "lu" up to 500
         rows or to "fixed_point" above (docs/propagation.md).
     tol : float, default=1e-8

@@ -289,7 +289,7 @@ def test_the_stopping_rule_holds_for_tiny_alpha(rng, alpha_labeled):
 
 
 @pytest.mark.parametrize("tol", [1e-17, 1e-18, 1e-30])
-@pytest.mark.parametrize("solver", ["cg", "lu"])  # eq. (4) may end in a point that is fixed to the last bit
+@pytest.mark.parametrize("solver", ["cg", "lu"])  # eq. (6) may end in a point that is fixed to the last bit
 def test_a_tolerance_below_rounding_ends_with_a_warning(rng, solver, tol):
     """Once gave NaN: past the end of float64 the direction no longer fitted the residual."""
     W, Y, labeled = problem(rng)

@@ -292,7 +292,7 @@ def test_a_warning_says_how_far_off_an_entry_can_be(rng):
 
 
 @pytest.mark.filterwarnings("ignore:.*lie in components")  # the random graph is another one beside old SciPy
-@pytest.mark.parametrize("broken", ["float32", "float32 and float64", "all but eq. (4)"])
+@pytest.mark.parametrize("broken", ["float32", "float32 and float64", "all but eq. (6)"])
 def test_auto_goes_on_where_a_solver_fails(rng, monkeypatch, broken):
     """Each step of the chain is taken away in turn; the answer stays."""
     n = 300

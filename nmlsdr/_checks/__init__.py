@@ -1,6 +1,6 @@
-"""Checks of input: what is accepted, cast and copied before anything is computed.
+"""Checks of input: what is accepted, converted or copied before anything is computed.
 
-arguments.py   counts, numbers, rows and graphs
+arguments.py   numbers, rows, graphs and alpha
 labels.py      the label rule: what y, labeled= and masks may hold
-arrays.py      memory layout, and matrices whose indices point outside of them
+arrays.py      memory layout, and sparse matrices whose indices point outside of them
 """

@@ -1,7 +1,7 @@
-"""The gatekeeper of counts, rows, graphs and alphas; labels have `_labels`, threads `_threads`.
+"""Checks of numbers, rows, graphs and alpha (labels: labels.py; numbers of threads: _process/threads.py).
 
-Each function answers with what the kernels may trust, or raises one sentence that says what was wrong, what was given
-and what to do.
+Each function returns a value that the kernels may trust, or raises one sentence that says what was wrong, what was
+given and what to do.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Settings that belong to the whole process, not to one call.
+"""Threads and the settings that hold for the whole process.
 
-threads.py   the number of threads, the SIMD level, the limit on BLAS threads
+threads.py   the number of threads of a call, the SIMD level, the limit on BLAS threads
 openmp.py    how idle OpenMP threads wait
 """

@@ -1,6 +1,6 @@
-"""What stands behind the linear projections: their common form, scatter matrices, and weights of the labels.
+"""The linear projections of the baselines; the article's own projection is `nmlsdr.projection`.
 
-`directions` has the form of the answer, Lanczos iterations and the sign rule; `scatter` the generalised eigenproblems
-of the baselines; `label_weights` the weights of the labels in weighted discriminant analysis.  The article's own
-projection is `nmlsdr.projection`.
+directions.py      the result of every projection, Lanczos iterations and the sign rule
+scatter.py         the generalised eigenproblems of the baselines
+label_weights.py   the label weightings of MLDA (chosen in _estimators/_supervised.py)
 """

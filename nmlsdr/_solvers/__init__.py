@@ -1,10 +1,10 @@
-"""How propagation.py solves eq. (8); each file imports only those above it.
+"""The solvers of eq. (8) that propagation.py uses.
 
-    system.py                the graph, alpha and the labels as the kernels read them
-    conjugate_gradients.py   the fastest: sweeps in float32, an answer in float64; and the same method in float64
+    system.py                the graph, alpha and the labels in the form that the kernels read
+    conjugate_gradients.py   conjugate gradients with float32 sweeps and a float64 solution; the same method in float64
     direct.py                elimination without subtraction for small systems; sparse LU
-    fixed_point.py           the iteration of eq. (4)
+    fixed_point.py           the iteration of eq. (6)
     chain.py                 the solvers by name, and the order in which "auto" tries them
 
-Each label is solved as if it were alone: its bits do not depend on the labels beside it.
+Each label is solved on its own: the bits of its solution do not depend on the other labels.
 """

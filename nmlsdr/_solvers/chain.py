@@ -5,7 +5,7 @@ follow the weights of the graph, have limits.  Labels that they leave above the 
 
     the same method in float64         where float32 has not enough digits for 1 - max alpha
     elimination without subtraction    up to 500 rows: any alpha < 1, any range of weights, all digits of F
-    the iteration of eq. (4)           the residual falls by max alpha in every sweep, whatever the graph
+    the iteration of eq. (6)           the residual falls by max alpha in every sweep, whatever the graph
 """
 
 from __future__ import annotations

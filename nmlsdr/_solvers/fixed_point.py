@@ -1,4 +1,4 @@
-"""The iteration of eq. (4): slow, but its residual falls by max alpha in every sweep, whatever the graph."""
+"""The iteration of eq. (6): slow, but its residual falls by max alpha in every sweep, whatever the graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIXED_POINT_WORK = 2e9
 
 
 def fixed_point(system: System, F: np.ndarray, goal: Goal) -> Solved:
-    """F(t + 1) = A T F(t) + (I - A) Y, eq. (4), in place; every label stops by itself."""
+    """F(t + 1) = A T F(t) + (I - A) Y, eq. (6), in place; every label stops by itself."""
     sweeps = np.zeros(F.shape[1], np.int64)
     gain = system.factors().gain
     out, residuals = system.sweep(F, gain)

@@ -86,7 +86,7 @@ class Solved(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """What multiplies the sums over neighbours in eq. (4) and in a sweep, and the weights of the inner product.
+    """What multiplies the sums over neighbours in eq. (6) and in a sweep, and the weights of the inner product.
 
     All are 0 where F is fixed.
     """
@@ -229,7 +229,7 @@ class System:
         return SweepGraph(self.order, indptr, indices, values, sweeps, self.h[self.order], self.e[self.order])
 
     def first_iterate(self, init: np.ndarray | None) -> np.ndarray:
-        """F(0) = Y as in the article, or one sweep of eq. (4) from ``init``; where F is fixed, that F.
+        """F(0) = Y as in the article, or one sweep of eq. (6) from ``init``; where F is fixed, that F.
 
         The sweep makes the residual of a row with a tiny alpha as tiny, or its weight 1 / alpha would
         drown all other rows in the inner product.
@@ -240,7 +240,7 @@ class System:
         return F if init is None else self.sweep(F)[0]
 
     def sweep(self, F: np.ndarray, gain: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """A T F + (I - A) Y, eq. (4), and the residual of each label of F."""
+        """A T F + (I - A) Y, eq. (6), and the residual of each label of F."""
         gain = self.factors().gain if gain is None else gain
         own, gain = (np.broadcast_to(values, F.shape) for values in (1.0 - self.alpha, gain))
         out, peaks = np.empty_like(F), np.empty((-(-len(F) // BLOCK_ROWS), F.shape[1]))

@@ -8,6 +8,7 @@ name is the same method with the given labels clamped, alpha_labeled = 0 (articl
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,14 +31,11 @@ class Method:
         The class of this package.
     settings : dict
         Its parameters that make the method.
-    lda : bool
-        Whether at most C - 1 components exist (C: number of labels).
     """
 
     name: str
     estimator: str
     settings: dict[str, Any] = field(default_factory=dict)
-    lda: bool = False
 
     @property
     def semi_supervised(self) -> bool:
@@ -81,10 +79,6 @@ class Method:
         known = cls._get_param_names()
         return cls(n_components, **self.settings, **{name: value for name, value in given.items() if name in known})
 
-    def default_components(self, n_labels: int) -> int:
-        """Number of components in the article's benchmarks: C, and C - 1 for the LDA family (at least 1)."""
-        return max(1, n_labels - 1 if self.lda else n_labels)
-
 
 METHODS: dict[str, Method] = {
     method.name: method
@@ -94,36 +88,38 @@ METHODS: dict[str, Method] = {
         Method("MVMD", "MVMD"),
         Method("MDDMp", "MDDM", {"constraint": "projection"}),
         Method("MDDMf", "MDDM", {"constraint": "features"}),
-        Method("wMLDAb", "MLDA", {"label_weights": "binary"}, lda=True),
-        Method("wMLDAe", "MLDA", {"label_weights": "entropy"}, lda=True),
-        Method("wMLDAc", "MLDA", {"label_weights": "correlation"}, lda=True),
-        Method("wMLDAd", "MLDA", {"label_weights": "dependence"}, lda=True),
-        Method("SSMLDR", "SSMLDR", lda=True),
+        Method("wMLDAb", "MLDA", {"label_weights": "binary"}),
+        Method("wMLDAe", "MLDA", {"label_weights": "entropy"}),
+        Method("wMLDAc", "MLDA", {"label_weights": "correlation"}),
+        Method("wMLDAd", "MLDA", {"label_weights": "dependence"}),
+        Method("SSMLDR", "SSMLDR"),
         Method("NMLSDR", "NMLSDR"),
-        Method("SSMLDR*", "SSMLDR", lda=True),
+        Method("SSMLDR*", "SSMLDR"),
         Method("NMLSDR*", "NMLSDR"),
-        Method("wMLDAf", "MLDA", {"label_weights": "fuzzy"}, lda=True),
+        Method("wMLDAf", "MLDA", {"label_weights": "fuzzy"}),
     )
 }
 
 
-def find_method(name: str) -> str:
-    """Return the name as the article prints it, given it in any case.
+def find_method(name: str, known: Iterable[str] = METHODS) -> str:
+    """Return a name as it is spelled in `known`, whatever the case it is given in.
 
     Parameters
     ----------
     name : str
-        A key of `METHODS`, in any case.
+        One of `known`, in any case.
+    known : iterable of str
+        By default the keys of `METHODS`, which are spelled as in the article.
 
     Returns
     -------
     str
-        The key.
+        The name as in `known`.
 
     Raises
     ------
     ValueError
-        The name is not in the table.
+        The name is unknown.
 
     Examples
     --------
@@ -132,10 +128,9 @@ def find_method(name: str) -> str:
     >>> find_method("nmlsdr*")
     'NMLSDR*'
     """
-    keys = {key.lower(): key for key in METHODS}
-    key = keys.get(name.strip().lower())
-    if key is not None:
-        return key
-    near = difflib.get_close_matches(name.strip().lower(), keys, n=1)
-    hint = f"did you mean {keys[near[0]]}?" if near else "choose one of " + ", ".join(METHODS) + "."
+    keys, given = {key.lower(): key for key in known}, name.strip().lower()
+    if given in keys:
+        return keys[given]
+    near = difflib.get_close_matches(given, keys, n=1)
+    hint = f"did you mean {keys[near[0]]}?" if near else f"choose one of {', '.join(keys.values())}."
     raise InputError(f"There is no method named {name!r}; {hint}")

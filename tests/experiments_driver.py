@@ -24,9 +24,9 @@ import numpy as np
 from nmlsdr.experiments.protocol import METRICS, STUDIES, cells_of
 from nmlsdr.experiments.report import write_report
 from nmlsdr.experiments.results import collect
-from nmlsdr.experiments.runner import run_cells
+from nmlsdr.experiments.runner import CellProgress, run_cells
+from nmlsdr.experiments.single_set import toy_section
 from nmlsdr.experiments.store import CellFolder
-from nmlsdr.experiments.toy import toy_section
 
 METHODS = ("MDDMp", "SSMLDR", "NMLSDR")
 
@@ -85,8 +85,8 @@ def main(words=None):
         plant(args.fault)
     folder = CellFolder(args.out)
     cells = cells_of([STUDIES["toy"]], seeds=args.seeds, methods=METHODS)
-    run_cells(cells, partial(work, die=args.die, sleep=args.sleep), folder, jobs=args.jobs)
-    section = toy_section(collect(STUDIES["toy"], folder.records), size="full", with_figure=False)
+    run_cells(cells, partial(work, die=args.die, sleep=args.sleep), folder, jobs=args.jobs, progress=CellProgress())
+    section = toy_section([collect(STUDIES["toy"], folder.records)], size="full", with_figure=False)
     write_report(folder, [section], commands=["the driver"])
 
 

@@ -108,7 +108,7 @@ def test_studies_are_the_article_s():
     toy, benchmarks, case = protocol.STUDIES.values()
     assert len(toy.methods) * len(METRICS) == 84
     assert len(benchmarks.datasets) * len(protocol.TEN_METHODS) * len(METRICS) == 700
-    assert set(tables.resource("article.json")["toy"]) == set(toy.methods)
+    assert set(tables.resource("article.json")["toy"]["Toy"]) == set(toy.methods)
     assert list(tables.resource("article.json")["benchmarks"]) == list(benchmarks.datasets)
     assert list(tables.resource("article.json")["benchmarks"]["Yeast"]) == list(protocol.TEN_METHODS)
     assert case.drawn == (1000, 1000)
@@ -196,14 +196,14 @@ def test_failed_cells_are_told_and_left_out_of_the_means():
     cells = two_seeds()
     cells[CellKey("toy", "Toy", "NMLSDR", 1)] = record("NMLSDR", 1, error="ValueError: no", metrics={})
     found = results.collect(protocol.STUDIES["toy"], cells)
-    assert found.failures == ["Toy, NMLSDR, seed 1: ValueError: no"]
+    assert found.failures == ["toy, Toy, NMLSDR, seed 1: ValueError: no"]
     np.testing.assert_allclose(found.mean[0, 1], 0.9)
     assert np.isnan(found.std[0, 1]).all()
 
 
 def test_the_table_of_cells_has_every_cell():
     found = results.collect(protocol.STUDIES["toy"], two_seeds())
-    rows = list(csv.DictReader(io.StringIO(summary.all_cells(found).to_csv())))
+    rows = list(csv.DictReader(io.StringIO(summary.all_cells("toy", [found]).to_csv())))
     assert len(rows) == 2 * 7
     row = next(r for r in rows if r["method"] == "NMLSDR" and r["measure"] == "HL'")
     assert (row["mean"], row["seeds"], row["article"], row["difference"]) == ("0.905000", "2", "0.913", "-0.008000")
@@ -219,18 +219,18 @@ def test_agreement_counts_cells():
     assert entries[0].text == "14"
     assert entries[1].text.startswith(f"{(size <= 0.01).sum()} (")
     assert entries[2].text.startswith(f"{(size <= 0.05).sum()} (")
-    far = summary.differences(found, 0.035)
-    assert [d.size for d in far] == sorted((d.size for d in far), reverse=True)
-    assert len(far) == (size > 0.035).sum()
+    far = summary.difference_table(found, "x", 0.035)
+    sizes = [abs(float(entries[-2].text)) for _, entries in far.rows]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(sizes) == (size > 0.035).sum() == summary.unexplained(far)
 
 
 def test_notes_name_what_exists():
-    for note in tables.resource("notes.json")["notes"]:
-        study = protocol.STUDIES[note["study"]]
-        assert set(note["datasets"]) <= {*study.datasets, "*"}
-        assert set(note["methods"]) <= {*study.methods, "*"}
-        assert set(note["metrics"]) <= {*METRICS, "*"}
-        assert len(note["text"]) > 20
+    for study, by_set in tables.resource("notes.json")["cells"].items():
+        assert set(by_set) <= set(protocol.STUDIES[study].datasets)
+        for by_method in by_set.values():
+            assert set(by_method) <= set(protocol.STUDIES[study].methods)
+            assert all(len(text) > 20 for text in by_method.values())
 
 
 def example_table():
@@ -425,7 +425,7 @@ def test_benchmarks_from_the_command(tmp_path, capfd, shared):
     out, err = capfd.readouterr()
     assert "24 cells, 0 failed" in out
     names = {path.name for path in (tmp_path / "tables").iterdir()}
-    assert {f"benchmarks-{summary.slug(metric)}.csv" for metric in METRICS} <= names
+    assert {f"benchmarks-{metric.rstrip(chr(39))}.csv" for metric in METRICS} <= names
     wilcoxon = (tmp_path / "tables" / "benchmarks-wilcoxon.csv").read_text().splitlines()
     assert [line.partition(",")[0] for line in wilcoxon[1:]] == ["CCA", "MDDMp", "NMLSDR"]
     assert "Traceback" not in err

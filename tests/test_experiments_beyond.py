@@ -17,10 +17,10 @@ from nmlsdr._report import rival
 from nmlsdr.cli import main
 from nmlsdr.experiments import beyond, beyond_section, command, protocol
 from nmlsdr.experiments.beyond import BASE, BEYOND_METHODS, REGIMES, beyond_cells
-from nmlsdr.experiments.beyond_section import collect_regime, losses
+from nmlsdr.experiments.beyond_section import losses
 from nmlsdr.experiments.cell import measures
 from nmlsdr.experiments.protocol import draw
-from nmlsdr.experiments.results import Results
+from nmlsdr.experiments.results import Results, collect
 from nmlsdr.experiments.store import CellKey
 
 METRICS = list(protocol.METRICS)
@@ -39,8 +39,7 @@ def results(gains, methods=METHODS, seeds=2, regime=BASE):
         values[:, j] -= np.asarray(gain)[:, None, None] / 100
     seconds = np.ones((len(datasets), len(methods), seeds))
     parts = {"metrics": values, "p1": values}
-    printed = np.full(values.shape[:3], np.nan)
-    return Results(regime, datasets, methods, tuple(range(seeds)), parts, seconds, [], printed)
+    return Results(regime, datasets, methods, tuple(range(seeds)), parts, seconds, [])
 
 
 # ---- what the study is
@@ -101,8 +100,9 @@ def test_a_regime_differs_from_the_base_in_what_it_names():
 
 
 def test_cells_name_no_cell_twice_and_the_dear_rival_once_on_the_larger_sets():
-    cells = beyond_cells(seeds=3)
-    assert len(set(cells)) == len(cells)
+    every = beyond_cells(seeds=3)
+    assert len(set(every)) == len(every)
+    cells = [key for key in every if key.study in REGIMES]
     dear = [key for key in cells if key.method == "Logistic-CV"]
     assert {(key.dataset, key.seed) for key in dear if key.study == "beyond"} == {
         *((name, seed) for name in beyond.SIX_SETS for seed in range(3)),
@@ -250,7 +250,7 @@ def test_regimes_from_the_command(tmp_path, capfd, shared):
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [(("--methods", "CCA"), "no method named 'CCA'; choose among Residual"), (("--datasets", "bird"), "'bird'")],
+    [(("--methods", "CCA"), "no method named 'CCA'; choose one of Residual"), (("--datasets", "bird"), "'bird'")],
 )
 def test_unknown_names_are_one_sentence(tmp_path, capfd, words, message):
     assert reproduce(*words, "--out", tmp_path / "out") == 2
@@ -275,15 +275,15 @@ def test_records_become_arrays_of_both_parts():
         CellKey("beyond", "Birds", "Residual", 1): record("Birds", "Residual", 1, 0, error="ValueError: no"),
         CellKey("beyond-flips-0", "Birds", "Ridge", 0): record("Birds", "Ridge", 0, 0.9),
     }
-    found = collect_regime(BASE, records)
+    found = collect(BASE, records)
     assert (found.datasets, found.methods, found.seeds) == (("Birds", "Yeast"), ("Residual", "Ridge"), (0, 1))
     assert found.percent()[1, 0, 0] == 50
     assert found.percent("p1")[1, 0, 0] == 75
     assert found.percent()[0, 1, 1] == 25
     assert np.isnan(found.percent("p1")[0, 1, 1])
     assert np.isnan(found.percent()).sum() == 6
-    assert found.failures == ["10 % flips, 30 % labelled: Birds, Residual, seed 1: ValueError: no"]
-    assert collect_regime(REGIMES["beyond-flips-20"], records) is None
+    assert found.failures == ["beyond, Birds, Residual, seed 1: ValueError: no"]
+    assert collect(REGIMES["beyond-flips-20"], records) is None
 
 
 def test_gaps_are_paired_by_seed():

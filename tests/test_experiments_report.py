@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from nmlsdr.experiments import command, report
-from nmlsdr.experiments.benchmarks import _complete, claims
-from nmlsdr.experiments.case_study import starred
+from nmlsdr.experiments.benchmarks import FAR, _complete, claims
 from nmlsdr.experiments.protocol import STUDIES
 from nmlsdr.experiments.results import Results
+from nmlsdr.experiments.single_set import starred
 from nmlsdr.experiments.store import CellFolder, CellKey
-from nmlsdr.experiments.summary import general_notes
+from nmlsdr.experiments.summary import difference_table, general_notes
 
 
 def some_results(n_datasets, methods=("CCA", "NMLSDR"), seeds=2):
@@ -18,14 +18,14 @@ def some_results(n_datasets, methods=("CCA", "NMLSDR"), seeds=2):
     shape = (n_datasets, len(methods), 7, seeds)
     values = np.full(shape, 0.5) + 0.1 * np.arange(len(methods))[None, :, None, None] + 0.001 * np.arange(seeds)
     return Results(study, study.datasets[:n_datasets], tuple(methods), tuple(range(seeds)), {"metrics": values},
-                   np.ones((n_datasets, len(methods), seeds)), [], np.full(shape[:3], 0.5))  # fmt: skip
+                   np.ones((n_datasets, len(methods), seeds)), [])  # fmt: skip
 
 
 @pytest.mark.parametrize(("n_datasets", "holds"), [(2, None), (4, None), (5, True), (10, True)])
 def test_few_sets_decide_nothing(n_datasets, holds):
     """Below five sets no signed-rank test reaches 5 %: the statement is neither right nor crossed out."""
     ten = some_results(n_datasets)
-    (said,) = [pair for pair in claims(ten, _complete(ten)) if "Wilcoxon" in pair[0]]
+    (said,) = [pair for pair in claims(ten, _complete(ten), difference_table(ten, "x", FAR)) if "Wilcoxon" in pair[0]]
     assert said[1] is holds
     assert ("not decidable from" in said[0]) == (holds is None)
     if holds is None:

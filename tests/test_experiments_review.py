@@ -6,17 +6,10 @@ import pytest
 from nmlsdr import ResidualPropagation
 from nmlsdr._ridge import cross_fit
 from nmlsdr.cli import main
-from nmlsdr.experiments import beyond_review, command, protocol
-from nmlsdr.experiments.beyond_review import (
-    REVIEWERS,
-    REVIEWS,
-    collect_review,
-    precisions,
-    review_cells,
-    review_claims,
-    review_tables,
-)
-from nmlsdr.experiments.results import Results
+from nmlsdr.experiments import beyond, protocol
+from nmlsdr.experiments.beyond import REVIEWERS, REVIEWS, beyond_cells, precisions
+from nmlsdr.experiments.beyond_section import review_claims, review_tables, with_chance
+from nmlsdr.experiments.results import Results, collect
 from nmlsdr.experiments.store import CellKey
 
 FLIPS, DROPPED = REVIEWS.values()
@@ -33,8 +26,8 @@ def results(gains, seeds=5, regime=FLIPS):
     values[:, 0] += np.asarray(gains)[:, None, None] / 100
     values[:, 2] = 0.1
     methods = ("Residual", "Propagation", "chance")
-    datasets, printed = regime.datasets[: len(gains)], np.full(values.shape[:3], np.nan)
-    return Results(regime, datasets, methods, tuple(range(seeds)), {"metrics": values}, values[:, :, 0], [], printed)
+    datasets = regime.datasets[: len(gains)]
+    return Results(regime, datasets, methods, tuple(range(seeds)), {"metrics": values}, values[:, :, 0], [])
 
 
 # ---- lists
@@ -90,10 +83,13 @@ def test_cleanlab_stands_a_label_of_one_value(toy):
 
 
 def test_cells_of_the_review(monkeypatch):
-    monkeypatch.setattr(beyond_review, "has_cleanlab", lambda: True)
+    def review_cells(**chosen):
+        return [key for key in beyond_cells(**chosen) if key.study in REVIEWS]
+
+    monkeypatch.setattr(beyond, "has_cleanlab", lambda: True)
     cells = review_cells(seeds=2)
     assert len(set(cells)) == len(cells) == 2 * 2 * 6 * len(REVIEWERS)
-    monkeypatch.setattr(beyond_review, "has_cleanlab", lambda: False)
+    monkeypatch.setattr(beyond, "has_cleanlab", lambda: False)
     assert {key.method for key in review_cells(seeds=1)} == {"Residual", "Propagation"}
     assert review_cells(seeds=1, datasets=("Toy",)) == []
     assert len(review_cells(seeds=1, datasets=("Birds",), methods=("Residual", "Ridge"))) == 2
@@ -106,8 +102,7 @@ def test_a_small_review_resumes_when_cleanlab_is_there(tmp_path, capfd, shared, 
              "--methods", "cleanlab", "Propagation", "--out", str(tmp_path),
              "--data-home", str(shared / "data")]  # fmt: skip
     with monkeypatch.context() as patch:
-        patch.setattr(beyond_review, "has_cleanlab", lambda: False)
-        patch.setattr(command, "has_cleanlab", lambda: False)
+        patch.setattr(beyond, "has_cleanlab", lambda: False)
         assert main(words) == 0
     said = capfd.readouterr()
     assert "cleanlab is not installed, so its lists are left out" in said.err
@@ -133,13 +128,13 @@ def test_records_become_arrays_and_failures_are_told():
         CellKey(FLIPS.name, "Birds", "Residual", 0): good,
         CellKey(FLIPS.name, "Yeast", "Propagation", 0): {**good, "error": "ValueError: no"},
     }
-    found = collect_review(FLIPS, records)
+    found = with_chance(collect(FLIPS, records))
     assert (found.datasets, found.methods) == (("Birds", "Yeast"), ("Residual", "Propagation", "chance"))
     np.testing.assert_array_equal(found.values[0, 0, :, 0], [0.5, 0.25, np.nan])
     np.testing.assert_array_equal(found.values[0, 2, :, 0], [0.1, 0.1, np.nan])
     assert np.isnan(found.values[1]).all()
-    assert found.failures == ["review, 10 % flips: Yeast, Propagation, seed 0: ValueError: no"]
-    assert collect_review(DROPPED, records) is None
+    assert found.failures == ["beyond-review-flips, Yeast, Propagation, seed 0: ValueError: no"]
+    assert collect(DROPPED, records) is None
 
 
 @pytest.mark.parametrize(

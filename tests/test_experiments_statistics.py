@@ -41,8 +41,8 @@ def test_article_has_every_cell():
     assert article()["metrics"] == METRICS
     assert len(article()["benchmarks"]) == 10
     assert all(len(rows) == 10 for rows in article()["benchmarks"].values())
-    assert len(article()["toy"]) == 12
-    assert len(article()["case_study"]) == 10
+    assert len(article()["toy"]["Toy"]) == 12
+    assert len(article()["case-study"]["Cohort"]) == len(article()["case_study_std"]) == 10
 
 
 @pytest.mark.parametrize("metric", ["AP", "Cov'", "MaF1", "MiF1"])

@@ -8,7 +8,7 @@ import pytest
 from campaigns import mutation
 
 import nmlsdr
-from nmlsdr import _search
+from nmlsdr import _report, _search, experiments
 
 SOURCES = Path(__file__).resolve().parent.parent / "nmlsdr"
 HOUSE = SOURCES if (SOURCES / "_graph.pyx").exists() else Path(nmlsdr.__file__).parent  # the installed has no kernels
@@ -192,3 +192,20 @@ def test_every_mutant_of_the_campaign_still_has_its_line():
     """A table whose lines are gone tests nothing, and nobody would know before the next campaign."""
     mutants, _ = mutation.tables()
     assert not [m.name for m in mutants if (SOURCES.parent / m.file).read_text().count(m.old) != 1]
+
+
+# ---------------------------------------------------------------- overviews at the head of packages
+
+
+def test_the_overview_of_the_experiments_names_the_private_modules_that_they_use():
+    used = set()
+    for path in (HOUSE / "experiments").glob("*.py"):
+        modules = re.findall(r"^ *from \.\.(\S+) import ", path.read_text(), re.M)
+        used |= {module for module in modules if any(part.startswith("_") for part in module.split("."))}
+    listed = re.findall(r"^    ((?:[\w.]+, )*[\w.]+)   ", experiments.__doc__, re.M)
+    assert {name for names in listed for name in names.split(", ")} == used
+
+
+def test_the_overview_of_the_report_names_its_files():
+    listed = re.findall(r"^    (\w+\.py)   ", _report.__doc__, re.M)
+    assert {*listed, "__init__.py"} == {path.name for path in (HOUSE / "_report").glob("*.py")}

@@ -31,9 +31,3 @@ def test_unknown_name_is_one_sentence(name, hint):
 def test_starred_methods_refuse_another_alpha():
     with pytest.raises(ValueError, match=r"NMLSDR\* keeps .*alpha_labeled is 0, got 0.5; use NMLSDR"):
         METHODS["NMLSDR*"](2, alpha_labeled=0.5)
-
-
-def test_default_components():
-    assert METHODS["NMLSDR"].default_components(6) == 6
-    assert METHODS["SSMLDR"].default_components(6) == 5
-    assert METHODS["wMLDAb"].default_components(1) == 1

@@ -1,11 +1,9 @@
-"""What stands behind `nmlsdr report`: one page for the person with the data.
+"""What stands behind `nmlsdr report`: one page about a table of data and its labels.
 
     table.py    what was read: rows, labels, their frequencies and which go together
     fit.py      one fit: embedding, components, graph, the annotations that look wrong and their neighbours
     leaks.py    features that predict a label on their own
-    rival.py    the plainest rival, which the study beyond the article has too
+    rival.py    logistic regressions, which the study beyond the article has too
     trial.py    cross-validation beside a logistic regression and ML-kNN on the features: does it help on these data?
-    page.py     plain facts to one self-contained page (jinja2, every value escaped)
-
-All but the last answer with plain data: dictionaries, lists, numbers and text, which `json.dumps` takes.
+    page.py     from facts to one self-contained page (jinja2, every value escaped)
 """

@@ -2,5 +2,15 @@
 
 A run computes cells (a study, a data set, a method and a seed each), keeps every finished cell as a file, and makes
 tables, figures and a report from the files.  ``command`` is where a run begins; ``protocol`` says what the studies are.
-Only public names of the package are used for what is measured.
+
+The methods and measures are the package's public ones.  Private modules that are used, as a test checks:
+
+    _methods                  the article's methods by name
+    _estimators._thresholds   the cut-offs of ResidualPropagation, also for a logistic regression
+    _ridge                    the out-of-fold predictions of ResidualPropagation, for cleanlab
+    _report.rival             logistic regressions, as in ``nmlsdr report``
+    _report.page              how its templates are opened
+    datasets._catalog         names and checksums of the benchmark files
+    _colors                   colours of the figures
+    _errors, _output          error messages; files that appear whole or not at all
 """

@@ -9,7 +9,7 @@ from .figures import bars, critical_differences, difference_maps
 from .protocol import METRICS, TEN_METHODS
 from .results import Results
 from .statistics import LEVEL, Friedman, best_counts, friedman_nemenyi, signed_rank_p_values, wilcoxon_scores
-from .summary import agreement, all_cells, difference_table, differences, general_notes, slug
+from .summary import agreement, begin_section, difference_table, general_notes, unexplained
 from .tables import Claims, Entry, ResultTable, Section, best_in_bold, number, resource, titled
 
 __all__ = ["benchmarks_section"]
@@ -19,13 +19,12 @@ SHARE_NEAR = 0.85
 TESTS = (("Wilcoxon", "one-sided"), ("two-sided", "two-sided"), ("Holm", "holm"))
 
 
-def benchmarks_section(results: Results, *, size: str) -> Section:
+def benchmarks_section(found: list[Results], *, size: str) -> Section:
     """Tables, figures and claims of the benchmark study."""
+    (results,) = found
     ten = results.of(TEN_METHODS)
-    section = Section.begun(
-        "benchmarks", all_cells(results), results.failures,
-        n_seeds=results.n_seeds, n_datasets=len(results.datasets), n_methods=len(results.methods),
-    )  # fmt: skip
+    n_datasets, n_methods = len(results.datasets), len(results.methods)
+    section = begin_section("benchmarks", found, n_seeds=results.n_seeds, n_datasets=n_datasets, n_methods=n_methods)
     if size == "full":
         section.paragraphs += general_notes("benchmarks", results.datasets)
     else:
@@ -36,19 +35,17 @@ def benchmarks_section(results: Results, *, size: str) -> Section:
         section.tables.append(wilcoxon_table(complete))
         if len(complete.methods) == len(TEN_METHODS):
             printed = [resource("article.json")["mean_wilcoxon"][name] for name in complete.methods]
-            figure = bars(
-                complete.methods, mean_scores(complete), printed, label="mean Wilcoxon score over the seven measures"
-            )
-            section.add_figure("mean-wilcoxon", figure)
+            label = "mean Wilcoxon score over the seven measures"
+            section.add_figure("mean-wilcoxon", bars(complete.methods, mean_scores(complete), printed, label=label))
         if len(complete.methods) > 2:
             tests = {metric: friedman_nemenyi(complete.mean[:, :, m]) for m, metric in enumerate(METRICS)}
             section.tables.append(rank_table(complete.methods, tests))
             section.add_figure("critical-differences", critical_differences(complete.methods, tests))
     section.tables += starred_tables(results)
     if size == "full":
-        section.claims = claims(ten, complete)
-        section.tables.append(agreement(ten, "benchmarks-agreement", (0.01, NEAR, FAR)))
-        section.tables.append(difference_table(ten, "benchmarks-differences", FAR))
+        far = difference_table(ten, "benchmarks-differences", FAR)
+        section.claims = claims(ten, complete, far)
+        section.tables += [agreement(ten, "benchmarks-agreement", (0.01, NEAR, FAR)), far]
         section.add_figure("differences", difference_maps(METRICS, ten.difference, ten.datasets, ten.methods))
     return section
 
@@ -59,18 +56,19 @@ def _complete(results: Results, m: int | slice = slice(None)) -> Results | None:
     return None if np.isnan(results.mean[:, :, m]).any() or not possible else results
 
 
-def printed_rows(results: Results, row: str, decimals: int) -> NDArray[np.str_]:
-    """A row of the article's over all data sets, methods by measures; empty where other data sets are at hand."""
+def printed_rows(results: Results, row: str, decimals: int) -> list[list[str]]:
+    """A row of the article's over all data sets, by measure and method; empty where other data sets are at hand."""
     if len(results.datasets) != 10 or len(results.methods) != len(TEN_METHODS):
-        return np.full((len(results.methods), len(METRICS)), "")
+        return [[""] * len(results.methods)] * len(METRICS)
     rows = resource("article.json")["benchmark_rows"][row]
-    return np.array([[f"{value:.{decimals}f}" for value in rows[name]] for name in results.methods])
+    return [[f"{rows[name][m]:.{decimals}f}" for name in results.methods] for m in range(len(METRICS))]
 
 
 def metric_table(results: Results, m: int) -> ResultTable:
     """One of the seven tables: data sets by methods."""
     metric = METRICS[m]
-    name, title = f"benchmarks-{slug(metric)}", resource("texts.json")["metrics"][metric]
+    title = resource("texts.json")["metrics"][metric]
+    name = "benchmarks-" + metric.replace("'", "")
     table = titled(name, ["Data set", *results.methods], "benchmarks-metric", title=title, metric=metric)
     mean, std, gap = np.round(results.mean[:, :, m], 3), results.std[:, :, m], results.difference[:, :, m]
     for i, dataset in enumerate(results.datasets):
@@ -80,9 +78,9 @@ def metric_table(results: Results, m: int) -> ResultTable:
     if _complete(results, m) is None:
         return table
     table.rule_before.add(len(table.rows))
-    table.add("# best", best_in_bold(best_counts(mean), 0, printed_rows(results, "# Best values", 0)[:, m].tolist()))
+    table.add("# best", best_in_bold(best_counts(mean), 0, printed_rows(results, "# Best values", 0)[m]))
     for title, test in TESTS:
-        printed = printed_rows(results, "Wilcoxon", 1)[:, m].tolist() if test == "one-sided" else None
+        printed = printed_rows(results, "Wilcoxon", 1)[m] if test == "one-sided" else None
         table.add(title, best_in_bold(wilcoxon_scores(mean, test=test), 1, printed))
     return table
 
@@ -102,13 +100,12 @@ def wilcoxon_table(results: Results) -> ResultTable:
     """Wilcoxon scores by method and measure, with the means of the figure."""
     table = titled("benchmarks-wilcoxon", ["Method", *METRICS, "mean", "mean, two-sided", "mean, Holm"])
     printed = printed_rows(results, "Wilcoxon", 1)
-    means = [best_in_bold(mean_scores(results, test), 2) for _, test in TESTS]
-    if printed[0, 0]:
-        article = resource("article.json")["mean_wilcoxon"]
-        beside = [f"{article[name]:.2f}" for name in results.methods]
-        means[0] = best_in_bold(mean_scores(results), 2, beside)
-    columns = zip(all_scores(results), printed.T.tolist(), strict=True)
-    table.add_columns(results.methods, [*(best_in_bold(scores, 1, beside) for scores, beside in columns), *means])
+    article = resource("article.json")["mean_wilcoxon"]
+    beside = [f"{article[name]:.2f}" for name in results.methods] if printed[0][0] else None
+    columns = [best_in_bold(scores, 1, small) for scores, small in zip(all_scores(results), printed, strict=True)]
+    for _, test in TESTS:
+        columns.append(best_in_bold(mean_scores(results, test), 2, beside if test == "one-sided" else None))
+    table.add_columns(results.methods, columns)
     return table
 
 
@@ -146,8 +143,8 @@ def starred_tables(results: Results) -> list[ResultTable]:
     return [table]
 
 
-def claims(ten: Results, complete: Results | None) -> Claims:
-    """The issue's criteria, as far as the cells at hand allow."""
+def claims(ten: Results, complete: Results | None, far: ResultTable) -> Claims:
+    """What the reproduction should reach, as far as the cells at hand allow."""
     gap = np.abs(ten.difference)
     known = ~np.isnan(gap)
     cells = int(known.sum())
@@ -163,13 +160,11 @@ def claims(ten: Results, complete: Results | None) -> Claims:
         text = f"NMLSDR has the highest mean Wilcoxon score: {best}, {scores.max():.2f}"
         found.append((text, best == "NMLSDR" and not tied))
     near = int((gap[known] <= NEAR + 1e-9).sum())
-    far = differences(ten, FAR)
-    unexplained = sum(not d.reason for d in far)
-    found += [
-        (f"at least 85 % of the {cells} cells within {NEAR} of the printed value: {near}, {100 * near / cells:.1f} %",
-         near >= SHARE_NEAR * cells),
-        (f"no unexplained cell beyond {FAR}: {unexplained} of {len(far)} beyond", not unexplained),
-    ]  # fmt: skip
+    share = f"{near}, {100 * near / cells:.1f} %"
+    text = f"at least 85 % of the {cells} cells within {NEAR} of the printed value: {share}"
+    found.append((text, near >= SHARE_NEAR * cells))
+    text = f"no unexplained cell beyond {FAR}: {unexplained(far)} of {len(far.rows)} beyond"
+    found.append((text, not unexplained(far)))
     if ten.n_seeds > 1:
         inside = int(ten.within_two_std()[known].sum())
         share = f"{inside} of {cells} cells ({100 * inside / cells:.1f} %)"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import importlib.util
 import shlex
 import sys
@@ -17,43 +16,35 @@ import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from .._errors import InputError, printable
-from .._methods import find_method
+from .._methods import METHODS, find_method
 from .._output import replace_file
 from ..datasets._catalog import dataset_info
+from . import beyond
 from .benchmarks import benchmarks_section
-from .beyond import REGIMES, beyond_cells, measure_regime
-from .beyond_review import (
-    REVIEWS,
-    WITHOUT,
-    collect_review,
-    find_beyond_method,
-    has_cleanlab,
-    measure_review,
-    review_cells,
-)
-from .beyond_section import beyond_section, collect_regime
-from .case_study import case_study_section
+from .beyond_section import beyond_section
 from .cell import measure_article, run_cell
-from .protocol import STUDIES, Study, cells_of, fingerprint
+from .protocol import STUDIES, cells_of, fingerprint
 from .report import write_report
-from .results import collect
+from .results import Results, collect
 from .runner import CellProgress, clock, run_cells
+from .single_set import case_study_section, toy_section
 from .store import CellFolder, CellKey, Record
 from .tables import Section
-from .toy import toy_section
 
 __all__ = ["run"]
 
 COMMANDS = "commands.txt"
 OK, FAILED, INTERRUPTED = 0, 1, 130
+BEYOND = "beyond"
+SETTINGS = {**STUDIES, **beyond.REGIMES, **beyond.REVIEWS}
 SECTIONS: dict[str, Callable[..., Section]] = {
     "toy": toy_section,
     "benchmarks": benchmarks_section,
     "case-study": case_study_section,
+    BEYOND: beyond_section,
 }
-BEYOND = "beyond"
-SETTINGS = {**STUDIES, **REGIMES, **REVIEWS}
 SHOWN = {"toy": ("toy", "toy-agreement"), "case-study": ("case-study-counts", "case-study")}
+WITHOUT = "cleanlab is not installed, so its lists are left out; pip install cleanlab and start the same command again."
 
 
 def run(args: argparse.Namespace) -> int:
@@ -96,29 +87,25 @@ def _run(args: argparse.Namespace) -> int:
         raise InputError(
             f"--datasets is for benchmarks and {BEYOND}; {args.study} has one data set of its own, so leave it out."
         )
-    methods = _named(args.methods, find_beyond_method if args.study == BEYOND else find_method)
+    known = [*beyond.BEYOND_METHODS, *beyond.REVIEWERS] if args.study == BEYOND else METHODS
+    methods = _named(args.methods, partial(find_method, known=known))
     for package in ("matplotlib", "jinja2"):
-        if importlib.util.find_spec(package) is None:  # told before hours of work, not after
+        if importlib.util.find_spec(package) is None:  # before hours of work, not after
             raise ImportError(f"the report needs {package}; install it with 'pip install \"nmlsdr[cli]\"'.")
     start = time.monotonic()
     folder = CellFolder(args.out)
-    if args.study == BEYOND and not has_cleanlab():
+    if args.study == BEYOND and not beyond.has_cleanlab():
         print(f"nmlsdr reproduce: {WITHOUT}", file=sys.stderr)
     if args.force_new and (aside := folder.set_aside()):
         print(f"The earlier cells are now in {aside.name}.", file=sys.stderr)
     chosen = {"seeds": args.seeds, "datasets": datasets, "methods": methods}
     if args.study == BEYOND:
-        cells = beyond_cells(**chosen) + review_cells(**chosen)
+        cells = beyond.beyond_cells(**chosen)
     else:  # "all" is the article's experiments
         cells = cells_of(STUDIES.values() if args.study == "all" else [STUDIES[args.study]], **chosen)
     marks = _fingerprints(cells, folder, args.size, args.data_home)
-    progress = CellProgress()
     work = partial(_work, size=args.size, data_home=args.data_home, marks=marks)
-    try:
-        run_cells(cells, work, folder, jobs=args.jobs or joblib.cpu_count(), progress=progress)
-    except KeyboardInterrupt:
-        progress.interrupt()
-        raise
+    run_cells(cells, work, folder, jobs=args.jobs or joblib.cpu_count(), progress=CellProgress())
     failed = [key for key in cells if not folder.finished(key)]
     page = _report(folder, _command(args), {key.study for key in cells})
     print(f"\n{len(cells)} cells, {len(failed)} failed, {clock(time.monotonic() - start)} wall time; report: {page}")
@@ -131,7 +118,7 @@ def _named(words: list[str] | None, find: Callable[[str], str]) -> tuple[str, ..
 
 
 def _work(key: CellKey, *, size: str, data_home: str | None, marks: dict[tuple[str, str], str]) -> Record:
-    measure = measure_regime if key.study in REGIMES else measure_review if key.study in REVIEWS else measure_article
+    measure = measure_article if key.study in STUDIES else beyond.measure
     study = SETTINGS[key.study]
     return run_cell(key, study, measure, size=size, data_home=data_home, fingerprint=marks[key[:2]])
 
@@ -166,25 +153,20 @@ def _fingerprints(
     return marks
 
 
-def _report(folder: CellFolder, command: str, asked: set[str]) -> Path:
-    """Write the report of every study in the folder and print the tables of those asked for."""
+def _report(folder: CellFolder, command: str, run: set[str]) -> Path:
+    """Write the report of every study in the folder and print the tables of those that were run."""
+    found: dict[str, list[Results]] = {name: [] for name in SECTIONS}
+    for study in SETTINGS.values():
+        if results := collect(study, folder.records):
+            found[study.name if study.name in STUDIES else BEYOND].append(results)
     sections = []
-    for study in STUDIES.values():
-        results = collect(study, folder.records)
-        if results is not None:
-            section = SECTIONS[study.name](results, size=_size(study, folder))
-            section.settings = dataclasses.asdict(study)
-            section.settings.update(datasets=results.datasets, methods=results.methods, seeds=results.n_seeds)
-            sections.append(section)
-            if study.name in asked:
-                _print(section)
-    regimes = [found for study in REGIMES.values() if (found := collect_regime(study, folder.records))]
-    reviews = [found for study in REVIEWS.values() if (found := collect_review(study, folder.records))]
-    if regimes or reviews:
-        reduced = any(_size(found.study, folder) == "small" for found in [*regimes, *reviews])
-        sections.append(beyond_section(regimes, reviews, size="small" if reduced else "full"))
-        if asked & {*REGIMES, *REVIEWS}:
-            _print(sections[-1])
+    for name, group in found.items():
+        if group:
+            studies = {results.study.name for results in group}
+            sizes = {record.get("size", "full") for key, record in folder.records.items() if key.study in studies}
+            sections.append(SECTIONS[name](group, size="full" if sizes == {"full"} else "small"))
+            if studies & run:
+                _print(sections[-1])
     return write_report(folder, sections, commands=_commands(folder, command))
 
 
@@ -196,11 +178,6 @@ def _commands(folder: CellFolder, command: str) -> list[str]:
     with replace_file(path) as file:
         file.write("".join(f"{line}\n" for line in commands).encode())
     return commands
-
-
-def _size(study: Study, folder: CellFolder) -> str:
-    sizes = {record.get("size", "full") for key, record in folder.records.items() if key.study == study.name}
-    return "full" if sizes == {"full"} else "small"
 
 
 def _print(section: Section) -> None:

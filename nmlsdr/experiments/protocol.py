@@ -67,9 +67,13 @@ class Study:
     dropped : float
         Probability that a given 1 of a training row is forgotten, as well.
     title : str
-        What sets the study apart from its like, as the tables name it.
+        The regime of noise, as the tables of the study beyond the article name it.
     noise : str
         The study whose random numbers it shares, "" for its own.
+    measures : tuple of str
+        What is measured.
+    parts : tuple of str
+        Members of a cell's record that hold these measures.
     """
 
     name: str
@@ -83,6 +87,8 @@ class Study:
     dropped: float = 0.0
     title: str = ""
     noise: str = ""
+    measures: tuple[str, ...] = METRICS
+    parts: tuple[str, ...] = ("metrics",)
 
 
 STUDIES = {
@@ -259,8 +265,8 @@ def fingerprint(study: Study, dataset: str, size: str, data_home: str | None) ->
 
     Settings, sizes, versions, and the checksums of the files that the data are read from.
     """
-    told = ("datasets", "methods", "title")
-    settings = {key: value for key, value in dataclasses.asdict(study).items() if key not in told}
+    shown = ("datasets", "methods", "title", "measures", "parts")  # no number of a cell depends on these
+    settings = {key: value for key, value in dataclasses.asdict(study).items() if key not in shown}
     data = _data_checksum(dataset, data_home) if dataset in FILE_SETS else "drawn"
     parts = {"settings": settings, "size": SMALL if size == "small" else size, "data": data, "versions": versions()}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

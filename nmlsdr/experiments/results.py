@@ -1,32 +1,21 @@
-"""From records to arrays: our results by data set, method, measure and seed, and the article's beside them."""
+"""Arrays of results by data set, method, measure and seed, with the article's values for comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .protocol import METRICS, Study
+from .protocol import Study
 from .store import CellKey, Record
 from .tables import resource
 
-__all__ = ["Results", "collect", "mean", "printed", "std"]
+__all__ = ["Results", "collect", "mean", "std"]
 
 Floats = NDArray[np.float64]
-
-
-def printed(study: str, dataset: str, method: str) -> Floats:
-    """The article's seven values of a cell; NaN where it prints none."""
-    article = resource("article.json")
-    by_study = {
-        "toy": article["toy"].get(method),
-        "benchmarks": article["benchmarks"].get(dataset, {}).get(method),
-        "case-study": article["case_study"].get(method, {}).get("mean"),
-    }
-    values = by_study.get(study)
-    return np.full(len(METRICS), np.nan) if values is None else np.array(values)
 
 
 @dataclass(frozen=True)
@@ -39,12 +28,10 @@ class Results:
     datasets, methods, seeds : tuple
         Those with at least one record.
     parts : dict of str to ndarray (n_datasets, n_methods, n_measures, n_seeds)
-        By member of the records ("metrics" and perhaps others); NaN where there is no result.
+        By the parts of the study's records, which `Study` names; NaN where there is no result.
     seconds : ndarray (n_datasets, n_methods, n_seeds)
     failures : list of str
-        One sentence for each failed cell.
-    printed : ndarray (n_datasets, n_methods, n_measures)
-        The article's values, NaN where it has none.
+        One line for each failed cell.
     """
 
     study: Study
@@ -54,11 +41,23 @@ class Results:
     parts: dict[str, Floats]
     seconds: Floats
     failures: list[str]
-    printed: Floats
 
     @property
     def n_seeds(self) -> int:
         return len(self.seeds)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of the study, with the data sets, methods and number of seeds that have records."""
+        return {**asdict(self.study), "datasets": self.datasets, "methods": self.methods, "seeds": self.n_seeds}
+
+    @property
+    def printed(self) -> Floats:
+        """The article's values (n_datasets, n_methods, n_measures); NaN where it prints none."""
+        article = resource("article.json").get(self.study.name, {})
+        none = [np.nan] * len(self.study.measures)
+        by_set = [article.get(name, {}) for name in self.datasets]
+        return np.array([[printed.get(method, none) for method in self.methods] for printed in by_set])
 
     @property
     def values(self) -> Floats:
@@ -87,12 +86,12 @@ class Results:
         return np.abs(self.difference) <= 2.0 * self.std + 0.0005
 
     def percent(self, part: str = "metrics", measure: int | None = None) -> Floats:
-        """A measure, or None for the mean of all, in percent (n_datasets, n_methods, n_seeds)."""
+        """One measure, or by default the mean of all, in percent (n_datasets, n_methods, n_seeds)."""
         values = self.parts[part]
         return 100.0 * (values.mean(axis=2) if measure is None else values[:, :, measure])
 
     def gaps(self, first: str, second: str, part: str = "metrics", measure: int | None = None) -> Floats:
-        """By data set the mean of first minus second, in percent, over the seeds that have both; NaN where none has."""
+        """Mean difference of two methods on each data set, in percent, over the seeds that have both; NaN if none."""
         values = self.percent(part, measure)
         return mean(values[:, self.methods.index(first)] - values[:, self.methods.index(second)])
 
@@ -101,9 +100,7 @@ class Results:
         chosen = tuple(method for method in methods if method in self.methods)
         index = [self.methods.index(method) for method in chosen]
         parts = {part: values[:, index] for part, values in self.parts.items()}
-        return replace(
-            self, methods=chosen, parts=parts, seconds=self.seconds[:, index], printed=self.printed[:, index]
-        )
+        return replace(self, methods=chosen, parts=parts, seconds=self.seconds[:, index])
 
 
 def mean(values: Floats) -> Floats:
@@ -116,14 +113,7 @@ def std(values: Floats) -> Floats:
     return np.asarray(np.ma.masked_invalid(values).std(axis=-1, ddof=1).filled(np.nan))
 
 
-def collect(
-    study: Study,
-    records: Mapping[CellKey, Record],
-    *,
-    parts: tuple[str, ...] = ("metrics",),
-    measures: tuple[str, ...] = METRICS,
-    title: str = "",
-) -> Results | None:
+def collect(study: Study, records: Mapping[CellKey, Record]) -> Results | None:
     """Arrange the records of a study, data sets and methods in its order; None if there are none."""
     mine = {key: records[key] for key in sorted(records) if key.study == study.name}
     if not mine:
@@ -133,18 +123,17 @@ def collect(
     seeds = tuple(sorted({key.seed for key in mine}))
     shape = len(datasets), len(methods), len(seeds)
     seconds = np.full(shape, np.nan)
-    values = {part: np.full((*shape[:2], len(measures), shape[2]), np.nan) for part in parts}
+    values = {part: np.full((*shape[:2], len(study.measures), shape[2]), np.nan) for part in study.parts}
     failures = []
     for key, record in mine.items():
         if record["error"] is not None:
-            failures.append(f"{title}{key.dataset}, {key.method}, seed {key.seed}: {record['error']}")
+            failures.append(f"{key.study}, {key.dataset}, {key.method}, seed {key.seed}: {record['error']}")
             continue
         i, j, k = datasets.index(key.dataset), methods.index(key.method), seeds.index(key.seed)
         seconds[i, j, k] = sum(record["times"].values())
-        for part in parts:
-            values[part][i, j, :, k] = [(record[part] or {}).get(name) for name in measures]  # NaN for None
-    beside = np.array([[printed(study.name, dataset, method) for method in methods] for dataset in datasets])
-    return Results(study, datasets, methods, seeds, values, seconds, failures, beside)
+        for part in study.parts:
+            values[part][i, j, :, k] = [(record[part] or {}).get(name) for name in study.measures]  # None becomes NaN
+    return Results(study, datasets, methods, seeds, values, seconds, failures)
 
 
 def _in_order(known: tuple[str, ...], found: set[str]) -> tuple[str, ...]:

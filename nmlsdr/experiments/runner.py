@@ -28,7 +28,7 @@ def run_cells(
     folder: CellFolder,
     *,
     jobs: int = 1,
-    progress: CellProgress | None = None,
+    progress: CellProgress,
 ) -> None:
     """Compute the cells that the folder does not hold yet and write each as it arrives.
 
@@ -40,16 +40,15 @@ def run_cells(
     folder : CellFolder
     jobs : int, default=1
         Cells at the same time.
-    progress : CellProgress or None, default=None
-        Called with each record.
+    progress : CellProgress
+        Shown how far the run is.
 
     Notes
     -----
     A KeyboardInterrupt passes through: cells that arrived are in the folder, cells in flight are lost.
     """
     waiting = [key for key in cells if not folder.finished(key)]
-    if progress is not None:
-        progress.start(waiting, len(cells) - len(waiting), jobs, folder.records.values())
+    progress.start(waiting, len(cells) - len(waiting), jobs, folder.records.values())
     found: Iterable[Record] = map(work, waiting)
     if jobs > 1:
         parallel = joblib.Parallel(
@@ -64,8 +63,7 @@ def run_cells(
         found = parallel(joblib.delayed(work)(key) for key in waiting)
     for record in found:
         folder.write(record)
-        if progress is not None:
-            progress.advance(record)
+        progress.advance(record)
 
 
 def _end_with(parent: int) -> None:
@@ -142,11 +140,6 @@ class CellProgress:
         if self.terminal:
             text = f"\r\x1b[K{text}"
         self._say(text + ("\n" if not (self.terminal and self.waiting) else ""))
-
-    def interrupt(self) -> None:
-        """End a changing line."""
-        if self.terminal:
-            self._say("\n")
 
     def can_tell(self) -> bool:
         """Whether an estimate means something: most waiting cells are of data sets whose cells have finished.

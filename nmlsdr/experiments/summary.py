@@ -1,46 +1,49 @@
-"""Tables that more than one study has, and how well our results agree with the printed ones."""
+"""What the sections of several studies share: their tables of cells, and how far our results are from the printed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .protocol import METRICS
-from .results import Results
-from .tables import Entry, ResultTable, best_in_bold, number, resource, titled
+from .results import Results, mean, std
+from .tables import Entry, ResultTable, Section, best_in_bold, number, resource, titled
 
-__all__ = ["Difference", "agreement", "all_cells", "difference_table", "differences", "general_notes", "method_table",
-           "slug"]  # fmt: skip
+__all__ = ["agreement", "all_cells", "begin_section", "difference_table", "general_notes", "method_table",
+           "unexplained"]  # fmt: skip
 
 FAR = 0.05
 
 
-def slug(text: str) -> str:
-    """A file name from a measure's name.
+def begin_section(name: str, found: list[Results], **values: Any) -> Section:
+    """Make a section with the title and paragraphs of ``texts.json``, and the cells, failures and settings found."""
+    texts = resource("texts.json")["sections"][name]
+    return Section(
+        name, texts["title"].format(**values), all_cells(name, found),
+        paragraphs=[text.format(**values) for text in texts["paragraphs"]],
+        settings=[results.settings for results in found],
+        failures=[text for results in found for text in results.failures],
+    )  # fmt: skip
 
-    Examples
-    --------
-    >>> slug("HL'"), slug("MaF1")
-    ('HL', 'MaF1')
-    """
-    return text.replace("'", "")
 
-
-def all_cells(results: Results) -> ResultTable:
-    """All cells of a study, one measure a row: ours (mean, standard deviation, seeds), the article's, the gap."""
-    header = ["data set", "method", "measure", "mean", "std", "seeds", "article", "difference", "within 2 std"]
-    table = ResultTable(f"{results.study.name}-cells", "", header)
-    ours, spread, gap, near = results.mean, results.std, results.difference, results.within_two_std()
-    for i, j, m in np.ndindex(ours.shape):
-        seeds = int((~np.isnan(results.values[i, j, m])).sum())
-        comparable = seeds > 1 and not np.isnan(gap[i, j, m])
-        beside = [number(results.printed[i, j, m]), number(gap[i, j, m], 6, sign=True)]
-        within = ("yes" if near[i, j, m] else "no") if comparable else "-"
-        numbers = [number(ours[i, j, m], 6), number(spread[i, j, m], 6), str(seeds)]
-        table.add(results.datasets[i], [results.methods[j], METRICS[m], *numbers, *beside, within])
+def all_cells(name: str, found: list[Results]) -> ResultTable:
+    """All cells, one measure a row: ours (mean, standard deviation, seeds), the article's value, the difference."""
+    header = ["study", "data set", "method", "part", "measure", "mean", "std", "seeds"]
+    table = ResultTable(f"{name}-cells", "", [*header, "article", "difference", "within 2 std"])
+    for results in found:
+        printed, gap, near = results.printed, results.difference, results.within_two_std()
+        for part, values in results.parts.items():
+            means, spread, seeds = mean(values), std(values), (~np.isnan(values)).sum(axis=3)
+            for i, j, m in np.argwhere(seeds):
+                names = [results.datasets[i], results.methods[j], part, results.study.measures[m]]
+                ours = [number(means[i, j, m], 6), number(spread[i, j, m], 6), str(seeds[i, j, m])]
+                article = [number(printed[i, j, m]), number(gap[i, j, m], 6, sign=True)]
+                comparable = seeds[i, j, m] > 1 and not np.isnan(gap[i, j, m])
+                within = ("yes" if near[i, j, m] else "no") if comparable else "-"
+                table.add(results.study.name, [*names, *ours, *article, within])
     return table
 
 
@@ -84,55 +87,28 @@ def _share(part: int, whole: int) -> str:
     return f"{part} ({100.0 * part / whole:.1f} %)"
 
 
-class Difference(NamedTuple):
-    """A cell that is further from the printed value than a limit, with what is known about it."""
-
-    dataset: str
-    method: str
-    metric: str
-    mean: float
-    std: float
-    printed: float
-    reason: str
-
-    @property
-    def size(self) -> float:
-        return abs(self.mean - self.printed)
-
-
 def general_notes(study: str, datasets: Iterable[str]) -> list[str]:
-    """The paragraphs of ``notes.json`` on a study; one that speaks of certain data sets needs one of them."""
+    """The paragraphs of ``notes.json`` on a study; one about certain data sets needs at least one of them."""
     known = resource("notes.json")["general"][study]
-    return [str(note["text"]) for note in known if "datasets" not in note or set(note["datasets"]) & set(datasets)]
-
-
-def reason_for(study: str, dataset: str, method: str, metric: str) -> str:
-    """What ``notes.json`` says about a cell; the first note that names it counts."""
-    for note in resource("notes.json")["notes"]:
-        cell = zip((dataset, method, metric), (note["datasets"], note["methods"], note["metrics"]), strict=True)
-        if note["study"] == study and all(allowed == ["*"] or name in allowed for name, allowed in cell):
-            return str(note["text"])
-    return ""
-
-
-def differences(results: Results, limit: float) -> list[Difference]:
-    """The cells further than `limit` from the printed value, the furthest first."""
-    mean, std, gap = results.mean, results.std, results.difference
-    found = []
-    for i, j, m in np.argwhere(np.abs(gap) > limit + 1e-9):
-        dataset, method, metric = results.datasets[i], results.methods[j], METRICS[m]
-        reason = reason_for(results.study.name, dataset, method, metric)
-        found.append(Difference(dataset, method, metric, mean[i, j, m], std[i, j, m], results.printed[i, j, m], reason))
-    return sorted(found, key=lambda d: -d.size)
+    return [str(note["text"]) for note in known if set(note.get("datasets", datasets)) & set(datasets)]
 
 
 def difference_table(results: Results, name: str, limit: float) -> ResultTable:
-    """The far cells, each with its reason."""
+    """The cells further than `limit` from the printed value, the furthest first, each with its reason if known."""
     header = ["Data set", "method", "measure", "ours", "std", "article", "difference", "what is known"]
     table = titled(name, header, "differences", limit=limit)
-    for d in differences(results, limit):
-        gap = d.mean - d.printed
-        far = Entry(number(gap, sign=True), shade=gap, bold=d.size > FAR + 1e-9)
-        numbers = [number(d.mean), number(d.std), number(d.printed)]
-        table.add(d.dataset, [d.method, d.metric, *numbers, far, d.reason or "not explained"])
+    mean, std, printed, gap = results.mean, results.std, results.printed, results.difference
+    reasons = resource("notes.json")["cells"].get(results.study.name, {})
+    far = [tuple(cell) for cell in np.argwhere(np.abs(gap) > limit + 1e-9)]
+    for i, j, m in sorted(far, key=lambda cell: -abs(gap[cell])):
+        dataset, method, size = results.datasets[i], results.methods[j], float(gap[i, j, m])
+        numbers = [number(mean[i, j, m]), number(std[i, j, m]), number(printed[i, j, m])]
+        difference = Entry(number(size, sign=True), shade=size, bold=abs(size) > FAR + 1e-9)
+        reason = reasons.get(dataset, {}).get(method, "not explained")
+        table.add(dataset, [method, METRICS[m], *numbers, difference, reason])
     return table
+
+
+def unexplained(table: ResultTable) -> int:
+    """How many cells of a `difference_table` have no known reason."""
+    return sum(entries[-1].text == "not explained" for _, entries in table.rows)

@@ -170,7 +170,8 @@ class Section:
     tables : list of ResultTable
     figures : dict of str to (matplotlib Figure, caption)
         By file name without ending.
-    settings : dict
+    settings : list of dict
+        Of each study in it.
     failures : list of str
     """
 
@@ -181,15 +182,8 @@ class Section:
     claims: Claims = field(default_factory=list)
     tables: list[ResultTable] = field(default_factory=list)
     figures: dict[str, tuple[Any, str]] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: list[dict[str, Any]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
-
-    @classmethod
-    def begun(cls, name: str, cells: ResultTable, failures: list[str], **values: Any) -> Section:
-        """A section with the title and the paragraphs of ``texts.json``."""
-        texts = resource("texts.json")["sections"][name]
-        paragraphs = [text.format(**values) for text in texts["paragraphs"]]
-        return cls(name, texts["title"].format(**values), cells, paragraphs, failures=failures)
 
     def add_figure(self, name: str, figure: Any) -> None:
         """Add a matplotlib Figure with the caption of ``texts.json``."""

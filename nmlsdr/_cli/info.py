@@ -15,7 +15,6 @@ __all__ = ["add_parsers"]
 # What each package that may be missing is for.
 OPTIONAL = {
     "pooch": "fetches data sets; pip install 'nmlsdr[datasets]'",
-    "pandas": "reads CSV; pip install 'nmlsdr[cli]'",
     "matplotlib": "draws figures; pip install 'nmlsdr[cli]'",
     "skops": "reads and writes model files; pip install 'nmlsdr[cli]'",
     "pyarrow": "reads and writes Parquet; pip install 'nmlsdr[parquet]'",

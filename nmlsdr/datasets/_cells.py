@@ -82,31 +82,27 @@ class CollectedRows:
         self._minus_one = False  # whether -1 was written out in a label column
         self._crosses = False  # whether an x was
         self._texts: dict[Any, list[str]] = {j: [] for j in (split.id, split.label_list, *split.texts) if j is not None}
-        self._waiting: list[list[str | None]] = []  # rows that are not yet added, and the numbers of their lines
-        self._waiting_lines: list[int] = []
+        self._waiting: list[tuple[int, list[str | None]]] = []  # line numbers and cells of rows that are not yet added
 
     def add(self, cells: Any) -> None:
         """Add the row of the line read last, as text cells in the order of the file's columns; None is missing."""
-        self._waiting.append(cells)
-        self._waiting_lines.append(self.lines.number)
+        self._waiting.append((self.lines.number, cells))
         if len(self._waiting) * len(cells) >= WAITING_CELLS:
             self._add_waiting()
 
     def _add_waiting(self) -> None:
-        if self._waiting:
-            self.add_block(np.array(self._waiting, dtype=object), self._waiting_lines)
-        self._waiting, self._waiting_lines = [], []
+        """Turn the waiting rows into numbers, all at once.
 
-    def add_block(self, cells: NDArray[Any], line_numbers: Sequence[int]) -> None:
-        """Add many rows of text cells (n, n_columns), given the number of each row's last line.
-
-        Where any cell needs a closer look, all are looked at one by one, so that an error names the first bad cell.
+        If a cell needs a closer look, the cells are read one by one, so that an error names the first bad one.
         """
+        if not self._waiting:
+            return
+        cells = np.array([row for _, row in self._waiting], dtype=object)
         try:
             values = self._values(cells[:, self.split.features])
             labels = self._row_of_labels(cells[:, self.split.labels].tolist())
         except (ValueError, TypeError, KeyError):
-            for row, number in zip(cells.tolist(), line_numbers, strict=True):
+            for number, row in self._waiting:
                 self.lines.number = number
                 self._features.extend([self._value(j, row[j]) for j in self.split.features])
                 self._labels.extend(self._row_of_labels([[row[j] for j in self.split.labels]]))
@@ -116,6 +112,7 @@ class CollectedRows:
         for j, texts in self._texts.items():
             texts += [cell or "" for cell in cells[:, j]]
         self.n_rows += len(cells)
+        self._waiting = []
 
     def _values(self, cells: NDArray[Any]) -> NDArray[np.float64]:
         """Return the features of a block in which every cell is a plain finite number or a code; else raise."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
+from itertools import islice
 from typing import NamedTuple, NoReturn
 
 from ._cells import HOLES, number_problem
 from ._columns import Wanted, split_columns
+from ._csv import table_rows
 from ._files import BLANKS, DataFileError, Lines, Path_, place, shorten
 
 __all__ = ["MOST_ROWS", "Look", "Proposal", "as_list", "refuse_many", "refuse_words", "survey", "text_columns"]
@@ -146,11 +149,7 @@ def refuse_words(path: Path_, look: Look, wanted: Wanted, first: Exception | Non
 
 def text_columns(path: Path_, wanted: Wanted) -> list[str]:
     """Return the columns that hold words, few enough to be categories; the error about the others says what to type."""
-    try:
-        look = _look(path, wanted)
-    except (StopIteration, csv.Error):  # the reader will say what is wrong with the file
-        return []
-    return refuse_many(path, look, wanted)
+    return refuse_many(path, _look(path, wanted), wanted)
 
 
 def refuse_many(path: Path_, look: Look, wanted: Wanted) -> list[str]:
@@ -165,33 +164,33 @@ def refuse_many(path: Path_, look: Look, wanted: Wanted) -> list[str]:
 
 
 def _look(path: Path_, wanted: Wanted) -> Look:
+    """Look at the features of a CSV file, up to the first row that is damaged."""
     with Lines(path, wanted.max_bytes, wanted.encoding) as lines:
         dialect = lines.dialect(wanted.delimiter, wanted.decimal)
-        reader = csv.reader((f"{text}\n" for text in lines), delimiter=dialect.delimiter)
-        names = [cell.strip(BLANKS) for cell in next(reader)]
+        rows = table_rows(lines, dialect.delimiter, wanted)
+        names = next(rows)
         split = split_columns(path, names, wanted)
         bad, known = [0] * len(names), [0] * len(names)
         example: dict[int, str] = {}
         texts: dict[int, set[str]] = {j: set() for j in split.features}
         n_rows = 0
-        for cells in reader:
-            if len(cells) != len(names) or n_rows == MOST_ROWS:
-                break
-            n_rows += 1
-            for j in split.features:
-                cell = cells[j].replace(",", ".") if dialect.decimal == "," else cells[j]
-                try:
-                    value = float(cell)
-                    known[j] += value == value  # not a nan
-                    continue
-                except ValueError:
-                    if cell.strip(BLANKS).lower() in HOLES:
+        with contextlib.suppress(DataFileError):  # the reader will raise it
+            for cells in islice(rows, MOST_ROWS):
+                n_rows += 1
+                for j in split.features:
+                    cell = cells[j].replace(",", ".") if dialect.decimal == "," else cells[j]
+                    try:
+                        value = float(cell)
+                        known[j] += value == value  # not a nan
                         continue
-                known[j] += 1
-                if number_problem(cell) is not None:
-                    bad[j] += 1
-                    example.setdefault(j, cells[j])
-                    texts[j].add(cells[j])
+                    except ValueError:
+                        if cell.strip(BLANKS).lower() in HOLES:
+                            continue
+                    known[j] += 1
+                    if number_problem(cell) is not None:
+                        bad[j] += 1
+                        example.setdefault(j, cells[j])
+                        texts[j].add(cells[j])
     words = [j for j in split.features if bad[j] * 2 > known[j] and n_rows > 1]
     holes = [j for j in split.features if known[j] < n_rows and j not in words]
     return Look(names, words, texts, example, holes, n_rows)

@@ -77,8 +77,7 @@ def read_table(
 
     ========================== =================================================================================
     ``.arff`` (``.gz``)        Mulan or Weka, dense (ndarray) or sparse (CSR)
-    ``.csv``, ``.tsv`` (gz)    first line holds the names of the columns; blank lines may stand at the end only; needs
-                               pandas, which the extra ``cli`` brings
+    ``.csv``, ``.tsv`` (gz)    the first line holds the names of the columns; blank lines are allowed at the end only
     ``.parquet``, ``.pq``      columns of numbers or booleans (an index of pandas is left out); needs the extra
                                ``parquet``
     ``.npz``                   arrays ``X`` or ``data`` and ``y`` or ``target``, optionally ``feature_names`` and

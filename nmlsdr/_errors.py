@@ -1,8 +1,10 @@
-"""The error that says that what was given is wrong, text that is safe to show, and the warning of iterations."""
+"""The error about wrong input, text that is safe to print, the warning of iterations, and imports of extras."""
 
+import importlib
 import warnings
+from typing import Any
 
-__all__ = ["InputError", "printable", "warn_not_converged"]
+__all__ = ["InputError", "import_extra", "printable", "warn_not_converged"]
 
 
 class InputError(ValueError):
@@ -34,3 +36,29 @@ def warn_not_converged(text: str, *, stacklevel: int) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
     warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel + 1)
+
+
+def import_extra(module: str, purpose: str, extra: str) -> Any:
+    """Import a package that only some features need, or say how to install it.
+
+    Parameters
+    ----------
+    module : str
+        The module to load, such as "pyarrow.parquet".
+    purpose : str
+        The feature that needs it, as the first words of the error.
+    extra : str
+        The extra of this package that installs it.
+
+    Returns
+    -------
+    module
+        The package itself (pyarrow).
+    """
+    package = module.partition(".")[0]
+    try:
+        importlib.import_module(module)
+        return importlib.import_module(package)
+    except ImportError:
+        text = f"{purpose} needs {package}; install it with: pip install 'nmlsdr[{extra}]'."
+        raise ImportError(text) from None

@@ -55,8 +55,8 @@ def test_the_command_to_paste_leaves_the_annotators_columns_out(run, catalogue, 
     found = run("fit", "catalogue.csv", "--out", "m.skops")
     advice = "--id Inventar --drop 'Tags A,Tags B,Sicherheit' --one-hot Material --label-list Tags --impute median"
     assert_refused(
-        found, "no feature, since made of the labels' words: 'Tags A', 'Tags B'",
-        "no feature, since filled only where labels are: 'Sicherheit'", f"say what to do with: {advice} .",
+        found, "not features, because made of the labels' words: 'Tags A', 'Tags B'",
+        "not features, because filled only where labels are: 'Sicherheit'", f"say what to do with: {advice} .",
     )  # fmt: skip
     pasted = ["--id", "Inventar", "--drop", "Tags A,Tags B,Sicherheit", "--one-hot", "Material",
               "--label-list", "Tags", "--impute", "median", "--no-label", "keine"]  # fmt: skip

@@ -152,7 +152,7 @@ def test_npz_is_bounded(tmp_path):
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**7, 10**7)})
     with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
         archive.writestr("X.npy", header.getvalue() + b"\0" * 8)
-    refused(["another size than it says"], tmp_path / "t.npz")
+    refused(["another size than its header says"], tmp_path / "t.npz")
 
 
 def test_npz_damaged(tmp_path):

@@ -159,7 +159,7 @@ def test_mask_refused(tmp_path):
     data = put(tmp_path, "t.csv", "a,y\n1,0\n2,1\n")
     refused("no labels", data, mask=[1, 0])
     refused("shape (1,)", data, label_columns=["y"], mask=[1])
-    refused("0 and 1", data, label_columns=["y"], mask=[2, 0])
+    refused("neither 0 nor 1", data, label_columns=["y"], mask=[2, 0])
     with pytest.raises(DataFileError, match=r"m\.txt, line 2: 'x' is neither"):
         read_table(data, label_columns=["y"], mask=put(tmp_path, "m.txt", "1\nx\n"))
 

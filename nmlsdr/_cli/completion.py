@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from nmlsdr._errors import import_extra
+
 from .arguments import TRACEBACK, add_verb
 from .console import Console
 
@@ -26,9 +28,6 @@ def add_parsers(verbs: Any, whole: argparse.ArgumentParser) -> None:
 
 def completion(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr completion``."""
-    try:
-        import shtab
-    except ImportError:
-        raise ImportError("Completion needs shtab; install it with: pip install 'nmlsdr[cli]'.") from None
+    shtab = import_extra("shtab", "Completion", "cli")
     print(shtab.complete(args.whole, args.shell))
     return 0

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from nmlsdr._errors import InputError
+from nmlsdr._errors import InputError, import_extra
 from nmlsdr._output import check_output, replace_file, write_arrays
 
 from .console import Console, RunError
@@ -51,8 +51,9 @@ def write_result(
         if suffix == ".npz":
             write_arrays(file, arrays)
         elif suffix in PARQUET:
-            pyarrow, writer = _parquet()
-            writer.write_table(pyarrow.table([a for _, a in columns], names=[name for name, _ in columns]), file)
+            pyarrow = _pyarrow()
+            table = pyarrow.table([a for _, a in columns], names=[name for name, _ in columns])
+            pyarrow.parquet.write_table(table, file)
         else:
             _write_text(file, columns, "\t" if suffix == ".tsv" else ",")
     wrote(console, args.out, len(columns[0][1]), *facts)
@@ -97,7 +98,7 @@ def check_out(args: argparse.Namespace, suffixes: tuple[str, ...]) -> str:
             f"The output {args.out!r} should end in {' or '.join(suffixes)}, which decides what is written; rename it."
         )
     if suffix in PARQUET:
-        _parquet()
+        _pyarrow()
     if args.out != "-":
         check_output(args.out, inputs=input_files(args))
     return suffix
@@ -132,15 +133,8 @@ def wrote(console: Console, path: str, n_rows: int, *facts: tuple[int, str], hin
     console.note(f"wrote {path}: {', '.join(shown)}.{hint}")
 
 
-def _parquet() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise RunError(
-            "Parquet files need pyarrow, which is not installed; run pip install 'nmlsdr[parquet]'."
-        ) from None
-    return pyarrow, pyarrow.parquet
+def _pyarrow() -> Any:
+    return import_extra("pyarrow.parquet", "Writing Parquet files", "parquet")
 
 
 def _write_text(file: BinaryIO, columns: Sequence[tuple[str, np.ndarray]], delimiter: str) -> None:

@@ -69,7 +69,7 @@ def read_arff(path: Path_, wanted: Wanted) -> FileContents:
 
 
 def nominal_texts(path: Path_, wanted: Wanted) -> list[str]:
-    """Return the names of the features that declare values which stand for no numbers."""
+    """Return the names of the features with declared values that are not numbers, yes/no or true/false."""
     with Lines(path, wanted.max_bytes) as lines:
         attributes = _read_header(lines, wanted.max_features)
     split = split_columns(path, [item.name for item in attributes], wanted)

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from .._errors import import_extra
 from ._files import DataFileError, Path_, open_unpacked
 from ._rules import load_json
 
@@ -201,10 +202,7 @@ def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | No
 
 def _download(url: str, folder: Path, file: str, sha256: str) -> Path:
     """Download one file with its checksum; pooch writes beside and renames, so no half file stays."""
-    try:
-        import pooch
-    except ImportError:
-        raise ImportError("Fetching data needs pooch; install it with: pip install 'nmlsdr[datasets]'.") from None
+    pooch = import_extra("pooch", "Fetching data", "datasets")
     try:
         path = pooch.retrieve(
             url,

@@ -1,11 +1,11 @@
-"""From rows of text cells to arrays: which columns are features and labels, what a cell may hold."""
+"""From rows of text cells to arrays of features and labels: what a cell may hold."""
 
 from __future__ import annotations
 
 import functools
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,28 +25,22 @@ class FileContents(NamedTuple):
     label_names: list[str] | None
     ids: list[str] | None = None  # the texts of the column that names the rows
     tags: list[str] | None = None  # the texts of the column that lists labels
-    unused: list[str] | None = None  # columns that nobody asked for
+    unused: list[str] | None = None  # columns that are neither features, labels nor ids
     encoding: str | None = None  # of a text file, as given or guessed
     text_names: Sequence[str] = ()  # features that hold texts
 
 
 LABEL_CELLS = {"0": 0, "1": 1, "-1": -1, "": -1, "?": -1, "0.0": 0, "1.0": 1, "-1.0": -1}
 LABEL_CELLS |= {"true": 1, "false": 0, "yes": 1, "no": 0, "y": 1, "n": 0}
-CROSS = 2  # an x: in a column of crosses and blanks a blank means no
+CROSS = 2  # an x: in a column that holds only x and empty cells, an empty cell means 0
 LABEL_CELLS |= {"x": CROSS}
 
 HOLES = ("", "?", "na", "n/a", "nan", "null")
-"""What stands, in any case, where a feature is missing, if it may be."""
+"""How a missing feature is written, in upper or lower case."""
 
-WAITING_CELLS = 1 << 16  # that are turned into numbers at once
+WAITING_CELLS = 1 << 16  # are turned into numbers at once
 
-Codes = Mapping[str, float]  # a nominal column: what number each declared value stands for
-
-
-def plain_text(cells: Iterable[str]) -> bool:
-    """Whether what `float` takes of these cells are numbers: it reads 1_0 and the digits of all scripts, too."""
-    text = "".join(cells)
-    return text.isascii() and "_" not in text
+Codes = Mapping[str, float]  # the number that each declared value of a nominal column stands for
 
 
 def number_problem(cell: str | None) -> str | None:
@@ -54,7 +48,7 @@ def number_problem(cell: str | None) -> str | None:
     text = (cell or "").strip(BLANKS)
     if text in ("", "?"):
         return "the value is missing; fill it in or drop the row (features have no missing values here)"
-    if not text.isascii():  # float() reads the digits of all scripts and skips blanks that nobody sees
+    if not text.isascii():  # float() accepts the digits of all scripts and skips invisible blanks
         return f"{shorten(text)!r} is not a number; write it with the digits 0 to 9 or drop the column"
     if "_" in text:
         return f"{shorten(text)!r} is not a number; write it without '_'"
@@ -79,8 +73,8 @@ class CollectedRows:
         self._labels_of = [functools.cache(functools.partial(self._label, j)) for j in split.labels]
         self._features = array("d")
         self._labels = array("b")
-        self._minus_one = False  # whether -1 was written out in a label column
-        self._crosses = False  # whether an x was
+        self._minus_one = False  # whether a label column holds a written -1
+        self._crosses = False  # whether one holds an x
         self._texts: dict[Any, list[str]] = {j: [] for j in (split.id, split.label_list, *split.texts) if j is not None}
         self._waiting: list[tuple[int, list[str | None]]] = []  # line numbers and cells of rows that are not yet added
 
@@ -116,7 +110,8 @@ class CollectedRows:
 
     def _values(self, cells: NDArray[Any]) -> NDArray[np.float64]:
         """Return the features of a block in which every cell is a plain finite number or a code; else raise."""
-        if not plain_text(cells.ravel().tolist()):
+        text = "".join(cells.ravel().tolist())
+        if not text.isascii() or "_" in text:  # float() accepts 1_0 and the digits of all scripts
             raise ValueError("no plain numbers")
         for place_, j in enumerate(self.split.features if self._codes else ()):
             if j in self._codes:
@@ -143,8 +138,7 @@ class CollectedRows:
         code, text = self._codes.get(j), (cell or "").strip(BLANKS).lower()
         label = LABEL_CELLS.get(text)
         if label is None or (code is not None and cell is not None and cell not in code):
-            what = f"{shorten(str(cell))!r} is no label; write 0 or 1, or leave it empty where it is not known"
-            raise self._error(what, j)
+            raise self._error(f"{shorten(str(cell))!r} is no label; write 0, 1, or nothing where it is not known", j)
         if label == -1 and self.split.wanted.all_known:
             raise self._error("the label is missing; fill it in or drop the row", j)
         self._crosses |= label == CROSS
@@ -160,8 +154,7 @@ class CollectedRows:
 
     def features(self) -> Any:
         """Return the features (n, D)."""
-        flat = np.frombuffer(self._features, dtype=np.float64) if self._features else np.empty(0)
-        return flat.reshape(self.n_rows, len(self.split.features))
+        return np.array(self._features, dtype=np.float64).reshape(self.n_rows, len(self.split.features))
 
     def contents(self) -> FileContents:
         """Return all that was read."""
@@ -209,17 +202,15 @@ def crossed(path: Path_, labels: NDArray[np.int64], names: Sequence[str]) -> NDA
     crosses = (labels == CROSS).any(axis=0)
     mixed = crosses & ((labels == 0) | (labels == 1)).any(axis=0)
     if mixed.any():
-        name = names[int(np.flatnonzero(mixed)[0])]
-        raise DataFileError(
-            f"{place(path, None, name)}: crosses (x) stand beside 0, 1, yes or no; write the column in one way."
-        )
+        name = names[int(mixed.argmax())]
+        raise DataFileError(f"{place(path, None, name)}: crosses (x) are mixed with 0, 1, yes or no; use one form.")
     return np.where(crosses, np.where(labels == CROSS, 1, 0), labels)
 
 
 def feature_array(path: Path_, data: Any, names: Sequence[str] | None, *, gaps: bool = False) -> Any:
     """Return features, dense or CSR, as float32 or float64, all finite; stored zeros of a CSR are dropped.
 
-    With `gaps` a NaN is a value that is missing.
+    With `gaps` a NaN is a missing value, and allowed.
     """
     if data.dtype.kind not in "biuf" or data.dtype.itemsize > 8:
         raise DataFileError(f"{place(path)}: the features have dtype {data.dtype}; save them as float64 or float32.")
@@ -231,8 +222,8 @@ def feature_array(path: Path_, data: Any, names: Sequence[str] | None, *, gaps: 
         entries = data.tocoo() if is_sparse else None
         row, column = np.argwhere(wrong)[0] if entries is None else (entries.row[wrong][0], entries.col[wrong][0])
         raise DataFileError(
-            f"{_cell(path, row, column, names)}: the value is missing or not finite; fill it in or drop the row "
-            "(--impute median fills missing ones in, where rows are dense)."
+            f"{_cell(path, row, column, names)}: the value is missing or not finite; fill it in, drop the row, or (for "
+            "missing values of dense rows) use --impute median."
         )
     if is_sparse:
         data.eliminate_zeros()
@@ -240,36 +231,33 @@ def feature_array(path: Path_, data: Any, names: Sequence[str] | None, *, gaps: 
 
 
 def _cell(path: Path_, row: int, column: int, names: Sequence[str] | None) -> str:
-    name = str(column) if names is None else names[column]
-    return f"{place(path)}, row {row + 1}, column {shorten(name)!r}"
+    return place(path, column=str(column) if names is None else names[column], row=row)
 
 
 def label_array(path: Path_, labels: Any, names: Sequence[str] | None) -> NDArray[np.int64]:
     """Return labels (n, C) of 0, 1 and -1; a NaN counts as -1."""
     if labels.ndim != 2 or labels.shape[1] == 0 or labels.dtype.kind not in "biuf":
         raise DataFileError(
-            f"{place(path)}: the labels have shape {labels.shape} and dtype {labels.dtype}; save numbers 0, 1 (or -1 "
-            "where it is not known), one column per label."
+            f"{place(path)}: the labels have shape {labels.shape} and dtype {labels.dtype}; save numbers 0, 1 or -1 "
+            "(not known), one column per label."
         )
     known = np.where(np.isnan(labels), -1, labels) if labels.dtype.kind == "f" else labels
     wrong = ~np.isin(known, (-1, 0, 1))
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
-        raise DataFileError(
-            f"{_cell(path, row, column, names)}: the label is {known[row, column]}; write 0 or 1, or leave it empty or "
-            "-1 where it is not known."
-        )
+        what = f"the label is {known[row, column]}; write 0, 1, or -1 (or nothing) where it is not known"
+        raise DataFileError(f"{_cell(path, row, column, names)}: {what}.")
     if (labels == -1).any():
         refuse_plus_minus(path, known)
     return known.astype(np.int64)
 
 
 def refuse_plus_minus(path: Path_, labels: NDArray[Any]) -> None:
-    """Raise if the only label is 1 or -1 in each row: that is more likely yes and no than yes and not known."""
+    """Raise if there is one label and it is 1 or -1 in each row: -1 then probably means no, and not "unknown"."""
     if labels.shape[1] == 1 and (labels == 1).any() and not (labels == 0).any():
         raise DataFileError(
-            f"{place(path)}: its one label is 1 or -1, which may mean yes and no; write 0 for no, and leave the label "
-            "empty where it is not known."
+            f"{place(path)}: its one label is 1 or -1, and -1 means unlabelled here; write 0 for a negative, and "
+            "nothing where the label is not known."
         )
 
 
@@ -295,9 +283,7 @@ class CollectedSparseRows(CollectedRows):
                 self._features.append(found[j])
         self._indptr.append(len(self._indices))
         if len(self._indices) > self._max_entries:
-            raise self.lines.error(
-                "the values that sparse rows leave out are not zero and fill the memory; declare 0 (or NO) first"
-            )
+            raise self.lines.error("the values omitted from sparse rows are not 0 and fill the memory; declare 0 first")
         if 2 * len(self._labels) > self.lines.allowed:  # more than a file of "0," may write out
             raise self.lines.too_large("leaves out labels that would fill")
         self._labels.extend(self._row_of_labels([[row.get(j, text) for j, text in self._omitted_labels.items()]]))
@@ -307,9 +293,11 @@ class CollectedSparseRows(CollectedRows):
 
     def features(self) -> sparse.csr_array:
         """Return the features (n, D), without stored zeros, indices in order."""
-        indices = np.array(self._indices, dtype=np.int64)
-        indptr = np.array(self._indptr, dtype=np.int64)
-        if indptr[-1] < 2**31 and len(self.split.features) < 2**31:  # what most programs expect
-            indices, indptr = indices.astype(np.int32), indptr.astype(np.int32)
-        data = np.array(self._features, dtype=np.float64)
-        return sparse.csr_array((data, indices, indptr), shape=(self.n_rows, len(self.split.features)))
+        return csr(self._features, self._indices, self._indptr, (self.n_rows, len(self.split.features)))
+
+
+def csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> sparse.csr_array:
+    """Return a CSR array of float64; its indices are int32 where they fit, which most programs expect."""
+    integer = np.int32 if max(shape[1], len(indices)) < 2**31 else np.int64
+    parts = (np.asarray(data, np.float64), np.asarray(indices, integer), np.asarray(indptr, integer))
+    return sparse.csr_array(parts, shape=shape)

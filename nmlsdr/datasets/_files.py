@@ -1,4 +1,4 @@
-"""What every reader of a data file shares: one kind of error, and bounded lines.
+"""What all readers of data files share: one kind of error, and lines of bounded length and number.
 
 Files come from anywhere, so a reader streams, counts what it unpacks, and never trusts a size that a file states
 about itself.
@@ -25,14 +25,14 @@ MAX_FEATURES = 10**6
 MAX_LINE = 64 * 2**20
 """Most bytes of one line: a row of MAX_FEATURES numbers takes about 25 MB."""
 MAX_GROWTH = 64
-"""How many times its size a file may unpack to, or declare, unless the caller says how much it trusts it.  Gzipped
-tables of the wild reach 111 where they are small and 70 where they are not; a bomb reaches 1000."""
+"""How many times its size a file may unpack to, or declare, unless the caller gives max_bytes.  Real gzipped tables
+unpack to at most 111 times their size if they are small, and 70 times if they are not; a zip bomb to 1000 times."""
 ALWAYS_ALLOWED = 32 * 2**20
-"""What any file may unpack to: many small tables are mostly zeros."""
+"""Bytes that any file may unpack to: many small tables are mostly zeros, which pack well."""
 LINE_COST = 64
-"""What a line of a packed file counts on top of its bytes: a million empty lines are little text and much work."""
+"""Bytes that a line of a packed file counts in addition to its own: a million empty lines take much work."""
 BLANKS = " \t\n\r\v\f"
-"""What may stand around a value: those that `float` skips, and not the other separators that `str.strip` would."""
+"""What may surround a value: the blanks that `float` skips; `str.strip` would remove other separators too."""
 
 Path_ = str | os.PathLike[str]
 
@@ -41,11 +41,13 @@ class DataFileError(InputError):
     """A data file cannot be used as it is: one sentence with the file, the place in it, and what to do."""
 
 
-def place(path: Path_, line: int | None = None, column: str | None = None) -> str:
-    """Return "file", "file, line 3" or "file, line 3, column 'x'"."""
+def place(path: Path_, line: int | None = None, column: str | None = None, row: int | None = None) -> str:
+    """Return "file", "file, line 3", "file, line 3, column 'x'" or "file, row 3, column 'x'"; `row` counts from 0."""
     text = os.fspath(path)
     if line is not None:
         text += f", line {line}"
+    if row is not None:
+        text += f", row {row + 1}"
     if column is not None:
         text += f", column {shorten(column)!r}"
     return text
@@ -65,10 +67,10 @@ def allowance(path: Path_, max_bytes: int | None) -> int:
 
 def too_large(path: Path_, what: str, max_bytes: int | None, line: int | None = None) -> DataFileError:
     """Return the error that a file holds or declares more than its `allowance`; `what` begins with a verb."""
-    if max_bytes is None and allowance(path, None) < MAX_BYTES:
-        size = f"{allowance(path, None)} bytes, which is much for a file of {os.path.getsize(path)}"
-    else:
-        size = f"max_bytes={MAX_BYTES if max_bytes is None else max_bytes}"
+    allowed = allowance(path, max_bytes)
+    size = f"max_bytes={allowed}"
+    if max_bytes is None and allowed < MAX_BYTES:
+        size = f"{allowed} bytes, which is much for a file of {os.path.getsize(path)}"
     return DataFileError(f"{place(path, line)}: it {what} more than {size}; raise max_bytes if you trust the file.")
 
 
@@ -81,10 +83,8 @@ def check_size(path: Path_, n_bytes: int, what: str, max_bytes: int | None) -> N
 def check_width(path: Path_, n_columns: int, max_features: int, line: int | None = None) -> None:
     """Raise if a file has more columns than `max_features`."""
     if n_columns > max_features:
-        raise DataFileError(
-            f"{place(path, line)}: {n_columns} columns are more than max_features={max_features}; raise it if you "
-            "trust the file."
-        )
+        what = f"{n_columns} columns are more than max_features={max_features}; raise it if you trust the file"
+        raise DataFileError(f"{place(path, line)}: {what}.")
 
 
 @contextlib.contextmanager
@@ -99,7 +99,7 @@ def foreign_bytes(path: Path_, what: str = "it cannot be read", advice: str = "g
         raise
     except Exception as error:
         kind = type(error).__name__
-        if isinstance(error, MemoryError) and kind != "ArrowMemoryError":  # for a size that a damaged file declares
+        if isinstance(error, MemoryError) and kind != "ArrowMemoryError":  # pyarrow's: a damaged file declares a size
             raise
         reason = " ".join(str(error).split()).rstrip(".")
         cause = reason if isinstance(error, InputError) else f"{kind}: {reason}"
@@ -133,11 +133,11 @@ class Lines:
         self._left = self.allowed if packed or max_bytes is not None else MAX_BYTES
         self._line_cost = LINE_COST if packed and max_bytes is None else 0
         self.encoding = encoding or guess_encoding(self._peek())
-        if not is_utf8(self.encoding):
+        if self.encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig"):
             self._recode()
 
     def dialect(self, delimiter: str | None, decimal: str | None) -> Dialect:
-        """Return how a table is written: as given, as its suffix .tsv says, or as its beginning looks."""
+        """Return the form of a table: as given, tabs for the suffix .tsv, or guessed from its first lines."""
         if delimiter is None and self.path.name.lower().removesuffix(".gz").endswith(".tsv"):
             delimiter = "\t"
         return guess_dialect(self._peek().decode("utf-8", "ignore"), delimiter, decimal)
@@ -146,24 +146,21 @@ class Lines:
         """Return the first bytes, up to some thousand."""
         try:
             return self._file.peek(SAMPLE)[:SAMPLE]  # type: ignore[attr-defined]
-        except (EOFError, OSError, zlib.error):  # the error comes with the first line
+        except (EOFError, OSError, zlib.error):  # reading the first line raises it again
             return b""
 
     def _recode(self) -> None:
-        """Read the file whole and go on with its text in UTF-8, in which a line break is one byte."""
+        """Read the whole file and replace it by its text in UTF-8, in which a line break is one byte."""
         try:
             with self._file as file:
                 text = file.read(self._left + 1)
             if len(text) > self._left:
                 raise self.too_large("unpacks to")
-            self._file = io.BufferedReader(io.BytesIO(recoded(text, self.encoding)))
+            self._file = io.BufferedReader(io.BytesIO(text.decode(self.encoding).encode("utf-8")))
         except LookupError:
-            unknown = f"{place(self.path)}: the encoding {self.encoding!r} is not known; try cp1252."
-            raise DataFileError(unknown) from None
+            raise DataFileError(f"{self.path}: the encoding {self.encoding!r} is not known; try cp1252.") from None
         except UnicodeError as error:
-            raise DataFileError(
-                f"{place(self.path)}: it is not {self.encoding} text ({error.reason}); say another encoding."  # type: ignore[attr-defined]
-            ) from error
+            raise DataFileError(f"{self.path}: it is not {self.encoding} text; give another encoding.") from error
 
     def __enter__(self) -> Lines:
         return self
@@ -192,7 +189,7 @@ class Lines:
         if self.number == 1:
             text = text.removeprefix("\ufeff")
         if "\0" in text:
-            raise self.error("a NUL character stands in the line; this is not a text file")
+            raise self.error("the line has a NUL character; this is not a text file")
         self.text = text.rstrip("\r\n")
         return self.text
 
@@ -205,18 +202,8 @@ class Lines:
         return DataFileError(f"{place(self.path, self.number, column)}: {what}.")
 
 
-def is_utf8(encoding: str) -> bool:
-    """Whether this is a name of UTF-8."""
-    return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
-
-
-def recoded(text: bytes, encoding: str) -> bytes:
-    """Return the bytes of a text in UTF-8."""
-    return text if is_utf8(encoding) else text.decode(encoding).encode("utf-8")
-
-
 def open_unpacked(path: Path_) -> IO[bytes]:
-    """Open a file for reading bytes; a gzipped one (by its first two bytes) is unpacked on the way."""
+    """Open a file for reading bytes; a gzipped one (by its first two bytes) is unpacked while it is read."""
     try:
         with open(path, "rb") as file:
             packed = file.read(2) == b"\x1f\x8b"

@@ -1,16 +1,18 @@
-"""Labels that stand in one column, several to a cell: ``flu;cold``."""
+"""Labels that are given as lists: one cell ``flu;cold`` for a row with two labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.preprocessing import MultiLabelBinarizer
 
 from ._columns import Wanted
 from ._files import BLANKS, DataFileError, Path_, check_size, place, shorten
 
-__all__ = ["listed_labels"]
+__all__ = ["indicator", "listed_labels"]
 
 
 def listed_labels(
@@ -26,18 +28,17 @@ def listed_labels(
         raise DataFileError(f"{place(path)}: its column of lists holds no label; name another column.")
     if len(names) > wanted.max_features:
         raise DataFileError(f"{place(path)}: {len(names)} labels are more than max_features; check the separator.")
-    declared = f"has {len(rows)} rows and {len(names)} labels, a table of"
-    check_size(path, len(rows) * len(names) * 8, declared, wanted.max_bytes)
-    position = {name: c for c, name in enumerate(names)}
-    target = np.zeros((len(rows), len(names)), dtype=np.int64)
     for i, row in enumerate(rows):
         if no_label in row and len(row) > 1:
-            other = min(row - {no_label})
-            raise DataFileError(
-                f"{place(path)}, row {i + 1}: {shorten(str(no_label))!r} stands beside {shorten(other)!r}, but is said "
-                "to mean no label; correct the cell or leave --no-label out."
-            )
-        target[i, [position[tag] for tag in row if tag != no_label]] = 1
-        if not row:
-            target[i] = -1
+            both = f"{shorten(str(no_label))!r} (--no-label) and {shorten(min(row - {no_label}))!r}"
+            raise DataFileError(f"{place(path, row=i)}: it has both {both}; correct the cell or the option.")
+    target = indicator(path, [row - {no_label} for row in rows], names, wanted)
+    target[[not row for row in rows]] = -1
     return target, names
+
+
+def indicator(path: Path_, rows: Sequence[set[Any]], names: Sequence[str], wanted: Wanted) -> NDArray[np.int64]:
+    """Return labels (n, C): 1 for each of the names that a row has, 0 for the others."""
+    declared = f"has {len(rows)} rows and {len(names)} labels, a table of"
+    check_size(path, len(rows) * len(names) * 8, declared, wanted.max_bytes)
+    return np.asarray(MultiLabelBinarizer(classes=list(names)).fit_transform(rows), dtype=np.int64)

@@ -23,22 +23,23 @@ MAX_MEMBERS = 1000  # an archive's list of names is read before any of its array
 
 
 def read_npz(path: Path_, wanted: Wanted) -> FileContents:
-    """Read features ``X`` or ``data`` (or sparse parts) and labels ``y`` or ``target``; these only if all are."""
+    """Read features ``X`` or ``data`` (or sparse parts) and labels ``y`` or ``target``; of a label file the labels."""
     if wanted.labels is not None:
         raise DataFileError(f"{place(path)}: an npz file holds its labels apart, as y; name no label columns.")
     arrays = load_arrays(path, wanted.max_bytes)
+    key, label_key = (next((name for name in names if name in arrays), None) for names in (FEATURES, LABELS))
+    if (label_key if wanted.all_labels else key) is None:
+        names, what = (LABELS, "labels") if wanted.all_labels else (FEATURES, "features")
+        has = ", ".join(sorted(arrays)[:5]) or "none"
+        raise DataFileError(
+            f"{place(path)}: it holds no array {' or '.join(names)} (it has {has}); save the {what} as {names[0]}."
+        )
     label_names = target = None
-    label_key = next((key for key in LABELS if key in arrays), None)
     if label_key is not None:
         label_names = _names(path, arrays, "label_names", arrays[label_key].shape[1:])
         target = label_array(path, arrays[label_key], label_names)
     if wanted.all_labels:
-        if target is None:
-            raise _no_array(path, arrays, "y or target", "labels")
         return FileContents(None, target, None, label_names)
-    key = next((key for key in FEATURES if key in arrays), None)
-    if key is None:
-        raise _no_array(path, arrays, "X or data", "features")
     data: Any = _sparse(path, arrays, wanted) if all(part in arrays for part in SPARSE_PARTS) else arrays[key]
     if data.ndim != 2:
         raise DataFileError(f"{place(path)}: the features have shape {data.shape}; save an array (rows, columns).")
@@ -46,9 +47,8 @@ def read_npz(path: Path_, wanted: Wanted) -> FileContents:
     feature_names = _names(path, arrays, "feature_names", data.shape[1:])
     data = feature_array(path, data, feature_names, gaps=wanted.missing)
     if target is not None and target.shape[0] != data.shape[0]:
-        raise DataFileError(
-            f"{place(path)}: {label_key} has {target.shape[0]} rows and the features {data.shape[0]}; save one each."
-        )
+        rows = f"{label_key} has {target.shape[0]} rows and the features {data.shape[0]}"
+        raise DataFileError(f"{place(path)}: {rows}; save one row of labels per row.")
     return FileContents(data, target, feature_names, label_names)
 
 
@@ -79,17 +79,17 @@ def load_npy(path: Path_) -> NDArray[Any]:
 
 
 def _array(file: IO[bytes], name: str, size: int) -> NDArray[Any]:
-    """Return the array that `size` bytes hold; NumPy would take as much memory as the header asks for."""
+    """Return the array in `size` bytes; NumPy alone would allocate whatever its header declares."""
     version = np.lib.format.read_magic(file)
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     try:
         shape, _, dtype = read_header(file)
-    except MemoryError:  # of Python's parser, which met too many brackets
+    except MemoryError:  # Python's parser raises it at too many brackets
         raise InputError(f"array {name!r} has a damaged header") from None
     if dtype.kind not in KINDS or dtype.itemsize == 0:
         raise InputError(f"array {name!r} holds {dtype}, not numbers or text (a pickle is never read)")
     if math.prod(shape) * dtype.itemsize + file.tell() != size:
-        raise InputError(f"array {name!r} has another size than it says")
+        raise InputError(f"array {name!r} has another size than its header says")
     file.seek(0)
     array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     return array
@@ -107,7 +107,7 @@ def _sparse(path: Path_, arrays: dict[str, Any], wanted: Wanted) -> Any:
         raise DataFileError(f"{place(path)}: its sparse parts are not those of a matrix; save the matrix again.")
     n_rows, n_columns = (int(size) for size in shape)
     check_width(path, n_columns, wanted.max_features)
-    # A CSC matrix holds no word of its rows: what it declares is what the CSR matrix of it would take.
+    # The parts of a CSC matrix do not grow with its rows, but the CSR matrix made from it does.
     check_size(path, (n_rows + 1) * 8, f"declares {n_rows} rows, a table of", wanted.max_bytes)
     try:
         build = sparse.csr_array if kind == "csr" else sparse.csc_array
@@ -130,15 +130,8 @@ def _names(path: Path_, arrays: dict[str, Any], key: str, shape: tuple[int, ...]
         names: list[str] = arrays[key].tolist()
         sound = arrays[key].dtype.kind == "U" and arrays[key].shape == shape and len(set(names)) == len(names)
         "".join(names if sound else []).encode()
-    except (ValueError, SystemError):  # numbers beyond Unicode, or halves of a pair of them, which nothing can print
+    except (ValueError, SystemError):  # code points beyond Unicode, or single surrogates, which cannot be printed
         sound = False
     if not sound:
         raise DataFileError(f"{place(path)}: {key} must be {shape[0] if shape else 0} different texts; save them so.")
     return names
-
-
-def _no_array(path: Path_, arrays: dict[str, Any], names: str, what: str) -> DataFileError:
-    held = ", ".join(sorted(arrays)[:5]) or "none"
-    return DataFileError(
-        f"{place(path)}: it holds no array {names} (it has {held}); save the {what} as {names.split()[0]}."
-    )

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import import_extra
 from ._cells import FileContents, contents, feature_array, label_array
 from ._columns import Split, Wanted, split_columns
 from ._files import DataFileError, Path_, check_size, existing, foreign_bytes, place
@@ -22,25 +23,16 @@ BATCH_ROWS = 65536
 UNREADABLE = ("not a readable Parquet file", "write it again")
 
 
-def import_pyarrow() -> Any:
-    """Import pyarrow with its parquet part, or say how to install it."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise ImportError(
-            "Reading Parquet files needs pyarrow; install it with: pip install 'nmlsdr[parquet]'."
-        ) from None
-    return pyarrow
+def _pyarrow() -> Any:
+    return import_extra("pyarrow.parquet", "Reading Parquet files", "parquet")
 
 
 def read_parquet(path: Path_, wanted: Wanted) -> FileContents:
     """Read columns of numbers or booleans, and those of texts that are wanted.  An index of pandas is left out.
 
-    Nulls are allowed in labels and texts, and in features if they may be missing.
+    Labels and texts may be null, and features too if `wanted` allows missing values.
     """
-    pyarrow = import_pyarrow()
-    found = existing(path)
+    pyarrow, found = _pyarrow(), existing(path)
     with foreign_bytes(found, *UNREADABLE):
         with pyarrow.parquet.ParquetFile(os.fspath(found)) as file:
             schema, n_rows = file.schema_arrow, file.metadata.num_rows
@@ -55,22 +47,21 @@ def read_parquet(path: Path_, wanted: Wanted) -> FileContents:
             if j in words and wanted.feature_columns is None:
                 refuse_words(path, look_parquet(path, wanted), wanted, None)
             if not _is_one_of(schema.types[j], NUMBERS):
-                raise DataFileError(
-                    f"{place(path, None, names[j])}: its type is {schema.types[j]}, not a number or boolean; leave it "
-                    "out with --drop, or convert the column."
-                )
+                what = f"its type is {schema.types[j]}, not a number or boolean; use --drop, or convert the column"
+                raise DataFileError(f"{place(path, None, names[j])}: {what}.")
         narrow = all(schema.types[j] in (pyarrow.float32(), pyarrow.float16()) for j in split.features)
         data = np.empty((n_rows, len(split.features)), dtype=np.float32 if narrow else np.float64)
         labels = np.empty((n_rows, len(split.labels)))
         start = 0
-        # Only these columns are unpacked: one that is left out may hold texts of any length.
-        for rows, column_of in _batches(pyarrow, found, names, columns, split.texts):
+        # Only these columns are unpacked: the others may hold texts of any length.
+        for batch in _batches(found, names, columns, split.texts):
+            end = start + batch.num_rows
             for block, numbered in ((data, split.features), (labels, split.labels)):
                 for position, j in enumerate(numbered):
-                    block[start : start + rows, position] = _numbers(column_of[j])
+                    block[start:end, position] = _numbers(batch.column(names[j]))
             for j, found_texts in texts.items():
-                found_texts += _texts(pyarrow, column_of[j])
-            start += rows
+                found_texts += _texts(batch.column(names[j]))
+            start = end
         if start != n_rows:
             raise DataFileError(f"{found}: it says {n_rows} rows and has {start}; write the file again.")
     target = label_array(path, labels, split.label_names) if split.labels else None
@@ -79,56 +70,50 @@ def read_parquet(path: Path_, wanted: Wanted) -> FileContents:
 
 
 def look_parquet(path: Path_, wanted: Wanted) -> Look:
-    """Look at the features of a file: which hold texts, what stands there, and which numbers are missing."""
-    pyarrow = import_pyarrow()
+    """Look at the features of a file: which columns hold texts, which texts, and which numbers are missing."""
     found = existing(path)
     with foreign_bytes(found, *UNREADABLE):
-        schema = pyarrow.parquet.read_schema(os.fspath(found))
+        schema = _pyarrow().parquet.read_schema(os.fspath(found))
         split, words = _split(path, schema, wanted)
         names = split.names
         numbers = [j for j in split.features if j not in words and _is_one_of(schema.types[j], NUMBERS)]
         texts: dict[int, set[str]] = {j: set() for j in words}
         holes, n_rows = set(), 0
-        for rows, column_of in _batches(pyarrow, found, names, [*words, *numbers], words):
+        for batch in _batches(found, names, [*words, *numbers], words):
             if n_rows >= MOST_ROWS:
                 break
-            n_rows += rows
+            n_rows += batch.num_rows
             for j in words:
-                texts[j].update(filter(None, set(_texts(pyarrow, column_of[j]))))
-            holes |= {j for j in numbers if j not in holes and np.isnan(_numbers(column_of[j])).any()}
+                texts[j].update(filter(None, set(_texts(batch.column(names[j])))))
+            holes |= {j for j in numbers if j not in holes and np.isnan(_numbers(batch.column(names[j]))).any()}
     example = {j: min(texts[j], default="") for j in words}
     return Look(list(names), words, texts, example, sorted(holes), n_rows)
 
 
 def _split(path: Path_, schema: Any, wanted: Wanted) -> tuple[Split, list[int]]:
-    """Return which columns are what, without an index of pandas, and the features that hold texts."""
+    """Return the roles of the columns, without an index that pandas wrote, and the features that hold texts."""
     hidden = [name for name in schema.names if PANDAS_INDEX.fullmatch(name) and name != wanted.id_column]
     split = split_columns(path, list(schema.names), dataclasses.replace(wanted, drop=[*wanted.drop, *hidden]))
     return split, [j for j in split.features if _is_one_of(schema.types[j], WORDS)]
 
 
-def _batches(
-    pyarrow: Any, found: Path_, names: Sequence[str], columns: list[int], words: Sequence[int]
-) -> Iterator[tuple[int, dict[int, Any]]]:
-    """Yield the number of rows and the columns of one batch after another; words as dictionaries, each text once."""
-    encoded = [names[j] for j in words]
-    with pyarrow.parquet.ParquetFile(os.fspath(found), read_dictionary=encoded) as file:
-        for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=[names[j] for j in columns]):
-            column_of = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
-            yield batch.num_rows, {j: column_of[names[j]] for j in columns}
+def _batches(found: Path_, names: Sequence[str], columns: list[int], words: Sequence[int]) -> Iterator[Any]:
+    """Yield these columns batch by batch; `words` come as dictionaries, which hold each text once."""
+    with _pyarrow().parquet.ParquetFile(os.fspath(found), read_dictionary=[names[j] for j in words]) as file:
+        yield from file.iter_batches(batch_size=BATCH_ROWS, columns=[names[j] for j in columns])
 
 
 def _is_one_of(kind: Any, names: Sequence[str]) -> bool:
     """Whether a type is of one of these families of pyarrow's types."""
-    return any(getattr(import_pyarrow().types, f"is_{name}")(kind) for name in names)
+    return any(getattr(_pyarrow().types, f"is_{name}")(kind) for name in names)
 
 
-def _texts(pyarrow: Any, column: Any) -> list[str]:
-    """Return the texts of one column of a batch, a null as nothing."""
-    if not pyarrow.types.is_dictionary(column.type):
-        return ["" if cell is None else str(cell) for cell in column.to_pylist()]
-    known = ["" if cell is None else str(cell) for cell in column.dictionary.to_pylist()]
-    return ["" if code is None else known[code] for code in column.indices.to_pylist()]
+def _texts(column: Any) -> list[str]:
+    """Return the texts of one column of a batch, a null as the empty text."""
+    if hasattr(column, "dictionary"):
+        known = _texts(column.dictionary)
+        return ["" if code is None else known[code] for code in column.indices.to_pylist()]
+    return ["" if cell is None else str(cell) for cell in column.to_pylist()]
 
 
 def _numbers(column: Any) -> Any:

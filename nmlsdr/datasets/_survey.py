@@ -1,4 +1,4 @@
-"""What to do about a table that is not all numbers: one look at all of it, and one sentence about all its columns."""
+"""Advice about a table that is not all numbers: one sentence about all its columns, with the options to add."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from ._columns import Wanted, split_columns
 from ._csv import table_rows
 from ._files import BLANKS, DataFileError, Lines, Path_, place, shorten
 
-__all__ = ["MOST_ROWS", "Look", "Proposal", "as_list", "refuse_many", "refuse_words", "survey", "text_columns"]
+__all__ = ["MOST_ROWS", "Look", "Proposal", "as_list", "look_csv", "refuse_many", "refuse_words", "survey"]
 
 MOST_ROWS = 100_000
-MOST_CATEGORIES = 100  # of a column: with more it holds dates, names or sentences
-SEPARATORS = (";", "|")  # of lists of labels; a comma stands in sentences too
+MOST_CATEGORIES = 100  # of a column; one with more holds dates, names or sentences
+SEPARATORS = (";", "|")  # of lists of labels; commas occur in sentences too
 OPTIONS = {"id_column": "--id", "drop": "--drop", "text_columns": "--one-hot", "label_list": "--label-list",
            "separator": "--separator", "missing": "--impute"}  # fmt: skip
-SENTENCE = 4  # words, in the mean
+SENTENCE = 4  # texts with so many words on average are sentences
 DATE = re.compile(r"\s*(\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{2,4})(?!\d)")
 HOLE_SAID = re.compile(r": (?:the value is missing|'([^']*)' is not a (?:finite )?number);")
 
 
 class Look(NamedTuple):
-    """What a table that is not all numbers holds.
+    """The contents of a table that is not all numbers.
 
-    names: all columns; words: places of those that hold texts; texts: what stands in each; example: one of them;
-    holes: places of columns of numbers with a value missing; n_rows: how many rows were looked at.
+    names: all columns; words: indices of those that hold texts; texts: the different texts of each; example: one of
+    them; holes: indices of columns of numbers with a missing value; n_rows: how many rows were read.
     """
 
     names: list[str]
@@ -42,7 +42,7 @@ class Look(NamedTuple):
 
 
 class Proposal(DataFileError):
-    """What is wrong with a table, and the options that make it fit to be read.
+    """An error about a table, with the options that make it readable.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Proposal(DataFileError):
     options : dict of str to list of str
         By the name of the parameter of `read_table`: columns, or the value of separator and missing.
     ask : str
-        What the options are for.
+        The words before the options.
     """
 
     def __init__(self, problem: str, options: dict[str, list[str]], ask: str = "say what to do with") -> None:
@@ -60,7 +60,7 @@ class Proposal(DataFileError):
         self.problem, self.options = problem, options
 
     def without(self, like_labels: dict[str, str], holes: bool) -> Proposal:
-        """Return the proposal that leaves out columns which look like labels; `holes` if others lack values."""
+        """Return the proposal that drops columns which look like labels; `holes`: if other columns lack values."""
         options = {name: [v for v in value if v not in like_labels] for name, value in self.options.items()}
         options["drop"] = [*options["drop"], *like_labels]
         if not holes:
@@ -68,15 +68,15 @@ class Proposal(DataFileError):
         problem = self.problem
         for reason in dict.fromkeys(like_labels.values()):
             names = [repr(shorten(name, 30)) for name, why in like_labels.items() if why == reason]
-            problem += f"; no feature, since {reason}: {_first(names)}"
+            problem += f"; not features, because {reason}: {_first(names)}"
         return Proposal(problem, options)
 
 
 def advise(look: Look, columns: list[int], wanted: Wanted) -> dict[str, list[str]]:
-    """Return the options that make these columns, and those with holes, fit to be read.
+    """Return the options that make these columns, and those with missing values, readable.
 
-    Texts that differ in every row name the rows; lists of few words are labels, if nobody said where the labels are;
-    few texts are categories; all else, such as dates and sentences, is left out.
+    Texts that differ in every row name the rows; lists of few words are labels, if the caller has not named any;
+    a few different texts are categories; all other columns, such as dates and sentences, are dropped.
     """
     ids = [j for j in columns if len(look.texts[j]) == look.n_rows > 1]
     listed = [] if wanted.labelled else [j for j in columns if j not in ids and _separator(look.texts[j]) is not None]
@@ -103,7 +103,7 @@ def _are_categories(texts: set[str]) -> bool:
 
 
 def _separator(texts: set[str]) -> str | None:
-    """Return what parts the lists of few words that these texts are, None if they are none."""
+    """Return the separator if these texts are lists of few words, else None."""
     for separator in SEPARATORS:
         parts = {part.strip(BLANKS) for text in texts for part in text.split(separator)}
         if any(separator in text for text in texts) and len(parts) <= MOST_CATEGORIES:
@@ -112,10 +112,10 @@ def _separator(texts: set[str]) -> str | None:
 
 
 def survey(path: Path_, wanted: Wanted, first: DataFileError) -> None:
-    """Raise one error that names every column of text, or all that lack values, instead of `first`.
+    """Raise one error about all columns of text, or all with missing values, in place of `first`.
 
-    `first` names the first bad cell.  A column of which less than half is no number has a slip in it, and `first` says
-    where; so it does for a model, which knows its columns.
+    `first` names the first bad cell, and stays if less than half of its column is not a number: then the cell is a
+    typing error.  It stays too where a model has named its columns.
     """
     said = HOLE_SAID.search(str(first))
     if said is None:
@@ -124,32 +124,25 @@ def survey(path: Path_, wanted: Wanted, first: DataFileError) -> None:
     here = str(first)[: said.start()]
     if wanted.feature_columns is not None:
         if hole:
-            raise DataFileError(
-                f"{here}: the value is missing, and the model has not learned to fill it in; fill it in, or fit the "
-                "model with --impute median ."
-            ) from first
+            what = "the value is missing; fill it in, or fit the model with --impute median ."
+            raise DataFileError(f"{here}: {what}") from first
         return
-    look = _look(path, wanted)
+    look = look_csv(path, wanted)
     if look.words:
         refuse_words(path, look, wanted, first)
     if hole and look.holes:
         others = len(look.holes) - 1
-        beside = "" if others == 0 else f", as in {others} other column" + "s" * (others > 1)
+        also = f", as in {others} other column{'s' * (others > 1)}" if others else ""
         options = {**{name: [] for name in OPTIONS}, "missing": ["median"]}
-        raise Proposal(f"{here}: the value is missing{beside}", options, "fill in with") from first
+        raise Proposal(f"{here}: the value is missing{also}", options, "fill in with") from first
 
 
 def refuse_words(path: Path_, look: Look, wanted: Wanted, first: Exception | None) -> NoReturn:
     """Raise the error about all columns that hold texts."""
     shown = _first([f"{shorten(look.names[j], 30)!r} ({shorten(look.example[j], 20)!r})" for j in look.words])
-    plural = "columns are" if len(look.words) > 1 else "column is"
-    problem = f"{place(path)}: {len(look.words)} {plural} not numbers: {shown}"
+    columns = "1 column is" if len(look.words) == 1 else f"{len(look.words)} columns are"
+    problem = f"{place(path)}: {columns} not numbers: {shown}"
     raise Proposal(problem, advise(look, look.words, wanted)) from first
-
-
-def text_columns(path: Path_, wanted: Wanted) -> list[str]:
-    """Return the columns that hold words, few enough to be categories; the error about the others says what to type."""
-    return refuse_many(path, _look(path, wanted), wanted)
 
 
 def refuse_many(path: Path_, look: Look, wanted: Wanted) -> list[str]:
@@ -157,13 +150,13 @@ def refuse_many(path: Path_, look: Look, wanted: Wanted) -> list[str]:
     many = [j for j in look.words if len(look.texts[j]) > MOST_CATEGORIES or len(look.texts[j]) == look.n_rows]
     if many:
         shown = _first([f"{shorten(look.names[j], 30)!r} ({len(look.texts[j])})" for j in many])
-        plural = "columns hold" if len(many) > 1 else "column holds"
-        problem = f"{place(path)}: {len(many)} {plural} too many different texts for categories: {shown}"
+        columns = "1 column holds" if len(many) == 1 else f"{len(many)} columns hold"
+        problem = f"{place(path)}: {columns} too many different texts for categories: {shown}"
         raise Proposal(problem, advise(look, many, wanted))
     return [look.names[j] for j in look.words]
 
 
-def _look(path: Path_, wanted: Wanted) -> Look:
+def look_csv(path: Path_, wanted: Wanted) -> Look:
     """Look at the features of a CSV file, up to the first row that is damaged."""
     with Lines(path, wanted.max_bytes, wanted.encoding) as lines:
         dialect = lines.dialect(wanted.delimiter, wanted.decimal)

@@ -1,7 +1,7 @@
 """Read svmlight files with several labels per row, "label,label index:value ...", through scikit-learn.
 
-scikit-learn passes over blank lines, takes 1_0 for 10 and does not say which line is wrong. So each line is matched
-with the form of a row before scikit-learn gets it, and only a line that is refused is looked at part by part.
+scikit-learn skips blank lines, reads 1_0 as 10 and does not name the line of an error. So each line is first matched
+with a pattern of a row; a line that does not match is checked part by part, to say what is wrong with it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from ._cells import FileContents, number_problem
+from ._cells import FileContents, csr, number_problem
 from ._columns import Wanted
-from ._files import BLANKS, DataFileError, Lines, Path_, check_size, place, shorten
+from ._files import BLANKS, DataFileError, Lines, Path_, place, shorten
+from ._lists import indicator
 
-UNLABELED = -1
-# No part of the pattern gives back what it took (the second +), so that matching is linear in the line.
+UNLABELED = "-1"
+# The quantifiers are possessive (the second +), so that matching takes time linear in the length of the line.
 NUMBER = r"[+-]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
 ROW = re.compile(rf" *+(?:({NUMBER}(?:,{NUMBER})*+)(?: ++|$))?+(?:([0-9]{{1,18}}+):{NUMBER}(?: ++|$))*+")
 
@@ -30,9 +30,9 @@ ROW = re.compile(rf" *+(?:({NUMBER}(?:,{NUMBER})*+)(?: ++|$))?+(?:([0-9]{{1,18}}
 def read_svmlight(path: Path_, wanted: Wanted) -> FileContents:
     """Read a file, plain or gzipped.  A row without labels has none; a row with the label -1 is unlabelled.
 
-    The columns of the labels are those that are wanted, or the ids that occur, in increasing order.
+    The label columns are those that the caller names, or the ids that occur, in increasing order.
     """
-    from sklearn.datasets import load_svmlight_file  # all of sklearn.datasets, which no other kind of file needs
+    from sklearn.datasets import load_svmlight_file  # here, because it loads all of sklearn.datasets
 
     offset = int(not wanted.zero_based)
     with Lines(path, wanted.max_bytes) as lines:
@@ -49,9 +49,7 @@ def read_svmlight(path: Path_, wanted: Wanted) -> FileContents:
             lines.number, index = rows.numbers[row], X.indices[wrong[0]] + offset
             raise lines.error("the value is not a finite number; fill it in or drop the row", str(index))
     width = int(X.indices.max(initial=-1)) + 1 if wanted.n_features is None else wanted.n_features
-    index_type = np.int32 if max(width, X.nnz) < 2**31 else np.int64
-    parts = (X.data, X.indices.astype(index_type, copy=False), X.indptr.astype(index_type, copy=False))
-    data = sparse.csr_array(parts, shape=(len(sets), width))
+    data = csr(X.data, X.indices, X.indptr, (len(sets), width))
     data.eliminate_zeros()
     return FileContents(data, *_target(path, sets, wanted))
 
@@ -61,16 +59,16 @@ class _MatchedRows:
 
     def __init__(self, lines: Lines, wanted: Wanted) -> None:
         self._lines = lines
-        self._known = None if wanted.labels is None else {*wanted.labels, str(UNLABELED)}
+        self._known = None if wanted.labels is None else {*wanted.labels, UNLABELED}
         self._offset = int(not wanted.zero_based)
-        self._n_features, self._argument = wanted.max_features, f"max_features={wanted.max_features}"
-        if wanted.n_features is not None and wanted.n_features <= wanted.max_features:
-            self._n_features, self._argument = wanted.n_features, f"n_features={wanted.n_features}"
-        self._sound: set[str] = set()  # lists of labels
+        given = wanted.n_features is not None and wanted.n_features <= wanted.max_features
+        self._argument = "n_features" if given else "max_features"
+        self._n_features = getattr(wanted, self._argument)
+        self._sound: set[str] = set()  # lists of labels that have been checked
         self.numbers: list[int] = []
 
     def read(self, size: int = -1) -> bytes:
-        """Make this a file to scikit-learn, which reads it line by line."""
+        """Exist, so that scikit-learn takes this for a file; it then reads line by line."""
         raise io.UnsupportedOperation
 
     def __iter__(self) -> Iterator[bytes]:
@@ -82,9 +80,7 @@ class _MatchedRows:
                 continue
             if blank:
                 self._lines.number = blank
-                raise self._lines.error(
-                    "the line is blank, and rows follow it; remove it, or write 1:0 for a row of zeros without labels"
-                )
+                raise self._lines.error("the line is blank, and rows follow it; remove it, or write 1:0 for a row of 0")
             found = ROW.fullmatch(text)
             if found is None or int(found[2] or 0) - self._offset >= self._n_features:
                 self.refuse(text)
@@ -95,16 +91,16 @@ class _MatchedRows:
             yield text.encode()
 
     def _check_labels(self, text: str) -> None:
-        """Raise if the labels of a row cannot be what is meant."""
+        """Raise if the labels of a row are wrong."""
         parts, error = text.split(","), self._lines.error
         for part in parts:
             if number_problem(part) is not None or not float(part).is_integer():
                 raise error(f"{shorten(part)!r} is no label; write label,label index:value")
             if self._known is not None and str(int(float(part))) not in self._known:
-                raise error(f"the label {int(float(part))} is none of those asked for; add it or correct the line")
-        labels = {float(part) for part in parts}
+                raise error(f"the label {int(float(part))} is not among the label columns; add it or correct the line")
+        labels = {str(int(float(part))) for part in parts}
         if UNLABELED in labels and len(parts) > 1:
-            raise error("-1 (unlabelled) stands beside other labels; remove one or the other")
+            raise error("the row has -1 (unlabelled) and other labels; remove one or the other")
         if len(labels) < len(parts):
             raise error("a label appears twice; remove one of them")
 
@@ -123,13 +119,13 @@ class _MatchedRows:
                 raise error(problem, index)
             column = int(index) - self._offset
             if column < 0:
-                raise error("the index 0 stands in a file that counts from 1; pass zero_based=True or renumber")
+                raise error("the index is 0, but indices count from 1; pass zero_based=True or renumber")
             if column >= self._n_features:
-                raise error(f"the index {index} is beyond {self._argument}; raise it or correct the line")
-            if column <= previous:
                 raise error(
-                    f"the index {index} appears twice or after a larger one; write each once, in increasing order"
+                    f"the index {index} is beyond {self._argument}={self._n_features}; raise it or correct the line"
                 )
+            if column <= previous:
+                raise error(f"the index {index} appears twice or after a larger one; write indices in increasing order")
             previous = column
         raise error("the line is not a row of labels and index:value; correct it")
 
@@ -138,23 +134,17 @@ def _target(
     path: Path_, sets: Sequence[tuple[float, ...]], wanted: Wanted
 ) -> tuple[NDArray[np.int64] | None, None, list[str] | None]:
     """Return labels (n, C), no names of features, and the names of the labels; None if no row has a label."""
-    row = np.repeat(np.arange(len(sets)), [len(labels) for labels in sets])
-    labels = np.fromiter(chain.from_iterable(sets), np.float64, len(row))
-    known = labels != UNLABELED
-    found, place_ = np.unique(labels[known], return_inverse=True)
-    if wanted.labels is None and found.tolist() == [1] and not known.all():
+    rows = [{str(int(label)) for label in labels} for labels in sets]
+    found = sorted({*chain.from_iterable(rows)} - {UNLABELED}, key=int)
+    unlabeled = [UNLABELED in row for row in rows]
+    if wanted.labels is None and found == ["1"] and any(unlabeled):
         raise DataFileError(
             f"{place(path)}: its labels are 1 and -1, and -1 means unlabelled here; write no label for a negative, or "
             "pass label_columns=['1']."
         )
-    found_names = [str(int(label)) for label in found]
-    names = found_names if wanted.labels is None else list(wanted.labels)
+    names = found if wanted.labels is None else list(wanted.labels)
     if not names:
         return None, None, None
-    declared = f"has {len(sets)} rows and {len(names)} labels, a table of"
-    check_size(path, len(sets) * len(names) * 8, declared, wanted.max_bytes)
-    position = {name: c for c, name in enumerate(names)}
-    target = np.zeros((len(sets), len(names)), dtype=np.int64)
-    target[row[~known]] = -1
-    target[row[known], np.array([position[name] for name in found_names], dtype=np.intp)[place_]] = 1
+    target = indicator(path, [row - {UNLABELED} for row in rows], names, wanted)
+    target[unlabeled] = -1
     return target, None, names

@@ -23,8 +23,7 @@ from ._lists import listed_labels
 from ._mulan import read_labels
 from ._npz import load_npy, read_npz
 from ._parquet import look_parquet, read_parquet
-from ._survey import Proposal, refuse_many, survey
-from ._survey import text_columns as find_text_columns
+from ._survey import Proposal, look_csv, refuse_many, survey
 from ._svmlight import read_svmlight
 
 __all__ = ["DataFileError", "read_table"]
@@ -73,7 +72,7 @@ def read_table(
     max_bytes: int | None = None,
     max_features: int = MAX_FEATURES,
 ) -> Bunch:
-    """Read features, and labels if they are asked for, from one file.
+    """Read features, and labels if their place is given, from one file.
 
     ========================== =================================================================================
     ``.arff`` (``.gz``)        Mulan or Weka, dense (ndarray) or sparse (CSR)
@@ -86,8 +85,8 @@ def read_table(
     ``.libsvm`` (``.gz``)
     ========================== =================================================================================
 
-    Labels come from `labels_xml` or `label_columns` (columns of the file itself), from `label_file`, or from
-    the file where its kind holds labels apart (npz, svmlight).  Give at most one of the three.
+    Labels come from `labels_xml`, `label_columns` or `label_list` (columns of the file itself), or from `label_file`;
+    give at most one of the four.  An npz or svmlight file holds its labels apart, and needs none of them.
 
     Parameters
     ----------
@@ -108,31 +107,32 @@ def read_table(
         Name of a column whose cells hold lists of labels, such as ``flu;cold``: each label that occurs becomes a
         label column, in alphabetical order; an empty cell is an unlabelled row.
     separator : str, default=";"
-        What stands between the labels of such a list.
+        The text between the labels of such a list.
     no_label : str, default=None
-        The word that stands alone in such a list where a row has none of the labels, such as ``none``: it is no label.
+        The word that such a list holds where a row has none of the labels, such as ``none``.
     id_column : str, default=None
-        Name of a column that names the rows; it is returned as ``ids`` and is no feature.
+        Name of a column that names the rows; it is returned as ``ids`` and is not a feature.
     drop : sequence of str, default=()
         Columns to leave out, such as row names; they may hold text.
     feature_columns : sequence of str, default=None
-        The only columns that are features, such as those of a model; others may hold anything.
+        The columns that are features, such as those of a model; the other columns are ignored.
     text_columns : sequence of str or "auto", default=()
-        Features that hold words, each a category (CSV, TSV, Parquet, dense ARFF); "auto": all columns that are not
-        numbers, of which none may hold more than 100 different texts.
+        Features that are categories (CSV, TSV, Parquet, dense ARFF); "auto": all columns that are not numbers, each
+        with at most 100 different texts.
     missing : bool, default=False
-        A feature may be missing (an empty cell, ?, NA, N/A, NaN or NULL, a null) and is NaN then; not in sparse rows.
+        Whether features may be missing (an empty cell, ?, NA, N/A, NaN, NULL or a null); they are then NaN.  Not for
+        sparse rows.
     delimiter, decimal : str, default=None
-        For CSV: what stands between cells, and the decimal mark; None: as the first lines say.
+        For CSV: the character between cells, and the decimal mark; None: guessed from the first lines.
     encoding : str, default=None
-        Of a text file; None: UTF-8, UTF-16 behind its mark, or Windows-1252 where the first bytes are not UTF-8.
+        Of a text file; None: UTF-8, UTF-16 after its byte order mark, or Windows-1252 if the first bytes are not UTF-8.
     n_features : int, default=None
-        For svmlight: how many feature columns there are, if not as many as the largest index.
+        For svmlight: the number of feature columns; None: the largest index.
     zero_based : bool, default=False
         For svmlight: whether indices start from 0.
     max_bytes : int, default=None
-        Stop when the file unpacks to more than this, or declares more.  Default: 4 GiB, and of a packed file 64 times
-        its own size (32 MiB if that is less), which a file of a sound origin seldom exceeds and a bomb does.
+        Stop when the file unpacks to more than this, or declares more.  Default: 4 GiB; for a packed file 64 times its
+        own size, at least 32 MiB, which real tables seldom exceed and zip bombs do.
     max_features : int, default=10**6
         Stop when the file has more columns than this.
 
@@ -140,11 +140,11 @@ def read_table(
     -------
     Bunch
         data : ndarray or csr_array (n, D)
-            float64; float32 where the file (npz, Parquet) holds nothing wider.  All finite, but for what
-            is `missing`; with `text_columns` an array of objects, numbers and texts in the file's order.
+            float64; float32 where the file (npz, Parquet) holds nothing wider.  All finite, except NaN if `missing`;
+            with `text_columns` an array of objects, numbers and texts in the file's order.
         target : ndarray (n, C), int64, or None
-            Labels 0/1 in the file's order of columns; -1 is not known (the cell is empty, "?" or -1).  None if the
-            file was read without labels.
+            Labels 0/1 in the file's order of columns; -1 where it is not known (the cell is empty, "?" or -1).  None if
+            the file was read without labels.
         labeled : ndarray (n,), bool, or None
             Whether any label of the row is known.
         feature_names, label_names : list of str, or None
@@ -154,16 +154,16 @@ def read_table(
         text_names : list of str
             The features that hold texts.
         unused : list of str
-            Columns that are not in `feature_columns`, nor asked for as anything else.
+            Columns that are not in `feature_columns` and have no other role.
         encoding : str or None
-            Of a text file, as it was given or guessed.
+            Of a text file, as given or guessed.
 
     Raises
     ------
     DataFileError
-        A ValueError whose one sentence names the file, the line and the column, and what to do.
+        A ValueError, one sentence that names the file, line and column, and says what to do.
     ImportError
-        If the kind of file needs a package that is not installed; it names the extra to install.
+        If the file needs a package that is not installed; the message names the extra to install.
 
     Examples
     --------
@@ -199,10 +199,8 @@ def read_table(
         except Proposal as proposal:
             raise _without_labels(path, arguments, proposal) from None
         if (missing or text_columns) and sparse.issparse(found.data):
-            raise DataFileError(
-                f"{place(path)}: what sparse rows leave out is 0 and not missing, and their columns are not encoded; "
-                "leave --impute and --one-hot out, or save the table with dense rows."
-            )
+            what = "sparse rows have no missing values or texts; leave --impute and --one-hot out, or save dense rows"
+            raise DataFileError(f"{place(path)}: {what}.")
     if found.tags is not None:
         target, label_names = listed_labels(path, found.tags, separator, no_label, wanted)
         found = found._replace(target=target, label_names=label_names)
@@ -221,7 +219,7 @@ def read_table(
 
 
 def _without_labels(path: Path_, arguments: dict[str, Any], proposal: Proposal) -> DataFileError:
-    """Return the proposal without columns that look like labels, which shows when the table is read as proposed."""
+    """Return the proposal without the columns that look like labels: they show when the table is read as proposed."""
     options = proposal.options
     single = {name: options[name][0] for name in ("id_column", "label_list", "separator") if options[name]}
     more = {"drop": [*arguments["drop"], *options["drop"]], "missing": True}
@@ -229,7 +227,7 @@ def _without_labels(path: Path_, arguments: dict[str, Any], proposal: Proposal) 
         more["text_columns"] = [*arguments["text_columns"], *options["text_columns"]]
     try:
         table = read_table(path, **{**arguments, **single, **more})
-    except (DataFileError, ImportError):  # another answer is to come when this one has been followed
+    except (DataFileError, ImportError):  # the user sees this one after following the proposal
         return proposal
     like_labels = columns_like_labels(table)
     if not like_labels:
@@ -240,36 +238,31 @@ def _without_labels(path: Path_, arguments: dict[str, Any], proposal: Proposal) 
 
 
 def _with_texts(path: Path_, wanted: Wanted, text_columns: Sequence[str] | str) -> Wanted:
-    """Return what is wanted with the columns of words, in the order of their names in the file."""
+    """Return what is wanted, with the names of the text columns."""
     kind = kind_of(path)
     if text_columns and kind in ("npz", "svmlight"):
         raise DataFileError(f"{place(path)}: a {kind} file holds numbers only; leave --one-hot out.")
-    if not isinstance(text_columns, str):
-        return dataclasses.replace(wanted, texts=tuple(text_columns))
-    if kind == "arff":
-        texts = nominal_texts(path, wanted)
-    elif kind == "parquet":
-        texts = refuse_many(path, look_parquet(path, wanted), wanted)
-    else:
-        texts = find_text_columns(path, wanted)
+    texts = text_columns
+    if isinstance(texts, str):  # "auto"
+        look = look_parquet if kind == "parquet" else look_csv
+        texts = nominal_texts(path, wanted) if kind == "arff" else refuse_many(path, look(path, wanted), wanted)
     return dataclasses.replace(wanted, texts=tuple(texts))
 
 
 def kind_of(path: Path_) -> str:
-    """Return what kind of table a file name stands for."""
+    """Return the kind of a file by its suffix."""
     found = existing(path)
     suffixes = [suffix.lower() for suffix in found.suffixes]
     packed = suffixes[-1:] == [".gz"]
     kind = KINDS.get("".join(suffixes[-2:-1] if packed else suffixes[-1:]))
     if kind is None or (packed and kind not in TEXT_KINDS):
-        raise DataFileError(
-            f"{found}: the suffix is none of {', '.join(KINDS)} (text also with .gz); rename or convert the file."
-        )
+        known = f"{', '.join(KINDS)} (text also with .gz)"
+        raise DataFileError(f"{found}: the suffix is none of {known}; rename or convert the file.")
     return kind
 
 
 def _read(path: Path_, wanted: Wanted) -> FileContents:
-    """Read one file by its kind."""
+    """Read one file with the reader of its kind."""
     kind = kind_of(path)
     if kind in ("npz", "svmlight"):
         for what in ("drop", "id_column", "label_list"):
@@ -286,15 +279,13 @@ def _read(path: Path_, wanted: Wanted) -> FileContents:
 def _label_file(
     path: Path_, n_rows: int, data_path: Path_, wanted: Wanted
 ) -> tuple[NDArray[np.int64], list[str] | None]:
-    """Read a file in which every column is a label."""
+    """Read a file whose columns are all labels."""
     found = _read(path, Wanted(all_labels=True, max_bytes=wanted.max_bytes, max_features=wanted.max_features))
     if found.target is None:
         raise DataFileError(f"{place(path)}: it holds no labels; give one column per label.")
     if found.target.shape[0] != n_rows:
-        raise DataFileError(
-            f"{place(path)}: {found.target.shape[0]} rows of labels, but {os.fspath(data_path)} has {n_rows} rows; "
-            "give one row of labels per row, empty if unlabelled."
-        )
+        counts = f"{found.target.shape[0]} rows of labels, but {os.fspath(data_path)} has {n_rows} rows"
+        raise DataFileError(f"{place(path)}: {counts}; give one row of labels per row, empty if unlabelled.")
     return found.target, found.label_names
 
 
@@ -302,18 +293,16 @@ def _apply_mask(table: Bunch, mask: Path_ | ArrayLike, path: Path_) -> None:
     """Make the rows outside the mask unlabelled, in place."""
     n_rows = table.data.shape[0]
     if table.target is None:
-        raise DataFileError(f"{place(path)}: a mask is given but no labels; say where the labels are.")
+        raise DataFileError(f"{place(path)}: a mask is given but no labels; name the label columns or file.")
     if isinstance(mask, (str, os.PathLike)):
         with foreign_bytes(mask):
             source, keep = place(mask), _read_mask(mask)
     else:
         source, keep = "mask", np.asarray(mask)
     if keep.shape != (n_rows,):
-        raise DataFileError(
-            f"{source}: it has shape {keep.shape}, but {place(path)} has {n_rows} rows; give one per row."
-        )
+        raise DataFileError(f"{source}: shape {keep.shape}, but {place(path)} has {n_rows} rows; give one per row.")
     if not np.isin(keep, (0, 1)).all():
-        raise DataFileError(f"{source}: it holds other values than 0 and 1; write 1 for rows whose labels are used.")
+        raise DataFileError(f"{source}: a value is neither 0 nor 1; write 1 for rows whose labels are used.")
     table.target[keep == 0] = -1
 
 

@@ -107,7 +107,7 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
         wrong += differs("index", level, x, q);
         ++*made;
     }
-    if (index) nmlsdr_index_free(index);
+    if (index) nmlsdr_search_free(index);
     return wrong;
 }
 

@@ -1,9 +1,10 @@
 """Kernels of the exact neighbour search; _weights.pyx makes W and T of its lists.
 
-Every function fills buffers that its caller allocated and checked; nothing here looks at an environment variable, casts
-or copies.  Either one thread owns an output row, or the threads share the rows that a few queries meet and their heaps
-are merged in the order (squared distance, row): the answer does not depend on the number of threads.  Rows come as
-`_search.rows.Rows`: addresses and sizes, under names.
+The caller checks its arguments and allocates what is answered; a search allocates what it needs beside, its own float
+copies of the rows included, and frees it with the object.  Nothing here looks at an environment variable.  Either one
+thread owns an output row, or the threads share the rows that a few queries meet and what they found is merged in the
+order (squared distance, row): the answer does not depend on the number of threads.  Rows come as `_search.rows.Rows`:
+addresses and sizes, under names.
 """
 
 from cython.parallel cimport prange
@@ -26,11 +27,21 @@ cdef extern from "_c/products.h" nogil:
         const double *queries
         const Py_ssize_t *rows_order
         const Py_ssize_t *queries_order
-    ctypedef struct nmlsdr_search:
-        int n_threads, integral, sparse
-        Py_ssize_t lead_d
-        Py_ssize_t frequent, span
+    ctypedef struct nmlsdr_scaling:
+        int integral
+    ctypedef struct nmlsdr_storage:
+        int sparse
+        Py_ssize_t frequent
+    ctypedef struct nmlsdr_tuning:
+        Py_ssize_t lead_d, span
+    ctypedef struct nmlsdr_schedule:
         double total
+    ctypedef struct nmlsdr_search:
+        int n_threads
+        nmlsdr_scaling scaling
+        nmlsdr_storage storage
+        nmlsdr_tuning tuning
+        nmlsdr_schedule schedule
         nmlsdr_scratch *scratch
     double canonical "nmlsdr_canonical"(const nmlsdr_rows *x, Py_ssize_t i, const nmlsdr_rows *y, Py_ssize_t j)
     int best_level "nmlsdr_best_level"()
@@ -71,7 +82,6 @@ cdef extern from "_c/index.h" nogil:
     nmlsdr_search *index_new "nmlsdr_index_new"(
         const nmlsdr_rows *rows, int level, double column_bytes, int n_threads)
     int index_takes "nmlsdr_index_takes"(const nmlsdr_search *index, const nmlsdr_rows *queries)
-    void index_free "nmlsdr_index_free"(nmlsdr_search *index)
     nmlsdr_views *views_new "nmlsdr_views_new"(
         const nmlsdr_search *index, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
         int n_threads)
@@ -181,9 +191,9 @@ cdef class Search(Progress):
             tiles += self.search.scratch[t].tiles
             alive += self.search.scratch[t].alive
         return {"pairs": pairs, "decided": decided,
-                "integral": bool(self.search.integral), "sparse": bool(self.search.sparse),
-                "columns": self.search.frequent, "span": self.search.span, "total": self.search.total,
-                "leads": self.search.lead_d, "tiles": tiles, "alive": alive}
+                "integral": bool(self.search.scaling.integral), "sparse": bool(self.search.storage.sparse),
+                "columns": self.search.storage.frequent, "span": self.search.tuning.span,
+                "total": self.search.schedule.total, "leads": self.search.tuning.lead_d, "tiles": tiles, "alive": alive}
 
 
 cdef class Tree(Progress):
@@ -248,7 +258,7 @@ cdef class Index:
             raise MemoryError("no memory for the packed rows.")
 
     def __dealloc__(self):
-        index_free(self.index)
+        search_free(self.index)
 
     def takes(self, queries):
         """Whether the error bounds of the packed rows hold for these queries, which must be stored as the rows are."""
@@ -278,7 +288,7 @@ cdef class Views(Progress):
         decided = 0
         for v in range(self.views.n_views):
             decided += self.views.view[v].scratch[0].decided
-        return {"decided": decided, "sparse": bool(self.views.view[0].sparse), "views": self.views.n_views}
+        return {"decided": decided, "sparse": bool(self.views.view[0].storage.sparse), "views": self.views.n_views}
 
 
 def leaf_order(rows, Py_ssize_t[::1] order, int n_threads):

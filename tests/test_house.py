@@ -9,6 +9,7 @@ from campaigns import mutation
 
 import nmlsdr
 from nmlsdr import _report, _search, experiments
+from nmlsdr._search import leading, prepared, strategy
 
 SOURCES = Path(__file__).resolve().parent.parent / "nmlsdr"
 HOUSE = SOURCES if (SOURCES / "_graph.pyx").exists() else Path(nmlsdr.__file__).parent  # the installed has no kernels
@@ -122,8 +123,7 @@ def imported_from(tree, path, name):
 
 # ---------------------------------------------------------------- C
 
-TEMPLATES = {"products_candidates.h", "products_packed.h", "products_sparse.h", "products_tile.h", "tree_leaf.h",
-             "few_rows.h", "simd.h", "simd_clear.h", "propagation_loops.h"}  # fmt: skip
+TEMPLATES = {"products_tile.h", "tree_leaf.h", "few_rows.h", "simd.h", "simd_clear.h", "propagation_loops.h"}
 
 
 def headers():
@@ -137,11 +137,9 @@ def included(path):
 @needs_sources
 def test_headers_include_downward_only_and_at_their_head():
     """The floors of _search/__init__.py: a header includes what stands below it, and templates."""
-    chapter = nmlsdr._search.__doc__.split("each file over those below it:")[1].split("templates, included once")[0]
+    chapter = nmlsdr._search.__doc__.split("each file over those below it:")[1].split("templates,")[0]
     floors = [re.findall(r"\w+\.h", line) for line in chapter.splitlines() if ".h" in line]
     order = {name: number for number, floor in enumerate(floors) for name in floor}
-    others = {"build.h", "propagation.h", "team.h"} | TEMPLATES  # each at the top of its own
-    assert order.keys() | others >= {path.name for path in headers()}
     for path in headers():
         text = path.read_text()
         for name in included(path):
@@ -151,6 +149,40 @@ def test_headers_include_downward_only_and_at_their_head():
                 assert order[name] > order[path.name], f"{path.name} includes {name} above it"
             code = re.sub(r"/\*.*?\*/|^#.*$", "", text[: text.index(f'"{name}"')], flags=re.S | re.M)
             assert not code.strip(), f"{path.name} includes {name} in mid-file"
+
+
+@needs_sources
+def test_the_overview_of_the_search_names_every_file_and_no_other():
+    text = nmlsdr._search.__doc__
+    assert set(re.findall(r"\w+\.h", text)) == {path.name for path in headers()}
+    named = set(re.findall(r"\w+\.py\b", text))
+    assert named == {path.name for path in (HOUSE / "_search").glob("*.py")} - {"__init__.py"}
+
+
+@needs_sources
+@pytest.mark.parametrize("folder", ["_c", "_search", "."], ids=["_c", "_search", "kernels"])
+def test_every_file_that_the_search_mentions_exists(folder):
+    there = {path.name for pattern in ("*.py", "*.pyx", "*.h") for path in HOUSE.rglob(pattern)}
+    systems = {"omp.h", "malloc.h", "intrin.h", "immintrin.h", "arm_neon.h", "windows.h", "setup.py"}
+    for path in sorted((HOUSE / folder).glob("*.pyx" if folder == "." else "*.*")):
+        if path.suffix not in (".h", ".py", ".pyx"):
+            continue
+        text = re.sub(r"<\w+\.h>", "", path.read_text())
+        named = set(re.findall(r"(?<![\w.])\w{2,}\.(?:h|py|pyx)\b(?!\()", text))
+        assert named <= there | systems, f"{path.name} mentions {sorted(named - there - systems)}"
+
+
+def test_the_sizes_in_the_table_of_ways_are_those_of_the_code():
+    ways = {row[0]: row[1] for row in table(_search.__doc__)[2:]}
+    assert f"up to {strategy._FEW} queries" in ways["few"]
+    assert prepared._MOST_KEPT == strategy._FEW_NEIGHBORS
+    assert f"at most {strategy._FEW_NEIGHBORS / 1e6:.0f} million neighbours" in _search.__doc__
+    assert f"up to {strategy._TREE_FEATURES} features" in ways["tree"]
+    assert f"from {strategy._LARGE} rows and {strategy._LARGE // 4} queries" in ways["groups"]
+    assert min(leading._COORDINATES.values()) == strategy._LARGE
+    sizes = f"from {strategy._LARGE} rows, {strategy._LARGE // 16} queries, {leading._FEATURES} features"
+    assert sizes in ways["leading coordinates"]
+    assert f"up to {prepared.MOST_QUERIES} queries" in ways["prepared"]
 
 
 @needs_sources

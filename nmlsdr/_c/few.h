@@ -4,8 +4,7 @@
  *   nmlsdr_few_step     meets the next rows; loop over it
  *   nmlsdr_few_free
  *
- * Each row is read once and meets all queries.  The threads share the rows, so one query keeps them all busy; their
- * heaps are merged in the order (squared distance, row), which is total: who met which row changes nothing.
+ * Each row is read once and meets all queries.  The threads share the rows (shares.h), so one query keeps them all busy.
  *
  * By angle the rows are searched as if each were divided by its norm.  The cosine, from two products, rules out all but some
  * tens of rows a query, and only these are divided (docs/neighbours.md: By angle).
@@ -13,20 +12,22 @@
 #ifndef NMLSDR_FEW_H
 #define NMLSDR_FEW_H
 
-#include "heap.h"
 #include "kernels.h"
+#include "shares.h"
+
+enum { NMLSDR_MOST_CONVERTED = 64 }; /* rows */
 
 typedef struct {
     nmlsdr_rows rows;
-    ptrdiff_t n_queries, k, padded, chunk, next; /* features rounded up to 8; rows that are converted together */
-    double *query;      /* (n queries, padded), zeros behind the features */
-    double *converted;  /* (threads, chunk, padded) */
-    double *heap;       /* (threads, n queries, k) */
-    ptrdiff_t *index;
-    double *squared;    /* the answer */
-    ptrdiff_t *indices;
-    int level, n_threads, angle;
-    double *unit;       /* (threads, padded) a row divided by its norm */
+    nmlsdr_shares found;    /* heaps */
+    ptrdiff_t padded;       /* features rounded up to 8 */
+    ptrdiff_t chunk;        /* rows that are converted together */
+    ptrdiff_t next;         /* the first row that nobody met */
+    double *query;          /* (n queries, padded), zeros behind the features */
+    double *converted;      /* (threads, chunk, padded) */
+    double *unit;           /* (threads, padded) a row divided by its norm */
+    int n_threads, angle;
+    const nmlsdr_kernels *kernels;
 } nmlsdr_few;
 
 #define NMLSDR_ZERO_ROW 2.0 /* the squared distance of a row of zeros, which has no direction, to any other by angle */
@@ -34,11 +35,7 @@ typedef struct {
 static void nmlsdr_few_free(nmlsdr_few *q)
 {
     if (!q) return;
-    nmlsdr_release(q->query);
-    nmlsdr_release(q->converted);
-    nmlsdr_release(q->unit);
-    free(q->heap);
-    free(q->index);
+    nmlsdr_free_all(&q->found.memory);
     free(q);
 }
 
@@ -58,34 +55,26 @@ static nmlsdr_few *nmlsdr_few_new(const nmlsdr_rows *rows, const nmlsdr_rows *qu
                                   ptrdiff_t *indices, int angle, int level, int n_threads)
 {
     enum { CACHED = 2048 }; /* values of the rows that meet all queries: half of a first-level cache */
+    const ptrdiff_t padded = (rows->d + 7) / 8 * 8, fitting = CACHED / padded / 4 * 4;
     nmlsdr_few *q = (nmlsdr_few *)calloc(1, sizeof(nmlsdr_few));
     if (!q) return NULL;
     q->rows = *rows;
-    q->n_queries = queries->n;
-    q->k = k;
-    q->padded = (rows->d + 7) / 8 * 8;
-    q->chunk = CACHED / q->padded / 4 * 4;
-    q->chunk = q->chunk < 4 ? 4 : q->chunk > 64 ? 64 : q->chunk;
-    q->squared = squared;
-    q->indices = indices;
-    q->level = level;
+    q->padded = padded;
+    q->chunk = fitting < 4 ? 4 : fitting > NMLSDR_MOST_CONVERTED ? NMLSDR_MOST_CONVERTED : fitting;
     q->n_threads = n_threads;
     q->angle = angle;
-    const size_t entries = (size_t)n_threads * (size_t)(queries->n * k), row = (size_t)q->padded * sizeof(double);
-    q->query = (double *)nmlsdr_aligned((size_t)queries->n * row);
-    q->converted = (double *)nmlsdr_aligned((size_t)n_threads * (size_t)q->chunk * row);
-    q->heap = (double *)malloc(entries * sizeof(double));
-    q->index = (ptrdiff_t *)malloc(entries * sizeof(ptrdiff_t));
-    q->unit = (double *)nmlsdr_aligned((size_t)n_threads * row);
-    if (!q->query || !q->converted || !q->unit || !q->heap || !q->index) {
+    q->kernels = nmlsdr_kernels_of(level);
+
+    nmlsdr_memory *memory = &q->found.memory;
+    const int failed = nmlsdr_shares_new(&q->found, n_threads, queries->n, k, squared, indices);
+    q->query = (double *)nmlsdr_new(memory, queries->n * padded, sizeof(double));
+    q->converted = (double *)nmlsdr_new(memory, n_threads * q->chunk * padded, sizeof(double));
+    q->unit = (double *)nmlsdr_new(memory, n_threads * padded, sizeof(double));
+    if (failed || memory->failed) {
         nmlsdr_few_free(q);
         return NULL;
     }
-    nmlsdr_few_convert(queries, 0, queries->n, q->padded, q->query);
-    for (size_t p = 0; p < entries; p++) {
-        q->heap[p] = INFINITY;
-        q->index[p] = PTRDIFF_MAX;
-    }
+    nmlsdr_few_convert(queries, 0, queries->n, padded, q->query);
     return q;
 }
 
@@ -109,77 +98,67 @@ static int nmlsdr_few_unit(const double *row, ptrdiff_t padded, double *to)
     return 1;
 }
 
-/* The same rows by angle.  |unit row - query|^2 is 2 - 2 cos up to the rounding of the norms, the quotients, the products
- * and the canonical distance itself, each at most d + 16 times 2^-53 and a few of them: far below the slack. */
-static void nmlsdr_few_offer_by_angle(const nmlsdr_few *q, ptrdiff_t first, ptrdiff_t n, int thread,
-                                      const nmlsdr_kernels *kernels)
+/* n converted rows, from `first` on, against one query by angle.  |unit row - query|^2 is 2 - 2 cos up to the rounding of the
+ * norms, the quotients, the products and the canonical distance itself, each at most d + 16 times 2^-53 and a few of them:
+ * far below the slack.  norm: of the rows, 0 where it is not known. */
+static void nmlsdr_few_offer_by_angle(const nmlsdr_few *q, nmlsdr_encounter met, const double *norm, ptrdiff_t first,
+                                      ptrdiff_t n, ptrdiff_t i)
 {
-    double norm[64], dot[64], *rows = q->converted + thread * q->chunk * q->padded, *unit = q->unit + thread * q->padded;
-    const double slack = (double)(q->padded + 16) * 0x1p-46;
-    kernels->dots(rows, n, q->padded, NULL, norm);
-    for (ptrdiff_t r = 0; r < n; r++) norm[r] = norm[r] > 1e-200 && norm[r] < 1e305 ? sqrt(norm[r]) : 0; /* 0: not known */
-    for (ptrdiff_t i = 0; i < q->n_queries; i++) {
-        const double *query = q->query + i * q->padded;
-        const ptrdiff_t own = ((ptrdiff_t)thread * q->n_queries + i) * q->k;
-        kernels->dots(rows, n, q->padded, query, dot);
-        for (ptrdiff_t r = 0; r < n; r++) {
-            double squared = NMLSDR_ZERO_ROW;
-            if (norm[r] > 0 && 2 * dot[r] < (2 - slack - q->heap[own]) * norm[r]) continue; /* farther than the k-th */
-            if (nmlsdr_few_unit(rows + r * q->padded, q->padded, unit))
-                kernels->distances(unit, 1, q->padded, NULL, 1, query, &squared);
-            nmlsdr_heap_offer(q->heap + own, q->index + own, q->k, squared, first + r);
-        }
+    const int thread = nmlsdr_thread();
+    const double slack = (double)(q->padded + 16) * 0x1p-46, *rows = (const double *)met.rows;
+    double dot[NMLSDR_MOST_CONVERTED], *unit = q->unit + thread * q->padded, *heap = nmlsdr_shared_squared(&q->found, thread, i);
+    ptrdiff_t *index = nmlsdr_shared_rows(&q->found, thread, i);
+
+    q->kernels->dots(&met, n, dot);
+    met.rows = unit;
+    for (ptrdiff_t r = 0; r < n; r++) {
+        double squared = NMLSDR_ZERO_ROW;
+        if (norm[r] > 0 && 2 * dot[r] < (2 - slack - heap[0]) * norm[r]) continue; /* farther than the k-th */
+        if (nmlsdr_few_unit(rows + r * q->padded, q->padded, unit)) q->kernels->distances(&met, NULL, 1, &squared);
+        nmlsdr_heap_offer(heap, index, q->found.k, squared, first + r);
     }
 }
 
-/* One thread's rows first .. end, n of them, against all queries. */
-static void nmlsdr_few_offer(const nmlsdr_few *q, ptrdiff_t first, ptrdiff_t n, int thread, const nmlsdr_kernels *kernels)
+/* One thread's rows from `first` on, n of them, against all queries. */
+static void nmlsdr_few_offer(const nmlsdr_few *q, ptrdiff_t first, ptrdiff_t n)
 {
-    double squared[64], *rows = q->converted + thread * q->chunk * q->padded;
-    const ptrdiff_t k = q->k;
+    const int thread = nmlsdr_thread();
+    double squared[NMLSDR_MOST_CONVERTED], norm[NMLSDR_MOST_CONVERTED], *rows = q->converted + thread * q->chunk * q->padded;
+    nmlsdr_encounter met = {NULL, rows, 1, q->padded};
     nmlsdr_few_convert(&q->rows, first, n, q->padded, rows);
     if (q->angle) {
-        nmlsdr_few_offer_by_angle(q, first, n, thread, kernels);
-        return;
+        q->kernels->dots(&met, n, norm);
+        for (ptrdiff_t r = 0; r < n; r++) norm[r] = norm[r] > 1e-200 && norm[r] < 1e305 ? sqrt(norm[r]) : 0;
     }
-    for (ptrdiff_t i = 0; i < q->n_queries; i++) {
-        const ptrdiff_t own = ((ptrdiff_t)thread * q->n_queries + i) * k;
-        kernels->distances(rows, 1, q->padded, NULL, n, q->query + i * q->padded, squared);
-        for (ptrdiff_t r = 0; r < n; r++) nmlsdr_heap_offer(q->heap + own, q->index + own, k, squared[r], first + r);
-    }
-}
 
-/* The threads' heaps into one, sorted, for each query. */
-static void nmlsdr_few_merge(const nmlsdr_few *q)
-{
-    const ptrdiff_t k = q->k, all = q->n_queries * k;
-    for (ptrdiff_t own = 0; own < all; own += k) {
-        for (ptrdiff_t p = own + all; p < q->n_threads * all; p += p % all == own + k - 1 ? all - k + 1 : 1)
-            nmlsdr_heap_offer(q->heap + own, q->index + own, k, q->heap[p], q->index[p]);
-        nmlsdr_heap_sort(q->heap + own, q->index + own, k);
+    for (ptrdiff_t i = 0; i < q->found.n_queries; i++) {
+        double *heap = nmlsdr_shared_squared(&q->found, thread, i);
+        ptrdiff_t *index = nmlsdr_shared_rows(&q->found, thread, i);
+        met.query = q->query + i * q->padded;
+        if (q->angle) {
+            nmlsdr_few_offer_by_angle(q, met, norm, first, n, i);
+            continue;
+        }
+        q->kernels->distances(&met, NULL, n, squared);
+        for (ptrdiff_t r = 0; r < n; r++) nmlsdr_heap_offer(heap, index, q->found.k, squared[r], first + r);
     }
-    memcpy(q->squared, q->heap, (size_t)all * sizeof(double));
-    memcpy(q->indices, q->index, (size_t)all * sizeof(ptrdiff_t));
 }
 
 /* Meet about `budget` thousand pairs.  1: call again; 0: done. */
 static int nmlsdr_few_step(nmlsdr_few *q, double budget)
 {
-    const nmlsdr_kernels *kernels = nmlsdr_kernels_of(q->level);
-    const double chunks = 1 + budget * 1000 / (double)(q->n_queries * q->chunk);
+    const double chunks = 1 + budget * 1000 / (double)(q->found.n_queries * q->chunk);
     const ptrdiff_t all = (q->rows.n - q->next + q->chunk - 1) / q->chunk;
     const ptrdiff_t some = chunks < (double)all ? (ptrdiff_t)chunks : all;
     ptrdiff_t c;
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(q->n_threads) schedule(static)
-#endif
+    NMLSDR_OMP(parallel for num_threads(q->n_threads) schedule(static))
     for (c = 0; c < some; c++) {
         const ptrdiff_t first = q->next + c * q->chunk, left = q->rows.n - first;
-        nmlsdr_few_offer(q, first, left < q->chunk ? left : q->chunk, nmlsdr_thread(), kernels);
+        nmlsdr_few_offer(q, first, left < q->chunk ? left : q->chunk);
     }
     q->next += some * q->chunk;
     if (q->next < q->rows.n) return 1;
-    nmlsdr_few_merge(q);
+    nmlsdr_merge_shares(&q->found);
     return 0;
 }
 

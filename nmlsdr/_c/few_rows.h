@@ -40,34 +40,35 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(some)(const void *const *row, pt
     }
 }
 
-/* Rows number which[0] .. which[n - 1], or 0 .. n - 1, of doubles (wide) or floats. */
-static NM_TARGET void NM_LEVEL(distances)(const void *rows, int wide, ptrdiff_t d, const ptrdiff_t *which, ptrdiff_t n,
-                                          const double *query, double *squared)
+/* Rows number which[0] .. which[n - 1], or 0 .. n - 1. */
+static NM_TARGET void NM_LEVEL(distances)(const nmlsdr_encounter *met, const ptrdiff_t *which, ptrdiff_t n, double *squared)
 {
-    const ptrdiff_t bytes = d * (wide ? 8 : 4);
+    const ptrdiff_t d = met->d, bytes = d * (met->wide ? 8 : 4);
+    const double *query = met->query;
     for (ptrdiff_t p = 0; p < n; p += 4) {
         const void *row[4];
         const int here = n - p < 4 ? (int)(n - p) : 4;
-        for (int r = 0; r < here; r++) row[r] = (const char *)rows + (which ? which[p + r] : p + r) * bytes;
-        if (here == 4 && wide) NM_LEVEL(some)(row, d, query, squared + p, 1, 4);
+        for (int r = 0; r < here; r++) row[r] = (const char *)met->rows + (which ? which[p + r] : p + r) * bytes;
+        if (here == 4 && met->wide) NM_LEVEL(some)(row, d, query, squared + p, 1, 4);
         else if (here == 4) NM_LEVEL(some)(row, d, query, squared + p, 0, 4);
         else
             for (int r = 0; r < here; r++) {
-                if (wide) NM_LEVEL(some)(row + r, d, query, squared + p + r, 1, 1);
+                if (met->wide) NM_LEVEL(some)(row + r, d, query, squared + p + r, 1, 1);
                 else NM_LEVEL(some)(row + r, d, query, squared + p + r, 0, 1);
             }
     }
 }
 
-/* Products of n rows (padded to eights) with one query, or with themselves (NULL); fused, they only rule out (few.h). */
-static NM_TARGET void NM_LEVEL(dots)(const double *rows, ptrdiff_t n, ptrdiff_t padded, const double *query, double *dot)
+/* Products of the first n rows, doubles padded to eights, with the query, or with themselves without one; fused, they only
+ * rule out (few.h). */
+static NM_TARGET void NM_LEVEL(dots)(const nmlsdr_encounter *met, ptrdiff_t n, double *dot)
 {
     for (ptrdiff_t r = 0; r < n; r++) {
-        const double *x = rows + r * padded, *y = query ? query : x;
+        const double *x = (const double *)met->rows + r * met->d, *y = met->query ? met->query : x;
         double sums[8];
         V a[NM_LEVEL(sums)];
         for (int m = 0; m < NM_LEVEL(sums); m++) a[m] = VZERO;
-        for (ptrdiff_t j = 0; j < padded; j += 8)
+        for (ptrdiff_t j = 0; j < met->d; j += 8)
             for (int m = 0; m < NM_LEVEL(sums); m++) a[m] = VFMA(VLOAD(x + j + m * G), VLOAD(y + j + m * G), a[m]);
         for (int m = 0; m < NM_LEVEL(sums); m++) VSTORE(sums + m * G, a[m]);
         dot[r] = nmlsdr_fold8(sums);

@@ -1,41 +1,18 @@
 /* The kernels that have SIMD levels, each compiled for each level, and the one table that chooses among them.
  *
- *   pair, sweep   products of two blocks, of a sparse row with a block (products_tile.h, for float and double)
- *   near, scan    a leaf of the tree (tree_leaf.h)
- *   distances     canonical, of one query to rows (few_rows.h); dots: products
+ *   products, sweep   of two blocks, of a sparse row with a block (products_tile.h)
+ *   near, scan        a leaf of the tree (tree_leaf.h)
+ *   distances, dots   canonical distances, and products, of one query and dense rows (few_rows.h)
  */
 #ifndef NMLSDR_KERNELS_H
 #define NMLSDR_KERNELS_H
 
-#include "products_state.h"
+#include "products_candidates.h"
 #include "simd_levels.h"
-
-/* One leaf of queries of the tree. */
-enum { NMLSDR_LEAF = 64 }; /* the largest leaf: one bit for each of its rows */
-typedef struct {
-    const double *value;       /* (d, leaf) */
-    double worst[NMLSDR_LEAF]; /* the k-th squared distance so far of each; -1 where there is no query */
-    ptrdiff_t d, leaf;
-} nmlsdr_leaf_queries;
-
-typedef struct nmlsdr_pair_f nmlsdr_pair_f; /* products_candidates.h */
-
-struct nmlsdr_kernels {
-    int lanes;
-    void (*pair_f)(const nmlsdr_pair_f *);
-    void (*sweep_f)(const nmlsdr_pair_f *, ptrdiff_t, float *, const float *, const int32_t *, ptrdiff_t);
-    unsigned long long (*near)(const nmlsdr_leaf_queries *, const double *box);
-    unsigned long long (*scan)(const nmlsdr_leaf_queries *, const double *rows, const double *query, double limit,
-                               double *squared);
-    void (*distances)(const void *rows, int wide, ptrdiff_t d, const ptrdiff_t *which, ptrdiff_t n, const double *query,
-                      double *squared);
-    void (*dots)(const double *rows, ptrdiff_t n, ptrdiff_t padded, const double *query, double *dot);
-};
 
 #define T float
 #define NM_DOUBLE 0
-#define NM(x) nmlsdr_##x##_f
-#include "products_candidates.h"
+#define NM(x) nmlsdr_##x
 #define NM_TEMPLATE "products_tile.h"
 #include "simd.h"
 #undef NM_TEMPLATE
@@ -60,7 +37,7 @@ struct nmlsdr_kernels {
 #undef NM_DOUBLE
 
 #define NM_KERNELS(level) \
-    {nmlsdr_lanes_##level##_f, nmlsdr_products_##level##_f, nmlsdr_sweep_##level##_f, nmlsdr_tree_near_##level, \
+    {nmlsdr_lanes_##level, nmlsdr_products_##level, nmlsdr_sweep_##level, nmlsdr_tree_near_##level, \
      nmlsdr_tree_scan_##level, nmlsdr_few_distances_##level, nmlsdr_few_dots_##level}
 
 static const nmlsdr_kernels *nmlsdr_kernels_of(int level)

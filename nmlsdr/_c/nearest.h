@@ -7,6 +7,15 @@
 #include <stdint.h>
 #include <string.h>
 
+/* n entries of lists of the nearest, or of heaps (heap.h), of which none is found yet. */
+static void nmlsdr_empty_lists(double *squared, ptrdiff_t *row, ptrdiff_t n)
+{
+    for (ptrdiff_t p = 0; p < n; p++) {
+        squared[p] = INFINITY;
+        row[p] = PTRDIFF_MAX;
+    }
+}
+
 /* A row that was found.  A squared distance is never negative, so its bits increase with it, and integers are compared
  * without a branch. */
 typedef struct {

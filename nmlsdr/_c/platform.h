@@ -23,6 +23,16 @@
 #define NMLSDR_PREFETCH_NEAR(from) ((void)(from))
 #endif
 
+/* A directive of OpenMP, where there is OpenMP. */
+#ifndef _OPENMP
+#define NMLSDR_OMP(...)
+#elif defined(_MSC_VER)
+#define NMLSDR_OMP(...) __pragma(omp __VA_ARGS__)
+#else
+#define NMLSDR_PRAGMA(directive) _Pragma(#directive)
+#define NMLSDR_OMP(...) NMLSDR_PRAGMA(omp __VA_ARGS__)
+#endif
+
 static inline int nmlsdr_lowest_bit(unsigned long long bits)
 {
 #ifdef __GNUC__
@@ -51,6 +61,34 @@ static void nmlsdr_release(void *p)
 #else
     free(p);
 #endif
+}
+
+/* Pieces of memory that are given back together, each linked to the one before. */
+typedef struct {
+    void *last;
+    int failed; /* some piece was not to be had: NULL */
+} nmlsdr_memory;
+
+/* n things of `size` bytes, aligned like a cache line. */
+static void *nmlsdr_new(nmlsdr_memory *memory, ptrdiff_t n, size_t size)
+{
+    char *piece = (char *)nmlsdr_aligned(64 + (size_t)n * size);
+    if (!piece) {
+        memory->failed = 1;
+        return NULL;
+    }
+    *(void **)piece = memory->last;
+    memory->last = piece;
+    return piece + 64;
+}
+
+static void nmlsdr_free_all(nmlsdr_memory *memory)
+{
+    while (memory->last) {
+        void *piece = memory->last;
+        memory->last = *(void **)piece;
+        nmlsdr_release(piece);
+    }
 }
 
 #ifdef __GNUC__

@@ -1,7 +1,5 @@
 /* Candidates of each row: error bound, threshold, buffer, exact decision.
  *
- * A template without include guard: kernels.h includes it with T = float and T = double.
- *
  * Every row i owns a buffer of (score, position) pairs, a threshold t_i and the k nearest of those decided (the output
  * arrays themselves, nearest.h).  The invariant that makes the result exact:
  *
@@ -10,73 +8,67 @@
  *
  * It holds because s_ij >= -c_ij / 2 and s_ij - e_i - e_j <= -c_ij / 2 in scaled units (docs/neighbours.md).
  */
+#ifndef NMLSDR_PRODUCTS_CANDIDATES_H
+#define NMLSDR_PRODUCTS_CANDIDATES_H
+
+#include "products_state.h"
 
 #define NM_EPS 0x1p-24
 
-typedef struct {
-    T score;
-    int32_t position;
-} NM(candidate);
-
-/* The largest T that is not above x. */
-static inline T NM(below)(double x)
+/* The largest float that is not above x. */
+static inline float nmlsdr_below(double x)
 {
-    T y = (T)x;
+    float y = (float)x;
     if ((double)y > x) y = nextafterf(y, -INFINITY);
     return y;
 }
 
 /* h = |z|^2 / 2 less the row's share of the error bound, e = twice that share. */
-static void NM(bounds)(const nmlsdr_search *q, double square, T *h, T *e)
+static void nmlsdr_bounds(const nmlsdr_search *q, double square, float *h, float *e)
 {
-    if (q->integral) {
-        *h = (T)(square / 2);
+    if (q->scaling.integral) {
+        *h = (float)(square / 2);
         *e = 0;
         return;
     }
-    const double terms = (double)q->terms + 16.0;
+    const double terms = (double)q->scaling.terms + 16.0;
     double share = terms * NM_EPS / (1 - terms * NM_EPS) + (double)(q->d + 64) * 0x1p-52;
-    share = share * square + q->absolute;
-    *h = NM(below)(square * 0.5 - share);
-    *e = -NM(below)(-2.0000001 * share);
+    share = share * square + q->scaling.absolute;
+    *h = nmlsdr_below(square * 0.5 - share);
+    *e = -nmlsdr_below(-2.0000001 * share);
 }
 
 /* Below -c_ij / 2: the score less the shares of both rows, by what the roundings here can take and a little more. */
-static inline T NM(lower_bound)(T score, T shares)
+static inline float nmlsdr_lower_bound(float score, float shares)
 {
-    const T size = score < 0 ? -score : score;
-    return score - shares - (size + shares) * (T)(4 * NM_EPS);
+    const float size = score < 0 ? -score : score;
+    return score - shares - (size + shares) * (float)(4 * NM_EPS);
 }
 
 /* The bits of a number, made to increase with it, and back. */
-typedef uint32_t NM(bits);
-#define NM_SIGN ((NM(bits))1 << (8 * sizeof(T) - 1))
-
-static inline NM(bits) NM(bits_of)(T x)
+static inline uint32_t nmlsdr_bits_of(float x)
 {
-    NM(bits) b;
-    memcpy(&b, &x, sizeof(T));
-    return b & NM_SIGN ? ~b : b | NM_SIGN;
+    uint32_t b;
+    memcpy(&b, &x, sizeof(float));
+    return b & 0x80000000u ? ~b : b | 0x80000000u;
 }
 
-static inline T NM(number_of)(NM(bits) b)
+static inline float nmlsdr_number_of(uint32_t b)
 {
-    T x;
-    b = b & NM_SIGN ? b & ~NM_SIGN : ~b;
-    memcpy(&x, &b, sizeof(T));
+    float x;
+    b = b & 0x80000000u ? b & 0x7fffffffu : ~b;
+    memcpy(&x, &b, sizeof(float));
     return x;
 }
-
-#undef NM_SIGN
 
 /* A number that at least m of n values reach, and if they differ no more: m <= n, and the values are padded to eights by
  * some of them.  The interval of its bits is halved, so that values of any scale take as many counts, which fit vectors, as
  * they have bits at most, and about ten otherwise.  Quickselect took 2 us for 152 values, a third of a search for k = 80. */
-static T NM(reached)(const T *x, ptrdiff_t n, ptrdiff_t m)
+static float nmlsdr_reached(const float *x, ptrdiff_t n, ptrdiff_t m)
 {
-    T least = x[0], most = x[0];
+    float least = x[0], most = x[0];
     for (ptrdiff_t p = 0; p < n; p += 8) {
-        T low[4], high[4];
+        float low[4], high[4];
         for (int c = 0; c < 4; c++) low[c] = x[p + c] < x[p + 4 + c] ? x[p + c] : x[p + 4 + c];
         for (int c = 0; c < 4; c++) high[c] = x[p + c] > x[p + 4 + c] ? x[p + c] : x[p + 4 + c];
         for (int c = 0; c < 4; c++) {
@@ -84,38 +76,50 @@ static T NM(reached)(const T *x, ptrdiff_t n, ptrdiff_t m)
             most = high[c] > most ? high[c] : most;
         }
     }
-    NM(bits) low = NM(bits_of)(least), high = NM(bits_of)(most) + 1;
+    uint32_t low = nmlsdr_bits_of(least), high = nmlsdr_bits_of(most) + 1;
     while (high - low > 1) {
-        const NM(bits) middle = low + (high - low) / 2;
-        const T limit = NM(number_of)(middle);
+        const uint32_t middle = low + (high - low) / 2;
+        const float limit = nmlsdr_number_of(middle);
         int32_t count = 0;
         for (ptrdiff_t p = 0; p < n; p++) count += x[p] >= limit;
         if (count >= m) low = middle;
         else high = middle;
         if (count == m) break;
     }
-    return NM(number_of)(low);
+    return nmlsdr_number_of(low);
 }
 
+/* Where the candidates of one side come from and go to. */
+typedef struct {
+    const nmlsdr_search *search;
+    nmlsdr_side *own;
+    const nmlsdr_side *other;
+    nmlsdr_scratch *scratch;
+} nmlsdr_collector;
+
 /* Raise t_i to what the k best of the buffer guarantee, and drop what falls below. */
-static void NM(tighten)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr_side *other, ptrdiff_t i, T *lower)
+static void nmlsdr_tighten(const nmlsdr_collector *c, ptrdiff_t i)
 {
-    NM(candidate) *x = (NM(candidate) *)s->candidate + i * q->capacity;
-    T *t = (T *)s->t + i;
-    const T *e = (const T *)other->e, own = ((const T *)s->e)[i];
+    const nmlsdr_search *q = c->search;
+    nmlsdr_side *s = c->own;
+    nmlsdr_candidate *x = s->candidate + i * q->tuning.capacity;
+    float *lower = c->scratch->lower;
+    const float *e = c->other->e, own = s->e[i];
     const ptrdiff_t n = s->count[i];
     ptrdiff_t kept = 0;
     if (n < q->k) return;
-    if (!q->ranked) {
+
+    if (!q->tuning.ranked) {
         for (ptrdiff_t p = 0; p < n; p++)
-            lower[p] = q->integral ? x[p].score : NM(lower_bound)(x[p].score, own + e[x[p].position]);
+            lower[p] = q->scaling.integral ? x[p].score : nmlsdr_lower_bound(x[p].score, own + e[x[p].position]);
         for (ptrdiff_t p = n; p % 8; p++) lower[p] = lower[0];
-        const T reached = NM(reached)(lower, n, q->k);
-        if (reached > *t) *t = reached;
+        const float reached = nmlsdr_reached(lower, n, q->k);
+        if (reached > s->t[i]) s->t[i] = reached;
     }
-    const T limit = *t;
+
+    const float limit = s->t[i];
     for (ptrdiff_t p = 0; p < n; p++) {
-        const NM(candidate) here = x[p];
+        const nmlsdr_candidate here = x[p];
         x[kept] = here;
         kept += here.score >= limit;
     }
@@ -123,38 +127,42 @@ static void NM(tighten)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr_sid
 }
 
 /* The canonical squared distances of a row to the n others that w->which names, into w->apart. */
-static void NM(measure_apart)(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, const nmlsdr_rows *others,
-                              ptrdiff_t n, nmlsdr_scratch *w)
+static void nmlsdr_measure_apart(const nmlsdr_collector *c, ptrdiff_t row, ptrdiff_t n)
 {
-    const double *query = (const double *)x->data + row * q->d;
+    const nmlsdr_rows *x = &c->own->rows, *others = &c->other->rows;
+    nmlsdr_scratch *w = c->scratch;
     w->decided += n;
     if (x->kind > NMLSDR_DENSE_F64) {
         for (ptrdiff_t p = 0; p < n; p++) w->apart[p] = nmlsdr_canonical(x, row, others, w->which[p]);
         return;
     }
     for (ptrdiff_t p = 0; p < n; p++) nmlsdr_prefetch_row(others, w->which[p]);
-    if (x->kind == NMLSDR_DENSE_F32) {
-        nmlsdr_dense_row(x, row, w->query);
-        query = w->query;
-    }
-    q->kernels->distances(others->data, others->kind == NMLSDR_DENSE_F64, q->d, w->which, n, query, w->apart);
+    nmlsdr_encounter met = {w->query, others->data, others->kind == NMLSDR_DENSE_F64, x->d};
+    if (x->kind == NMLSDR_DENSE_F32) nmlsdr_dense_row(x, row, w->query);
+    else met.query = (const double *)x->data + row * x->d;
+    c->search->kernels->distances(&met, w->which, n, w->apart);
 }
 
 /* Decide the whole buffer by canonical distances: the k nearest are kept, the buffer empties. */
-static void NM(decide)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr_side *other, ptrdiff_t i,
-                       nmlsdr_scratch *w)
+static void nmlsdr_decide(const nmlsdr_collector *c, ptrdiff_t i)
 {
-    const NM(candidate) *x = (const NM(candidate) *)s->candidate + i * q->capacity;
+    const nmlsdr_search *q = c->search;
+    nmlsdr_side *s = c->own;
+    const ptrdiff_t *order = c->other->order;
+    nmlsdr_scratch *w = c->scratch;
+    const nmlsdr_candidate *x = s->candidate + i * q->tuning.capacity;
     const ptrdiff_t row = s->order ? s->order[i] : i, k = q->k;
     double *squared = s->squared + row * k;
     ptrdiff_t *index = s->indices + row * k, n = 0, nearer = 0;
+
     for (ptrdiff_t p = 0; p < s->count[i]; p++) {
-        const ptrdiff_t j = other->order ? other->order[x[p].position] : x[p].position;
+        const ptrdiff_t j = order ? order[x[p].position] : x[p].position;
         w->which[n] = j;
         w->apart[n] = 0.0 - 2.0 * (double)x[p].score; /* the distance if products are exact; never -0 */
         n += squared[k - 1] > 0 || j < index[k - 1]; /* after k duplicates only a lower row can win */
     }
-    if (!q->integral) NM(measure_apart)(q, &s->rows, row, &other->rows, n, w);
+    if (!q->scaling.integral) nmlsdr_measure_apart(c, row, n);
+
     const nmlsdr_found last = nmlsdr_find(squared[k - 1], index[k - 1]);
     for (ptrdiff_t p = 0; p < n; p++) {
         w->found[nearer] = nmlsdr_find(w->apart[p], w->which[p]);
@@ -162,26 +170,35 @@ static void NM(decide)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr_side
     }
     nmlsdr_keep_nearest(squared, index, k, w->found, nearer);
     s->count[i] = 0;
+
     if (squared[k - 1] < INFINITY) {
-        const double limit = q->integral ? squared[k - 1] * -0.5
-            : -(squared[k - 1] * q->scale * q->scale * 0.5) * (1 + 0x1p-30) - q->absolute;
-        const T t = NM(below)(limit);
-        if (t > ((T *)s->t)[i]) ((T *)s->t)[i] = t;
+        const double scale = q->scaling.scale;
+        const double limit = q->scaling.integral ? squared[k - 1] * -0.5
+            : -(squared[k - 1] * scale * scale * 0.5) * (1 + 0x1p-30) - q->scaling.absolute;
+        const float t = nmlsdr_below(limit);
+        if (t > s->t[i]) s->t[i] = t;
     }
 }
 
-static void NM(make_room)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr_side *other, ptrdiff_t i, nmlsdr_scratch *w)
+static void nmlsdr_make_room(const nmlsdr_collector *c, ptrdiff_t i)
 {
-    NM(tighten)(q, s, other, i, (T *)w->lower);
-    if (s->count[i] > q->crowded) NM(decide)(q, s, other, i, w);
+    nmlsdr_tighten(c, i);
+    if (c->own->count[i] > c->search->tuning.high_water) nmlsdr_decide(c, i);
+}
+
+/* What remains of row i's buffer is decided. */
+static void nmlsdr_finish_row(const nmlsdr_collector *c, ptrdiff_t i)
+{
+    nmlsdr_tighten(c, i);
+    nmlsdr_decide(c, i);
 }
 
 /* Put a bound into the k best, which increase and end in infinities, and drop the least: without a branch, so that eight
  * at a time fit vectors.  Insertion with branches took 25 ns a push for k = 10, half of a search of 500 rows. */
-static inline void NM(rank)(T *best, ptrdiff_t k, T low)
+static inline void nmlsdr_rank(float *best, ptrdiff_t k, float low)
 {
     for (ptrdiff_t p = 0; p < k; p += 8) {
-        T next[8];
+        float next[8];
         for (int m = 0; m < 8; m++) next[m] = best[p + m + 1] < low ? best[p + m + 1] : low;
         for (int m = 0; m < 8; m++) best[p + m] = best[p + m] > next[m] ? best[p + m] : next[m];
     }
@@ -189,61 +206,57 @@ static inline void NM(rank)(T *best, ptrdiff_t k, T low)
 
 /* A candidate of row i, if its score is not below the threshold, which may have risen since the tile was tested.  Without
  * ranks it is written in any case and then counted or not: the branch cannot be foreseen (.95 of the time at k = 80). */
-static inline void NM(push)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr_side *other, ptrdiff_t i,
-                            ptrdiff_t j, T score, nmlsdr_scratch *w)
+static inline void nmlsdr_push(const nmlsdr_collector *c, ptrdiff_t i, ptrdiff_t j, float score)
 {
-    T *t = (T *)s->t + i;
+    const nmlsdr_search *q = c->search;
+    nmlsdr_side *s = c->own;
+    float *t = s->t + i;
     const int passes = score >= *t;
-    if (q->ranked) {
+    if (q->tuning.ranked) {
         if (!passes) return;
-        const T shares = ((const T *)s->e)[i] + ((const T *)other->e)[j];
-        const T low = q->integral ? score : NM(lower_bound)(score, shares);
-        T *best = (T *)s->best + i * NMLSDR_RANKS(q->k);
+        const float low = q->scaling.integral ? score : nmlsdr_lower_bound(score, s->e[i] + c->other->e[j]);
+        float *best = s->best + i * NMLSDR_RANKS(q->k);
         if (low > best[0]) {
-            NM(rank)(best, q->k, low);
+            nmlsdr_rank(best, q->k, low);
             if (best[0] > *t) *t = best[0];
         }
     }
+
     const int32_t count = s->count[i] + passes;
-    NM(candidate) *x = (NM(candidate) *)s->candidate + i * q->capacity + s->count[i];
+    nmlsdr_candidate *x = s->candidate + i * q->tuning.capacity + s->count[i];
     x->score = score;
     x->position = (int32_t)j;
     s->count[i] = count;
-    if (count == q->capacity) NM(make_room)(q, s, other, i, w);
+    if (count == q->tuning.capacity) nmlsdr_make_room(c, i);
 }
 
-struct NM(pair) {
-    const T *za, *zb, *ha, *hb, *ta, *tb;
-    T *partial;
+/* Two blocks of which all products are made. */
+struct nmlsdr_pair {
+    const float *za, *zb, *ha, *hb, *ta, *tb; /* packed rows, h and thresholds of either */
+    float *partial;
     unsigned char *tiles; /* one for each tile: 0 is left out */
     int marks;            /* only mark the tiles that hold a pair of interest */
-    const char *ahead;    /* the block that comes next: each tile brings so many lines of it near */
+    const char *prefetch; /* the block that comes next: each tile brings so many lines of it near */
     ptrdiff_t lines;
     ptrdiff_t na, nb, d, pass;
-    const nmlsdr_search *search;
-    nmlsdr_side *a, *b;
     ptrdiff_t first_a, first_b; /* positions of the blocks' first rows */
-    nmlsdr_scratch *scratch;
+    nmlsdr_collector a, b;
 };
 
 /* One row of a tile: bit c of `passed` says that column c passed the row's threshold or its own. */
-static void NM(push_row)(const NM(pair) *p, ptrdiff_t i, ptrdiff_t j, unsigned long long passed, const T *score)
+static void nmlsdr_push_row(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j, unsigned long long passed, const float *score)
 {
+    const nmlsdr_search *q = p->a.search;
     const ptrdiff_t at = p->first_a + i, to = p->first_b + j;
-    const int both = !p->search->ranked && p->tb != (const T *)p->search->never;
+    const int both = !q->tuning.ranked && p->tb != q->infinite_thresholds;
     for (; passed; passed &= passed - 1) {
         const int c = nmlsdr_lowest_bit(passed);
-        if (at == to + c && p->search->exclude_self) continue;
-        NM(push)(p->search, p->a, p->b, at, to + c, score[c], p->scratch);
-        if (both || score[c] >= p->tb[j + c]) NM(push)(p->search, p->b, p->a, to + c, at, score[c], p->scratch);
+        if (at == to + c && q->symmetric) continue;
+        nmlsdr_push(&p->a, at, to + c, score[c]);
+        if (both || score[c] >= p->tb[j + c]) nmlsdr_push(&p->b, to + c, at, score[c]);
     }
 }
 
-/* What remains of row i's buffer is decided. */
-static void NM(finish_row)(const nmlsdr_search *q, nmlsdr_side *s, const nmlsdr_side *other, ptrdiff_t i, nmlsdr_scratch *w)
-{
-    NM(tighten)(q, s, other, i, (T *)w->lower);
-    NM(decide)(q, s, other, i, w);
-}
-
 #undef NM_EPS
+
+#endif

@@ -1,27 +1,31 @@
 /* Products of packed blocks: packing rows with their bounds, leading coordinates, and a pair of blocks.
- *
- * A template without include guard: products_blocks.h includes it with T = float and T = double.
  */
+#ifndef NMLSDR_PRODUCTS_PACKED_H
+#define NMLSDR_PRODUCTS_PACKED_H
+
+#include "kernels.h"
 
 /* Centre, scale, round and pack one block of rows; positions past the end can never be of interest. */
-static void NM(pack)(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block, T *z)
+static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block, float *z)
 {
-    const ptrdiff_t d = q->d, lanes = q->lanes;
-    T *h = (T *)s->h, *e = (T *)s->e;
+    const ptrdiff_t d = q->d, lanes = q->kernels->lanes;
+    const double scale = q->scaling.scale;
+    float *h = s->h, *e = s->e;
     for (ptrdiff_t r = 0; r < NMLSDR_BLOCK; r++) {
-        const ptrdiff_t at = block * q->block + r;
-        T *to = z + r / lanes * lanes * d + r % lanes;
+        const ptrdiff_t at = block * NMLSDR_BLOCK + r;
+        float *to = z + r / lanes * lanes * d + r % lanes;
         if (at >= s->rows.n) {
             for (ptrdiff_t j = 0; j < d; j++) to[j * lanes] = 0;
-            h[at] = (T)INFINITY;
+            h[at] = INFINITY;
             e[at] = 0;
             continue;
         }
+
         const ptrdiff_t row = s->order ? s->order[at] : at;
         double square[4] = {0, 0, 0, 0};
         if (s->rows.kind <= NMLSDR_DENSE_F64) {
             for (ptrdiff_t j = 0; j < d; j++) {
-                const T y = (T)((nmlsdr_entry_value(&s->rows, row * d + j) - q->centre[j]) * q->scale);
+                const float y = (float)((nmlsdr_entry_value(&s->rows, row * d + j) - q->scaling.centre[j]) * scale);
                 to[j * lanes] = y;
                 square[j & 3] += (double)y * (double)y;
             }
@@ -30,82 +34,91 @@ static void NM(pack)(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block, T 
             const ptrdiff_t end = nmlsdr_row_pointer(&s->rows, row + 1);
             for (ptrdiff_t p = nmlsdr_row_pointer(&s->rows, row); p < end; p++) {
                 const ptrdiff_t j = nmlsdr_entry_column(&s->rows, p);
-                const T y = (T)(nmlsdr_entry_value(&s->rows, p) * q->scale);
+                const float y = (float)(nmlsdr_entry_value(&s->rows, p) * scale);
                 to[j * lanes] = y;
                 square[j & 3] += (double)y * (double)y;
             }
         }
-        NM(bounds)(q, (square[0] + square[1]) + (square[2] + square[3]), &h[at], &e[at]);
+        nmlsdr_bounds(q, (square[0] + square[1]) + (square[2] + square[3]), &h[at], &e[at]);
     }
+}
+
+/* Blocks first .. end - 1 of one side, one after the other. */
+static void nmlsdr_pack_blocks(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t first, ptrdiff_t end, float *z)
+{
+    ptrdiff_t block;
+    NMLSDR_OMP(parallel for num_threads(q->n_threads) schedule(dynamic, 1))
+    for (block = first; block < end; block++) nmlsdr_pack(q, s, block, z + (block - first) * NMLSDR_BLOCK * q->d);
 }
 
 /* The leading coordinates of one block.  Their share of the error covers what was rounded on the way to them, which
  * is relative to the whole row: its squared norm comes with them. */
-static void NM(pack_lead)(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block)
+static void nmlsdr_pack_lead(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block)
 {
-    const ptrdiff_t d = q->lead_d, lanes = q->lanes;
-    T *z = (T *)s->lead_z + block * q->block * d, *h = (T *)s->lead_h + block * q->block;
-    const double terms = ((double)d + 17.0) * 0x1p-24;
+    const ptrdiff_t d = q->tuning.lead_d, lanes = q->kernels->lanes, first = block * NMLSDR_BLOCK;
+    const double scale = q->scaling.scale, terms = ((double)d + 17.0) * 0x1p-24;
     const double relative = terms / (1 - terms) + (double)(q->d + 64) * (double)(d + 1) * 0x1p-52;
-    for (ptrdiff_t r = 0; r < q->block; r++) {
-        const ptrdiff_t at = block * q->block + r;
-        T *to = z + r / lanes * lanes * d + r % lanes;
+    const double absolute = q->scaling.absolute + (double)(d + 8) * 0x1p-118;
+    for (ptrdiff_t r = 0; r < NMLSDR_BLOCK; r++) {
+        float *to = s->lead_z + first * d + r / lanes * lanes * d + r % lanes;
         double square = 0;
-        if (at >= s->rows.n) {
+        if (first + r >= s->rows.n) {
             for (ptrdiff_t j = 0; j < d; j++) to[j * lanes] = 0;
-            h[r] = (T)INFINITY;
+            s->lead_h[first + r] = INFINITY;
             continue;
         }
-        const double *lead = s->lead + (s->order ? s->order[at] : at) * (d + 1);
+
+        const double *lead = s->lead + (s->order ? s->order[first + r] : first + r) * (d + 1);
         for (ptrdiff_t j = 0; j < d; j++) {
-            const T y = (T)(lead[j] * q->scale);
+            const float y = (float)(lead[j] * scale);
             to[j * lanes] = y;
             square += (double)y * (double)y;
         }
-        h[r] = NM(below)(square * 0.5 - (relative * (lead[d] * q->scale * q->scale) + q->absolute + (double)(d + 8) * 0x1p-118));
+        s->lead_h[first + r] = nmlsdr_below(square * 0.5 - (relative * (lead[d] * scale * scale) + absolute));
     }
 }
 
-static void NM(describe_pair)(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scratch *w, NM(pair) *p)
+/* Block I of the queries and block J of the rows, without their packed rows. */
+static nmlsdr_pair nmlsdr_pair_of(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scratch *w)
 {
     nmlsdr_side *a = q->queries, *b = q->rows;
-    p->first_a = I * q->block;
-    p->first_b = J * q->block;
-    p->ha = (const T *)a->h + p->first_a;
-    p->hb = (const T *)b->h + p->first_b;
-    p->ta = (const T *)a->t + p->first_a;
-    p->tb = q->symmetric && I != J ? (const T *)b->t + p->first_b : (const T *)q->never;
-    p->partial = (T *)w->partial;
-    p->tiles = w->tile;
-    p->marks = 0;
-    p->ahead = NULL;
-    p->lines = 0;
-    p->na = a->rows.n - p->first_a < q->block ? a->rows.n - p->first_a : q->block;
-    p->nb = b->rows.n - p->first_b < q->block ? b->rows.n - p->first_b : q->block;
-    p->d = q->d;
-    p->pass = q->pass;
-    p->search = q;
-    p->a = a;
-    p->b = b;
-    p->scratch = w;
+    const ptrdiff_t block = q->storage.block, i = I * block, j = J * block;
     w->pairs++;
+    return (nmlsdr_pair){
+        .ha = a->h + i,
+        .hb = b->h + j,
+        .ta = a->t + i,
+        .tb = q->symmetric && I != J ? b->t + j : q->infinite_thresholds,
+        .partial = w->partial,
+        .tiles = w->tile,
+        .na = a->rows.n - i < block ? a->rows.n - i : block,
+        .nb = b->rows.n - j < block ? b->rows.n - j : block,
+        .d = q->d,
+        .pass = q->tuning.pass,
+        .first_a = i,
+        .first_b = j,
+        .a = {q, a, b, w},
+        .b = {q, b, a, w},
+    };
 }
 
 /* Mark the tiles whose leading coordinates leave a chance; the number of them. */
-static ptrdiff_t NM(mark)(const nmlsdr_search *q, const NM(pair) *p, nmlsdr_scratch *w)
+static ptrdiff_t nmlsdr_mark(const nmlsdr_search *q, const nmlsdr_pair *p, nmlsdr_scratch *w)
 {
-    const ptrdiff_t tiles = (p->na + 3) / 4 * ((p->nb + 3 * q->lanes - 1) / (3 * q->lanes));
+    const ptrdiff_t d = q->tuning.lead_d, columns = 3 * q->kernels->lanes;
+    const ptrdiff_t tiles = (p->na + 3) / 4 * ((p->nb + columns - 1) / columns);
     ptrdiff_t alive = 0;
-    NM(pair) lead = *p;
+    nmlsdr_pair lead = *p;
     memset(w->tile, 1, (size_t)tiles);
-    if (!q->lead_d || (q->symmetric && p->first_a == p->first_b)) return tiles;
-    lead.za = (const T *)p->a->lead_z + p->first_a * q->lead_d;
-    lead.zb = (const T *)p->b->lead_z + p->first_b * q->lead_d;
-    lead.ha = (const T *)p->a->lead_h + p->first_a;
-    lead.hb = (const T *)p->b->lead_h + p->first_b;
-    lead.d = lead.pass = q->lead_d;
+    if (!d || (q->symmetric && p->first_a == p->first_b)) return tiles;
+
+    lead.za = q->queries->lead_z + p->first_a * d;
+    lead.zb = q->rows->lead_z + p->first_b * d;
+    lead.ha = q->queries->lead_h + p->first_a;
+    lead.hb = q->rows->lead_h + p->first_b;
+    lead.d = lead.pass = d;
     lead.marks = 1;
-    q->kernels->NM_OF(pair)(&lead);
+    q->kernels->products(&lead);
     for (ptrdiff_t t = 0; t < tiles; t++) alive += w->tile[t];
     w->tiles += tiles;
     w->alive += alive;
@@ -113,16 +126,19 @@ static ptrdiff_t NM(mark)(const nmlsdr_search *q, const NM(pair) *p, nmlsdr_scra
 }
 
 /* All pairs of dense block I of the queries with block J of the rows. */
-static void NM(run_dense)(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scratch *w)
+static void nmlsdr_run_dense(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scratch *w)
 {
-    const ptrdiff_t size = q->block * q->d;
-    NM(pair) p;
-    NM(describe_pair)(q, I, J, w, &p);
-    if (!NM(mark)(q, &p, w)) return;
-    p.za = (const T *)q->window[0].z + (I - q->window[0].first) * size;
-    p.zb = (const T *)q->window[q->second].z + (J - q->window[q->second].first) * size;
-    const ptrdiff_t tiles = (q->d + q->pass - 1) / q->pass * (q->block / 4) * (q->block / (3 * q->lanes));
-    p.ahead = w->ahead;
-    p.lines = p.ahead ? size * (ptrdiff_t)sizeof(T) / 64 / tiles : 0;
-    q->kernels->NM_OF(pair)(&p);
+    const nmlsdr_schedule *at = &q->schedule;
+    const ptrdiff_t size = NMLSDR_BLOCK * q->d, pass = q->tuning.pass;
+    nmlsdr_pair p = nmlsdr_pair_of(q, I, J, w);
+    if (!nmlsdr_mark(q, &p, w)) return;
+
+    p.za = at->window[0].z + (I - at->window[0].first) * size;
+    p.zb = at->window[at->second].z + (J - at->window[at->second].first) * size;
+    const ptrdiff_t tiles = (q->d + pass - 1) / pass * (NMLSDR_BLOCK / 4) * (NMLSDR_BLOCK / (3 * q->kernels->lanes));
+    p.prefetch = w->prefetch;
+    p.lines = p.prefetch ? size * (ptrdiff_t)sizeof(float) / 64 / tiles : 0;
+    q->kernels->products(&p);
 }
+
+#endif

@@ -11,8 +11,9 @@ static int nmlsdr_choose_centre(nmlsdr_search *q)
     const nmlsdr_rows *x = &q->rows->rows;
     const ptrdiff_t n = x->n < SAMPLE ? x->n : SAMPLE;
     double v[SAMPLE] = {0};
-    q->centre = (double *)calloc((size_t)q->d, sizeof(double));
-    if (!q->centre) return -1;
+    q->scaling.centre = (double *)nmlsdr_new(&q->memory, q->d, sizeof(double));
+    if (!q->scaling.centre) return -1;
+    memset(q->scaling.centre, 0, (size_t)q->d * sizeof(double));
     if (x->kind > NMLSDR_DENSE_F64) return 0; /* sparse rows are never shifted */
     for (ptrdiff_t j = 0; j < q->d; j++) {
         for (ptrdiff_t r = 0; r < n; r++) {
@@ -22,7 +23,7 @@ static int nmlsdr_choose_centre(nmlsdr_search *q)
             for (; p > 0 && v[p - 1] > value; p--) v[p] = v[p - 1];
             v[p] = value;
         }
-        q->centre[j] = v[n / 2];
+        q->scaling.centre[j] = v[n / 2];
     }
     return 0;
 }
@@ -43,29 +44,25 @@ static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *i
         *integral = whole;
         return most;
     }
-#ifdef _OPENMP /* MSVC's OpenMP, of 2002, knows no reduction by max, and no index that is declared in the loop */
-#pragma omp parallel num_threads(q->n_threads)
-#endif
+
+    /* MSVC's OpenMP, of 2002, knows no reduction by max, and no index that is declared in the loop */
+    NMLSDR_OMP(parallel num_threads(q->n_threads))
     {
         double own = 0;
         int inside = 1;
         ptrdiff_t i;
-#ifdef _OPENMP
-#pragma omp for schedule(static)
-#endif
+        NMLSDR_OMP(for schedule(static))
         for (i = 0; i < x->n; i++) {
             double top = 0;
             for (ptrdiff_t j = 0; j < q->d; j++) {
                 const double value = nmlsdr_entry_value(x, i * q->d + j);
-                const double y = fabs(value - q->centre[j]);
+                const double y = fabs(value - q->scaling.centre[j]);
                 top = y > top ? y : top;
                 if (inside && value != floor(value)) inside = 0;
             }
             own = top > own ? top : own;
         }
-#ifdef _OPENMP
-#pragma omp critical(nmlsdr_extent)
-#endif
+        NMLSDR_OMP(critical(nmlsdr_extent))
         {
             most = own > most ? own : most;
             whole = whole && inside;
@@ -79,16 +76,17 @@ static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *i
 static void nmlsdr_set_scale(nmlsdr_search *q, double most, int exponent)
 {
     int high, wide;
-    q->scale = 1;
+    double scale = 1;
     if (most > 0) {
         frexp(most, &high);
         frexp((double)q->d, &wide);
         high = exponent - high - (wide + 1) / 2;
-        q->scale = ldexp(1.0, high > 1000 ? 1000 : high);
+        scale = ldexp(1.0, high > 1000 ? 1000 : high);
     }
     /* products that underflow or are flushed, and canonical terms below the smallest number */
-    q->absolute = (double)(q->d + 8) * 0x1p-118 + (double)(q->d + 8) * q->scale * 0x1p-1070 * q->scale;
-    if (!(q->absolute < 0x1p122)) q->absolute = 0x1p122;
+    const double absolute = (double)(q->d + 8) * 0x1p-118 + (double)(q->d + 8) * scale * 0x1p-1070 * scale;
+    q->scaling.scale = scale;
+    q->scaling.absolute = absolute < 0x1p122 ? absolute : 0x1p122;
 }
 
 /* Norms of 2^60 are far from overflow of their squares and farther from underflow. */
@@ -100,10 +98,9 @@ static void nmlsdr_choose_scale(nmlsdr_search *q)
         const double other = nmlsdr_extent(q, &q->queries->rows, &integral);
         most = other > most ? other : most;
     }
-    q->integral = integral && 4 * (double)q->longest * most * most < 0x1p24;
-    q->scale = 1;
-    q->absolute = 0;
-    if (!q->integral) nmlsdr_set_scale(q, most, 60);
+    q->scaling.integral = integral && 4 * (double)q->storage.longest * most * most < 0x1p24;
+    q->scaling.scale = 1;
+    if (!q->scaling.integral) nmlsdr_set_scale(q, most, 60);
 }
 
 #endif

@@ -1,10 +1,11 @@
-/* What a search by products holds: its sides, candidates, windows, threads, and where it stands. */
+/* What a search by products holds: its two sides, how rows are scaled and stored, its sizes, and where it stands. */
 #ifndef NMLSDR_PRODUCTS_STATE_H
 #define NMLSDR_PRODUCTS_STATE_H
 
 #include <math.h>
 #include <string.h>
 
+#include "kernel_types.h"
 #include "nearest.h"
 #include "platform.h"
 #include "rows.h"
@@ -21,69 +22,103 @@
 #define NMLSDR_NEAR 2e6 /* bytes of packed rows that stay near from packing to product, if the queries are few */
 #define NMLSDR_LOWEST (-0x1p126f) /* below every score */
 
-typedef struct nmlsdr_kernels nmlsdr_kernels;
+typedef struct {
+    float score;
+    int32_t position;
+} nmlsdr_candidate;
 
+/* The queries, or the rows.  A position is a place in the order of the blocks. */
 typedef struct {
     nmlsdr_rows rows;
     ptrdiff_t blocks;
-    const ptrdiff_t *order; /* position -> row, or NULL */
-    const double *lead;     /* leading coordinates and squared norm (n, lead_d + 1), by row, or NULL */
-    float *lead_z, *lead_h; /* packed leading coordinates and their h, one block after the other */
-    float *h, *e, *t;       /* one per position */
-    void *candidate;        /* (score, position) pairs of T (n, capacity) */
-    float *best;            /* (n, NMLSDR_RANKS(k)) the k best lower bounds, increasing, then infinities, if k is small */
-    int32_t *count;
-    double *squared;        /* (n, k) the nearest so far, by row (nearest.h) */
+    const ptrdiff_t *order;      /* position -> row, or NULL */
+    const double *lead;          /* leading coordinates and squared norm (n, lead_d + 1), by row, or NULL */
+    float *lead_z, *lead_h;      /* packed leading coordinates and their h, one block after the other */
+    float *h, *e, *t;            /* half the squared norm, the share of the error bound, the threshold: by position */
+    nmlsdr_candidate *candidate; /* (n, capacity) */
+    float *best;                 /* (n, NMLSDR_RANKS(k)) the k best lower bounds, increasing, then infinities, if k is small */
+    int32_t *count;              /* candidates of each position */
+    double *squared;             /* (n, k) the nearest so far, by row (nearest.h) */
     ptrdiff_t *indices;
 } nmlsdr_side;
 
+/* What one thread needs for itself. */
 typedef struct {
-    void *lower;          /* T, capacity and up to eight: lower bounds of one row's candidates */
+    float *lower;         /* capacity and up to eight: lower bounds of one row's candidates */
     ptrdiff_t *which;     /* capacity: those that are decided, */
     double *apart;        /* their squared distances, */
     nmlsdr_found *found;  /* both, and room to sort them */
     double *query;        /* (d) the row that they are candidates of */
-    void *partial;        /* T, one block of products */
+    float *partial;       /* one block of products */
     int32_t *slots;       /* the frequent features that a sparse row holds */
     int64_t decided;      /* canonical distances computed */
-    int64_t pairs;
+    int64_t pairs;        /* pairs of blocks met */
     int64_t tiles, alive; /* tested by their leading coordinates, and not ruled out */
     unsigned char *tile;  /* one block pair's */
-    const char *ahead;    /* the packed block that comes next, or NULL */
+    const char *prefetch; /* the packed block that comes next, or NULL */
     char pad[64];
 } nmlsdr_scratch;
 
-/* Which pairs of spans are taken, in the order of the rounds, and which spans are held by a thread. */
-enum { NMLSDR_FREE = 32 };
+/* From values to floats and back (products_scale.h). */
 typedef struct {
-    ptrdiff_t first, done; /* all before are taken; how many are */
-    unsigned char taken[NMLSDR_FREE * (NMLSDR_FREE + 1) / 2], held[NMLSDR_FREE];
-} nmlsdr_free;
+    double *centre;   /* (d) */
+    double scale;     /* a power of two */
+    double extent;    /* of an index: max |x - centre| of its rows */
+    double absolute;  /* the share of the error bound that underflow takes */
+    ptrdiff_t terms;  /* roundings in the longest sum of products, less a few */
+    int integral;     /* all scores are exact */
+} nmlsdr_scaling;
+
+/* Packed blocks, or columns and postings (products_storage.h). */
+typedef struct {
+    int sparse;             /* columns and postings */
+    ptrdiff_t block;        /* rows in a block */
+    ptrdiff_t longest;      /* entries that a row holds at most */
+    int32_t *posting_ptr;   /* sparse rows by block and feature: (blocks, d + 2), then one per entry */
+    int32_t *posting_row;
+    float *posting_value;
+    int32_t *slot;          /* (d) which column holds the feature, -1: postings */
+    ptrdiff_t frequent;     /* features that are stored as columns */
+    float *columns;         /* (blocks, strips, frequent, 8 lanes) */
+} nmlsdr_storage;
+
+/* Sizes that change how long a search takes, not what it finds. */
+typedef struct {
+    ptrdiff_t capacity;   /* candidates of a row at most */
+    ptrdiff_t high_water; /* a buffer that is fuller than this after tightening is decided at once */
+    int ranked;           /* every push ranks the k best bounds */
+    ptrdiff_t lead_d;     /* leading coordinates; 0: none */
+    ptrdiff_t pass;       /* features per pass */
+    ptrdiff_t span;       /* blocks that are visited together */
+    ptrdiff_t chunk;      /* blocks in a window */
+} nmlsdr_tuning;
+
+/* Where the search stands. */
+enum { NMLSDR_AHEAD = 4096 }; /* pairs of spans from the first that nobody took to the last that somebody may take */
+typedef struct {
+    ptrdiff_t chunk_a;   /* which window of the queries is in work */
+    ptrdiff_t chunk_b;   /* which window of the rows */
+    ptrdiff_t first;     /* all pairs of spans before this one are taken */
+    ptrdiff_t next_row;  /* all queries before this one are decided */
+    double total;        /* block pairs in all */
+    struct { ptrdiff_t first, count; float *z; } window[2]; /* the blocks that are packed: of the queries, of the rows */
+    int second;          /* which window holds the second block of a pair */
+    unsigned char taken[NMLSDR_AHEAD]; /* which pairs from `first` on are taken, each at its number modulo the size */
+    unsigned char *held; /* which spans a thread works on */
+} nmlsdr_schedule;
 
 typedef struct {
-    ptrdiff_t d, k, capacity, crowded, block, pass, terms, lead_d; /* lead_d 0: no leading coordinates */
-    ptrdiff_t longest; /* entries that a row holds at most */
-    int sparse, force_sparse, ranked, symmetric, exclude_self, integral, level, lanes, n_threads, phase;
-    double scale, absolute, *centre;
-    double extent;  /* of an index: max |x - centre| of its rows */
+    nmlsdr_memory memory;
+    ptrdiff_t d, k;
+    int symmetric, n_threads; /* the rows against themselves, self excluded */
     nmlsdr_side side[2], *queries, *rows;
-    struct { ptrdiff_t first, count; void *z; } window[2];
-    int second;                       /* which window holds the second block of a pair */
-    ptrdiff_t chunk;                  /* blocks in a window */
-    ptrdiff_t span;                   /* blocks that are visited together */
-    ptrdiff_t at_a, at_b, round, pair, finish; /* where the search stands */
-    nmlsdr_free free;                 /* and where in few spans */
-    double total;                     /* block pairs in all */
-    double pair_ns, decision_ns;      /* a product of two rows, a canonical distance: roughly, one thread */
-    float *never;                     /* one block of thresholds that nothing passes */
-    int32_t *posting_ptr;             /* sparse rows by block and feature: (blocks, d + 2), then one per entry */
-    int32_t *posting_row;
-    void *posting_value;              /* T */
-    int32_t *slot;                    /* (d) which column holds the feature, -1: postings */
-    ptrdiff_t frequent;               /* features that are stored as columns */
-    void *columns;                    /* T (blocks, strips, frequent, 8 lanes) */
-    nmlsdr_scratch *scratch;
-    const nmlsdr_kernels *kernels;    /* of the level (kernels.h) */
+    nmlsdr_scaling scaling;
+    nmlsdr_storage storage;
+    nmlsdr_tuning tuning;
+    nmlsdr_schedule schedule;
+    nmlsdr_scratch *scratch;    /* one for each thread */
+    float *infinite_thresholds; /* one block of thresholds that nothing passes */
+    const nmlsdr_kernels *kernels; /* of the level (kernels.h) */
 } nmlsdr_search;
 
 /* What a caller found out about the rows: orthogonal coordinates that hold most of their distances (docs/neighbours.md). */

@@ -35,73 +35,75 @@ static const double nmlsdr_packed_ns[] = {0.044, 0.017, 0.009}; /* a feature in 
 #define NMLSDR_TILE_NS 0.4
 
 /* The columns: features of the share NMLSDR_FREQUENT or more, fewer if their values would outgrow `bytes`. */
-static int nmlsdr_choose_columns(nmlsdr_search *q, const int32_t *holders, double bytes)
+static void nmlsdr_choose_columns(nmlsdr_search *q, const int32_t *holders, double bytes)
 {
     const double n = (double)q->rows->rows.n;
-    q->slot = (int32_t *)malloc((size_t)q->d * sizeof(int32_t));
-    if (!q->slot) return -1;
+    nmlsdr_storage *stored = &q->storage;
     double least = NMLSDR_FREQUENT * n;
     do {
-        q->frequent = 0;
-        for (ptrdiff_t f = 0; f < q->d; f++) q->slot[f] = holders[f] >= least ? (int32_t)q->frequent++ : -1;
+        stored->frequent = 0;
+        for (ptrdiff_t f = 0; f < q->d; f++) stored->slot[f] = holders[f] >= least ? (int32_t)stored->frequent++ : -1;
         least *= 1.1;
-    } while (q->frequent && 4 * n * (double)q->frequent > bytes);
-    return 0;
+    } while (stored->frequent && 4 * n * (double)stored->frequent > bytes);
 }
 
-/* Choose between the two by cost, then the block of the postings. */
-static int nmlsdr_choose_storage(nmlsdr_search *q, double window_bytes)
+/* Rows in a block of postings: eight blocks keep two threads busy; pointers must not outgrow the entries. */
+static ptrdiff_t nmlsdr_posting_block(const nmlsdr_search *q)
 {
     const nmlsdr_rows *x = &q->rows->rows, *y = &q->queries->rows;
-    const double d = (double)q->d, packed = nmlsdr_packed_ns[q->level] * d + NMLSDR_TILE_NS;
-    q->block = NMLSDR_BLOCK;
-    q->pass = (q->d + NMLSDR_KC - 1) / NMLSDR_KC; /* passes of equal length */
-    q->pass = (q->d + q->pass - 1) / q->pass;
-    q->terms = q->pass + (q->d + q->pass - 1) / q->pass;
-    q->longest = q->d;
-    q->pair_ns = packed;
-    q->decision_ns = 60 + 0.35 * d;
+    const double pointers = 4.0 * ((double)q->d + 2), allowance = 8.0 * (double)nmlsdr_row_pointer(x, x->n) + 32e6;
+    const double most = allowance / pointers < 1 ? 1 : allowance / pointers;
+    const ptrdiff_t larger = x->n > y->n ? x->n : y->n;
+    ptrdiff_t rows = NMLSDR_SPARSE_BLOCK, block = 128; /* a multiple of 8 vectors at every level */
+    while (rows > 256 && 4 * rows * q->storage.frequent > NMLSDR_COLUMN_BYTES) rows /= 2;
+    while (block < larger && ((double)x->n / (double)block > most || (block < rows && 8 * block < larger))) block *= 2;
+    return block;
+}
+
+/* Choose between the two: columns and postings if `sparse` is 1, packed blocks if it is 0, the cheaper if it is -1. */
+static int nmlsdr_choose_storage(nmlsdr_search *q, int sparse, int level, double window_bytes)
+{
+    const nmlsdr_rows *x = &q->rows->rows, *y = &q->queries->rows;
+    nmlsdr_storage *stored = &q->storage;
+    const ptrdiff_t passes = (q->d + NMLSDR_KC - 1) / NMLSDR_KC;
+    q->tuning.pass = (q->d + passes - 1) / passes; /* passes of equal length */
+    q->scaling.terms = q->tuning.pass + (q->d + q->tuning.pass - 1) / q->tuning.pass;
+    stored->block = NMLSDR_BLOCK;
+    stored->longest = q->d;
     if (x->kind <= NMLSDR_DENSE_F64) return 0;
+
     int32_t *holders = (int32_t *)calloc((size_t)q->d, sizeof(int32_t));
-    if (!holders) return -1;
-    for (ptrdiff_t p = 0; p < nmlsdr_row_pointer(x, x->n); p++) holders[nmlsdr_entry_column(x, p)]++;
-    if (nmlsdr_choose_columns(q, holders, window_bytes)) {
+    stored->slot = (int32_t *)nmlsdr_new(&q->memory, q->d, sizeof(int32_t));
+    if (!holders || !stored->slot) {
         free(holders);
         return -1;
     }
+    for (ptrdiff_t p = 0; p < nmlsdr_row_pointer(x, x->n); p++) holders[nmlsdr_entry_column(x, p)]++;
+    nmlsdr_choose_columns(q, holders, window_bytes);
     double products = 0, columns = 0;
     for (ptrdiff_t p = 0; p < nmlsdr_row_pointer(y, y->n); p++) {
         const ptrdiff_t f = nmlsdr_entry_column(y, p);
-        if (q->slot[f] < 0) products += holders[f];
+        if (stored->slot[f] < 0) products += holders[f];
         else columns++;
     }
     free(holders);
-    q->longest = 0;
+
+    stored->longest = 0;
     for (int s = 0; s < 2; s++) {
         const nmlsdr_rows *rows = &q->side[s].rows;
         for (ptrdiff_t i = 0; i < rows->n; i++) {
             const ptrdiff_t size = nmlsdr_row_pointer(rows, i + 1) - nmlsdr_row_pointer(rows, i);
-            if (size > q->longest) q->longest = size;
+            if (size > stored->longest) stored->longest = size;
         }
     }
-    const double entries = (double)nmlsdr_row_pointer(y, y->n) / (double)y->n;
-    const double by_postings = NMLSDR_POSTING_NS * products / (double)x->n / (double)y->n
-        + nmlsdr_column_ns[q->level] * columns / (double)y->n + NMLSDR_LOOKUP_NS * entries / NMLSDR_SPARSE_BLOCK
-        + NMLSDR_SWEEP_NS;
-    q->decision_ns = 60 + 6.5 * entries;
-    q->sparse = q->force_sparse >= 0 ? q->force_sparse : by_postings < packed;
-    if (!q->sparse) return 0;
-    q->pair_ns = by_postings;
-    q->terms = q->longest + 1;
-    /* eight blocks keep two threads busy; pointers must not outgrow the entries */
-    const double pointers = 4.0 * (d + 2), allowance = 8.0 * (double)nmlsdr_row_pointer(x, x->n) + 32e6;
-    const double most = allowance / pointers < 1 ? 1 : allowance / pointers;
-    const ptrdiff_t larger = x->n > y->n ? x->n : y->n;
-    ptrdiff_t rows = NMLSDR_SPARSE_BLOCK;
-    while (rows > 256 && 4 * rows * q->frequent > NMLSDR_COLUMN_BYTES) rows /= 2;
-    q->block = 128; /* a multiple of 8 vectors at every level */
-    while (q->block < larger && ((double)x->n / (double)q->block > most || (q->block < rows && 8 * q->block < larger)))
-        q->block *= 2;
+
+    const double queries = (double)y->n, entries = (double)nmlsdr_row_pointer(y, y->n) / queries;
+    const double by_postings = NMLSDR_POSTING_NS * products / (double)x->n / queries
+        + nmlsdr_column_ns[level] * columns / queries + NMLSDR_LOOKUP_NS * entries / NMLSDR_SPARSE_BLOCK + NMLSDR_SWEEP_NS;
+    stored->sparse = sparse >= 0 ? sparse : by_postings < nmlsdr_packed_ns[level] * (double)q->d + NMLSDR_TILE_NS;
+    if (!stored->sparse) return 0;
+    q->scaling.terms = stored->longest + 1;
+    stored->block = nmlsdr_posting_block(q);
     return 0;
 }
 

@@ -1,8 +1,7 @@
 /* One pair of packed row blocks: products, and the test that lets candidates through.
  *
- * A template without include guard: kernels.h includes it once per number type and SIMD level, with
- *   T             float or double
- *   NM_LEVEL(x)   name of x at this type and level
+ * A template without include guard: kernels.h includes it once per SIMD level, with
+ *   NM_LEVEL(x)   name of x at this level
  *   NM_TARGET     function attribute of the level
  *   G             rows in a packed group: lanes of one vector
  *   V and VXXX    the vector type and its operations
@@ -19,22 +18,22 @@
 
 #define NM_ROW_OF(r) (p->za + (r) / G * G * d + k0 * G + (r) % G)
 
-static NM_TARGET void NM_LEVEL(products)(const NM(pair) *p)
+static NM_TARGET void NM_LEVEL(products)(const nmlsdr_pair *p)
 {
     enum { NR = 3 * G };
     const ptrdiff_t d = p->d;
-    const char *ahead = p->ahead;
+    const char *prefetch = p->prefetch;
     for (ptrdiff_t k0 = 0; k0 < d; k0 += p->pass) {
         const ptrdiff_t kc = d - k0 < p->pass ? d - k0 : p->pass;
         const int first = k0 == 0, last = k0 + kc == d;
-        T *partial = p->partial;
+        float *partial = p->partial;
         unsigned char *tile = p->tiles - 1;
         for (ptrdiff_t j = 0; j < p->nb; j += NR) {
-            const T *b0 = p->zb + j * d + k0 * G, *b1 = b0 + G * d, *b2 = b1 + G * d;
+            const float *b0 = p->zb + j * d + k0 * G, *b1 = b0 + G * d, *b2 = b1 + G * d;
             for (ptrdiff_t i = 0; i < p->na; i += 4, partial += 4 * NR) {
                 if (!*++tile) continue; /* its leading coordinates are too far apart (products_packed.h) */
-                const T *a0 = NM_ROW_OF(i), *a1 = NM_ROW_OF(i + 1), *a2 = NM_ROW_OF(i + 2), *a3 = NM_ROW_OF(i + 3);
-                for (ptrdiff_t line = 0; line < p->lines; line++, ahead += 64) NMLSDR_PREFETCH(ahead);
+                const float *a0 = NM_ROW_OF(i), *a1 = NM_ROW_OF(i + 1), *a2 = NM_ROW_OF(i + 2), *a3 = NM_ROW_OF(i + 3);
+                for (ptrdiff_t line = 0; line < p->lines; line++, prefetch += 64) NMLSDR_PREFETCH(prefetch);
                 V c00, c01, c02, c10, c11, c12, c20, c21, c22, c30, c31, c32;
                 if (first) {
                     c00 = c10 = c20 = c30 = VSUB(VZERO, VLOAD(p->hb + j));
@@ -80,7 +79,7 @@ static NM_TARGET void NM_LEVEL(products)(const NM(pair) *p)
 #undef NM_TEST
                 if (p->marks) *tile = HITS_ANY(hits) != 0;
                 if (p->marks || !HITS_ANY(hits)) continue;
-                NM_ALIGNED T s[4 * NR];
+                NM_ALIGNED float s[4 * NR];
                 NM_ROW(0, s) NM_ROW(1, s) NM_ROW(2, s) NM_ROW(3, s)
 #undef NM_ROW
                 for (int r = 0; r < 4; r++) {
@@ -89,7 +88,7 @@ static NM_TARGET void NM_LEVEL(products)(const NM(pair) *p)
                     for (int c = 0; c < 3; c++)
                         passed |= (unsigned long long)VMASK(VGE(VLOAD(s + r * NR + c * G),
                                                                 VMIN(t, VLOAD(p->tb + j + c * G)))) << (c * G);
-                    if (passed) NM(push_row)(p, i + r, j, passed, s + r * NR);
+                    if (passed) nmlsdr_push_row(p, i + r, j, passed, s + r * NR);
                 }
             }
         }
@@ -98,21 +97,22 @@ static NM_TARGET void NM_LEVEL(products)(const NM(pair) *p)
 
 #undef NM_ROW_OF
 
-/* The same test on one row of sparse products.  sums[j] holds -h_j and the products by postings; here come the products
- * by columns, y[m] times column at[m] of each strip.  A strip is 8 vectors: 8 sums in registers hide the latency of
+/* The same test on one row of sparse products.  row->sums[j] holds -h_j and the products by postings; here come the
+ * products by columns, value[m] times column slot[m] of each strip.  A strip is 8 vectors: 8 sums in registers hide the latency of
  * two fused units.  sums[j] is set back to -h_j for the next row. */
-static NM_TARGET void NM_LEVEL(sweep)(const NM(pair) *p, ptrdiff_t i, T *sums, const T *y, const int32_t *at,
-                                      ptrdiff_t n_columns)
+static NM_TARGET void NM_LEVEL(sweep)(const nmlsdr_pair *p, ptrdiff_t i, const nmlsdr_sparse_row *row)
 {
     enum { STRIP = 8 * G };
     const V h = VSET1(p->ha[i]);
-    const T *columns = p->zb;
+    const float *columns = p->zb;
+    float *sums = row->sums;
+    const ptrdiff_t n_columns = row->n_columns;
     for (ptrdiff_t j = 0; j < p->nb; j += STRIP, columns += p->d * STRIP) {
         V s[8];
         for (int c = 0; c < 8; c++) s[c] = VLOAD(sums + j + c * G);
         for (ptrdiff_t m = 0; m < n_columns; m++) {
-            const V w = VSET1(y[m]);
-            const T *z = columns + (ptrdiff_t)at[m] * STRIP;
+            const V w = VSET1(row->value[m]);
+            const float *z = columns + (ptrdiff_t)row->slot[m] * STRIP;
             for (int c = 0; c < 8; c++) s[c] = VFMA(w, VLOAD(z + c * G), s[c]);
         }
         for (int half = 0; half < 8; half += 4) {
@@ -125,9 +125,9 @@ static NM_TARGET void NM_LEVEL(sweep)(const NM(pair) *p, ptrdiff_t i, T *sums, c
                 passed |= (unsigned long long)VMASK(VGE(s[half + c], VMIN(t, VLOAD(p->tb + to)))) << (c * G);
             }
             if (!passed) continue;
-            NM_ALIGNED T score[4 * G];
+            NM_ALIGNED float score[4 * G];
             for (int c = 0; c < 4; c++) VSTORE(score + c * G, s[half + c]);
-            NM(push_row)(p, i, j + half * G, passed, score);
+            nmlsdr_push_row(p, i, j + half * G, passed, score);
         }
     }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "distance.h"
+#include "platform.h"
 
 /* How the caller holds rows. */
 enum { NMLSDR_DENSE_F32, NMLSDR_DENSE_F64, NMLSDR_CSR_F32_I32, NMLSDR_CSR_F64_I32, NMLSDR_CSR_F32_I64,
@@ -64,17 +65,12 @@ static double nmlsdr_canonical(const nmlsdr_rows *x, ptrdiff_t i, const nmlsdr_r
 #undef NM_CSR
 }
 
+/* Of a dense row. */
 static inline void nmlsdr_prefetch_row(const nmlsdr_rows *x, ptrdiff_t row)
 {
-#ifdef __GNUC__
-    if (x->kind > NMLSDR_DENSE_F64) return;
     const ptrdiff_t bytes = x->d * (x->kind == NMLSDR_DENSE_F32 ? 4 : 8);
     const char *from = (const char *)x->data + row * bytes;
-    for (ptrdiff_t p = 0; p < bytes && p < 512; p += 64) __builtin_prefetch(from + p);
-#else
-    (void)x;
-    (void)row;
-#endif
+    for (ptrdiff_t p = 0; p < bytes && p < 512; p += 64) NMLSDR_PREFETCH_NEAR(from + p);
 }
 
 #endif

@@ -18,6 +18,7 @@
 
 #include "heap.h"
 #include "kernels.h"
+#include "nearest.h"
 
 enum { NMLSDR_STACK = 64 }; /* a level of the tree each */
 
@@ -39,6 +40,7 @@ typedef struct {
 } nmlsdr_keyed;
 
 typedef struct {
+    nmlsdr_memory memory;
     nmlsdr_rows rows;
     ptrdiff_t leaf, leaves; /* rows in a leaf, how many leaves */
     ptrdiff_t *row;   /* (leaves leaf) the rows in the order of the leaves */
@@ -53,7 +55,8 @@ typedef struct {
     int64_t visited;    /* leaves of rows that leaves of queries looked into */
     double *squared;    /* heaps (n queries, k), later the answer; by row */
     ptrdiff_t *indices;
-    int exclude_self, level, n_threads;
+    int exclude_self, n_threads;
+    const nmlsdr_kernels *kernels;
 } nmlsdr_tree;
 
 /* ---------------------------------------------------------------- building */
@@ -154,23 +157,22 @@ static int nmlsdr_branch(nmlsdr_branches *s, const nmlsdr_rows *rows, int n_thre
     s->leaf = nmlsdr_leaf_rows(rows->d);
     s->leaves = (rows->n + s->leaf - 1) / s->leaf;
     while (((ptrdiff_t)1 << (levels - 1)) < s->leaves) levels++;
-    const size_t nodes = (size_t)1 << levels, places = (size_t)(s->leaves * s->leaf);
-    nmlsdr_keyed *x = (nmlsdr_keyed *)malloc(((size_t)rows->n + 1) * sizeof(nmlsdr_keyed));
-    s->row = (ptrdiff_t *)malloc((places + 1) * sizeof(ptrdiff_t));
-    s->least = (ptrdiff_t *)malloc(nodes * sizeof(ptrdiff_t));
-    s->low = (double *)malloc(nodes * 2 * (size_t)rows->d * sizeof(double));
-    s->value = (double *)nmlsdr_aligned((places * (size_t)rows->d + 1) * sizeof(double));
-    if (!x || !s->row || !s->least || !s->low || !s->value) {
+    const ptrdiff_t nodes = (ptrdiff_t)1 << levels, places = s->leaves * s->leaf;
+    nmlsdr_keyed *x = (nmlsdr_keyed *)malloc((size_t)rows->n * sizeof(nmlsdr_keyed));
+    s->row = (ptrdiff_t *)nmlsdr_new(&s->memory, places, sizeof(ptrdiff_t));
+    s->least = (ptrdiff_t *)nmlsdr_new(&s->memory, nodes, sizeof(ptrdiff_t));
+    s->low = (double *)nmlsdr_new(&s->memory, nodes * 2 * rows->d, sizeof(double));
+    s->value = (double *)nmlsdr_new(&s->memory, places * rows->d, sizeof(double));
+    if (!x || s->memory.failed) {
         free(x);
         return -1;
     }
+
     for (ptrdiff_t i = 0; i < rows->n; i++) x[i].row = i;
     for (ptrdiff_t level = 0; level < levels; level++) {
         const ptrdiff_t first = (ptrdiff_t)1 << level;
         ptrdiff_t node;
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 1 + first / 64)
-#endif
+        NMLSDR_OMP(parallel for num_threads(n_threads) schedule(dynamic, 1 + first / 64))
         for (node = first; node < 2 * first; node++) nmlsdr_grow(s, x, node);
     }
     free(x);
@@ -178,19 +180,11 @@ static int nmlsdr_branch(nmlsdr_branches *s, const nmlsdr_rows *rows, int n_thre
     return 0;
 }
 
-static void nmlsdr_branches_free(nmlsdr_branches *s)
-{
-    free(s->row);
-    free(s->least);
-    free(s->low);
-    nmlsdr_release(s->value);
-}
-
 static void nmlsdr_tree_free(nmlsdr_tree *q)
 {
     if (!q) return;
-    nmlsdr_branches_free(&q->side[0]);
-    nmlsdr_branches_free(&q->side[1]);
+    nmlsdr_free_all(&q->side[0].memory);
+    nmlsdr_free_all(&q->side[1].memory);
     free(q);
 }
 
@@ -200,7 +194,7 @@ static int nmlsdr_tree_order(const nmlsdr_rows *rows, ptrdiff_t *order, int n_th
     nmlsdr_branches branches = {0};
     const int failed = nmlsdr_branch(&branches, rows, n_threads);
     if (!failed) memcpy(order, branches.row, (size_t)rows->n * sizeof(ptrdiff_t));
-    nmlsdr_branches_free(&branches);
+    nmlsdr_free_all(&branches.memory);
     return failed;
 }
 
@@ -216,7 +210,7 @@ static nmlsdr_tree *nmlsdr_tree_new(const nmlsdr_rows *rows, const nmlsdr_rows *
     q->k = k;
     q->squared = squared;
     q->indices = indices;
-    q->level = level;
+    q->kernels = nmlsdr_kernels_of(level);
     q->n_threads = n_threads;
     if (nmlsdr_branch(q->rows, rows, n_threads) || (queries && nmlsdr_branch(q->queries, queries, n_threads))) {
         nmlsdr_tree_free(q);
@@ -240,22 +234,21 @@ static double nmlsdr_box_distance(const double *a, const double *b, ptrdiff_t d)
 }
 
 /* Offer the rows of one leaf to the queries that are near it; 1 if a heap changed. */
-static int nmlsdr_offer_leaf(const nmlsdr_tree *q, nmlsdr_leaf_queries *a, const nmlsdr_kernels *kernels, ptrdiff_t from,
-                       ptrdiff_t node, ptrdiff_t leaf)
+static int nmlsdr_offer_leaf(const nmlsdr_tree *q, nmlsdr_leaf_queries *a, ptrdiff_t from, ptrdiff_t node, ptrdiff_t leaf)
 {
     const nmlsdr_branches *rows = q->rows;
     const ptrdiff_t d = a->d, *row = rows->row + leaf * a->leaf;
     const double *value = rows->value + leaf * d * a->leaf;
     double query[8], squared[NMLSDR_LEAF];
     int changed = 0;
-    for (unsigned long long near = kernels->near(a, rows->low + node * 2 * d); near; near &= near - 1) {
+    for (unsigned long long near = q->kernels->near(a, rows->low + node * 2 * d); near; near &= near - 1) {
         const int p = nmlsdr_lowest_bit(near);
         const ptrdiff_t own = q->queries->row[from + p];
         double *heap = q->squared + own * q->k;
         ptrdiff_t *index = q->indices + own * q->k;
         const ptrdiff_t last = index[0];
         for (ptrdiff_t j = 0; j < d; j++) query[j] = a->value[j * a->leaf + p];
-        for (unsigned long long hits = kernels->scan(a, value, query, heap[0], squared); hits; hits &= hits - 1) {
+        for (unsigned long long hits = q->kernels->scan(a, value, query, heap[0], squared); hits; hits &= hits - 1) {
             const int c = nmlsdr_lowest_bit(hits);
             if (row[c] == PTRDIFF_MAX || (q->exclude_self && row[c] == own)) continue;
             nmlsdr_heap_offer(heap, index, q->k, squared[c], row[c]);
@@ -267,7 +260,7 @@ static int nmlsdr_offer_leaf(const nmlsdr_tree *q, nmlsdr_leaf_queries *a, const
 }
 
 /* Answer the queries of one leaf; how many leaves of rows they looked into. */
-static int64_t nmlsdr_answer(const nmlsdr_tree *q, ptrdiff_t leaf, const nmlsdr_kernels *kernels)
+static int64_t nmlsdr_answer(const nmlsdr_tree *q, ptrdiff_t leaf)
 {
     typedef struct {
         double bound;
@@ -295,10 +288,7 @@ static int64_t nmlsdr_answer(const nmlsdr_tree *q, ptrdiff_t leaf, const nmlsdr_
             box[d + j] = v > box[d + j] ? v : box[d + j];
         }
         const ptrdiff_t own = q->queries->row[from + p];
-        for (ptrdiff_t m = 0; m < k; m++) {
-            q->squared[own * k + m] = INFINITY;
-            q->indices[own * k + m] = PTRDIFF_MAX;
-        }
+        nmlsdr_empty_lists(q->squared + own * k, q->indices + own * k, k);
     }
     place stack[NMLSDR_STACK];
     int height = 0;
@@ -318,7 +308,7 @@ static int64_t nmlsdr_answer(const nmlsdr_tree *q, ptrdiff_t leaf, const nmlsdr_
             continue;
         }
         visited++;
-        if (!nmlsdr_offer_leaf(q, &a, kernels, from, at.node, at.b0)) continue;
+        if (!nmlsdr_offer_leaf(q, &a, from, at.node, at.b0)) continue;
         worst = -1;
         for (ptrdiff_t p = 0; p < n_queries; p++) {
             const ptrdiff_t own = q->queries->row[from + p];
@@ -338,15 +328,12 @@ static int64_t nmlsdr_answer(const nmlsdr_tree *q, ptrdiff_t leaf, const nmlsdr_
 /* Answer about `budget` leaves of queries.  1: call again; 0: done. */
 static int nmlsdr_tree_step(nmlsdr_tree *q, double budget)
 {
-    const nmlsdr_kernels *kernels = nmlsdr_kernels_of(q->level);
     const ptrdiff_t left = q->queries->leaves - q->next;
     int64_t visited = 0;
     const ptrdiff_t to = budget < (double)left ? q->next + (ptrdiff_t)budget + 1 : q->queries->leaves;
     ptrdiff_t leaf;
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(q->n_threads) schedule(dynamic, 4) reduction(+ : visited)
-#endif
-    for (leaf = q->next; leaf < to; leaf++) visited += nmlsdr_answer(q, leaf, kernels);
+    NMLSDR_OMP(parallel for num_threads(q->n_threads) schedule(dynamic, 4) reduction(+ : visited))
+    for (leaf = q->next; leaf < to; leaf++) visited += nmlsdr_answer(q, leaf);
     q->visited += visited;
     q->next = to;
     return to < q->queries->leaves;

@@ -1,26 +1,32 @@
 """The exact neighbour search behind `nmlsdr.graph`.
 
-Which way a search takes (docs/neighbours.md has the same table, and the reasons):
+The ways of a search (docs/neighbours.md has the same table, and the reasons):
 
 | way | rows | what is done | C |
 |---|---|---|---|
 | index | no features at all | all distances are 0: the first rows by index | – |
 | few | dense, up to 24 queries | the canonical distance of every pair; the threads share the rows | few.h |
 | tree | dense, up to 8 features | a k-d tree whose distances are the canonical ones | tree.h |
-| groups | dense, 4000 rows or more in far tight groups | each group by itself, by the ways below | products.h |
-| leading coordinates | dense, 4000 or more, a few directions hold their variance | tiles not ruled out | products.h |
-| products | dense otherwise | symmetric products of packed blocks of 96 rows | products.h |
+| groups | dense, from 4000 rows and 1000 queries in far tight groups | each by itself, by the ways below | products.h |
+| leading coordinates | dense, from 4000 rows, 250 queries, 32 features near a flat | tiles not ruled out | products.h |
+| products | dense otherwise | products of packed blocks of 96 rows, each pair of rows once | products.h |
 | sparse products | CSR | frequent features as columns, others as postings; or packed blocks | products.h |
 | prepared | an index, up to 249 queries | products with rows packed before; the threads share the rows | index.h |
 | proposals | a transformer's or a precomputed matrix | its stored entries, by their canonical distances | rows.h |
 
+`run.search` decides on "index", `prepared` and `proposals` decide on the ways of the same names, and `strategy` decides
+among the others, from top to bottom.  "few" and "prepared" hold at most 4 million neighbours in all lists of all
+threads.  Queries count only where there are some: without them the rows are the queries.  Rows are near a flat if a few
+directions hold most of their variance.  A file larger than half of the memory is searched by products, without a look
+at groups and directions.
+
 Who calls whom; imports point down:
 
     proposals.py   candidates of a transformer or a matrix     estimate.py   what a long search will cost
-    prepared.py    rows packed once for few queries at a time, in front of all below
+    prepared.py    rows packed once for few queries at a time
     run.py         check, choose, step, serve Ctrl-C: `squared_neighbors`, and `search`, which c_api calls
     strategy.py    which way a search takes; writes it to the logger "nmlsdr" at DEBUG
-    far_groups.py  leading.py      find, certify, and return what they found
+    far_groups.py  leading.py      what lies in far groups, or near a few directions; run.py searches group by group
     cosine.py                      rows of length 1, for the neighbours by angle
     rows.py  memory.py             rows as the kernels take them; how much memory there is
     .. _graph.pyx                  the kernels, over .. _c/
@@ -30,15 +36,19 @@ Who calls whom; imports point down:
     index.h                                    rows packed once, a few queries
     products.h  tree.h  few.h                  a search: begin, step, end
     products_new.h                             its memory
-    products_blocks.h  products_scale.h  products_storage.h     blocks; centre and scale; columns or not
-    kernels.h                                  what has SIMD levels, and the one table of them
+    products_sparse.h                          pairs of sparse blocks
+    products_packed.h  products_scale.h  products_storage.h     pairs of packed blocks; centre and scale; columns or not
+    shares.h  kernels.h                        a share of the rows for each thread; what has SIMD levels, in one table
+    products_candidates.h                      the candidates of each row, and how they are decided
     products_state.h                           what a search by products holds
-    nearest.h  heap.h  rows.h  platform.h      the k best, twice; rows as callers hold them; compilers and OpenMP
-    simd_levels.h                              the SIMD levels, for the propagation's loops too
-    distance.h                                 the canonical distance
+    kernel_types.h  nearest.h  heap.h  rows.h  what kernels take; the k best, twice; rows as callers hold them
+    platform.h  distance.h                     compilers, OpenMP and memory; the canonical distance
+    simd_levels.h                              the SIMD levels, for the loops of the propagation too
 
-    templates, included once per number type or SIMD level: products_candidates.h  products_packed.h
-    products_sparse.h (types); products_tile.h  tree_leaf.h  few_rows.h (levels, through simd.h)
+    templates, included once per SIMD level by way of simd.h, which simd_clear.h ends:
+    products_tile.h  tree_leaf.h  few_rows.h
+    beside the search: build.h, what `nmlsdr info` says of the build; propagation.h, propagation_loops.h and team.h,
+    the propagation
 """
 
 from .prepared import PreparedRows

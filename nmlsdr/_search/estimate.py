@@ -3,8 +3,8 @@
 Once in a process the first large search also says, as a warning, if the kernels were built without OpenMP or without
 the vectors that x86 processors have: then it takes many times longer than it would have to, and nothing else shows it.
 
-It says so to the logger "nmlsdr", at level INFO.  The command line listens and writes it to stderr; a program listens
-with ``logging.basicConfig(level=logging.INFO)``.  While nobody listens, nothing is measured and nothing is said.
+The estimate goes to the logger "nmlsdr" at level INFO.  The command line listens and writes it to stderr; a program
+listens with ``logging.basicConfig(level=logging.INFO)``.  While nobody listens at that level, nothing is measured.
 
 The time is proportional to the number of pairs.  The time of a pair, with its features, is measured: some of the rows
 are searched as queries on one thread.  A search of the rows among themselves meets each pair once, hence the half, and

@@ -19,9 +19,9 @@ from .strategy import Strategy, log
 
 __all__ = ["MOST_QUERIES", "PreparedRows"]
 
-# More queries at once repay a look how the rows lie (choose.h), and to pack the rows again costs them a tenth.
+# More queries at once repay a look how the rows lie (strategy.py), and to pack the rows again costs them a tenth.
 MOST_QUERIES = 249
-_MOST_KEPT = 4e6  # neighbours that the threads' heaps hold at most, as in few.h
+_MOST_KEPT = 4e6  # neighbours that the threads' lists hold at most, as `_FEW_NEIGHBORS` in strategy.py
 _VALUES_PER_THREAD = 250_000  # values for each thread to read: about 30 us, what it takes to wake one
 
 

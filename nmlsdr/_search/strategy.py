@@ -1,4 +1,4 @@
-"""Which way a search takes: by its sizes, and for many dense rows by how these lie.
+"""Which of the ways "few" to "sparse products" a search takes: by its sizes, and for many dense rows by how these lie.
 
 The way and the reason go to the logger "nmlsdr" at level DEBUG, one line a search.
 """

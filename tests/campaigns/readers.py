@@ -106,9 +106,9 @@ def check_model(model):
     if n_features > 1000:
         return model
     X = np.linspace(-1, 2, 7 * n_features).reshape(7, n_features)
-    if model.plan["words"]:
+    if model.text_columns:
         X = X.astype(object)
-        X[:, [model.feature_names.index(name) for name in model.plan["words"]]] = "a"
+        X[:, [model.feature_names.index(name) for name in model.text_columns]] = "a"
     with np.errstate(all="ignore"):
         if hasattr(estimator, "predict_proba"):
             scores = estimator.predict_proba(X)

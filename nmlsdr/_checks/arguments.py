@@ -240,22 +240,15 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
     unequal = W.data if least < most else W.data[:0]
     if _weights.is_symmetric(unequal, W.indices, W.indptr, W.indptr[:-1].copy()):
         return W
-    return _for_kernels(_symmetric(_without_diagonal(W), name))
+    edges = W.tocoo()
+    off = edges.row != edges.col  # slicing keeps explicit zeros; subtracting the diagonal would drop them
+    W = sparse.csr_array((edges.data[off], (edges.row[off], edges.col[off])), shape=W.shape)
+    return _for_kernels(_symmetric(W, name))
 
 
 def _for_kernels(W: sparse.csr_array) -> sparse.csr_array:
     """One type for pointers and indices, every array as compiled code reads it."""
     return aligned(long_indices(W) if W.indices.dtype != W.indptr.dtype else W)
-
-
-def _without_diagonal(W: sparse.csr_array) -> sparse.csr_array:
-    rows = np.repeat(np.arange(W.shape[0], dtype=W.indices.dtype), np.diff(W.indptr))
-    keep = rows != W.indices
-    if keep.all():
-        return W
-    indptr = np.zeros_like(W.indptr)
-    np.cumsum(np.bincount(rows[keep], minlength=W.shape[0]), out=indptr[1:])
-    return sparse.csr_array((W.data[keep], W.indices[keep], indptr), shape=W.shape)
 
 
 def _symmetric(W: sparse.csr_array, name: str) -> sparse.csr_array:

@@ -321,32 +321,36 @@ def _is_null(value: Any) -> bool:
 def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Labels:
     if values.dtype.kind == "c":
         raise InputError(f"Complex data not supported: {name} has dtype {values.dtype}.")
-    null = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else np.zeros(len(values), dtype=bool)
+    counted = ~np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else np.ones(len(values), dtype=bool)
     values = np.asarray(values)
-    if values.dtype.kind == "O":
-        null |= _nulls(values)
-        values = _natural(values, ~null)
-    elif values.dtype.kind == "f":
-        null |= np.isnan(values)
-    counted = ~null if labeled is None else check_mask(labeled, len(values)) & ~null
+    if values.dtype.kind in "Of":
+        counted &= ~(_nulls(values) if values.dtype.kind == "O" else np.isnan(values))
+    if labeled is not None:
+        counted &= check_mask(labeled, len(values))
+    rows = np.flatnonzero(counted)
+    values = values[rows]
+    items = values.tolist()
+    if values.dtype.kind == "O" and items and all(isinstance(value, (Number, np.bool_)) for value in items):
+        values = np.asarray(items)  # as the nullable columns of a frame hold numbers
     if values.dtype.kind == "f":
-        _refuse_fractions(values, counted, name)
-    unlabelled = ~counted | _is_minus_one(values)
-    _refuse_no_labels(~unlabelled, name)
+        _refuse_fractions(values, rows, name)
+    minus_one = np.array([isinstance(one, (Number, str, bytes)) and one in (-1, "-1", b"-1") for one in items], bool)
+    given = np.zeros(len(counted), dtype=bool)
+    given[rows[~minus_one]] = True
+    _refuse_no_labels(given, name)
     try:
-        classes, codes = np.unique(values[~unlabelled], return_inverse=True)
+        classes, codes = np.unique(values[~minus_one], return_inverse=True)
     except TypeError:
         raise InputError(f"{name} mixes types that cannot be ordered; use only strings or only numbers.") from None
-    minus_one = unlabelled & counted
     if minus_one.any() and len(classes) == 1 and classes[0] == 1:
         raise InputError(
-            f"{name} holds only -1 and +1 (first -1 at row {int(np.argmax(minus_one))}), where -1 means unlabelled; "
+            f"{name} holds only -1 and +1 (first -1 at row {rows[np.argmax(minus_one)]}), where -1 means unlabelled; "
             f"code the two classes as 0 and 1: ({name} + 1) // 2."
         )
     _warn_of_lists(y, classes, name)
-    Y = np.zeros((len(values), len(classes)))
-    Y[np.flatnonzero(~unlabelled), codes] = 1.0
-    return Labels(Y, np.repeat(~unlabelled[:, None], len(classes), axis=1), classes, None, single=True)
+    Y = np.zeros((len(given), len(classes)))
+    Y[np.flatnonzero(given), codes] = 1.0
+    return Labels(Y, np.repeat(given[:, None], len(classes), axis=1), classes, None, single=True)
 
 
 def _warn_of_lists(y: Any, classes: np.ndarray, name: str) -> None:
@@ -371,36 +375,15 @@ def _warn_of_lists(y: Any, classes: np.ndarray, name: str) -> None:
             return
 
 
-def _natural(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    """Objects that are all numbers, as a frame's nullable columns hold them, as an array of numbers."""
-    rest = values[counted].tolist()
-    if not rest or not all(isinstance(value, (Number, np.bool_)) for value in rest):
-        return values
-    numbers = np.asarray(rest)
-    if numbers.dtype.kind == "O":
-        return values
-    filled = np.zeros(len(values), dtype=numbers.dtype)
-    filled[counted] = numbers
-    return filled
-
-
-def _refuse_fractions(values: np.ndarray, counted: np.ndarray, name: str) -> None:
-    if np.isinf(values[counted]).any():
-        row = int(np.argmax(np.isinf(values) & counted))
-        raise InputError(f"{name} contains infinity in row {row}; an unlabelled row is -1 or NaN.")
-    if (values[counted] != np.floor(values[counted])).any():
-        row = int(np.argmax((values != np.floor(values)) & counted))
-        raise InputError(f"Unknown label type: continuous, {name} is {values[row]} in row {row}; give class labels.")
-
-
-def _is_minus_one(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind == "S":
-        return np.asarray(values == b"-1")
-    if values.dtype.kind in "UT":
-        return np.asarray(values == "-1")
-    if values.dtype.kind == "O":
-        return np.array([isinstance(value, (Number, str)) and value in (-1, "-1") for value in values], dtype=bool)
-    return np.asarray(values == -1)
+def _refuse_fractions(values: np.ndarray, rows: np.ndarray, name: str) -> None:
+    whole = values == np.floor(values)
+    if np.isinf(values).any():
+        raise InputError(
+            f"{name} contains infinity in row {rows[np.argmax(np.isinf(values))]}; an unlabelled row is -1 or NaN."
+        )
+    if not whole.all():
+        row, value = rows[np.argmin(whole)], values[np.argmin(whole)]
+        raise InputError(f"Unknown label type: continuous, {name} is {value} in row {row}; give class labels.")
 
 
 # ---------------------------------------------------------------- rows that are sets of names

@@ -15,8 +15,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from numbers import Integral
 from typing import Any
 
@@ -115,24 +116,18 @@ def worthwhile_threads(n_threads: int, work: float, each: float) -> int:
     return max(1, min(n_threads, int(work / each)))
 
 
-# Cache of `_cores`: (key, time when it is stale, number of cores).  The key holds what may change the number at once:
-# the function that counts, the affinity and LOKY_MAX_CPU_COUNT.  A changed cgroup is seen after a second.
-_counted: tuple[Any, float, int] = (None, 0.0, 0)
+@lru_cache(maxsize=1)
+def _count_cores(count: Callable[[], int], *conditions: Any) -> int:
+    return int(count())
 
 
 def _cores() -> int:
-    """What joblib counts.  It reads four files of the cgroup, .04 ms, so it is asked at most once a second, unless the
-    affinity changed: three times in a fit of 500 rows were a twentieth of it.
+    """The number of cores that joblib counts, from a cache that lasts until the affinity changes, or for a second.
+
+    joblib reads four files of the cgroup, which takes .04 ms: without the cache, a twentieth of a fit of 500 rows.
     """
-    global _counted
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-    conditions = joblib.cpu_count, allowed, os.environ.get("LOKY_MAX_CPU_COUNT")
-    before, until, cores = _counted
-    now = time.monotonic()
-    if before != conditions or now > until:
-        cores = int(joblib.cpu_count())
-        _counted = conditions, now + 1.0, cores
-    return cores
+    allowed = frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+    return _count_cores(joblib.cpu_count, allowed, os.environ.get("LOKY_MAX_CPU_COUNT"), int(time.monotonic()))
 
 
 def simd_level() -> str | None:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 from scipy.linalg import lapack
+from scipy.sparse.linalg import LinearOperator, cg
 
 from .._checks.arguments import check_row_weights
 from .._checks.labels import some_unknown
@@ -201,43 +202,21 @@ def _by_conjugate_gradients(
     def multiply(V: np.ndarray) -> np.ndarray:
         return np.asarray(root * X.cross_moment(centred_over_known(X.project(root * V, mean), mask), mean) + level * V)
 
-    def precondition(B: np.ndarray) -> np.ndarray:
-        return B
+    def flat(function: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:
+        shape = (right.size, right.size)
+        return LinearOperator(shape, matvec=lambda v: function(v.reshape(right.shape)).ravel(), dtype=np.float64)
 
+    preconditioner = None
     if X.shape[1] <= LARGEST_GRAM:
         share = sum(each.count * len(each.labels) for each in sets) / mask.size
         shifted = X.gram(mean) * (share * root * root.T)
         shifted[np.diag_indices_from(shifted)] += level.mean()
         factor = linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
-
-        def precondition(B: np.ndarray) -> np.ndarray:
-            return np.asarray(linalg.cho_solve(factor, B, check_finite=False))
-
-    return np.asarray(root * _conjugate_gradients(multiply, right, precondition))
-
-
-def _conjugate_gradients(
-    multiply: Callable[[np.ndarray], np.ndarray], B: np.ndarray, precondition: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
-    """Solve for all columns of B side by side; a column that is done stays as it is.
-
-    ``precondition`` multiplies by something like the inverse of what ``multiply`` multiplies by; the residual in its
-    norm decides when a column is done.
-    """
-    x, r = np.zeros_like(B), B.copy()
-    z = precondition(r)
-    p, rho = z.copy(), np.einsum("ij,ij->j", r, z)
-    goal = _TOLERANCE**2 * rho
-    for _ in range(10 * len(B)):
-        active = rho > goal
-        if not active.any():
-            break
-        q = multiply(p)
-        step = np.where(active, rho / np.where(active, np.einsum("ij,ij->j", p, q), 1.0), 0.0)
-        x += step * p
-        r -= step * q
-        z = precondition(r)
-        new = np.where(active, np.einsum("ij,ij->j", r, z), rho)
-        p = np.where(active, z + (new / np.where(active, rho, 1.0)) * p, 0.0)
-        rho = new
-    return x
+        preconditioner = flat(lambda B: np.asarray(linalg.cho_solve(factor, B, check_finite=False)))
+    # One system for all labels together. With right-hand sides of length 1, no label's residual is above _TOLERANCE
+    # of its own right-hand side when SciPy stops.
+    length = np.linalg.norm(right, axis=0)
+    length[length == 0] = 1.0
+    tolerance = _TOLERANCE / np.sqrt(right.shape[1])
+    found, _ = cg(flat(multiply), (right / length).ravel(), rtol=tolerance, M=preconditioner)
+    return np.asarray(root * found.reshape(right.shape) * length)

@@ -51,12 +51,11 @@ def answers(estimator: Any, rows: Any) -> np.ndarray:
     """Return what a model answers for rows, one line each: components, probabilities, decisions or values."""
     with warnings.catch_warnings():  # rows have no names here
         warnings.simplefilter("ignore")
-        steps = [("model", estimator)]
-        while any(isinstance(step, Pipeline) for _, step in steps):
-            steps = [inner for name, step in steps for inner in getattr(step, "steps", [(name, step)])]
-        for _, step in steps[:-1]:
-            rows = step.transform(rows)
-        last = copy.copy(steps[-1][1])  # prepared rows are kept for an object: these questions do not count for it
+        while isinstance(estimator, Pipeline):
+            for _, step in estimator.steps[:-1]:
+                rows = step.transform(rows)
+            estimator = estimator.steps[-1][1]
+        last = copy.copy(estimator)  # prepared rows are cached in the object: these queries must not be counted there
         methods = [name for name in ("transform", "predict_proba", "decision_function") if hasattr(last, name)]
         found = [getattr(last, name)(rows) for name in methods or ["predict"]]
     return np.hstack([np.reshape(one.toarray() if sparse.issparse(one) else one, (rows.shape[0], -1)) for one in found])

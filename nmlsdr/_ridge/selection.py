@@ -178,8 +178,9 @@ def cross_fit(
             winner, _ = _search(X.take(rows), Y[rows], known_rows, folds[rows], grid_b, grid_c, errors, callback)
         if predictions is None:
             predictions = np.zeros(Y.shape)
-            told = None if not np.isnan(errors).any() else callback
-            for here, _, _, found in _held_out(X, Y, mask, folds, winner[:1], winner[1:], told):
+            if not np.isnan(errors).any():  # the search has called it already
+                callback = None
+            for here, _, _, found in _held_out(X, Y, mask, folds, winner[:1], winner[1:], callback):
                 predictions[here] = found
     return CrossFit(*winner, predictions, errors, folds)
 
@@ -282,12 +283,9 @@ class _Fold:
             learn = self._by_features(each) if each.is_narrow() else self._by_rows(each)
             for i, (b, w) in enumerate(zip(shrinkages, weights, strict=True)):
                 level = each.variation(w)
-                predict = learn(b, w) if level > 0 else self._nothing
+                predict = learn(b, w) if level > 0 else lambda _: np.zeros(1)  # no feature varies
                 for j, c in enumerate(ridges):
                     yield here, i, j, predict(c * level) + each.label_mean
-
-    def _nothing(self, level: float) -> np.ndarray:
-        return np.zeros((self.tested.shape[0], 1))
 
     def _by_features(self, each: LabelSet) -> _Learn:
         project = self.tested.projector(each.mean)

@@ -64,10 +64,8 @@ def lu(system: System, F: np.ndarray, goal: Goal) -> Solved:
 def _groups(system: System) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Columns of the same system, their alpha and the rows that are sought."""
     alpha = np.where(system.sought, system.alpha, 0.0)
-    if not system.per_entry:
-        group = np.zeros(system.Y.shape[1], np.intp)
-    else:
-        _, group = np.unique(alpha, axis=1, return_inverse=True)
+    _, group = np.unique(alpha, axis=1, return_inverse=True)
+    group = np.broadcast_to(np.ravel(group), system.Y.shape[1])
     for number in range(group.max(initial=-1) + 1):
         columns = np.flatnonzero(group == number)
         first = columns[0] if system.per_entry else 0

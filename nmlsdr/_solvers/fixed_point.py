@@ -23,10 +23,7 @@ def fixed_point(system: System, F: np.ndarray, goal: Goal) -> Solved:
     limits = most_sweeps(system, residuals / goal.tol) if goal.max_iter is None else np.full(len(sweeps), goal.max_iter)
     active = (residuals > goal.tol) & (sweeps < limits)
     while active.any():
-        if active.all():
-            F[...] = out
-        else:
-            F[:, active] = out[:, active]
+        np.copyto(F, out, where=active)
         sweeps[active] += 1
         out, residuals = system.sweep(F, gain)
         if goal.callback is not None:

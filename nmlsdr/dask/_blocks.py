@@ -140,9 +140,8 @@ def _is_future(value: Any) -> bool:
 
 
 def _is_data(graph: dict[Any, Any], key: Any) -> bool:
-    """Whether a literal is data, or stands for what a cluster holds already (a persisted block): to be sent once."""
+    """Whether a literal is data, or stands for a block that a cluster has already persisted: to be sent once."""
     if _is_future(graph[key]):
         return True
-    (value,) = import_dask().core.get({key: graph[key]}, [key])
-    arrays = (value,) if isinstance(value, np.ndarray) else (value.data,) if sparse.issparse(value) else ()
-    return sum(array.nbytes for array in arrays) > _SMALL
+    dask = import_dask()
+    return bool(dask.sizeof.sizeof(dask.core.get({key: graph[key]}, [key])[0]) > _SMALL)

@@ -30,6 +30,11 @@ __all__ = ["MDDM", "NMLSDR", "SSMLDR", "MLkNN", "MultiLabelCCA", "MultiLabelProp
 class _OverDask(LearnsLabels):
     """Reads Dask arrays; rows in memory are read as the plain estimator reads them."""
 
+    def __init_subclass__(cls) -> None:
+        """Give a class the docstring of the plain one."""
+        super().__init_subclass__()
+        cls.__doc__ = f"`nmlsdr.{cls.__name__}` for Dask arrays.\n\n    {cls.__bases__[-1].__doc__}"
+
     def to_local(self) -> Any:
         """The fitted estimator of the plain class, which knows nothing of Dask.
 
@@ -111,48 +116,34 @@ def _of_rows(block: RowSums, model: Any, answer: str) -> np.ndarray:
     return np.asarray(model._gather_rows(block.rows, getattr(model, answer)))
 
 
-def _documented(kind: Any) -> Any:
-    """The docstring of the plain class, under a line that says what is different."""
-    kind.__doc__ = f"`nmlsdr.{kind.__name__}` for Dask arrays.\n\n    {kind.__bases__[-1].__doc__}"
-    return kind
-
-
-@_documented
 class NMLSDR(_PropagatesOverDask, estimators.NMLSDR):
     pass
 
 
-@_documented
 class MDDM(_OverDask, estimators.MDDM):
     pass
 
 
-@_documented
 class MultiLabelCCA(_OverDask, estimators.MultiLabelCCA):
     pass
 
 
-@_documented
 class SSMLDR(_PropagatesOverDask, estimators.SSMLDR):
     pass
 
 
-@_documented
 class MultiLabelPropagation(_PropagatesOverDask, _PredictsOverDask, estimators.MultiLabelPropagation):
     pass
 
 
-@_documented
 class MLkNN(_PredictsOverDask, estimators.MLkNN):
     pass
 
 
-@_documented
 class SemiSupervisedMLkNN(_PropagatesOverDask, _PredictsOverDask, estimators.SemiSupervisedMLkNN):
     pass
 
 
-@_documented
 class ResidualPropagation(_PropagatesOverDask, _PredictsOverDask, estimators.ResidualPropagation):
     def _embed(self, rows: Any) -> np.ndarray:
         with single_threaded_blas():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -71,16 +72,12 @@ def kneighbors(
         lists = lists_of_queries(rows, others, n_neighbors, metric=metric, n_jobs=n_jobs)
     shape = (int(n_neighbors),)
     distances = [task("distances", _distances, each, metric) for each in lists]
-    indices = [task("indices", _indices, each) for each in lists]
+    indices = [task("indices", itemgetter(1), each) for each in lists]
     return as_array(distances, others.sizes(), shape, np.float64), as_array(indices, others.sizes(), shape, np.intp)
 
 
 def _distances(lists: Lists, metric: str) -> np.ndarray:
-    return np.asarray(as_distances(lists[0], metric))
-
-
-def _indices(lists: Lists) -> np.ndarray:
-    return lists[1]
+    return np.asarray(as_distances(lists.squared, metric))
 
 
 def neighbor_graph(

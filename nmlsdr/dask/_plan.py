@@ -67,13 +67,13 @@ class Plan(NamedTuple):
     seconds: float | None
 
     def __str__(self) -> str:
-        site = self.site
+        site, size = self.site, import_dask().utils.format_bytes
         time_ = "seconds" if self.seconds is None else f"about {duration(self.seconds)} (from a probe)"
         return (
             f"plan: neighbours of {self.n_samples} x {self.n_features} rows: {self.block_pairs} block pairs in "
-            f"{self.n_tasks} tasks of {_size(self.task_bytes)}, {_size(self.bytes_read)} read, "
-            f"{_size(self.bytes_moved)} moved, on {site.n_workers} worker(s) with {site.n_threads} thread(s) and "
-            f"{_size(site.memory)} for each; {time_}"
+            f"{self.n_tasks} tasks of {size(self.task_bytes)}, {size(self.bytes_read)} read, "
+            f"{size(self.bytes_moved)} moved, on {site.n_workers} worker(s) with {site.n_threads} thread(s) and "
+            f"{size(site.memory)} for each; {time_}"
         )
 
 
@@ -113,9 +113,10 @@ def make_plan(
         if enough and in_task / order + rows.largest_block() + min(WORKSPACE, rows.bytes() / order) <= room:
             break
     else:
+        size = import_dask().utils.format_bytes
         raise InputError(
-            f"{_size(rows.bytes())} of rows in blocks of {_size(rows.largest_block())} need more than the "
-            f"{_size(site.memory)} of memory that each thread of a worker has; make the blocks smaller "
+            f"{size(rows.bytes())} of rows in blocks of {size(rows.largest_block())} need more than the "
+            f"{size(site.memory)} of memory that each thread of a worker has; make the blocks smaller "
             "(X.rechunk), or give the workers more memory or fewer threads."
         )
     times = order + 1 if order > 1 else 1  # that each row is read, and that lists of it come back
@@ -144,17 +145,3 @@ def _probe(reading: Reading, held: list[Any], k: int, n_jobs: int | None) -> tup
     rows = reading.rows(held)
     read, n = time.perf_counter() - began, rows.shape[0]
     return read / n, estimate_search(rows, k, n_jobs=task_threads(n_jobs)).seconds / (n * n / 2)
-
-
-def _size(n_bytes: float) -> str:
-    """Three digits.
-
-    Examples
-    --------
-    >>> _size(3.2e9), _size(1.5e6), _size(10)
-    ('3.2 GB', '1.5 MB', '10 B')
-    """
-    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if n_bytes >= size:
-            return f"{n_bytes / size:.3g} {unit}"
-    return f"{n_bytes:.3g} B"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any
@@ -219,7 +220,4 @@ def _square_sum(block: RowSums) -> np.float64:
 def _add(parts: list[Any]) -> Any:
     if isinstance(parts[0], tuple):
         return tuple(_add(list(each)) for each in zip(*parts, strict=True))
-    total = np.array(parts[0])
-    for part in parts[1:]:
-        total = total + part
-    return total
+    return reduce(np.add, parts)

@@ -16,8 +16,6 @@ from sklearn.base import BaseEstimator
 
 from ._errors import InputError
 
-__all__ = ["METHODS", "Method", "find_method"]
-
 
 @dataclass(frozen=True)
 class Method:

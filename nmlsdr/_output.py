@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from ._errors import InputError
 
-__all__ = ["check_output", "names_file", "replace_file", "write_arrays"]
-
 PathLike = str | os.PathLike[str]
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from nmlsdr.experiments.protocol import METRICS, STUDIES, cells_of
 from nmlsdr.experiments.report import write_report
 from nmlsdr.experiments.results import collect
-from nmlsdr.experiments.runner import CellProgress, run_cells
+from nmlsdr.experiments.runner import run_cells
 from nmlsdr.experiments.single_set import toy_section
 from nmlsdr.experiments.store import CellFolder
 
@@ -85,7 +85,7 @@ def main(words=None):
         plant(args.fault)
     folder = CellFolder(args.out)
     cells = cells_of([STUDIES["toy"]], seeds=args.seeds, methods=METHODS)
-    run_cells(cells, partial(work, die=args.die, sleep=args.sleep), folder, jobs=args.jobs, progress=CellProgress())
+    run_cells(cells, partial(work, die=args.die, sleep=args.sleep), folder, jobs=args.jobs)
     section = toy_section([collect(STUDIES["toy"], folder.records)], size="full", with_figure=False)
     write_report(folder, [section], commands=["the driver"])
 

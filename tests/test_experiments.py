@@ -311,18 +311,16 @@ def test_the_page_escapes_all_that_it_is_given():
 
 def test_progress_tells_what_is_left():
     stream = io.StringIO()
-    progress = runner.CellProgress(stream, every=0.0, first=0.0)
     cells = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(4)]
-    progress.start(cells[1:], 1, jobs=1)
+    progress = runner.CellProgress(cells[1:], 1, jobs=1, stream=stream, every=0.0)
     for seed in (1, 2, 3):
         progress.advance(record(seed=seed, times={"embed": 2.0}, error="E: x" if seed == 2 else None))
     lines = stream.getvalue().splitlines()
     assert lines[0] == "1 of 4 cells are in the folder already."
-    assert lines[1] == "3 cells to run, 1 at a time; the first of them will tell how long it takes."
-    assert lines[2] == "2/4 cells, too early to tell how long it takes  (Toy, NMLSDR, seed 1)"
-    assert re.fullmatch(r"3/4 cells, 1 failed, about \d+:\d\d left by the cells so far  \(.*, seed 2\)", lines[3])
+    assert lines[1] == "3 cells to run, 1 at a time; how long it takes is estimated from the first of them."
+    assert lines[2] == "2/4 cells, too early to estimate  (Toy, NMLSDR, seed 1)"
+    assert re.fullmatch(r"3/4 cells, 1 failed, about \d+ s left  \(.*, seed 2\)", lines[3])
     assert lines[4] == "4/4 cells, 1 failed  (Toy, NMLSDR, seed 3)"
-    assert runner.clock(59.6) == "1:00"
 
 
 def test_the_estimate_of_the_whole_is_told_early(monkeypatch):
@@ -330,36 +328,34 @@ def test_the_estimate_of_the_whole_is_told_early(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(runner.time, "monotonic", lambda: now[0])
     stream = io.StringIO()
-    progress = runner.CellProgress(stream)
-    progress.start([CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(400)], 0, jobs=1)
+    waiting = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(400)]
+    progress = runner.CellProgress(waiting, 0, jobs=1, stream=stream)
     said = []
     for seed in range(20):
         now[0] += 1.0
         progress.advance(record(seed=seed, times={"embed": 1.0}))
         said.append(len(stream.getvalue().splitlines()))
     assert said == [1] * 4 + [2] * 15 + [3]
-    assert "5/400 cells, about 6:35 left by the cells so far" in stream.getvalue()
+    assert "5/400 cells, about 7 min left" in stream.getvalue()
 
 
 def test_a_run_that_goes_on_says_its_estimate_before_it_starts():
     """By the store's cells, each waiting one as dear as its like, over the cells at a time; then by its own alone."""
     stream = io.StringIO()
-    progress = runner.CellProgress(stream, every=0.0, first=0.0)
     known = [record(seed=seed, times={"embed": 10.0, "classify": 20.0}) for seed in range(4)]
     waiting = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(4, 10)]
-    progress.start(waiting, 4, jobs=2, known=known)
-    assert stream.getvalue().splitlines()[-1] == "6 cells to run, 2 at a time: about 1:30 by the cells in the folder."
+    progress = runner.CellProgress(waiting, 4, jobs=2, known=known, stream=stream, every=0.0)
+    assert stream.getvalue().splitlines()[-1] == "6 cells to run, 2 at a time: about 90 s by the cells in the folder."
     progress.advance(record(seed=4, times={"embed": 1.0}))
-    assert "too early to tell" in stream.getvalue().splitlines()[-1]
-    other = runner.CellProgress(io.StringIO())
-    other.start([CellKey("toy", "Other", "NMLSDR", seed) for seed in range(9)], 4, jobs=2, known=known)
-    assert "the first of them will tell" in other.stream.getvalue()  # nothing is known of that data set
+    assert "too early to estimate" in stream.getvalue().splitlines()[-1]
+    waiting = [CellKey("toy", "Other", "NMLSDR", seed) for seed in range(9)]
+    other = runner.CellProgress(waiting, 4, jobs=2, known=known, stream=io.StringIO())
+    assert "estimated from the first of them" in other.stream.getvalue()  # nothing is known of that data set
 
 
 def test_remaining_time_follows_the_cost_of_like_cells():
-    progress = runner.CellProgress(io.StringIO())
     waiting = [CellKey("s", "big", "m", seed) for seed in range(3)] + [CellKey("s", "small", "m", 0)]
-    progress.start(waiting, 0, jobs=1)
+    progress = runner.CellProgress(waiting, 0, jobs=1, stream=io.StringIO())
     progress.advance({**waiting[0]._asdict(), "times": {"embed": 10.0}, "error": None})
     progress.advance({**waiting[3]._asdict(), "times": {"embed": 1.0}, "error": None})
     assert progress.remaining(progress.started + 22.0) == pytest.approx(2 * 10.0 * 22.0 / 11.0)
@@ -368,9 +364,8 @@ def test_remaining_time_follows_the_cost_of_like_cells():
 def test_an_estimate_waits_until_most_cells_have_met_their_like():
     """The first data set is a hundred times as dear as the others: nothing is said from it alone."""
     stream = io.StringIO()
-    progress = runner.CellProgress(stream, every=0.0, first=0.0)
     cells = [CellKey("s", name, "m", seed) for name in ("dear", "cheap", "third") for seed in range(5)]
-    progress.start(cells, 0, jobs=2)
+    progress = runner.CellProgress(cells, 0, jobs=2, stream=stream, every=0.0)
     for key in cells[:7]:
         progress.advance({**key._asdict(), "times": {"embed": 1.0}, "error": None})
     told = ["about" in line for line in stream.getvalue().splitlines()[1:]]

@@ -93,7 +93,7 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     trial, no_trial = None, "left out by --folds 0."
     if args.folds:
         no_trial = f"{args.folds} folds need at least {2 * args.folds} labelled rows."
-        methods = {NAME: (WORDS, method), **trials.baselines(args.n_neighbors, args.jobs)}
+        methods = {NAME: (WORDS, method), **trials.baselines(y, args.folds, args.n_neighbors, args.jobs)}
         with console.step("cross-validate") as show:
             trial = trials.run_trial(methods, scaler_for(args, X), X, y, names, n_folds=args.folds, show=show)
             show("cross-validate")

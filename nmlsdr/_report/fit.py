@@ -13,8 +13,6 @@ from ..graph import kneighbors
 from ..inspection import Suspects
 from ..inspection._parts import spread
 
-__all__ = ["describe_components", "describe_embedding", "describe_graph", "describe_suspects", "neighbors_of"]
-
 Facts = dict[str, Any]
 
 MOST_POINTS = 3000  # drawn; a page with more takes seconds to open and shows no more

@@ -10,8 +10,6 @@ from scipy import sparse
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import KFold
 
-__all__ = ["Leak", "find_leaks"]
-
 LEAST_PRECISION = 0.98
 LEAST_ROWS = 20  # of each of a label's two values
 N_BINS = 64  # of a feature with more values: each holds as many rows

@@ -15,8 +15,6 @@ from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
 
-__all__ = ["need_jinja", "open_template", "readable", "render"]
-
 LONGEST = 300  # characters of a text that are shown
 
 # They reorder what stands beside them, so that a name could rewrite a line of the page.

@@ -13,8 +13,6 @@ from sklearn.model_selection import KFold
 
 from .._process.threads import single_threaded_blas
 
-__all__ = ["STRENGTHS", "TunedLogistic", "choose_strength", "logistic", "logistic_cv", "logistic_out_of_fold"]
-
 STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)  # on standardised features
 SPLITS = 5
 ITERATIONS = 500

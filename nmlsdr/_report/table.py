@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["describe_labels", "describe_table"]
-
 Facts = dict[str, Any]
 
 MOST_NAMES = 30  # names of constant columns that are listed; of more the number is enough

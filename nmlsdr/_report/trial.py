@@ -1,7 +1,7 @@
-"""Does it help on these data? Cross-validation beside what a user would try first.
+"""Does the method help on these data? Cross-validation, compared with what a user would try first.
 
-Folds are drawn from the labelled rows; unlabelled rows stay on the training side.  The test rows' labels are the given
-ones, mistakes included: what counts is the difference between methods on the same folds.
+Folds are drawn from the labelled rows; unlabelled rows stay on the training side.  Scores are computed from the given
+labels, which may be wrong, so only the differences between methods on the same folds mean something.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import KFold
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from .. import MLkNN
@@ -23,35 +23,27 @@ from ..metrics import score_table
 from ..model_selection import LabeledRowsSplit
 from .rival import TunedLogistic
 
-__all__ = ["LabelScores", "baselines", "run_trial", "score_labels"]
-
 Facts = dict[str, Any]
 
 
 class OnWholeRows(MLkNN):
-    """ML-kNN on the rows whose labels are all known: it has no place for the others."""
+    """ML-kNN on the rows whose labels are all known; it cannot use the others."""
 
     def fit(self, X: Any, y: NDArray[Any], **arguments: Any) -> Self:
         """Fit on them."""
         return super().fit(X, np.where((y == -1).any(axis=1, keepdims=True), -1, y), **arguments)
 
 
-def baselines(n_neighbors: int, n_jobs: int | None) -> dict[str, tuple[str, Any]]:
-    """Names of the rivals, what each is in words, and the estimator."""
-    return {
-        "logistic regression": (
-            "one for each label on the labelled rows, C by cross-validation",
-            TunedLogistic(),
-        ),
-        "ML-kNN, cosine": (
-            "ML-kNN on the features themselves, rows with all labels known, neighbours by angle",
-            make_pipeline(Normalizer(), OnWholeRows(n_neighbors, n_jobs=n_jobs)),
-        ),
+def baselines(y: NDArray[Any], n_folds: int, n_neighbors: int, n_jobs: int | None) -> dict[str, tuple[str, Any]]:
+    """Names of the rivals, what each is in words, and the estimator; ML-kNN only with enough rows for it."""
+    found: dict[str, tuple[str, Any]] = {
+        "logistic regression": ("one for each label on the labelled rows, C by cross-validation", TunedLogistic())
     }
-
-
-def _needs_whole_rows(estimator: Any) -> bool:
-    return isinstance(estimator[-1] if isinstance(estimator, Pipeline) else estimator, OnWholeRows)
+    if (y != -1).all(axis=1).sum() >= 2 * n_folds:  # with fewer, a training side may have no such row
+        words = "ML-kNN on the features themselves, rows with all labels known, neighbours by angle"
+        knn = OnWholeRows(n_neighbors, n_jobs=n_jobs)
+        found["ML-kNN, cosine"] = (words, make_pipeline(Normalizer(), knn))
+    return found
 
 
 def run_trial(
@@ -80,7 +72,7 @@ def run_trial(
     n_folds : int, default=5
     seed : int, default=0
     show : callable, default: nothing
-        Told how far it is.
+        Called with a text for each fold and method.
 
     Returns
     -------
@@ -90,11 +82,9 @@ def run_trial(
     labeled = np.flatnonzero((y != -1).any(axis=1))
     if len(labeled) < 2 * n_folds:
         return None
-    out = {name: np.full(y.shape, np.nan) for name in methods}
-    tables: dict[str, list[dict[str, float]]] = {name: [] for name in methods}  # a row a fold
-    if (y != -1).all(axis=1).sum() < 2 * n_folds:  # a training side may have no whole row
-        methods = {name: entry for name, entry in methods.items() if not _needs_whole_rows(entry[1])}
-    folds = list(LabeledRowsSplit(KFold(n_folds, shuffle=True, random_state=seed)).split(X, y))
+    ours, scores = next(iter(methods)), np.full(y.shape, np.nan)
+    tables: dict[str, list[dict[str, float]]] = {name: [] for name in methods}  # a row for each fold
+    folds = LabeledRowsSplit(KFold(n_folds, shuffle=True, random_state=seed)).split(X, y)
     for number, (train, test) in enumerate(folds, start=1):
         near, far = X[train], X[test]
         if scaler is not None:
@@ -103,47 +93,41 @@ def run_trial(
         for name, (_, estimator) in methods.items():
             show(f"cross-validate: fold {number} of {n_folds}, {name}")
             with warnings.catch_warnings():
-                # Warnings were shown by the fit on all rows; a measure that is not defined is NaN, shown as a dash.
+                # The fit on all rows has shown its warnings; a measure that is not defined is NaN, shown as a dash.
                 warnings.simplefilter("ignore")
                 model = clone(estimator).fit(near, y[train])
-                # What ranks the labels: probabilities that are cut at 0 and 1 would tie.
+                # decision_function ranks the labels: probabilities that are cut at 0 and 1 would tie.
                 answer = model.decision_function if hasattr(model, "decision_function") else model.predict_proba
-                out[name][test] = answer(far)
-                tables[name].append(score_table(y[test], out[name][test]))
-    ours = next(iter(methods))
-    scores = out[ours][labeled]
-    per_label = score_labels(y[labeled], scores >= 0.5, scores, label_names)
+                found = answer(far)
+                tables[name].append(score_table(y[test], found))
+            if name == ours:
+                scores[test] = found
+    values = {name: np.array([list(row.values()) for row in rows]) for name, rows in tables.items()}
+    known = scores[labeled]
+    per_label = score_labels(y[labeled], known >= 0.5, known, label_names)
     return {
         "n_folds": n_folds,
         "n_rows": len(labeled),
         "measures": list(tables[ours][0]),
-        "methods": [
-            {"name": name, "words": words, "cells": _spread(tables[name])} for name, (words, _) in methods.items()
-        ],
-        "verdicts": [_verdict(ours, name, tables) for name in methods if name != ours],
+        "methods": [{"name": name, "words": methods[name][0], "cells": _spread(v)} for name, v in values.items()],
+        "verdicts": [_verdict(name, values[ours], v) for name, v in values.items() if name != ours],
         "per_label": sorted((row._asdict() for row in per_label), key=lambda row: -row["positives"]),
     }
 
 
-def _spread(rows: list[dict[str, float]]) -> list[Facts]:
-    values = np.array([list(row.values()) for row in rows])
+def _spread(values: NDArray[np.float64]) -> list[Facts]:
+    """Mean and standard deviation of each measure over the folds."""
     return [
         {"mean": None if np.isnan(v).any() else float(v.mean()), "std": float(v.std(ddof=1)) if len(v) > 1 else None}
         for v in values.T
     ]
 
 
-def _verdict(ours: str, rival: str, tables: dict[str, list[dict[str, float]]]) -> Facts:
-    """Mean over the measures, ours minus the rival's, fold by fold."""
-    mine, theirs = (np.nanmean([list(row.values()) for row in tables[name]], axis=1) for name in (ours, rival))
-    gap = mine - theirs
-    return {
-        "rival": rival,
-        "gap": float(gap.mean()),
-        "std": float(gap.std(ddof=1)) if len(gap) > 1 else 0.0,
-        "better": int((gap > 0).sum()),
-        "folds": len(gap),
-    }
+def _verdict(rival: str, ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> Facts:
+    """Ours minus the rival's in the mean over the measures, fold by fold."""
+    gap = np.nanmean(ours, axis=1) - np.nanmean(theirs, axis=1)
+    std = float(gap.std(ddof=1)) if len(gap) > 1 else 0.0
+    return {"rival": rival, "gap": float(gap.mean()), "std": std, "better": int((gap > 0).sum()), "folds": len(gap)}
 
 
 class LabelScores(NamedTuple):

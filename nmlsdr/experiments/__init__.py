@@ -10,6 +10,7 @@ The methods and measures are the package's public ones.  Private modules that ar
     _ridge                    the out-of-fold predictions of ResidualPropagation, for cleanlab
     _report.rival             logistic regressions, as in ``nmlsdr report``
     _report.page              how its templates are opened
+    _search.estimate          how an estimate of time is written
     datasets._catalog         names and checksums of the benchmark files
     _colors                   colours of the figures
     _errors, _output          error messages; files that appear whole or not at all

@@ -12,8 +12,6 @@ from .statistics import LEVEL, Friedman, best_counts, friedman_nemenyi, signed_r
 from .summary import agreement, begin_section, difference_table, general_notes, unexplained
 from .tables import Claims, Entry, ResultTable, Section, best_in_bold, number, resource, titled
 
-__all__ = ["benchmarks_section"]
-
 NEAR, FAR = 0.02, 0.05
 SHARE_NEAR = 0.85
 TESTS = (("Wilcoxon", "one-sided"), ("two-sided", "two-sided"), ("Holm", "holm"))

@@ -34,9 +34,6 @@ from .cell import Measured, classify, measures
 from .protocol import N_NEIGHBORS, TEN_SETS, Draw, Study, cells_of
 from .store import CellKey
 
-__all__ = ["BASE", "BEYOND_METHODS", "CHANCE", "OURS", "REGIMES", "REVIEWERS", "REVIEWS", "SIX_SETS", "beyond_cells",
-           "has_cleanlab", "measure"]  # fmt: skip
-
 Floats = NDArray[np.float64]
 SIX_SETS = ("Birds", "Emotions", "Genbase", "Medical", "Scene", "Yeast")
 RIDGE_ALPHAS = tuple(np.logspace(0, 5, 11).tolist())  # the grid of ridge regression, on standardised features

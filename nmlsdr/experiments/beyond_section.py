@@ -15,8 +15,6 @@ from .statistics import LEVEL, holm, signed_rank_p_values
 from .summary import begin_section
 from .tables import Claims, Entry, ResultTable, Section, best_in_bold, number, resource, titled
 
-__all__ = ["beyond_section"]
-
 Floats = NDArray[np.float64]
 PARTS = {"metrics": "end to end", "p1": "P1"}
 ARTICLE, RIVAL, BEFORE = "NMLSDR", "Logistic", "Propagation"

@@ -18,8 +18,6 @@ from ..metrics import hamming_loss, macro_f1, micro_f1, score_table
 from .protocol import METRICS, N_NEIGHBORS, Draw, Study, draw, versions
 from .store import CellKey, Record
 
-__all__ = ["Measured", "classify", "embed", "measure_article", "measures", "run_cell"]
-
 ALPHA_LABELED = 0.6
 Measured = tuple[Record, dict[str, float]]  # members of a record, and seconds
 Measure = Callable[[Study, str, Draw], Measured]

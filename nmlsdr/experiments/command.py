@@ -18,6 +18,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from .._errors import InputError, printable
 from .._methods import METHODS, find_method
 from .._output import replace_file
+from .._search.estimate import duration
 from ..datasets._catalog import dataset_info
 from . import beyond
 from .benchmarks import benchmarks_section
@@ -26,12 +27,10 @@ from .cell import measure_article, run_cell
 from .protocol import STUDIES, cells_of, fingerprint
 from .report import write_report
 from .results import Results, collect
-from .runner import CellProgress, clock, run_cells
+from .runner import run_cells
 from .single_set import case_study_section, toy_section
 from .store import CellFolder, CellKey, Record
 from .tables import Section
-
-__all__ = ["run"]
 
 COMMANDS = "commands.txt"
 OK, FAILED, INTERRUPTED = 0, 1, 130
@@ -73,20 +72,15 @@ def run(args: argparse.Namespace) -> int:
         print(f"\nInterrupted; the finished cells are in {args.out}, and the same command goes on.", file=sys.stderr)
         return INTERRUPTED
     except (TerminatedWorkerError, BrokenProcessPool):
-        print(
-            f"\nA worker process died, perhaps for lack of memory; the finished cells are in {args.out}, and the same "
-            "command with fewer --jobs goes on.",
-            file=sys.stderr,
-        )
+        text = "A worker process died, perhaps for lack of memory; the finished cells are in"
+        print(f"\n{text} {args.out}, and the same command with fewer --jobs goes on.", file=sys.stderr)
         return FAILED
 
 
 def _run(args: argparse.Namespace) -> int:
     datasets = _named(args.datasets, find_dataset)
     if datasets is not None and args.study not in ("benchmarks", BEYOND, "all"):
-        raise InputError(
-            f"--datasets is for benchmarks and {BEYOND}; {args.study} has one data set of its own, so leave it out."
-        )
+        raise InputError(f"--datasets is for benchmarks and {BEYOND}; {args.study} has one data set; leave it out.")
     known = [*beyond.BEYOND_METHODS, *beyond.REVIEWERS] if args.study == BEYOND else METHODS
     methods = _named(args.methods, partial(find_method, known=known))
     for package in ("matplotlib", "jinja2"):
@@ -105,10 +99,10 @@ def _run(args: argparse.Namespace) -> int:
         cells = cells_of(STUDIES.values() if args.study == "all" else [STUDIES[args.study]], **chosen)
     marks = _fingerprints(cells, folder, args.size, args.data_home)
     work = partial(_work, size=args.size, data_home=args.data_home, marks=marks)
-    run_cells(cells, work, folder, jobs=args.jobs or joblib.cpu_count(), progress=CellProgress())
+    run_cells(cells, work, folder, jobs=args.jobs or joblib.cpu_count())
     failed = [key for key in cells if not folder.finished(key)]
     page = _report(folder, _command(args), {key.study for key in cells})
-    print(f"\n{len(cells)} cells, {len(failed)} failed, {clock(time.monotonic() - start)} wall time; report: {page}")
+    print(f"\n{len(cells)} cells, {len(failed)} failed, {duration(time.monotonic() - start)} wall time; report: {page}")
     return FAILED if failed else OK
 
 

@@ -16,8 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from .._colors import COLORS, GREY, MARKERS
 from .statistics import Friedman, undistinguished_groups
 
-__all__ = ["bars", "critical_differences", "difference_maps", "embeddings", "image_bytes"]
-
 
 def _figure(width: float, height: float) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -13,11 +13,10 @@ import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy
-import sklearn
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.preprocessing import StandardScaler
@@ -28,8 +27,6 @@ from ..datasets import flip_labels, make_cohort, make_toy, mask_labels, paper_sp
 from ..datasets._catalog import dataset_info, list_datasets, verify_dataset
 from ..graph import neighbor_graph
 from .store import CellKey
-
-__all__ = ["METRICS", "STUDIES", "Draw", "Study", "cells_of", "draw", "fingerprint", "load", "versions"]
 
 METRICS = ("HL'", "RL'", "AP", "OE'", "Cov'", "MaF1", "MiF1")
 N_NEIGHBORS = 10
@@ -252,12 +249,7 @@ def _drawn_patients(study: Study, source: np.random.SeedSequence, size: str) -> 
 
 def versions() -> dict[str, str]:
     """Versions of what the numbers depend on."""
-    return {
-        "nmlsdr": __version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }
+    return {"nmlsdr": __version__} | {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
 
 
 def fingerprint(study: Study, dataset: str, size: str, data_home: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Write what a run found: tables (CSV, Markdown), figures (PNG, SVG), and one page that a person can mail."""
+"""Write the results of a run: tables (CSV, Markdown), figures (PNG, SVG), and the report as one HTML page."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from .._report.page import open_template
 from .figures import image_bytes
 from .store import CellFolder, CellKey, Record
 from .tables import ResultTable, Section, resource, shade_class
-
-__all__ = ["write_report"]
 
 
 def write_report(cells: CellFolder, sections: list[Section], *, commands: Sequence[str]) -> Path:
@@ -89,15 +87,15 @@ def _made(records: Mapping[CellKey, Record], commands: Sequence[str]) -> list[tu
 
 def _seeds_by_study(records: Iterable[CellKey]) -> str:
     """The seeds of every study and how many these are; data sets with fewer are named."""
-    said = []
+    texts = []
     seeds: dict[str, dict[str, set[int]]] = {}
-    for key in records:
+    for key in sorted(records):
         seeds.setdefault(key.study, {}).setdefault(key.dataset, set()).add(key.seed)
-    for study, by_set in sorted(seeds.items()):
-        most = set().union(*by_set.values())
-        fewer = [f"{name} {_seeds(own)}" for name, own in sorted(by_set.items()) if own != most]
-        said.append(f"{study}: {_seeds(most)} ({len(most)})" + (f", but {', '.join(fewer)}" if fewer else ""))
-    return "; ".join(said)
+    for study, by_set in seeds.items():
+        every = set().union(*by_set.values())
+        fewer = ", ".join(f"{name} {_seeds(own)}" for name, own in by_set.items() if own != every)
+        texts.append(f"{study}: {_seeds(every)} ({len(every)})" + (f", but {fewer}" if fewer else ""))
+    return "; ".join(texts)
 
 
 def _seeds(seeds: Iterable[int]) -> str:
@@ -106,25 +104,21 @@ def _seeds(seeds: Iterable[int]) -> str:
     return f"0 to {known[-1]}" if whole and len(known) > 1 else ", ".join(map(str, known))
 
 
-def _title(sections: list[Section]) -> str:
-    """What the page is, which is not the article where nothing of it is there."""
-    after = all(section.name == "beyond" for section in sections)
-    return "What came after the article, beside it" if after and sections else "The article's experiments, run again"
-
-
 def _pages(sections: list[Section], images: dict[str, bytes], made: list[tuple[str, str]]) -> dict[str, str]:
-    """The report as Markdown and as a page that is whole: styles and pictures are inside, nothing is loaded."""
-    style = resources.files("nmlsdr.experiments").joinpath("report.css").read_text(encoding="utf-8")
-    given = {
-        "title": _title(sections),
+    """The report as Markdown and as one HTML page that holds its styles and pictures and loads nothing."""
+    only_beyond = {section.name for section in sections} == {"beyond"}
+    context = {
+        "title": "What came after the article" if only_beyond else "The article's experiments, run again",
         "sections": sections,
         "images": {name: base64.b64encode(data).decode() for name, data in images.items()},
         "made": made,
         **resource("texts.json")["report"],
         "boxes": {True: "[x]", False: "[ ]", None: "(–)"},
         "marks": {True: "yes", False: "no", None: "open"},
-        "style": style,
+        "style": resources.files("nmlsdr.experiments").joinpath("report.css").read_text(encoding="utf-8"),
     }
-    names = ("report.md", "report.html")
     filters: dict[str, Any] = {"shade": shade_class, "json": json.dumps}
-    return {name: open_template("nmlsdr.experiments", f"{name}.jinja", **filters).render(given) for name in names}
+    return {
+        name: open_template("nmlsdr.experiments", f"{name}.jinja", **filters).render(context)
+        for name in ("report.md", "report.html")
+    }

@@ -13,8 +13,6 @@ from .protocol import Study
 from .store import CellKey, Record
 from .tables import resource
 
-__all__ = ["Results", "collect", "mean", "std"]
-
 Floats = NDArray[np.float64]
 
 

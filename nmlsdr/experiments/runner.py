@@ -13,22 +13,17 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean
 from typing import TextIO
 
 import joblib
 
+from .._search.estimate import duration
 from .store import CellFolder, CellKey, Record
-
-__all__ = ["CellProgress", "clock", "run_cells"]
 
 
 def run_cells(
-    cells: Sequence[CellKey],
-    work: Callable[[CellKey], Record],
-    folder: CellFolder,
-    *,
-    jobs: int = 1,
-    progress: CellProgress,
+    cells: Sequence[CellKey], work: Callable[[CellKey], Record], folder: CellFolder, *, jobs: int = 1
 ) -> None:
     """Compute the cells that the folder does not hold yet and write each as it arrives.
 
@@ -40,15 +35,13 @@ def run_cells(
     folder : CellFolder
     jobs : int, default=1
         Cells at the same time.
-    progress : CellProgress
-        Shown how far the run is.
 
     Notes
     -----
     A KeyboardInterrupt passes through: cells that arrived are in the folder, cells in flight are lost.
     """
     waiting = [key for key in cells if not folder.finished(key)]
-    progress.start(waiting, len(cells) - len(waiting), jobs, folder.records.values())
+    progress = CellProgress(waiting, len(cells) - len(waiting), jobs, folder.records.values())
     found: Iterable[Record] = map(work, waiting)
     if jobs > 1:
         parallel = joblib.Parallel(
@@ -82,67 +75,71 @@ def _end_with(parent: int) -> None:
 
 
 class CellProgress:
-    """Say how far a run is and how long it still takes: one changing line on a terminal, else a line now and then.
+    """Show how far a run is and how long it will take: one changing line on a terminal, else a line now and then.
 
     Parameters
     ----------
+    waiting : sequence of CellKey
+        Cells to run.
+    finished : int
+        Cells that are in the folder already.
+    jobs : int
+        Cells at the same time.
+    known : iterable of dict, default=()
+        Records of earlier cells, for an estimate before the first cell has finished.
     stream : text file or None, default=None
         None: standard error.
     every : float, default=15
-        Seconds between lines where the stream is no terminal.
-    first : float, default=5
-        Seconds until the first line there.
+        Seconds between lines where the stream is no terminal; the first line comes after at most 5.
     """
 
-    def __init__(self, stream: TextIO | None = None, *, every: float = 15.0, first: float = 5.0) -> None:
-        self.stream = sys.stderr if stream is None else stream
-        self.every = every
-        self.wait = first
-        self.terminal = self.stream.isatty()
-        self.failed = 0
-
-    def start(self, waiting: Sequence[CellKey], finished: int, jobs: int, known: Iterable[Record] = ()) -> None:
-        """Say how long it will take by the `known` records of like cells, or that the first cells will tell."""
+    def __init__(
+        self, waiting: Sequence[CellKey], finished: int, jobs: int, known: Iterable[Record] = (), *,
+        stream: TextIO | None = None, every: float = 15.0,
+    ) -> None:  # fmt: skip
         self.waiting = list(waiting)
         self.total = len(waiting) + finished
         self.enough = 2 * jobs
+        self.stream = sys.stderr if stream is None else stream
+        self.every = every
+        self.terminal = self.stream.isatty()
+        self.failed = 0
         self.seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
-        self.started = self.last_line = time.monotonic()
+        self.started = time.monotonic()
+        self.next_line = self.started + min(every, 5.0)
         if not waiting:
             return
         if finished:
-            self._say(f"{finished} of {self.total} cells are in the folder already.\n")
+            self._write(f"{finished} of {self.total} cells are in the folder already.\n")
         for record in known:
             self._spend(record)
-        told = "; the first of them will tell how long it takes"
-        if self.can_tell():
-            told = f": about {clock(self._ahead() / jobs)} by the cells in the folder"
-        self._say(f"{len(waiting)} cells to run, {jobs} at a time{told}.\n")
+        estimate = "; how long it takes is estimated from the first of them"
+        if self.can_estimate():
+            estimate = f": about {duration(self._ahead() / jobs)} by the cells in the folder"
+        self._write(f"{len(waiting)} cells to run, {jobs} at a time{estimate}.\n")
         self.seconds.clear()  # another day's machine may have been faster: what follows goes by this run alone
 
     def advance(self, record: Record) -> None:
-        """Count a finished cell, and perhaps say so."""
+        """Count a finished cell, and show the new state unless the last line is too recent."""
         key = CellKey.of(record)
         self.waiting.remove(key)
         self.failed += record["error"] is not None
         self._spend(record)
-        now = time.monotonic()
-        if not self.terminal and self.waiting and now - self.last_line < self.wait:
+        now, more = time.monotonic(), bool(self.waiting)
+        if more and not self.terminal and now < self.next_line:
             return
-        self.last_line, self.wait = now, self.every
+        self.next_line = now + self.every
         text = f"{self.total - len(self.waiting)}/{self.total} cells"
         if self.failed:
             text += f", {self.failed} failed"
-        if self.waiting:
-            told = f"about {clock(self.remaining(now))} left by the cells so far"
-            text += f", {told if self.can_tell() else 'too early to tell how long it takes'}"
-        text += f"  ({key.dataset}, {key.method}, seed {key.seed})"
-        if self.terminal:
-            text = f"\r\x1b[K{text}"
-        self._say(text + ("\n" if not (self.terminal and self.waiting) else ""))
+        if more:
+            left = f"about {duration(self.remaining(now))} left" if self.can_estimate() else "too early to estimate"
+            text += f", {left}"
+        begin, end = ("\r\x1b[K" if self.terminal else ""), ("" if self.terminal and more else "\n")
+        self._write(f"{begin}{text}  ({key.dataset}, {key.method}, seed {key.seed}){end}")
 
-    def can_tell(self) -> bool:
-        """Whether an estimate means something: most waiting cells are of data sets whose cells have finished.
+    def can_estimate(self) -> bool:
+        """Whether an estimate is worth showing: most waiting cells are of data sets with finished cells.
 
         Data sets differ by a factor of a hundred in cost, and the first cells pay for starting the workers: an estimate
         from the first few was seen to be 13 times too long.
@@ -152,33 +149,19 @@ class CellProgress:
         return 2 * sum(key[:2] in self.seconds for key in self.waiting) >= len(self.waiting)
 
     def remaining(self, now: float) -> float:
-        """Seconds left: each waiting cell costs what its like have cost, at the pace of this run so far."""
-        behind = sum(map(sum, self.seconds.values()))
-        return self._ahead() * (now - self.started) / behind if behind > 0 else 0.0
+        """Seconds left: each waiting cell costs as much as those of its data set, at the pace of this run so far."""
+        spent = sum(map(sum, self.seconds.values()))
+        return self._ahead() * (now - self.started) / spent if spent > 0 else 0.0
 
     def _spend(self, record: Record) -> None:
         self.seconds[CellKey.of(record)[:2]].append(sum(record["times"].values()))
 
     def _ahead(self) -> float:
         """Seconds that the waiting cells take one after another: the mean of their data set, or of all."""
-        means = {like: sum(values) / len(values) for like, values in self.seconds.items()}
-        overall = sum(means.values()) / len(means)
+        means = {pair: fmean(values) for pair, values in self.seconds.items()}
+        overall = fmean(means.values())
         return sum(means.get(key[:2], overall) for key in self.waiting)
 
-    def _say(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         self.stream.write(text)
         self.stream.flush()
-
-
-def clock(seconds: float) -> str:
-    """Minutes and seconds, or hours and minutes.
-
-    Examples
-    --------
-    >>> clock(75), clock(7500)
-    ('1:15', '2 h 05 min')
-    """
-    whole = round(seconds)
-    if whole < 3600:
-        return f"{whole // 60}:{whole % 60:02d}"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

@@ -17,8 +17,6 @@ from .statistics import LEVEL, paired_t_p_value
 from .summary import agreement, begin_section, difference_table, general_notes, method_table, unexplained
 from .tables import Claims, Entry, ResultTable, Section, titled
 
-__all__ = ["case_study_section", "toy_section"]
-
 LIMIT = 0.015
 AP = METRICS.index("AP")
 # The article's order on AP; methods in one group are not told apart.

@@ -59,23 +59,6 @@ def signed_rank_p_values(differences: ArrayLike, *, alternative: str = "greater"
     return np.where(values.any(axis=0), p_values, 1.0)
 
 
-def pairwise_p_values(values: ArrayLike) -> NDArray[np.float64]:
-    """One-sided signed-rank p-values of every pair of methods.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_data_sets, n_methods)
-        Higher is better.
-
-    Returns
-    -------
-    ndarray of shape (n_methods, n_methods)
-        Entry (a, b): the p-value of "a is better than b"; 1 on the diagonal.
-    """
-    table = np.asarray(values, dtype=np.float64)
-    return signed_rank_p_values(table[:, :, None] - table[:, None, :])
-
-
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Holm's step-down adjusted p-values.
 
@@ -96,9 +79,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * (p.size - np.arange(p.size)))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
+    return np.minimum(stepped, 1.0)[np.argsort(order)]
 
 
 def wilcoxon_scores(values: ArrayLike, *, test: str = "one-sided", level: float = LEVEL) -> NDArray[np.float64]:
@@ -125,10 +106,11 @@ def wilcoxon_scores(values: ArrayLike, *, test: str = "one-sided", level: float 
     """
     if test not in ("one-sided", "two-sided", "holm"):
         raise InputError(f"test must be 'one-sided', 'two-sided' or 'holm', got {test!r}.")
-    one_sided = pairwise_p_values(values)
-    n_methods = one_sided.shape[0]
+    table = np.asarray(values, dtype=np.float64)
+    n_methods = table.shape[1]
     first, second = np.triu_indices(n_methods, 1)
-    better, worse = one_sided[first, second], one_sided[second, first]
+    gaps = table[:, first] - table[:, second]
+    better, worse = signed_rank_p_values(gaps), signed_rank_p_values(-gaps)
     p_values = np.minimum(better, worse)
     if test != "one-sided":
         p_values = np.minimum(2.0 * p_values, 1.0)

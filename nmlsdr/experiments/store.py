@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from .._errors import InputError
 from .._output import replace_file
 
-__all__ = ["CellFolder", "CellKey", "Record"]
-
 CELLS = "cells"
 Record = dict[str, Any]
 
@@ -31,7 +29,7 @@ class CellKey(NamedTuple):
     @classmethod
     def of(cls, record: Record) -> CellKey:
         """The key of a record."""
-        return cls(record["study"], record["dataset"], record["method"], record["seed"])
+        return cls(*(record[field] for field in cls._fields))
 
     def file_name(self) -> str:
         """The name of the cell's file; no system forbids a character of it.

@@ -12,9 +12,6 @@ from .protocol import METRICS
 from .results import Results, mean, std
 from .tables import Entry, ResultTable, Section, best_in_bold, number, resource, titled
 
-__all__ = ["agreement", "all_cells", "begin_section", "difference_table", "general_notes", "method_table",
-           "unexplained"]  # fmt: skip
-
 FAR = 0.05
 
 

@@ -9,13 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from itertools import repeat
+from itertools import repeat, zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["Claims", "Entry", "ResultTable", "Section", "best_in_bold", "number", "resource", "titled"]
 
 Claims = list[tuple[str, bool | None]]
 
@@ -122,18 +120,17 @@ class ResultTable:
         return out.getvalue()
 
     def to_text(self) -> str:
-        """Aligned columns for a terminal; the small text on a line of its own below each row that has some."""
+        """Aligned columns for a terminal; the small text on lines of its own below each row that has some."""
         lines = [self.header]
         for name, entries in self.rows:
             lines.append([name, *(entry.text + ("*" if entry.bold else "") for entry in entries)])
-            for part in range(max((entry.beside.count("\n") + 1 for entry in entries if entry.beside), default=0)):
-                small = [(entry.beside.split("\n") + [""] * 9)[part] for entry in entries]
-                lines.append(["", *small])
-        widths = [max(len(line[j]) for line in lines) for j in range(len(self.header))]
+            beside = [entry.beside.split("\n") for entry in entries]
+            lines += [["", *small] for small in zip_longest(*beside, fillvalue="") if any(small)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         text = [self.title]
-        for line in lines:
-            first = line[0].ljust(widths[0])
-            text.append("  ".join([first, *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))]).rstrip())
+        for first, *others in lines:
+            cells = [first.ljust(widths[0]), *map(str.rjust, others, widths[1:])]
+            text.append("  ".join(cells).rstrip())
         return "\n".join([*text, *([self.note] if self.note else [])])
 
 

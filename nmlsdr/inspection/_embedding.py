@@ -16,8 +16,6 @@ from .._colors import COLORS, GREY, MARKERS
 from .._errors import InputError
 from ._parts import axes_for, label_names, last_with, plain, spread
 
-__all__ = ["EmbeddingDisplay"]
-
 # More points than this hide one another on a page, and take a browser or a printer seconds.
 _MAX_POINTS = 5000
 _LARGEST_GROUPS = 6

@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-__all__ = ["axes_for", "label_names", "last_with", "plain", "spread"]
-
 
 def axes_for(ax: Any, size: tuple[float, float]) -> Any:
     if ax is not None:

@@ -14,8 +14,6 @@ from .._errors import InputError
 from ._parts import axes_for, label_names, last_with, plain
 from ._suspects import Suspects, rank_suspects
 
-__all__ = ["LabelReviewDisplay"]
-
 
 class LabelReviewDisplay:
     """The annotations that look wrong, as bars by score.

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from .._checks.labels import check_labels
 from .._errors import InputError
 
-__all__ = ["KINDS", "Suspects", "buried_kind", "rank_suspects"]
-
 KINDS = ("missing", "spurious")
 
 

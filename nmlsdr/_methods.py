@@ -45,35 +45,22 @@ class Method:
         """Whether the method keeps the given labels as they are (a starred name)."""
         return self.name.endswith("*")
 
-    def __call__(
-        self,
-        n_components: int | None = None,
-        n_neighbors: int = 10,
-        *,
-        metric: str = "euclidean",
-        alpha_labeled: float | tuple[float, float] | None = None,
-        alpha_unlabeled: float | None = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ) -> BaseEstimator:
-        """Return the method's estimator; arguments that it does not have are left out.
+    def __call__(self, n_components: int | None = None, n_neighbors: int = 10, **settings: Any) -> BaseEstimator:
+        """Return the method's estimator.
 
-        ``alpha_labeled=None`` and ``alpha_unlabeled=None`` take the estimator's own defaults (0.6 and 0.999); a starred
-        method has alpha_labeled = 0 and refuses another value.
+        `settings` may be metric, alpha_labeled, alpha_unlabeled, random_state and n_jobs; those that the estimator does
+        not have are left out, and None takes its own default.  A starred method has alpha_labeled = 0 and refuses
+        another value.
         """
         import nmlsdr
 
-        if self.clamped:
-            if alpha_labeled not in (None, 0):
-                raise InputError(
-                    f"{self.name} keeps the given labels, so alpha_labeled is 0, got {alpha_labeled}; "
-                    f"use {self.name.rstrip('*')} for another value."
-                )
-            alpha_labeled = 0.0
+        given = {"n_neighbors": n_neighbors} | {name: value for name, value in settings.items() if value is not None}
+        if self.clamped and given.setdefault("alpha_labeled", 0.0) != 0:
+            raise InputError(
+                f"{self.name} keeps the given labels, so alpha_labeled is 0, got {given['alpha_labeled']}; "
+                f"use {self.name.rstrip('*')} for another value."
+            )
         cls = getattr(nmlsdr, self.estimator)
-        alphas = {"alpha_labeled": alpha_labeled, "alpha_unlabeled": alpha_unlabeled}
-        given = {"n_neighbors": n_neighbors, "metric": metric, "random_state": random_state, "n_jobs": n_jobs}
-        given |= {name: value for name, value in alphas.items() if value is not None}
         known = cls._get_param_names()
         return cls(n_components, **self.settings, **{name: value for name, value in given.items() if name in known})
 

@@ -134,11 +134,10 @@ def replace_file(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Iterator
     >>> folder.cleanup()
     """
     with names_file(path):
-        yield from _replace(path, inputs)
+        yield from _replace(path, check_output(path, inputs=inputs))
 
 
-def _replace(path: PathLike, inputs: Iterable[PathLike]) -> Iterator[BinaryIO]:
-    target = check_output(path, inputs=inputs)
+def _replace(path: PathLike, target: Path) -> Iterator[BinaryIO]:
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:

@@ -19,6 +19,7 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import PredefinedSplit, check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import _num_samples
 
 from . import metrics
 from ._checks.labels import Labels, check_labels, numbers_or_nan, to_dense
@@ -142,11 +143,7 @@ def _speaks_of_all_rows(cv: Any) -> bool:
 def _read(X: Any, y: Any) -> Labels:
     if y is None:
         raise InputError("LabeledRowsSplit needs y to know the labelled rows, got None; pass y with rows of -1.")
-    return check_labels(y, n_samples=None if X is None else _n_rows(X))
-
-
-def _n_rows(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    return check_labels(y, n_samples=None if X is None else _num_samples(X))
 
 
 def _as_array(labels: Labels) -> NDArray[Any]:
@@ -231,7 +228,7 @@ def cross_val_proba(
            [ 0.,  1.],
            [ 0.,  1.]])
     """
-    n_samples = _n_rows(X)
+    n_samples = _num_samples(X)
     labels = _read(X, y)
     given = _as_array(labels)
     splitter = cv if isinstance(cv, LabeledRowsSplit) else LabeledRowsSplit(cv)

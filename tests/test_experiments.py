@@ -11,7 +11,7 @@ import pytest
 from nmlsdr._cli import reproduce as reproduce_arguments
 from nmlsdr._errors import InputError
 from nmlsdr.cli import main
-from nmlsdr.experiments import cell, command, protocol, report, results, runner, summary, tables
+from nmlsdr.experiments import cell, command, protocol, report, results, runner, tables
 from nmlsdr.experiments.store import CellFolder, CellKey
 
 METRICS = list(protocol.METRICS)
@@ -203,7 +203,7 @@ def test_failed_cells_are_told_and_left_out_of_the_means():
 
 def test_the_table_of_cells_has_every_cell():
     found = results.collect(protocol.STUDIES["toy"], two_seeds())
-    rows = list(csv.DictReader(io.StringIO(summary.all_cells("toy", [found]).to_csv())))
+    rows = list(csv.DictReader(io.StringIO(results.all_cells("toy", [found]).to_csv())))
     assert len(rows) == 2 * 7
     row = next(r for r in rows if r["method"] == "NMLSDR" and r["measure"] == "HL'")
     assert (row["mean"], row["seeds"], row["article"], row["difference"]) == ("0.905000", "2", "0.913", "-0.008000")
@@ -212,17 +212,17 @@ def test_the_table_of_cells_has_every_cell():
 
 def test_agreement_counts_cells():
     found = results.collect(protocol.STUDIES["toy"], two_seeds())
-    table = summary.agreement(found, "x", (0.01, 0.05))
+    table = results.agreement(found, "x", (0.01, 0.05))
     name, entries = table.rows[-1]
     size = np.abs(found.difference)
     assert name == "all"
     assert entries[0].text == "14"
     assert entries[1].text.startswith(f"{(size <= 0.01).sum()} (")
     assert entries[2].text.startswith(f"{(size <= 0.05).sum()} (")
-    far = summary.difference_table(found, "x", 0.035)
+    far = results.difference_table(found, "x", 0.035)
     sizes = [abs(float(entries[-2].text)) for _, entries in far.rows]
     assert sizes == sorted(sizes, reverse=True)
-    assert len(sizes) == (size > 0.035).sum() == summary.unexplained(far)
+    assert len(sizes) == (size > 0.035).sum() == results.unexplained(far)
 
 
 def test_notes_name_what_exists():

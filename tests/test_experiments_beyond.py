@@ -231,7 +231,7 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
     assert len(lines(tmp_path, "beyond-cells")) == 1 + 7 * (6 + 3)
     assert (tmp_path / "times.csv").read_text().count("\nbeyond,Toy,") == 6
     page = (tmp_path / "report.md").read_text()
-    for said in ("was designed on these ten data sets", "Where Residual loses, P1", "stands where it stands",
+    for said in ("was designed on these ten data sets", "Where Residual loses, P1", "the simplest rival",
                  "A reduced run"):  # fmt: skip
         assert said in page
     assert "[x]" not in page

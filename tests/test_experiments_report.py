@@ -6,10 +6,9 @@ import pytest
 from nmlsdr.experiments import command, report
 from nmlsdr.experiments.benchmarks import FAR, _complete, claims
 from nmlsdr.experiments.protocol import STUDIES
-from nmlsdr.experiments.results import Results
+from nmlsdr.experiments.results import Results, difference_table, general_notes
 from nmlsdr.experiments.single_set import starred
 from nmlsdr.experiments.store import CellFolder, CellKey
-from nmlsdr.experiments.summary import difference_table, general_notes
 
 
 def some_results(n_datasets, methods=("CCA", "NMLSDR"), seeds=2):

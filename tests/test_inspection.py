@@ -115,7 +115,7 @@ def test_a_classifier_at_the_end_is_left_out(two_groups):
     model = make_pipeline(NMLSDR(1, n_neighbors=5), MLkNN(5)).fit(X, Y)
     display = EmbeddingDisplay.from_estimator(model, X, Y)
     assert display.points.shape == (60, 1)
-    assert "part the points" in display.ax_.get_ylabel()
+    assert "separate the points" in display.ax_.get_ylabel()
 
 
 @pytest.mark.parametrize("color_by", [1, "cold"])

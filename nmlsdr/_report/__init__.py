@@ -1,9 +1,11 @@
 """What stands behind `nmlsdr report`: one page about a table of data and its labels.
 
-table.py    what was read: rows, labels, their frequencies and which go together
-fit.py      one fit: embedding, components, graph, the annotations that look wrong and their neighbours
-leaks.py    features that predict a label on their own
-rival.py    logistic regressions, which the study beyond the article has too
-trial.py    cross-validation beside a logistic regression and ML-kNN on the features: does it help on these data?
-page.py     from facts to one self-contained page (jinja2, every value escaped)
+Its files:
+
+    table.py    what was read: rows, labels, their frequencies and which go together
+    fit.py      one fit: embedding, components, graph, the annotations that look wrong and their neighbours
+    leaks.py    features that predict a label on their own
+    rival.py    logistic regressions, which the study beyond the article has too
+    trial.py    cross-validation beside a logistic regression and ML-kNN on the features: does it help on these data?
+    page.py     from facts to one self-contained page (jinja2, every value escaped)
 """

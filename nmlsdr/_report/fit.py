@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..graph import kneighbors
 from ..inspection import Suspects
-from ..inspection._parts import spread
+from ..inspection._parts import drawn_rows, two_axes
 
 Facts = dict[str, Any]
 
@@ -91,14 +91,10 @@ def describe_embedding(Z: NDArray[Any], given: NDArray[np.bool_], known: NDArray
                        suspects: NDArray[np.intp]) -> Facts:  # fmt: skip
     """Points to draw: at most `MOST_POINTS`, the suspects among them; positions are scaled to 0..1000."""
     n = len(Z)
-    ringed = np.zeros(n, dtype=bool)
-    ringed[suspects] = True
-    drawn = np.sort(np.random.default_rng(0).permutation(n)[:MOST_POINTS])
-    drawn = np.union1d(drawn, np.flatnonzero(ringed))
-    axes = np.asarray(Z[:, :MOST_AXES], dtype=np.float64)
-    if axes.shape[1] == 1:  # a second axis that only parts the points
-        axes = np.column_stack([axes, spread(n)])
-    # A few far rows would squeeze all others: they are drawn at the border.
+    ringed = np.isin(np.arange(n), suspects)
+    drawn = np.flatnonzero(drawn_rows(n, MOST_POINTS, ringed))
+    axes = two_axes(Z[:, :MOST_AXES])
+    # A few far rows would squeeze all others together, so they are drawn at the border.
     low, high = np.quantile(axes, [0.002, 0.998], axis=0)
     width = np.where(high > low, high - low, 1.0)
     place = (20 + 960 * np.clip((axes[drawn] - low) / width, -0.02, 1.02)).round(1)
@@ -111,7 +107,7 @@ def describe_embedding(Z: NDArray[Any], given: NDArray[np.bool_], known: NDArray
         "one_component": Z.shape[1] == 1,
         "n_axes": axes.shape[1],
         "places": place.tolist(),
-        "ids": [row_names[i] for i in drawn],
+        "ids": [row_names[i] for i in drawn.tolist()],
         "labels": [np.flatnonzero(on[i]).tolist() for i in drawn],
         "unknown": [np.flatnonzero(~known[i]).tolist() if labeled[i] else None for i in drawn],
         "ringed": np.flatnonzero(ringed[drawn]).tolist(),

@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from .figures import bars, critical_differences, difference_maps
 from .protocol import METRICS, TEN_METHODS
-from .results import Results
+from .results import Results, agreement, begin_section, difference_table, general_notes, unexplained
 from .statistics import LEVEL, Friedman, best_counts, friedman_nemenyi, signed_rank_p_values, wilcoxon_scores
-from .summary import agreement, begin_section, difference_table, general_notes, unexplained
 from .tables import Claims, Entry, ResultTable, Section, best_in_bold, number, resource, titled
 
 NEAR, FAR = 0.02, 0.05

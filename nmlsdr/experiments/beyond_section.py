@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from .beyond import BASE, BEYOND_METHODS, CHANCE, OURS, REGIMES, REVIEWERS, REVIEWS, SIX_SETS
 from .protocol import METRICS
-from .results import Results, mean, std
+from .results import Results, begin_section, mean, std
 from .statistics import LEVEL, holm, signed_rank_p_values
-from .summary import begin_section
 from .tables import Claims, Entry, ResultTable, Section, best_in_bold, number, resource, titled
 
 Floats = NDArray[np.float64]
@@ -74,14 +73,14 @@ def set_table(results: Results, part: str) -> ResultTable:
 
 def measure_table(results: Results) -> ResultTable:
     """Methods by measures, end to end, over the data sets."""
-    values: dict[str, Any] = {"n_datasets": len(results.datasets), "regime": results.study.title}
-    table = titled("beyond-measures", ["Method", *METRICS], **values)
+    n_datasets, regime = len(results.datasets), results.study.title
+    table = titled("beyond-measures", ["Method", *METRICS], n_datasets=n_datasets, regime=regime)
     table.add_columns(results.methods, (best_in_bold(column, 2) for column in (100.0 * results.mean.mean(axis=0)).T))
     return table
 
 
 def parts_table(results: Results) -> ResultTable:
-    """The article's pipeline beside its own parts, by the two F1: what its trust of .6 and its classifier are worth."""
+    """The two F1 of the article's pipeline and of its parts: without correcting labels, with the plain classifier."""
     some = results.of([ARTICLE, f"{ARTICLE}*", f"{ARTICLE}-MLkNN"])
     measures = ("MaF1", "MiF1")
     header = ["Data set", *(f"{measure} {name}" for measure in measures for name in some.methods)]
@@ -92,11 +91,8 @@ def parts_table(results: Results) -> ResultTable:
     for i, dataset in enumerate(results.datasets):
         table.add(dataset, [entry for values in columns for entry in best_in_bold(values[i], 2)])
     table.rule_before.add(len(table.rows))
-    wins = []
-    for values in columns:
-        gaps = values[:, 1:] - values[:, :1]
-        wins += ["-", *(won(gap) for gap in gaps.T)]
-    table.add(f"better than {ARTICLE}", wins)
+    wins = [["-", *(won(gap) for gap in (values[:, 1:] - values[:, :1]).T)] for values in columns]
+    table.add(f"better than {ARTICLE}", [text for texts in wins for text in texts])
     return table
 
 
@@ -141,28 +137,28 @@ def regime_table(found: list[Results]) -> ResultTable:
 
 
 def losses(base: Results) -> list[str]:
-    """Where the method is behind, and where logistic regression stands."""
+    """Sentences on the data sets where a rival beats the method, and on logistic regression."""
     if OURS not in base.methods:
         return []
-    said = []
+    found = []
     for part, title in PARTS.items():
         behind = []
         for name in base.methods:
             sets = [set_ for set_, gap in zip(base.datasets, base.gaps(OURS, name, part), strict=True) if gap < 0]
             if sets and not name.startswith(OURS):
                 behind.append(f"{name} on {', '.join(sets)}")
-        said.append(f"Where {OURS} loses, {title} ({base.study.title}): {'; '.join(behind) or 'to none here'}.")
+        found.append(f"Where {OURS} loses, {title} ({base.study.title}): {'; '.join(behind) or 'to none here'}.")
     if RIVAL in base.methods:
         means = dict(zip(base.methods, mean(base.percent()).mean(axis=0), strict=True))
         known = [name for name in (RIVAL, "Logistic-CV", OURS, ARTICLE) if not np.isnan(means.get(name, np.nan))]
         text = (
-            "Logistic regression, the plainest rival, stands where it stands; means over the sets: "
+            "Means over the sets of logistic regression, the simplest rival, and of others: "
             f"{', '.join(f'{name} {number(means[name], 2)}' for name in known)} percent."
         )
         if ARTICLE in base.methods:
             text += f" It beats the article's pipeline on {won(base.gaps(RIVAL, ARTICLE))} sets."
-        said.append(text)
-    return said
+        found.append(text)
+    return found
 
 
 def claims(base: Results) -> Claims:

@@ -12,9 +12,16 @@ from sklearn.decomposition import PCA
 from .cell import embed
 from .figures import embeddings
 from .protocol import METRICS, STUDIES, TEN_METHODS, draw, load
-from .results import Results
+from .results import (
+    Results,
+    agreement,
+    begin_section,
+    difference_table,
+    general_notes,
+    method_table,
+    unexplained,
+)  # fmt: skip
 from .statistics import LEVEL, paired_t_p_value
-from .summary import agreement, begin_section, difference_table, general_notes, method_table, unexplained
 from .tables import Claims, Entry, ResultTable, Section, titled
 
 LIMIT = 0.015

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from .._errors import InputError
-
 LEVEL = 0.05
 DECIMALS = 9
 
@@ -82,7 +80,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return np.minimum(stepped, 1.0)[np.argsort(order)]
 
 
-def wilcoxon_scores(values: ArrayLike, *, test: str = "one-sided", level: float = LEVEL) -> NDArray[np.float64]:
+def wilcoxon_scores(values: ArrayLike, *, test: str = "one-sided") -> NDArray[np.float64]:
     """The article's Wilcoxon row: 1 for each method beaten, .5 for each not told apart, 0 for each that beats it.
 
     Parameters
@@ -90,9 +88,8 @@ def wilcoxon_scores(values: ArrayLike, *, test: str = "one-sided", level: float 
     values : array-like of shape (n_data_sets, n_methods)
         Higher is better.
     test : {"one-sided", "two-sided", "holm"}, default="one-sided"
-        "one-sided" at `level`, as the article; "two-sided": both directions share the level; "holm": two-sided
-        p-values of all pairs, corrected together by Holm's procedure.
-    level : float, default=0.05
+        "one-sided" at 5 %, as the article; "two-sided": both directions share the 5 %; "holm": two-sided p-values of
+        all pairs, corrected together by Holm's procedure.
 
     Returns
     -------
@@ -104,8 +101,6 @@ def wilcoxon_scores(values: ArrayLike, *, test: str = "one-sided", level: float 
     >>> wilcoxon_scores([[.9, .8], [.8, .7], [.7, .5], [.9, .5], [.6, .5]])
     array([1., 0.])
     """
-    if test not in ("one-sided", "two-sided", "holm"):
-        raise InputError(f"test must be 'one-sided', 'two-sided' or 'holm', got {test!r}.")
     table = np.asarray(values, dtype=np.float64)
     n_methods = table.shape[1]
     first, second = np.triu_indices(n_methods, 1)
@@ -116,7 +111,7 @@ def wilcoxon_scores(values: ArrayLike, *, test: str = "one-sided", level: float 
         p_values = np.minimum(2.0 * p_values, 1.0)
     if test == "holm":
         p_values = holm(p_values)
-    of_first = np.where(p_values >= level, 0.5, better < worse)
+    of_first = np.where(p_values >= LEVEL, 0.5, better < worse)
     scores: Any = np.bincount(first, of_first, n_methods)
     return scores + np.bincount(second, 1.0 - of_first, n_methods)
 
@@ -134,14 +129,13 @@ def best_counts(values: ArrayLike) -> NDArray[np.intp]:
     return counts
 
 
-def friedman_nemenyi(values: ArrayLike, *, level: float = LEVEL) -> Friedman:
-    """Friedman's test over data sets and Nemenyi's critical difference (Demsar 2006).
+def friedman_nemenyi(values: ArrayLike) -> Friedman:
+    """Friedman's test over data sets and Nemenyi's critical difference at 5 % (Demsar 2006).
 
     Parameters
     ----------
     values : array-like of shape (n_data_sets, n_methods)
         Higher is better; the best method of a row has rank 1, ties share the average.  At least three methods.
-    level : float, default=0.05
 
     Returns
     -------
@@ -155,7 +149,7 @@ def friedman_nemenyi(values: ArrayLike, *, level: float = LEVEL) -> Friedman:
     chi_square, p_value = stats.friedmanchisquare(*table.T)
     denominator = n * (k - 1) - chi_square
     f_value = (n - 1) * chi_square / denominator if denominator > 0 else float("inf")
-    quantile = float(stats.studentized_range.ppf(1.0 - level, k, np.inf)) / np.sqrt(2.0)
+    quantile = float(stats.studentized_range.ppf(1.0 - LEVEL, k, np.inf)) / np.sqrt(2.0)
     return Friedman(
         average_ranks=stats.rankdata(-table, axis=1).mean(axis=0),
         chi_square=float(chi_square),

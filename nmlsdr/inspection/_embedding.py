@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import cycle
 from typing import Any
 
@@ -14,7 +15,7 @@ from .._checks.arguments import check_count
 from .._checks.labels import check_labels
 from .._colors import COLORS, GREY, MARKERS
 from .._errors import InputError
-from ._parts import axes_for, label_names, last_with, plain, spread
+from ._parts import axes_for, drawn_rows, label_names, last_with, plain, two_axes
 
 # More points than this hide one another on a page, and take a browser or a printer seconds.
 _MAX_POINTS = 5000
@@ -23,6 +24,7 @@ _LARGEST_GROUPS = 6
 _BACKGROUND = {"unlabelled": "#cccccc", "not given": GREY, "other labels": "#666666"}
 
 
+@dataclass(eq=False, repr=False)
 class EmbeddingDisplay:
     """The rows in two components of an embedding, by their labels.
 
@@ -31,7 +33,7 @@ class EmbeddingDisplay:
     Parameters
     ----------
     points : ndarray of shape (n_samples, 2) or (n_samples, 1)
-        Positions; with one component the other axis only parts the points.
+        Positions; with one component the other axis only separates the points.
     groups : sequence of (str, ndarray of shape (n_samples,), bool)
         Name and rows of each colour, drawn in this order; rows in no group are not drawn.
     axis_names : sequence of str, default=("component 1", "component 2")
@@ -66,20 +68,12 @@ class EmbeddingDisplay:
     ['label 0', 'label 1', 'unlabelled']
     """
 
-    def __init__(
-        self,
-        points: NDArray[Any],
-        groups: Sequence[tuple[str, NDArray[np.bool_]]],
-        *,
-        axis_names: Sequence[str] = ("component 1", "component 2"),
-        suspects: NDArray[np.bool_] | None = None,
-        max_points: int | None = _MAX_POINTS,
-    ) -> None:
-        self.points = points
-        self.groups = groups
-        self.axis_names = axis_names
-        self.suspects = suspects
-        self.max_points = max_points
+    points: NDArray[Any]
+    groups: Sequence[tuple[str, NDArray[np.bool_]]]
+    _: KW_ONLY
+    axis_names: Sequence[str] = ("component 1", "component 2")
+    suspects: NDArray[np.bool_] | None = None
+    max_points: int | None = _MAX_POINTS
 
     @classmethod
     def from_estimator(
@@ -158,11 +152,9 @@ class EmbeddingDisplay:
         """
         self.ax_ = ax = axes_for(ax, (6.4, 4.8))
         self.figure_ = ax.figure
-        points = np.asarray(self.points, dtype=np.float64)
-        one = points.shape[1] == 1
-        if one:
-            points = np.column_stack([points, spread(len(points))])
-        drawn = self._drawn()
+        points, one = two_axes(self.points), np.shape(self.points)[1] == 1
+        most = None if self.max_points is None else check_count(self.max_points, "max_points")
+        drawn = drawn_rows(len(points), most, self.suspects)
         style: dict[str, Any] = {"s": 14, "alpha": 0.7, "linewidths": 0} | scatter
         self.scatters_ = []
         looks = zip(cycle(COLORS), cycle(MARKERS))
@@ -179,7 +171,7 @@ class EmbeddingDisplay:
         ax.set_xlabel(self.axis_names[0])
         if one:
             ax.set_yticks([])
-            ax.set_ylabel("(spread only to part the points)")
+            ax.set_ylabel("(spread only to separate the points)")
         else:
             ax.set_ylabel(self.axis_names[1])
         if not drawn.all():
@@ -188,16 +180,6 @@ class EmbeddingDisplay:
             # Beside the axes: rows fill every corner of them.
             ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small", borderaxespad=0)
         return self
-
-    def _drawn(self) -> NDArray[np.bool_]:
-        n = len(self.points)
-        drawn = np.ones(n, dtype=bool)
-        if self.max_points is not None and check_count(self.max_points, "max_points") < n:
-            drawn[:] = False
-            drawn[np.random.default_rng(0).permutation(n)[: self.max_points]] = True
-            if self.suspects is not None:
-                drawn |= self.suspects
-        return drawn
 
 
 # ---------------------------------------------------------------- what is drawn

@@ -1,4 +1,4 @@
-"""What the displays share: axes, text as matplotlib takes it, steps of pipelines, names of labels."""
+"""What the pictures share: axes, which rows are drawn, text as matplotlib takes it, steps of pipelines, label names."""
 
 from __future__ import annotations
 
@@ -39,6 +39,20 @@ def label_names(labels: Any) -> list[str]:
     return [f"label {c}" for c in range(labels.Y.shape[1])]
 
 
-def spread(n: int) -> NDArray[np.float64]:
-    """Evenly spread positions in [0, 1) that look unordered: multiples of the golden ratio."""
-    return np.modf(np.arange(1, n + 1) * 0.6180339887498949)[0]
+def two_axes(points: NDArray[Any]) -> NDArray[np.float64]:
+    """The points; those of one component get a second axis, evenly spread in [0, 1), that only separates them."""
+    points = np.asarray(points, dtype=np.float64)
+    if points.shape[1] > 1:
+        return points
+    # Multiples of the golden ratio look unordered.
+    return np.column_stack([points, np.modf(np.arange(1, len(points) + 1) * 0.6180339887498949)[0]])
+
+
+def drawn_rows(n_samples: int, max_points: int | None, always: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Which rows to draw: all, or a random part of size `max_points` and the rows `always`."""
+    drawn = np.ones(n_samples, dtype=bool)
+    if max_points is not None and max_points < n_samples:
+        drawn[np.random.default_rng(0).permutation(n_samples)[max_points:]] = False
+        if always is not None:
+            drawn |= always
+    return drawn

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from .._checks.arguments import check_count
 from .._checks.labels import check_labels
@@ -93,7 +94,7 @@ class LabelReviewDisplay:
             raise InputError(
                 f"{type(estimator).__name__} has no flip_scores_; fit a MultiLabelPropagation, or one that has them."
             )
-        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+        n_samples = _num_samples(X)
         scores = step.flip_scores_
         if n_samples != len(scores):
             raise InputError(

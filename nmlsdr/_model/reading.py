@@ -98,12 +98,13 @@ def content_in(content: Any) -> Model:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise Refused("it is not a model file of this version of nmlsdr; write the model again")
     estimator = revived(content["model"])
-    given = [content[key] for key in ("feature_names", "label_names")]
-    names = [None if one is None else _value(one).tolist() for one in given]
-    check_names(estimator, *names)
+    features, labels = (
+        None if content[key] is None else _value(content[key]).tolist() for key in ("feature_names", "label_names")
+    )
+    check_names(estimator, features, labels)
     versions = {key: printable(str(content["versions"][key])) for key in ("nmlsdr", "numpy", "scipy", "scikit-learn")}
     check_answers(estimator, _value(content["rows"]), _value(content["answers"]))
-    return Model(estimator, *names, versions, *_table_form(estimator, names[0]))
+    return Model(estimator, features, labels, versions, *_table_form(estimator, features))
 
 
 def _table_form(estimator: Any, names: list[str] | None) -> tuple[list[str], bool]:

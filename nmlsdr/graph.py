@@ -224,7 +224,7 @@ def neighbor_graph(
         Width of "rbf" in the units of X; None: the median over rows of the distance to the k-th neighbour.
     metric : {"euclidean", "cosine"}, default="euclidean"
         "cosine": x_i and x_j are divided by their norms first, here and in the weights, so that |x_i - x_j|^2 is
-        2 (1 - cos); it is 2 beside a row of zeros.
+        2 (1 - cos); if one of the rows is zero, it is 2.
     neighbors : "exact" or transformer, default="exact"
         A transformer whose ``fit_transform(X)`` gives a CSR matrix of distances.
     n_jobs : int, default=None

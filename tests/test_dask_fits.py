@@ -357,15 +357,15 @@ def test_a_block_is_made_again_but_what_all_need_is_made_once():
     """The blocks of X are in no recipe's needs; the mean and the deviation are, once each."""
     X = da.random.default_rng(0).normal(size=(300, 7), chunks=(70, 7))
     blocks = Blocks.of((X - X.mean(axis=0)) / X.std(axis=0))
-    assert len(blocks.held) == 2
+    assert len(blocks.inputs) == 2
     assert all(len(recipe.needs) == 2 for recipe in blocks.recipes)
-    assert len(Blocks.of(X).held) == 0
+    assert len(Blocks.of(X).inputs) == 0
 
 
 def test_data_travels_once_and_not_with_every_recipe():
     X = np.zeros((1000, 200))
     blocks = Blocks.of(da.from_array(X, chunks=(250, -1)))
-    assert len(blocks.held) == 4
+    assert len(blocks.inputs) == 4
     assert all(len(pickle.dumps(recipe)) < 10_000 for recipe in blocks.recipes)
 
 
@@ -522,7 +522,7 @@ def test_persisted_rows_are_not_made_again(rng, cluster):
     X, Y = draw(rng)
     made = da.from_array(X, chunks=(50, -1)).persist()
     for rows, values in ((made, X), (2 * made + 1, 2 * X + 1)):
-        assert len(Blocks.of(rows).held) == 3
+        assert len(Blocks.of(rows).inputs) == 3
         assert_same_fit(nmlsdr.dask.NMLSDR(n_neighbors=5).fit(rows, Y), nmlsdr.NMLSDR(n_neighbors=5).fit(values, Y))
 
 

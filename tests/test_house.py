@@ -8,7 +8,7 @@ import pytest
 from campaigns import mutation
 
 import nmlsdr
-from nmlsdr import _report, _search, experiments
+from nmlsdr import _search, experiments
 from nmlsdr._search import leading, prepared, strategy
 
 SOURCES = Path(__file__).resolve().parent.parent / "nmlsdr"
@@ -238,6 +238,8 @@ def test_the_overview_of_the_experiments_names_the_private_modules_that_they_use
     assert {name for names in listed for name in names.split(", ")} == used
 
 
-def test_the_overview_of_the_report_names_its_files():
-    listed = re.findall(r"^    (\w+\.py)   ", _report.__doc__, re.M)
-    assert {*listed, "__init__.py"} == {path.name for path in (HOUSE / "_report").glob("*.py")}
+@pytest.mark.parametrize("package", ["_report", "_model", "_checks", "_solvers", "_projections", "_process"])
+def test_the_overview_of_a_package_names_its_files(package):
+    overview = ast.get_docstring(ast.parse((HOUSE / package / "__init__.py").read_text()))
+    listed = re.findall(r"^ *(\w+\.py)  ", overview, re.M)
+    assert sorted({*listed, "__init__.py"}) == sorted(path.name for path in (HOUSE / package).glob("*.py"))

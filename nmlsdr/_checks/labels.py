@@ -1,9 +1,9 @@
-"""The label rule, once: what y may hold, what of it is known, and the one check of 0/1.
+"""The label rule: what y may hold, and which entries of it are known.
 
 2-D y has one column per label.  An entry is 1, 0 or unknown: -1, NaN, None, a null of pandas or polars, or masked.  A
 row without a known entry is unlabelled; a row of 0 is a labelled row that has no label.  Votes, numbers between 0 and
 1, are taken where the method propagates.  Rows that are sets of names become columns, one for each name.  1-D y holds
-classes, and an unlabelled row is -1 or null.  Every estimator, measure, splitter and reader asks here.
+classes, and an unlabelled row is -1 or null.  Every estimator, measure, splitter and reader uses these checks.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Labels:
     names: np.ndarray | None
     single: bool
 
-    # Caches, each of the field that it names.  Never stale: nobody changes the fields of labels that were checked.
+    # Caches of what follows from Y and known, which are never changed.
     @cached_property
     def labeled(self) -> np.ndarray:
         """Rows with a known entry, bool (n_samples,)."""
@@ -151,7 +151,7 @@ def check_binary(Y: Any, name: str = "Y") -> np.ndarray:
 
 
 def refuse_other_than_zero_one(values: np.ndarray, known: Any, name: str, *, votes: bool = False) -> None:
-    """THE check of 0/1: raise for the first known entry that is neither, nor a vote where votes are taken."""
+    """Raise for the first known entry that is neither, nor a vote where votes are taken."""
     good = ((values >= 0) & (values <= 1)) if votes else ((values == 0) | (values == 1))
     good |= ~np.broadcast_to(known, good.shape)
     if good.all():

@@ -20,16 +20,19 @@ __all__ = ["idle_threads", "sleeping_threads"]
 
 _POLICY, _SPINS = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"
 
-_said: dict[str, str] = {}  # what was in the environment when the kernels were loaded
+_user_settings: dict[str, str] = {}  # what was in the environment when the kernels were loaded
 _before = False  # OpenMP was there before them
 
 
 @contextmanager
 def sleeping_threads() -> Iterator[None]:
-    """While the body loads the kernels, OpenMP is told that idle threads sleep, unless the user told it something."""
+    """Let idle OpenMP threads sleep, by an environment variable that is set while the body loads the kernels.
+
+    A setting of the user stays.
+    """
     global _before
-    _said.update({name: os.environ[name] for name in (_POLICY, _SPINS) if name in os.environ})
-    ours, loaded = not _said, _runtimes()
+    _user_settings.update({name: os.environ[name] for name in (_POLICY, _SPINS) if name in os.environ})
+    ours, loaded = not _user_settings, _runtimes()
     if ours:
         os.environ[_POLICY] = "PASSIVE"
     try:
@@ -44,9 +47,9 @@ def sleeping_threads() -> Iterator[None]:
 def idle_threads() -> str:
     """What is in force, for ``nmlsdr info``."""
     if _before:
-        return "wait as the package says that loaded OpenMP first"
-    if _said:
-        return "wait as " + ", ".join(f"{name}={value}" for name, value in _said.items()) + " says"
+        return "wait as set by the package that loaded OpenMP first"
+    if _user_settings:
+        return "wait as set by " + ", ".join(f"{name}={value}" for name, value in _user_settings.items())
     return "sleep"
 
 

@@ -98,15 +98,15 @@ def check_n_jobs(n_jobs: int | None) -> int:
 
 
 def most_threads() -> int:
-    """The largest number of threads that may be asked for."""
+    """The largest accepted number of threads."""
     return max(_MOST_THREADS, 4 * _cores())
 
 
 def worthwhile_threads(n_threads: int, work: float, each: float) -> int:
-    """How many of ``n_threads`` threads earn their start: at most one for every ``each`` of the ``work``, at least one.
+    """The number of threads worth starting: at most ``n_threads``, and one for every ``each`` units of ``work``.
 
-    To wake a thread and to wait for it takes tens of microseconds, and under load as long as another process is let
-    run.  Every kernel says what it counts as work, and how much of it a thread must have.
+    To wake a thread and to wait for it takes tens of microseconds, and longer on a busy machine.  Each caller defines
+    its unit of work and how many units a thread must have.
 
     Examples
     --------

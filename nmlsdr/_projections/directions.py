@@ -30,10 +30,10 @@ class Directions:
     mean : ndarray of shape (n_features,), float64
         Mean of the rows that the directions were computed from.
     rank : int
-        Numerical rank of the eigenproblem, as far as it was computed: an iterative solver that was asked
-        for d directions sees no more than d.
+        Numerical rank of the eigenproblem, as far as it was computed: an iterative solver that computes d directions
+        finds a rank of at most d.
     total : float
-        Sum of all eigenvalues, the ones that were not asked for included.
+        Sum of all eigenvalues, including those of directions that are not in ``components``.
     """
 
     components: np.ndarray

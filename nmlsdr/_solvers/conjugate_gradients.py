@@ -142,11 +142,11 @@ class _Batch:
             self.trusted[worn] = peak[worn]
         np.maximum(self.trusted, peak, out=self.trusted)
 
-    def stop_stuck(self, asked: np.ndarray) -> None:
-        """Stop those of the columns asked for whose residual has not halved since the last time."""
+    def stop_stuck(self, due: np.ndarray) -> None:
+        """Stop the columns that are ``due`` for this test and whose residual has not halved since the last one."""
         peak = self.peak[: self.count]
-        stuck = asked & self.active() & ~(peak <= 0.5 * self.least)
-        self.least[asked] = np.minimum(self.least, peak)[asked]
+        stuck = due & self.active() & ~(peak <= 0.5 * self.least)
+        self.least[due] = np.minimum(self.least, peak)[due]
         self.tol[: self.count][stuck] = math.inf
 
     def settle(self, F: np.ndarray, limit: np.ndarray) -> bool:
@@ -230,7 +230,7 @@ def _sweeps_per_call(system: System, batch: _Batch, goal: Goal) -> int:
 
 
 def enough_sweeps(system: System, tol: np.ndarray) -> np.ndarray:
-    """Sweeps after which conjugate gradients have met ``tol`` in exact arithmetic, and some more for rounding.
+    """Sweeps after which the residual is at most ``tol`` in exact arithmetic, and some more for rounding.
 
     In the norm of K the error falls as 2 q^t with q = (s - 1) / (s + 1), s^2 = (1 + max alpha) / (1 - max alpha);
     the weights m turn that norm into the largest entry of the residual.  Whatever K is, they end after as many
@@ -262,7 +262,7 @@ def float64_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
     """Conjugate gradients for K = I - A T in float64, label by label; each step minimises along its direction.
 
     The step is <p, z> / <p, K p>, not <z, z> / <p, K p>: equal in exact arithmetic, and never uphill.  Restarted from
-    the true residual when the recursion believes to be done, or every n sweeps.
+    the true residual when the updated one is small enough, or after n sweeps.
     """
     solved = Solved(np.zeros(F.shape[1], np.int64), np.zeros(F.shape[1]))
     limits = enough_sweeps(system, goal.tol)

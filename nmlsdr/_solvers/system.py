@@ -9,7 +9,7 @@ the preconditioner D~ A^-1 solve it.  The preconditioned residual is
 
     A D~^-1 [D~ (A^-1 - I) Y - (D~ A^-1 - W~) F] = (I - A) Y - (I - A T) F,
 
-the residual of eq. (8) itself, so a sweep can stop exactly when eq. (8) is met to ``tol``.
+the residual of eq. (8) itself, so a solver can stop exactly when eq. (8) holds to ``tol``.
 
 Some rows have a fixed F, which no sweep changes: clamped rows (alpha_i = 0: F_i = Y_i), isolated rows
 (F_i = (1 - alpha_i) Y_i) and rows of components without a label (F_i = 0).  The other rows are sought.
@@ -37,8 +37,9 @@ __all__ = ["BLOCK_ROWS", "Factors", "Goal", "PropagationProgress", "Solved", "Sw
 
 # Rows per partial sum.  Part of the result's definition: partial sums are added in block order.
 BLOCK_ROWS = 256
-# Fewer entries than this for each thread, and a second one costs more than it brings.  One thread over two, 14 labels,
-# quiet: 5000 rows 1.2 of the time, 8000 1.2, 14 000 1.2, 20 000 1.6; beside two busy processes .55, .55, .68 and .7.
+# With fewer entries than this for each thread, a second thread costs more time than it saves.  Measured with 14 labels
+# and 5000, 8000, 14 000 and 20 000 rows, the time of one thread divided by that of two was 1.2, 1.2, 1.2 and 1.6 on an
+# idle machine, and .55, .55, .68 and .7 while two other processes kept it busy.
 WORK_PER_THREAD = 4e6
 # Below this a row is clamped: what it would take from its neighbours is lost in rounding, and 1 / alpha in overflow.
 SMALLEST_ALPHA = 1e-200
@@ -47,7 +48,7 @@ ORDERED_ROWS = 100_000
 
 
 class PropagationProgress(NamedTuple):
-    """What a callback of `propagate` is told after every sweep.
+    """What a callback of `propagate` receives after every sweep.
 
     Attributes
     ----------
@@ -204,9 +205,9 @@ class System:
     def sweep_graph(self) -> SweepGraph:
         """The graph as the sweeps walk through it: rows in breadth-first order, if there are many.
 
-        Rows that a row meets first lie side by side then, and most of its neighbours are in a cache.  Sums over a row
-        keep the order of their terms.  The rule sees the rows alone: a label has the same bits whatever others are
-        beside it.
+        Then the neighbours of a row are near each other in memory, and most of them are in a cache.  Sums over a row
+        keep the order of their terms.  The order depends on the graph alone, so a label has the same bits whatever
+        other labels are solved with it.
         """
         n = len(self.h)
         sweep_values = np.empty(0, np.float32)

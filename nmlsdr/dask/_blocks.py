@@ -1,9 +1,9 @@
 """A Dask array as blocks that a task can read by itself.
 
-A search meets every block many times.  Were the blocks ordinary dependencies of its tasks, Dask would keep all of X
-on its workers, or spill it, and a worker that dies would take its share along.  So a task gets the *recipe* of a block,
-the part of the array's own task graph that makes it, and follows it whenever it needs the block: a slice of a memory
-map, a chunk of a Zarr store, a seeded generator.
+A search needs every block many times.  If the blocks were ordinary dependencies of its tasks, Dask would keep all of X
+on its workers, or spill it, and the blocks of a worker that dies would be lost.  So a task gets the *recipe* of a
+block, the part of the array's own task graph that makes it, and follows it whenever it needs the block: a slice of a
+memory map, a chunk of a Zarr store, a seeded generator.
 
 What several blocks need and is costly (the mean in ``X - X.mean(axis=0)``) must not be computed anew for each: such a
 task is cut from the recipes, and computed once by Dask as an ordinary dependency.
@@ -54,11 +54,11 @@ class Recipe:
     def __init__(self, graph: dict[Any, Any], key: Any, needs: list[Any]) -> None:
         self.graph, self.key, self.needs = graph, key, needs
 
-    def follow(self, held: Mapping[Any, Any]) -> Any:
-        """The block; ``held`` has the values of ``needs``."""
-        if self.key in held:
-            return held[self.key]
-        return import_dask().core.get(self.graph, [self.key], {key: held[key] for key in self.needs})[0]
+    def follow(self, inputs: Mapping[Any, Any]) -> Any:
+        """Make the block; ``inputs`` has the values of ``needs``."""
+        if self.key in inputs:
+            return inputs[self.key]
+        return import_dask().core.get(self.graph, [self.key], {key: inputs[key] for key in self.needs})[0]
 
 
 class Blocks(NamedTuple):
@@ -71,7 +71,7 @@ class Blocks(NamedTuple):
     n_features : int
     dtype : dtype
     recipes : list of Recipe
-    held : dict of Delayed
+    inputs : dict of Delayed
         What the recipes need, computed once by Dask.
     """
 
@@ -79,7 +79,7 @@ class Blocks(NamedTuple):
     n_features: int
     dtype: Any
     recipes: list[Recipe]
-    held: dict[Any, Any]
+    inputs: dict[Any, Any]
 
     @classmethod
     def of(cls, X: Any, name: str = "X") -> Blocks:
@@ -89,8 +89,8 @@ class Blocks(NamedTuple):
 
         if not is_dask(X):
             rows, recipe = check_rows(X, name), Recipe({}, name, [name])
-            edges, held = np.array([0, rows.shape[0]]), {name: task_of_value(name, rows)}
-            return cls(edges, rows.shape[1], rows.dtype, [recipe], held)
+            edges, inputs = np.array([0, rows.shape[0]]), {name: task_of_value(name, rows)}
+            return cls(edges, rows.shape[1], rows.dtype, [recipe], inputs)
         if X.ndim != 2:
             raise InputError(f"{name} must be a 2-D array of shape (n_samples, n_features), got {X.ndim} dimension(s).")
         if np.isnan(X.shape).any():
@@ -100,8 +100,8 @@ class Blocks(NamedTuple):
         (X,) = dask.optimize(X)
         graph = {**X.__dask_graph__(), **futures}  # Dask drops futures, which stand for themselves
         recipes, cut = _recipes(graph, [row[0] for row in X.__dask_keys__()])
-        held = {key: Delayed(key, graph) for key in cut}
-        return cls(np.cumsum([0, *X.chunks[0]]), int(X.shape[1]), X.dtype, recipes, held)
+        inputs = {key: Delayed(key, graph) for key in cut}
+        return cls(np.cumsum([0, *X.chunks[0]]), int(X.shape[1]), X.dtype, recipes, inputs)
 
 
 def _recipes(graph: dict[Any, Any], keys: list[Any]) -> tuple[list[Recipe], set[Any]]:

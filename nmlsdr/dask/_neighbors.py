@@ -69,7 +69,7 @@ def lists_of_queries(
     readings = [(rows.reading([(first, last)]), first) for first, last in rows.ranges() if last > first]
     return [
         task("merge", merge, [
-            queries.task(_search_queries, [block], reading=reading, held=rows.held(reading), first=first, **wanted)
+            queries.task(_search_queries, [block], reading=reading, inputs=rows.inputs(reading), first=first, **wanted)
             for reading, first in readings
         ], k)
         for block in queries.ranges()
@@ -110,8 +110,8 @@ def _search_meeting(block: RowSums, places: list[tuple[int, int]], **wanted: Any
     return _lists(block.rows, None, _numbers(places), **wanted)
 
 
-def _search_queries(block: RowSums, reading: Reading, held: list[Any], first: int, **wanted: Any) -> Lists:
-    rows = reading.rows(held)
+def _search_queries(block: RowSums, reading: Reading, inputs: list[Any], first: int, **wanted: Any) -> Lists:
+    rows = reading.rows(inputs)
     return _lists(rows, block.rows, np.arange(first, first + rows.shape[0]), **wanted)
 
 

@@ -1,4 +1,4 @@
-"""What a search over Dask arrays will cost, said before it starts."""
+"""The plan of a search over Dask arrays: how the rows are cut, and what the search will cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._run import client_in_force, compute, import_dask, task, task_threads
 
 __all__ = ["Plan", "Site", "make_plan"]
 
-# The share of a worker's memory that a task may take, beside the 200 MB of an idle one: at 80 % Dask pauses a worker.
+# The share of a worker's memory that a task may take; an idle worker takes 200 MB, and Dask pauses one at 80 %.
 SHARE = 0.6
 # Beside its rows and the block it reads, a search holds packed rows: a window of 256 MB and what threads need.
 WORKSPACE = 320 << 20
@@ -43,7 +43,7 @@ class Plan(NamedTuple):
         q: q^2 parts of the rows meet in q^2 + q tasks of n / q rows each.
     n_tasks : int
     block_pairs : int
-        Pairs of parts, each of which meets once.
+        Pairs of parts, each of which is searched once.
     bytes_read : int
         (q + 1) times the rows.
     bytes_moved : int
@@ -133,15 +133,15 @@ def _estimate(rows: DaskRows, k: int, plan: Plan, n_jobs: int | None) -> float:
     """Seconds of the search: one task reads a block and searches some of its rows among the others."""
     first, last = next(each for each in rows.ranges() if each[1] > each[0])
     reading = rows.reading([(first, last)])
-    read, pair = compute([task("probe", _probe, reading, rows.held(reading), k, n_jobs)])[0]
+    read, pair = compute([task("probe", _probe, reading, rows.inputs(reading), k, n_jobs)])[0]
     waves = -(-plan.n_tasks // plan.site.n_threads)
     in_task = plan.n_samples / plan.order
     return float(waves * (in_task**2 / 2 * pair + in_task * read))
 
 
-def _probe(reading: Reading, held: list[Any], k: int, n_jobs: int | None) -> tuple[float, float]:
+def _probe(reading: Reading, inputs: list[Any], k: int, n_jobs: int | None) -> tuple[float, float]:
     """Seconds to read a row, and for a pair of rows."""
     began = time.perf_counter()
-    rows = reading.rows(held)
+    rows = reading.rows(inputs)
     read, n = time.perf_counter() - began, rows.shape[0]
     return read / n, estimate_search(rows, k, n_jobs=task_threads(n_jobs)).seconds / (n * n / 2)

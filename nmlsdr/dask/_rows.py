@@ -23,7 +23,7 @@ _FAN_IN = 8  # partial sums that one task adds
 
 
 class Reading:
-    """What a task needs to have some of the rows in memory; the values it needs from outside come as ``held``.
+    """What a task needs to have some of the rows in memory; the values it needs from outside come as ``inputs``.
 
     A class of its own, so that Dask takes it for one thing and does not look for collections in it.
     """
@@ -34,9 +34,9 @@ class Reading:
         self.steps, self.shape, self.dtype, self.name, self.scale = steps, shape, dtype, name, scale
         self.needs = sorted({key for recipe, _ in steps for key in recipe.needs}, key=str)
 
-    def rows(self, held: list[Any]) -> Any:
-        """The rows, dense or CSR, in the form that kernels read; one block in memory beside them at a time."""
-        values = dict(zip(self.needs, held, strict=True))
+    def rows(self, inputs: list[Any]) -> Any:
+        """The rows, dense or CSR, in the form that kernels read.  One block is read at a time, to save memory."""
+        values = dict(zip(self.needs, inputs, strict=True))
         if len(self.steps) == 1:
             return self._checked(*self.steps[0], values)
         dense, pieces, at = None, [], 0
@@ -117,14 +117,14 @@ class DaskRows(RowSums):
         first = int(self.edges[number])
         return self._kept[first + here.start : first + here.stop] - int(self._blocks.edges[number])
 
-    def held(self, reading: Reading) -> list[Any]:
+    def inputs(self, reading: Reading) -> list[Any]:
         """The values that a reading needs from outside, as Dask computes them."""
-        return [self._blocks.held[key] for key in reading.needs]
+        return [self._blocks.inputs[key] for key in reading.needs]
 
     def task(self, function: Callable[..., Any], ranges: list[tuple[int, int]], **arguments: Any) -> Any:
         """A task that reads ranges of rows and calls ``function(RowSums(rows), **arguments)``."""
         reading = self.reading(ranges)
-        return task(function.__name__, _with_rows, reading, self.held(reading), function, arguments)
+        return task(function.__name__, _with_rows, reading, self.inputs(reading), function, arguments)
 
     def map(self, function: Callable[..., Any], shape: tuple[int, ...], dtype: Any, **arguments: Any) -> Any:
         """What `task` gives of every block, ``shape`` for each row, as a Dask array of which nothing is computed."""
@@ -205,8 +205,8 @@ class DaskRows(RowSums):
         return lambda V: self.project(V, mean)
 
 
-def _with_rows(reading: Reading, held: list[Any], function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    return function(RowSums(reading.rows(held)), **arguments)
+def _with_rows(reading: Reading, inputs: list[Any], function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    return function(RowSums(reading.rows(inputs)), **arguments)
 
 
 def _rows(block: RowSums) -> Any:

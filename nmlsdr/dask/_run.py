@@ -145,7 +145,7 @@ def _locally(tasks: list[Any], is_done: Callable[[], None]) -> tuple[Any, ...]:
 
 
 def say(text: str) -> None:
-    """A line for whoever started the fit: to the logger "nmlsdr" if somebody listens, else to standard error.
+    """Write a line of progress to the logger "nmlsdr" if it is enabled, else to standard error.
 
     ``logging.getLogger("nmlsdr").setLevel("WARNING")`` silences it.
     """

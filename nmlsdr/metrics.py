@@ -320,6 +320,7 @@ def score_table(
     Y: ArrayLike,
     scores: ArrayLike,
     *,
+    predictions: ArrayLike | None = None,
     coverage_by: Literal["C-1", "C"] = "C-1",
     coverage_empty: Literal[0, -1] = 0,
 ) -> dict[str, float]:
@@ -331,6 +332,8 @@ def score_table(
         True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
         Scores, larger means more likely.
+    predictions : array-like of shape (n_samples, n_labels), default=None
+        Predicted labels, 0 or 1, for HL', MaF1 and MiF1; None: a label is predicted where its score is at least 0.5.
     coverage_by : {"C-1", "C"}, default="C-1"
         Divisor of Cov' = 1 - Cov / divisor.  The article's text says C - 1, its printed tables hold C.
     coverage_empty : {0, -1}, default=0
@@ -364,7 +367,8 @@ def score_table(
         raise InputError(f"coverage_empty={coverage_empty!r} is not defined; use 0, or -1 as the article's tables.")
     truth, values, known = check_measured(Y, scores)
     ranking = _rank(truth, values, known)
-    right, wrong = _true_and_wrong(truth, values, known)
+    decided = values if predictions is None else check_measured(Y, predictions)[1]
+    right, wrong = _true_and_wrong(truth, decided, known)
     divisor = truth.shape[1] - (coverage_by == "C-1")
     depth = float(np.nanmean(_coverages(ranking, coverage_empty)))
     if divisor == 0:

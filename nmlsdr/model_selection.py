@@ -24,6 +24,7 @@ from sklearn.utils.validation import _num_samples
 from . import metrics
 from ._checks.labels import Labels, check_labels, numbers_or_nan, to_dense
 from ._errors import InputError
+from ._estimators._thresholds import rank_scores
 
 __all__ = ["SCORERS", "LabeledRowsSplit", "cross_val_proba"]
 
@@ -307,25 +308,40 @@ def _probabilities(y_score: Any, n_labels: int) -> NDArray[Any]:
     return scores[:, 1:] if n_labels == 1 and scores.shape[1:] == (2,) else scores
 
 
-def _scorer(measure: Callable[[Any, Any], float], greater_is_better: bool, *, hard: bool = False) -> Any:
-    response: Any = "predict" if hard else ("decision_function", "predict_proba")
-    return make_scorer(_OnKnownEntries(measure), greater_is_better=greater_is_better, response_method=response)
+def _decision_scorer(measure: Callable[[Any, Any], float], greater_is_better: bool) -> Any:
+    """Scikit-learn's scorer of what ``predict`` answers."""
+    return make_scorer(_OnKnownEntries(measure), greater_is_better=greater_is_better, response_method="predict")
+
+
+class _RankingScorer:
+    """Scores how a classifier ranks the labels, before any cut-off; called as scikit-learn's scorers are."""
+
+    def __init__(self, measure: Callable[[Any, Any], float], greater_is_better: bool) -> None:
+        self._score_func = _OnKnownEntries(measure)
+        self._sign = 1 if greater_is_better else -1
+
+    def __call__(self, estimator: Any, X: Any, y_true: Any) -> float:
+        return self._sign * self._score_func(y_true, rank_scores(estimator, X))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._score_func.__name__}, greater_is_better={self._sign > 0})"
 
 
 #: The seven measures for ``scoring=`` of scikit-learn's searches and cross-validation, by the names of
 #: :mod:`nmlsdr.metrics`.  Larger is better as scikit-learn demands: the four losses (hamming_loss, ranking_loss,
-#: one_error, coverage) come out negative.  hamming_loss, macro_f1 and micro_f1 score what ``predict`` says, so that
-#: a search over cut-offs shows a difference; the ranking measures use ``decision_function`` where there is one, else
-#: ``predict_proba``.  Unknown entries of a test fold are left out.  With one label
-#: (C = 1) no row can be ranked, so ranking_loss, average_precision and one_error are NaN with a RuntimeWarning.
-#: scikit-learn's own multi-output classifiers work too, unless a label has one value only in a training fold:
-#: scikit-learn then cannot tell which column of their probabilities is meant.
+#: one_error, coverage) come out negative.  hamming_loss, macro_f1 and micro_f1 score what ``predict`` answers, so that
+#: a search over cut-offs shows a difference.  The ranking measures do not depend on cut-offs: they use the scores
+#: before the cut-offs of this package's classifiers (in a pipeline or a search too), and of other classifiers
+#: ``decision_function`` where there is one, else ``predict_proba``.  Unknown entries of a test fold are left out.  With
+#: one label (C = 1) no row can be ranked, so ranking_loss, average_precision and one_error are NaN with a
+#: RuntimeWarning.  scikit-learn's own multi-output classifiers work too, unless a label has one value only in a
+#: training fold: scikit-learn then cannot tell which column of their probabilities is meant.
 SCORERS: dict[str, Any] = {
-    "hamming_loss": _scorer(metrics.hamming_loss, False, hard=True),
-    "ranking_loss": _scorer(metrics.ranking_loss, False),
-    "average_precision": _scorer(metrics.average_precision, True),
-    "one_error": _scorer(metrics.one_error, False),
-    "coverage": _scorer(metrics.coverage, False),
-    "macro_f1": _scorer(metrics.macro_f1, True, hard=True),
-    "micro_f1": _scorer(metrics.micro_f1, True, hard=True),
+    "hamming_loss": _decision_scorer(metrics.hamming_loss, False),
+    "ranking_loss": _RankingScorer(metrics.ranking_loss, False),
+    "average_precision": _RankingScorer(metrics.average_precision, True),
+    "one_error": _RankingScorer(metrics.one_error, False),
+    "coverage": _RankingScorer(metrics.coverage, False),
+    "macro_f1": _decision_scorer(metrics.macro_f1, True),
+    "micro_f1": _decision_scorer(metrics.micro_f1, True),
 }

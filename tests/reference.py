@@ -546,9 +546,26 @@ def prior_cutoffs(scores, shares):
     return np.array(cutoffs)
 
 
+def flip_rate(scores, given):
+    """The share of given 1s among the tenth of the labels with the smallest scores, at most .3."""
+    order = sorted(range(len(given)), key=lambda i: scores[i])
+    m = max(1, len(given) // 10)
+    return min(0.3, sum(given[i] for i in order[:m]) / m)
+
+
+def f1_cutoff(scores, rate):
+    """Half of the best expected F1 of the scores without flips, with the flips again."""
+    v = sorted(((s - rate) / (1 - 2 * rate) for s in scores), reverse=True)
+    best, hits = 0.0, 0.0
+    for j, each in enumerate(v, start=1):
+        hits += min(each, 1.0)
+        best = max(best, 2 * hits / (max(1.0, sum(v)) + j))
+    return rate + (1 - 2 * rate) * min(best, 1.0) / 2 if best > 0 else 0.5
+
+
 @on_one_thread
 def residual_propagation(X, Y, labeled, queries, n_components, n_neighbors=10, a_L=0.6, a_U=0.999):
-    """(scores of queries, E, cut-offs of "prior", flip scores): a trend, and what it misses, propagated."""
+    """(scores of queries, E, cut-offs of "prior", flip scores) of the ridge regression with propagated residuals."""
     Y = np.where(labeled[:, None], Y, 0.0)
     b, c, O, _ = cross_fit(X[labeled], Y[labeled])
     components, *_ = nmlsdr(X, Y, labeled, n_components, n_neighbors, a_L, a_U, shrinkage=b)
@@ -567,4 +584,6 @@ def residual_propagation(X, Y, labeled, queries, n_components, n_neighbors=10, a
     scores = queries @ coef.T + intercept + E[nearest].mean(axis=1)
     trained = X @ coef.T + intercept
     trained[labeled] = O
-    return scores, E, prior_cutoffs(np.clip(trained + E, 0.0, 1.0), Y[labeled].mean(axis=0)), flip_scores
+    rate = flip_rate(O.ravel(), Y[labeled].ravel())
+    shares = np.clip((Y[labeled].mean(axis=0) - rate) / (1 - 2 * rate), 0.0, 1.0)
+    return scores, E, prior_cutoffs(np.clip(trained + E, 0.0, 1.0), shares), flip_scores

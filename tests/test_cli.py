@@ -29,6 +29,7 @@ from sklearn.preprocessing import StandardScaler
 import nmlsdr
 from nmlsdr import _graph, metrics
 from nmlsdr._cli.console import Console
+from nmlsdr._estimators._thresholds import rank_scores
 from nmlsdr._methods import METHODS
 from nmlsdr._model.reading import open_model
 from nmlsdr._process import threads as _threads
@@ -72,7 +73,7 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
     np.testing.assert_array_equal(values[:, :3], pipeline.predict(X_test))
     # svmlight rows are sparse: their projection adds in another order, which may move a bit of the embedding.
     np.testing.assert_allclose(values[:, 3:], scores, rtol=0, atol=1e-12 if suffix == "svmlight" else 0)
-    measures = metrics.score_table(Y_test, pipeline.decision_function(X_test))
+    measures = metrics.score_table(Y_test, rank_scores(pipeline, X_test), predictions=pipeline.predict(X_test))
     written = read_json("measures.json")
     per_label = written.pop("labels")
     assert written == pytest.approx(measures, abs=1e-12)
@@ -135,7 +136,7 @@ def test_every_other_method_is_followed_by_the_semi_supervised_classifier(run, t
         (["--method", "MDDMp", "--classifier", "residual"], "--classifier residual embeds by NMLSDR itself, got"),
         (["--classifier", "none", "--threshold", "0.4"], "--threshold is for a classifier, got --classifier none"),
         (["--method", "MDDMp", "--classifier", "none", "--metric", "cosine"], "--metric has no meaning for MDDMp with"),
-        (["--classifier", "mlknn", "--threshold", "1.5"], "it must be a number from 0 to 1, or prior, got '1.5'"),
+        (["--classifier", "mlknn", "--threshold", "1.5"], "it must be a number from 0 to 1, f1, or prior, got '1.5'"),
     ],
 )
 def test_options_that_do_not_go_together_are_one_sentence(run, tables, words, sentence):
@@ -272,7 +273,10 @@ def test_evaluate_leaves_unlabelled_rows_out(run, tables, model, tmp_path):
         "nmlsdr: test.csv: 15 of 25 rows are unlabelled and not counted.",
         "nmlsdr: wrote measures.csv: 10 rows, 3 labels.",
     ]
-    measures = metrics.score_table(Y_test[:10], load_model(model).predict_proba(X_test)[:10])
+    fitted = load_model(model)
+    measures = metrics.score_table(
+        Y_test[:10], rank_scores(fitted, X_test)[:10], predictions=fitted.predict(X_test)[:10]
+    )
     assert read_csv("measures.csv") == (["measure", "value"], [[k, repr(float(v))] for k, v in measures.items()])
 
 

@@ -7,9 +7,9 @@ from projections import draw_binary
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from nmlsdr import MLkNN, SemiSupervisedMLkNN, metrics, mlknn
-from nmlsdr._estimators._thresholds import prior_cutoffs
-from nmlsdr.graph import squared_neighbors
+from nmlsdr import MLkNN, MultiLabelPropagation, SemiSupervisedMLkNN, metrics, mlknn
+from nmlsdr._estimators._thresholds import f1_cutoff, prior_cutoffs
+from nmlsdr.graph import neighbor_graph, squared_neighbors, transition_matrix
 from nmlsdr.model_selection import SCORERS
 
 CLASSIFIERS = [MLkNN, SemiSupervisedMLkNN]
@@ -52,8 +52,9 @@ def test_prior_is_learned_on_rows_left_out_of_their_own_neighbours(data):
     model = MLkNN(8, threshold="prior").fit(X, Y)
     _, indices = squared_neighbors(X, 8)
     table = mlknn.fit_posterior(Y, indices)
-    expected = reference.prior_cutoffs(mlknn.posterior(table, Y, indices), Y.mean(axis=0))
-    np.testing.assert_array_equal(model.thresholds_, expected)
+    scores = mlknn.posterior(table, Y, indices)
+    expected = reference.prior_cutoffs(scores, without_flips(Y.mean(axis=0), scores, Y))
+    np.testing.assert_array_equal(model.thresholds_, np.nextafter(expected, 0))
     np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) >= expected)
 
 
@@ -65,7 +66,60 @@ def test_prior_of_partly_labelled_rows_is_their_share(data):
     _, indices = squared_neighbors(X, 8)
     hard = (model.label_distributions_ > 0.5).astype(int)
     scores = mlknn.posterior(mlknn.fit_posterior(hard, indices), hard, indices)
-    np.testing.assert_array_equal(model.thresholds_, reference.prior_cutoffs(scores, Y[:60].mean(axis=0)))
+    shares = without_flips(Y[:60].mean(axis=0), scores[:60], Y[:60])
+    np.testing.assert_array_equal(model.thresholds_, np.nextafter(reference.prior_cutoffs(scores, shares), 0))
+
+
+def without_flips(shares, scores, given):
+    rate = reference.flip_rate(scores.ravel(), given.ravel())
+    return np.clip((shares - rate) / (1 - 2 * rate), 0, 1)
+
+
+@pytest.mark.parametrize("Classifier", [*CLASSIFIERS, MultiLabelPropagation])
+def test_f1_is_one_cut_off_from_the_scores_of_the_labelled_rows(data, Classifier):
+    X, Y = data
+    given = Y.copy()
+    given[60:] = -1
+    model = Classifier(8, threshold="f1").fit(X, given)
+    n = len(model.training_rows_)
+    _, indices = squared_neighbors(X[:n], 8)
+    if Classifier is MultiLabelPropagation:
+        scores = transition_matrix(neighbor_graph(X, 8)) @ model.label_distributions_
+    else:
+        hard = model.training_labels_.astype(int)
+        scores = mlknn.posterior(mlknn.fit_posterior(hard, indices), hard, indices)
+    rate = reference.flip_rate(scores[:60].ravel(), Y[:60].ravel())
+    cutoff = reference.f1_cutoff(scores[:60].ravel(), rate)
+    np.testing.assert_allclose(model.thresholds_, np.full(3, cutoff), rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) > model.thresholds_)
+
+
+def test_f1_by_hand():
+    """Scores 1, .6, .2: the best expected F1 takes two of them, 2 (1 + .6) / (1.8 + 2)."""
+    assert f1_cutoff(np.array([0.2, 1.0, 0.6]), 0.0) == pytest.approx(1.6 / 3.8)
+    assert f1_cutoff(np.zeros(4), 0.0) == 0.5
+    assert f1_cutoff(np.array([-1.0, -2.0]), 0.0) == 0.5
+    assert f1_cutoff(np.array([5.0, 7.0]), 0.0) == pytest.approx(2 / 14)  # no score counts as more than one hit
+    # with a flip rate of .1 a true share v is given as .1 + .8 v
+    flipped = 0.1 + 0.8 * np.array([0.2, 1.0, 0.6])
+    assert f1_cutoff(flipped, 0.1) == pytest.approx(0.1 + 0.8 * 1.6 / 3.8)
+
+
+def test_f1_cutoff_equals_the_twin(rng):
+    for _ in range(200):
+        scores, rate = rng.normal(0.2, 0.5, 40), rng.choice([0.0, 0.1, 0.3])
+        assert f1_cutoff(scores, rate) == pytest.approx(reference.f1_cutoff(scores, rate), abs=1e-12)
+
+
+def test_a_tie_at_a_given_threshold_is_a_label_except_in_propagation(data):
+    X, Y = data
+    for Classifier in (*CLASSIFIERS, MultiLabelPropagation):
+        model = Classifier(8).fit(X, Y)
+        scores = model.predict_proba(X)
+        at = float(np.median(scores[scores > 0]))
+        model.set_params(threshold=at)
+        reached = scores > at if Classifier is MultiLabelPropagation else scores >= at
+        np.testing.assert_array_equal(model.predict(X), reached)
 
 
 @pytest.mark.parametrize("Classifier", CLASSIFIERS)
@@ -88,7 +142,7 @@ def test_classes_do_not_need_a_cut_off(data, Classifier):
 @pytest.mark.parametrize(
     ("threshold", "sentence"),
     [
-        ("half", 'threshold must be a number, "prior", or one number per label, got .half.'),
+        ("half", 'threshold must be a number, "f1", "prior", or one number per label, got .half.'),
         ((0.5, 2.0, 0.1), r"each threshold must be a number in \[0, 1\], got 2"),
         ((0.5, 0.5), "threshold has 2 numbers for 3 labels; give one per label"),
     ],

@@ -85,7 +85,7 @@ def test_forgotten_labels_lead_their_own_list(rng):
 @pytest.mark.parametrize(
     ("scores", "y", "options", "words"),
     [
-        ([[0.5, 0.1]], [[1, 0]], {"kind": "all"}, 'kind must be "both", "missing" or "spurious", got \'all\''),
+        ([[0.5, 0.1]], [[1, 0]], {"kind": "all"}, 'kind must be "both", .*"unknown", got .all.'),
         ([[0.5]], [[1, 0]], {}, r"shape of the labels, \(1, 2\), got \(1, 1\)"),
     ],
 )
@@ -218,3 +218,18 @@ def test_classes_are_named(two_groups):
     y[3] = "cold"
     display = LabelReviewDisplay.from_estimator(MultiLabelPropagation(5).fit(X, y), X, y, kind="spurious", top=1)
     assert display.ax_.get_yticklabels()[0].get_text() == "3 · cold"
+
+
+def test_one_list_for_unknown_mistakes_lowers_the_scores_of_given_1s():
+    """By hand: a tenth of 1s, flip rate .05: true share .0556, flipped among given 1s .472, weight .944."""
+    scores, y = np.full((1, 10), 0.5), np.eye(1, 10, dtype=int)
+    found = rank_suspects(scores, y, kind="unknown", flip_rate=0.05)
+    assert found.given.tolist() == [0] * 9 + [1]
+    assert found.score[-1] == pytest.approx(0.5 * 2 * 0.05 * (1 - 0.05 / 0.9) / 0.1)
+    for rate, weight in ((0.0, 0.0), (0.3, 1.0)):  # no flips: no given 1 is wrong; many: scores as they are
+        assert rank_suspects(scores, y, kind="unknown", flip_rate=rate).score[-1] == pytest.approx(0.5 * weight)
+    assert not rank_suspects(scores, np.zeros((1, 10)), kind="unknown", flip_rate=0.1).given.any()
+    with pytest.raises(ValueError, match=r'kind="unknown" needs flip_rate'):
+        rank_suspects(scores, y, kind="unknown")
+    with pytest.raises(ValueError, match=r"flip_rate must be a number in \[0, 0.3\]"):
+        rank_suspects(scores, y, kind="unknown", flip_rate=0.4)

@@ -32,6 +32,7 @@ MAKE = {
     "NMLSDR": lambda: nmlsdr.NMLSDR(2, n_neighbors=4),
     "MLDA": lambda: nmlsdr.MLDA(2),
     "MultiLabelPropagation": lambda: nmlsdr.MultiLabelPropagation(4),
+    "ResidualPropagation": lambda: nmlsdr.ResidualPropagation(n_neighbors=4, n_estimators=2),
     "MLkNN": lambda: nmlsdr.MLkNN(4),
     "SemiSupervisedMLkNN": lambda: nmlsdr.SemiSupervisedMLkNN(4),
 }
@@ -117,7 +118,9 @@ def put(value):
         ("MLDA", "label_weights_", put(np.nan), "label_weights_ holds a value that is not finite"),
         ("SemiSupervisedMLkNN", "posterior_", put(-1e-9), "posterior_ holds -1e-09"),
         ("MLkNN", "posterior_", put(1e300), r"posterior_ holds 1e\+300, which lies outside 0 to 1"),
-        ("MLkNN", "thresholds_", put(1e300), r"thresholds_ holds 1e\+300, which lies outside 0 to 1"),
+        ("MLkNN", "thresholds_", put(-0.1), r"thresholds_ holds -0.1, which lies outside"),
+        ("ResidualPropagation", "flip_rate_", lambda given: 0.4, "flip_rate_ holds 0.4, which lies outside 0 to 0.3"),
+        ("ResidualPropagation", "n_labeled_", lambda given: 0, "n_labeled_ holds 0.0"),
         ("MLkNN", "thresholds_", put(-np.inf), "thresholds_ holds a value that is not finite"),
         ("NMLSDR", "components_", put(1e300), r"components_ holds 1e\+300"),
     ],

@@ -215,7 +215,7 @@ def test_seven_scorers_with_their_signs():
     assert list(SCORERS) == list(SIGNS)
     for name, scorer in SCORERS.items():
         assert scorer._sign == SIGNS[name]
-        assert repr(scorer).startswith(f"make_scorer({name}")
+        assert f"({name}, " in repr(scorer)
         assert repr(pickle.loads(pickle.dumps(scorer))) == repr(scorer)
 
 

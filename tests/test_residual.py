@@ -1,4 +1,8 @@
-"""ResidualPropagation: the twin, golden numbers, what the parameters of fit reach, invariances, degenerate input."""
+"""ResidualPropagation: the twin, golden numbers, what the parameters of fit reach, invariances, degenerate input.
+
+Most tests take the trend without a forest and the whole residuals, whose values a short NumPy program gives; what the
+forest, the flip rate and the cut-offs add is tested in test_residual_forest.py.
+"""
 
 import json
 import tracemalloc
@@ -13,6 +17,7 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer
 
 from nmlsdr import NMLSDR, MLkNN, ResidualPropagation
+from nmlsdr._estimators._thresholds import rank_scores
 from nmlsdr._ridge import cross_fit, ridge_regression
 from nmlsdr.graph import kneighbors, neighbor_graph
 from nmlsdr.metrics import score_table
@@ -30,8 +35,11 @@ def data(rng):
     return X[:90], Y[:90], X[90:]
 
 
+PLAIN = {"n_estimators": 0, "residual_weight": 1.0, "threshold": 0.5}
+
+
 def closely_solved(**parameters):
-    model = ResidualPropagation(**{"n_neighbors": 6, **parameters})
+    model = ResidualPropagation(**{"n_neighbors": 6, **PLAIN, **parameters})
     model.tol = 1e-12  # a constant of the class, for comparisons to more digits than 1e-8
     return model
 
@@ -49,7 +57,7 @@ def test_equals_the_twin(data, layout):
     known = Y[:, 0] != -1
     scores, E, cutoffs, flips = reference.residual_propagation(X, np.where(Y == -1, 0, Y), known, new, 4, 6)
     model = fit(layout(X), Y, threshold="prior")
-    np.testing.assert_allclose(model.decision_function(layout(new)), scores, atol=1e-8)
+    np.testing.assert_allclose(rank_scores(model, layout(new)), scores, atol=1e-8)
     np.testing.assert_allclose(model.residuals_, E, atol=1e-9)
     np.testing.assert_allclose(model.thresholds_, cutoffs, atol=1e-8)
     np.testing.assert_allclose(model.flip_scores_, flips, atol=1e-9)
@@ -76,27 +84,34 @@ def test_is_made_of_the_parts_that_users_have(data):
     np.testing.assert_allclose(model.residuals_, E, atol=1e-9)
     _, nearest = kneighbors(Z, 6, queries=projection.transform(new))
     expected = new @ coef.T + intercept + E[nearest].mean(axis=1)
-    np.testing.assert_allclose(model.decision_function(new), expected, atol=1e-9)
+    np.testing.assert_allclose(rank_scores(model, new), expected, atol=1e-9)
 
 
 def test_predictions_follow_from_the_scores(data):
     X, Y, new = data
     model = fit(X, Y)
-    scores = model.decision_function(new)
-    np.testing.assert_array_equal(model.predict_proba(new), np.clip(scores, 0, 1))
+    scores = rank_scores(model, new)
+    r = model.flip_rate_
+    assert 0 < r <= 0.3
+    np.testing.assert_array_equal(model.predict_proba(new), np.clip((scores - r) / (1 - 2 * r), 1 / 90, 1 - 1 / 90))
     np.testing.assert_array_equal(model.predict(new), scores >= 0.5)
+    np.testing.assert_array_equal(model.predict(new), model.predict_proba(new) >= 0.5)
+    np.testing.assert_array_equal(model.decision_function(new), scores - np.nextafter(0.5, 0))
     prior = fit(X, Y, threshold="prior")
-    np.testing.assert_array_equal(prior.decision_function(new), scores)
-    np.testing.assert_array_equal(prior.predict(new), scores >= prior.thresholds_)
+    np.testing.assert_array_equal(rank_scores(prior, new), scores)
+    np.testing.assert_array_equal(prior.predict(new), scores > prior.thresholds_)
+    np.testing.assert_array_equal(prior.predict(new), prior.decision_function(new) > 0)
 
 
 def test_prior_predicts_each_label_as_often_as_it_was_given(data):
+    """As often as it was given, less the share of flipped labels."""
     X, Y, _ = data
     model = fit(X, Y, threshold="prior")
     trained = X @ model.coef_.T + model.intercept_
     trained[:45] = cross_fit(X[:45], Y[:45]).predictions
-    reached = (np.clip(trained + model.residuals_, 0, 1) >= model.thresholds_).sum(axis=0)
-    wanted = np.maximum(1, np.rint(90 * Y[:45].mean(axis=0)))
+    reached = (np.clip(trained + model.residuals_, 0, 1) > model.thresholds_).sum(axis=0)
+    shares = (Y[:45].mean(axis=0) - model.flip_rate_) / (1 - 2 * model.flip_rate_)
+    wanted = np.maximum(1, np.rint(90 * np.clip(shares, 0, 1)))
     assert (np.abs(reached - wanted) <= np.maximum(wanted, 5)).all()
 
 
@@ -121,13 +136,13 @@ def test_golden_numbers(case, shared):
     from nmlsdr.experiments.protocol import STUDIES, draw
 
     d = draw(STUDIES["benchmarks"], case["dataset"], case["seed"], "full", str(shared / "data"))
-    model = ResidualPropagation(n_jobs=1).fit(d.train, d.given)
+    model = ResidualPropagation(n_jobs=1, **PLAIN).fit(d.train, d.given)
     assert (int(d.labeled.sum()), model.shrinkage_, model.ridge_) == (case["l"], case["b"], case["c"])
     tolerance = GOLDEN["tolerance_with_ties"] if case["dataset"] == "Genbase" else GOLDEN["tolerance"]
     kappa = NMLSDR(shrinkage=1.0).fit(d.train, d.given).feature_weights_
     assert int((kappa > 0).sum()) == case["n_kappa"]
     assert kappa.sum() == pytest.approx(case["sum_kappa"], abs=1e-3)
-    found = score_table(d.test_target, model.decision_function(d.test), coverage_by="C", coverage_empty=-1)
+    found = score_table(d.test_target, rank_scores(model, d.test), coverage_by="C", coverage_empty=-1)
     for name, value in case["E2E"].items():
         value_found = np.mean(list(found.values())) if name == "mean7" else found[name]
         assert value_found == pytest.approx(value, abs=tolerance), name
@@ -171,13 +186,13 @@ def test_labeled_stands_for_rows_of_minus_one(data):
     X, Y, new = data
     whole = sparse.csr_array(np.where(Y == -1, 0, Y))
     model = closely_solved().fit(X, whole, labeled=np.arange(90) < 45)
-    np.testing.assert_array_equal(model.decision_function(new), fit(X, Y).decision_function(new))
+    np.testing.assert_array_equal(rank_scores(model, new), rank_scores(fit(X, Y), new))
 
 
 def test_a_neighbour_transformer_serves_both_graphs(data):
     X, Y, new = data
     plugged = fit(X, Y, neighbors=KNeighborsTransformer(n_neighbors=9))
-    np.testing.assert_array_equal(plugged.decision_function(new), fit(X, Y).decision_function(new))
+    np.testing.assert_array_equal(rank_scores(plugged, new), rank_scores(fit(X, Y), new))
     assert plugged.neighbors_.n_features_in_ == 4  # fitted on the embedding
 
 
@@ -186,12 +201,14 @@ def test_one_class_column_per_class(data):
     names = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])].astype(object)
     names[45:] = -1
     model = fit(X, names)
-    scores = model.decision_function(new)
+    scores = rank_scores(model, new)
     assert list(model.classes_) == ["high", "low", "mid"]
     np.testing.assert_array_equal(model.predict(new), model.classes_[np.argmax(scores, axis=1)])
     proba = model.predict_proba(new)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
-    np.testing.assert_allclose(proba, np.clip(scores, 0, 1) / np.clip(scores, 0, 1).sum(axis=1, keepdims=True))
+    assert model.flip_rate_ == 0
+    clipped = np.clip(scores, 1 / 90, 1 - 1 / 90)
+    np.testing.assert_allclose(proba, clipped / clipped.sum(axis=1, keepdims=True))
     np.testing.assert_array_equal(fit(X, names, threshold="prior").predict(new), model.predict(new))
 
 
@@ -210,15 +227,15 @@ def test_without_shrinkage_a_rotation_does_not_matter(data, rng):
     X, Y, new = data
     Q, _ = np.linalg.qr(rng.standard_normal((12, 12)))
     one, two = fit(X, Y, shrinkage=0.0), fit(X @ Q, Y, shrinkage=0.0)
-    np.testing.assert_allclose(two.decision_function(new @ Q), one.decision_function(new), atol=1e-7)
+    np.testing.assert_allclose(rank_scores(two, new @ Q), rank_scores(one, new), atol=1e-7)
 
 
 def test_scale_of_all_and_order_of_labels_do_not_matter(data, rng):
     X, Y, new = data
-    scores = fit(X, Y).decision_function(new)
-    np.testing.assert_allclose(fit(64.0 * X, Y).decision_function(64.0 * new), scores, atol=1e-9)
+    scores = rank_scores(fit(X, Y), new)
+    np.testing.assert_allclose(rank_scores(fit(64.0 * X, Y), 64.0 * new), scores, atol=1e-9)
     order = rng.permutation(4)
-    np.testing.assert_allclose(fit(X, Y[:, order]).decision_function(new), scores[:, order], atol=1e-9)
+    np.testing.assert_allclose(rank_scores(fit(X, Y[:, order]), new), scores[:, order], atol=1e-9)
 
 
 def test_order_of_rows_does_not_matter_up_to_the_folds(data, rng, monkeypatch):
@@ -227,7 +244,7 @@ def test_order_of_rows_does_not_matter_up_to_the_folds(data, rng, monkeypatch):
     X, Y, new = data
     order = rng.permutation(len(X))
     one, two = fit(X, Y), fit(X[order], Y[order])
-    np.testing.assert_allclose(two.decision_function(new), one.decision_function(new), atol=1e-7)
+    np.testing.assert_allclose(rank_scores(two, new), rank_scores(one, new), atol=1e-7)
     np.testing.assert_allclose(two.flip_scores_, one.flip_scores_[order], atol=1e-7)
 
 
@@ -235,7 +252,7 @@ def test_threads_do_not_matter(data):
     X, Y, new = data
     one, two = fit(X, Y, n_jobs=1), fit(X, Y, n_jobs=2)
     np.testing.assert_array_equal(one.residuals_, two.residuals_)
-    np.testing.assert_array_equal(one.decision_function(new), two.decision_function(new))
+    np.testing.assert_array_equal(rank_scores(one, new), rank_scores(two, new))
 
 
 def test_float32_stays_float32(data):
@@ -243,7 +260,7 @@ def test_float32_stays_float32(data):
     single = fit(X.astype(np.float32), Y)
     assert single.components_.dtype == single.embedding_.dtype == np.float32
     assert single.coef_.dtype == single.residuals_.dtype == np.float64
-    difference = np.abs(single.decision_function(new.astype(np.float32)) - fit(X, Y).decision_function(new))
+    difference = np.abs(rank_scores(single, new.astype(np.float32)) - rank_scores(fit(X, Y), new))
     assert np.median(difference) < 1e-4  # a neighbour may change places with the next
 
 
@@ -251,7 +268,7 @@ def test_a_large_offset_costs_few_digits(data):
     X, Y, new = data
     shifted = fit(X + 1e5, Y, shrinkage=0.0)
     np.testing.assert_allclose(
-        shifted.decision_function(new + 1e5), fit(X, Y, shrinkage=0.0).decision_function(new), atol=1e-6
+        rank_scores(shifted, new + 1e5), rank_scores(fit(X, Y, shrinkage=0.0), new), atol=1e-6
     )
 
 
@@ -277,7 +294,7 @@ def test_few_labelled_rows_have_an_answer(data, l):
     Y[l:] = -1
     for b in ("cv", 0.0, 1.0):
         model = fit(X, Y, shrinkage=b)
-        assert np.isfinite(model.decision_function(new)).all()
+        assert np.isfinite(rank_scores(model, new)).all()
         assert np.isfinite(model.flip_scores_).all()
 
 
@@ -298,7 +315,7 @@ def test_no_labelled_row_is_one_sentence(data):
 def test_one_label(data):
     X, Y, new = data
     model = fit(X, Y[:, :1])
-    assert model.decision_function(new).shape == (30, 1)
+    assert rank_scores(model, new).shape == (30, 1)
     assert model.embedding_.shape == (90, 1)
 
 
@@ -309,8 +326,8 @@ def test_a_label_without_a_positive_is_never_predicted_and_said(data, threshold)
     with pytest.warns(UserWarning, match="1 of 5 labels are never predicted"):
         model = fit(X, wider, threshold=threshold)
     assert not model.predict(new)[:, 4].any()
-    np.testing.assert_allclose(model.decision_function(new)[:, 4], 0.0, atol=1e-12)
-    np.testing.assert_allclose(model.decision_function(new)[:, :4], fit(X, Y).decision_function(new), atol=1e-9)
+    np.testing.assert_allclose(rank_scores(model, new)[:, 4], 0.0, atol=1e-12)
+    np.testing.assert_allclose(rank_scores(model, new)[:, :4], rank_scores(fit(X, Y), new), atol=1e-9)
 
 
 def test_constant_features_change_nothing(data):
@@ -319,7 +336,7 @@ def test_constant_features_change_nothing(data):
     model = fit(wider, Y, shrinkage=1.0)
     assert (model.feature_weights_[12:] == 0).all()
     np.testing.assert_allclose(
-        model.decision_function(wider_new), fit(X, Y, shrinkage=1.0).decision_function(new), atol=1e-9
+        rank_scores(model, wider_new), rank_scores(fit(X, Y, shrinkage=1.0), new), atol=1e-9
     )
     with pytest.raises(ValueError, match="show no dependence"):
         fit(np.ones((90, 3)), Y)
@@ -344,7 +361,7 @@ def test_more_features_than_labelled_rows(rng):
     Y[20:] = -1
     known = Y[:, 0] != -1
     scores, *_ = reference.residual_propagation(X, np.where(Y == -1, 0, Y), known, X[:10] + 0.01, 3, 6)
-    np.testing.assert_allclose(fit(X, Y).decision_function(X[:10] + 0.01), scores, atol=1e-7)
+    np.testing.assert_allclose(rank_scores(fit(X, Y), X[:10] + 0.01), scores, atol=1e-7)
 
 
 @pytest.mark.filterwarnings("ignore:50 of 150 rows lie in components:UserWarning")  # as the rows are drawn
@@ -358,9 +375,9 @@ def test_wide_sparse_rows(rng):
     used = np.flatnonzero(np.diff(X.tocsc().indptr))
     dense = fit(X[:, used].toarray(), Y, shrinkage=1.0)
     np.testing.assert_allclose(
-        model.decision_function(X[:20]), dense.decision_function(X[:20, used].toarray()), atol=1e-8
+        rank_scores(model, X[:20]), rank_scores(dense, X[:20, used].toarray()), atol=1e-8
     )
-    assert np.isfinite(fit(X, Y, threshold="prior").decision_function(X[:20])).all()
+    assert np.isfinite(rank_scores(fit(X, Y, threshold="prior"), X[:20])).all()
 
 
 @pytest.mark.parametrize(
@@ -377,7 +394,7 @@ def test_memory_is_that_of_the_rows_the_smaller_gram_matrix_and_the_labels(rng, 
     smaller = min(int((Y[:, 0] != -1).sum()), D)
     tracemalloc.start()
     try:
-        ResidualPropagation(n_jobs=2).fit(X, Y)
+        ResidualPropagation(n_jobs=2, **PLAIN).fit(X, Y)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -397,18 +414,20 @@ def test_threads_change_no_bit(data):
     X, Y, new = data
     for layout in (np.asarray, sparse.csr_array):
         one, two = (fit(layout(X), Y, n_jobs=n_jobs) for n_jobs in (1, 2))
-        np.testing.assert_array_equal(one.decision_function(layout(new)), two.decision_function(layout(new)))
+        np.testing.assert_array_equal(rank_scores(one, layout(new)), rank_scores(two, layout(new)))
         np.testing.assert_array_equal(one.flip_scores_, two.flip_scores_)
 
 
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"threshold": "half"}, "threshold must be a number, \"prior\", or one number per label, got 'half'"),
+        ({"threshold": "half"}, "threshold must be a number, \"f1\", \"prior\", or one number per label, got 'half'"),
         ({"threshold": (0.5, 0.2)}, "threshold has 2 numbers for 4 labels; give one per label"),
         ({"shrinkage": 2}, r'shrinkage, if not "cv", must be a number in \[0, 1\], got 2'),
         ({"ridge": 0}, r"ridge must be a number in \(0, inf\)"),
         ({"random_state": "x"}, "random_state must be None, an integer of at least 0"),
+        ({"n_estimators": -1}, "n_estimators must be an integer of at least 0, got -1"),
+        ({"residual_weight": 1.5}, r"residual_weight must be a number in \[0, 1\], got 1.5"),
         ({"alpha_labeled": 1}, r"alpha_labeled must lie in \[0, 1\)"),
     ],
 )
@@ -421,9 +440,9 @@ def test_a_score_at_the_threshold_is_a_label(data):
     """Equal included; after the fit, ``threshold`` still holds, as in ML-kNN."""
     X, Y, new = data
     model = fit(X, Y, threshold=[0.3, 0.4, 0.5, 0.6])
-    scores = model.decision_function(new)
-    np.testing.assert_array_equal(model.thresholds_, [0.3, 0.4, 0.5, 0.6])
-    np.testing.assert_array_equal(model.predict(new), scores >= model.thresholds_)
+    scores = rank_scores(model, new)
+    np.testing.assert_array_equal(model.thresholds_, np.nextafter([0.3, 0.4, 0.5, 0.6], 0))
+    np.testing.assert_array_equal(model.predict(new), scores >= [0.3, 0.4, 0.5, 0.6])
     at = float(scores[scores > 0].min())
     assert model.set_params(threshold=at).predict(new)[scores == at].all()
 
@@ -431,7 +450,7 @@ def test_a_score_at_the_threshold_is_a_label(data):
 @pytest.mark.parametrize("draw", [np.random.default_rng, np.random.RandomState, lambda seed: None])
 def test_any_random_state_draws_the_folds(data, draw):
     X, Y, new = data
-    assert np.isfinite(fit(X, Y, random_state=draw(3)).decision_function(new)).all()
+    assert np.isfinite(rank_scores(fit(X, Y, random_state=draw(3)), new)).all()
     if draw(3) is not None:
         one, two = (fit(X, Y, random_state=draw(3)).flip_scores_ for _ in range(2))
         np.testing.assert_array_equal(one, two)

@@ -153,9 +153,9 @@ PREPARING = {
 }
 KIND = {
     "--kind": choice(
-        ("both", "missing", "spurious"),
+        ("both", "missing", "spurious", "unknown"),
         "missing: given 0s that look like 1 (where annotations are forgotten); spurious: given 1s that look like "
-        "0; both by score (default)",
+        "0; both by score (default); unknown: both, with lower scores for given 1s where few of them can be wrong",
         default="both",
     )
 }

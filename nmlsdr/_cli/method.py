@@ -8,10 +8,7 @@ from typing import Any
 __all__ = ["NAME", "WORDS", "fit_and_rank", "graph_settings", "scaler_for"]
 
 NAME = "ResidualPropagation"
-WORDS = (
-    "features weighed by what they say of the labels, a ridge regression, and its residuals propagated over the graph "
-    "of the embedding"
-)
+WORDS = "the mean of a ridge regression and a forest, plus their errors on nearby rows of the embedding"
 
 
 def scaler_for(args: argparse.Namespace, X: Any) -> Any:
@@ -53,7 +50,9 @@ def fit_and_rank(table: Any, args: argparse.Namespace, console: Any) -> tuple[An
             X = scaler.fit_transform(X)
     with console.step(f"fit {NAME}"):
         method = fit_reviewed(nmlsdr.ResidualPropagation(**graph_settings(args)), X, table)
-    found = rank_suspects(method.flip_scores_, table.target, kind=args.kind, reviewed=table.reviewed)
+    found = rank_suspects(
+        method.flip_scores_, table.target, kind=args.kind, flip_rate=method.flip_rate_, reviewed=table.reviewed
+    )
     kind = buried_kind(found) if args.kind == "both" else None
     if kind is None:
         return method, found, None

@@ -45,15 +45,14 @@ def add_parsers(verbs: Any) -> None:
         "--seed": option("S", "for wMLDAd, and for the folds of residual (default: 0)", seed),
         "--classifier": choice(
             ("residual", "semi-supervised", "mlknn", "none"),
-            "residual: a ridge regression on features weighed by what they say of the labels, and its residuals "
-            "propagated over the graph of the embedding (default for NMLSDR); ML-kNN on the embedding, on all rows "
-            "after propagating the labels (semi-supervised, default for all other methods) or on the labelled ones "
-            "(mlknn); none",
+            "residual (default for NMLSDR): the mean of a ridge regression and a forest, plus their errors on nearby "
+            "rows; semi-supervised (default for all other methods): ML-kNN on the embedding of all rows, after "
+            "propagating the labels; mlknn: ML-kNN on the embedding of the labelled rows; none",
         ),
         "--threshold": option(
             "T",
-            "give a label from a score of T, a number from 0 to 1 (default: 0.5), or with prior as often as the label "
-            "was given (for rare labels)",
+            "predict a label from a score of T on, a number from 0 to 1; f1: from the score that promises the best F1 "
+            "(default for residual; 0.5 for the others); prior: for as large a share of the rows as have the label",
             _threshold,
         ),
     }
@@ -85,11 +84,11 @@ def add_parsers(verbs: Any) -> None:
     add_verb(verbs, "evaluate", evaluate, summary, about, model | MASK | measures, labels=needed)
 
 
-_cutoff = number(float, lambda value: 0 <= value <= 1, "a number from 0 to 1, or prior")
+_cutoff = number(float, lambda value: 0 <= value <= 1, "a number from 0 to 1, f1, or prior")
 
 
 def _threshold(text: str) -> float | str:
-    return text if text == "prior" else float(_cutoff(text))
+    return text if text in ("f1", "prior") else float(_cutoff(text))
 
 
 def _check_choices(args: argparse.Namespace, method: Any) -> None:
@@ -102,7 +101,8 @@ def _check_choices(args: argparse.Namespace, method: Any) -> None:
         raise InputError(f"--classifier residual embeds by NMLSDR itself, got --method {name}; leave --method out.")
     if args.threshold is not None and args.classifier == "none":
         raise InputError("--threshold is for a classifier, got --classifier none; leave it out.")
-    args.threshold = 0.5 if args.threshold is None else args.threshold
+    if args.threshold is None:
+        args.threshold = "f1" if args.classifier == "residual" else 0.5
     if method.semi_supervised or args.classifier == "semi-supervised":
         return
     for alpha in ALPHAS:
@@ -301,7 +301,7 @@ def _write(args: argparse.Namespace, console: Console, table: Any, columns: Any,
 
 def evaluate(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr evaluate``."""
-    from nmlsdr._estimators._thresholds import warn_never_predicted
+    from nmlsdr._estimators._thresholds import rank_scores, warn_never_predicted
     from nmlsdr._report.trial import score_labels
     from nmlsdr.metrics import score_table
 
@@ -320,11 +320,8 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
     if not known.all():
         console.note(f"{args.data}: {(~known).sum()} of {len(target)} rows are unlabelled and not counted.")
     predicted = labels_in_blocks(classifier, X, console)
-    ranked = classifier.decision_function(X) if hasattr(classifier, "decision_function") else scores
-    ranked = ranked if ranked.shape == scores.shape else scores  # of two classes there is one decision
-    measures = {name: float(value) for name, value in score_table(target[known], ranked[known]).items()}
-    given = score_table(target[known], predicted[known].astype(float))
-    measures.update({name: float(given[name]) for name in ("HL'", "MaF1", "MiF1")})
+    table = score_table(target[known], rank_scores(classifier, X)[known], predictions=predicted[known])
+    measures = {name: float(value) for name, value in table.items()}
     warn_never_predicted(predicted.any(axis=0), "see --threshold of nmlsdr fit")
     per_label = score_labels(target[known], predicted[known], scores[known], names)
     if args.out != "-":

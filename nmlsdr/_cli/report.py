@@ -28,7 +28,7 @@ def add_parsers(verbs: Any) -> None:
         "write a page about the data: labels, embedding, what helps, what to review",
         "Fit on the table and write one self-contained HTML page: what was read, how often labels are "
         "given and which go together, the embedding, what its components are made of, the graph, cross-validated "
-        "measures beside a logistic regression and ML-kNN on the features, and the first annotations to review.",
+        "measures compared with logistic regression, a forest and ML-kNN, and the first annotations to review.",
         FITTING | KIND | own | COMMON | output(".html"),
         labels=LABELS_NEEDED,
     )
@@ -58,6 +58,7 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     from pathlib import PurePath
 
     import numpy as np
+    from sklearn.base import clone
 
     from nmlsdr import __version__
     from nmlsdr._report import fit as fits
@@ -93,7 +94,12 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     trial, no_trial = None, "left out by --folds 0."
     if args.folds:
         no_trial = f"{args.folds} folds need at least {2 * args.folds} labelled rows."
-        methods = {NAME: (WORDS, method), **trials.baselines(y, args.folds, args.n_neighbors, args.jobs)}
+        trend = clone(method).set_params(residual_weight=0.0)
+        methods = {
+            NAME: (WORDS, method),
+            "trend alone": ("the mean of the ridge regression and the forest", trend),
+            **trials.baselines(y, args.folds, args.n_neighbors, args.jobs),
+        }
         with console.step("cross-validate") as show:
             trial = trials.run_trial(methods, scaler_for(args, X), X, y, names, n_folds=args.folds, show=show)
             show("cross-validate")

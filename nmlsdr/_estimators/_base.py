@@ -30,7 +30,7 @@ from ..graph import graph_of_lists
 from ..propagation import propagate_checked
 from ._callbacks import CallbackSupportMixin, step
 from ._prepared import forget_rows, prepared_rows
-from ._thresholds import prior_cutoffs, thresholds_of
+from ._thresholds import given_thresholds, labels_flip_rate, learned_cutoffs
 
 __all__ = [
     "CutsScores",
@@ -375,24 +375,46 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
 
 
 class CutsScores:
-    """Gives a label where its score is at least ``threshold``: a number, "prior", or one number for each label."""
+    """Predicts a label where its score is above ``thresholds_``, which follow from ``threshold``.
 
-    def _learn_cutoffs(self: Any, labels: Labels, scores: Callable[[], np.ndarray]) -> None:
-        """Set thresholds_; only a rule that learns from the scores of the training rows asks for them.
+    ``threshold`` is a number, one number for each label, or a rule that learns from the training rows.
+    """
 
-        For 1-D y, which takes the class with the highest score, they stay without use.
+    _reaching_is_enough = True  # a score that equals a number given as the threshold is a label
+
+    def _learn_cutoffs(
+        self: Any,
+        labels: Labels,
+        all_scores: Callable[[], np.ndarray],
+        labeled_scores: Callable[[], np.ndarray],
+        rate: float | None = None,
+    ) -> None:
+        """Set thresholds_; only a rule needs the scores of the training rows and the flip rate (None: estimate it).
+
+        For 1-D y, which takes the class with the highest score, they are not used.
         """
-        n_labels = labels.Y.shape[1]
         if isinstance(self.threshold, str) and not labels.single:
-            share = labels.Y.sum(axis=0) / np.maximum(labels.known.sum(axis=0), 1)
-            self.thresholds_ = prior_cutoffs(scores(), share)
+            scores = labeled_scores()
+            rate = labels_flip_rate(scores, labels) if rate is None else rate
+            self.thresholds_ = _just_below(learned_cutoffs(self.threshold, labels, rate, all_scores, scores))
         else:
-            self.thresholds_ = thresholds_of(self.threshold, n_labels)
+            self.thresholds_ = self._given_cutoffs(labels.Y.shape[1])
+
+    def _given_cutoffs(self: Any, n_labels: int) -> np.ndarray:
+        cutoffs = given_thresholds(self.threshold, n_labels)
+        return _just_below(cutoffs) if self._reaching_is_enough else cutoffs
 
     def _cutoffs(self: Any) -> np.ndarray:
         """The learned thresholds, or the parameter, which may have been set since the fit."""
-        learned = isinstance(self.threshold, str)
-        return self.thresholds_ if learned else thresholds_of(self.threshold, len(self.thresholds_))
+        return self.thresholds_ if isinstance(self.threshold, str) else self._given_cutoffs(len(self.thresholds_))
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        return scores > self._cutoffs()
+
+
+def _just_below(cutoffs: np.ndarray) -> np.ndarray:
+    """The next smaller floats: what reaches a cut-off is above them."""
+    return np.nextafter(cutoffs, -np.inf)
 
 
 def shares(scores: np.ndarray) -> np.ndarray:

@@ -65,10 +65,14 @@ class _CountsNeighborLabels(CutsScores, NeighborClassifier):
         self.likelihoods_with_label_ = table.with_label
         self.likelihoods_without_label_ = table.without_label
         self.posterior_ = table.posterior
-        self._learn_cutoffs(labels, lambda: self._score_neighbors(indices))  # no row is its own neighbour
+        self._learn_cutoffs(
+            labels,
+            lambda: self._score_neighbors(indices),  # no row is its own neighbour
+            lambda: self._score_neighbors(indices[labels.labeled] if len(indices) == len(labels.Y) else indices),
+        )
         if not (labels.single or self.at_least_one):
-            predicted = np.any(self.posterior_ >= self.thresholds_[:, None], axis=1)
-            warn_never_predicted(predicted, 'threshold="prior" lowers the bar for rare labels', stacklevel=3)
+            predicted = np.any(self.posterior_ > self.thresholds_[:, None], axis=1)
+            warn_never_predicted(predicted, 'threshold="f1" lowers the bar for rare labels', stacklevel=3)
 
     def _nearest(self, rows: Any) -> np.ndarray:
         if self._is_precomputed():
@@ -85,7 +89,7 @@ class _CountsNeighborLabels(CutsScores, NeighborClassifier):
         return mlknn.posterior(table, self.training_labels_, indices, n_jobs=self.n_jobs)
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
-        labels = scores >= self._cutoffs()
+        labels = super()._decide(scores)
         if self.at_least_one:  # the first of equals
             empty = np.flatnonzero(~labels.any(axis=1))
             labels[empty, np.argmax(scores[empty], axis=1)] = True
@@ -115,11 +119,13 @@ class MLkNN(_CountsNeighborLabels):
         the nearest k of them are used; most count a row as its own neighbour, so ask it for k + 1.
         "precomputed": X is such a matrix, or a dense one, of distances to the training rows: in a
         pipeline, one search then serves several classifiers (see Examples).
-    threshold : float, "prior" or array-like of shape (n_labels,), default=0.5
+    threshold : float, "f1", "prior" or array-like of shape (n_labels,), default=0.5
         `predict` gives a label when its posterior is at least this, equal included, as the authors' program does; an
-        array has one cut-off for each label.
-        "prior": the posterior that as many training rows reach, each left out of its own neighbours, as the label's
-        share of the labelled rows asks for; the next larger where ties let far more reach it.  Not used for 1-D y.
+        array has one cut-off for each label.  A larger value predicts fewer labels.  Two rules learn the cut-offs from
+        the posteriors of the training rows, each left out of its own neighbours: "f1" takes one cut-off for all labels,
+        half of the best F1 that the posteriors promise; "prior" predicts each label for as large a share of the
+        training rows as have it, after a correction for flipped labels (or fewer, where many rows have equal
+        posteriors).  Not used for 1-D y.
     at_least_one : bool, default=False
         `predict` gives a row that would get no label the one with the highest posterior, the first of equals.
     n_jobs : int, default=None
@@ -143,7 +149,7 @@ class MLkNN(_CountsNeighborLabels):
     posterior_ : ndarray of shape (n_labels, n_neighbors_ + 1)
         P(label | d neighbours carry it).
     thresholds_ : ndarray of shape (n_labels,)
-        The cut-off of each label; infinity for one that no posterior tells apart.
+        A label is predicted where its posterior is above this: the largest float below its cut-off.
     training_rows_ : ndarray or CSR matrix of shape (n_labeled, n_features), or None
         A copy of the labelled rows; None with ``neighbors="precomputed"``.  A memory map or a sparse matrix whose
         rows are all labelled is not copied: do not change it while the model is used.
@@ -292,11 +298,13 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         Largest residual of eq. (8).
     max_iter : int, default=None
         Iterations of the propagation; None: enough for ``tol``.
-    threshold : float, "prior" or array-like of shape (n_labels,), default=0.5
+    threshold : float, "f1", "prior" or array-like of shape (n_labels,), default=0.5
         `predict` gives a label when its posterior is at least this, equal included, as the authors' program does; an
-        array has one cut-off for each label.
-        "prior": the posterior that as many training rows reach, each left out of its own neighbours, as the label's
-        share of the labelled rows asks for; the next larger where ties let far more reach it.  Not used for 1-D y.
+        array has one cut-off for each label.  A larger value predicts fewer labels.  Two rules learn the cut-offs from
+        the posteriors of the training rows, each left out of its own neighbours: "f1" takes one cut-off for all labels,
+        half of the best F1 that the posteriors promise; "prior" predicts each label for as large a share of the
+        training rows as have it, after a correction for flipped labels (or fewer, where many rows have equal
+        posteriors).  Not used for 1-D y.
     at_least_one : bool, default=False
         `predict` gives a row that would get no label the one with the highest posterior, the first of equals.
     n_jobs : int, default=None

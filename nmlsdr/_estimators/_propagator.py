@@ -9,15 +9,16 @@ import numpy as np
 from scipy import sparse
 
 from .._errors import InputError
-from ..graph import even_exponent
-from ._base import NeighborClassifier, PropagatesLabels
+from ..graph import even_exponent, transition_matrix
+from ._base import CutsScores, NeighborClassifier, PropagatesLabels
 from ._callbacks import steps_of_fit
+from ._thresholds import check_threshold
 
 __all__ = ["MultiLabelPropagation"]
 
 
 @dataclass(eq=False, repr=False)
-class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
+class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):
     """Spread and correct noisy multi-labels over a neighbour graph (article, section 3.2).
 
     W joins each row to its k nearest others (eq. 2 or 3) and T is its row-stochastic form (eq. 4-5).  The soft
@@ -28,8 +29,8 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
 
     A new row's soft labels come through its nearest training rows, T's row of the new point without alpha:
     F(x) = sum_j d_j^-1/2 F_j / sum_j d_j^-1/2 over the k nearest training rows j of x, whatever ``edge_weights``, and
-    its label is 1 where F(x) > 1/2: a tie gives no label, as in the article.  A training row is no exception: for its
-    own soft labels take `label_distributions_`.
+    its label is 1 where F(x) > ``threshold``: at the default of 1/2 a tie gives no label, as in the article.  A
+    training row is no exception: for its own soft labels take `label_distributions_`.
 
     Parameters
     ----------
@@ -55,6 +56,12 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
         Largest entry of the residual of eq. (8) to accept.
     max_iter : int, default=None
         Iterations of the propagation; None: enough for ``tol``.
+    threshold : float, "f1", "prior" or array-like of shape (n_labels,), default=0.5
+        `predict` gives a label where F(x) is above this; an array has one cut-off for each label.  A larger value
+        predicts fewer labels.  Two rules learn the cut-offs from the soft labels that the neighbours of each training
+        row give it: "f1" takes one cut-off for all labels, half of the best F1 that these promise; "prior" predicts
+        each label for as large a share of the training rows as have it, after a correction for flipped labels.  Not
+        used for 1-D y.
     n_jobs : int, default=None
         Threads; None for all cores.  The answer does not depend on it.
 
@@ -82,6 +89,8 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
     training_rows_ : array or sparse matrix of shape (n_samples, n_features)
         A copy of X, which `predict` searches.  A memory map or a sparse matrix is not copied: do not change it while
         the model is used.
+    thresholds_ : ndarray of shape (n_labels,), float64
+        A label is predicted where F(x) is above this.
     row_weights_ : ndarray of shape (n_samples,)
         D^-1/2, the weight of each training row in a prediction.
     classes_ : list of ndarray, or ndarray
@@ -131,6 +140,8 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
            [0, 1]])
     """
 
+    _reaching_is_enough = False
+
     n_neighbors: int = 10
     _: KW_ONLY
     edge_weights: str = "binary"
@@ -142,6 +153,7 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
     propagation_solver: str = "auto"
     tol: float = 1e-8
     max_iter: int | None = None
+    threshold: Any = 0.5
     n_jobs: int | None = None
 
     def _n_steps(self) -> int:
@@ -182,13 +194,19 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
         UserWarning
             If a component of the graph holds no labelled row.
         """
+        check_threshold(self.threshold)
         with steps_of_fit(self, X, y):
             rows = self._read_rows(X, reset=True)
             if rows.shape[0] < 2:
                 raise InputError("MultiLabelPropagation needs at least 2 rows, got n_samples = 1; add rows.")
             labels = self._read_labels(X, y, rows, labeled)
             W = self._graph_of_rows(rows, graph)
-            self._propagate(W, labels, alpha)
+            F = self._propagate(W, labels, alpha)
+            self._learn_cutoffs(
+                labels,
+                lambda: transition_matrix(W, n_jobs=self.n_jobs) @ F,
+                lambda: transition_matrix(W, n_jobs=self.n_jobs)[labels.labeled] @ F,
+            )
             self.training_rows_ = self._as_attribute(rows)
             self.row_weights_ = _row_weights(W)
         return self
@@ -201,9 +219,6 @@ class MultiLabelPropagation(PropagatesLabels, NeighborClassifier):
             scores += weight * F[nearest]
             total += weight
         return scores / total  # at most 1: no term is above its weight, and rounding keeps the order of sums
-
-    def _decide(self, scores: np.ndarray) -> np.ndarray:
-        return scores > 0.5
 
 
 def _row_weights(W: sparse.csr_array) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""ResidualPropagation: shrunken features, a trend, and residuals that are propagated over the learned graph."""
+"""ResidualPropagation: shrunken features, a trend, and its residuals propagated over the learned graph."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._checks.arguments import check_count, check_real
 from .._checks.labels import Labels
 from .._moments import RowSums
-from .._process.threads import single_threaded_blas
+from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import RIDGE_GRID, cross_fit, ridge_regression
 from ..graph import transition_matrix, union_graph
 from ..propagation import propagate_signed
 from ._base import CutsScores, NeighborClassifier, known_to_propagate, shares
 from ._callbacks import step
+from ._forest import FEWEST_ROWS, forest_seed, grow_forest, score_by_forest
 from ._shrinkage import N_SPLITS, ShrunkenProjection, known_part, labeled_part, shrinkage_grid
-from ._thresholds import check_threshold, warn_never_predicted
+from ._thresholds import check_threshold, labels_flip_rate, unflipped, warn_never_predicted
 
 __all__ = ["ResidualPropagation"]
 
@@ -30,15 +32,18 @@ def _twice(given: np.ndarray) -> np.ndarray:
 class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     """Noisy, partial multi-labels, end to end: an embedding, a classifier on it, and a review of the given labels.
 
-    1. Features that depend on the given labels no more than chance are shrunken; how far, b, is chosen together with
-       the strength c of a ridge regression by one cross-validation of five folds on the labelled rows.
+    1. Features that depend on the given labels no more than by chance are shrunken.  How strongly, b, is chosen
+       together with the strength c of a ridge regression by one five-fold cross-validation on the labelled rows.
     2. `NMLSDR` on the shrunken features gives a linear embedding Z.
-    3. The trend G(x) is the ridge regression of the labels on the shrunken features, each label on its known rows.
-    4. What the trend misses on labelled rows, R = Y - O with O predicted out of fold, is propagated over the neighbour
-       graph of Z: (I - A T) E = (I - A) R (eq. 8 of the article, for numbers of either sign, not clipped).
-
-    A row scores s(x) = G(x) + the mean of E over its k nearest training rows in Z.  The trend is what a linear model
-    can say, from few labelled rows too; the residuals add what neighbours know beyond it, and average noise away.
+    3. The trend G(x) is the mean of two regressions of the labels on the features: that ridge regression, and a forest
+       of extremely randomised trees.
+    4. The errors of the trend on the labelled rows, R = Y - O with out-of-sample predictions O, are propagated over
+       the neighbour graph of Z: (I - A T) E = (I - A) R (eq. 8 of the article, for numbers of either sign, not
+       clipped).
+    5. The score of a row is s(x) = G(x) + ``residual_weight`` times the mean of E over its k nearest training rows.
+    6. The rate of flipped labels is estimated: the share of 1s among the tenth of the given labels with the smallest O.
+       Probabilities are the scores corrected by that rate, and a label is predicted where its score reaches the
+       cut-off that ``threshold`` names.
 
     Parameters
     ----------
@@ -59,13 +64,21 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         alpha of what is not known, in [0, 1).
     neighbors : "exact" or transformer, default="exact"
         A transformer whose ``fit_transform`` gives a CSR matrix of distances proposes the neighbours of both graphs.
-    threshold : float, "prior" or array-like of shape (n_labels,), default=0.5
-        `predict` gives a label where s is at least this, equal included; an array has one cut-off for each label.
-        "prior": the score that as many training rows reach as the label's share of the labelled rows requires, or the
-        next larger score where ties let far more rows reach it.  That is for rare labels and forgotten annotations:
-        macro F1 rises, and the Hamming loss too.  Without effect for 1-D y.
+    n_estimators : int, default=100
+        Trees of the forest; 0: no forest, the trend is the ridge regression alone.  More trees take longer and change
+        the scores less and less.  With fewer than 6 labelled rows there is no forest.
+    residual_weight : float, default=0.5
+        How much the propagated errors count, in [0, 1]; 0 leaves them out.  At 1 decisions at a threshold of 1/2 find
+        more labels; at 1/2 the labels of a row are ranked better.
+    threshold : "f1", "prior", float or array-like of shape (n_labels,), default="f1"
+        `predict` gives a label where s(x) is at least its cut-off; a larger cut-off predicts fewer labels.  "f1": one
+        cut-off for all labels, half of the best F1 (over all labels together) that the scores of the labelled rows
+        promise, which finds rare labels and predicts more labels than 1/2.  "prior": each label is predicted for as
+        large a share of the training rows as have it, after a correction for flipped labels; or for fewer rows, where
+        many rows have equal scores.  A number in [0, 1], or one for each label, is the cut-off itself.  Not used for
+        1-D y.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the folds, which define the answer; None draws other folds in each fit.
+        Seed of the folds and of the forest; with None each fit draws others, and its predictions differ a little.
     n_jobs : int or None, default=None
         Threads; None: all that are allowed.
 
@@ -80,19 +93,26 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     feature_weights_ : ndarray of shape (n_features,)
         w = 1 - b (1 - kappa).
     coef_ : ndarray of shape (n_labels, n_features), float64
-        The trend is G(x) = coef_ x + intercept_.
+        The ridge regression predicts coef_ x + intercept_.
     intercept_ : ndarray of shape (n_labels,), float64
+    forest_ : ExtraTreesRegressor or None
+        The forest of the trend.
+    flip_rate_ : float
+        Estimated probability that a given label is flipped, from 0 to .3; 0 for 1-D y.  It is too large where the
+        features say little about the labels, or where every label is frequent.
+    n_labeled_ : int
+        l, the number of labelled rows.
     embedding_ : ndarray of shape (n_samples, d)
         Z of the training rows.
     residuals_ : ndarray of shape (n_samples, n_labels), float64
-        E.
+        E, the propagated errors of the trend.
     thresholds_ : ndarray of shape (n_labels,), float64
-        What s must reach; infinity for a label that no score can tell.
+        A label is predicted where s(x) is above this: the largest float below its cut-off.
     flip_scores_ : ndarray of shape (n_samples, n_labels), float64
         How far the other rows contradict a given label, in [0, 1]; 0 on unknown entries.  With
-        u = ((TF) + clip(O + (TE), 0, 1)) / 2, F the labels propagated over the graph of Z: 1 - u where the given
-        label is 1, u where it is 0.  Rank given 0s alone where labels were forgotten: a list that mixes them with
-        given 1s shows the rare true ones first.
+        u = ((TF) + clip(O + residual_weight (TE), 0, 1)) / 2, F the labels propagated over the graph of Z: 1 - u where
+        the given label is 1, u where it is 0.  Rank given 0s alone where labels were forgotten: a list that mixes them
+        with given 1s shows the rare true ones first.
     label_distributions_ : ndarray of shape (n_samples, n_labels)
         F of `NMLSDR`, with the graph of the shrunken features, as the next two.
     transduction_ : ndarray of shape (n_samples, n_labels), int, or (n_samples,)
@@ -165,7 +185,9 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     alpha_labeled: float | tuple[float, float] = 0.6
     alpha_unlabeled: float = 0.999
     neighbors: Any = "exact"
-    threshold: Any = 0.5
+    n_estimators: int = 100
+    residual_weight: float = 0.5
+    threshold: Any = "f1"
     random_state: Any = 0
     n_jobs: int | None = None
 
@@ -212,10 +234,12 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         return self._fit(X, y, graph, alpha, labeled)
 
     def _n_steps(self) -> int:
-        return super()._n_steps() + 3
+        return super()._n_steps() + 4
 
     def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:
         check_threshold(self.threshold)
+        check_count(self.n_estimators, "n_estimators", least=0)
+        weight = check_real(self.residual_weight, "residual_weight", 0.0, 1.0)
         given = labeled_part(rows, labels)
         with step(self, "cross-validation", "fold", N_SPLITS) as fold_done:
             chosen = cross_fit(
@@ -233,25 +257,54 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         self.coef_, self.intercept_ = ridge_regression(
             *given, self.ridge_, feature_weights=self.feature_weights_, known=known_part(labels)
         )
+        known = labels.labeled
+        O = self._grow_forest(given[0], labels, chosen.predictions)
+        self.n_labeled_ = len(O)
+        self.flip_rate_ = labels_flip_rate(O, labels)
         self.embedding_ = self._embed(rows)
-        known, O = labels.labeled, chosen.predictions
         F, T = self._propagate_residuals(labels, O, alpha)
         E = self.residuals_
-        opinion = 0.5 * (T @ F + np.clip(O + T @ E, 0.0, 1.0))
+        others = O + weight * (T @ E)  # the score of each labelled row without its own label
+        opinion = 0.5 * (T @ F + np.clip(others, 0.0, 1.0))
         self.flip_scores_ = np.zeros(labels.Y.shape)
         self.flip_scores_[known] = np.where(labels.Y[known] > 0.5, 1.0 - opinion, opinion)
         self.flip_scores_[~labels.known | (labels.Y == 0.5)] = 0.0  # a vote that says neither cannot be wrong
-        trend = self._trend(rows)
-        trend[known] = O
-        scores = trend + E
-        self._learn_cutoffs(labels, lambda: np.clip(scores, 0.0, 1.0))
+
+        def all_scores() -> np.ndarray:
+            trend = self._trend(rows)
+            trend[known] = O
+            return np.clip(trend + weight * E, 0.0, 1.0)
+
+        self._learn_cutoffs(labels, all_scores, lambda: others, self.flip_rate_)
         if not labels.single:
             advice = (
-                "no score tells who has them, so label rows that do"
+                "no score tells the rows that have them, so label more rows that do"
                 if isinstance(self.threshold, str)
-                else 'threshold="prior" lowers the bar for rare labels'
+                else 'threshold="f1" lowers the bar for rare labels'
             )
-            warn_never_predicted(np.any(scores >= self.thresholds_, axis=0), advice, stacklevel=4)
+            warn_never_predicted(np.any(O + weight * E[known] > self.thresholds_, axis=0), advice, stacklevel=4)
+
+    def _grow_forest(self, rows: Any, labels: Labels, O: np.ndarray) -> np.ndarray:
+        """Fit forest_ to the labelled rows; return their out-of-sample trend from that of the ridge regression.
+
+        The forest takes the ridge regression's predictions for the unknown entries of a labelled row.
+        """
+        self.forest_ = None
+        if self.n_estimators == 0 or len(O) < FEWEST_ROWS:
+            return O
+        with step(self, "forest"):
+            self.forest_, predictions, left_out = grow_forest(
+                self._rows_of_forest(rows),
+                np.where(labels.known[labels.labeled], labels.Y[labels.labeled], O),
+                n_estimators=self.n_estimators,
+                random_state=forest_seed(self.random_state),
+                n_jobs=check_n_jobs(self.n_jobs),
+            )
+        return np.where(left_out[:, None], 0.5 * (O + predictions), O)
+
+    def _rows_of_forest(self, rows: Any) -> Any:
+        """The labelled rows in memory; `nmlsdr.dask` gathers them."""
+        return rows
 
     def _propagate_residuals(self, labels: Labels, O: np.ndarray, alpha: Any) -> tuple[np.ndarray, Any]:
         """E of Y - O, kept, and F of Y, over the graph of the embedding: one solve for both.
@@ -289,10 +342,14 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         return Z.astype(np.result_type(rows.dtype, self.components_.dtype), copy=False)
 
     def _trend(self, rows: Any) -> Any:
-        """G of rows, about the mean so that a large offset of X costs no digits."""
+        """G of rows; the ridge regression's part about the mean, so that a large offset of X costs no digits."""
         with single_threaded_blas():
             scores = RowSums.of(rows, checked=True).project(self.coef_.T, self.mean_)
-        return scores + (self.coef_ @ self.mean_ + self.intercept_)
+        scores = scores + (self.coef_ @ self.mean_ + self.intercept_)
+        return scores if self.forest_ is None else 0.5 * (scores + self._score_by_forest(rows))
+
+    def _score_by_forest(self, rows: Any) -> Any:
+        return score_by_forest(self.forest_, rows, len(self.coef_), check_n_jobs(self.n_jobs))
 
     def _searched_rows(self) -> np.ndarray:
         return self.embedding_
@@ -304,20 +361,26 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         return total / indices.shape[1]
 
     def _score_rows(self, rows: Any) -> np.ndarray:
-        return self._trend(rows) + self._score_neighbors(self._nearest(self._embed(rows)))
-
-    def _decide(self, scores: np.ndarray) -> np.ndarray:
-        return scores >= self._cutoffs()
+        residuals = self._score_neighbors(self._nearest(self._embed(rows)))
+        return self._trend(rows) + self.residual_weight * residuals
 
     def _choose(self, scores: np.ndarray) -> np.ndarray:
         return np.argmax(scores, axis=1)
 
     def _to_probabilities(self, scores: np.ndarray) -> np.ndarray:
-        clipped = np.clip(scores, 0.0, 1.0)
-        return clipped if self._is_multi_label() else shares(clipped)
+        least = 0.5 / self.n_labeled_
+        p = np.clip(unflipped(scores, self.flip_rate_), least, 1.0 - least)
+        return p if self._is_multi_label() else shares(p)
+
+    def _rank_scores(self, X: Any) -> Any:
+        """s(x), which does not depend on ``threshold``."""
+        return self._gather(X, self._to_scores)
+
+    def _to_scores(self, scores: np.ndarray) -> np.ndarray:
+        return scores
 
     def decision_function(self, X: Any) -> Any:
-        """s(x), the trend and the residuals of the neighbours; what rankings of labels should use.
+        """Scores minus the cut-offs: above 0 where `predict` gives the label.
 
         Parameters
         ----------
@@ -327,8 +390,8 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_labels), float64
-            Mostly within [0, 1], not clipped.  After a fit on 1-D y one column for each class, or for two classes
-            (n_samples,), the score of the second minus that of the first.
+            s(x) - ``thresholds_``.  After a fit on 1-D y the scores themselves, one column for each class, or for two
+            classes (n_samples,), the score of the second minus that of the first.
 
         Raises
         ------
@@ -336,9 +399,16 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
             For non-finite values or another number of features than in ``fit``.
         sklearn.exceptions.NotFittedError
             Before ``fit``.
+
+        Notes
+        -----
+        With ``threshold="prior"`` or one threshold for each label these numbers do not rank the labels of a row as the
+        scores do; `nmlsdr.model_selection.SCORERS` and the commands rank by the scores before the cut-offs, which are
+        ``decision_function(X) + thresholds_``.
         """
         return self._gather(X, self._to_decision)
 
     def _to_decision(self, scores: np.ndarray) -> np.ndarray:
-        two_classes = not self._is_multi_label() and scores.shape[1] == 2
-        return scores[:, 1] - scores[:, 0] if two_classes else scores
+        if self._is_multi_label():
+            return scores - self._cutoffs()
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores

@@ -1,53 +1,124 @@
-"""From scores to labels: cut-offs that give every label about as many rows as it had among the labelled ones."""
+"""From scores to labels: the scores that rank, the rate of flipped labels, and the cut-off of each label."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from .._checks.arguments import check_real
+from .._checks.labels import Labels
 from .._errors import InputError
 
-__all__ = ["check_threshold", "prior_cutoffs", "thresholds_of", "warn_never_predicted"]
+__all__ = [
+    "RULES",
+    "check_threshold",
+    "f1_cutoff",
+    "given_thresholds",
+    "labels_flip_rate",
+    "learned_cutoffs",
+    "prior_cutoffs",
+    "rank_scores",
+    "unflipped",
+    "warn_never_predicted",
+]
+
+RULES = ("f1", "prior")
+_LARGEST_FLIP_RATE = 0.3
+_CLEAREST_SHARE = 10  # the flip rate is read off one in ten of the known entries
 
 
 def check_threshold(threshold: Any) -> None:
-    """A number in [0, 1], "prior", or numbers in [0, 1]."""
-    if isinstance(threshold, str) and threshold == "prior":
+    """Refuse what is neither a rule nor a number in [0, 1] nor a list of such numbers."""
+    if isinstance(threshold, str) and threshold in RULES:
         return
     if np.ndim(threshold) == 1 and len(threshold):
         for value in np.asarray(threshold).tolist():
             check_real(value, "each threshold", 0.0, 1.0)
         return
     if not isinstance(threshold, Real):
-        raise InputError(f'threshold must be a number, "prior", or one number per label, got {threshold!r}.')
+        raise InputError(f'threshold must be a number, "f1", "prior", or one number per label, got {threshold!r}.')
     check_real(threshold, "threshold", 0.0, 1.0)
 
 
-def thresholds_of(threshold: Any, n_labels: int) -> np.ndarray:
-    """One cut-off per label from a checked threshold; 1/2 for "prior", which scores decide."""
+def given_thresholds(threshold: Any, n_labels: int) -> np.ndarray:
+    """One cut-off per label from a checked threshold; 1/2 in place of a rule."""
     if np.ndim(threshold) == 1 and len(threshold) != n_labels:
         raise InputError(f"threshold has {len(threshold)} numbers for {n_labels} labels; give one per label.")
     return np.array(np.broadcast_to(0.5 if isinstance(threshold, str) else threshold, (n_labels,)), dtype=np.float64)
+
+
+def unflipped(values: Any, rate: float) -> Any:
+    """Return what scores or shares would be without flips: (v - r) / (1 - 2 r).
+
+    Where a share v of labels is 1 and each label is flipped with probability r, a share (1 - r) v + r (1 - v) is given.
+    """
+    return (values - rate) / (1.0 - 2.0 * rate)
+
+
+def labels_flip_rate(scores: np.ndarray, labels: Labels) -> float:
+    """Estimate the probability that a given label is flipped: the share of 1s where the scores are smallest.
+
+    Hardly any label is truly 1 there, so that the given 1s are flipped 0s.  At most .3; 0 for classes (1-D y).
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_labeled, n_labels), float64
+        Out-of-sample scores of the labelled rows.
+    labels : Labels
+
+    Returns
+    -------
+    float
+    """
+    if labels.single:
+        return 0.0
+    known = labels.known[labels.labeled]
+    given = labels.Y[labels.labeled][known]
+    smallest = np.argsort(scores[known], kind="stable")[: max(1, len(given) // _CLEAREST_SHARE)]
+    return min(_LARGEST_FLIP_RATE, float(given[smallest].mean()))
+
+
+def f1_cutoff(scores: np.ndarray, rate: float) -> float:
+    """Return the score from which on predicting a label raises the expected F1: half of the best expected F1.
+
+    The rule is that of Lipton, Elkan and Naryanaswamy (2014), for F1 over all labels together, from the scores
+    without flips.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_known,), float64
+    rate : float
+        The flip rate, at most .3.
+
+    Returns
+    -------
+    float
+        1/2 where no score promises an F1 above 0.
+    """
+    v = -np.sort(-unflipped(scores, rate))
+    expected_hits = np.cumsum(np.minimum(v, 1.0))
+    f1 = 2.0 * expected_hits / (max(1.0, v.sum()) + np.arange(1, len(v) + 1))
+    best = min(float(f1.max()), 1.0)
+    return rate + (1.0 - 2.0 * rate) * best / 2.0 if best > 0 else 0.5
 
 
 def prior_cutoffs(scores: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """For each label the score that its expected number of training rows reach.
 
     With n rows and m = max(1, round(share n)), half to even: the m-th largest score.  Where ties let more than
-    max(2 m, m + 5) rows reach it, the next larger score that occurs; where none does, infinity: no score says who.
-
-    A fixed cut-off of 1/2 never predicts a rare label whose probability stays below it everywhere; the macro F1 of
-    a score is largest at a cut-off of half the largest F1 (Lipton, Elkan and Naryanaswamy 2014), below 1/2 always.
+    max(2 m, m + 5) rows reach it, the next larger score that occurs; where none does, infinity: no score tells the rows
+    with the label from the others.
 
     Parameters
     ----------
     scores : ndarray of shape (n_samples, n_labels), float64
     shares : ndarray of shape (n_labels,)
-        Share of the labelled rows that carry the label.
+        Expected share of the rows that have the label.
 
     Returns
     -------
@@ -66,9 +137,56 @@ def prior_cutoffs(scores: np.ndarray, shares: np.ndarray) -> np.ndarray:
     return cutoffs
 
 
+def learned_cutoffs(
+    rule: str, labels: Labels, rate: float, all_scores: Callable[[], np.ndarray], labeled_scores: np.ndarray
+) -> np.ndarray:
+    """One cut-off per label by a rule.
+
+    Parameters
+    ----------
+    rule : {"f1", "prior"}
+        "f1": one cut-off for all labels, by `f1_cutoff` from the scores of the known entries.  "prior": by
+        `prior_cutoffs`, with the share of each label among its known entries corrected by the flip rate.
+    labels : Labels
+    rate : float
+        The flip rate.
+    all_scores : callable
+        Gives the scores of all training rows, for "prior".
+    labeled_scores : ndarray of shape (n_labeled, n_labels)
+        Out-of-sample scores of the labelled rows, for "f1".
+
+    Returns
+    -------
+    ndarray of shape (n_labels,), float64
+    """
+    Y, known = labels.Y[labels.labeled], labels.known[labels.labeled]
+    if rule == "prior":
+        shares = (Y * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        return prior_cutoffs(all_scores(), np.clip(unflipped(shares, rate), 0.0, 1.0))
+    cutoff = f1_cutoff(labeled_scores[known], rate) if (Y[known] > 0).any() else 0.5
+    return np.full(Y.shape[1], cutoff)
+
+
+def rank_scores(estimator: Any, X: Any) -> np.ndarray:
+    """Scores (n_samples, n_labels) that rank the labels of a row; they do not depend on ``threshold``.
+
+    For classifiers of this package, also at the end of a pipeline or found by a search, the scores before the cut-offs;
+    for others ``decision_function``, or ``predict_proba`` where there is none.
+    """
+    while hasattr(estimator, "best_estimator_") or isinstance(estimator, Pipeline):
+        if isinstance(estimator, Pipeline):
+            X, estimator = (estimator[:-1].transform(X) if len(estimator) > 1 else X), estimator[-1]
+        else:
+            estimator = estimator.best_estimator_
+    for method in ("_rank_scores", "decision_function", "predict_proba"):
+        if hasattr(estimator, method):
+            return getattr(estimator, method)(X)
+    raise InputError(f"{type(estimator).__name__} has neither decision_function nor predict_proba to rank labels by.")
+
+
 def warn_never_predicted(predicted: np.ndarray, advice: str, *, stacklevel: int = 3) -> None:
-    """Say how many labels are not predicted at all; ``predicted`` says of each whether it ever is."""
+    """Warn of labels that are never predicted; ``predicted`` has True for every other label."""
     missing = int(np.count_nonzero(~predicted))
     if missing:
-        said = f"{missing} of {len(predicted)} labels are never predicted; {advice}."
-        warnings.warn(said, UserWarning, stacklevel=stacklevel + 1)
+        message = f"{missing} of {len(predicted)} labels are never predicted; {advice}."
+        warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)

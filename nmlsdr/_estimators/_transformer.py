@@ -158,4 +158,4 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         n, k = indices.shape
         distances = as_distances(squared, self.metric, out=squared).ravel()
         parts = distances, indices.ravel(), np.arange(0, n * k + 1, k)
-        return self._as_attribute(sparse.csr_array(parts, shape=(n, self.n_samples_fit_)))
+        return self._as_attribute(sparse.csr_matrix(parts, shape=(n, self.n_samples_fit_)))

@@ -170,11 +170,13 @@ def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) ->
     """Return the value of an attribute after its checks."""
     if field.kind == "tree":
         return make_tree(what, stored, letters["D"], letters["C"])
-    if field.kind == "trees":
-        trees = [revived(one) for one in stored]
-        if not trees or {(one.n_features_in_, one.n_outputs_) for one in trees} != {(letters["D"], letters["C"])}:
+    if field.kind in ("trees", "forest"):
+        trees = [revived(one) for one in (stored if field.kind == "trees" else [stored])]
+        kinds = {(type(one).__name__, one.n_features_in_, one.n_outputs_) for one in trees}
+        kind = "ExtraTreeRegressor" if field.kind == "trees" else "ExtraTreesRegressor"
+        if kinds != {(kind, letters["D"], letters["C"])}:
             raise Refused(f"{what} are not trees for {letters['D']} features and {letters['C']} outputs")
-        return trees
+        return trees if field.kind == "trees" else trees[0]
     value = check_rows(_value(stored)) if field.kind == "rows" else _value(stored)  # kernels take rows as they are
     check_value(what, value, field, letters)
     return value

@@ -9,6 +9,7 @@ ranges are those that ``fit`` gives: outside them a prediction would be no numbe
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any, NamedTuple
 
 from sklearn import compose, ensemble, feature_extraction, impute, preprocessing, tree
@@ -30,18 +31,7 @@ class Refused(Exception):
 class Field(NamedTuple):
     """One fitted attribute: its kind, its shape in letters, and what its values may be.
 
-    =============================================  ==================================================================
-    ``count``, ``flag``, ``number``, ``text``      one value; the letter of a count stands for its value
-    ``array``                                      numbers
-    ``rows``                                       an array or a CSR matrix, checked like rows that a user gives
-    ``column``                                     one list of numbers or of text, of a dtype whose letter is in
-                                                   ``dtypes``; NaN may stand for a missing value
-    ``classes``                                    a column, or for each label an array [0, 1]
-    ``categories``                                 for each feature a column in increasing order
-    ``targets``                                    a column with one value for each row, or an array of labels
-    ``tree``, ``trees``                            a tree; a list of regressors of one tree each
-    =============================================  ==================================================================
-    """
+    =============================================  ===========================================================    """
 
     kind: str
     shape: str = ""
@@ -111,7 +101,10 @@ _FIELDS = {
     "likelihoods_with_label_": _for_kernel("float64", "C k+1"),
     "likelihoods_without_label_": _for_kernel("float64", "C k+1"),
     "posterior_": _for_kernel("float64", "C k+1"),
-    "thresholds_": Field("array", "C", 0.0, 1.0, ("float64",), infinite=True),
+    "thresholds_": Field("array", "C", -_POSITIVE, sys.float_info.max, ("float64",)),
+    "forest_": Field("forest", "D C", optional=True),
+    "flip_rate_": Field("number", "", 0.0, 0.3),
+    "n_labeled_": Field("number", "", 1.0),
     "ridge_": Field("number", "", _POSITIVE),
     "coef_": Field("array", "C D"),
     "intercept_": Field("array", "C"),
@@ -146,7 +139,7 @@ _ATTRIBUTES: dict[type, str] = {
     ensemble.ExtraTreesRegressor: f"{_SEEN} n_outputs_ estimators_",
     estimators.NMLSDR: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE}",
     estimators.ResidualPropagation: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE} "
-    "thresholds_ ridge_ coef_ intercept_ embedding_ residuals_",
+    "thresholds_ ridge_ coef_ intercept_ embedding_ residuals_ forest_? flip_rate_ n_labeled_",
     estimators.MDDM: _PROJECTION,
     estimators.MVMD: _PROJECTION,
     estimators.MultiLabelCCA: _PROJECTION,
@@ -154,7 +147,7 @@ _ATTRIBUTES: dict[type, str] = {
     estimators.SSMLDR: f"{_PROJECTION} {_PROPAGATION}",
     estimators.MLkNN: f"{_COUNTS} labeled_rows_",
     estimators.SemiSupervisedMLkNN: f"{_COUNTS} {_PROPAGATION}",
-    estimators.MultiLabelPropagation: f"{_LABELS} {_PROPAGATION} training_rows_ row_weights_",
+    estimators.MultiLabelPropagation: f"{_LABELS} {_PROPAGATION} training_rows_ row_weights_ thresholds_",
 }
 
 #: Class -> attribute -> field. A question mark above marks an attribute that may be None or missing.

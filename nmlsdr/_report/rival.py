@@ -1,17 +1,24 @@
-"""The plainest rival: one logistic regression for each label, for the report and for the study beyond the article."""
+"""What a user would try first: logistic regressions and a forest, for the report and the study beyond the article.
+
+They decide as ResidualPropagation does: a label is predicted where its score reaches half of the best F1 that the
+out-of-sample scores of the labelled rows promise.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
-from .._process.threads import single_threaded_blas
+from .._checks.labels import check_labels
+from .._estimators._forest import grow_forest, score_by_forest
+from .._estimators._thresholds import labels_flip_rate, learned_cutoffs
+from .._process.threads import check_n_jobs, single_threaded_blas
 
 STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)  # on standardised features
 SPLITS = 5
@@ -82,22 +89,72 @@ def logistic_cv(X: Any, Y: NDArray[Any], queries: Any) -> NDArray[Any]:
     return logistic(X, Y, queries, choose_strength(X, Y))
 
 
-class TunedLogistic(BaseEstimator):
-    """The same as an estimator, tuned quickly for the report: on at most 1000 rows and the 20 commonest labels."""
+def f1_cutoff_of(scores: NDArray[Any], Y: NDArray[Any]) -> float:
+    """The cut-off "f1" of ResidualPropagation, for out-of-sample scores (n, C) of rows with labels 0, 1 or -1."""
+    labels = check_labels(Y)
+    rate = labels_flip_rate(scores, labels)
+    return float(learned_cutoffs("f1", labels, rate, lambda: scores, scores)[0])
 
-    def fit(self, X: Any, y: NDArray[Any]) -> TunedLogistic:
-        """Keep the rows with labels, and choose the strength."""
+
+class _Rival(ClassifierMixin, BaseEstimator):
+    """A classifier of the labelled rows; ``_learn`` gives the cut-off, ``predict_proba`` the scores."""
+
+    def fit(self, X: Any, y: NDArray[Any]) -> Self:
+        """Keep the labelled rows, and learn from them."""
         rows = np.flatnonzero((y != -1).any(axis=1))
-        self.X_, self.y_ = X[rows], np.asarray(y)[rows]
-        some = np.random.default_rng(0).permutation(len(rows))[:TUNING_ROWS]
-        common = np.argsort(-(self.y_ == 1).sum(axis=0), kind="stable")[:TUNING_LABELS]
         with single_threaded_blas():  # its products are small: threads would cost more than they give
-            self.strength_ = choose_strength(
-                self.X_[some], self.y_[some][:, common], splits=TUNING_SPLITS, newton=False
-            )
+            self.cutoff_ = self._learn(X[rows], np.asarray(y)[rows])
         return self
+
+    def _learn(self, X: Any, Y: NDArray[Any]) -> float:
+        raise NotImplementedError
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Scores (n, C)."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Labels (n, C)."""
+        return (self.predict_proba(X) >= self.cutoff_).astype(np.int64)
+
+
+class TunedLogistic(_Rival):
+    """One logistic regression for each label, their strength tuned on at most 1000 rows and the 20 commonest labels."""
+
+    def _learn(self, X: Any, Y: NDArray[Any]) -> float:
+        self.X_, self.y_ = X, Y
+        some = np.random.default_rng(0).permutation(len(Y))[:TUNING_ROWS]
+        common = np.argsort(-(Y == 1).sum(axis=0), kind="stable")[:TUNING_LABELS]
+        self.strength_ = choose_strength(X[some], Y[some][:, common], splits=TUNING_SPLITS, newton=False)
+        held_out = logistic_out_of_fold(X[some], Y[some], self.strength_, splits=TUNING_SPLITS, newton=False)
+        return f1_cutoff_of(held_out, Y[some])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities (n, C)."""
         with single_threaded_blas():
             return logistic(self.X_, self.y_, X, self.strength_, newton=False)
+
+
+class Forest(_Rival):
+    """Extremely randomised trees; an unknown label of a labelled row counts as the label's share of the known ones."""
+
+    def __init__(self, n_estimators: int = 300, n_jobs: int | None = None) -> None:
+        self.n_estimators = n_estimators
+        self.n_jobs = n_jobs
+
+    def _learn(self, X: Any, Y: NDArray[Any]) -> float:
+        known = Y != -1
+        shares = (Y * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        self.n_labels_ = Y.shape[1]
+        self.forest_, scores, left_out = grow_forest(
+            X,
+            np.where(known, Y, shares),
+            n_estimators=self.n_estimators,
+            random_state=0,
+            n_jobs=check_n_jobs(self.n_jobs),
+        )
+        return f1_cutoff_of(scores[left_out], Y[left_out]) if left_out.any() else 0.5
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Scores (n, C)."""
+        return score_by_forest(self.forest_, X, self.n_labels_, check_n_jobs(self.n_jobs))

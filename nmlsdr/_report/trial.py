@@ -19,9 +19,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from .. import MLkNN
+from .._estimators._thresholds import rank_scores
 from ..metrics import score_table
 from ..model_selection import LabeledRowsSplit
-from .rival import TunedLogistic
+from .rival import Forest, TunedLogistic
 
 Facts = dict[str, Any]
 
@@ -35,13 +36,17 @@ class OnWholeRows(MLkNN):
 
 
 def baselines(y: NDArray[Any], n_folds: int, n_neighbors: int, n_jobs: int | None) -> dict[str, tuple[str, Any]]:
-    """Names of the rivals, what each is in words, and the estimator; ML-kNN only with enough rows for it."""
+    """Names of the rivals, what each is in words, and the estimator; ML-kNN only with enough rows for it.
+
+    All of them learn their cut-off by the same rule as ResidualPropagation.
+    """
     found: dict[str, tuple[str, Any]] = {
-        "logistic regression": ("one for each label on the labelled rows, C by cross-validation", TunedLogistic())
+        "logistic regression": ("one for each label on the labelled rows, C by cross-validation", TunedLogistic()),
+        "extremely randomised trees": ("300 trees on the labelled rows", Forest(n_jobs=n_jobs)),
     }
     if (y != -1).all(axis=1).sum() >= 2 * n_folds:  # with fewer, a training side may have no such row
         words = "ML-kNN on the features themselves, rows with all labels known, neighbours by angle"
-        knn = OnWholeRows(n_neighbors, n_jobs=n_jobs)
+        knn = OnWholeRows(n_neighbors, threshold="f1", n_jobs=n_jobs)
         found["ML-kNN, cosine"] = (words, make_pipeline(Normalizer(), knn))
     return found
 
@@ -62,7 +67,7 @@ def run_trial(
     Parameters
     ----------
     methods : dict of str to (str, estimator)
-        The first is ours. Each has decision_function or predict_proba; it is cloned for every fold.
+        The first is ours. Each is cloned for every fold.
     scaler : estimator or None
         Fitted on the training side of each fold.
     X : ndarray or csr_array (n, D)
@@ -82,7 +87,8 @@ def run_trial(
     labeled = np.flatnonzero((y != -1).any(axis=1))
     if len(labeled) < 2 * n_folds:
         return None
-    ours, scores = next(iter(methods)), np.full(y.shape, np.nan)
+    ours = next(iter(methods))
+    scores, decided = np.full(y.shape, np.nan), np.full(y.shape, np.nan)
     tables: dict[str, list[dict[str, float]]] = {name: [] for name in methods}  # a row for each fold
     folds = LabeledRowsSplit(KFold(n_folds, shuffle=True, random_state=seed)).split(X, y)
     for number, (train, test) in enumerate(folds, start=1):
@@ -96,23 +102,26 @@ def run_trial(
                 # The fit on all rows has shown its warnings; a measure that is not defined is NaN, shown as a dash.
                 warnings.simplefilter("ignore")
                 model = clone(estimator).fit(near, y[train])
-                # decision_function ranks the labels: probabilities that are cut at 0 and 1 would tie.
-                answer = model.decision_function if hasattr(model, "decision_function") else model.predict_proba
-                found = answer(far)
-                tables[name].append(score_table(y[test], found))
+                found, predicted = rank_scores(model, far), model.predict(far)
+                tables[name].append(score_table(y[test], found, predictions=predicted))
             if name == ours:
-                scores[test] = found
+                scores[test], decided[test] = found, predicted
     values = {name: np.array([list(row.values()) for row in rows]) for name, rows in tables.items()}
-    known = scores[labeled]
-    per_label = score_labels(y[labeled], known >= 0.5, known, label_names)
+    per_label = score_labels(y[labeled], decided[labeled], scores[labeled], label_names)
     return {
         "n_folds": n_folds,
         "n_rows": len(labeled),
         "measures": list(tables[ours][0]),
         "methods": [{"name": name, "words": methods[name][0], "cells": _spread(v)} for name, v in values.items()],
+        "best": max(values, key=lambda name: _mean_of(values[name])),
         "verdicts": [_verdict(name, values[ours], v) for name, v in values.items() if name != ours],
         "per_label": sorted((row._asdict() for row in per_label), key=lambda row: -row["positives"]),
     }
+
+
+def _mean_of(values: NDArray[np.float64]) -> float:
+    """Mean over the folds and the measures that are defined."""
+    return float(np.nanmean(values)) if np.isfinite(values).any() else -np.inf
 
 
 def _spread(values: NDArray[np.float64]) -> list[Facts]:

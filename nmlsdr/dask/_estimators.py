@@ -14,6 +14,7 @@ from .._checks.arguments import asks_exact, check_metric
 from .._checks.labels import Labels
 from .._errors import InputError
 from .._estimators._base import LearnsLabels, NeighborClassifier, PropagatesLabels
+from .._estimators._forest import score_by_forest
 from .._moments import RowSums
 from .._process.threads import single_threaded_blas
 from ..propagation import propagate_checked
@@ -116,6 +117,9 @@ def _of_rows(block: RowSums, model: Any, answer: str) -> np.ndarray:
     return np.asarray(model._gather_rows(block.rows, getattr(model, answer)))
 
 
+LARGEST_FOREST = 2 << 30  #: bytes of labelled rows that a fit of ResidualPropagation gathers for its forest
+
+
 class NMLSDR(_PropagatesOverDask, estimators.NMLSDR):
     pass
 
@@ -152,3 +156,24 @@ class ResidualPropagation(_PropagatesOverDask, _PredictsOverDask, estimators.Res
     def _trend(self, rows: Any) -> np.ndarray:
         with single_threaded_blas():
             return np.asarray(in_memory(super()._trend(rows)))
+
+    def _rows_of_forest(self, rows: Any) -> Any:
+        if not isinstance(rows, DaskRows):
+            return rows
+        if rows.bytes() > LARGEST_FOREST:
+            raise InputError(
+                f"The forest needs the {rows.shape[0]} labelled rows in memory, {rows.bytes() >> 20} MiB where "
+                f"{LARGEST_FOREST >> 20} are allowed; pass n_estimators=0, or label fewer rows."
+            )
+        return in_memory(rows.array())
+
+    def _score_by_forest(self, rows: Any) -> Any:
+        if not isinstance(rows, DaskRows):
+            return super()._score_by_forest(rows)
+        n_labels = len(self.coef_)
+        forest = task_of_value("forest", self.forest_)
+        return rows.map(_by_forest, (n_labels,), np.float64, forest=forest, n_labels=n_labels)
+
+
+def _by_forest(block: RowSums, forest: Any, n_labels: int) -> np.ndarray:
+    return score_by_forest(forest, block.rows, n_labels, task_threads(None))

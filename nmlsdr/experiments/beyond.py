@@ -26,7 +26,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.preprocessing import FunctionTransformer, Normalizer
 
 from .. import MultiLabelPropagation, ResidualPropagation
-from .._estimators._thresholds import prior_cutoffs
+from .._estimators._thresholds import prior_cutoffs, rank_scores
 from .._methods import METHODS
 from .._report.rival import logistic, logistic_cv, logistic_out_of_fold
 from .._ridge import cross_fit
@@ -85,8 +85,10 @@ def _pca(data: Draw) -> Any:
 
 def _residual(threshold: float | str) -> Callable[[Draw], Outcome]:
     def run(data: Draw) -> Outcome:
-        model = ResidualPropagation(threshold=threshold, n_neighbors=N_NEIGHBORS, n_jobs=1).fit(data.train, data.given)
-        scores, predicted = model.decision_function(data.test), model.predict(data.test)
+        model = ResidualPropagation(
+            n_estimators=0, residual_weight=1.0, threshold=threshold, n_neighbors=N_NEIGHBORS, n_jobs=1
+        ).fit(data.train, data.given)
+        scores, predicted = rank_scores(model, data.test), model.predict(data.test)
         if threshold != 0.5:  # the embedding is the same
             return Outcome(scores, predicted)
         return Outcome(scores, predicted, (model.transform(data.train), model.transform(data.test)))

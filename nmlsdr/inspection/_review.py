@@ -101,7 +101,7 @@ class LabelReviewDisplay:
                 f"X has {n_samples} rows, but the estimator was fitted on {len(scores)}; pass the rows of its fit."
             )
         labels = check_labels(y, n_samples=n_samples)
-        suspects = rank_suspects(scores, y, kind=kind)
+        suspects = rank_suspects(scores, y, kind=kind, flip_rate=getattr(estimator, "flip_rate_", None))
         row_names = list(map(str, X.index if hasattr(X, "iloc") else range(n_samples)))
         return cls(suspects, row_names=row_names, label_names=label_names(labels)).plot(ax, top=top, **bar)
 

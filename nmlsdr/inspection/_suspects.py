@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._checks.arguments import check_real
 from .._checks.labels import check_labels
 from .._errors import InputError
+from .._estimators._thresholds import unflipped
 
 KINDS = ("missing", "spurious")
 
@@ -54,7 +56,13 @@ class Suspects(NamedTuple):
 
 
 def rank_suspects(
-    flip_scores: ArrayLike, y: Any, *, kind: str = "both", labeled: Any = None, reviewed: ArrayLike | None = None
+    flip_scores: ArrayLike,
+    y: Any,
+    *,
+    kind: str = "both",
+    flip_rate: float | None = None,
+    labeled: Any = None,
+    reviewed: ArrayLike | None = None,
 ) -> Suspects:
     """Order the given annotations for review, the likeliest wrong one first.
 
@@ -64,10 +72,13 @@ def rank_suspects(
         ``flip_scores_`` of a fit, in [0, 1].
     y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
         The labels of that fit; what is not labelled is not listed.
-    kind : {"both", "missing", "spurious"}, default="both"
+    kind : {"both", "missing", "spurious", "unknown"}, default="both"
         "missing" lists given 0s, "spurious" given 1s, "both" all of them by the score alone.  The score does not know
         which mistakes annotators make: where they forget labels, most of the given 1s at its head are right, and
-        "missing" is the list to read.
+        "missing" is the list to read.  "unknown" is one list of all for who does not know the mistakes: it lowers the
+        scores of given 1s where few of them can be wrong by ``flip_rate``.
+    flip_rate : float, default=None
+        ``flip_rate_`` of the fit, which "unknown" needs.
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
         What is known, instead of -1; as in the fit.
     reviewed : array-like of shape (n_samples, n_labels), bool, default=None
@@ -93,8 +104,8 @@ def rank_suspects(
     >>> rank_suspects([[0.9, 0.2, 0.7]], [[1, 0, 0]], kind="missing").label
     array([2, 1])
     """
-    if kind not in ("both", *KINDS):
-        raise InputError(f'kind must be "both", "missing" or "spurious", got {kind!r}.')
+    if kind not in ("both", "unknown", *KINDS):
+        raise InputError(f'kind must be "both", "missing", "spurious" or "unknown", got {kind!r}.')
     scores = np.asarray(flip_scores, dtype=np.float64)
     labels = check_labels(y, n_samples=scores.shape[0] if scores.ndim else None, labeled=labeled)
     if scores.shape != labels.Y.shape:
@@ -103,7 +114,12 @@ def rank_suspects(
             "pass flip_scores_ and y of the same fit."
         )
     is_given = labels.Y > 0.5
-    listed = labels.known if kind == "both" else labels.known & (is_given == (kind == "spurious"))
+    if kind == "unknown":
+        if flip_rate is None:
+            raise InputError('kind="unknown" needs flip_rate; pass flip_rate_ of a fitted ResidualPropagation.')
+        rate = check_real(flip_rate, "flip_rate", 0.0, 0.3)
+        scores = np.where(is_given, scores * _weight_of_ones(rate, labels.Y[labels.known]), scores)
+    listed = labels.known & (is_given == (kind == "spurious")) if kind in KINDS else labels.known
     if reviewed is not None:
         decided = np.asarray(reviewed)
         if decided.shape != scores.shape or decided.dtype != np.bool_:
@@ -119,6 +135,14 @@ def rank_suspects(
     rank = np.where(given == 1, np.cumsum(given), np.cumsum(1 - given))
     kinds = np.array(KINDS)[given]
     return Suspects(row, label, given, scores[row, label], kinds, rank)
+
+
+def _weight_of_ones(rate: float, given: NDArray[np.float64]) -> float:
+    """Twice the share of the given 1s that are flipped 0s, at most 1."""
+    share = float(given.mean()) if given.size else 0.0
+    truly = float(np.clip(unflipped(share, rate), 0.0, 1.0))  # the share of 1s without flips
+    flipped = np.clip(rate * (1.0 - truly) / share, 0.0, 1.0) if share > 0 else 0.0
+    return min(1.0, 2.0 * float(flipped))
 
 
 def buried_kind(suspects: Suspects, first: int = 100) -> str | None:

@@ -152,8 +152,8 @@ MUTANTS = [
      "    exponent = even_exponent(W.data)  # or a degree overflows", "    exponent = 0", PROPAGATOR),
     ("propagator: scale of the weights not undone", "nmlsdr/_estimators/_propagator.py",
      "np.ldexp(1.0 / np.sqrt(degree), exponent // 2)", "1.0 / np.sqrt(degree)", PROPAGATOR),
-    ("propagator: above a half only", "nmlsdr/_estimators/_propagator.py",
-     "        return scores > 0.5\n", "        return scores >= 0.5\n", PROPAGATOR),
+    ("propagator: a score at the threshold is a label", "nmlsdr/_estimators/_propagator.py",
+     "    _reaching_is_enough = False", "    _reaching_is_enough = True", PROPAGATOR),
     ("propagator: unknown entries are flips", "nmlsdr/_estimators/_base.py",
      "np.where(labels.known, np.abs(F - labels.Y), 0.0)", "np.abs(F - labels.Y)", PROPAGATOR),
     # projections
@@ -190,7 +190,8 @@ MUTANTS = [
     ("weights: constant features keep noise", _MOMENTS,
      "    moment[squares == 0] = 0.0  # of a constant feature it is rounding noise\n", "", WEIGHTS),
     # ML-kNN
-    ("mlknn: above the threshold only", "nmlsdr/_estimators/_mlknn.py", "labels = scores >= self._cutoffs()", "labels = scores > self._cutoffs()", MLKNN),
+    ("mlknn: above the threshold only", "nmlsdr/_estimators/_base.py",
+     "return _just_below(cutoffs) if self._reaching_is_enough else cutoffs", "return cutoffs", MLKNN),
     ("mlknn: the last of equals", "nmlsdr/_estimators/_mlknn.py",
      "np.argmax(scores[empty], axis=1)] = True", "-1 - np.argmax(scores[empty, ::-1], axis=1)] = True", MLKNN),
     ("mlknn: smoothing of one bin too few", "nmlsdr/mlknn.py", "    bins = histogram.shape[2]", "    bins = histogram.shape[2] - 1", MLKNN),

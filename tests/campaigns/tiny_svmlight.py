@@ -70,7 +70,8 @@ def run(most, folder):
             try:
                 table = read_table(path, zero_based=zero_based, max_bytes=1 << 30)
                 entries = table.data.tocoo()
-                values = dict(zip(zip(*map(list, entries.coords), strict=True), entries.data.tolist(), strict=True))
+                places = zip(entries.row.tolist(), entries.col.tolist(), strict=True)
+                values = dict(zip(places, entries.data.tolist(), strict=True))
                 found = table.data.shape, values, None if table.target is None else table.target.tolist()
             except DataFileError:
                 found = None

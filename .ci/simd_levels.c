@@ -190,23 +190,26 @@ static uint64_t propagate_some(int width, int level, int per_entry, int weighted
         step[c] = 0.25f + (float)c;
         turn[c] = 0.125f;
     }
-    const nmlsdr_batch s = {.n = ROWS, .indptr = ends, .indices = others, .values = weighted ? dv : NULL,
+    const nmlsdr_batch s = {.n = ROWS, .block = ROWS, .indptr = ends, .indices = others, .values = weighted ? dv : NULL,
                             .sweep_values = weighted ? v : NULL, .h = h, .e = e, .per_entry = per_entry, .gain = gain,
                             .m = m, .k = k, .B = B, .F = F, .x = x, .z = z, .y = y, .p = p};
+    nmlsdr_columns columns_of = {.take = take, .clip = 1, .step = step, .turn = turn, .dot = dot, .along = along,
+                                 .peak = peak, .top = top};
     for (int restart = 0; restart < 2; restart++) {
-        loops->residual(&s, 0, ROWS, take, restart, dot, along, peak);
+        columns_of.restart = restart;
+        loops->residual(&s, &columns_of, 0);
         add(dot, 4 * sizeof(double));
         add(along, 4 * sizeof(double));
         add(peak, 4 * sizeof(double));
     }
-    loops->apply(&s, 0, ROWS, dot);
+    loops->apply(&s, &columns_of, 0);
     add(dot, 4 * sizeof(double));
-    loops->reduce(&s, 0, ROWS, step, dot, top);
+    loops->reduce(&s, &columns_of, 0);
     add(dot, 4 * sizeof(double));
     add(top, 4 * sizeof(float));
-    loops->advance(&s, 0, ROWS, step, turn, along);
+    loops->advance(&s, &columns_of, 0);
     add(along, 4 * sizeof(double));
-    loops->flush(&s, 0, ROWS, take, 1);
+    loops->flush(&s, &columns_of, 0);
     for (ptrdiff_t i = 0; i < ROWS; i++) {
         add(z + i * width, 4 * sizeof(float));
         add(p + i * width, 4 * sizeof(uint16_t));

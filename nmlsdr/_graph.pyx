@@ -140,8 +140,6 @@ cdef class Progress:
         cdef int more
         with nogil:
             more = self.advance(budget)
-        if more < 0:
-            raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
         return more == 1
 
     @property

@@ -17,7 +17,7 @@ cdef extern from "_c/propagation.h" nogil:
         NMLSDR_MAX_WIDTH
         AHEAD
     ctypedef struct nmlsdr_batch:
-        Py_ssize_t n
+        Py_ssize_t n, block
         const int64_t *indptr
         const int32_t *indices
         const double *values
@@ -34,19 +34,18 @@ cdef extern from "_c/propagation.h" nogil:
         float *z
         float *y
         uint16_t *p
+    ctypedef struct nmlsdr_columns:
+        const int32_t *take
+        int restart, clip
+        const float *step
+        const float *turn
+        double *dot
+        double *along
+        double *peak
+        float *top
+    ctypedef void (*nmlsdr_loop)(const nmlsdr_batch *s, const nmlsdr_columns *columns, Py_ssize_t b) noexcept nogil
     ctypedef struct nmlsdr_loops:
-        void (*residual)(
-            const nmlsdr_batch *s, Py_ssize_t lo, Py_ssize_t hi, const int32_t *take, int restart, double *dot,
-            double *along, double *peak) noexcept nogil
-        void (*flush)(
-            const nmlsdr_batch *s, Py_ssize_t lo, Py_ssize_t hi, const int32_t *take, int clip) noexcept nogil
-        void (*apply)(const nmlsdr_batch *s, Py_ssize_t lo, Py_ssize_t hi, double *dot) noexcept nogil
-        void (*reduce)(
-            const nmlsdr_batch *s, Py_ssize_t lo, Py_ssize_t hi, const float *step, double *dot,
-            float *peak) noexcept nogil
-        void (*advance)(
-            const nmlsdr_batch *s, Py_ssize_t lo, Py_ssize_t hi, const float *step, const float *turn,
-            double *along) noexcept nogil
+        nmlsdr_loop residual, flush, apply, reduce, advance
     const nmlsdr_loops *loops_of "nmlsdr_loops_of"(int level, int width)
 
 cdef extern from "_c/platform.h" nogil:
@@ -65,10 +64,6 @@ MAX_WIDTH = NMLSDR_MAX_WIDTH
 cdef inline float float_or_zero(double value) noexcept nogil:
     """0 for NaN and for what no float can hold, which would make every vector of the column NaN."""
     return <float>value if fabs(value) <= FLT_MAX else 0.0
-
-
-cdef inline Py_ssize_t lesser(Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-    return a if a < b else b
 
 
 cdef inline const int32_t *indices_or_null(const int32_t[::1] indices) noexcept nogil:
@@ -93,7 +88,7 @@ cdef class BatchKernels:
 
     cdef nmlsdr_batch s
     cdef const nmlsdr_loops *loops
-    cdef Py_ssize_t block, n_blocks
+    cdef Py_ssize_t n_blocks
     cdef int width, n_threads
     cdef double[:, :, ::1] partial
     cdef float[:, ::1] tops
@@ -124,9 +119,10 @@ cdef class BatchKernels:
     ):
         self.arrays = indptr, indices, values, sweep_values, h, e, gain, m, k, B, F, x, z, y, p
         self.partial, self.tops = partial, tops
-        self.block, self.n_blocks, self.width, self.n_threads = block, partial.shape[1], <int>x.shape[1], n_threads
+        self.n_blocks, self.width, self.n_threads = partial.shape[1], <int>x.shape[1], n_threads
         self.loops = loops_of(level, self.width)
         self.s.n = x.shape[0]
+        self.s.block = block
         self.s.indptr = &indptr[0]
         self.s.indices = indices_or_null(indices)
         self.s.values = &values[0] if values.shape[0] else NULL
@@ -144,22 +140,27 @@ cdef class BatchKernels:
         self.s.y = &y[0, 0]
         self.s.p = &p[0, 0]
 
-    def residual(self, const int32_t[::1] take, bint restart, double[::1] rho, double[::1] along, double[::1] peak):
-        """Residual of eq. (8) in float64 from F, for the columns to take; with ``restart`` it is the direction too."""
+    cdef void each_block(self, nmlsdr_loop loop, const nmlsdr_columns *columns) noexcept:
         cdef const nmlsdr_batch *s = &self.s
-        cdef const nmlsdr_loops *loops = self.loops
-        cdef double[:, :, ::1] partial = self.partial
-        cdef Py_ssize_t block = self.block, b
-        cdef int width = self.width, n_threads = self.n_threads, c
-        cdef double sums[2][NMLSDR_MAX_WIDTH]
+        cdef Py_ssize_t b
+        cdef int n_threads = self.n_threads
         for b in prange(self.n_blocks, nogil=True, num_threads=n_threads, schedule="static",
                         use_threads_if=n_threads > 1):
-            loops.residual(
-                s, b * block, lesser((b + 1) * block, s.n), &take[0], restart, &partial[0, b, 0], &partial[1, b, 0],
-                &partial[2, b, 0])
-        add_blocks(&partial[0, 0, 0], self.n_blocks, width, sums[0])
-        add_blocks(&partial[1, 0, 0], self.n_blocks, width, sums[1])
-        for c in range(width):
+            loop(s, columns, b)
+
+    def residual(self, const int32_t[::1] take, bint restart, double[::1] rho, double[::1] along, double[::1] peak):
+        """Residual of eq. (8) in float64 from F, for the columns to take; with ``restart`` it is the direction too."""
+        cdef double[:, :, ::1] partial = self.partial
+        cdef double sums[2][NMLSDR_MAX_WIDTH]
+        cdef nmlsdr_columns columns
+        cdef Py_ssize_t b
+        cdef int c
+        columns.take, columns.restart = &take[0], restart
+        columns.dot, columns.along, columns.peak = &partial[0, 0, 0], &partial[1, 0, 0], &partial[2, 0, 0]
+        self.each_block(self.loops.residual, &columns)
+        add_blocks(columns.dot, self.n_blocks, self.width, sums[0])
+        add_blocks(columns.along, self.n_blocks, self.width, sums[1])
+        for c in range(self.width):
             if take[c]:
                 rho[c] = sums[0][c]
                 along[c] = sums[1][c]
@@ -169,13 +170,9 @@ cdef class BatchKernels:
 
     def flush(self, const int32_t[::1] take, bint clip):
         """F += x / h for the columns to take, clipped to [0, 1] on demand; their x is 0 then."""
-        cdef const nmlsdr_batch *s = &self.s
-        cdef const nmlsdr_loops *loops = self.loops
-        cdef Py_ssize_t block = self.block, b
-        cdef int n_threads = self.n_threads
-        for b in prange(self.n_blocks, nogil=True, num_threads=n_threads, schedule="static",
-                        use_threads_if=n_threads > 1):
-            loops.flush(s, b * block, lesser((b + 1) * block, s.n), &take[0], clip)
+        cdef nmlsdr_columns columns
+        columns.take, columns.clip = &take[0], clip
+        self.each_block(self.loops.flush, &columns)
 
     def sweeps(
         self,
@@ -194,7 +191,6 @@ cdef class BatchKernels:
         cdef int n_threads = self.n_threads
         w.s = &self.s
         w.loops = self.loops
-        w.block = self.block
         w.n_blocks = self.n_blocks
         w.n_sweeps = n_sweeps
         w.width = self.width
@@ -217,7 +213,7 @@ cdef class BatchKernels:
 cdef struct Sweeps:  # the arguments of `BatchKernels.sweeps`, for every thread
     const nmlsdr_batch *s
     const nmlsdr_loops *loops
-    Py_ssize_t block, n_blocks, n_sweeps, made
+    Py_ssize_t n_blocks, n_sweeps, made
     int width
     const double *tol
     double *rho
@@ -243,6 +239,8 @@ cdef void sweep_together(Sweeps *w, int thread, int team) noexcept nogil:
     cdef int64_t counts[NMLSDR_MAX_WIDTH]
     cdef float step[NMLSDR_MAX_WIDTH]
     cdef float turn[NMLSDR_MAX_WIDTH]
+    cdef nmlsdr_columns columns
+    columns.step, columns.turn, columns.along, columns.top = step, turn, w.alongs, w.tops
     for c in range(width):
         rho[c] = w.rho[c]
         along[c] = w.along[c]
@@ -251,8 +249,9 @@ cdef void sweep_together(Sweeps *w, int thread, int team) noexcept nogil:
         left += peak[c] > w.tol[c]
 
     while made < w.n_sweeps and left > 0:
+        columns.dot = w.curvatures
         for b in range(first, last):
-            w.loops.apply(w.s, b * w.block, lesser((b + 1) * w.block, w.s.n), w.curvatures + b * width)
+            w.loops.apply(w.s, &columns, b)
         meet(&w.meeting, team)
         add_blocks(w.curvatures, w.n_blocks, width, total)
         for c in range(width):  # step 0: a column that has converged, or rounding has eaten its direction
@@ -260,9 +259,9 @@ cdef void sweep_together(Sweeps *w, int thread, int team) noexcept nogil:
             step[c] = float_or_zero(ratio)
             counts[c] += peak[c] > w.tol[c]
 
+        columns.dot = w.norms
         for b in range(first, last):
-            w.loops.reduce(
-                w.s, b * w.block, lesser((b + 1) * w.block, w.s.n), step, w.norms + b * width, w.tops + b * width)
+            w.loops.reduce(w.s, &columns, b)
         meet(&w.meeting, team)
         add_blocks(w.norms, w.n_blocks, width, total)
         left = 0
@@ -278,8 +277,7 @@ cdef void sweep_together(Sweeps *w, int thread, int team) noexcept nogil:
             left += peak[c] > w.tol[c]
 
         for b in range(first, last):
-            w.loops.advance(
-                w.s, b * w.block, lesser((b + 1) * w.block, w.s.n), step, turn, w.alongs + b * width)
+            w.loops.advance(w.s, &columns, b)
         meet(&w.meeting, team)
         add_blocks(w.alongs, w.n_blocks, width, along)
         made += 1

@@ -32,7 +32,7 @@
 /* One batch of labels.  nmlsdr/_solvers/system.py derives the quantities from the graph and alpha. */
 typedef struct {
     /* the graph, its n rows in the order of the sweeps */
-    ptrdiff_t n;
+    ptrdiff_t n, block; /* rows, rows in a block */
     const int64_t *indptr;
     const int32_t *indices;
     const double *values;      /* v_ij of the residual; NULL: v_ij = h_j */
@@ -55,16 +55,22 @@ typedef struct {
     uint16_t *p; /* search direction, as bfloat16 */
 } nmlsdr_batch;
 
-/* The loops of one width and level; what they do stands above each in propagation_loops.h. */
+/* What the loops take and give: one number for each column, or for each block and column. */
 typedef struct {
-    void (*residual)(
-        const nmlsdr_batch *s, ptrdiff_t lo, ptrdiff_t hi, const int32_t *take, int restart, double *dot,
-        double *along, double *peak);
-    void (*flush)(const nmlsdr_batch *s, ptrdiff_t lo, ptrdiff_t hi, const int32_t *take, int clip);
-    void (*apply)(const nmlsdr_batch *s, ptrdiff_t lo, ptrdiff_t hi, double *dot);
-    void (*reduce)(const nmlsdr_batch *s, ptrdiff_t lo, ptrdiff_t hi, const float *step, double *dot, float *peak);
-    void (*advance)(
-        const nmlsdr_batch *s, ptrdiff_t lo, ptrdiff_t hi, const float *step, const float *turn, double *along);
+    const int32_t *take;      /* the columns that residual and flush take */
+    int restart, clip;
+    const float *step, *turn; /* lengths of a sweep's step along p, and of the old p in the new */
+    double *dot, *along;      /* (n_blocks, width) sums over the rows of a block */
+    double *peak;             /* (n_blocks, width) the largest residual */
+    float *top;               /* (n_blocks, width) the largest residual of a sweep */
+} nmlsdr_columns;
+
+/* Each meets the rows of block b; what it does stands above it in propagation_loops.h. */
+typedef void (*nmlsdr_loop)(const nmlsdr_batch *s, const nmlsdr_columns *columns, ptrdiff_t b);
+
+/* The loops of one width and level. */
+typedef struct {
+    nmlsdr_loop residual, flush, apply, reduce, advance;
 } nmlsdr_loops;
 
 /* The upper 16 bits of a float32, rounded to nearest, ties to even: bfloat16.  Infinity stays, and so does a NaN that

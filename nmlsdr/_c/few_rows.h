@@ -25,8 +25,8 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(some)(const void *const *row, pt
         for (int m = 0; m < NM_LEVEL(sums); m++) {
             const V x = VLOAD(query + j + m * G);
             for (int r = 0; r < R; r++) {
-                const V gap = VSUB(x, NM_LEVEL(values)(row[r], j + m * G, wide));
-                a[r][m] = VADD(a[r][m], VMUL(gap, gap));
+                const V gap = x - NM_LEVEL(values)(row[r], j + m * G, wide);
+                a[r][m] = a[r][m] + gap * gap;
             }
         }
     for (int r = 0; r < R; r++) {

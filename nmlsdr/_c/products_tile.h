@@ -36,9 +36,9 @@ static NM_TARGET void NM_LEVEL(products)(const nmlsdr_pair *p)
                 for (ptrdiff_t line = 0; line < p->lines; line++, prefetch += 64) NMLSDR_PREFETCH(prefetch);
                 V c00, c01, c02, c10, c11, c12, c20, c21, c22, c30, c31, c32;
                 if (first) {
-                    c00 = c10 = c20 = c30 = VSUB(VZERO, VLOAD(p->hb + j));
-                    c01 = c11 = c21 = c31 = VSUB(VZERO, VLOAD(p->hb + j + G));
-                    c02 = c12 = c22 = c32 = VSUB(VZERO, VLOAD(p->hb + j + 2 * G));
+                    c00 = c10 = c20 = c30 = VZERO - VLOAD(p->hb + j);
+                    c01 = c11 = c21 = c31 = VZERO - VLOAD(p->hb + j + G);
+                    c02 = c12 = c22 = c32 = VZERO - VLOAD(p->hb + j + 2 * G);
                 } else {
                     c00 = c10 = c20 = c30 = c01 = c11 = c21 = c31 = c02 = c12 = c22 = c32 = VZERO;
                 }
@@ -55,9 +55,9 @@ static NM_TARGET void NM_LEVEL(products)(const nmlsdr_pair *p)
                 }
                 if (!first) {
 #define NM_ROW(r) \
-    c##r##0 = VADD(c##r##0, VLOAD(partial + r * NR)); \
-    c##r##1 = VADD(c##r##1, VLOAD(partial + r * NR + G)); \
-    c##r##2 = VADD(c##r##2, VLOAD(partial + r * NR + 2 * G));
+    c##r##0 = c##r##0 + VLOAD(partial + r * NR); \
+    c##r##1 = c##r##1 + VLOAD(partial + r * NR + G); \
+    c##r##2 = c##r##2 + VLOAD(partial + r * NR + 2 * G);
                     NM_ROW(0) NM_ROW(1) NM_ROW(2) NM_ROW(3)
 #undef NM_ROW
                 }
@@ -71,7 +71,7 @@ static NM_TARGET void NM_LEVEL(products)(const nmlsdr_pair *p)
                 HITS hits = HITS_NONE;
 #define NM_TEST(r) { \
     const V h = VSET1(p->ha[i + r]), t = VSET1(p->ta[i + r]); \
-    c##r##0 = VSUB(c##r##0, h); c##r##1 = VSUB(c##r##1, h); c##r##2 = VSUB(c##r##2, h); \
+    c##r##0 = c##r##0 - h; c##r##1 = c##r##1 - h; c##r##2 = c##r##2 - h; \
     hits = HITS_OR(hits, VGE(c##r##0, VMIN(t, t0))); \
     hits = HITS_OR(hits, VGE(c##r##1, VMIN(t, t1))); \
     hits = HITS_OR(hits, VGE(c##r##2, VMIN(t, t2))); }
@@ -120,8 +120,8 @@ static NM_TARGET void NM_LEVEL(sweep)(const nmlsdr_pair *p, ptrdiff_t i, const n
             unsigned long long passed = 0;
             for (int c = 0; c < 4; c++) {
                 const ptrdiff_t to = j + (half + c) * G;
-                VSTORE(sums + to, VSUB(VZERO, VLOAD(p->hb + to)));
-                s[half + c] = VSUB(s[half + c], h);
+                VSTORE(sums + to, VZERO - VLOAD(p->hb + to));
+                s[half + c] = s[half + c] - h;
                 passed |= (unsigned long long)VMASK(VGE(s[half + c], VMIN(t, VLOAD(p->tb + to)))) << (c * G);
             }
             if (!passed) continue;

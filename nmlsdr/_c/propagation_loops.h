@@ -82,6 +82,7 @@ NM_TARGET static void NM_LEVEL(residual)(
     const ptrdiff_t lo = b * s.block, hi = lo + s.block < s.n ? lo + s.block : s.n;
     const int64_t n_stored = s.indptr[s.n];
     const int32_t *take = columns->take;
+    const int restart = columns->restart;
     double *dot = columns->dot + b * WIDTH, *peak = columns->peak + b * WIDTH;
     double d[WIDTH] = {0}, top[WIDTH] = {0}, rest[WIDTH];
     W with_p[NW];
@@ -128,7 +129,7 @@ NM_TARGET static void NM_LEVEL(residual)(
         UNROLL for (int v = 0; v < NV; v++) {
             const V kept = EXPAND(pi + v * G), fresh = ((const V *)zi)[v];
             const BITS taken = ((const BITS *)take)[v];
-            const V next = columns->restart ? CHOOSE(taken, ROUNDED(fresh), kept) : kept;
+            const V next = restart ? CHOOSE(taken, ROUNDED(fresh), kept) : kept;
             ((V *)direction)[v] = next;
             SHORTEN(next, pi + v * G);
         }

@@ -8,16 +8,10 @@
 #undef VLOAD
 #undef VSTORE
 #undef VSET1
-#undef VADD
-#undef VSUB
-#undef VMUL
 #define VZERO ((V){0})
 #define VLOAD(p) (*(const NM_LEVEL(unaligned) *)(p))
 #define VSTORE(p, x) (*(NM_LEVEL(unaligned) *)(p) = (x))
 #define VSET1(x) ((x) - VZERO)
-#define VADD(a, b) ((a) + (b))
-#define VSUB(a, b) ((a) - (b))
-#define VMUL(a, b) ((a) * (b))
 #define NM_UNALIGNED(bytes) __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias))
 
 /* ---------------------------------------------------------------- portable */

@@ -47,6 +47,7 @@ typedef struct {
     double *value;    /* (leaves, d, leaf) */
     double *low;      /* (nodes, 2, d) the boxes: lows, then highs */
     ptrdiff_t *least; /* (nodes) the least row of each */
+    ptrdiff_t *node;  /* (leaves) their nodes */
 } nmlsdr_branches;
 
 typedef struct {
@@ -142,6 +143,7 @@ static void nmlsdr_grow(nmlsdr_branches *s, nmlsdr_keyed *x, ptrdiff_t node)
         nmlsdr_partition(x + from, to - from, (b0 + b1) / 2 * leaf - from);
         return;
     }
+    s->node[b0] = node;
     for (ptrdiff_t p = 0; p < leaf; p++) {
         const int real = from + p < to;
         s->row[from + p] = real ? x[from + p].row : PTRDIFF_MAX;
@@ -161,6 +163,7 @@ static int nmlsdr_branch(nmlsdr_branches *s, const nmlsdr_rows *rows, int n_thre
     nmlsdr_keyed *x = (nmlsdr_keyed *)malloc((size_t)rows->n * sizeof(nmlsdr_keyed));
     s->row = (ptrdiff_t *)nmlsdr_new(&s->memory, places, sizeof(ptrdiff_t));
     s->least = (ptrdiff_t *)nmlsdr_new(&s->memory, nodes, sizeof(ptrdiff_t));
+    s->node = (ptrdiff_t *)nmlsdr_new(&s->memory, s->leaves, sizeof(ptrdiff_t));
     s->low = (double *)nmlsdr_new(&s->memory, nodes * 2 * rows->d, sizeof(double));
     s->value = (double *)nmlsdr_new(&s->memory, places * rows->d, sizeof(double));
     if (!x || s->memory.failed) {
@@ -270,23 +273,15 @@ static int64_t nmlsdr_answer(const nmlsdr_tree *q, ptrdiff_t leaf)
     const ptrdiff_t d = rows->rows.d, k = q->k, per_leaf = rows->leaf, from = leaf * per_leaf;
     const ptrdiff_t n_queries = q->queries->rows.n - from < per_leaf ? q->queries->rows.n - from : per_leaf;
     nmlsdr_leaf_queries a;
-    double box[16], worst = INFINITY;
+    const double *box = q->queries->low + q->queries->node[leaf] * 2 * d;
+    double worst = INFINITY;
     ptrdiff_t last = PTRDIFF_MAX; /* (worst, last): the worst neighbour that any of the n_queries holds */
     a.value = q->queries->value + leaf * d * per_leaf;
     a.d = d;
     a.leaf = per_leaf;
-    for (ptrdiff_t j = 0; j < d; j++) {
-        box[j] = INFINITY;
-        box[d + j] = -INFINITY;
-    }
     for (ptrdiff_t p = 0; p < per_leaf; p++) {
         a.worst[p] = p < n_queries ? INFINITY : -1;
         if (p >= n_queries) continue;
-        for (ptrdiff_t j = 0; j < d; j++) {
-            const double v = a.value[j * per_leaf + p];
-            box[j] = v < box[j] ? v : box[j];
-            box[d + j] = v > box[d + j] ? v : box[d + j];
-        }
         const ptrdiff_t own = q->queries->row[from + p];
         nmlsdr_empty_lists(q->squared + own * k, q->indices + own * k, k);
     }

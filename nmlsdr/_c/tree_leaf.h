@@ -7,19 +7,19 @@
 static inline NM_TARGET NM_INLINE V NM_LEVEL(fold)(const V *t, int d)
 {
     V even = t[0], odd = t[1], more;
-    if (d > 4) even = VADD(t[0], t[4]);
+    if (d > 4) even = t[0] + t[4];
     if (d > 2) {
         more = t[2];
-        if (d > 6) more = VADD(t[2], t[6]);
-        even = VADD(even, more);
+        if (d > 6) more = t[2] + t[6];
+        even = even + more;
     }
-    if (d > 5) odd = VADD(t[1], t[5]);
+    if (d > 5) odd = t[1] + t[5];
     if (d > 3) {
         more = t[3];
-        if (d > 7) more = VADD(t[3], t[7]);
-        odd = VADD(odd, more);
+        if (d > 7) more = t[3] + t[7];
+        odd = odd + more;
     }
-    if (d > 1) even = VADD(even, odd);
+    if (d > 1) even = even + odd;
     return even;
 }
 
@@ -31,8 +31,8 @@ static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(scan_d)(const nmls
     for (int c = 0; c < a->leaf; c += G) {
         V t[8] = {VZERO, VZERO};
         for (int j = 0; j < d; j++) {
-            const V gap = VSUB(VSET1(query[j]), VLOAD(rows + j * a->leaf + c));
-            t[j] = VMUL(gap, gap);
+            const V gap = VSET1(query[j]) - VLOAD(rows + j * a->leaf + c);
+            t[j] = gap * gap;
         }
         const V sum = NM_LEVEL(fold)(t, d);
         VSTORE(squared + c, sum);
@@ -50,8 +50,8 @@ static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(near_d)(const nmls
         for (int j = 0; j < d; j++) {
             const V x = VLOAD(a->value + j * a->leaf + p);
             /* -max(low - x, x - high, 0) */
-            const V gap = VMIN(VMIN(VSUB(x, VSET1(box[j])), VSUB(VSET1(box[d + j]), x)), VZERO);
-            t[j] = VMUL(gap, gap);
+            const V gap = VMIN(VMIN(x - VSET1(box[j]), VSET1(box[d + j]) - x), VZERO);
+            t[j] = gap * gap;
         }
         near |= (unsigned long long)VMASK(VGE(VLOAD(a->worst + p), NM_LEVEL(fold)(t, d))) << p;
     }

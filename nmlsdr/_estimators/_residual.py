@@ -303,7 +303,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         return np.where(left_out[:, None], 0.5 * (O + predictions), O)
 
     def _rows_of_forest(self, rows: Any) -> Any:
-        """The labelled rows in memory; `nmlsdr.dask` gathers them."""
+        """The labelled rows, in memory."""
         return rows
 
     def _propagate_residuals(self, labels: Labels, O: np.ndarray, alpha: Any) -> tuple[np.ndarray, Any]:

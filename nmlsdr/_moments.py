@@ -138,46 +138,31 @@ class RowSums:
     def scatter(
         self, F: np.ndarray, mean: np.ndarray, row_weights: np.ndarray | float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Xc'F and Xc' diag(row_weights) Xc, in one pass over the rows.
+        """Xc'F, and `gram` with these weights."""
+        return self.cross_moment(F, mean), self.gram(mean, row_weights)
 
-        The second is given by its lower triangle, in Fortran order, with zeros above.
+    def gram(self, mean: np.ndarray, row_weights: np.ndarray | float = 1.0) -> np.ndarray:
+        """(X - 1 mean')' diag(row_weights) (X - 1 mean'), whatever rows ``mean`` is the mean of.
+
+        It is given by its lower triangle, in Fortran order, with zeros above.
         """
-        X = self.rows
+        X, weights = self.rows, np.asarray(row_weights, dtype=np.float64)
         if sparse.issparse(X):
-            weights = np.broadcast_to(np.asarray(row_weights, dtype=np.float64), (X.shape[0],))
+            weights = np.broadcast_to(weights, (X.shape[0],))
             weighted = X.astype(np.float64)
             weighted.data *= np.repeat(weights, np.diff(X.indptr))
             S = np.asarray((X.T @ weighted).toarray(), dtype=np.float64)
             moment = np.asarray(X.T @ weights)
             S -= np.outer(moment, mean)
             S += np.outer(mean, weights.sum() * mean - moment)
-            return self.cross_moment(F, mean), np.asfortranarray(np.tril(S))
-        factor = compress_labels(F)
-        M, S = np.zeros((F.shape[1], X.shape[1])), np.zeros((X.shape[1], X.shape[1]), order="F")
-        root = np.sqrt(row_weights)
+            return np.asfortranarray(np.tril(S))
+        S, root = np.zeros((X.shape[1], X.shape[1]), order="F"), np.sqrt(weights)
         for rows, block in self.centred_blocks(mean):
-            M += factor[rows].T @ block
             if root.ndim:
                 block *= root[rows, None]
             add_gram(S, block.T)
         if not root.ndim:
-            S *= row_weights
-        return M.T, S
-
-    def gram(self, mean: np.ndarray) -> np.ndarray:
-        """(X - 1 mean')' (X - 1 mean') in Fortran order, whatever rows ``mean`` is the mean of.
-
-        Of dense X only the lower triangle is filled; of sparse X all of it.
-        """
-        if sparse.issparse(self.rows):
-            rows = self.rows.astype(np.float64, copy=False)
-            total = np.asarray(rows.sum(axis=0)).ravel()
-            S = np.asfortranarray((rows.T @ rows).toarray())
-            S -= np.add(np.outer(total, mean), np.outer(mean, total - self.shape[0] * mean))
-            return S
-        S = np.zeros((self.shape[1], self.shape[1]), order="F")
-        for _, block in self.centred_blocks(mean):
-            add_gram(S, block.T)
+            S *= weights
         return S
 
     def project(self, V: np.ndarray, mean: np.ndarray) -> Any:

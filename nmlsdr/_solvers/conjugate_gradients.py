@@ -218,10 +218,9 @@ def _batches(n_labels: int) -> Iterator[slice]:
     """The labels of each batch; one of 32 that is half empty costs more than two."""
     first = 0
     while first < n_labels:
-        left = n_labels - first
-        last = first + min(left, _propagation.MAX_WIDTH if left > SPLIT else 16)
-        yield slice(first, last)
-        first = last
+        width = _propagation.MAX_WIDTH if n_labels - first > SPLIT else 16
+        yield slice(first, min(first + width, n_labels))
+        first += width
 
 
 def _sweeps_per_call(system: System, batch: _Batch, goal: Goal) -> int:

@@ -190,12 +190,13 @@ class DaskRows(RowSums):
     def scatter(
         self, F: np.ndarray, mean: np.ndarray, row_weights: np.ndarray | float
     ) -> tuple[np.ndarray, np.ndarray]:
-        weights = np.broadcast_to(np.asarray(row_weights, dtype=np.float64), (self.shape[0],))
+        weights = np.broadcast_to(row_weights, (self.shape[0],))
         M, S = self.total(RowSums.scatter, {"F": F, "row_weights": weights}, mean=mean)
         return M, np.asfortranarray(S)
 
-    def gram(self, mean: np.ndarray) -> np.ndarray:
-        return np.asfortranarray(self.total(RowSums.gram, mean=mean))
+    def gram(self, mean: np.ndarray, row_weights: np.ndarray | float = 1.0) -> np.ndarray:
+        weights = np.broadcast_to(row_weights, (self.shape[0],))
+        return np.asfortranarray(self.total(RowSums.gram, {"row_weights": weights}, mean=mean))
 
     def project(self, V: np.ndarray, mean: np.ndarray) -> Any:
         """A Dask array, of which nothing is computed."""

@@ -178,7 +178,7 @@ MUTANTS = [
     ("moments: constant labels keep noise", _MOMENTS, "    centred[:, _constant(F, F[0])] = 0.0\n", "", (*PROJECTION, *WEIGHTS)),
     ("moments: constant thin labels keep noise", _MOMENTS, "        M[:, _constant(F, F[0])] = 0.0\n", "", (*PROJECTION, *WEIGHTS)),
     ("moments: sparse rows not centred", _MOMENTS, "return M - np.multiply.outer(mean, factor.sum(axis=0))", "return M", PROJECTION),
-    ("moments: weights of rows for their roots", _MOMENTS, "    root = np.sqrt(row_weights)", "    root = np.asarray(row_weights)", PROJECTION),
+    ("moments: weights of rows for their roots", _MOMENTS, 'order="F"), np.sqrt(weights)', 'order="F"), weights', PROJECTION),
     # weights of the features
     ("weights: chance divided by l", "nmlsdr/projection.py", "max(each.count - 1, 1)", "each.count", WEIGHTS),
     ("weights: negative factors", "nmlsdr/projection.py", "np.where(beyond, 1.0 - h0 / np.where(beyond, h, 1.0), 0.0)",

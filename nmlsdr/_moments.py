@@ -255,8 +255,13 @@ def add_gram(S: np.ndarray, V: np.ndarray, share: float = 1.0) -> None:
 
 
 def _constant(F: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Mask of the columns that hold nothing but ``value``."""
-    return np.all([(F[rows] == value).all(axis=0) for rows in row_blocks(F)], axis=0)
+    """Mask of the columns that hold nothing but ``value``, in blocks of rows: most columns vary within the first."""
+    same = np.ones(F.shape[1], dtype=bool)
+    for first in range(0, len(F), 256):
+        same &= (F[first : first + 256] == value).all(axis=0)
+        if not same.any():
+            break
+    return same
 
 
 # ---------------------------------------------------------------- labels that are known on the same rows

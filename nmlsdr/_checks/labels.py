@@ -354,18 +354,15 @@ def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Label
 
 
 def _warn_of_lists(y: Any, classes: np.ndarray, name: str) -> None:
-    """Say that classes such as "flu|cold" look like lists of labels: several lengths, made of fewer words."""
+    """Warn if classes such as "flu|cold" look like lists of labels: of different lengths, made of fewer words."""
     if classes.dtype.kind not in "UTO" or not all(isinstance(value, str) for value in classes):
         return
     for separator in "|;,":
         lists = [value.split(separator) for value in classes]
         words = {word.strip() for words in lists for word in words}
         if len(words) < len(classes) and len({len(words) for words in lists}) > 1:
-            split = (
-                f"{name}.str.split({separator!r})"
-                if hasattr(y, "str")
-                else (f"[text.split({separator!r}) for text in {name}]")
-            )
+            by_rows = f"[text.split({separator!r}) for text in {name}]"
+            split = f"{name}.str.split({separator!r})" if hasattr(y, "str") else by_rows
             warnings.warn(
                 f"{name} holds {len(classes)} different texts made of {len(words)} words with {separator!r} between "
                 f"them, and each text becomes a class; if they list labels, pass {split}.",

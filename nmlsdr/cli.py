@@ -1,7 +1,7 @@
-"""The command ``nmlsdr``: what it answers and with which exit status.
+"""The command ``nmlsdr`` and its exit status.
 
 0: done; 1: a run failed; 2: the arguments or a file are wrong (one sentence on stderr); 130: interrupted.
-Anything but `InputError` and what the system refuses is a bug of the program: its traceback is shown, with status 1.
+Any other error is a bug of the program: its traceback is shown, with status 1.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ DESCRIPTION = """Label-aware embeddings and classifiers from few and noisy multi
 """
 
 
+WRONG_INPUT = (InputError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
@@ -52,12 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    traceback = "--traceback" in arguments
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             if not arguments:
-                print(f"{DESCRIPTION}\nMore: nmlsdr --help, and --help behind each of these words.")
+                print(f"{DESCRIPTION}\nMore: nmlsdr --help, and nmlsdr COMMAND --help.")
                 return 0
             args = _parser().parse_args(arguments)
             args.words = arguments[1:]  # which the report shows
@@ -71,19 +73,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _stop(130, "interrupted.")
     except BrokenPipeError:
-        # Who reads our output has closed it, as `head` does; Python's own flush at exit must not complain again.
+        # The reader of our output has closed it, as `head` does; Python's own flush at exit must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (InputError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        if traceback:
+    except (InputError, RunError, MemoryError, OSError, ImportError) as error:
+        if "--traceback" in arguments:
             raise
-        return _stop(2, _sentence(error))
-    except (RunError, MemoryError, OSError, ImportError) as error:
-        if traceback:
-            raise
-        return _stop(1, _sentence(error))
+        return _stop(2 if isinstance(error, WRONG_INPUT) else 1, _sentence(error))
     except Exception as error:
-        error.add_note("This is a bug of nmlsdr and not of what it was given; please report it with these lines.")
+        error.add_note("This is a bug of nmlsdr, not of your input; please report it with these lines.")
         raise
 
 

@@ -135,7 +135,7 @@ def test_every_other_method_is_followed_by_the_semi_supervised_classifier(run, t
     [
         (["--method", "MDDMp", "--classifier", "residual"], "--classifier residual embeds by NMLSDR itself, got"),
         (["--classifier", "none", "--threshold", "0.4"], "--threshold is for a classifier, got --classifier none"),
-        (["--method", "MDDMp", "--classifier", "none", "--metric", "cosine"], "--metric has no meaning for MDDMp with"),
+        (["--method", "MDDMp", "--classifier", "none", "--metric", "cosine"], "--metric has no effect on MDDMp with"),
         (["--classifier", "mlknn", "--threshold", "1.5"], "it must be a number from 0 to 1, f1, or prior, got '1.5'"),
     ],
 )

@@ -109,13 +109,13 @@ READING = [
     (["nan.csv", *COLUMNS], ["line 9", "blood, red", "the value is missing", "--impute median"]),
     (["inf.csv", *COLUMNS], ["line 9", "blood, red", "not a finite number"]),
     (["gap.csv", *COLUMNS], ["line 9", "blood, red", "missing"]),
-    (["two.csv", *COLUMNS], ["line 9", "cold, heavy", "'2' is no label"]),
+    (["two.csv", *COLUMNS], ["line 9", "cold, heavy", "'2' is not a label"]),
     (["short.csv", *COLUMNS], ["line 9"]),
     (["twice.csv", "--label-columns", "flu"], ["age", "twice"]),
     (["train.csv", "--label-columns", "flue"], ["no column 'flue'"]),
     (["train.csv", "--label-columns", "flu,flu"], ["flu", "twice"]),
     (["train.csv", "--drop", "nobody", *COLUMNS], ["no column 'nobody'"]),
-    (["train.csv", "--drop", "flu", *COLUMNS], ["flu", "label and dropped"]),
+    (["train.csv", "--drop", "flu", *COLUMNS], ["flu", "a label and dropped"]),
     (["train.csv", "--labels", "absent.xml"], ["absent.xml"]),
     (["train.arff.gz", "--labels", "bad.xml"], ["bad.xml"]),
     (["train.arff.gz", "--labels", "entity.xml"], ["entity.xml"]),
@@ -156,7 +156,7 @@ FIT = [
     (["train.csv", *COLUMNS, "--method", "NMLSDR*", "--alpha-labeled", "0.5"], ["NMLSDR* keeps", "0.5"]),
     (
         ["train.csv", *COLUMNS, "--method", "CCA", "--classifier", "none", "--alpha-labeled", "0.5"],
-        ["--alpha-labeled has no meaning for CCA"],
+        ["--alpha-labeled has no effect on CCA"],
     ),
     (["train.csv", *COLUMNS, "--classifier", "svm"], ["--classifier", "'svm'"]),
     (["train.csv", *COLUMNS, "--n-components", "0"], ["--n-components", "at least 1"]),
@@ -309,8 +309,7 @@ def test_full_disk_is_a_failed_run(run, full, verb, monkeypatch):
     outcome = run(*VERBS[verb], "--out", f"result{suffix}")
     assert outcome.status == 1, outcome
     assert outcome.err.splitlines() == [
-        f"nmlsdr: The {'model' if verb == 'fit' else 'output'} 'result{suffix}' could not be written "
-        "(No space left on device)."
+        f"nmlsdr: The output 'result{suffix}' could not be written (No space left on device)."
     ]
     assert (full / f"result{suffix}").read_text() == "old"
     assert listing(full) == before

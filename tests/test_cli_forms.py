@@ -87,8 +87,8 @@ def test_a_column_that_looks_like_an_id_draws_a_note(run, tables, tmp_path):
     outcome = run("fit", "t.csv", "--label-columns", "p,q,r", "--out", "m.skops")
     assert outcome.status == 0
     assert outcome.err.splitlines()[0] == (
-        "nmlsdr: t.csv: the column 'patient no' has another whole number in every row; if it names the rows, say "
-        "--id 'patient no'."
+        "nmlsdr: t.csv: the column 'patient no' has a different whole number in every row; if it names the rows, "
+        "add --id 'patient no'."
     )
     assert_done(run("fit", "t.csv", "--label-columns", "p,q,r", "--id", "patient no", "--out", "m.skops"))
 
@@ -202,7 +202,7 @@ def test_a_file_that_is_not_utf8_is_read_with_a_note(run, tables, tmp_path):
     (tmp_path / "latin.csv").write_bytes(text.encode("cp1252"))
     outcome = run("fit", "latin.csv", *COLUMNS, "--out", "m.skops")
     assert outcome.err.splitlines()[0] == (
-        "nmlsdr: latin.csv is not UTF-8 and is read as cp1252; if names look wrong, say its --encoding."
+        "nmlsdr: latin.csv is not UTF-8 and is read as cp1252; if names look wrong, give --encoding."
     )
     assert open_model("m.skops").feature_names == FEATURES
     assert_done(run("fit", "latin.csv", *COLUMNS, "--encoding", "cp1252", "-q", "--out", "m.skops"))

@@ -87,8 +87,8 @@ def test_an_empty_label_stays_unknown(tmp_path):
     ("arguments", "words"),
     [
         (["--one-hot", "wards"], ["no column 'wards'", "did you mean 'ward'"]),
-        (["--one-hot", "flu"], ["'flu' holds categories and is something else too"]),
-        (["--one-hot", "note"], ["note", "something else too"]),
+        (["--one-hot", "flu"], ["'flu' is a label and a category"]),
+        (["--one-hot", "note"], ["note", "and a category; choose one"]),
         (["--impute", "mode"], ["mode"]),
         (["--impute", "median"], ["2 columns are not numbers", "--one-hot ward,smoker ."]),
         (["--one-hot", "auto"], ["line 2, column 'visits'", "missing, as in 1 other column;", "--impute median ."]),
@@ -113,7 +113,7 @@ def test_one_line_to_paste_and_the_table_is_read(run, tmp_path, rng):  # noqa: F
     assert_refused(found, "5 columns are not numbers", f"say what to do with: {advice} .")
     done = run("fit", "raw.csv", *advice.split(), "-o", "m.skops")
     assert done.status == 0, done
-    assert "the label 'none' never stands beside another" in done.err
+    assert "the label 'none' never occurs with another" in done.err
     done = run("fit", "raw.csv", *advice.split(), "--no-label", "none", "-o", "m.skops")
     assert_done(done)
     assert "3 features, 2 labels, 24 unlabelled" in done.err

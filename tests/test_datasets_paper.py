@@ -224,7 +224,7 @@ def test_fetch_checks_what_arrives(tmp_path, small):
 
 
 def test_fetch_without_a_network_or_file(tmp_path, small):
-    with pytest.raises(DataFileError, match=r"127\.0\.0\.1:1/far/s-train\.arff could not be fetched .* put it into"):
+    with pytest.raises(DataFileError, match=r"127\.0\.0\.1:1/far/s-train\.arff could not be fetched .* put s-train"):
         fetch_dataset("small", tmp_path)
     with server(tmp_path) as address, pytest.raises(DataFileError, match="could not be fetched"):
         fetch_dataset("small", tmp_path / "home", source=address)

@@ -131,9 +131,9 @@ def test_toy_sizes(n_samples, block_size, n_noise_blocks, noise, data):
         ({"block_size": 0}, "block_size must be .* got 0"),
         ({"n_noise_blocks": -1}, "n_noise_blocks must be an integer of at least 0, got -1"),
         ({"noise": "some"}, "'exact' or 'independent'"),
-        ({"random_state": "x"}, "random_state='x'"),
-        ({"random_state": -1}, "random_state=-1"),
-        ({"random_state": True}, "random_state=True"),
+        ({"random_state": "x"}, "random_state must be an integer"),
+        ({"random_state": -1}, "random_state must be an integer"),
+        ({"random_state": True}, "random_state must be an integer of at least 0"),
     ],
 )
 def test_toy_refuses(wrong, words):

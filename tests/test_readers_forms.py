@@ -279,9 +279,9 @@ def test_ids_in_other_kinds(tmp_path, kind):
     ("how", "words"),
     [
         ({"id_column": "nam"}, "there is no column 'nam' .*, did you mean 'name'"),
-        ({"id_column": "y", "label_columns": ["y"]}, "something else"),
-        ({"id_column": "name", "drop": ["name"]}, "something else"),
-        ({"label_list": "name", "id_column": "name"}, "something else"),
+        ({"id_column": "y", "label_columns": ["y"]}, "'y' is a label and the id column; choose one"),
+        ({"id_column": "name", "drop": ["name"]}, "'name' is dropped and the id column"),
+        ({"label_list": "name", "id_column": "name"}, "the id column and the column of label lists"),
         ({"label_list": "name", "label_columns": ["y"]}, "choose one source of labels"),
         ({"label_list": "name", "separator": ""}, "the separator .* is empty"),
     ],
@@ -351,7 +351,7 @@ def test_a_slip_in_a_column_of_numbers_is_shown_where_it_is(read):
 
 @pytest.mark.parametrize(
     ("names", "line"),
-    [(["a", "b"], "a,b"), (["a b"], "'a b'"), (["a,b", "c"], "'\"a,b\",c'"), (["it's"], "'it'\\''s'")],
+    [(["a", "b"], "a,b"), (["a b"], "'a b'"), (["a,b", "c"], "'\"a,b\",c'"), (["it's"], """'it'"'"'s'""")],
 )
 def test_names_to_paste(names, line):
     assert as_list(names) == line

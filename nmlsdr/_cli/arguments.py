@@ -1,4 +1,4 @@
-"""The options that several verbs share, each said once, and what their text may be."""
+"""The options that several commands share, and how their text is parsed."""
 
 from __future__ import annotations
 
@@ -12,18 +12,13 @@ from typing import Any, ClassVar, NoReturn
 
 from nmlsdr._errors import InputError
 
-__all__ = [
-    "COMMON", "DATA", "FITTING", "KIND", "LABELS_NEEDED", "MASK", "QUIET", "TRACEBACK", "Parser", "add_verb", "choice",
-    "count", "flag", "number", "option", "output", "seed",
-]  # fmt: skip
-
-Options = dict[str, dict[str, Any]]  # what argparse knows of each, by its name
+Options = dict[str, dict[str, Any]]  # the arguments of argparse's add_argument, by the name of the option
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one sentence, with the nearest word there is, and no usage text."""
+    """An argument parser whose errors are one sentence, with the most similar word and without the usage text."""
 
-    made: ClassVar[weakref.WeakSet[Parser]] = weakref.WeakSet()  # the first does not know the options of its verbs
+    made: ClassVar[weakref.WeakSet[Parser]] = weakref.WeakSet()  # all of them: each knows only its own options
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)
@@ -47,7 +42,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def number(kind: type[int] | type[float], fits: Callable[[Any], bool], rule: str) -> Callable[[str], Any]:
-    """Return what makes a number of a text, or says the rule that it breaks."""
+    """Return a function that parses a number, and refuses one that breaks the rule."""
 
     def read(text: str) -> Any:
         try:
@@ -81,7 +76,7 @@ def _delimiter(text: str) -> str:
 
 
 def _names(text: str) -> list[str]:
-    """Split at commas; a name that holds a comma stands in double quotes."""
+    """Split at commas; a name that contains a comma is in double quotes."""
     try:
         names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
     except csv.Error:
@@ -114,7 +109,9 @@ def output(suffixes: str, *, required: bool = True) -> Options:
 
 TRACEBACK = {"--traceback": flag("show where in the program an error arose")}  # `nmlsdr.cli.main` looks for it
 QUIET = {
-    "--quiet": flag("show no progress (never shown in a script) and no estimate of what will take over a minute"),
+    "--quiet": flag(
+        "show no progress (never shown in a script) and no estimates of steps that will take over a minute"
+    ),
     **TRACEBACK,
 }
 COMMON = {
@@ -125,28 +122,28 @@ GRAPH = {
     "--n-neighbors": option("K", "neighbours of a row in the graph (default: 10)", count, default=10),
     "--metric": choice(
         ("euclidean", "cosine"),
-        "how neighbours are found: by distance (default), or by the angle between rows, for text and counts; "
-        "standardising moves the origin that angles are measured from, --no-standardize leaves it",
+        "distance between rows: euclidean (default), or cosine for text and counts; with cosine, add "
+        "--no-standardize: centring the data changes the angles",
         default="euclidean",
     ),
     "--alpha-labeled": option(
         "A",
-        "how much a given label listens to its neighbours, 0 (keep it) to below 1 (default: 0.6); A0,A1 for given "
-        "0s and given 1s, as 0.9,0.1 where a 1 is right and a 0 may be forgotten",
+        "weight of the neighbours against a given label, from 0 (keep the label) to below 1 (default: 0.6); A0,A1: one "
+        "number for given 0s and one for given 1s, such as 0.9,0.1 if annotators forget labels but seldom invent them",
         _alphas,
     ),
-    "--alpha-unlabeled": option("A", "the same for what is not known (default: 0.999)", _alpha),
-    "--no-standardize": flag("take the features as they are (default: variance 1)"),
+    "--alpha-unlabeled": option("A", "the same for unlabelled rows and unknown entries (default: 0.999)", _alpha),
+    "--no-standardize": flag("leave the features unscaled (default: scale each to variance 1)"),
 }
 PREPARING = {
     "--impute": choice(
         ("median", "mean"),
-        "features that are missing (empty, ?, NA, NaN, NULL) get the median or mean of their column",
+        "replace missing features (empty, ?, NA, NaN, NULL) by the median or mean of their column",
     ),
     "--one-hot": option(
         "NAME,...",
-        "a column of 0 and 1 for each text in these columns; auto: in all that are not numbers (CSV, Parquet, "
-        "dense ARFF). A text that the model has not seen has 0 in all of them; an empty cell is a text of its own",
+        "one-hot encode these columns; auto: all columns that are not numbers (CSV, Parquet, dense ARFF). A text that "
+        "the model has not seen becomes all 0; an empty cell counts as a text",
         _names,
         action="extend",
     ),
@@ -162,17 +159,15 @@ KIND = {
 REVIEWED = {
     "--reviewed": option(
         "FILE",
-        "annotations that people have checked: CSV with row (or id), label and verdict (1 or 0: the label belongs "
-        "there or not; empty: not yet). They are set, kept as they are (alpha 0), and no longer listed",
+        "annotations that people have checked: CSV with row (or id), label and verdict (1: the row has the label, 0: "
+        "it has not, empty: not checked). These labels are set, kept (alpha 0), and not listed again",
     )
 }
-MASK = {"--mask": option("FILE", "one 0 or 1 per row: use the labels of the rows with 1, forget the others")}
-LABELS_NEEDED = "needed, but for npz and svmlight, which hold them apart"
+MASK = {"--mask": option("FILE", "one 0 or 1 per row: use the labels of the rows with 1, ignore the others")}
+LABELS_NEEDED = "needed, except for npz and svmlight files, which store them separately"
 _LABELS = {
     "--labels": option("FILE.xml", "the names in this Mulan XML file are the label columns"),
-    "--label-columns": option(
-        "NAME,...", "these columns are labels; a name with a comma stands in double quotes", _names
-    ),
+    "--label-columns": option("NAME,...", "these columns are labels; put a name with a comma in double quotes", _names),
     "--label-file": option(
         "FILE", "a file with one row per row of DATA, every column a label 0/1; a row that is empty or -1 is unlabelled"
     ),
@@ -186,13 +181,13 @@ DATA = {
         "ARFF (Mulan), CSV, TSV, svmlight (these also .gz), Parquet or .npz (arrays X and y); the suffix decides; "
         "-: standard input",
     ),
-    "--separator": option("S", "what stands between the labels of --label-list (default: ;)", default=";"),
-    "--no-label": option("WORD", "the word that stands alone in --label-list where a row has no label (none)"),
+    "--separator": option("S", "the character between the labels of --label-list (default: ;)", default=";"),
+    "--no-label": option("WORD", "the word in --label-list for a row without labels, such as none"),
     "--drop": option("NAME,...", "columns to leave out, such as row names", _names, action="extend", default=[]),
-    "--id": option("NAME", "the column that names the rows: no feature, copied to what is written"),
-    "--delimiter": option("C", "CSV: between cells (default: by line 1)", _delimiter),
-    "--decimal": choice((".", ","), "CSV: the decimal mark (default: as the first lines say)"),
-    "--encoding": option("NAME", "of a text file, such as cp1252 (default: as its bytes say)"),
+    "--id": option("NAME", "the column that names the rows: not a feature, copied to the output"),
+    "--delimiter": option("C", "CSV: the character between cells (default: guessed from line 1)", _delimiter),
+    "--decimal": choice((".", ","), "CSV: the decimal mark (default: guessed from the first lines)"),
+    "--encoding": option("NAME", "of a text file, such as cp1252 (default: guessed)"),
     "--zero-based": flag("svmlight: feature numbers begin at 0, not at 1"),
     "--max-bytes": option("N", "stop when a file unpacks to more (default: 4 GiB)", count),
     "--max-features": option("N", "stop when a file has more columns (default: 1 000 000)", count),
@@ -223,7 +218,7 @@ def add_verb(
     summary, description : str
         For the list of verbs, and for the verb's own help.
     options : dict of str to dict
-        What argparse knows of each, by its name.
+        The arguments of add_argument, by the name of the option.
     labels : str or None, default=None
         Whether labels are needed, for the title of their options; None for a verb that reads no table.
 

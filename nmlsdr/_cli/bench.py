@@ -1,4 +1,4 @@
-"""bench: is this package faster than faiss, scikit-learn and SciPy here?  Two minutes."""
+"""bench: compare the speed of this package with faiss, scikit-learn and SciPy on this machine, in two minutes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from typing import Any, NamedTuple
 from .arguments import QUIET, add_verb, count, option
 from .console import Console
 
-__all__ = ["add_parsers"]
-
 K = 10
 
 
 class Contest(NamedTuple):
-    """Some work and who does it; a peer that is None is not installed."""
+    """A task, and the function of each contestant for it; None for a package that is not installed."""
 
     work: str
     contestants: Mapping[str, Callable[[], object] | None]  # ours first
@@ -38,12 +36,12 @@ def add_parsers(verbs: Any) -> None:
         verbs,
         "bench",
         bench,
-        "is it faster than faiss and scikit-learn here? (two minutes)",
-        "Time exact nearest-neighbour searches, single new rows and a fit beside faiss, scikit-learn and "
-        "SciPy, as far as they are installed, in turns within this process, and say who is faster on this machine.",
+        "compare its speed with faiss and scikit-learn on this machine (two minutes)",
+        "Time exact nearest-neighbour searches, queries of single rows and a fit against faiss, scikit-learn and "
+        "SciPy, if they are installed, in turns within this process, and print which is faster on this machine.",
         {
-            "--jobs": option("J", "threads of everybody (default: all cores)", count),
-            "--seconds": option("S", "about how long it may take (default: 100)", float, default=100.0),
+            "--jobs": option("J", "threads of all contestants (default: all cores)", count),
+            "--seconds": option("S", "approximate time to spend (default: 100)", float, default=100.0),
             **QUIET,
         },
     )
@@ -79,21 +77,21 @@ def bench(args: argparse.Namespace, console: Console) -> int:
 
 
 def _circumstances() -> list[str]:
-    """What a reader must know to trust the ratios: the kernels of each BLAS, and whether other work ran."""
+    """Return what the ratios depend on: the kernels of each BLAS, and other load on the machine."""
     from joblib import cpu_count
     from threadpoolctl import threadpool_info
 
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     kernels = sorted({f"{pool['internal_api']} {pool['version']} {pool.get('architecture', '')}" for pool in pools})
-    lines = [f"BLAS: {', '.join(kernels)} (one that does not know the processor is slow; OPENBLAS_CORETYPE chooses)"]
+    lines = [f"BLAS: {', '.join(kernels)} (slow if it does not support this processor; OPENBLAS_CORETYPE selects)"]
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     if load > 1.5 * cpu_count():
-        lines.append(f"load {load:.0f} on {cpu_count()} cores: other work ran beside; do it again on a quiet machine")
+        lines.append(f"load {load:.0f} on {cpu_count()} cores: other work was running; repeat on an idle machine")
     return lines
 
 
 def _verdict(name: str, ratios: list[float]) -> str:
-    """A sentence.
+    """Return a sentence that compares this package with a peer, given the peer's time over ours in each task.
 
     Examples
     --------
@@ -110,11 +108,11 @@ def _verdict(name: str, ratios: list[float]) -> str:
 
 
 def _measure(contest: Contest, budget: float) -> dict[str, Result]:
-    """Everybody in turns, the first one changing, until the budget is spent; at least three rounds."""
+    """Time the contestants in turns, each round beginning with another, for `budget` seconds or three rounds."""
     running = {name: run for name, run in contest.contestants.items() if run is not None}
     times: dict[str, list[Result]] = {name: [] for name in running}
     for run in running.values():
-        run()  # loads what is loaded lazily
+        run()  # lazy imports are not timed
     began, turn = time.perf_counter(), 0
     while turn < 3 or (time.perf_counter() - began < budget and turn < 50):
         first = turn % len(running)
@@ -128,7 +126,7 @@ def _measure(contest: Contest, budget: float) -> dict[str, Result]:
 
 
 def _better_half(found: list[Result]) -> Result:
-    """Steady against bursts of other work."""
+    """Return the median of the faster half, which bursts of other work do not change."""
     kept = (len(found) + 1) // 2
     return Result(*(statistics.median(sorted(values)[:kept]) for values in zip(*found, strict=True)))
 
@@ -159,7 +157,7 @@ def _contests(n_threads: int) -> list[Contest]:
     return contests
 
 
-# Each search finds the neighbours of every row, or of a new one among rows that were added before.
+# Each search finds the neighbours of every row, or those of one new row in an index of the others.
 
 
 def _ours(X: Any, n_threads: int, row: Any = None) -> Callable[[], object]:
@@ -219,7 +217,7 @@ def _our_fit(X: Any, Y: Any, n_threads: int) -> Callable[[], object]:
 
 
 def _classify(X: Any, Y: Any, n_threads: int) -> Callable[[], object]:
-    """What the lightest learner on neighbours costs there: fit, and predict the same rows."""
+    """Fit scikit-learn's classifier on neighbours, and predict the same rows."""
     from sklearn.neighbors import KNeighborsClassifier
 
     return lambda: KNeighborsClassifier(K, n_jobs=n_threads).fit(X, Y).predict(X)

@@ -10,8 +10,6 @@ from nmlsdr._errors import import_extra
 from .arguments import TRACEBACK, add_verb
 from .console import Console
 
-__all__ = ["add_parsers"]
-
 
 def add_parsers(verbs: Any, whole: argparse.ArgumentParser) -> None:
     """Describe the verb; `whole` is the parser to complete."""

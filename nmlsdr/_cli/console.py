@@ -1,4 +1,4 @@
-"""What a person at the terminal meets: progress, notes, and a failure that is not the input's."""
+"""Progress and notes on the terminal, and the error of a run that fails although the input is right."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from nmlsdr._errors import printable
-
-__all__ = ["Console", "RunError"]
 
 
 class RunError(Exception):
@@ -28,7 +26,7 @@ class _Notes(logging.Handler):
 
 
 class Console:
-    """Progress on stderr when that is a terminal and nobody asked for quiet; notes always.
+    """Progress on stderr, if that is a terminal and --quiet is not given; notes always.
 
     Parameters
     ----------
@@ -66,7 +64,7 @@ class Console:
 
     @contextlib.contextmanager
     def step(self, text: str) -> Iterator[Callable[[str], None]]:
-        """Show `text` while the block runs and its time afterwards; the block may change the text."""
+        """Show `text` while the block runs, and its time afterwards; the block may change the text."""
         begin, shown = time.monotonic(), text
 
         def show(text: str, end: str = " ...") -> None:

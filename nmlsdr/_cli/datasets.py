@@ -11,8 +11,6 @@ from nmlsdr._errors import printable
 from .arguments import QUIET, Parser, add_verb, option
 from .console import Console, RunError
 
-__all__ = ["add_parsers"]
-
 
 def add_parsers(verbs: Any) -> None:
     """Describe the verb and its four parts."""

@@ -1,4 +1,4 @@
-"""info: what this installation is made of, and what a model file holds."""
+"""info: the versions and settings of this installation, or the contents of a model file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from nmlsdr._errors import printable
 from .arguments import QUIET, add_verb, option
 from .console import Console
 
-__all__ = ["add_parsers"]
-
-# What each package that may be missing is for.
+# The purpose of each optional package.
 OPTIONAL = {
     "pooch": "fetches data sets; pip install 'nmlsdr[datasets]'",
     "matplotlib": "draws figures; pip install 'nmlsdr[cli]'",

@@ -1,4 +1,4 @@
-"""evaluate's numbers: one row a label, and the article's seven measures."""
+"""The output of evaluate: a table with one row per label, and the article's seven measures."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from nmlsdr._errors import printable
 from nmlsdr._report.trial import LabelScores
 
 from .writing import open_output
-
-__all__ = ["label_table", "write_measures"]
 
 _WIDTH = 40  # characters of a label's name in the table
 

@@ -1,11 +1,9 @@
-"""The method that `review` and `report` use, chosen in one place, and how the arguments set it."""
+"""The method that `review` and `report` use, and its settings from the arguments."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
-
-__all__ = ["NAME", "WORDS", "fit_and_rank", "graph_settings", "scaler_for"]
 
 NAME = "ResidualPropagation"
 WORDS = "the mean of a ridge regression and a forest, plus their errors on nearby rows of the embedding"
@@ -20,7 +18,7 @@ def scaler_for(args: argparse.Namespace, X: Any) -> Any:
 
 
 def graph_settings(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what the graph depends on, and the alphas that were given."""
+    """Return the settings of the graph, and the alphas that were given."""
     alphas = {name: getattr(args, name) for name in ("alpha_labeled", "alpha_unlabeled")}
     settings = {"n_neighbors": args.n_neighbors, "metric": args.metric, "n_jobs": args.jobs}
     return settings | {name: value for name, value in alphas.items() if value is not None}
@@ -36,7 +34,7 @@ def fit_and_rank(table: Any, args: argparse.Namespace, console: Any) -> tuple[An
     found : Suspects
         The annotations in the order of review.
     buried : str or None
-        What a list of both kinds that hides one should say.
+        A note where nearly all of the first annotations are of one kind, and hide the other.
     """
     import nmlsdr
     from nmlsdr.inspection import rank_suspects
@@ -56,10 +54,9 @@ def fit_and_rank(table: Any, args: argparse.Namespace, console: Any) -> tuple[An
     kind = buried_kind(found) if args.kind == "both" else None
     if kind is None:
         return method, found, None
-    ones, zeros = ("given 1s", "forgotten"), ("given 0s", "added lightly")
-    (filling, reason), (hidden, _) = (ones, zeros) if kind == "missing" else (zeros, ones)
+    filling, hidden, reason = ("1s", "0s", "forgotten") if kind == "missing" else ("0s", "1s", "added carelessly")
     note = (
-        f"nearly all of the first 100 annotations are {filling}, which hide the {hidden}; where labels are {reason}, "
-        f"read the list of --kind {kind}."
+        f"nearly all of the first 100 annotations are given {filling}, which hide the given {hidden}; where labels are "
+        f"{reason}, read the list of --kind {kind}."
     )
     return method, found, note

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from nmlsdr._errors import InputError
 
@@ -23,9 +23,7 @@ from .arguments import (
     output,
     seed,
 )  # fmt: skip
-from .console import Console, RunError
-
-__all__ = ["add_parsers"]
+from .console import Console
 
 ALPHAS = ("alpha_labeled", "alpha_unlabeled")
 TABLES = (".csv", ".tsv", ".parquet", ".pq", ".npz")
@@ -41,7 +39,7 @@ def add_parsers(verbs: Any) -> None:
             "NMLSDR* (given labels kept); any case",
             default="NMLSDR",
         ),
-        "--n-components": option("D", "columns of the embedding (default: as many as there can be)", count),
+        "--n-components": option("D", "columns of the embedding (default: as many as possible)", count),
         "--seed": option("S", "for wMLDAd, and for the folds of residual (default: 0)", seed),
         "--classifier": choice(
             ("residual", "semi-supervised", "mlknn", "none"),
@@ -67,9 +65,9 @@ def add_parsers(verbs: Any) -> None:
     )
     model = {"model": option("MODEL.skops", "the file that `nmlsdr fit` wrote")} | DATA | COMMON
     table = output(".csv, .tsv, .parquet or .npz; rows count from 0")
-    scores = {"--scores": flag("write the scores in [0, 1] beside the labels")}
+    scores = {"--scores": flag("write the scores in [0, 1] too")}
     measures = output(".json or .csv", required=False)
-    unused, needed = "not used; such columns are no features", "needed, but for npz and svmlight"
+    unused, needed = "these columns are not features, and the labels are not used", LABELS_NEEDED
     about = "Write the embedding of every row of DATA."
     add_verb(verbs, "transform", transform, "embed the rows of a table", about, model | table, labels=unused)
     about = "Write 0 or 1 for every label and row of DATA."
@@ -92,7 +90,7 @@ def _threshold(text: str) -> float | str:
 
 
 def _check_choices(args: argparse.Namespace, method: Any) -> None:
-    """Set the default classifier of a method, and refuse what does not go together."""
+    """Set the default classifier of a method, and refuse options that contradict each other."""
     name = method.name
     whole = name in ("NMLSDR", "NMLSDR*")
     if args.classifier is None:
@@ -105,16 +103,12 @@ def _check_choices(args: argparse.Namespace, method: Any) -> None:
         args.threshold = "f1" if args.classifier == "residual" else 0.5
     if method.semi_supervised or args.classifier == "semi-supervised":
         return
-    for alpha in ALPHAS:
-        if getattr(args, alpha) is not None:
-            raise InputError(
-                f"--{alpha.replace('_', '-')} has no meaning for {name} with --classifier {args.classifier}, which "
-                "propagate nothing; leave it out."
-            )
+    without_effect = [alpha for alpha in ALPHAS if getattr(args, alpha) is not None]
     if args.metric != "euclidean" and args.classifier == "none":
-        raise InputError(
-            f"--metric has no meaning for {name} with --classifier none, which have no neighbours; leave it out."
-        )
+        without_effect.append("metric")
+    if without_effect:
+        option = f"--{without_effect[0].replace('_', '-')}"
+        raise InputError(f"{option} has no effect on {name} with --classifier {args.classifier}; leave it out.")
 
 
 def fit(args: argparse.Namespace, console: Console) -> int:
@@ -153,12 +147,8 @@ def fit(args: argparse.Namespace, console: Console) -> int:
             if step is not steps[-1][1]:
                 X = step.transform(X)
     names = {"feature_names": table.feature_names, "label_names": table.label_names}
-    with console.step(f"write {args.out}"):
-        try:
-            with model_output(args.out) as path:
-                save_model(path, Pipeline(steps), **names, inputs=input_files(args))
-        except OSError as error:
-            raise RunError(f"The model {args.out!r} could not be written ({error.strerror or error}).") from None
+    with console.step(f"write {args.out}"), model_output(args.out) as path:
+        save_model(path, Pipeline(steps), **names, inputs=input_files(args))
     facts = [(table.data.shape[1], "feature"), (table.target.shape[1], "label"), ((~table.labeled).sum(), "unlabelled")]
     hint = " To see what was learned and what to check: nmlsdr report, with the same options."
     wrote(console, args.out, len(table.target), *facts, hint=hint)
@@ -181,23 +171,29 @@ def _classifier(projection: Any, args: argparse.Namespace) -> Any:
     return nmlsdr.ResidualPropagation(args.n_components, random_state=args.seed or 0, **settings)
 
 
-class Applied(NamedTuple):
-    """A model file and a table, whose rows have passed all steps of the model but the classifier."""
-
-    model: Any  # with names and versions
-    classifier: Any  # None for a model without one
-    table: Any
-    X: Any
-
-    def label_names(self, n_labels: int) -> list[str]:
-        """Return the labels' names, numbered if the data had none."""
-        return self.model.label_names or [f"label_{c}" for c in range(n_labels)]
-
-
 def apply_model(
     args: argparse.Namespace, console: Console, *, classify: bool = True, need_labels: bool = False
-) -> Applied:
-    """Open the model, read the table, and transform its rows; `classify` if the model must have a classifier."""
+) -> tuple[Any, Any, Any, Any]:
+    """Apply all steps of a model file to a table, except the classifier.
+
+    Parameters
+    ----------
+    args : Namespace
+    console : Console
+    classify : bool, default=True
+        Whether the model must have a classifier; if not, it must have a projection.
+    need_labels : bool, default=False
+        Whether the table must have labels.
+
+    Returns
+    -------
+    model : Model
+        With names and versions.
+    classifier : estimator or None
+    table : Bunch
+    X : array (n, d)
+        The transformed rows.
+    """
     from sklearn.pipeline import Pipeline
 
     from nmlsdr._model.reading import open_model
@@ -228,11 +224,11 @@ def apply_model(
     for step in steps:
         with console.step(f"transform {X.shape[0]} rows with {type(step).__name__}"):
             X = step.transform(X)
-    return Applied(model, classifier, table, X)
+    return model, classifier, table, X
 
 
 def in_blocks(answer: Callable[[Any], Any], X: Any, console: Console) -> Any:
-    """Return what the classifier answers for all rows; by blocks only where progress is shown, which changes no bit."""
+    """Return the classifier's answers for all rows; by blocks where progress is shown, with the same answers."""
     import numpy as np
 
     n_rows = X.shape[0]
@@ -247,7 +243,7 @@ def in_blocks(answer: Callable[[Any], Any], X: Any, console: Console) -> Any:
 
 
 def labels_in_blocks(classifier: Any, X: Any, console: Console) -> Any:
-    """Return the predicted labels 0/1 (n, C); of a fit on one class a row one column a class."""
+    """Return the predicted labels 0/1 (n, C); a classifier fitted on single classes gets one column per class."""
     import numpy as np
 
     labels = in_blocks(classifier.predict, X, console)
@@ -261,33 +257,33 @@ def transform(args: argparse.Namespace, console: Console) -> int:
     from .writing import check_out
 
     check_out(args, TABLES)
-    found = apply_model(args, console, classify=False)
-    # ResidualPropagation embeds and predicts.
-    embedding = found.classifier.transform(found.X) if hasattr(found.classifier, "components_") else found.X
+    _, classifier, table, X = apply_model(args, console, classify=False)
+    embedding = classifier.transform(X) if hasattr(classifier, "components_") else X  # ResidualPropagation does both
     columns = [(f"component_{j}", embedding[:, j]) for j in range(embedding.shape[1])]
-    return _write(args, console, found.table, columns, {"embedding": embedding}, (len(columns), "component"))
+    return _write(args, console, table, columns, {"embedding": embedding}, (len(columns), "component"))
 
 
 def predict(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr predict``."""
     import numpy as np
 
+    from .reviewed import names_or_numbers
     from .writing import check_out
 
     check_out(args, TABLES)
-    found = apply_model(args, console)
-    labels = labels_in_blocks(found.classifier, found.X, console)
-    names = found.label_names(labels.shape[1])
+    model, classifier, table, X = apply_model(args, console)
+    labels = labels_in_blocks(classifier, X, console)
+    names = names_or_numbers(model.label_names, "label", labels.shape[1])
     columns = [(name, labels[:, c]) for c, name in enumerate(names)]
     arrays = {"labels": labels, "label_names": np.array(names, dtype=str)}
     if args.scores:
-        arrays["scores"] = in_blocks(found.classifier.predict_proba, found.X, console)
+        arrays["scores"] = in_blocks(classifier.predict_proba, X, console)
         columns += [(f"score:{name}", arrays["scores"][:, c]) for c, name in enumerate(names)]
-    return _write(args, console, found.table, columns, arrays, (len(names), "label"))
+    return _write(args, console, table, columns, arrays, (len(names), "label"))
 
 
 def _write(args: argparse.Namespace, console: Console, table: Any, columns: Any, arrays: Any, fact: Any) -> int:
-    """Write a result with the rows' ids; `fact` says what was counted beside the rows."""
+    """Write a result with the rows' ids; `fact` is a count to report, such as (3, "label")."""
     import numpy as np
 
     from .writing import row_columns, write_result
@@ -307,13 +303,14 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
 
     from .measures import label_table, write_measures
     from .reading import match_labels, note_leaks
+    from .reviewed import names_or_numbers
     from .writing import check_out, input_files, wrote
 
     if args.out is not None:
         check_out(args, (".json", ".csv"))
-    model, classifier, table, X = found = apply_model(args, console, need_labels=True)
+    model, classifier, table, X = apply_model(args, console, need_labels=True)
     scores = in_blocks(classifier.predict_proba, X, console)
-    names = found.label_names(scores.shape[1])
+    names = names_or_numbers(model.label_names, "label", scores.shape[1])
     target = match_labels(table, args, model, len(names), console)
     note_leaks(table, target, args, console, names)
     known = table.labeled

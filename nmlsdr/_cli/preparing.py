@@ -1,15 +1,13 @@
-"""From a raw table to numbers: what fills the holes and makes columns of categories."""
+"""From a raw table to numbers: missing values are filled in, and categories are one-hot encoded."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-__all__ = ["preparation", "prepare"]
-
 
 def preparation(table: Any, args: argparse.Namespace) -> Any:
-    """Return a ColumnTransformer for --impute and --one-hot, not fitted, or None where nothing is to be done.
+    """Return an unfitted ColumnTransformer for --impute and --one-hot, or None if the table needs neither.
 
     Parameters
     ----------
@@ -28,7 +26,7 @@ def preparation(table: Any, args: argparse.Namespace) -> Any:
     if args.impute is not None:
         fill: Any = SimpleImputer(strategy=args.impute, keep_empty_features=True)
     else:
-        fill = StandardScaler(with_mean=False, with_std=False)  # changes no number, and makes numbers of objects
+        fill = StandardScaler(with_mean=False, with_std=False)  # keeps the values, and converts objects to numbers
     names = table.feature_names or range(table.data.shape[1])  # an .npz file may have none, and then no words either
     numbers = [j for j, name in enumerate(names) if name not in words]
     categories = [j for j, name in enumerate(names) if name in words]
@@ -38,7 +36,7 @@ def preparation(table: Any, args: argparse.Namespace) -> Any:
 
 
 def prepare(table: Any, args: argparse.Namespace, console: Any) -> None:
-    """Make numbers of the table's features, in place, for verbs that keep no model."""
+    """Turn the table's features into numbers, in place, for commands that write no model."""
     step = preparation(table, args)
     if step is None:
         return

@@ -22,16 +22,7 @@ from nmlsdr.datasets._columns import nearest
 from nmlsdr.datasets._survey import as_list
 
 from .console import Console
-from .reviewed import names_of_labels, read_verdicts
-
-__all__ = [
-    "Columns",
-    "match_features",
-    "match_labels",
-    "names_of_labels",
-    "note_leaks",
-    "read_data",
-]
+from .reviewed import names_or_numbers, read_verdicts
 
 _NO_LABEL = ("none", "no", "nothing", "nil", "-", "--", "n/a", "na", "0")
 _MOST_LEAKS = 8  # that are named one by one
@@ -43,11 +34,9 @@ _SETTINGS = (
     *("delimiter", "decimal", "encoding", "zero_based", "max_bytes", "max_features"),
 )
 
-Columns = Any  # ndarray or csr_array (n, D)
-
 
 def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool = False, model: Any = None) -> Any:
-    """Return the table of the arguments, as `nmlsdr.datasets.read_table` does; with a model only its features.
+    """Read the table that the arguments name, as `nmlsdr.datasets.read_table` does; with a model only its features.
 
     ``table.reviewed`` (n, C) marks the entries that --reviewed sets; None without it.
     """
@@ -58,9 +47,9 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
     settings = {name: value for name in _SETTINGS if (value := getattr(args, name, None)) is not None}
     feature_names = n_features = None
     if model is None:
-        one_hot = getattr(args, "one_hot", None) or []
-        text_columns, missing = "auto" if "auto" in one_hot else one_hot, getattr(args, "impute", None) is not None
-    else:  # an svmlight file does not say how many features there are
+        text_columns, missing = args.one_hot or [], args.impute is not None
+        text_columns = "auto" if "auto" in text_columns else text_columns
+    else:  # an svmlight file does not give the number of its features
         feature_names, n_features = model.feature_names, model.estimator.n_features_in_
         text_columns, missing = model.text_columns, model.fills_cells
     with console.step(f"read {args.data}") as show:
@@ -80,22 +69,16 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
             text += f", {table.target.shape[1]} labels, {int(table.labeled.sum())} rows labelled"
         show(text)
     if args.encoding is None and table.encoding not in (None, "utf-8"):
-        console.note(
-            f"{args.data} is not UTF-8 and is read as {table.encoding}; if names look wrong, say its --encoding."
-        )
+        console.note(f"{args.data} is not UTF-8 and is read as {table.encoding}; if names look wrong, give --encoding.")
     if feature_names is None:
         _note_ids(table, args, console)
         _note_no_label(table, args, console)
         for name, reason in columns_like_labels(table).items():
-            console.note(
-                f"{args.data}: the column {name!r} is {reason}, so it may tell the labels; unless new rows have it "
-                f"too, leave it out with --drop {as_list([name])}."
-            )
+            column = f"the column {name!r} is {reason}, so it may contain the labels"
+            console.note(f"{args.data}: {column}; unless new rows have it too, add --drop {as_list([name])}.")
     if need_labels and table.target is None:
-        raise InputError(
-            f"{args.data} was read without labels; say where they are with --labels FILE.xml, --label-columns NAME, "
-            "--label-file FILE or --label-list NAME."
-        )
+        options = "--labels FILE.xml, --label-columns NAME, --label-file FILE or --label-list NAME"
+        raise InputError(f"{args.data} was read without labels; add {options}.")
     table.reviewed = None
     if getattr(args, "reviewed", None) is not None:
         read_verdicts(args.reviewed, table, args.data, args.id)
@@ -104,7 +87,7 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
 
 @contextlib.contextmanager
 def standard_input() -> Iterator[str]:
-    """Standard input as a file whose suffix its first bytes decide."""
+    """Copy standard input to a file, and yield its path; the suffix follows from the first bytes."""
     with tempfile.TemporaryDirectory() as folder:
         stream = sys.stdin.buffer
         begin = stream.read(1 << 16)
@@ -123,17 +106,15 @@ def standard_input() -> Iterator[str]:
 
 
 def _note_ids(table: Any, args: argparse.Namespace, console: Console) -> None:
-    """Say it of a feature that has another whole number in every row: it may be an id."""
+    """Note each feature that has a different whole number in every row: it may be an id."""
     X, names = table.data, table.feature_names
     if args.id is not None or names is None or sparse.issparse(X) or len(X) < _FEW_ROWS:
         return
     for j, name in enumerate(names):
-        # Nearly every column is told by its first rows.
+        # The first rows decide nearly every column.
         if name not in table.text_names and all(_whole_and_different(X[:n, j]) for n in (_FEW_ROWS, len(X))):
-            console.note(
-                f"{args.data}: the column {name!r} has another whole number in every row; if it names the rows, "
-                f"say --id {as_list([name])}."
-            )
+            column = f"the column {name!r} has a different whole number in every row"
+            console.note(f"{args.data}: {column}; if it names the rows, add --id {as_list([name])}.")
 
 
 def _whole_and_different(cells: np.ndarray) -> bool:
@@ -142,42 +123,41 @@ def _whole_and_different(cells: np.ndarray) -> bool:
 
 
 def _note_no_label(table: Any, args: argparse.Namespace, console: Console) -> None:
-    """Say it of a listed label that is called none and never stands beside another: it may mean that there is none."""
+    """Note a listed label called none (or similar) that is the only one of its rows: it may mean "no label"."""
     if args.label_list is None:
         return
     for c, name in enumerate(table.label_names or ()):
         rows = table.target[:, c] == 1
         if name.lower() in _NO_LABEL and not (table.target[rows] == 1).sum() > rows.sum():
+            label = f"the label {name!r} never occurs with another"
             console.note(
-                f"{args.data}: the label {name!r} never stands beside another; if it means that a row has no label, "
-                f"say --no-label {as_list([name])}."
+                f"{args.data}: {label}; if it means that a row has no label, add --no-label {as_list([name])}."
             )
 
 
 def note_leaks(
     table: Any, target: np.ndarray, args: argparse.Namespace, console: Console, names: Sequence[str] | None = None
 ) -> list[str]:
-    """Note each feature that alone predicts a label: it may be honest, and is not left out."""
+    """Note each feature that alone predicts a label; it stays a feature, since it may be a real one."""
     from nmlsdr._report.leaks import find_leaks
 
-    names = names_of_labels(table) if names is None else names
+    names = names_or_numbers(table.label_names, "label", target.shape[1]) if names is None else names
     found = find_leaks(table.data, target)
-    said = []
+    notes = []
     for leak in found[:_MOST_LEAKS]:
         name = table.feature_names[leak.feature] if table.feature_names else None
         shown, advice = (leak.feature, "") if name is None else (repr(name), f" with --drop {as_list([name])}")
-        said.append(
-            f"{args.data}: the feature {shown} alone predicts the label {names[leak.label]!r} (average precision "
-            f"{leak.precision:.2f}); if it was written with the labels, leave it out of the fit{advice}."
-        )
-    if len(found) > len(said):
-        said.append(f"{args.data}: {len(found) - len(said)} more features alone predict a label.")
-    for sentence in said:
+        label = f"the label {names[leak.label]!r} (average precision {leak.precision:.2f})"
+        advice = f"if it was recorded with the labels, leave it out of the fit{advice}"
+        notes.append(f"{args.data}: the feature {shown} alone predicts {label}; {advice}.")
+    if len(found) > len(notes):
+        notes.append(f"{args.data}: {len(found) - len(notes)} more features alone predict a label.")
+    for sentence in notes:
         console.note(sentence)
-    return said
+    return notes
 
 
-def match_features(table: Any, source: str, model: Any, console: Console) -> Columns:
+def match_features(table: Any, source: str, model: Any, console: Console) -> Any:
     """Return the table's columns in the order the model was fitted on: by name if both have names, else by number."""
     X = table.data
     wanted, given = model.feature_names, table.feature_names
@@ -191,10 +171,8 @@ def match_features(table: Any, source: str, model: Any, console: Console) -> Col
             position = {name: j for j, name in enumerate(given)}
             X = X[:, [position[name] for name in wanted]]
     elif X.shape[1] != n_features:
-        raise InputError(
-            f"{source} has {X.shape[1]} features, but the model was fitted on {n_features}; give the same columns "
-            "(if it holds labels too, say which with --labels or --label-columns)."
-        )
+        counts = f"{source} has {X.shape[1]} features, but the model was fitted on {n_features}"
+        raise InputError(f"{counts}; give the same columns (and name those of labels, with --label-columns).")
     return X
 
 
@@ -204,28 +182,25 @@ def match_labels(table: Any, args: argparse.Namespace, model: Any, n_labels: int
     target: np.ndarray = table.target
     if given is None or wanted is None:
         if target.shape[1] != n_labels:
-            raise InputError(
-                f"{args.data} has {target.shape[1]} labels, but the model predicts {n_labels}; give the same labels."
-            )
+            counts = f"{args.data} has {target.shape[1]} labels, but the model predicts {n_labels}"
+            raise InputError(f"{counts}; give the same labels.")
         return target
     if args.label_list is None:
         _need(wanted, given, given, f"{args.data} lacks", "labels that the model predicts", "labels")
     _note_unknown(console, args.data, "label", [name for name in given if name not in wanted], "counted")
-    # A label that no row of a list has is one that all do without.
+    # With --label-list, a label that occurs in no row is 0 in all of them.
     absent = np.where(target[:, 0] == -1, -1, 0)
     found = dict(zip(given, target.T, strict=True))
     return np.column_stack([found.get(name, absent) for name in wanted])
 
 
 def _need(wanted: Sequence[str], given: Sequence[str], others: Sequence[str], lacks: str, what: str, same: str) -> None:
-    """Raise an error that names the first name that is missing, and the nearest among the others."""
+    """Raise an error with the first missing name, and the most similar one among the others."""
     present = set(given)
     missing = [name for name in wanted if name not in present]
     if missing:
-        raise InputError(
-            f"{lacks} {len(missing)} of the {len(wanted)} {what}, the first is "
-            f"{missing[0]!r}{nearest(missing[0], others)}; give the same {same}."
-        )
+        first = f"the first is {missing[0]!r}{nearest(missing[0], others)}"
+        raise InputError(f"{lacks} {len(missing)} of the {len(wanted)} {what}, {first}; give the same {same}.")
 
 
 def _note_unknown(console: Console, source: str, what: str, names: Sequence[str], purpose: str) -> None:

@@ -11,8 +11,6 @@ from nmlsdr._errors import InputError
 from .arguments import COMMON, FITTING, KIND, LABELS_NEEDED, add_verb, number, option, output
 from .console import Console
 
-__all__ = ["add_parsers"]
-
 REVIEWED = 50  # annotations on the page
 
 
@@ -42,7 +40,7 @@ def report(args: argparse.Namespace, console: Console) -> int:
     from .writing import check_out, input_files, open_output, wrote
 
     check_out(args, (".html",))
-    need_jinja()  # told before minutes of work, not after
+    need_jinja()  # before minutes of work
     table = read_data(args, console, need_labels=True)
     facts = _facts(table, args, console)
     with console.step(f"write {args.out}"):
@@ -54,7 +52,7 @@ def report(args: argparse.Namespace, console: Console) -> int:
 
 
 def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Everything that the page says, as plain data."""
+    """Return the contents of the page as plain data."""
     from pathlib import PurePath
 
     import numpy as np
@@ -68,21 +66,23 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
 
     from .method import NAME, WORDS, fit_and_rank, scaler_for
     from .preparing import prepare
-    from .reading import names_of_labels, note_leaks
+    from .reading import note_leaks
+    from .reviewed import names_or_numbers
 
     y = table.target
     known, given = y != -1, y == 1
     if not known.any():
         raise InputError(f"{args.data} has no labelled row, so there is nothing to report on; give its labels.")
-    names = names_of_labels(table)
+    names = names_or_numbers(table.label_names, "label", y.shape[1])
     rows = table.ids or [str(i) for i in range(len(y))]
     with console.step("look at the columns"):
-        source, features = PurePath(args.data).name, _feature_names(table)
+        source = PurePath(args.data).name
+        features = names_or_numbers(table.feature_names, "feature", table.data.shape[1])
         described = tables.describe_table(table.data, given, known, source=source, feature_names=features)
         labels = tables.describe_labels(given, known, names)
         notes = note_leaks(table, y, args, console)
     prepare(table, args, console)
-    X, features = table.data, _feature_names(table)
+    X, features = table.data, names_or_numbers(table.feature_names, "feature", table.data.shape[1])
     method, suspects, buried = fit_and_rank(table, args, console)
     Z, shown = method.embedding_, suspects.first(REVIEWED)
     near = {"metric": args.metric, "n_jobs": args.jobs}
@@ -124,7 +124,3 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
             "version": __version__,
         },
     }
-
-
-def _feature_names(table: Any) -> list[str]:
-    return table.feature_names or [f"feature_{j}" for j in range(table.data.shape[1])]

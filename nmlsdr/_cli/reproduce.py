@@ -8,8 +8,6 @@ from typing import Any
 from .arguments import TRACEBACK, add_verb, choice, count, flag, option
 from .console import Console
 
-__all__ = ["add_parsers"]
-
 STUDIES = ("toy", "benchmarks", "case-study")  # those of nmlsdr.experiments.protocol, whose import loads scikit-learn
 BEYOND = "beyond"
 
@@ -25,7 +23,7 @@ def add_parsers(verbs: Any) -> None:
         {
             "study": choice(
                 (*STUDIES, "all", BEYOND),
-                "which of the article's experiments; beyond: ResidualPropagation beside the article's methods and "
+                "which of the article's experiments; beyond: ResidualPropagation, the article's methods and "
                 "plain rivals, in nine regimes of noise",
             ),
             "--size": choice(

@@ -8,8 +8,6 @@ from typing import Any
 from .arguments import COMMON, FITTING, KIND, LABELS_NEEDED, add_verb, count, flag, option, output
 from .console import Console
 
-__all__ = ["add_parsers"]
-
 SUFFIXES = (".csv", ".tsv", ".parquet", ".pq")
 
 
@@ -42,8 +40,8 @@ def review(args: argparse.Namespace, console: Console) -> int:
 
     from .method import fit_and_rank
     from .preparing import prepare
-    from .reading import names_of_labels, read_data
-    from .reviewed import OWN_COLUMNS, escape_formula
+    from .reading import read_data
+    from .reviewed import OWN_COLUMNS, escape_formula, names_or_numbers
     from .writing import check_out, row_columns, write_result
 
     suffix = check_out(args, SUFFIXES)
@@ -54,7 +52,7 @@ def review(args: argparse.Namespace, console: Console) -> int:
         console.note(note)
     found = found.first(args.top)
 
-    names = np.array(names_of_labels(table), dtype=object)
+    names = np.array(names_or_numbers(table.label_names, "label", table.target.shape[1]), dtype=object)
     columns = [
         *row_columns(table, args.id, found.row, taken=OWN_COLUMNS),
         ("label", names[found.label]),

@@ -1,7 +1,7 @@
-"""What people found when they checked annotations: a verdict for each, which the next fit takes as given.
+"""Verdicts of people who checked annotations; the next fit uses them as given labels.
 
-The list is filled in in a spreadsheet, which takes a cell that begins with = or one of a few other characters for a
-formula. Such cells are written with an apostrophe in front, which `--reviewed` takes away again.
+People fill in the list in a spreadsheet, which reads a cell that begins with = (or a few other characters) as a
+formula. Such cells are written with an apostrophe in front, which `--reviewed` removes again.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ import numpy as np
 
 from nmlsdr._checks.labels import alphas_of_labels, check_labels
 from nmlsdr._errors import InputError
+from nmlsdr.datasets._text import guess_dialect
 
-__all__ = ["OWN_COLUMNS", "escape_formula", "fit_reviewed", "names_of_labels", "read_verdicts", "unescape_formula"]
-
-#: The columns of the list beside that of the ids.
+#: The columns of the list, except that of the ids.
 OWN_COLUMNS = ("row", "label", "given", "score", "suggest", "kind", "rank", "verdict")
 
 VALUES = dict.fromkeys(("1", "1.0", "yes", "y", "true", "add"), 1)
@@ -29,12 +28,12 @@ OPEN = ("", "?")
 VERDICTS = "1, yes or add (the label belongs there), 0, no or remove (it does not), keep (as given), or nothing yet"
 LARGEST = 1 << 28  # bytes
 
-# Apostrophes in front count as none: so a cell that begins with the escape itself is escaped too and comes back.
+# Apostrophes in front are ignored, so that a cell which begins with an apostrophe and = is escaped and restored too.
 FORMULA = re.compile(r"'*([=@\t\r]|[+-](?!(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z))", re.ASCII)
 
 
 def escape_formula(cell: str) -> str:
-    """Return the cell as a spreadsheet takes it for text.
+    """Return the cell in a form that a spreadsheet reads as text.
 
     Examples
     --------
@@ -55,20 +54,20 @@ def unescape_formula(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
-def names_of_labels(table: Any) -> list[str]:
-    """Return the labels' names, numbered if the data had none."""
-    return table.label_names or [f"label_{c}" for c in range(table.target.shape[1])]
+def names_or_numbers(names: list[str] | None, what: str, n: int) -> list[str]:
+    """Return the names of the columns, or label_0, label_1, ... (`what`: "label") if the file had none."""
+    return names or [f"{what}_{c}" for c in range(n)]
 
 
 def fit_reviewed(step: Any, X: Any, table: Any) -> Any:
-    """Fit on the table's labels, where a step propagates with alpha 0 for the entries that people have decided.
+    """Fit on the table's labels; a step that propagates gets alpha 0 for the entries that people have checked.
 
     Parameters
     ----------
     step : estimator
     X : array (n, D)
     table : Bunch
-        With target (n, C) and reviewed, bool (n, C), or None where nobody has decided anything.
+        With target (n, C) and reviewed, bool (n, C), or None without verdicts.
 
     Returns
     -------
@@ -87,7 +86,7 @@ def fit_reviewed(step: Any, X: Any, table: Any) -> Any:
 def read_verdicts(path: str, table: Any, source: str, id_name: str | None = None) -> None:
     """Set the entries that a file of verdicts names, in ``table.target``, and mark them in ``table.reviewed``.
 
-    A row is found by its id. Where several rows have that id, the number in the column row says which of them.
+    A row is found by its id. Where several rows have that id, the number in the column row decides.
 
     Parameters
     ----------
@@ -108,7 +107,7 @@ def read_verdicts(path: str, table: Any, source: str, id_name: str | None = None
         For a file without these columns, a row or label that the table does not have, a row that is not the only one
         of its id, or two verdicts that differ.
     """
-    labels = {name: c for c, name in enumerate(names_of_labels(table))}
+    labels = {name: c for c, name in enumerate(names_or_numbers(table.label_names, "label", table.target.shape[1]))}
     header, lines = _read(path)
     own = (id_name or "").strip().lower()
     known_as = [] if table.ids is None else [name for name in (own, "id") if name in header and name not in OWN_COLUMNS]
@@ -123,6 +122,7 @@ def read_verdicts(path: str, table: Any, source: str, id_name: str | None = None
         places[name].append(i)
     given = table.target
     target, reviewed = given.copy(), np.zeros(given.shape, dtype=bool)
+    advice = "give the file that was reviewed"
     for number, cells in lines:
         here = f"{path}, line {number}"
         line = dict(zip(header, cells, strict=False))
@@ -133,22 +133,18 @@ def read_verdicts(path: str, table: Any, source: str, id_name: str | None = None
             continue
         name, found = _look_up(line[key], places)
         if found is None:
-            raise InputError(f"{here}: {source} has no {key} {name!r}; give the file that was reviewed.")
+            raise InputError(f"{here}: {source} has no {key} {name!r}; {advice}.")
         label, c = _look_up(line["label"], labels)
         if c is None:
-            raise InputError(f"{here}: {source} has no label {label!r}; give the file that was reviewed.")
+            raise InputError(f"{here}: {source} has no label {label!r}; {advice}.")
         i = found[0]
         if len(found) > 1:
             row = line.get("row", "").strip()
             if not row:
-                raise InputError(
-                    f"{here}: {len(found)} rows of {source} have the {key} {name!r}, the first is row {i}; give the "
-                    "column row too, as `nmlsdr review` writes it."
-                )
+                rows = f"{len(found)} rows of {source} have the {key} {name!r}, the first is row {i}"
+                raise InputError(f"{here}: {rows}; give the column row too, as `nmlsdr review` writes it.")
             if row not in map(str, found):
-                raise InputError(
-                    f"{here}: row {row} of {source} does not have the {key} {name!r}; give the file that was reviewed."
-                )
+                raise InputError(f"{here}: row {row} of {source} does not have the {key} {name!r}; {advice}.")
             i = int(row)
         value = given[i, c] if verdict.lower() == "keep" else VALUES.get(verdict.lower(), -1)
         if value not in (0, 1):
@@ -161,7 +157,7 @@ def read_verdicts(path: str, table: Any, source: str, id_name: str | None = None
 
 
 def _look_up(cell: str, known: dict[str, Any]) -> tuple[str, Any]:
-    """Return the name that a cell means and what is known by it; blanks around a name that was typed do not count."""
+    """Return the name in a cell and its entry in `known`; blanks around a typed name are ignored."""
     exact = unescape_formula(cell)
     name = exact if exact in known else cell.strip()
     return name, known.get(name)
@@ -176,9 +172,7 @@ def _read(path: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 text (byte {error.start}); save it as CSV in UTF-8.") from None
-    # Comma, or the semicolon or tab of spreadsheets elsewhere: whichever the header holds most of.
-    head = text.partition("\n")[0]
-    delimiter = "\t" if PurePath(path).suffix.lower() == ".tsv" else max((",", ";", "\t"), key=head.count)
+    delimiter = guess_dialect(text, "\t" if PurePath(path).suffix.lower() == ".tsv" else None, ".").delimiter
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         header = [unescape_formula(name).strip().lower() for name in next(reader, [])]

@@ -19,8 +19,6 @@ from nmlsdr._output import check_output, replace_file, write_arrays
 
 from .console import Console, RunError
 
-__all__ = ["check_out", "input_files", "model_output", "open_output", "row_columns", "write_result", "wrote"]
-
 PARQUET = (".parquet", ".pq")
 _BLOCK = 4096  # rows turned into text at a time
 
@@ -32,7 +30,7 @@ def write_result(
     arrays: Mapping[str, np.ndarray],
     *facts: tuple[int, str],
 ) -> None:
-    """Write a table to --out, in the form that its suffix names, and say so.
+    """Write a table to --out, in the form of its suffix, and report it.
 
     Parameters
     ----------
@@ -44,7 +42,7 @@ def write_result(
     arrays : mapping of str to array
         For .npz.
     *facts : (int, str)
-        What was counted beside the rows.
+        Counts to report, such as (3, "label").
     """
     suffix = PurePath(args.out).suffix.lower()
     with console.step(f"write {args.out}"), open_output(args.out, input_files(args)) as file:
@@ -60,9 +58,20 @@ def write_result(
 
 
 @contextlib.contextmanager
+def _failures(path: str) -> Iterator[None]:
+    """Turn a failure to write into a RunError that names the output."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise RunError(f"The output {path!r} could not be written ({error.strerror or error}).") from None
+
+
+@contextlib.contextmanager
 def open_output(path: str, inputs: Iterable[str]) -> Iterator[BinaryIO]:
     """Open what becomes `path` when the block ends without an error, or standard output for "-"."""
-    try:
+    with _failures(path):
         if path != "-":
             with replace_file(path, inputs=inputs) as file:
                 yield file
@@ -71,17 +80,14 @@ def open_output(path: str, inputs: Iterable[str]) -> Iterator[BinaryIO]:
         yield whole
         sys.stdout.buffer.write(whole.getvalue())
         sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise RunError(f"The output {path!r} could not be written ({error.strerror or error}).") from None
 
 
 @contextlib.contextmanager
 def model_output(path: str) -> Iterator[str]:
-    """Where to write a model: `path` itself, or a file that goes to standard output when the block ends."""
+    """Yield where to write a model: `path`, or a file that is copied to standard output when the block ends."""
     if path != "-":
-        yield path
+        with _failures(path):
+            yield path
         return
     with tempfile.TemporaryDirectory() as folder:
         name = os.path.join(folder, "model.skops")
@@ -91,12 +97,10 @@ def model_output(path: str) -> Iterator[str]:
 
 
 def check_out(args: argparse.Namespace, suffixes: tuple[str, ...]) -> str:
-    """Return the suffix of --out, or say before any work that it cannot be written; standard output gets the first."""
+    """Return the suffix of --out, or raise before any work that it cannot be written; "-" gets the first suffix."""
     suffix = suffixes[0] if args.out == "-" else PurePath(args.out).suffix.lower()
     if suffix not in suffixes:
-        raise InputError(
-            f"The output {args.out!r} should end in {' or '.join(suffixes)}, which decides what is written; rename it."
-        )
+        raise InputError(f"The output {args.out!r} should end in {' or '.join(suffixes)}; rename it.")
     if suffix in PARQUET:
         _pyarrow()
     if args.out != "-":
@@ -125,7 +129,7 @@ def row_columns(
 
 
 def wrote(console: Console, path: str, n_rows: int, *facts: tuple[int, str], hint: str = "") -> None:
-    """Say that a file was written and how much is in it: "wrote m.skops: 300 rows, 4 features"."""
+    """Report that a file was written, and its contents: "wrote m.skops: 300 rows, 4 features"."""
     if path == "-" or console.quiet:
         return
     counted = [(n_rows, "row"), *(fact for fact in facts if fact[0])]

@@ -1,4 +1,4 @@
-"""Columns that annotators wrote beside the labels: as features they would tell the labels and not predict them."""
+"""Find columns that annotators filled in together with the labels: as features they would leak the labels."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from scipy import sparse
 from ._cells import HOLES
 from ._files import BLANKS
 
-__all__ = ["ONLY_WHERE_LABELED", "WORDS_OF_LABELS", "columns_like_labels"]
-
 ONLY_WHERE_LABELED = "filled only where labels are"
 WORDS_OF_LABELS = "made of the labels' words"
-CHANCE = 1e-6  # that a column is filled on labelled rows alone although it has nothing to do with the labels
+CHANCE = 1e-6  # accepted probability that a column without any link to the labels is filled on labelled rows only
 SEPARATORS = re.compile("[;|,]")
 
 
@@ -38,7 +36,7 @@ def columns_like_labels(table: Any) -> dict[str, str]:
     labeled = np.asarray(table.labeled)
     if not labeled.any():
         return {}
-    # So many cells are not on labelled rows alone by chance; of a table that is labelled throughout none are.
+    # So many filled cells are not all in labelled rows by chance; if all rows are labelled, this cannot be decided.
     enough = math.inf if labeled.all() else math.log(CHANCE) / math.log(labeled.mean())
     labels = {name.strip(BLANKS).casefold() for name in table.label_names or ()}
     found = {}

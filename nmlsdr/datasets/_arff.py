@@ -1,7 +1,6 @@
 """Read ARFF files, dense and sparse, plain and gzipped.
 
-The header and the rows are read here, each in time that grows with its length and not faster: no pattern can match one
-text in two ways, so none goes back.
+The time to read a header or a row is linear in its length: no pattern can match a text in two ways, so none backtracks.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from ._columns import Split, Wanted, split_columns
 from ._files import BLANKS, DataFileError, Lines, Path_, shorten
 
 MAX_VALUES = 4
-"""Most values that nominal columns may declare, for each of max_features."""
+"""Nominal columns may declare this many values times max_features, in total."""
 NUMBERS = ("numeric", "real", "integer")
 TEXTS = ("string", "date", "relational")
 WORDS = ({"yes": 1.0, "no": 0.0}, {"true": 1.0, "false": 0.0})
@@ -52,13 +51,12 @@ class Attribute(NamedTuple):
 def read_arff(path: Path_, wanted: Wanted) -> FileContents:
     """Read a file, or its first rows: dense rows or sparse ones."""
     with Lines(path, wanted.max_bytes) as lines:
-        attributes = _read_header(lines, wanted.max_features)
-        split = split_columns(path, [attribute.name for attribute in attributes], wanted)
+        attributes, split = _attributes(lines, wanted)
         codes = _codes(lines, attributes, split)
         omitted = {j: item.values[0] for j, item in enumerate(attributes) if item.kind == "nominal"}
         dense = CollectedRows(lines, split, codes)
         rows: CollectedRows | None = None
-        for text in islice(_data_lines(lines), wanted.n_rows):
+        for text in islice(_statements(lines), wanted.n_rows):
             is_sparse = text.startswith("{")
             if rows is None:
                 rows = CollectedSparseRows(lines, split, codes, omitted) if is_sparse else dense
@@ -71,21 +69,31 @@ def read_arff(path: Path_, wanted: Wanted) -> FileContents:
 def nominal_texts(path: Path_, wanted: Wanted) -> list[str]:
     """Return the names of the features with declared values that are not numbers, yes/no or true/false."""
     with Lines(path, wanted.max_bytes) as lines:
-        attributes = _read_header(lines, wanted.max_features)
-    split = split_columns(path, [item.name for item in attributes], wanted)
+        attributes, split = _attributes(lines, wanted)
     chosen = [attributes[j] for j in split.features]
     return [item.name for item in chosen if item.kind == "nominal" and item.codes() is None]
 
 
+def _attributes(lines: Lines, wanted: Wanted) -> tuple[list[Attribute], Split]:
+    """Read the header, and give each column its role."""
+    attributes = _read_header(lines, wanted.max_features)
+    return attributes, split_columns(lines.path, [attribute.name for attribute in attributes], wanted)
+
+
+def _statements(lines: Lines) -> Iterator[str]:
+    """Yield the lines without comments and blank lines."""
+    for raw in lines:
+        text = raw.strip(BLANKS)
+        if text and not text.startswith("%"):
+            yield text
+
+
 def _read_header(lines: Lines, max_features: int) -> list[Attribute]:
-    """Read up to and with the line @data."""
+    """Read the attributes, up to and including the line @data."""
     attributes: list[Attribute] = []
     seen: dict[str, int] = {}
     n_values = 0
-    for raw in lines:
-        text = raw.strip(BLANKS)
-        if not text or text.startswith("%"):
-            continue
+    for text in _statements(lines):
         keyword, rest = [*text.split(None, 1), ""][:2]
         keyword = keyword.lower()
         if keyword == "@data":
@@ -102,7 +110,7 @@ def _read_header(lines: Lines, max_features: int) -> list[Attribute]:
             seen[attribute.name] = lines.number
             attributes.append(attribute)
         elif keyword != "@relation":
-            raise lines.error(f"{shorten(text)!r} stands in the header; write @relation, @attribute or @data")
+            raise lines.error(f"{shorten(text)!r} is not a header line; write @relation, @attribute or @data")
     lines.number = max(lines.number, 1)
     raise lines.error("the file ends without a line @data; it is not a complete ARFF file")
 
@@ -111,7 +119,7 @@ def _attribute(lines: Lines, text: str, most: int) -> Attribute:
     """Read what follows the word @attribute; it may declare `most` values."""
     match = ATTRIBUTE.fullmatch(text)
     if match is None:
-        raise lines.error(f"{shorten(text)!r} is no name and type; write @attribute NAME TYPE, odd names in quotes")
+        raise lines.error(f"{shorten(text)!r} is not a name and type; write @attribute NAME TYPE, odd names in quotes")
     name, kind = unquote(match[1]), match[2].strip()
     if kind.startswith("{"):
         return Attribute(name, lines.number, "nominal", _nominal(lines, name, kind, most))
@@ -147,7 +155,8 @@ def unquote(text: str) -> str:
     if text[:1] not in ("'", '"'):
         return text
     found = ESCAPE.sub(_unescape, text[1:-1])
-    if any("\ud800" <= character < "\ue000" for character in found):  # two escapes write one character; one is none
+    # Two escapes can make one character; a single one of them is invalid.
+    if any("\ud800" <= character < "\ue000" for character in found):
         found = found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return found
 
@@ -171,19 +180,9 @@ def _codes(lines: Lines, attributes: Sequence[Attribute], split: Split) -> dict[
             codes[j] = found
         elif kind == "nominal" or kind in TEXTS:
             lines.number = line
-            example = f"values such as {shorten(values[0], 30)!r}" if values else f"type {kind}"
-            raise lines.error(
-                f"a column of text ({example}) has no numeric codes; --drop or --one-hot it, or write numbers", name
-            )
+            example = repr(shorten(values[0], 30)) if values else f"type {kind}"
+            raise lines.error(f"it holds text ({example}); use --drop or --one-hot, or write numbers", name)
     return codes
-
-
-def _data_lines(lines: Lines) -> Iterator[str]:
-    """Yield the rows after @data, without comments and blank lines."""
-    for raw in lines:
-        text = raw.strip(BLANKS)
-        if text and not text.startswith("%"):
-            yield text
 
 
 def _dense_cells(lines: Lines, text: str, width: int) -> list[str | None]:
@@ -206,7 +205,7 @@ def _dense_cells(lines: Lines, text: str, width: int) -> list[str | None]:
         if len(cells) < width:
             plain = unquote(quoted) if quoted is not None else plain.strip(" \t")
             cells.append(None if quoted is None and plain == "?" else plain)
-        elif len(cells) == width:  # one more than there may be; the sentence says how many there are
+        elif len(cells) == width:  # too many; the error says how many
             raise _wrong_count(lines, ANY_QUOTED.sub("q", text).count(",") + 1, width)
         position = match.end()
     if len(cells) != width:
@@ -243,8 +242,8 @@ def _wrong_count(lines: Lines, n_values: int, width: int) -> DataFileError:
 
 def _wrong_quotes(lines: Lines, text: str) -> DataFileError:
     if any(match[1] is not None for match in ANY_QUOTED.finditer(text)):
-        return lines.error("a quote is not closed; close it, or put a value with a quote in it in quotes")
-    return lines.error("a quoted text and another one stand side by side; put a comma between them")
+        return lines.error("a quote is not closed; close it, or put a value that contains a quote in quotes")
+    return lines.error("a comma is missing after a quoted text; add it")
 
 
 def _wrong_sparse(lines: Lines, text: str) -> DataFileError:

@@ -36,7 +36,7 @@ def find_file(name: str, role: str, data_home: Path_ | None = None) -> Path:
     name : str
         Name or folder of the set.
     role : {"train", "test", "labels"}
-        Which of its files; if it is missing, the error says where to put it.
+        Which of its files; if it is missing, the error names the place for it.
     data_home : path, optional
         See find_data_home.
     """
@@ -44,11 +44,9 @@ def find_file(name: str, role: str, data_home: Path_ | None = None) -> Path:
     file = info["files"][role]["name"]
     found = _find(info, role, data_home)
     if found is None:
-        raise DataFileError(
-            f"{find_data_home(data_home) / info['folder'] / file} (or {file}.gz) is missing; put {info['name']}'s file "
-            f"{file} there, run 'nmlsdr datasets fetch {info['name']}', or name the right folder with data_home or "
-            "NMLSDR_DATA."
-        )
+        missing = find_data_home(data_home) / info["folder"] / file
+        advice = f"run 'nmlsdr datasets fetch {info['name']}', or set data_home or NMLSDR_DATA to the right folder"
+        raise DataFileError(f"{missing} (or {file}.gz) is missing; put it there, {advice}.")
     return found
 
 
@@ -139,7 +137,7 @@ def verify_dataset(name: str, data_home: Path_ | None = None) -> list[dict[str, 
 
 def _state(path: Path, n_bytes: int, sha256: str) -> str:
     digest = hashlib.sha256()
-    left = n_bytes + 1  # one byte more than the right file has is enough to tell
+    left = n_bytes + 1  # one byte more than expected shows that the file is wrong
     try:
         with open_unpacked(path) as file:
             while left and (chunk := file.read(min(left, 2**20))):
@@ -177,7 +175,7 @@ def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | No
 
     Examples
     --------
-    With a network; a file that is there and right is not asked for again.
+    Needs a network; files with the right checksum are not downloaded again.
 
     >>> from nmlsdr.datasets import fetch_dataset
     >>> [file.name for file in fetch_dataset("scene", "data")]  # doctest: +SKIP
@@ -192,8 +190,7 @@ def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | No
             raise DataFileError(f"{found['file']} is not the file expected ({found['state']}); move it away first.")
     files = []
     for found in report:
-        expected = info["files"][found["role"]]
-        path = Path(found["file"])
+        expected, path = info["files"][found["role"]], Path(found["file"])
         if found["state"] == "missing":
             path = _download(base + expected["name"], folder, expected["name"], expected["sha256"])
         files.append(path)
@@ -201,7 +198,7 @@ def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | No
 
 
 def _download(url: str, folder: Path, file: str, sha256: str) -> Path:
-    """Download one file with its checksum; pooch writes beside and renames, so no half file stays."""
+    """Download one file and check it; pooch writes to a temporary file and renames it, so no partial file remains."""
     pooch = import_extra("pooch", "Fetching data", "datasets")
     try:
         path = pooch.retrieve(
@@ -213,7 +210,5 @@ def _download(url: str, folder: Path, file: str, sha256: str) -> Path:
         )
     except (OSError, ValueError) as error:  # requests' errors are OSError, a wrong checksum is ValueError
         reason = "another checksum" if isinstance(error, ValueError) else type(error).__name__
-        raise DataFileError(
-            f"{url} could not be fetched ({reason}); get {file} elsewhere and put it into {folder}."
-        ) from error
+        raise DataFileError(f"{url} could not be fetched ({reason}); put {file} into {folder} yourself.") from error
     return Path(path)

@@ -23,7 +23,7 @@ class FileContents(NamedTuple):
     target: NDArray[np.int64] | None
     feature_names: list[str] | None
     label_names: list[str] | None
-    ids: list[str] | None = None  # the texts of the column that names the rows
+    ids: list[str] | None = None  # the texts of the id column
     tags: list[str] | None = None  # the texts of the column that lists labels
     unused: list[str] | None = None  # columns that are neither features, labels nor ids
     encoding: str | None = None  # of a text file, as given or guessed
@@ -62,7 +62,7 @@ def number_problem(cell: str | None) -> str | None:
 class CollectedRows:
     """Collect rows of text cells as numbers: features (float64) and labels (0, 1, or -1 where not known).
 
-    `codes` has an entry for each nominal column of the file: what its declared values stand for.
+    `codes` has an entry for each nominal column of the file: the numbers of its declared values.
     """
 
     def __init__(self, lines: Lines, split: Split, codes: Mapping[int, Codes]) -> None:
@@ -138,7 +138,7 @@ class CollectedRows:
         code, text = self._codes.get(j), (cell or "").strip(BLANKS).lower()
         label = LABEL_CELLS.get(text)
         if label is None or (code is not None and cell is not None and cell not in code):
-            raise self._error(f"{shorten(str(cell))!r} is no label; write 0, 1, or nothing where it is not known", j)
+            raise self._error(f"{shorten(str(cell))!r} is not a label; write 0, 1, or nothing where it is not known", j)
         if label == -1 and self.split.wanted.all_known:
             raise self._error("the label is missing; fill it in or drop the row", j)
         self._crosses |= label == CROSS
@@ -208,7 +208,7 @@ def crossed(path: Path_, labels: NDArray[np.int64], names: Sequence[str]) -> NDA
 
 
 def feature_array(path: Path_, data: Any, names: Sequence[str] | None, *, gaps: bool = False) -> Any:
-    """Return features, dense or CSR, as float32 or float64, all finite; stored zeros of a CSR are dropped.
+    """Return features, dense or CSR, as float32 or float64, all finite; stored zeros of a CSR array are dropped.
 
     With `gaps` a NaN is a missing value, and allowed.
     """
@@ -221,10 +221,8 @@ def feature_array(path: Path_, data: Any, names: Sequence[str] | None, *, gaps: 
     if wrong.any():
         entries = data.tocoo() if is_sparse else None
         row, column = np.argwhere(wrong)[0] if entries is None else (entries.row[wrong][0], entries.col[wrong][0])
-        raise DataFileError(
-            f"{_cell(path, row, column, names)}: the value is missing or not finite; fill it in, drop the row, or (for "
-            "missing values of dense rows) use --impute median."
-        )
+        what = "the value is missing or not finite; fill it in (--impute median, for dense rows) or drop the row"
+        raise DataFileError(f"{_cell(path, row, column, names)}: {what}.")
     if is_sparse:
         data.eliminate_zeros()
     return data
@@ -237,10 +235,8 @@ def _cell(path: Path_, row: int, column: int, names: Sequence[str] | None) -> st
 def label_array(path: Path_, labels: Any, names: Sequence[str] | None) -> NDArray[np.int64]:
     """Return labels (n, C) of 0, 1 and -1; a NaN counts as -1."""
     if labels.ndim != 2 or labels.shape[1] == 0 or labels.dtype.kind not in "biuf":
-        raise DataFileError(
-            f"{place(path)}: the labels have shape {labels.shape} and dtype {labels.dtype}; save numbers 0, 1 or -1 "
-            "(not known), one column per label."
-        )
+        form = f"shape {labels.shape} and dtype {labels.dtype}"
+        raise DataFileError(f"{place(path)}: the labels have {form}; save 0, 1 or -1 (unknown), one column per label.")
     known = np.where(np.isnan(labels), -1, labels) if labels.dtype.kind == "f" else labels
     wrong = ~np.isin(known, (-1, 0, 1))
     if wrong.any():
@@ -255,10 +251,8 @@ def label_array(path: Path_, labels: Any, names: Sequence[str] | None) -> NDArra
 def refuse_plus_minus(path: Path_, labels: NDArray[Any]) -> None:
     """Raise if there is one label and it is 1 or -1 in each row: -1 then probably means no, and not "unknown"."""
     if labels.shape[1] == 1 and (labels == 1).any() and not (labels == 0).any():
-        raise DataFileError(
-            f"{place(path)}: its one label is 1 or -1, and -1 means unlabelled here; write 0 for a negative, and "
-            "nothing where the label is not known."
-        )
+        what = "its one label is 1 or -1, and -1 means unlabelled here; write 0 for a negative, nothing for unknown"
+        raise DataFileError(f"{place(path)}: {what}.")
 
 
 class CollectedSparseRows(CollectedRows):

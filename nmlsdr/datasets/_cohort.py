@@ -1,4 +1,4 @@
-"""A simulated cohort of the shape of the article's case study (section 5); no number of it is a patient's."""
+"""A simulated cohort of the shape of the article's case study (section 5); it contains no patient data."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
 
     The article's hospital data are private. This simulation has their sizes (four groups of 2166 patients, 6932
     train and 1732 test, 267 ICD-9-CM and 188 ATC codes that stay of 1517 and 746) and is calibrated so that the
-    article's rules label about as many patients as in the article, each count within 5 %. How strongly ordinary codes
-    go along with a disease was chosen so that the measures of four methods come near the article's; results on it
-    are no evidence for the article's.
+    article's rules label about as many patients as in the article, each count within 5 %. The strength of the link
+    between ordinary codes and diseases was chosen so that the measures of four methods come near the article's; so
+    results on this cohort do not confirm the article's.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
 
     Notes
     -----
-    What a record holds of the four things that the rules ask for is fixed in number for each group (only who it is
-    is random), so the counts of rule labels vary between seeds by the train/test split alone.
+    The rules depend on four kinds of codes. The number of patients with each combination of them is fixed for each
+    group, and only the choice of patients is random; so the counts of rule labels vary only by the train/test split.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def _listed_codes(
 def _ordinary_codes(
     names: list[str], group: NDArray[np.intp], rng: np.random.Generator
 ) -> dict[str, NDArray[np.int16]]:
-    """Draw codes that the rules do not ask for; some are more or less frequent with a disease."""
+    """Draw codes that the rules do not use; some are more or less frequent with a disease."""
     activity = rng.gamma(ACTIVITY_SHAPE, np.array(ACTIVITY)[group] / ACTIVITY_SHAPE)
     low, high = np.log(TYPICAL_SHARE)
     rates = np.exp(rng.uniform(low, high, size=len(names)))

@@ -9,9 +9,7 @@ from ._cells import CollectedRows, FileContents, number_problem
 from ._columns import Wanted, split_columns
 from ._files import BLANKS, Lines, Path_
 
-__all__ = ["read_csv", "table_rows"]
-
-SWAPPED = str.maketrans(",.", ".,")  # a decimal comma becomes a point, and a point something that is no number
+SWAPPED = str.maketrans(",.", ".,")  # a decimal comma becomes a point, and a point an invalid character
 
 
 def read_csv(path: Path_, wanted: Wanted) -> FileContents:
@@ -43,9 +41,7 @@ def table_rows(lines: Lines, delimiter: str, wanted: Wanted) -> Iterator[list[st
         for text in lines:
             n_delimiters += text.count(delimiter)
             if n_delimiters > most:  # before csv.reader splits the row, which would take much memory
-                raise lines.error(
-                    f"the row has {n_delimiters} cells or more, far above max_features; raise it if you trust the file"
-                )
+                raise lines.error(f"the row has {n_delimiters} cells or more, far above max_features; check its quotes")
             yield text + "\n"
 
     reader = csv.reader(texts(), delimiter=delimiter, strict=True)

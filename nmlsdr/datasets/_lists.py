@@ -12,8 +12,6 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from ._columns import Wanted
 from ._files import BLANKS, DataFileError, Path_, check_size, place, shorten
 
-__all__ = ["indicator", "listed_labels"]
-
 
 def listed_labels(
     path: Path_, cells: Sequence[str], separator: str, no_label: str | None, wanted: Wanted

@@ -27,15 +27,15 @@ def read_npz(path: Path_, wanted: Wanted) -> FileContents:
     if wanted.labels is not None:
         raise DataFileError(f"{place(path)}: an npz file holds its labels apart, as y; name no label columns.")
     arrays = load_arrays(path, wanted.max_bytes)
-    key, label_key = (next((name for name in names if name in arrays), None) for names in (FEATURES, LABELS))
-    if (label_key if wanted.all_labels else key) is None:
+    key, label_key = (next((name for name in names if name in arrays), "") for names in (FEATURES, LABELS))
+    if not (label_key if wanted.all_labels else key):
         names, what = (LABELS, "labels") if wanted.all_labels else (FEATURES, "features")
         has = ", ".join(sorted(arrays)[:5]) or "none"
         raise DataFileError(
             f"{place(path)}: it holds no array {' or '.join(names)} (it has {has}); save the {what} as {names[0]}."
         )
     label_names = target = None
-    if label_key is not None:
+    if label_key:
         label_names = _names(path, arrays, "label_names", arrays[label_key].shape[1:])
         target = label_array(path, arrays[label_key], label_names)
     if wanted.all_labels:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from ._catalog import dataset_info, find_file
-from ._files import DataFileError, Path_, place
+from ._files import DataFileError, Path_
 from ._mulan import load_mulan
 
 DESCRIPTION = """\
@@ -80,9 +80,7 @@ def paper_split(name: str, data_home: Path_ | None = None) -> Bunch:
     test = load_mulan(test_file, xml, drop=drop)
     for key in ("feature_names", "label_names"):
         if train[key] != test[key]:
-            raise DataFileError(
-                f"{place(test_file)}: its attributes are not those of {place(train_file)}; get both files again."
-            )
+            raise DataFileError(f"{test_file}: its attributes are not those of {train_file}; get both files again.")
     X, test_X = (part.data.toarray() if hasattr(part.data, "toarray") else part.data for part in (train, test))
     features = np.flatnonzero((X[:1] != X).any(axis=0))
     labels = np.flatnonzero(train.target.any(axis=0))

@@ -63,7 +63,7 @@ def read_parquet(path: Path_, wanted: Wanted) -> FileContents:
                 found_texts += _texts(batch.column(names[j]))
             start = end
         if start != n_rows:
-            raise DataFileError(f"{found}: it says {n_rows} rows and has {start}; write the file again.")
+            raise DataFileError(f"{found}: its metadata give {n_rows} rows, but it has {start}; write the file again.")
     target = label_array(path, labels, split.label_names) if split.labels else None
     numbers = [names[j] for j in split.features]
     return contents(feature_array(path, data, numbers, gaps=wanted.missing), target, split, texts)

@@ -12,9 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._errors import InputError
 
-__all__ = ["apply_rules", "load_json", "load_rules", "matches"]
-
-# A code of the table with fewer characters stands for all codes that begin with it: C02K, 401.
+# A code of the table with fewer characters matches all codes that begin with it: C02K, 401.
 EXACT_LENGTH = 5
 
 
@@ -42,7 +40,7 @@ def load_json(name: str) -> dict[str, Any]:
 
 
 def matches(code: str, listed: str) -> bool:
-    """Whether a patient's code is meant by a code of the table.
+    """Whether a patient's code matches a code of the table.
 
     A listed code of fewer than five characters matches every code that begins with it, a longer one matches itself.
     Dots, blanks and case do not matter.
@@ -104,9 +102,7 @@ def apply_rules(
     rules = load_rules() if rules is None else rules
     present = np.asarray(counts) > 0
     if present.ndim != 2 or present.shape[1] != len(feature_names):
-        raise InputError(
-            f"counts has shape {present.shape} for {len(feature_names)} feature_names; give one name per column."
-        )
+        raise InputError(f"counts has shape {present.shape} but {len(feature_names)} names; give one name per column.")
     codes = [_split(name) for name in feature_names]
     also = {_plain(alias): listed for alias, listed in rules["aliases"].items()}
     has = {}

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import re
+import shlex
 from itertools import islice
 from typing import NamedTuple, NoReturn
 
@@ -14,8 +15,6 @@ from ._columns import Wanted, split_columns
 from ._csv import table_rows
 from ._files import BLANKS, DataFileError, Lines, Path_, place, shorten
 
-__all__ = ["MOST_ROWS", "Look", "Proposal", "as_list", "look_csv", "refuse_many", "refuse_words", "survey"]
-
 MOST_ROWS = 100_000
 MOST_CATEGORIES = 100  # of a column; one with more holds dates, names or sentences
 SEPARATORS = (";", "|")  # of lists of labels; commas occur in sentences too
@@ -23,7 +22,7 @@ OPTIONS = {"id_column": "--id", "drop": "--drop", "text_columns": "--one-hot", "
            "separator": "--separator", "missing": "--impute"}  # fmt: skip
 SENTENCE = 4  # texts with so many words on average are sentences
 DATE = re.compile(r"\s*(\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{2,4})(?!\d)")
-HOLE_SAID = re.compile(r": (?:the value is missing|'([^']*)' is not a (?:finite )?number);")
+BAD_CELL = re.compile(r": (?:the value is missing|'([^']*)' is not a (?:finite )?number);")
 
 
 class Look(NamedTuple):
@@ -50,13 +49,13 @@ class Proposal(DataFileError):
         What is wrong.
     options : dict of str to list of str
         By the name of the parameter of `read_table`: columns, or the value of separator and missing.
-    ask : str
+    advice : str
         The words before the options.
     """
 
-    def __init__(self, problem: str, options: dict[str, list[str]], ask: str = "say what to do with") -> None:
+    def __init__(self, problem: str, options: dict[str, list[str]], advice: str = "say what to do with") -> None:
         line = " ".join(f"{OPTIONS[name]} {as_list(value)}" for name, value in options.items() if value)
-        super().__init__(f"{problem}; {ask}: {line} .")
+        super().__init__(f"{problem}; {advice}: {line} .")
         self.problem, self.options = problem, options
 
     def without(self, like_labels: dict[str, str], holes: bool) -> Proposal:
@@ -117,11 +116,11 @@ def survey(path: Path_, wanted: Wanted, first: DataFileError) -> None:
     `first` names the first bad cell, and stays if less than half of its column is not a number: then the cell is a
     typing error.  It stays too where a model has named its columns.
     """
-    said = HOLE_SAID.search(str(first))
-    if said is None:
+    match = BAD_CELL.search(str(first))
+    if match is None:
         return
-    hole = (said[1] or "").lower() in HOLES and not wanted.missing
-    here = str(first)[: said.start()]
+    hole = (match[1] or "").lower() in HOLES and not wanted.missing
+    here = str(first)[: match.start()]
     if wanted.feature_columns is not None:
         if hole:
             what = "the value is missing; fill it in, or fit the model with --impute median ."
@@ -190,9 +189,7 @@ def look_csv(path: Path_, wanted: Wanted) -> Look:
 
 
 def as_list(names: list[str]) -> str:
-    """Return names as the command line takes them: commas between, quotes for a shell where they are needed."""
+    """Return names as one argument of the command line: commas between them, and quoted for the shell."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(names)
-    line = text.getvalue()
-    plain = all(character.isalnum() or character in "_-.,:/+@%" for character in line)
-    return line if plain else "'" + line.replace("'", "'\\''") + "'"
+    return shlex.quote(text.getvalue())

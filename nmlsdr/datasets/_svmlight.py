@@ -95,7 +95,7 @@ class _MatchedRows:
         parts, error = text.split(","), self._lines.error
         for part in parts:
             if number_problem(part) is not None or not float(part).is_integer():
-                raise error(f"{shorten(part)!r} is no label; write label,label index:value")
+                raise error(f"{shorten(part)!r} is not a label; write label,label index:value")
             if self._known is not None and str(int(float(part))) not in self._known:
                 raise error(f"the label {int(float(part))} is not among the label columns; add it or correct the line")
         labels = {str(int(float(part))) for part in parts}
@@ -121,9 +121,7 @@ class _MatchedRows:
             if column < 0:
                 raise error("the index is 0, but indices count from 1; pass zero_based=True or renumber")
             if column >= self._n_features:
-                raise error(
-                    f"the index {index} is beyond {self._argument}={self._n_features}; raise it or correct the line"
-                )
+                raise error(f"the index {index} is beyond {self._argument}={self._n_features}; raise it or correct it")
             if column <= previous:
                 raise error(f"the index {index} appears twice or after a larger one; write indices in increasing order")
             previous = column
@@ -138,10 +136,8 @@ def _target(
     found = sorted({*chain.from_iterable(rows)} - {UNLABELED}, key=int)
     unlabeled = [UNLABELED in row for row in rows]
     if wanted.labels is None and found == ["1"] and any(unlabeled):
-        raise DataFileError(
-            f"{place(path)}: its labels are 1 and -1, and -1 means unlabelled here; write no label for a negative, or "
-            "pass label_columns=['1']."
-        )
+        what = "its labels are +1/-1, and -1 means unlabelled here: write no label for a negative, or name the label 1"
+        raise DataFileError(f"{place(path)}: {what}.")
     names = found if wanted.labels is None else list(wanted.labels)
     if not names:
         return None, None, None

@@ -26,8 +26,6 @@ from ._parquet import look_parquet, read_parquet
 from ._survey import Proposal, look_csv, refuse_many, survey
 from ._svmlight import read_svmlight
 
-__all__ = ["DataFileError", "read_table"]
-
 KINDS = {
     ".arff": "arff",
     ".csv": "csv",

@@ -1,12 +1,10 @@
-"""What a text file leaves unsaid, guessed from its first bytes: encoding, delimiter, decimal mark."""
+"""Guess the encoding, delimiter and decimal mark of a text file from its first bytes."""
 
 from __future__ import annotations
 
 import codecs
 import re
 from typing import NamedTuple
-
-__all__ = ["Dialect", "guess_dialect", "guess_encoding"]
 
 SAMPLE = 1 << 16  # bytes that are looked at
 DELIMITERS = ",;\t|"
@@ -34,7 +32,7 @@ def guess_encoding(sample: bytes) -> str:
     for mark, name in BYTE_ORDER_MARKS:
         if sample.startswith(mark):
             return name
-    if b"\0" in sample:  # no text, which the reader says
+    if b"\0" in sample:  # not a text file; the reader raises the error
         return "utf-8"
     try:
         codecs.getincrementaldecoder("utf-8")().decode(sample)  # a character may be cut off at the end
@@ -46,8 +44,8 @@ def guess_encoding(sample: bytes) -> str:
 def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dialect:
     """Return how the first lines of a table are written; what is given is not guessed.
 
-    The delimiter is the one of , ; tab | that the first line holds most of. The decimal mark is a comma where the
-    delimiter is none, some cell is a number with a comma and none is one with a point.
+    The delimiter is the one of , ; tab | that is most frequent in the first line. The decimal mark is a comma if the
+    delimiter is not, some cell is a number with a comma, and no cell is a number with a point.
 
     Examples
     --------

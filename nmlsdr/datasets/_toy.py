@@ -56,7 +56,7 @@ def make_toy(
     block_size : int, default=20
         Features per block.
     n_noise_blocks : int, default=12
-        Blocks that say nothing about the classes.  D = block_size * (4 + n_noise_blocks), 320 by default.
+        Blocks that do not depend on the classes.  D = block_size * (4 + n_noise_blocks), 320 by default.
     noise : {"exact", "independent"}, default="exact"
         In a noise block, "exact" fires exactly round(.2 * block_size) features of a sample (4 of 20), which
         fits the article's printed results a little better; "independent" fires each with probability .2.

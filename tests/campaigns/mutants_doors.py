@@ -168,7 +168,7 @@ MUTANTS = [
     ("doors/command: columns by number", "nmlsdr/_cli/reading.py", "        if list(wanted) != list(given):", "        if False:", COMMAND),
     ("doors/command: labels by number", "nmlsdr/_cli/reading.py", "return np.column_stack([found.get(name, absent) for name in wanted])", "return target", COMMAND),
     ("doors/command: unlabelled rows counted", "nmlsdr/_cli/models.py", "score_table(target[known], rank_scores(classifier, X)[known], predictions=predicted[known])", "score_table(target, rank_scores(classifier, X), predictions=predicted)", COMMAND),
-    ("doors/command: a bug is taken for bad input", "nmlsdr/cli.py", "    except (InputError, FileNotFoundError,", "    except (ValueError, FileNotFoundError,", REFUSALS),
+    ("doors/command: a bug is taken for bad input", "nmlsdr/cli.py", "    except (InputError, RunError,", "    except (ValueError, RunError,", REFUSALS),
 ]  # fmt: skip
 
 SURVIVORS: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The article's methods by name: the one table that `nmlsdr fit` and the experiments share.
+"""The article's methods by name, for `nmlsdr fit` and the experiments.
 
 Every entry is called like a constructor, ``METHODS["MDDMp"](n_components, n_neighbors, ...)``, and returns an estimator
 that is not fitted. The settings are those that reproduce the article's columns (ridge 0.1, beta = mu = 0.5). A starred
@@ -15,6 +15,9 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from ._errors import InputError
+
+
+SHARED = {"n_neighbors", "metric", "alpha_labeled", "alpha_unlabeled", "random_state", "n_jobs"}
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,8 @@ class Method:
     def __call__(self, n_components: int | None = None, n_neighbors: int = 10, **settings: Any) -> BaseEstimator:
         """Return the method's estimator.
 
-        `settings` may be metric, alpha_labeled, alpha_unlabeled, random_state and n_jobs; those that the estimator does
-        not have are left out, and None takes its own default.  A starred method has alpha_labeled = 0 and refuses
-        another value.
+        Of the `SHARED` settings those that the estimator does not have are left out, and None stands for its own
+        default.  A starred method has alpha_labeled = 0 and raises an error for another value.
         """
         import nmlsdr
 
@@ -61,14 +63,14 @@ class Method:
                 f"use {self.name.rstrip('*')} for another value."
             )
         cls = getattr(nmlsdr, self.estimator)
-        known = cls._get_param_names()
-        return cls(n_components, **self.settings, **{name: value for name, value in given.items() if name in known})
+        left_out = SHARED - {*cls._get_param_names()}
+        return cls(n_components, **self.settings, **{name: given[name] for name in given.keys() - left_out})
 
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        # the article's order, then what its tables do not hold
+        # in the article's order, then one that is not in its tables
         Method("CCA", "MultiLabelCCA"),
         Method("MVMD", "MVMD"),
         Method("MDDMp", "MDDM", {"constraint": "projection"}),

@@ -1,8 +1,7 @@
-"""Writing a result so that a reader meets the old file or the new one, never half of one.
+"""Write a result so that a reader finds the old file or the new one, never half of one.
 
-The bytes go to a new file beside the target, are flushed to the disk, and then take the target's name in one step. A
-process killed at any moment leaves the target as it was, at worst with a forgotten ``.<name>.<random>.part`` beside it.
-NumPy and the standard library only: any floor may use it.
+The bytes go to a new file in the same folder, are flushed to the disk, and the file is then renamed in one step. If the
+process is killed, the target is unchanged, and a file ``.<name>.<random>.part`` may be left in its folder.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ PathLike = str | os.PathLike[str]
 
 
 def check_output(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Path:
-    """Say early, before any work, whether a result can be written to `path`.
+    """Check before any work that a result can be written to `path`.
 
     Parameters
     ----------
@@ -146,7 +145,7 @@ def _replace(path: PathLike, target: Path) -> Iterator[BinaryIO]:
         with open(path, "wb") as file:
             yield file
         return
-    # A name may hold 255 bytes; the target's own may use them all.
+    # A file name may have 255 bytes, and the target's may already have that many.
     stem = os.fsdecode(os.fsencode(target.name)[:200])
     part = target.with_name(f".{stem}.{secrets.token_hex(6)}.part")
     file = open(part, "xb")  # noqa: SIM115  (closed by hand: the rename comes between close and clean-up)
@@ -169,7 +168,7 @@ def _replace(path: PathLike, target: Path) -> Iterator[BinaryIO]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename durable; on systems that cannot open a folder the rename is durable when the system chooses."""
+    """Make a rename durable, on systems that can open a folder."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -36,9 +36,9 @@ class LabeledRowsSplit:
     ----------
     cv : int, splitter or iterable of (train, test), default=5
         What splits the labelled rows.  An integer is that many folds (stratified where ``y`` is one column, as
-        scikit-learn does for classifiers).  A splitter sees the labelled rows of X, y and groups only.  Ready
-        pairs of index arrays, and a ``PredefinedSplit``, speak of all rows: their unlabelled rows are moved to
-        the training side.
+        scikit-learn does for classifiers).  A splitter gets the labelled rows of X, y and groups only.  Pairs of
+        index arrays, and a ``PredefinedSplit``, refer to all rows: their unlabelled rows are moved to the training
+        side.
 
     Notes
     -----
@@ -91,7 +91,7 @@ class LabeledRowsSplit:
         """
         labels = _read(X, y)
         labeled = labels.labeled
-        if _speaks_of_all_rows(self.cv):
+        if _refers_to_all_rows(self.cv):
             rows, folds = np.arange(len(labeled)), check_cv(self.cv).split()
         else:
             rows, known = _known_rows(X, labels, groups)
@@ -120,7 +120,7 @@ class LabeledRowsSplit:
         int
             How many pairs `split` yields.
         """
-        if y is None or _speaks_of_all_rows(self.cv):
+        if y is None or _refers_to_all_rows(self.cv):
             return int(check_cv(self.cv).get_n_splits(X, y, groups))
         known = _known_rows(X, _read(X, y), groups)[1]
         return int(check_cv(self.cv, known[1], classifier=True).get_n_splits(*known))
@@ -133,11 +133,11 @@ class LabeledRowsSplit:
         MetadataRequest
             The one of ``cv``.
         """
-        return get_routing_for_object(None if _speaks_of_all_rows(self.cv) else check_cv(self.cv))
+        return get_routing_for_object(None if _refers_to_all_rows(self.cv) else check_cv(self.cv))
 
 
-def _speaks_of_all_rows(cv: Any) -> bool:
-    """Ready pairs of indices, or a PredefinedSplit, know nothing of a subset of the rows."""
+def _refers_to_all_rows(cv: Any) -> bool:
+    """Whether cv is pairs of index arrays or a PredefinedSplit, whose indices refer to all rows."""
     return isinstance(cv, PredefinedSplit) or (hasattr(cv, "__iter__") and not hasattr(cv, "split"))
 
 
@@ -148,7 +148,7 @@ def _read(X: Any, y: Any) -> Labels:
 
 
 def _as_array(labels: Labels) -> NDArray[Any]:
-    """y in its plain form: -1 for what is not known, (n, C) numbers or (n,) classes."""
+    """y as an array of (n, C) numbers or (n,) classes, with -1 for unknown entries."""
     if not labels.single:
         Y = np.where(labels.known, labels.Y, -1)
         return Y if ((Y > 0) & (Y < 1)).any() else Y.astype(np.int64)
@@ -158,20 +158,20 @@ def _as_array(labels: Labels) -> NDArray[Any]:
 
 
 def _known_rows(X: Any, labels: Labels, groups: Any) -> tuple[NDArray[np.intp], tuple[Any, NDArray[Any], Any]]:
-    """The numbers of the labelled rows, and what a splitter sees of them: X, y and groups."""
+    """The numbers of the labelled rows, and their X, y and groups."""
     rows = np.flatnonzero(labels.labeled)
     X = np.zeros(len(rows)) if X is None else _safe_indexing(X, rows)
     return rows, (X, _as_array(labels)[rows], None if groups is None else _safe_indexing(groups, rows))
 
 
 def _row_numbers(side: ArrayLike, n_rows: int) -> NDArray[np.intp]:
-    """Indices or a mask, as indices; out of range means that the splitter did not count the labelled rows."""
+    """Indices or a mask as indices; an error if they are out of range."""
     rows = np.asarray(side)
     if rows.dtype == np.bool_:
         rows = np.flatnonzero(rows)
     if rows.size and (rows.min() < 0 or rows.max() >= n_rows):
         raise InputError(
-            f"cv gave row {int(rows.max())}, but it was asked to split {n_rows} rows; "
+            f"cv gave row {int(rows.max())}, but it had {n_rows} rows to split; "
             "use a splitter that counts the rows it is given, or pass pairs of index arrays of all rows."
         )
     return rows.astype(np.intp, copy=False)
@@ -185,8 +185,8 @@ def cross_val_proba(
 ) -> NDArray[np.float64]:
     """Probabilities of every label for each row with a known entry, by a model that was not fitted on it.
 
-    The way into cleanlab, stacking and calibration that scikit-learn's ``cross_val_predict`` refuses where rows are
-    unlabelled: those rows take part in every fit and are never predicted.
+    For cleanlab, stacking and calibration.  scikit-learn's ``cross_val_predict`` raises an error if rows are
+    unlabelled; here these rows take part in every fit and are never predicted.
 
     Parameters
     ----------
@@ -248,13 +248,13 @@ def cross_val_proba(
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InputError(
-            f"Row {row} is on {tested[row]} test sides of cv and must be on one; use folds that part the rows."
+            f"Row {row} is on {tested[row]} test sides of cv and must be on one; use folds that do not overlap."
         )
     return proba
 
 
 def _columns_of_classes(found: Any, classes: Any, labels: Labels) -> NDArray[np.float64]:
-    """Probabilities in the columns of all labels, whichever of them a training side held."""
+    """Probabilities with a column for every label, 0 for those that are missing on the training side."""
     if labels.single:
         columns = np.zeros((len(found), len(labels.classes)))
         columns[:, np.searchsorted(labels.classes, classes)] = found
@@ -299,7 +299,7 @@ def _truth(y_true: Any) -> NDArray[np.float64]:
 
 
 def _probabilities(y_score: Any, n_labels: int) -> NDArray[Any]:
-    """(n_samples, n_labels) from that form, from a list of one (n_samples, 2) per label, or from one column."""
+    """Scores (n_samples, n_labels), given as such, as a list of one (n_samples, 2) for each label, or as one column."""
     if isinstance(y_score, (list, tuple)) and len(y_score) == n_labels and np.ndim(y_score[0]) == 2:
         return np.column_stack([np.asarray(column)[:, -1] for column in y_score])
     scores = to_dense(y_score)

@@ -1,4 +1,4 @@
-"""One fit on all rows, as plain facts: embedding, components, graph, and what looks wrong beside its neighbours."""
+"""One fit on all rows as plain data: embedding, components, graph, and suspect annotations with their neighbours."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_NEIGHBORS = 5  # of each suspect
 
 def describe_components(method: Any, given: NDArray[np.bool_], known: NDArray[np.bool_],
                         feature_names: Sequence[str], label_names: Sequence[str]) -> Facts:  # fmt: skip
-    """Eigenvalues, and for each component the features that weigh most and the labels that go with it."""
+    """Eigenvalues, and for each component the features with the largest weights and the most correlated labels."""
     components, eigenvalues = method.components_, method.eigenvalues_
     ratio = getattr(method, "dependence_ratio_", None)
     top = float(np.max(eigenvalues, initial=0.0))
@@ -71,7 +71,7 @@ def _labels_along(z: NDArray[Any], given: NDArray[np.bool_], known: NDArray[np.b
 
 
 def describe_graph(graph: Any, n_neighbors: int, labeled: NDArray[np.bool_], row_names: Sequence[str]) -> Facts:
-    """Edges, components, and the rows that no label reaches."""
+    """Edges, components, and the rows to which no label can propagate."""
     n_parts, part = connected_components(graph, directed=False)
     sizes = np.bincount(part, minlength=n_parts)
     with_label = np.zeros(n_parts, dtype=bool)
@@ -119,7 +119,7 @@ def neighbors_of(X: Any, rows: NDArray[np.intp], labeled: NDArray[np.bool_], k: 
                  n_jobs: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.intp]]:  # fmt: skip
     """Distances and numbers of the k nearest other labelled rows of labelled rows; of equal distances the first.
 
-    Unlabelled rows say nothing about an annotation: where three rows in four are unlabelled they would fill the list.
+    Unlabelled rows are left out, because they do not help to judge an annotation.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def neighbors_of(X: Any, rows: NDArray[np.intp], labeled: NDArray[np.bool_], k: 
     k = min(k, len(among) - 1)
     distances, places = kneighbors(X[among], k + 1, queries=X[rows], metric=metric, n_jobs=n_jobs)
     indices = among[places]
-    # The row itself is dropped by its number; where duplicates crowd it out, the last of them is.
+    # Drop the row itself; if it is missing because of more duplicates than neighbours, drop the last neighbour.
     keep = indices != np.asarray(rows)[:, None]
     keep[keep.all(axis=1), -1] = False
     shape = (len(rows), k)
@@ -139,7 +139,7 @@ def neighbors_of(X: Any, rows: NDArray[np.intp], labeled: NDArray[np.bool_], k: 
 def describe_suspects(Z: NDArray[Any], shown: Suspects, given: NDArray[np.bool_], known: NDArray[np.bool_],
                       row_names: Sequence[str], label_names: Sequence[str], *, metric: str = "euclidean",
                       n_jobs: int | None = None) -> list[Facts]:  # fmt: skip
-    """The first annotations to review, each with its nearest rows and whether these carry the label."""
+    """The first annotations to review, each with its nearest rows and whether these have the label."""
     if len(shown.row) == 0:
         return []
     labeled = np.asarray(known.any(axis=1))

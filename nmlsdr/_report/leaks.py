@@ -1,4 +1,4 @@
-"""Features that predict a label on their own: honest now and then, and otherwise written by whoever gave the labels."""
+"""Find features that predict a label on their own; often they were derived from the label and leak it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sklearn.metrics import average_precision_score
 from sklearn.model_selection import KFold
 
 LEAST_PRECISION = 0.98
-LEAST_ROWS = 20  # of each of a label's two values
-N_BINS = 64  # of a feature with more values: each holds as many rows
+LEAST_ROWS = 20  # rows needed with each of a label's two values
+N_BINS = 64  # bins of equal counts, for features with more values than that
 N_FOLDS = 5
 
 
@@ -35,9 +35,9 @@ class Leak(NamedTuple):
 def find_leaks(X: Any, y: NDArray[Any]) -> list[Leak]:
     """Find the features that alone predict a label.
 
-    A feature is judged by its order, rising and falling, and by the share of the label among the rows of like value in
-    the other folds; missing values are a value of their own.  What is predicted is the rarer of the label's two values:
-    nearly every score finds a label that nearly every row has.
+    A feature is used as a score in three forms: as it is, negated, and as the share of the label among rows of similar
+    values in the other folds; missing values are a value of their own.  The score has to find the rarer of the label's
+    two values, because nearly any score finds a label that nearly every row has.
 
     Parameters
     ----------
@@ -81,33 +81,33 @@ def find_leaks(X: Any, y: NDArray[Any]) -> list[Leak]:
 
 
 def _columns(X: Any, rows: NDArray[np.intp], rare: NDArray[np.bool_], known: NDArray[np.bool_]) -> Any:
-    """Yield each column's number and its cells of these rows; of sparse rows those that may reach the bound."""
+    """Yield the number and values of each column; of sparse rows only columns that may reach LEAST_PRECISION."""
     if not sparse.issparse(X):
         for j in range(X.shape[1]):
             yield j, X[rows, j]
         return
     X = sparse.csc_array(X[rows])
     stored = sparse.csc_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape).T
-    # The two bins of a column, stored and zero: of most columns the zeros alone hold too many of a label's rows.
+    # Two bins for each column, stored and zero: in most columns too many rows of each label are among the zeros.
     inside = np.stack([stored @ rare.astype(np.float64), stored @ known.astype(np.float64)])
     outside = np.stack([rare.sum(axis=0), known.sum(axis=0)])[:, None] - inside
     for j in range(X.shape[1]):
         (hits, counts) = outside[:, j]
-        if _zeros_leave_room(hits, counts, rare.sum(axis=0)).any():
+        if _zeros_may_reach(hits, counts, rare.sum(axis=0)).any():
             yield j, X[:, [j]].toarray().ravel()
 
 
-def _zeros_leave_room(hits: NDArray[Any], counts: NDArray[Any], n_rare: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether labels may reach the bound where ties of `counts` rows hold `hits` of their rare ones.
+def _zeros_may_reach(hits: NDArray[Any], counts: NDArray[Any], n_rare: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether labels may reach LEAST_PRECISION if `hits` of their rare rows are among `counts` rows of equal score.
 
-    At the end of the ties precision is at most n_rare / counts, and that counts for each of their hits.
+    Each of these hits has a precision of at most n_rare / counts.
     """
     lost = hits / n_rare * (1 - np.minimum(1.0, n_rare / np.maximum(counts, 1)))
     return np.asarray(lost <= 1 - LEAST_PRECISION)
 
 
 def _binned(column: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The column as numbers, those of the texts in it or those after all others where one is missing, and in bins."""
+    """The column as ranks of its distinct values (missing ones last), and in bins of about equal counts."""
     column = column.astype(np.str_ if any(isinstance(cell, str) for cell in column) else np.float64)
     _, values, counts = np.unique(column, return_inverse=True, return_counts=True)
     bins = values
@@ -118,16 +118,16 @@ def _binned(column: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _counts(bins: NDArray[np.intp], entries: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """How many entries of each label stand in each bin, (bins, labels)."""
+    """How many entries of each label are in each bin, (bins, labels)."""
     n = len(bins)
     members = sparse.csr_array((np.ones(n), bins, np.arange(n + 1)), shape=(n, int(bins.max()) + 1))
     return np.asarray(members.T @ entries.astype(np.float64))
 
 
 def _may_reach(hits: NDArray[np.float64], counts: NDArray[np.float64], tied: bool) -> NDArray[np.bool_]:
-    """Whether an order of the bins (bins, labels) can reach the bound, (labels,): the largest shares stand first.
+    """Whether the best order of the bins, by decreasing share, reaches LEAST_PRECISION for each label, (labels,).
 
-    Rows of a bin that are not all tied may be ordered among themselves, so that its hits stand before its misses.
+    Unless all rows of a bin are tied, its hits may come before its misses.
     """
     order = np.argsort(-hits / np.maximum(counts, 1), axis=0, kind="stable")
     hits, counts = np.take_along_axis(hits, order, axis=0), np.take_along_axis(counts, order, axis=0)
@@ -139,7 +139,7 @@ def _may_reach(hits: NDArray[np.float64], counts: NDArray[np.float64], tied: boo
 def _rates(
     bins: NDArray[np.intp], rare: NDArray[np.bool_], known: NDArray[np.bool_], folds: list[NDArray[np.intp]]
 ) -> NDArray[np.float64]:
-    """The share of a label in each row's bin among the rows of the other folds, as if each bin held one average row."""
+    """The share of a label in each row's bin among the rows of the other folds, smoothed by one average row."""
     n_bins, share = int(bins.max()) + 1, rare.sum() / known.sum()
     hits, counts = np.bincount(bins, rare, n_bins), np.bincount(bins, known, n_bins)
     rates = np.empty(len(bins))

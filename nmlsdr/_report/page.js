@@ -35,8 +35,8 @@
   function show(circle, left, top) {
     const i = circles.indexOf(circle);
     const names = data.labels[i].map((label) => byIndex.get(label));
-    const said = data.unknown[i] === null ? "unlabelled" : names.join(", ") || "no label";
-    hint.textContent = data.ids[i] + ": " + said;
+    const text = data.unknown[i] === null ? "unlabelled" : names.join(", ") || "no label";
+    hint.textContent = data.ids[i] + ": " + text;
     hint.hidden = false;
     const space = box.clientWidth - hint.offsetWidth;
     hint.style.left = Math.max(0, Math.min(left + 12, space)) + "px";

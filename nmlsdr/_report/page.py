@@ -1,8 +1,8 @@
-"""Plain facts to one self-contained page.
+"""Write plain data as one self-contained page.
 
-Every text that came from a file passes `readable` (no control characters, no turned writing direction, no endless
-names), then jinja2's autoescape, or its ``tojson`` where the script reads it as data; the script sets text, never
-markup.  Beside that the page's own policy lets nothing be loaded, and no script run but the one it was written with.
+Every text from a file passes `readable` (no control characters, no changed writing direction, no very long names),
+then jinja2's autoescape, or its ``tojson`` where the script reads it as data; the script sets text, never markup.  In
+addition, the page's content security policy blocks all loading and all scripts other than its own.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
 
-LONGEST = 300  # characters of a text that are shown
+LONGEST = 300  # characters of a text; longer ones are cut
 
-# They reorder what stands beside them, so that a name could rewrite a line of the page.
+# They reorder the text next to them, so that a name could change the meaning of a line.
 _DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def readable(value: Any) -> Any:
-    """The same facts with every text made fit to be shown.
+    """The same data with every text made safe to show.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def readable(value: Any) -> Any:
 def _shown(character: str) -> str:
     code = ord(character)
     if code < 32 or code == 127:
-        return chr(0x2421 if code == 127 else 0x2400 + code)  # their pictures
+        return chr(0x2421 if code == 127 else 0x2400 + code)  # the visible symbol of a control character
     if character in _DIRECTIONS or unicodedata.category(character) in ("Cc", "Cs", "Co", "Cn", "Zl", "Zp"):
         return "\ufffd"
     return character
@@ -54,7 +54,7 @@ def render(facts: Mapping[str, Any]) -> str:
     Parameters
     ----------
     facts : mapping
-        What the other modules of this folder answered, and ``made``: how the page was made.
+        The results of the other modules of this folder, and ``made``: how the page was made.
 
     Returns
     -------
@@ -74,13 +74,13 @@ def render(facts: Mapping[str, Any]) -> str:
 
 
 def need_jinja() -> None:
-    """Say how to install jinja2 where it is missing."""
+    """Raise an error that says how to install jinja2 if it is missing."""
     if importlib.util.find_spec("jinja2") is None:
         raise ImportError("The report needs jinja2; install it with pip install 'nmlsdr[cli]'.")
 
 
 def open_template(package: str, name: str, **filters: Callable[..., Any]) -> Any:
-    """Return a template of a package, in which every value is escaped and a name that is not given is an error.
+    """Return a template of a package that escapes every value and raises an error for an undefined name.
 
     Raises
     ------
@@ -106,5 +106,5 @@ def _percent(value: float | None, digits: int = 0) -> str:
 
 
 def _whole(value: int) -> str:
-    """Thousands apart by a narrow space."""
+    """Groups of three digits, separated by narrow spaces."""
     return f"{value:,}".replace(",", "\u202f")

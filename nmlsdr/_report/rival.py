@@ -25,17 +25,17 @@ SPLITS = 5
 ITERATIONS = 500
 NEWTON_DIMENSIONS = 350
 
-TUNING_ROWS = 1000  # the best strength hardly moves with more rows or folds, its cost does
+TUNING_ROWS = 1000  # more rows or folds cost time and hardly change the best strength
 TUNING_SPLITS = 3
 TUNING_LABELS = 20
 
 
 def logistic(X: Any, Y: NDArray[Any], queries: Any, strength: float = 0.01, *, newton: bool = True) -> NDArray[Any]:
-    """One logistic regression for each label on the rows where it is known; a label of one value is predicted as that.
+    """Predict each label by a logistic regression on the rows where it is known; a constant label by its value.
 
-    Where there are fewer rows than features, they are rotated into the span of the training rows first: a penalty on
-    |w|^2 leaves nothing outside of it.  `newton`: in few dimensions take Newton's steps, which find the minimum to many
-    digits; the default of scikit-learn stops earlier, and takes a fourth of the time on Scene.
+    With fewer rows than features, all rows are projected onto the span of the training rows first: with a penalty on
+    |w|^2 the coefficients are in that span.  `newton`: in few dimensions use Newton's method, which finds the minimum
+    to many digits; scikit-learn's default solver stops earlier and takes a fourth of the time on Scene.
     """
     steps: dict[str, Any] = {"max_iter": ITERATIONS}
     if newton and min(X.shape) <= NEWTON_DIMENSIONS:
@@ -67,9 +67,9 @@ def logistic_out_of_fold(
 
 
 def choose_strength(X: Any, Y: NDArray[Any], *, splits: int = SPLITS, newton: bool = True) -> float:
-    """One C for all labels, of the smallest share of the labels' variance left out of fold.
+    """Choose one C for all labels, by the smallest unexplained share of the labels' variance out of fold.
 
-    That is the criterion by which ResidualPropagation chooses its own two strengths: the rival has it too.
+    ResidualPropagation chooses its two strengths by the same criterion.
     """
     known = Y != -1
     varies = (Y == 1).any(axis=0) & (Y == 0).any(axis=0)
@@ -85,7 +85,7 @@ def choose_strength(X: Any, Y: NDArray[Any], *, splits: int = SPLITS, newton: bo
 
 
 def logistic_cv(X: Any, Y: NDArray[Any], queries: Any) -> NDArray[Any]:
-    """As `logistic`, by `choose_strength`."""
+    """As `logistic`, with the strength of `choose_strength`."""
     return logistic(X, Y, queries, choose_strength(X, Y))
 
 
@@ -102,7 +102,7 @@ class _Rival(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: NDArray[Any]) -> Self:
         """Keep the labelled rows, and learn from them."""
         rows = np.flatnonzero((y != -1).any(axis=1))
-        with single_threaded_blas():  # its products are small: threads would cost more than they give
+        with single_threaded_blas():  # its products are too small for threads
             self.cutoff_ = self._learn(X[rows], np.asarray(y)[rows])
         return self
 
@@ -119,7 +119,7 @@ class _Rival(ClassifierMixin, BaseEstimator):
 
 
 class TunedLogistic(_Rival):
-    """One logistic regression for each label, their strength tuned on at most 1000 rows and the 20 commonest labels."""
+    """One logistic regression for each label, their strength tuned on at most 1000 rows and the 20 most frequent labels."""
 
     def _learn(self, X: Any, Y: NDArray[Any]) -> float:
         self.X_, self.y_ = X, Y

@@ -1,4 +1,4 @@
-"""What was read, as plain facts: rows, columns, labels, and which labels go together."""
+"""What was read, as plain data: rows, columns, labels, and which labels occur together."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from scipy import sparse
 
 Facts = dict[str, Any]
 
-MOST_NAMES = 30  # names of constant columns that are listed; of more the number is enough
-MOST_TOGETHER = 20  # labels in the table of co-occurrence, the commonest; a larger one cannot be read
+MOST_NAMES = 30  # constant columns that are listed; the rest are only counted
+MOST_TOGETHER = 20  # most frequent labels in the table of co-occurrence; a larger one cannot be read
 
 
 def describe_table(X: Any, given: NDArray[np.bool_], known: NDArray[np.bool_], *, source: str,
                    feature_names: Sequence[str]) -> Facts:  # fmt: skip
-    """Sizes of the table, and its columns that say nothing or have holes.
+    """Sizes of the table, its constant columns, and its columns with missing values.
 
     Parameters
     ----------
     X : ndarray or csr_array (n, D)
-        As read, before anything is imputed or encoded; of objects where columns hold texts, of which an empty one is
-        missing.
+        As read, before anything is imputed or encoded; of dtype object if columns contain texts, where an empty text
+        is missing.
     given : ndarray (n, C), bool
         The annotations.
     known : ndarray (n, C), bool
-        Where there is one.
+        Which annotations are known.
     source : str
         Name of the file.
     feature_names : sequence of str
@@ -64,7 +64,7 @@ def describe_table(X: Any, given: NDArray[np.bool_], known: NDArray[np.bool_], *
 
 
 def _columns(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
-    """Lowest and highest value and number of holes of each column."""
+    """Lowest value, highest value and number of missing values of each column."""
     if sparse.issparse(X):
         lowest, highest = (getattr(X, side)(axis=0).toarray().ravel() for side in ("min", "max"))
         return lowest, highest, np.zeros(X.shape[1], dtype=np.intp)
@@ -77,7 +77,7 @@ def _columns(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
 
 
 def _as_numbers(column: NDArray[Any]) -> NDArray[np.float64]:
-    """Return a column as floats; of texts the number of each among them, NaN where it is empty."""
+    """Return a column as floats: texts become their ranks, empty texts NaN."""
     if not any(isinstance(cell, str) for cell in column):
         return column.astype(np.float64)
     texts, codes = np.unique(column.astype(str), return_inverse=True)
@@ -85,14 +85,13 @@ def _as_numbers(column: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def describe_labels(given: NDArray[np.bool_], known: NDArray[np.bool_], names: Sequence[str]) -> Facts:
-    """How often each label is given, and how often the commonest are given together.
+    """How often each label is given, and how often the most frequent labels are given together.
 
     Returns
     -------
     dict
         ``labels``: one entry for each label, by decreasing frequency, with its number in ``index``.  ``together``:
-        for the commonest labels the rows that carry both, and the share of the row label's rows that the column label
-        is given in too.
+        for the most frequent labels, how many rows have both, and as a share of the rows with the first of the two.
     """
     on = given & known
     positives, n_known = on.sum(axis=0), known.sum(axis=0)

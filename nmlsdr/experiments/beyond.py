@@ -69,7 +69,7 @@ def _embedded(
 def _article(name: str, *, plain: bool = False) -> Callable[[Draw], Outcome]:
     """One of the article's methods, or its projection with ML-kNN on the labelled rows.
 
-    It makes its own neighbour graph, so that the seconds compare.
+    It makes its own neighbour graph, so that the times of the methods can be compared.
     """
 
     def fit(data: Draw) -> Any:
@@ -89,7 +89,7 @@ def _residual(threshold: float | str) -> Callable[[Draw], Outcome]:
             n_estimators=0, residual_weight=1.0, threshold=threshold, n_neighbors=N_NEIGHBORS, n_jobs=1
         ).fit(data.train, data.given)
         scores, predicted = rank_scores(model, data.test), model.predict(data.test)
-        if threshold != 0.5:  # the embedding is the same
+        if threshold != 0.5:  # the embedding is that of threshold 0.5
             return Outcome(scores, predicted)
         return Outcome(scores, predicted, (model.transform(data.train), model.transform(data.test)))
 
@@ -97,15 +97,15 @@ def _residual(threshold: float | str) -> Callable[[Draw], Outcome]:
 
 
 def _predictor(predict: Callable[..., NDArray[Any]]) -> Callable[[Draw], Outcome]:
-    """A classifier that sees the labelled rows alone and has no embedding."""
+    """A classifier that is fitted on the labelled rows alone and has no embedding."""
     return lambda data: Outcome(predict(data.train[data.labeled], data.given[data.labeled], data.test))
 
 
 def _logistic_prior(data: Draw) -> Outcome:
-    """Logistic regression with the cut-offs of Residual-prior: the same rule on the like scores of the same rows.
+    """Logistic regression with cut-offs by the rule of Residual-prior.
 
-    A label's cut-off is the probability that as many training rows reach as its share of the labelled ones asks for;
-    labelled rows count with their probability out of fold, unlabelled ones with that of the model.
+    A label's cut-off is chosen so that the label is predicted for as large a share of the training rows as the share of
+    labelled rows that have it. Labelled rows get out-of-fold probabilities, unlabelled rows those of the model.
     """
     rows = data.labeled
     X, Y = data.train[rows], data.given[rows]

@@ -84,7 +84,7 @@ def measure_article(study: Study, method: str, data: Draw) -> Measured:
     """One of the article's methods: the measures on the test rows, and the seconds of fitting and of classifying."""
     kind = METHODS[method]
     if kind.semi_supervised:
-        data.graph()  # made outside the clock: all methods of a seed share it
+        data.graph()  # not timed, because all methods of a seed share it
     start = time.perf_counter()
     train, test = embed(study, method, data)
     embedded = time.perf_counter()
@@ -105,7 +105,7 @@ def classify(
     end_to_end : bool
         As of :class:`Study`.
     kind : Method or None, default=None
-        What embedded the rows; None: something that knows no unlabelled rows.
+        The method of the embedding; None: one that does not use unlabelled rows.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""``nmlsdr reproduce``: run the article's experiments and what came after, or go on with a run that was cut short."""
+"""``nmlsdr reproduce``: run the article's experiments and later ones, or continue an interrupted run."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _fingerprints(
 ) -> dict[tuple[str, str], str]:
     """The fingerprint of each (study, data set), which the cells of the folder must have.
 
-    Reads the files, so that a missing one is named before any work.
+    This reads the files, so a missing one raises an error before any work.
     """
     pairs = dict.fromkeys(key[:2] for key in cells)
     marks = {pair: fingerprint(SETTINGS[pair[0]], pair[1], size, data_home) for pair in pairs}
@@ -185,7 +185,7 @@ def _print(section: Section) -> None:
 
 
 def _command(args: argparse.Namespace) -> str:
-    """The command that gives this run, without what only concerns this machine."""
+    """The command of this run, without options such as folders and jobs that only concern this machine."""
     words = ["nmlsdr", "reproduce", args.study, "--size", args.size, "--seeds", str(args.seeds)]
     for option in ("datasets", "methods"):
         if getattr(args, option):

@@ -1,7 +1,7 @@
-"""The pictures: embeddings, mean Wilcoxon scores, critical differences, differences to the article.
+"""The figures: embeddings, mean Wilcoxon scores, critical differences, differences from the article.
 
-Every function returns a matplotlib Figure made without pyplot, so nothing global is touched and no display is needed.
-Colours are Okabe and Ito's, told apart by the colour-blind; markers repeat what colours say.
+Every function returns a matplotlib Figure made without pyplot, so no global state changes and no display is needed.
+The colours are Okabe and Ito's, which colour-blind readers can distinguish; groups also have different markers.
 """
 
 from __future__ import annotations
@@ -61,20 +61,20 @@ def embeddings(panels: Sequence[tuple[str, NDArray[Any], Sequence[tuple[str, NDA
             )  # fmt: skip
         axes.set_title(title, fontsize=10)
         for side, values in zip("xyz", points[shown].T, strict=False):
-            low, high = np.quantile(values, [0.002, 0.998])  # a few far points would squeeze all others
+            low, high = np.quantile(values, [0.002, 0.998])  # a few far points would squeeze all others together
             margin = 0.05 * (high - low) or 1.0
             getattr(axes, f"set_{side}lim")(low - margin, high + margin)
             getattr(axes, f"set_{side}label")(f"component {'xyz'.index(side) + 1}", fontsize=8)
-            getattr(axes, f"{side}axis").set_major_locator(MaxNLocator(4))  # in perspective more would collide
+            getattr(axes, f"{side}axis").set_major_locator(MaxNLocator(4))  # more would overlap in perspective
         axes.tick_params(labelsize=7)
-        # Below the axes: rows fill every corner of them.
+        # Below the axes, because points fill every corner of them.
         axes.legend(
             fontsize=8, markerscale=2, loc="upper center", bbox_to_anchor=(0.5, -0.02 if three else -0.14), ncols=3,
             frameon=False,
         )  # fmt: skip
         if three:
             axes.view_init(elev=20, azim=-65)  # shows the four arms of the Toy set
-            axes.set_box_aspect(None, zoom=0.85)  # room for the labels
+            axes.set_box_aspect(None, zoom=0.85)  # space for the labels
     return figure
 
 
@@ -99,7 +99,7 @@ def bars(names: Sequence[str], ours: ArrayLike, printed: ArrayLike, *, label: st
 def critical_differences(names: Sequence[str], tests: Mapping[str, Friedman]) -> Any:
     """Critical-difference diagrams (Demsar 2006) of tests by title, one below the other.
 
-    Methods joined by a bar are not told apart by Nemenyi's test.
+    Methods joined by a bar do not differ significantly by Nemenyi's test.
     """
     figure = _figure(8.0, 2.15 * len(tests))
     for number, (title, test) in enumerate(tests.items(), start=1):

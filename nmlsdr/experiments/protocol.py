@@ -36,7 +36,7 @@ TWELVE_METHODS = (*TEN_METHODS[:8], "SSMLDR*", "SSMLDR", "NMLSDR*", "NMLSDR")
 FILE_SETS = tuple(list_datasets())
 TEN_SETS = (*FILE_SETS[:8], "Toy", *FILE_SETS[8:])
 
-# Sizes of a quick run that shows that everything works; its numbers do not belong beside the article's.
+# Sizes of a quick run that shows that everything works; its numbers cannot be compared with the article's.
 SMALL = {"toy_samples": 1200, "rows": 240, "patients_per_group": 500, "labeled": 200, "unlabeled": 200}
 
 
@@ -57,8 +57,8 @@ class Study:
     n_components : int or None
         Columns of the embedding; None: as many as the method has, at most C (C - 1 for the LDA family).
     end_to_end : bool
-        True: the classifier sees what the method saw (the semi-supervised ML-kNN after the semi-supervised methods,
-        else ML-kNN on the labelled rows). False: ML-kNN with the true labels of all training rows.
+        True: the classifier gets the same labels as the method (the semi-supervised ML-kNN after the semi-supervised
+        methods, else ML-kNN on the labelled rows). False: ML-kNN with the true labels of all training rows.
     drawn : tuple of int
         Patients drawn for a repetition: labelled by the rules, and not; empty where the study has no rules.
     dropped : float
@@ -109,7 +109,7 @@ class Draw(NamedTuple):
     target : ndarray (n, C), test_target : ndarray (m, C)
         True labels, 0/1.
     graph : callable
-        Gives the neighbour graph of the training rows, the same for every method that uses one; made by the first call.
+        Returns the neighbour graph of the training rows, which all methods share; computed by the first call.
     given : ndarray (n, C)
         What the methods see: noisy labels, rows of -1 for unlabelled rows.
     random_state : int
@@ -132,10 +132,10 @@ class Draw(NamedTuple):
 
 
 def standardised(bunch: Bunch) -> tuple[Any, Any, Any, Any, Any]:
-    """What a `Draw` begins with: rows, true labels and graph of a data set, without what a seed gives."""
+    """The first fields of a `Draw`: rows, true labels and graph of a data set, which do not depend on the seed."""
     scaler = StandardScaler().fit(_dense(bunch.data))
     train, test = scaler.transform(_dense(bunch.data)), scaler.transform(_dense(bunch.test_data))
-    graph = cache(partial(neighbor_graph, train, N_NEIGHBORS, n_jobs=1))  # of the training rows, which nobody changes
+    graph = cache(partial(neighbor_graph, train, N_NEIGHBORS, n_jobs=1))  # the training rows do not change
     return train, test, np.asarray(bunch.target), np.asarray(bunch.test_target), graph
 
 
@@ -148,8 +148,8 @@ def cells_of(
 ) -> list[CellKey]:
     """The cells of studies, seed by seed, so that a run that is cut short has all data sets at fewer seeds.
 
-    ``datasets`` says nothing to a study with one data set of its own, and the article's studies take any of its
-    ``methods``, also such as it does not show there.
+    ``datasets`` is ignored by studies with one data set. The article's studies accept all of its ``methods``, also
+    those that it does not show for the study.
     """
     return [
         CellKey(study.name, dataset, method, seed)
@@ -167,8 +167,8 @@ def seed_sequence(study: str, dataset: str, seed: int) -> np.random.SeedSequence
     return np.random.SeedSequence([zlib.crc32(study.encode()), zlib.crc32(dataset.encode()), seed])
 
 
-# Caches of this module.  Key: the arguments, which say everything but what the files in data_home hold.  Stale when
-# those change while a process runs.  Callers share the results and do not change them.
+# The caches of this module assume that the files in data_home do not change while a process runs.  Callers share the
+# results and must not change them.
 @lru_cache(maxsize=16)
 def load(dataset: str, size: str, data_home: str | None) -> Bunch:
     """Raw rows of a data set that are the same for every seed.
@@ -203,8 +203,8 @@ def _file_rows(dataset: str, size: str, data_home: str | None) -> tuple[Any, Any
 def draw(study: Study, dataset: str, seed: int, size: str, data_home: str | None) -> Draw:
     """The data of one seed.
 
-    Studies that share their random numbers differ in their settings alone: the rows labelled at 5 % are among those
-    at 30 %, and what is wrong at 10 % of flips is wrong at 20 %.
+    Studies that share their random numbers differ in their settings alone: the rows labelled at 5 % are a subset of
+    those at 30 %, and a label that is flipped at 10 % is flipped at 20 %.
 
     Parameters
     ----------
@@ -248,14 +248,14 @@ def _drawn_patients(study: Study, source: np.random.SeedSequence, size: str) -> 
 
 
 def versions() -> dict[str, str]:
-    """Versions of what the numbers depend on."""
+    """Versions of the packages that the numbers depend on."""
     return {"nmlsdr": __version__} | {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
 
 
 def fingerprint(study: Study, dataset: str, size: str, data_home: str | None) -> str:
-    """A short name of everything that the numbers of a study on a data set depend on, but for method and seed.
+    """A hash of everything that the numbers of a study on a data set depend on, except for method and seed.
 
-    Settings, sizes, versions, and the checksums of the files that the data are read from.
+    These are settings, sizes, versions, and the checksums of the files that the data are read from.
     """
     shown = ("datasets", "methods", "title", "measures", "parts")  # no number of a cell depends on these
     settings = {key: value for key, value in dataclasses.asdict(study).items() if key not in shown}

@@ -1,7 +1,7 @@
 """Run cells in parallel and keep each as it finishes.
 
-joblib runs the cells, so its backends serve: loky by default, Dask under ``joblib.parallel_config("dask")``, Ray.
-A worker process that dies ends the run; the finished cells are kept, and the same command goes on.
+joblib runs the cells with any of its backends: loky by default, Dask under ``joblib.parallel_config("dask")``, Ray.
+If a worker process dies, the run ends; the finished cells are kept, and the same command continues.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .store import CellFolder, CellKey, Record
 def run_cells(
     cells: Sequence[CellKey], work: Callable[[CellKey], Record], folder: CellFolder, *, jobs: int = 1
 ) -> None:
-    """Compute the cells that the folder does not hold yet and write each as it arrives.
+    """Compute the cells that are not in the folder yet and write each as soon as it is finished.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def run_cells(
 
     Notes
     -----
-    A KeyboardInterrupt passes through: cells that arrived are in the folder, cells in flight are lost.
+    After a KeyboardInterrupt the finished cells are in the folder; those being computed are lost.
     """
     waiting = [key for key in cells if not folder.finished(key)]
     progress = CellProgress(waiting, len(cells) - len(waiting), jobs, folder.records.values())
@@ -62,7 +62,7 @@ def run_cells(
 def _end_with(parent: int) -> None:
     """End this worker process of joblib soon after the process that started it.
 
-    A worker whose parent was killed would wait five minutes for more work and hold the parent's output open.
+    Otherwise a worker whose parent was killed waits five minutes for more work and keeps the parent's output open.
     """
 
     def watch() -> None:
@@ -117,7 +117,7 @@ class CellProgress:
         if self.can_estimate():
             estimate = f": about {duration(self._ahead() / jobs)} by the cells in the folder"
         self._write(f"{len(waiting)} cells to run, {jobs} at a time{estimate}.\n")
-        self.seconds.clear()  # another day's machine may have been faster: what follows goes by this run alone
+        self.seconds.clear()  # earlier runs may have been faster or slower: later estimates use this run alone
 
     def advance(self, record: Record) -> None:
         """Count a finished cell, and show the new state unless the last line is too recent."""

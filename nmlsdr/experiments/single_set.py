@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from .cell import embed
@@ -26,7 +27,7 @@ from .tables import Claims, Entry, ResultTable, Section, titled
 
 LIMIT = 0.015
 AP = METRICS.index("AP")
-# The article's order on AP; methods in one group are not told apart.
+# The article's order by AP; methods in one group are not ranked among themselves.
 ORDER = (("NMLSDR",), ("NMLSDR*",), ("MVMD", "MDDMp"), ("SSMLDR",))
 
 PATIENTS = (
@@ -42,7 +43,7 @@ def toy_section(found: list[Results], *, size: str, with_figure: bool = True) ->
     """Tables, figure and claims of the Toy study."""
     (results,) = found
     section = begin_section("toy", found, n_seeds=results.n_seeds)
-    reduced = " A reduced set: these numbers do not belong beside the article's." if size == "small" else ""
+    reduced = " A reduced set: do not compare these numbers with the article's." if size == "small" else ""
     section.tables.append(method_table(results, "toy", reduced=reduced))
     if size == "full":
         far = difference_table(results, "toy-differences", LIMIT)
@@ -118,18 +119,18 @@ def case_study_section(found: list[Results], *, size: str, with_figure: bool = T
     return section
 
 
-def _significantly_best(results: Results, m: int) -> int | None:
-    """The method whose mean is highest and, by paired t-tests, different from every other; None if there is none."""
-    mean = results.mean[0, :, m]
-    if np.isnan(mean).any() or results.n_seeds < 2:
-        return None
-    best = int(np.argmax(mean))
-    others = (j for j in range(len(results.methods)) if j != best)
-    return best if all(_p_value(results, best, j, m) < LEVEL for j in others) else None
+def tests_of_best(results: Results) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.bool_]]:
+    """For each measure the method with the highest mean, its paired t-tests, and whether it differs from every other.
 
-
-def _p_value(results: Results, a: int, b: int, m: int) -> float:
-    return paired_t_p_value(results.values[0, a, m], results.values[0, b, m])
+    Returns
+    -------
+    best : ndarray (n_measures,)
+    p_values : ndarray (n_measures, n_methods)
+    significant : ndarray (n_measures,)
+    """
+    values, best = results.values[0], np.nanargmax(results.mean[0], axis=0)
+    p_values = np.array([[paired_t_p_value(values[b, m], own[m]) for own in values] for m, b in enumerate(best)])
+    return best, p_values, (p_values < LEVEL).sum(axis=1) == len(values) - 1
 
 
 def tested_table(results: Results) -> ResultTable:
@@ -137,10 +138,10 @@ def tested_table(results: Results) -> ResultTable:
     tested = results.n_seeds > 1
     words = " Bold (*): better than every other method by paired t-tests at 5 %." if tested else ""
     table = method_table(results, "case-study", tested=words)
-    for m in range(len(METRICS) if tested else 0):
-        best = _significantly_best(results, m)
-        for j, (_, entries) in enumerate(table.rows):
-            entries[m] = replace(entries[m], bold=best == j)
+    if tested:
+        for m, (best, _, significant) in enumerate(zip(*tests_of_best(results), strict=True)):
+            for j, (_, entries) in enumerate(table.rows):
+                entries[m] = replace(entries[m], bold=bool(significant and j == best))
     return table
 
 
@@ -148,10 +149,9 @@ def p_value_table(results: Results) -> ResultTable:
     """Paired t-tests of the best method of each measure against every other."""
     table = titled("case-study-t-tests", ["Method", *METRICS])
     columns = []
-    for m, best in enumerate(np.nanargmax(results.mean[0], axis=0)):
-        p_values = [_p_value(results, best, j, m) for j in range(len(results.methods))]
+    for best, p_values, _ in zip(*tests_of_best(results), strict=True):
         columns.append([Entry(f"{p:.1e}" if p < 0.001 else f"{p:.3f}") for p in p_values])
-        columns[m][best] = Entry("best", bold=True)
+        columns[-1][best] = Entry("best", bold=True)
     table.add_columns(results.methods, columns)
     return table
 
@@ -167,7 +167,7 @@ def rule_counts(size: str) -> tuple[list[int], int, float]:
 
 
 def counts_table(size: str) -> ResultTable:
-    """How many training patients the rules label, beside the article's counts."""
+    """How many training patients the rules label, compared with the article's counts."""
     counts, n_patients, wrong = rule_counts(size)
     table = titled("case-study-counts", ["Patients", *ARTICLE_COUNTS, "of", "wrong entries"])
     printed = [str(count) if size == "full" else "" for count in ARTICLE_COUNTS.values()]
@@ -191,9 +191,10 @@ def starred(results: Results) -> list[str]:
 
 
 def case_study_claims(results: Results) -> Claims:
-    """What the article says of its patients, tried on the simulated ones."""
-    nmlsdr = results.methods.index("NMLSDR")
-    won = [metric for m, metric in enumerate(METRICS) if _significantly_best(results, m) == nmlsdr]
+    """The article's statements about its patients, tested on the simulated ones."""
+    best_methods, _, significant = tests_of_best(results)
+    ours = significant & (best_methods == results.methods.index("NMLSDR"))
+    won = [metric for metric, first in zip(METRICS, ours, strict=True) if first]
     best = f"(simulated) NMLSDR is the best by paired t-tests on every measure: on {', '.join(won) or 'none'}"
     counts = zip(rule_counts("full")[0], ARTICLE_COUNTS.values(), strict=True)
     near = all(abs(ours / printed - 1) <= 0.05 for ours, printed in counts)

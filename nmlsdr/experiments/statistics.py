@@ -1,8 +1,8 @@
 """Comparing methods over data sets: signed ranks, Holm, Friedman and Nemenyi, paired t-tests.
 
 Every function takes plain arrays; rows are data sets (or repetitions), columns are methods, and higher is better.
-The tests are SciPy's.  Results that differ by less than 1e-9 are one value: the tables hold three decimals, and
-0.951 - 0.95 is not 0.947 - 0.946 in binary.
+The tests are SciPy's.  Differences are rounded to nine decimals, so that ties between values of three decimals are
+recognised: 0.951 - 0.95 is not equal to 0.947 - 0.946 in binary.
 """
 
 from typing import Any, NamedTuple
@@ -81,7 +81,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 def wilcoxon_scores(values: ArrayLike, *, test: str = "one-sided") -> NDArray[np.float64]:
-    """The article's Wilcoxon row: 1 for each method beaten, .5 for each not told apart, 0 for each that beats it.
+    """The article's Wilcoxon scores: 1 for each method beaten, .5 for each without a significant difference, else 0.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def wilcoxon_scores(values: ArrayLike, *, test: str = "one-sided") -> NDArray[np
 
 
 def best_counts(values: ArrayLike) -> NDArray[np.intp]:
-    """How many rows each method is best in; ties count for all of the tied.
+    """In how many rows each method is the best; a tie counts for each of the tied methods.
 
     Examples
     --------

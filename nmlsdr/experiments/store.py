@@ -19,7 +19,7 @@ Record = dict[str, Any]
 
 
 class CellKey(NamedTuple):
-    """What names a cell: the same key is never computed twice."""
+    """The identity of a cell; no cell is computed twice."""
 
     study: str
     dataset: str
@@ -32,7 +32,7 @@ class CellKey(NamedTuple):
         return cls(*(record[field] for field in cls._fields))
 
     def file_name(self) -> str:
-        """The name of the cell's file; no system forbids a character of it.
+        """The name of the cell's file, with characters that every file system allows.
 
         Examples
         --------
@@ -78,7 +78,7 @@ class CellFolder:
                                  "runs again.") from None  # fmt: skip
 
     def write(self, record: Record) -> None:
-        """Add one cell; when this returns, its file is on the disk."""
+        """Add one cell; its file is on the disk when this returns."""
         key = CellKey.of(record)
         with replace_file(self.cells / key.file_name()) as file:
             file.write(json.dumps(record, indent=1, allow_nan=False).encode() + b"\n")
@@ -90,7 +90,7 @@ class CellFolder:
         return record is not None and record["error"] is None
 
     def set_aside(self) -> Path | None:
-        """Keep the cells in another folder and go on with none; returns that folder."""
+        """Move the cells to another folder, which is returned, and continue without cells."""
         if not self.records:
             return None
         number = 1

@@ -1,4 +1,4 @@
-"""Tables as they are shown and written, and what a study hands to the report."""
+"""Tables as they are shown and written, and the sections of the report that are made of them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def best_in_bold(
     beside: Iterable[str] | None = None,
     shades: Iterable[float | None] | None = None,
 ) -> list[Entry]:
-    """Numbers, the largest bold; so are those that are equal to it in print."""
+    """Numbers, with the largest in bold, and all that are equal to it as printed."""
     rounded = np.round(values, decimals)
     best = rounded == np.fmax.reduce(rounded)
     texts: Iterable[str] = beside or repeat("")
@@ -103,7 +103,7 @@ class ResultTable:
     rule_before: set[int] = field(default_factory=set)
 
     def add(self, name: str, entries: Sequence[object]) -> None:
-        """Append a row; a text is an entry without anything beside it."""
+        """Append a row; a text becomes an entry without small text."""
         self.rows.append((name, [entry if isinstance(entry, Entry) else Entry(str(entry)) for entry in entries]))
 
     def add_columns(self, names: Iterable[str], columns: Iterable[list[Entry]]) -> None:
@@ -162,8 +162,8 @@ class Section:
     paragraphs : list of str
         What was done and what came out, before the tables.
     claims : list of (str, bool or None)
-        What the article says or the project promises, and whether it holds here; None where the cells at hand cannot
-        decide it.
+        A statement of the article or a goal of the project, and whether it is true of these results; None if the cells
+        at hand cannot decide it.
     tables : list of ResultTable
     figures : dict of str to (matplotlib Figure, caption)
         By file name without ending.

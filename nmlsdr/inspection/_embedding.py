@@ -17,7 +17,7 @@ from .._colors import COLORS, GREY, MARKERS
 from .._errors import InputError
 from ._parts import axes_for, drawn_rows, label_names, last_with, plain, two_axes
 
-# More points than this hide one another on a page, and take a browser or a printer seconds.
+# More points than this overlap, and take a browser or a printer seconds.
 _MAX_POINTS = 5000
 _LARGEST_GROUPS = 6
 # Drawn behind the others, small and grey.
@@ -101,7 +101,7 @@ class EmbeddingDisplay:
             Labels of these rows, of which the unlabelled are grey; None: one colour.
         color_by : int or str, default=None
             One label (its number, or its name where y is a data frame): given, not given, unlabelled.  None: the six
-            commonest sets of labels, and the others together.
+            most frequent sets of labels, and the others together.
         components : pair of int, default=(0, 1)
             Which two, from 0; an embedding of one component is drawn by it alone.
         suspects : array-like of shape (n_samples,), bool, or of row numbers, default=None
@@ -177,7 +177,7 @@ class EmbeddingDisplay:
         if not drawn.all():
             ax.set_title(f"{int(drawn.sum())} of {len(points)} rows", fontsize="medium")
         if len(self.groups) > 1 or self.rings_ is not None:
-            # Beside the axes: rows fill every corner of them.
+            # To the right of the axes, because points fill every corner of them.
             ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small", borderaxespad=0)
         return self
 
@@ -210,7 +210,7 @@ def _two_axes(components: tuple[int, int], n_components: int) -> list[int]:
 
 
 def _groups(labels: Any, color_by: int | str | None) -> list[tuple[str, NDArray[np.bool_]]]:
-    """One label's rows, or the commonest sets of labels; the unlabelled rows last."""
+    """One label's rows, or the most frequent sets of labels; the unlabelled rows last."""
     names, given, labeled = label_names(labels), labels.Y > 0.5, labels.labeled
     if color_by is not None:
         if isinstance(color_by, str) and color_by not in names:

@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator
 
 from ._errors import InputError
 
-
 SHARED = {"n_neighbors", "metric", "alpha_labeled", "alpha_unlabeled", "random_state", "n_jobs"}
 
 

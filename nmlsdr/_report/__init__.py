@@ -5,7 +5,7 @@ Its files:
     table.py    what was read: rows, labels, their frequencies and which go together
     fit.py      one fit: embedding, components, graph, the annotations that look wrong and their neighbours
     leaks.py    features that predict a label on their own
-    rival.py    logistic regressions, which the study beyond the article has too
-    trial.py    cross-validation beside a logistic regression and ML-kNN on the features: does it help on these data?
+    rival.py    logistic regressions, which the study beyond the article has too, and a forest
+    trial.py    cross-validation of the method and of rivals: does it help on these data?
     page.py     from facts to one self-contained page (jinja2, every value escaped)
 """

@@ -119,7 +119,7 @@ class _Rival(ClassifierMixin, BaseEstimator):
 
 
 class TunedLogistic(_Rival):
-    """One logistic regression for each label, their strength tuned on at most 1000 rows and the 20 most frequent labels."""
+    """One logistic regression for each label; C is tuned on at most 1000 rows and the 20 most frequent labels."""
 
     def _learn(self, X: Any, Y: NDArray[Any]) -> float:
         self.X_, self.y_ = X, Y

@@ -80,18 +80,31 @@ cdef void add_blocks(const double *partial, Py_ssize_t n_blocks, int width, doub
             total[c] += partial[b * width + c]
 
 
+cdef struct Sweeps:  # what the threads of `BatchKernels.sweeps` share
+    nmlsdr_batch s
+    const nmlsdr_loops *loops
+    Py_ssize_t n_blocks, n_sweeps, made
+    int width
+    const double *tol
+    double *rho
+    double *along
+    double *peak
+    int64_t *counts
+    double *curvatures   # partial sums of <p, y>, of <z, z> and of <p, z>: a thread may be reading those of the last
+    double *norms        # pass while another writes those of the next
+    double *alongs
+    float *tops
+    nmlsdr_meeting meeting
+
+
 cdef class BatchKernels:
     """The kernels over the arrays of one batch of labels; `nmlsdr_batch` in propagation.h says what each array is.
 
     The arrays rho, along and peak of the methods hold sum m z^2, sum m p z and max |z / h| of each column.
     """
 
-    cdef nmlsdr_batch s
-    cdef const nmlsdr_loops *loops
-    cdef Py_ssize_t n_blocks
-    cdef int width, n_threads
-    cdef double[:, :, ::1] partial
-    cdef float[:, ::1] tops
+    cdef Sweeps w
+    cdef int n_threads
     cdef object arrays
 
     def __init__(
@@ -117,62 +130,65 @@ cdef class BatchKernels:
         int n_threads,
         int level,                          # of SIMD
     ):
-        self.arrays = indptr, indices, values, sweep_values, h, e, gain, m, k, B, F, x, z, y, p
-        self.partial, self.tops = partial, tops
-        self.n_blocks, self.width, self.n_threads = partial.shape[1], <int>x.shape[1], n_threads
-        self.loops = loops_of(level, self.width)
-        self.s.n = x.shape[0]
-        self.s.block = block
-        self.s.indptr = &indptr[0]
-        self.s.indices = indices_or_null(indices)
-        self.s.values = &values[0] if values.shape[0] else NULL
-        self.s.sweep_values = &sweep_values[0] if sweep_values.shape[0] else NULL
-        self.s.h = &h[0]
-        self.s.e = &e[0]
-        self.s.per_entry = gain.shape[1] > 1
-        self.s.gain = &gain[0, 0]
-        self.s.m = &m[0, 0]
-        self.s.k = &k[0, 0]
-        self.s.B = &B[0, 0]
-        self.s.F = &F[0, 0]
-        self.s.x = &x[0, 0]
-        self.s.z = &z[0, 0]
-        self.s.y = &y[0, 0]
-        self.s.p = &p[0, 0]
+        cdef nmlsdr_batch *s = &self.w.s
+        self.arrays = indptr, indices, values, sweep_values, h, e, gain, m, k, B, F, x, z, y, p, partial, tops
+        self.n_threads = n_threads
+        self.w.n_blocks, self.w.width = partial.shape[1], <int>x.shape[1]
+        self.w.loops = loops_of(level, self.w.width)
+        self.w.curvatures, self.w.norms, self.w.alongs = &partial[0, 0, 0], &partial[1, 0, 0], &partial[2, 0, 0]
+        self.w.tops = &tops[0, 0]
+        s.n = x.shape[0]
+        s.block = block
+        s.indptr = &indptr[0]
+        s.indices = indices_or_null(indices)
+        s.values = &values[0] if values.shape[0] else NULL
+        s.sweep_values = &sweep_values[0] if sweep_values.shape[0] else NULL
+        s.h = &h[0]
+        s.e = &e[0]
+        s.per_entry = gain.shape[1] > 1
+        s.gain = &gain[0, 0]
+        s.m = &m[0, 0]
+        s.k = &k[0, 0]
+        s.B = &B[0, 0]
+        s.F = &F[0, 0]
+        s.x = &x[0, 0]
+        s.z = &z[0, 0]
+        s.y = &y[0, 0]
+        s.p = &p[0, 0]
 
     cdef void each_block(self, nmlsdr_loop loop, const nmlsdr_columns *columns) noexcept:
-        cdef const nmlsdr_batch *s = &self.s
+        cdef const nmlsdr_batch *s = &self.w.s
         cdef Py_ssize_t b
         cdef int n_threads = self.n_threads
-        for b in prange(self.n_blocks, nogil=True, num_threads=n_threads, schedule="static",
+        for b in prange(self.w.n_blocks, nogil=True, num_threads=n_threads, schedule="static",
                         use_threads_if=n_threads > 1):
             loop(s, columns, b)
 
     def residual(self, const int32_t[::1] take, bint restart, double[::1] rho, double[::1] along, double[::1] peak):
         """Residual of eq. (8) in float64 from F, for the columns to take; with ``restart`` it is the direction too."""
-        cdef double[:, :, ::1] partial = self.partial
+        cdef Sweeps *w = &self.w
         cdef double sums[2][NMLSDR_MAX_WIDTH]
         cdef nmlsdr_columns columns
         cdef Py_ssize_t b
         cdef int c
         columns.take, columns.restart = &take[0], restart
-        columns.dot, columns.along, columns.peak = &partial[0, 0, 0], &partial[1, 0, 0], &partial[2, 0, 0]
-        self.each_block(self.loops.residual, &columns)
-        add_blocks(columns.dot, self.n_blocks, self.width, sums[0])
-        add_blocks(columns.along, self.n_blocks, self.width, sums[1])
-        for c in range(self.width):
+        columns.dot, columns.along, columns.peak = w.curvatures, w.norms, w.alongs
+        self.each_block(w.loops.residual, &columns)
+        add_blocks(columns.dot, w.n_blocks, w.width, sums[0])
+        add_blocks(columns.along, w.n_blocks, w.width, sums[1])
+        for c in range(w.width):
             if take[c]:
                 rho[c] = sums[0][c]
                 along[c] = sums[1][c]
                 peak[c] = 0.0
-                for b in range(self.n_blocks):
-                    peak[c] = max(peak[c], partial[2, b, c])
+                for b in range(w.n_blocks):
+                    peak[c] = max(peak[c], columns.peak[b * w.width + c])
 
     def flush(self, const int32_t[::1] take, bint clip):
         """F += x / h for the columns to take, clipped to [0, 1] on demand; their x is 0 then."""
         cdef nmlsdr_columns columns
         columns.take, columns.clip = &take[0], clip
-        self.each_block(self.loops.flush, &columns)
+        self.each_block(self.w.loops.flush, &columns)
 
     def sweeps(
         self,
@@ -187,44 +203,19 @@ cdef class BatchKernels:
 
         Ends early when no column is above ``tol``.  All sweeps are one parallel region.
         """
-        cdef Sweeps w
+        cdef Sweeps *w = &self.w
         cdef int n_threads = self.n_threads
-        w.s = &self.s
-        w.loops = self.loops
-        w.n_blocks = self.n_blocks
         w.n_sweeps = n_sweeps
-        w.width = self.width
         w.tol = &tol[0]
         w.rho = &rho[0]
         w.along = &along[0]
         w.peak = &peak[0]
         w.counts = &counts[0]
-        w.curvatures = &self.partial[0, 0, 0]
-        w.norms = &self.partial[1, 0, 0]
-        w.alongs = &self.partial[2, 0, 0]
-        w.tops = &self.tops[0, 0]
         w.made = 0
         memset(&w.meeting, 0, sizeof(w.meeting))
         with nogil, parallel(num_threads=n_threads, use_threads_if=n_threads > 1):
-            sweep_together(&w, member(), members())
+            sweep_together(w, member(), members())
         return w.made
-
-
-cdef struct Sweeps:  # the arguments of `BatchKernels.sweeps`, for every thread
-    const nmlsdr_batch *s
-    const nmlsdr_loops *loops
-    Py_ssize_t n_blocks, n_sweeps, made
-    int width
-    const double *tol
-    double *rho
-    double *along
-    double *peak
-    int64_t *counts
-    double *curvatures   # partial sums of <p, y>, of <z, z> and of <p, z>: a thread may be reading those of the last
-    double *norms        # pass while another writes those of the next
-    double *alongs
-    float *tops
-    nmlsdr_meeting meeting
 
 
 cdef void sweep_together(Sweeps *w, int thread, int team) noexcept nogil:
@@ -251,7 +242,7 @@ cdef void sweep_together(Sweeps *w, int thread, int team) noexcept nogil:
     while made < w.n_sweeps and left > 0:
         columns.dot = w.curvatures
         for b in range(first, last):
-            w.loops.apply(w.s, &columns, b)
+            w.loops.apply(&w.s, &columns, b)
         meet(&w.meeting, team)
         add_blocks(w.curvatures, w.n_blocks, width, total)
         for c in range(width):  # step 0: a column that has converged, or rounding has eaten its direction
@@ -261,7 +252,7 @@ cdef void sweep_together(Sweeps *w, int thread, int team) noexcept nogil:
 
         columns.dot = w.norms
         for b in range(first, last):
-            w.loops.reduce(w.s, &columns, b)
+            w.loops.reduce(&w.s, &columns, b)
         meet(&w.meeting, team)
         add_blocks(w.norms, w.n_blocks, width, total)
         left = 0
@@ -277,7 +268,7 @@ cdef void sweep_together(Sweeps *w, int thread, int team) noexcept nogil:
             left += peak[c] > w.tol[c]
 
         for b in range(first, last):
-            w.loops.advance(w.s, &columns, b)
+            w.loops.advance(&w.s, &columns, b)
         meet(&w.meeting, team)
         add_blocks(w.alongs, w.n_blocks, width, along)
         made += 1

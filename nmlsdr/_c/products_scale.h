@@ -32,9 +32,18 @@ static int nmlsdr_choose_centre(nmlsdr_search *q)
  * 1e-18 - 1 is an integer.  The centre is a value of the rows; the difference of two integers is exact below 2^53. */
 static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *integral)
 {
-    const int dense = x->kind <= NMLSDR_DENSE_F64;
     double most = 0;
     int whole = *integral;
+    if (x->kind > NMLSDR_DENSE_F64) {
+        const ptrdiff_t end = nmlsdr_row_pointer(x, x->n);
+        for (ptrdiff_t p = nmlsdr_row_pointer(x, 0); p < end; p++) {
+            const double y = fabs(nmlsdr_entry_value(x, p));
+            if (y > most) most = y;
+            whole = whole && y == floor(y); /* the centre is 0 */
+        }
+        *integral = whole;
+        return most;
+    }
 
     /* MSVC's OpenMP, of 2002, knows no reduction by max, and no index that is declared in the loop */
     NMLSDR_OMP(parallel num_threads(q->n_threads))
@@ -44,12 +53,10 @@ static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *i
         ptrdiff_t i;
         NMLSDR_OMP(for schedule(static))
         for (i = 0; i < x->n; i++) {
-            const ptrdiff_t first = dense ? i * q->d : nmlsdr_row_pointer(x, i);
-            const ptrdiff_t end = dense ? first + q->d : nmlsdr_row_pointer(x, i + 1);
             double top = 0;
-            for (ptrdiff_t p = first; p < end; p++) {
-                const double value = nmlsdr_entry_value(x, p);
-                const double y = fabs(dense ? value - q->scaling.centre[p - first] : value); /* sparse: the centre is 0 */
+            for (ptrdiff_t j = 0; j < q->d; j++) {
+                const double value = nmlsdr_entry_value(x, i * q->d + j);
+                const double y = fabs(value - q->scaling.centre[j]);
                 top = y > top ? y : top;
                 if (inside && value != floor(value)) inside = 0;
             }

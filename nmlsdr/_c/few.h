@@ -101,10 +101,9 @@ static int nmlsdr_few_unit(const double *row, ptrdiff_t padded, double *to)
 /* n converted rows, from `first` on, against one query by angle.  |unit row - query|^2 is 2 - 2 cos up to the rounding of the
  * norms, the quotients, the products and the canonical distance itself, each at most d + 16 times 2^-53 and a few of them:
  * far below the slack.  norm: of the rows, 0 where it is not known. */
-static void nmlsdr_few_offer_by_angle(const nmlsdr_few *q, nmlsdr_encounter met, const double *norm, ptrdiff_t first,
-                                      ptrdiff_t n, ptrdiff_t i)
+static inline void nmlsdr_few_offer_by_angle(const nmlsdr_few *q, nmlsdr_encounter met, const double *norm, ptrdiff_t first,
+                                             ptrdiff_t n, ptrdiff_t i, int thread)
 {
-    const int thread = nmlsdr_thread();
     const double slack = (double)(q->padded + 16) * 0x1p-46, *rows = (const double *)met.rows;
     double dot[NMLSDR_MOST_CONVERTED], *unit = q->unit + thread * q->padded, *heap = nmlsdr_shared_squared(&q->found, thread, i);
     ptrdiff_t *index = nmlsdr_shared_rows(&q->found, thread, i);
@@ -136,7 +135,7 @@ static void nmlsdr_few_offer(const nmlsdr_few *q, ptrdiff_t first, ptrdiff_t n)
         ptrdiff_t *index = nmlsdr_shared_rows(&q->found, thread, i);
         met.query = q->query + i * q->padded;
         if (q->angle) {
-            nmlsdr_few_offer_by_angle(q, met, norm, first, n, i);
+            nmlsdr_few_offer_by_angle(q, met, norm, first, n, i, thread);
             continue;
         }
         q->kernels->distances(&met, NULL, n, squared);

@@ -66,7 +66,13 @@ def add_parsers(verbs: Any) -> None:
     model = {"model": option("MODEL.skops", "the file that `nmlsdr fit` wrote")} | DATA | COMMON
     table = output(".csv, .tsv, .parquet or .npz; rows count from 0")
     scores = {"--scores": flag("write the scores in [0, 1] too")}
-    measures = output(".json or .csv", required=False)
+    measures = {
+        "--compare": option(
+            "TRAIN",
+            "the table that the model was fitted on: fit logistic regressions, a forest and the model's trend alone on "
+            "it, and print their measures too; for --classifier residual",
+        )
+    } | output(".json or .csv", required=False)
     unused, needed = "these columns are not features, and the labels are not used", LABELS_NEEDED
     about = "Write the embedding of every row of DATA."
     add_verb(verbs, "transform", transform, "embed the rows of a table", about, model | table, labels=unused)
@@ -301,7 +307,7 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
     from nmlsdr._report.trial import score_labels
     from nmlsdr.metrics import score_table
 
-    from .measures import label_table, write_measures
+    from .measures import label_table, measure_table, write_measures
     from .reading import match_labels, note_leaks
     from .reviewed import names_or_numbers
     from .writing import check_out, input_files, wrote
@@ -321,11 +327,44 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
     measures = {name: float(value) for name, value in table.items()}
     warn_never_predicted(predicted.any(axis=0), "see --threshold of nmlsdr fit")
     per_label = score_labels(target[known], predicted[known], scores[known], names)
+    compared = {"this model": measures}
+    if args.compare is not None:
+        compared |= _measures_of_rivals(args, console, X[known], target[known], len(names))
     if args.out != "-":
         print(label_table(per_label))
-        print("  ".join(f"{name:>6}" for name in measures))
-        print("  ".join(f"{value:6.3f}" for value in measures.values()))
+        print(measure_table(compared))
     if args.out is not None:
-        write_measures(args.out, measures, per_label, input_files(args))
+        write_measures(args.out, measures, per_label, compared, input_files(args))
         wrote(console, args.out, int(known.sum()), (len(names), "label"))
     return 0
+
+
+def _measures_of_rivals(
+    args: argparse.Namespace, console: Console, X: Any, target: Any, n_labels: int
+) -> dict[str, dict[str, float]]:
+    """Fit other methods on the table of --compare, and return their measures on these rows."""
+    from copy import copy
+
+    from sklearn.base import clone
+
+    from nmlsdr import ResidualPropagation
+    from nmlsdr._estimators._thresholds import rank_scores
+    from nmlsdr._report.trial import baselines
+    from nmlsdr.metrics import score_table
+
+    from .reading import match_labels
+
+    training = copy(args)
+    training.data, training.mask = args.compare, None
+    model, classifier, table, rows = apply_model(training, console, need_labels=True)
+    if not isinstance(classifier, ResidualPropagation):
+        raise InputError("--compare is for models of --classifier residual, which see the features themselves.")
+    y = match_labels(table, training, model, n_labels, console)
+    trend = ("the model without its residuals", clone(classifier).set_params(residual_weight=0.0))
+    found = {}
+    for name, (_, method) in {"trend alone": trend, **baselines(y, 2, classifier.n_neighbors, args.jobs)}.items():
+        with console.step(f"fit {name}"):
+            method.fit(rows, y)
+        table = score_table(target, rank_scores(method, X), predictions=method.predict(X))
+        found[name] = {key: float(value) for key, value in table.items()}
+    return found

@@ -329,47 +329,50 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         return answer(np.empty((0, len(self.classes_))))
 
     def predict_proba(self, X: Any) -> Any:
-        """Probability of every label.
+        """Probability of every label for each row.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            With ``neighbors="precomputed"``: distances to the rows of ``fit``, (n_samples, n_fitted).
+            Rows to predict; finite numbers. With ``neighbors="precomputed"``: distances from these rows to the rows
+            given to `fit`, of shape (n_samples, n_fitted).
 
         Returns
         -------
         ndarray of shape (n_samples, n_labels), float64
-            In [0, 1], for every label on its own; after a fit on 1-D y one column for each class, scaled so that
-            rows sum to 1.
+            Probabilities in [0, 1], each label on its own. After a fit on 1-D y: one column for each class, scaled so
+            that each row sums to 1.
 
         Raises
         ------
         ValueError
-            For non-finite values or another number of features than in ``fit``.
+            If X has non-finite values or another number of features than in `fit`.
         sklearn.exceptions.NotFittedError
-            Before ``fit``.
+            If `fit` was not called before.
         """
         return self._gather(X, self._to_probabilities)
 
     def predict(self, X: Any) -> Any:
-        """Labels 0/1, or classes after a fit on 1-D y.
+        """Predict the labels of each row, or its class after a fit on 1-D y.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            As in `predict_proba`.
+            Rows to predict; finite numbers. With ``neighbors="precomputed"``: distances from these rows to the rows
+            given to `fit`, of shape (n_samples, n_fitted).
 
         Returns
         -------
-        ndarray of shape (n_samples, n_labels), int, or (n_samples,)
-            By `predict_proba`; after a fit on 1-D y the class with the highest, the first of equals.
+        ndarray of shape (n_samples, n_labels), int64, or (n_samples,)
+            1 where a label is predicted, otherwise 0. After a fit on 1-D y: the class with the highest probability,
+            the first of equal ones.
 
         Raises
         ------
         ValueError
-            For non-finite values or another number of features than in ``fit``.
+            If X has non-finite values or another number of features than in `fit`.
         sklearn.exceptions.NotFittedError
-            Before ``fit``.
+            If `fit` was not called before.
         """
         return self._gather(X, self._to_labels)
 

@@ -98,76 +98,87 @@ class _CountsNeighborLabels(CutsScores, NeighborClassifier):
 
 @dataclass(eq=False, repr=False)
 class MLkNN(_CountsNeighborLabels):
-    """Multi-label k-nearest-neighbour classifier (Zhang & Zhou, Pattern Recognition 40, 2007).
+    """Multi-label k-nearest-neighbour classifier, ML-kNN (Zhang and Zhou, Pattern Recognition 40, 2007).
 
-    For every label: a prior, and how often rows with and without the label have d neighbours that
-    carry it, give the posterior by Bayes' rule.  A row is never its own neighbour while the counts
-    are learned.  Equal to the authors' program to the last bit.
+    The classifier estimates, for every label, its prior probability, and how often d = 0, ..., k neighbours of a row
+    have the label, separately for rows with it and rows without it. Bayes' rule gives the posterior probability of
+    the label for a new row. While these frequencies are counted, a row is not its own neighbour. The results equal
+    those of the authors' program to the last bit.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        k.  Clipped with a warning to the number of labelled rows - 1; what was used is ``n_neighbors_``.
+        Number of neighbours k of each row, at least 1. A larger value averages over more rows, so that single wrong
+        labels count less, but it blurs small groups. If there are only k rows to search, or fewer, k is lowered to
+        their number minus 1, with a warning.
     smoothing : float, default=1.0
-        s > 0, added to every count; 1 is Laplace's rule.
+        Number s added to every count, above 0; 1 is Laplace's rule. A larger value moves the estimated probabilities
+        closer to equal ones, which matters most for rare labels.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine": neighbours by the angle between rows, as if each were divided by its norm; a row of zeros is at
-        distance 1 = 1 - cos from every row.
+        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
+        which ignores their lengths; a row of zeros is at distance 1 from every other row.
     neighbors : "exact", "precomputed" or transformer, default="exact"
-        "exact": by ``metric``, ties by row index.  A transformer whose ``fit_transform`` gives a CSR matrix
-        of distances (scikit-learn's ``KNeighborsTransformer``, pynndescent, ...) proposes candidates, and
-        the nearest k of them are used; most count a row as its own neighbour, so ask it for k + 1.
-        "precomputed": X is such a matrix, or a dense one, of distances to the training rows: in a
-        pipeline, one search then serves several classifiers (see Examples).
+        How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
+        first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
+        ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
+        ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
+        "precomputed": X holds distances to the training rows, as a dense array or as such a CSR matrix; a pipeline
+        can then share one search among several classifiers (see Examples).
     threshold : float, "f1", "prior" or array-like of shape (n_labels,), default=0.5
-        `predict` gives a label when its posterior is at least this, equal included, as the authors' program does; an
-        array has one cut-off for each label.  A larger value predicts fewer labels.  Two rules learn the cut-offs from
-        the posteriors of the training rows, each left out of its own neighbours: "f1" takes one cut-off for all labels,
-        half of the best F1 that the posteriors promise; "prior" predicts each label for as large a share of the
-        training rows as have it, after a correction for flipped labels (or fewer, where many rows have equal
-        posteriors).  Not used for 1-D y.
+        Cut-off in [0, 1], or one for each label: `predict` gives a label where its posterior is at least the cut-off,
+        as the program of Zhang and Zhou does. A larger value predicts fewer labels. Two rules choose the cut-offs
+        from the posteriors of the training rows, each computed without the row itself as a neighbour. "f1": one
+        cut-off for all labels, half of the largest F1 expected from the posteriors. "prior": one cut-off for each
+        label, so that the label is predicted for as large a share of the training rows as have it, after a correction
+        for flipped labels; where many posteriors are equal, the share is smaller. Not used for 1-D y.
     at_least_one : bool, default=False
-        `predict` gives a row that would get no label the one with the highest posterior, the first of equals.
-    n_jobs : int, default=None
-        Threads; None for all cores.  The answer does not depend on it.
+        Whether `predict` gives a row without any predicted label the label with the highest posterior, the first of
+        equal ones.
+    n_jobs : int or None, default=None
+        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
+        so that -1 means the same as None. The results do not depend on it.
 
     Attributes
     ----------
     classes_ : list of ndarray, or ndarray of shape (n_classes,)
-        One array [0, 1] for each label; the classes after a fit on 1-D y.
-    label_names_in_ : ndarray of str
-        Column names, if y was a data frame, or the names in its label sets.
+        One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
+    label_names_in_ : ndarray of shape (n_labels,), str
+        Names of the labels. Defined only if y is a data frame or a list of label sets.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Column names, if X was a data frame.
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features,), str
+        Names of the features. Defined only if X is a data frame whose column names are all strings.
     n_neighbors_ : int
-        k as used.
-    prior_ : ndarray of shape (n_labels,)
-    likelihoods_with_label_, likelihoods_without_label_ : ndarray of shape (n_labels, n_neighbors_ + 1)
-        P(d | label) and P(d | no label): how likely a row with the label, and one without it, has d = 0 .. k
-        neighbours that carry it.
-    posterior_ : ndarray of shape (n_labels, n_neighbors_ + 1)
-        P(label | d neighbours carry it).
-    thresholds_ : ndarray of shape (n_labels,)
-        A label is predicted where its posterior is above this: the largest float below its cut-off.
+        Number of neighbours k that was used.
+    prior_ : ndarray of shape (n_labels,), float64
+        Prior probability of each label.
+    likelihoods_with_label_, likelihoods_without_label_ : ndarray of shape (n_labels, n_neighbors_ + 1), float64
+        Probability that d = 0, ..., k neighbours of a row have the label, for rows with the label and for rows
+        without it. Each row of the arrays sums to 1.
+    posterior_ : ndarray of shape (n_labels, n_neighbors_ + 1), float64
+        Probability that a row has the label if d = 0, ..., k of its neighbours have it.
+    thresholds_ : ndarray of shape (n_labels,), float64
+        Cut-offs that `predict` uses: a label is predicted where its posterior is greater. Each is the largest number
+        below the cut-off that ``threshold`` stands for, so that equality with that cut-off is enough.
     training_rows_ : ndarray or CSR matrix of shape (n_labeled, n_features), or None
-        A copy of the labelled rows; None with ``neighbors="precomputed"``.  A memory map or a sparse matrix whose
-        rows are all labelled is not copied: do not change it while the model is used.
+        Copy of the labelled rows; None with ``neighbors="precomputed"``. A memory map, or a sparse matrix whose rows
+        are all used, is not copied: do not change it while the model is in use.
     training_labels_ : ndarray of shape (n_labeled, n_labels), uint8
+        Labels 0/1 of the labelled rows.
     labeled_rows_ : ndarray of shape (n_labeled,), intp
-        Which rows of the X given to ``fit`` were labelled.
+        Row numbers, in the X given to `fit`, of the labelled rows.
     neighbors_ : transformer
-        The fitted transformer, if ``neighbors`` is one.
+        Fitted clone of ``neighbors``. Defined only if ``neighbors`` is a transformer.
 
     See Also
     --------
-    SemiSupervisedMLkNN : Labels the unlabelled rows first.
-    nmlsdr.mlknn : The formulas, on arrays.
+    SemiSupervisedMLkNN : Propagates labels to the unlabelled rows first.
+    nmlsdr.mlknn : The same method as functions of arrays, with its formulas.
 
     Notes
     -----
-    Unlabelled rows (a row of -1, or ``labeled=False``) are dropped.  Counting and the posterior take a few
-    percent of the neighbour search.
+    Unlabelled rows are left out of the fit. The neighbour search takes nearly all of the time; counting and the
+    posteriors take a few percent.
 
     Examples
     --------
@@ -215,27 +226,31 @@ class MLkNN(_CountsNeighborLabels):
     n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, *, labeled: Any = None) -> Self:
-        """Count labels among neighbours.
+        """Find the neighbours of the labelled rows and count the labels among them.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            With ``neighbors="precomputed"``: distances (n_samples, n_samples).
+            Training rows; finite numbers. float32 and float64 are kept, other types are converted to float64. With
+            ``neighbors="precomputed"``: distances between the training rows, of shape (n_samples, n_samples).
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
-            0/1, a row of -1, NaN or null is unlabelled; or a list of label sets.  1-D: classes, -1 or null is
+            Labels. 2-D: one column for each label; an entry is 1 or 0, and a row of -1, NaN or null is unlabelled. A
+            list of label sets, one set for each row, is accepted too. 1-D: the class of each row; -1 or null means
             unlabelled.
         labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
-            What is known; for sparse y, which cannot hold rows of -1 cheaply.
+            True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
+            cannot store rows of -1 cheaply. None: y itself shows what is unknown.
 
         Returns
         -------
         MLkNN
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            For labels against the rule, fewer than two labelled rows, smoothing <= 0, or non-finite X.
+            If X, y or a parameter is invalid: for example non-finite X, labels other than those described above,
+            fewer than two labelled rows, or a parameter out of its range. The message says what to change.
         """
         rows = self._read_training_rows(X)
         labels = self._read_labels(X, y, rows, labeled)
@@ -268,79 +283,132 @@ def _refuse_one_sample(estimator: Any, n_samples: int) -> None:
 
 @dataclass(eq=False, repr=False)
 class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
-    """Semi-supervised ML-kNN (article, section 3.4): propagate the labels, then ML-kNN on hard labels of all rows.
+    """Semi-supervised ML-kNN (article, section 3.4): propagate the labels, then fit ML-kNN to the hard labels of all
+    rows.
 
-    Labels are propagated over the neighbour graph of X, usually an embedding by `NMLSDR`, with noisy
-    labels corrected on the way; the hard labels 1[F > 0.5] of all rows then train ML-kNN.  One neighbour
-    search serves both steps.
+    The labels are propagated over the neighbour graph of X, which is usually an embedding by `NMLSDR`. The
+    propagation also corrects noisy labels. Then ML-kNN is fitted to the hard labels of all rows, 1 where F > 1/2 and
+    otherwise 0. One neighbour search serves both steps.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        k of the graph and of ML-kNN.  Clipped with a warning to n_samples - 1.
+        Number of neighbours k of each row, at least 1. A larger value averages over more rows, so that single wrong
+        labels count less, but it blurs small groups. If there are only k rows to search, or fewer, k is lowered to
+        their number minus 1, with a warning.
     smoothing : float, default=1.0
-        s > 0, added to every count of ML-kNN.
+        Number s added to every count, above 0; 1 is Laplace's rule. A larger value moves the estimated probabilities
+        closer to equal ones, which matters most for rare labels.
     edge_weights : {"binary", "rbf"}, default="binary"
-        Edge weights of the graph, eq. (3) or eq. (2).
-    sigma : float, default=None
-        Width of "rbf" in the units of X; None: the median distance to the k-th neighbour.
+        Weights of the edges of the neighbour graph. "binary": 1 (eq. 3). "rbf": exp(-|x_i - x_j|^2 / sigma^2), which
+        gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
+    sigma : float or None, default=None
+        Width of the "rbf" weights in the units of X, above 0. A larger value makes the weights more equal. None: the
+        median over rows of the distance to the k-th neighbour. Not used by "binary".
     metric : {"euclidean", "cosine"}, default="euclidean"
-        As in `MLkNN`; in "rbf" too.
+        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
+        which ignores their lengths; a row of zeros is at distance 1 from every other row.
     alpha_labeled : float or pair of float, default=0.6
-        How much a given label listens to its neighbours, in [0, 1); 0 keeps it; a pair is for given 0s and 1s.
+        alpha of the given labels, in [0, 1): the share that the neighbours have in the soft label of an entry, while
+        the given label has the share 1 - alpha. 0 keeps the given labels as they are; a larger value lets the
+        neighbours correct more of them. A pair (A0, A1) holds the alpha of given 0s and of given 1s: (0.9, 0.1) suits
+        data whose 1s are right but incomplete. A vote v between 0 and 1 has alpha (1 - v) A0 + v A1.
     alpha_unlabeled : float, default=0.999
-        The same for what is not known.
+        alpha of unlabelled rows and unknown entries, in [0, 1). A larger value spreads labels further through the
+        graph; a smaller one pulls the soft labels of rows far from every labelled row towards 0.
     neighbors : "exact", "precomputed" or transformer, default="exact"
-        As in `MLkNN`.
+        How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
+        first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
+        ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
+        ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
+        "precomputed": X holds distances to the training rows, as a dense array or as such a CSR matrix; a pipeline
+        can then share one search among several classifiers (see Examples).
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
-        Solver of eq. (8).
+        Solver of eq. (8). "cg": conjugate gradients. "lu": elimination, a direct method. "fixed_point": the iteration
+        of eq. (6). "auto": "lu" up to 100 rows, otherwise "cg". The soft labels agree within ``tol``; see
+        `nmlsdr.propagation.propagate`.
     tol : float, default=1e-8
-        Largest residual of eq. (8).
-    max_iter : int, default=None
-        Iterations of the propagation; None: enough for ``tol``.
+        Accepted residual of eq. (8), the largest absolute entry of (I - A T) F - (I - A) Y; above 0. A larger value
+        stops the solver earlier, with less accurate soft labels.
+    max_iter : int or None, default=None
+        Largest number of iterations of the propagation for each label, at least 1. None: as many as theory requires
+        for ``tol``. If they are not enough, a ConvergenceWarning is issued.
     threshold : float, "f1", "prior" or array-like of shape (n_labels,), default=0.5
-        `predict` gives a label when its posterior is at least this, equal included, as the authors' program does; an
-        array has one cut-off for each label.  A larger value predicts fewer labels.  Two rules learn the cut-offs from
-        the posteriors of the training rows, each left out of its own neighbours: "f1" takes one cut-off for all labels,
-        half of the best F1 that the posteriors promise; "prior" predicts each label for as large a share of the
-        training rows as have it, after a correction for flipped labels (or fewer, where many rows have equal
-        posteriors).  Not used for 1-D y.
+        Cut-off in [0, 1], or one for each label: `predict` gives a label where its posterior is at least the cut-off,
+        as the program of Zhang and Zhou does. A larger value predicts fewer labels. Two rules choose the cut-offs
+        from the posteriors of the training rows, each computed without the row itself as a neighbour. "f1": one
+        cut-off for all labels, half of the largest F1 expected from the posteriors. "prior": one cut-off for each
+        label, so that the label is predicted for as large a share of the training rows as have it, after a correction
+        for flipped labels; where many posteriors are equal, the share is smaller. Not used for 1-D y.
     at_least_one : bool, default=False
-        `predict` gives a row that would get no label the one with the highest posterior, the first of equals.
-    n_jobs : int, default=None
-        Threads; None for all cores.  The answer does not depend on it.
+        Whether `predict` gives a row without any predicted label the label with the highest posterior, the first of
+        equal ones.
+    n_jobs : int or None, default=None
+        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
+        so that -1 means the same as None. The results do not depend on it.
 
     Attributes
     ----------
-    label_distributions_ : ndarray of shape (n_samples, n_labels)
-        Soft labels F of the training rows, in [0, 1].
-    transduction_ : ndarray of shape (n_samples, n_labels), int, or (n_samples,)
-        Hard labels 1[F > 0.5]; after a fit on 1-D y the class with the largest F.
+    label_distributions_ : ndarray of shape (n_samples, n_labels), float64
+        Soft labels F of the training rows, in [0, 1], the solution of eq. (8).
+    transduction_ : ndarray of shape (n_samples, n_labels), int64, or (n_samples,)
+        Hard labels of the training rows: 1 where F > 1/2, otherwise 0. After a fit on 1-D y the class with the
+        largest F, the first of equal ones.
     label_flips_ : ndarray of shape (n_samples, n_labels), bool
-        Given labels that the hard labels contradict; False on unknown entries and on votes of 1/2.
+        Where the hard labels contradict a given label; False at unknown entries and at votes of 1/2. For 1-D y a row
+        whose class changes has two True entries, one for its given class and one for its new class.
     flip_scores_ : ndarray of shape (n_samples, n_labels), float64
-        |F - Y|, in [0, 1]: the likeliest wrong annotations have the largest; 0 on unknown entries.
+        |F - Y| at the given labels, in [0, 1]; 0 at unknown entries. The larger the score, the more likely the given
+        label is wrong.
+    n_neighbors_ : int
+        Number of neighbours k that was used.
     n_iter_ : int
-        Iterations of the propagation, at least 1.
+        Number of iterations of the propagation, at least 1.
     residual_ : float
+        Largest absolute entry of (I - A T) F - (I - A) Y, the residual of eq. (8).
     n_unreached_ : int
-        Rows that no labelled row reaches; their F is 0.
+        Number of rows in components of the graph without a labelled row; their soft labels are 0. Where single
+        entries are unknown, rows in components without a known entry of some label count as well.
     propagation_solver_ : str
-    classes_, label_names_in_, n_features_in_, feature_names_in_, n_neighbors_, neighbors_
-        As in `MLkNN`.
-    prior_, likelihoods_with_label_, likelihoods_without_label_, posterior_, thresholds_
-        As in `MLkNN`, learned from the hard labels of all rows.
-    training_rows_, training_labels_
-        As in `MLkNN`, of all rows.
+        Solver that was used: "cg", "lu" or "fixed_point".
+    neighbors_ : transformer
+        Fitted clone of ``neighbors``. Defined only if ``neighbors`` is a transformer.
+    classes_ : list of ndarray, or ndarray of shape (n_classes,)
+        One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
+    label_names_in_ : ndarray of shape (n_labels,), str
+        Names of the labels. Defined only if y is a data frame or a list of label sets.
+    n_features_in_ : int
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features,), str
+        Names of the features. Defined only if X is a data frame whose column names are all strings.
+    prior_ : ndarray of shape (n_labels,), float64
+        Prior probability of each label.
+    likelihoods_with_label_, likelihoods_without_label_ : ndarray of shape (n_labels, n_neighbors_ + 1), float64
+        Probability that d = 0, ..., k neighbours of a row have the label, for rows with the label and for rows
+        without it. Each row of the arrays sums to 1.
+    posterior_ : ndarray of shape (n_labels, n_neighbors_ + 1), float64
+        Probability that a row has the label if d = 0, ..., k of its neighbours have it.
+    thresholds_ : ndarray of shape (n_labels,), float64
+        Cut-offs that `predict` uses: a label is predicted where its posterior is greater. Each is the largest number
+        below the cut-off that ``threshold`` stands for, so that equality with that cut-off is enough.
+    training_rows_ : ndarray or CSR matrix of shape (n_samples, n_features), or None
+        Copy of the training rows; None with ``neighbors="precomputed"``. A memory map, or a sparse matrix whose rows
+        are all used, is not copied: do not change it while the model is in use.
+    training_labels_ : ndarray of shape (n_samples, n_labels), uint8
+        Hard labels of all training rows, to which ML-kNN is fitted.
 
     See Also
     --------
-    MLkNN : The supervised classifier.
+    MLkNN : The supervised classifier, which leaves unlabelled rows out.
+    MultiLabelPropagation : Propagation alone, with predictions for new rows.
 
     Notes
     -----
-    From scikit-learn 1.9 on, its callbacks (``set_callbacks``) are told neighbours, sweeps of the propagation, and the
-    classifier.
+    Cross-validation splits the rows of X, y and of the arguments ``alpha`` and ``labeled`` of `fit`. It cannot split
+    ``graph``; use the parameter ``neighbors`` instead.
+
+    From scikit-learn 1.9 on, callbacks such as ``ProgressBar`` (see ``set_callbacks``) receive the progress of the
+    fit: neighbours, sweeps of the propagation, and the classifier.
 
     Examples
     --------
@@ -373,38 +441,44 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
     n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None) -> Self:
-        """Propagate the labels over the graph of X and count hard labels among neighbours.
+        """Propagate the labels over the graph of X and count the hard labels among the neighbours.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            With ``neighbors="precomputed"``: distances (n_samples, n_samples).
+            Training rows; finite numbers. float32 and float64 are kept, other types are converted to float64. With
+            ``neighbors="precomputed"``: distances between the training rows, of shape (n_samples, n_samples).
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
-            1, 0 or not known (-1, NaN, null, masked), and votes between; or a list of label sets.  1-D: classes,
-            -1 or null is unlabelled.
+            Labels. 2-D: one column for each label; an entry is 1, 0, unknown (-1, NaN, null or masked), or a vote,
+            which is a number between 0 and 1. A row without a known entry is unlabelled. A list of label sets, one
+            set for each row, is accepted too. 1-D: the class of each row; -1 or null means unlabelled.
         graph : sparse matrix of shape (n_samples, n_samples), default=None
-            Symmetric graph to propagate over instead of the neighbour graph; ML-kNN still counts the
-            neighbours of X.
+            Symmetric graph W with weights of 0 or more, over which the labels are propagated instead of the neighbour
+            graph of X. ML-kNN still counts the labels of the nearest rows of X.
         alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels), default=None
-            Replaces ``alpha_labeled`` and ``alpha_unlabeled``.
+            alpha of all entries, of each row or of each entry, in [0, 1). It replaces ``alpha_labeled`` and
+            ``alpha_unlabeled``, for example where annotators or sources are not equally reliable.
         labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
-            What is known; for sparse y, which cannot hold rows of -1 cheaply.
+            True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
+            cannot store rows of -1 cheaply. None: y itself shows what is unknown.
 
         Returns
         -------
         SemiSupervisedMLkNN
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            For labels against the rule, a graph that is not symmetric, parameters out of range, or
-            non-finite X.
+            If X, y, a parameter or ``graph`` is invalid: for example non-finite X, labels other than those described
+            above, a parameter out of its range, or a graph that is not symmetric. The message says what to change.
 
         Warns
         -----
         sklearn.exceptions.ConvergenceWarning
-            If the propagation did not reach ``tol``.
+            If the propagation stops before its residual is ``tol`` or less.
+        UserWarning
+            If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
         """
         with steps_of_fit(self, X, y):
             rows = self._read_training_rows(X)

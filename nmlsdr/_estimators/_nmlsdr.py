@@ -15,96 +15,128 @@ __all__ = ["NMLSDR"]
 
 @dataclass(eq=False, repr=False)
 class NMLSDR(ShrunkenProjection):
-    r"""Correct and spread noisy labels over a neighbour graph, then project where features depend on them most.
+    r"""Correct and propagate noisy labels over a neighbour graph, then project where features depend on them most.
 
-    1. W joins each row to its k nearest others (eq. 2 or 3), T is its row-stochastic form (eq. 4-5).
-    2. (I - A T) F = (I - A) Y gives soft labels F (eq. 8): A = diag(alpha), Y = 0 on unlabelled rows.  With
-       alpha > 0 a labelled row listens to its neighbours too, so that a wrong label can be outvoted.
-    3. F~ is hard, 1[F > 1/2], on the labelled rows and soft on the others.
-    4. The rows of `components_` maximise tr(P' X'H F~ F~' H X P) subject to P'P = I (eq. 13-14).
+    1. A graph W joins each row to its k nearest neighbours (eq. 2 or 3). T is its row-stochastic transition matrix
+       (eq. 4-5).
+    2. The soft labels F solve (I - A T) F = (I - A) Y (eq. 8). Here A = diag(alpha), and Y is 0 on unlabelled rows.
+       Where alpha > 0, the neighbours of a labelled row influence its soft labels too, and can outvote a wrong label.
+    3. The labels F~ are hard, 1 where F > 1/2 and otherwise 0, on known entries, and soft on the others.
+    4. The rows of `components_` maximise tr(P' X'H F~ F~' H X P) subject to P'P = I (eq. 13-14). H subtracts the
+       mean.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        d, at most min(n_labels, n_features, n_samples - 1); None: as many as the numerical rank allows.
+        Number d of directions to keep, at most min(n_labels, n_features, n_samples - 1). None: as many as the
+        numerical rank of the eigenproblem allows.
     shrinkage : float or "cv", default=0.0
-        b in [0, 1]: how far the features are shrunken.  The graph and the projection see the square of feature j
-        weighed by w_j = 1 - b (1 - kappa_j), kappa_j the share of its dependence on the given labels that is more
-        than chance (`nmlsdr.projection.feature_weights`).  0: the article's method.  "cv": 0, 1/2 or 1, by the
-        cross-validation with five folds on the labelled rows.
+        Strength b of the shrinkage of features, in [0, 1]. The graph and the projection see the square of feature j
+        multiplied by w_j = 1 - b (1 - kappa_j), where kappa_j estimates which share of its dependence on the given
+        labels is not due to chance (`nmlsdr.projection.feature_weights`). A larger value suppresses uninformative
+        features more. 0 is the method of the article. "cv" chooses among 0, 1/2 and 1 by five-fold cross-validation
+        of a ridge regression on the labelled rows.
     n_neighbors : int, default=10
-        k; with fewer than k + 1 rows it is lowered to n_samples - 1, with a warning.
+        Number of neighbours k of each row, at least 1. A larger value averages over more rows, so that single wrong
+        labels count less, but it blurs small groups. If there are only k rows to search, or fewer, k is lowered to
+        their number minus 1, with a warning.
     edge_weights : {"binary", "rbf"}, default="binary"
-        Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
+        Weights of the edges of the neighbour graph. "binary": 1 (eq. 3). "rbf": exp(-|x_i - x_j|^2 / sigma^2), which
+        gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
     sigma : float or None, default=None
-        Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
+        Width of the "rbf" weights in the units of X, above 0. A larger value makes the weights more equal. None: the
+        median over rows of the distance to the k-th neighbour. Not used by "binary".
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine": neighbours by the angle between rows, as if each were divided by its norm; "rbf" too.
+        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
+        which ignores their lengths; a row of zeros is at distance 1 from every other row.
     alpha_labeled : float or pair of float, default=0.6
-        alpha of the given labels, in [0, 1); 0 keeps them as they are (NMLSDR* of the article).  A pair (A0, A1) is
-        for given 0s and given 1s: (.9, .1) where a 1 is right and a 0 may be forgotten; a vote v has
-        (1 - v) A0 + v A1.
+        alpha of the given labels, in [0, 1): the share that the neighbours have in the soft label of an entry, while
+        the given label has the share 1 - alpha. 0 keeps the given labels as they are; a larger value lets the
+        neighbours correct more of them. A pair (A0, A1) holds the alpha of given 0s and of given 1s: (0.9, 0.1) suits
+        data whose 1s are right but incomplete. A vote v between 0 and 1 has alpha (1 - v) A0 + v A1.
     alpha_unlabeled : float, default=0.999
-        alpha of what is not known, in [0, 1).
+        alpha of unlabelled rows and unknown entries, in [0, 1). A larger value spreads labels further through the
+        graph; a smaller one pulls the soft labels of rows far from every labelled row towards 0.
     neighbors : "exact" or transformer, default="exact"
-        A transformer whose ``fit_transform`` gives a CSR matrix of distances proposes the neighbours.
+        How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
+        first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
+        ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
+        ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
-        Solver of eq. (8).
+        Solver of eq. (8). "cg": conjugate gradients. "lu": elimination, a direct method. "fixed_point": the iteration
+        of eq. (6). "auto": "lu" up to 100 rows, otherwise "cg". The soft labels agree within ``tol``; see
+        `nmlsdr.propagation.propagate`.
     eigen_solver : {"auto", "eigsh", "svd"}, default="auto"
+        Solver of the eigenproblem (eq. 13-14). "svd": a thin singular value decomposition. "eigsh": Lanczos
+        iterations, for few directions and many labels. "auto": the faster of the two. Both give the same directions.
     tol : float, default=1e-8
-        Largest entry of the residual of eq. (8) to accept.
+        Accepted residual of eq. (8), the largest absolute entry of (I - A T) F - (I - A) Y; above 0. A larger value
+        stops the solver earlier, with less accurate soft labels.
     max_iter : int or None, default=None
-        Iterations of the propagation; None: enough for ``tol``.
+        Largest number of iterations of the propagation for each label, at least 1. None: as many as theory requires
+        for ``tol``. If they are not enough, a ConvergenceWarning is issued.
     n_jobs : int or None, default=None
-        Threads; None: all that are allowed.
+        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
+        so that -1 means the same as None. The results do not depend on it.
 
     Attributes
     ----------
     components_ : ndarray of shape (d, n_features)
-        P' diag(w)^1/2, in the dtype of X; the entry of largest magnitude of each row of P' is positive.  Without
-        shrinkage the rows are orthonormal.
-    eigenvalues_ : ndarray of shape (d,)
-        Dependence along each direction, decreasing.
-    dependence_ratio_ : ndarray of shape (d,)
-        Share of each direction in all dependence, the sum of all eigenvalues; add them up for the first 1, ..., d.
+        The projection P', one direction in each row, in the dtype of X. `transform` returns (X - mean_) P. The rows
+        are orthonormal without shrinkage; with it, they are orthonormal directions whose entries are multiplied by
+        the square roots of ``feature_weights_``. The sign of each row makes its entry of largest magnitude, before
+        that multiplication, positive.
+    eigenvalues_ : ndarray of shape (d,), float64
+        Dependence of the soft labels on the rows along each direction (eq. 13-14), in decreasing order.
+    dependence_ratio_ : ndarray of shape (d,), float64
+        Share of each direction in the total dependence, which is the sum of all eigenvalues.
     shrinkage_ : float
-        b as used.
-    feature_weights_ : ndarray of shape (n_features,)
-        w; ones without shrinkage.
+        Shrinkage b that was used.
+    feature_weights_ : ndarray of shape (n_features,), float64
+        Weights w of the squared features, in [0, 1]; all 1 without shrinkage.
     effective_rank_ : int
-        Numerical rank of the eigenproblem; with "eigsh", as far as it was computed.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the rows.
-    label_distributions_ : ndarray of shape (n_samples, n_labels)
-        F, in [0, 1].
-    transduction_ : ndarray of shape (n_samples, n_labels), int, or (n_samples,)
-        Hard labels 1[F > 1/2]; after a fit on 1-D y the class with the largest F, the first of equals.
+        Numerical rank of the eigenproblem, the largest number of directions that these data allow. The solver "eigsh"
+        counts only the directions that it computed.
+    mean_ : ndarray of shape (n_features,), float64
+        Mean of the training rows, which `transform` subtracts.
+    label_distributions_ : ndarray of shape (n_samples, n_labels), float64
+        Soft labels F of the training rows, in [0, 1], the solution of eq. (8).
+    transduction_ : ndarray of shape (n_samples, n_labels), int64, or (n_samples,)
+        Hard labels of the training rows: 1 where F > 1/2, otherwise 0. After a fit on 1-D y the class with the
+        largest F, the first of equal ones.
     label_flips_ : ndarray of shape (n_samples, n_labels), bool
-        Given labels that the hard labels contradict; False on unknown entries and on votes of 1/2.  For 1-D y a
-        flipped row has two True entries, its given and its new class.
+        Where the hard labels contradict a given label; False at unknown entries and at votes of 1/2. For 1-D y a row
+        whose class changes has two True entries, one for its given class and one for its new class.
     flip_scores_ : ndarray of shape (n_samples, n_labels), float64
-        |F - Y|, in [0, 1]: the likeliest wrong annotations have the largest; 0 on unknown entries.
+        |F - Y| at the given labels, in [0, 1]; 0 at unknown entries. The larger the score, the more likely the given
+        label is wrong.
     n_neighbors_ : int
-        k as used.
+        Number of neighbours k that was used.
     n_iter_ : int
-        Iterations of the propagation, at least 1.
+        Number of iterations of the propagation, at least 1.
     residual_ : float
-        max |(I - A T) F - (I - A) Y|.
+        Largest absolute entry of (I - A T) F - (I - A) Y, the residual of eq. (8).
     n_unreached_ : int
-        Rows in components of the graph without a labelled row; their F is 0.
+        Number of rows in components of the graph without a labelled row; their soft labels are 0. Where single
+        entries are unknown, rows in components without a known entry of some label count as well.
     propagation_solver_ : str
-        The solver that ran.
-    classes_ : list of ndarray, or ndarray
-        [0, 1] for each label; for 1-D y the classes.
-    label_names_in_ : ndarray of shape (n_labels,)
-        Only if y is a data frame or holds label sets.
+        Solver that was used: "cg", "lu" or "fixed_point".
+    neighbors_ : transformer
+        Fitted clone of ``neighbors``. Defined only if ``neighbors`` is a transformer.
+    classes_ : list of ndarray, or ndarray of shape (n_classes,)
+        One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
+    label_names_in_ : ndarray of shape (n_labels,), str
+        Names of the labels. Defined only if y is a data frame or a list of label sets.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features,), str
+        Names of the features. Defined only if X is a data frame whose column names are all strings.
 
     Notes
     -----
-    Mikalsen, Soguero-Ruiz, Bianchi and Jenssen, "Noisy multi-label semi-supervised dimensionality reduction",
-    Pattern Recognition 90, 2019, Algorithm 1.  The article's P P' = I reads P'P = I:
+    The method is Algorithm 1 of Mikalsen, Soguero-Ruiz, Bianchi and Jenssen, "Noisy multi-label semi-supervised
+    dimensionality reduction", Pattern Recognition 90, 2019, called "the article" here. ``alpha_labeled=0`` is the
+    variant NMLSDR* of the article. The article prints the constraint as P P' = I; it means P'P = I:
 
     .. math::
 
@@ -113,11 +145,11 @@ class NMLSDR(ShrunkenProjection):
         \max_{P^\top P = I} \operatorname{tr}\left( P^\top X^\top H \tilde F \tilde F^\top H X P \right), \qquad
         H = I - \tfrac{1}{n} \mathbf{1} \mathbf{1}^\top.
 
-    ``graph`` and ``alpha`` of `fit` belong to the rows of X.  Cross-validation slices rows: ``alpha`` and
-    ``labeled`` go along, a graph cannot; pass ``neighbors=`` there.
+    Cross-validation splits the rows of X, y and of the arguments ``alpha`` and ``labeled`` of `fit`. It cannot split
+    ``graph``; use the parameter ``neighbors`` instead.
 
-    From scikit-learn 1.9 on, its callbacks are told neighbours, sweeps of the propagation, projection, and folds:
-    ``NMLSDR().set_callbacks(ProgressBar())``.
+    From scikit-learn 1.9 on, callbacks such as ``ProgressBar`` (see ``set_callbacks``) receive the progress of the
+    fit: folds, neighbours, sweeps of the propagation, and the projection.
 
     Examples
     --------
@@ -154,22 +186,39 @@ class NMLSDR(ShrunkenProjection):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The rows; finite numbers.
-        y : array of shape (n_samples, n_labels) or (n_samples,)
-            1, 0 or not known (-1, NaN, null, masked), and votes between; or a list of label sets.  1-D: classes,
-            -1 or null is unlabelled.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows; finite numbers. float32 and float64 are kept, other types are converted to float64.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
+            Labels. 2-D: one column for each label; an entry is 1, 0, unknown (-1, NaN, null or masked), or a vote,
+            which is a number between 0 and 1. A row without a known entry is unlabelled. A list of label sets, one
+            set for each row, is accepted too. 1-D: the class of each row; -1 or null means unlabelled.
         graph : sparse matrix of shape (n_samples, n_samples), default=None
-            A symmetric graph W instead of the neighbours of the rows.
-        alpha : float or array of shape (n_samples,) or (n_samples, n_labels), default=None
-            In [0, 1), for every row or entry, instead of ``alpha_labeled`` and ``alpha_unlabeled``.
-        labeled : array of shape (n_samples,) or (n_samples, n_labels), bool, default=None
-            What is known, instead of -1.
+            Symmetric graph W with weights of 0 or more, over which the labels are propagated instead of the neighbour
+            graph of X.
+        alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels), default=None
+            alpha of all entries, of each row or of each entry, in [0, 1). It replaces ``alpha_labeled`` and
+            ``alpha_unlabeled``, for example where annotators or sources are not equally reliable.
+        labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+            True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
+            cannot store rows of -1 cheaply. None: y itself shows what is unknown.
 
         Returns
         -------
         self
             The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X, y, a parameter or ``graph`` is invalid: for example non-finite X, labels other than those described
+            above, a parameter out of its range, or a graph that is not symmetric. The message says what to change.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            If the propagation stops before its residual is ``tol`` or less.
+        UserWarning
+            If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
         """
         return self._fit(X, y, graph, alpha, labeled)
 

@@ -30,17 +30,25 @@ class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return tags
 
     def transform(self, X: Any) -> Any:
-        """Project rows: X P - mean_'P, by blocks of rows.
+        """Project rows: return (X - mean_) P.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The rows; finite numbers.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to project; finite numbers.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            Dense for sparse X too.  float32 when X and the components are; sums are taken in float64.
+            The projected rows, dense for sparse X too. float32 if X and the components are float32, otherwise
+            float64; sums are computed in float64.
+
+        Raises
+        ------
+        ValueError
+            If X has non-finite values or another number of features than in `fit`.
+        sklearn.exceptions.NotFittedError
+            If `fit` was not called before.
         """
         check_is_fitted(self)
         rows = RowSums.of(self._read_rows(X, reset=False), checked=True)

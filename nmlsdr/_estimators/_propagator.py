@@ -19,104 +19,125 @@ __all__ = ["MultiLabelPropagation"]
 
 @dataclass(eq=False, repr=False)
 class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):
-    """Spread and correct noisy multi-labels over a neighbour graph (article, section 3.2).
+    """Propagate and correct noisy multi-labels over a neighbour graph (article, section 3.2).
 
-    W joins each row to its k nearest others (eq. 2 or 3) and T is its row-stochastic form (eq. 4-5).  The soft
-    labels F solve (I - A T) F = (I - A) Y (eq. 8) with A = diag(alpha) and Y = 0 on unlabelled rows: every row
-    listens to its neighbours with weight alpha_i and to its own given labels with 1 - alpha_i.  With alpha > 0 on
-    labelled rows a wrong label can be outvoted: `label_flips_` says which were, and `flip_scores_` orders all given
-    labels for review.
+    A graph W joins each row to its k nearest neighbours (eq. 2 or 3), and T is its row-stochastic transition matrix
+    (eq. 4-5). The soft labels F solve (I - A T) F = (I - A) Y (eq. 8). Here A = diag(alpha), and Y is 0 on unlabelled
+    rows. The soft labels of row i are alpha_i times a weighted mean of those of its neighbours plus 1 - alpha_i times
+    its given labels. Where alpha > 0, the neighbours of a labelled row can outvote a wrong label: `label_flips_`
+    shows where this happened, and `flip_scores_` ranks all given labels for review.
 
-    A new row's soft labels come through its nearest training rows, T's row of the new point without alpha:
-    F(x) = sum_j d_j^-1/2 F_j / sum_j d_j^-1/2 over the k nearest training rows j of x, whatever ``edge_weights``, and
-    its label is 1 where F(x) > ``threshold``: at the default of 1/2 a tie gives no label, as in the article.  A
-    training row is no exception: for its own soft labels take `label_distributions_`.
+    The soft labels of a new row x are a weighted mean of those of its k nearest training rows: F(x) = sum_j D_j^-1/2
+    F_j / sum_j D_j^-1/2, where D_j is the degree of row j in W. Its label is 1 where F(x) is above ``threshold``; at
+    1/2, the default, an equal value gives no label, as in the article. `predict` treats a training row like any other
+    row; its own soft labels are in `label_distributions_`.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        k; with fewer than k + 1 rows it is lowered to n_samples - 1, with a warning.
+        Number of neighbours k of each row, at least 1. A larger value averages over more rows, so that single wrong
+        labels count less, but it blurs small groups. If there are only k rows to search, or fewer, k is lowered to
+        their number minus 1, with a warning.
     edge_weights : {"binary", "rbf"}, default="binary"
-        Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
-    sigma : float, default=None
-        Width of "rbf" in the units of X; None: the median over rows of the distance to the k-th neighbour.
+        Weights of the edges of the neighbour graph. "binary": 1 (eq. 3). "rbf": exp(-|x_i - x_j|^2 / sigma^2), which
+        gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
+    sigma : float or None, default=None
+        Width of the "rbf" weights in the units of X, above 0. A larger value makes the weights more equal. None: the
+        median over rows of the distance to the k-th neighbour. Not used by "binary".
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine": neighbours by the angle between rows, as if each were divided by its norm, in "rbf" and
-        `predict` too.  A row of zeros is at distance 1 = 1 - cos from every row.
+        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
+        which ignores their lengths; a row of zeros is at distance 1 from every other row.
     alpha_labeled : float or pair of float, default=0.6
-        alpha of the given labels, in [0, 1); 0 keeps them as they are.  A pair (A0, A1) is for given 0s and given 1s:
-        (.9, .1) where a 1 is right and a 0 may be forgotten; a vote v has (1 - v) A0 + v A1.
+        alpha of the given labels, in [0, 1): the share that the neighbours have in the soft label of an entry, while
+        the given label has the share 1 - alpha. 0 keeps the given labels as they are; a larger value lets the
+        neighbours correct more of them. A pair (A0, A1) holds the alpha of given 0s and of given 1s: (0.9, 0.1) suits
+        data whose 1s are right but incomplete. A vote v between 0 and 1 has alpha (1 - v) A0 + v A1.
     alpha_unlabeled : float, default=0.999
-        alpha of what is not known, in [0, 1).
+        alpha of unlabelled rows and unknown entries, in [0, 1). A larger value spreads labels further through the
+        graph; a smaller one pulls the soft labels of rows far from every labelled row towards 0.
     neighbors : "exact" or transformer, default="exact"
-        A transformer whose ``fit_transform`` gives a CSR matrix of distances proposes the neighbours.
+        How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
+        first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
+        ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
+        ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
-        See `nmlsdr.propagation.propagate`.
+        Solver of eq. (8). "cg": conjugate gradients. "lu": elimination, a direct method. "fixed_point": the iteration
+        of eq. (6). "auto": "lu" up to 100 rows, otherwise "cg". The soft labels agree within ``tol``; see
+        `nmlsdr.propagation.propagate`.
     tol : float, default=1e-8
-        Largest entry of the residual of eq. (8) to accept.
-    max_iter : int, default=None
-        Iterations of the propagation; None: enough for ``tol``.
+        Accepted residual of eq. (8), the largest absolute entry of (I - A T) F - (I - A) Y; above 0. A larger value
+        stops the solver earlier, with less accurate soft labels.
+    max_iter : int or None, default=None
+        Largest number of iterations of the propagation for each label, at least 1. None: as many as theory requires
+        for ``tol``. If they are not enough, a ConvergenceWarning is issued.
     threshold : float, "f1", "prior" or array-like of shape (n_labels,), default=0.5
-        `predict` gives a label where F(x) is above this; an array has one cut-off for each label.  A larger value
-        predicts fewer labels.  Two rules learn the cut-offs from the soft labels that the neighbours of each training
-        row give it: "f1" takes one cut-off for all labels, half of the best F1 that these promise; "prior" predicts
-        each label for as large a share of the training rows as have it, after a correction for flipped labels.  Not
-        used for 1-D y.
-    n_jobs : int, default=None
-        Threads; None for all cores.  The answer does not depend on it.
+        Cut-off in [0, 1], or one for each label: `predict` gives a label where F(x) is above the cut-off. A larger
+        value predicts fewer labels. Two rules choose the cut-offs from the soft labels that each training row would
+        get from its neighbours. "f1": one cut-off for all labels, half of the largest F1 expected from these soft
+        labels. "prior": one cut-off for each label, so that the label is predicted for as large a share of the
+        training rows as have it, after a correction for flipped labels. Not used for 1-D y.
+    n_jobs : int or None, default=None
+        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
+        so that -1 means the same as None. The results do not depend on it.
 
     Attributes
     ----------
     label_distributions_ : ndarray of shape (n_samples, n_labels), float64
-        F, in [0, 1].
-    transduction_ : ndarray of shape (n_samples, n_labels), int, or (n_samples,)
-        Hard labels 1[F > 1/2]; after a fit on 1-D y the class with the largest F, the first of equals.
+        Soft labels F of the training rows, in [0, 1], the solution of eq. (8).
+    transduction_ : ndarray of shape (n_samples, n_labels), int64, or (n_samples,)
+        Hard labels of the training rows: 1 where F > 1/2, otherwise 0. After a fit on 1-D y the class with the
+        largest F, the first of equal ones.
     label_flips_ : ndarray of shape (n_samples, n_labels), bool
-        Given labels that the hard labels contradict; False on unknown entries and on votes of 1/2.  For 1-D y a
-        flipped row has two True entries, its given and its new class.
+        Where the hard labels contradict a given label; False at unknown entries and at votes of 1/2. For 1-D y a row
+        whose class changes has two True entries, one for its given class and one for its new class.
     flip_scores_ : ndarray of shape (n_samples, n_labels), float64
-        |F - Y|, in [0, 1]: the likeliest wrong annotations have the largest; 0 on unknown entries.
+        |F - Y| at the given labels, in [0, 1]; 0 at unknown entries. The larger the score, the more likely the given
+        label is wrong.
     n_neighbors_ : int
-        k as used.
+        Number of neighbours k that was used.
     n_iter_ : int
-        Iterations of the propagation, at least 1.
+        Number of iterations of the propagation, at least 1.
     residual_ : float
-        max |(I - A T) F - (I - A) Y|.
+        Largest absolute entry of (I - A T) F - (I - A) Y, the residual of eq. (8).
     n_unreached_ : int
-        Rows in components of the graph without a labelled row; their F is 0.
+        Number of rows in components of the graph without a labelled row; their soft labels are 0. Where single
+        entries are unknown, rows in components without a known entry of some label count as well.
     propagation_solver_ : str
-        The solver that ran.
-    training_rows_ : array or sparse matrix of shape (n_samples, n_features)
-        A copy of X, which `predict` searches.  A memory map or a sparse matrix is not copied: do not change it while
-        the model is used.
-    thresholds_ : ndarray of shape (n_labels,), float64
-        A label is predicted where F(x) is above this.
-    row_weights_ : ndarray of shape (n_samples,)
-        D^-1/2, the weight of each training row in a prediction.
-    classes_ : list of ndarray, or ndarray
-        [0, 1] for each label; for 1-D y the classes.
-    label_names_in_ : ndarray of shape (n_labels,)
-        Only if y is a data frame or holds label sets.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
+        Solver that was used: "cg", "lu" or "fixed_point".
     neighbors_ : transformer
-        The fitted transformer, if ``neighbors`` is one.
+        Fitted clone of ``neighbors``. Defined only if ``neighbors`` is a transformer.
+    thresholds_ : ndarray of shape (n_labels,), float64
+        Cut-offs that `predict` uses: a label is predicted where F(x) is greater.
+    training_rows_ : ndarray or sparse matrix of shape (n_samples, n_features)
+        Copy of X, which `predict` searches. A memory map or a sparse matrix is not copied: do not change it while the
+        model is in use.
+    row_weights_ : ndarray of shape (n_samples,), float64
+        D^-1/2, the weight of each training row in predictions, with D the row sums of W.
+    classes_ : list of ndarray, or ndarray of shape (n_classes,)
+        One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
+    label_names_in_ : ndarray of shape (n_labels,), str
+        Names of the labels. Defined only if y is a data frame or a list of label sets.
+    n_features_in_ : int
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features,), str
+        Names of the features. Defined only if X is a data frame whose column names are all strings.
 
     See Also
     --------
     NMLSDR : Propagation, then a projection.
     SemiSupervisedMLkNN : Propagation, then ML-kNN.
-    nmlsdr.propagation.propagate : The solver, on a graph and labels.
+    nmlsdr.propagation.propagate : The solver of eq. (8) for a given graph.
 
     Notes
     -----
-    `nmlsdr.inspection.rank_suspects` orders `flip_scores_` for review, given 0s and given 1s apart where annotators
-    forget more than they mistake.
+    `nmlsdr.inspection.rank_suspects` turns ``flip_scores_`` into a list for review. If annotators forget labels more
+    often than they invent them, it can list given 0s and given 1s separately.
 
-    ``graph`` and ``alpha`` of `fit` belong to the rows of X.  Cross-validation slices rows: ``alpha`` and
-    ``labeled`` go along, a graph cannot; pass ``neighbors=`` there.
+    Cross-validation splits the rows of X, y and of the arguments ``alpha`` and ``labeled`` of `fit`. It cannot split
+    ``graph``; use the parameter ``neighbors`` instead.
 
-    From scikit-learn 1.9 on, its callbacks (``set_callbacks``) are told neighbours and sweeps of the propagation.
+    From scikit-learn 1.9 on, callbacks such as ``ProgressBar`` (see ``set_callbacks``) receive the progress of the
+    fit: neighbours and sweeps of the propagation.
 
     Examples
     --------
@@ -160,39 +181,43 @@ class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):
         return super()._n_steps() - 1
 
     def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None) -> Self:
-        """Propagate the labels over the graph of the rows.
+        """Propagate the labels over the neighbour graph of the rows.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows; finite numbers.
+            Training rows; finite numbers. float32 and float64 are kept, other types are converted to float64.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
-            1, 0 or not known (-1, NaN, null, masked), and votes between; or a list of label sets.  1-D: classes,
-            -1 or null is unlabelled.
+            Labels. 2-D: one column for each label; an entry is 1, 0, unknown (-1, NaN, null or masked), or a vote,
+            which is a number between 0 and 1. A row without a known entry is unlabelled. A list of label sets, one
+            set for each row, is accepted too. 1-D: the class of each row; -1 or null means unlabelled.
         graph : sparse matrix of shape (n_samples, n_samples), default=None
-            A symmetric graph W instead of the neighbours of the rows; `predict` still searches X.
+            Symmetric graph W with weights of 0 or more, over which the labels are propagated instead of the neighbour
+            graph of X. `predict` still uses the nearest rows of X.
         alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels), default=None
-            In [0, 1), for every row or entry, instead of ``alpha_labeled`` and ``alpha_unlabeled``: trust by annotator
-            or by source.
+            alpha of all entries, of each row or of each entry, in [0, 1). It replaces ``alpha_labeled`` and
+            ``alpha_unlabeled``, for example where annotators or sources are not equally reliable.
         labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
-            What is known, instead of -1; for sparse y, which cannot hold rows of -1 cheaply.
+            True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
+            cannot store rows of -1 cheaply. None: y itself shows what is unknown.
 
         Returns
         -------
         MultiLabelPropagation
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            For labels against the rule, a graph that is not symmetric, parameters out of range, or non-finite X.
+            If X, y, a parameter or ``graph`` is invalid: for example non-finite X, labels other than those described
+            above, a parameter out of its range, or a graph that is not symmetric. The message says what to change.
 
         Warns
         -----
         sklearn.exceptions.ConvergenceWarning
-            If the propagation did not reach ``tol``.
+            If the propagation stops before its residual is ``tol`` or less.
         UserWarning
-            If a component of the graph holds no labelled row.
+            If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
         """
         check_threshold(self.threshold)
         with steps_of_fit(self, X, y):

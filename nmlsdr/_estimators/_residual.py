@@ -30,127 +30,179 @@ def _twice(given: np.ndarray) -> np.ndarray:
 
 @dataclass(eq=False, repr=False)
 class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
-    """Noisy, partial multi-labels, end to end: an embedding, a classifier on it, and a review of the given labels.
+    """Embedding, classifier and label review for noisy, partly known multi-labels.
 
-    1. Features that depend on the given labels no more than by chance are shrunken.  How strongly, b, is chosen
-       together with the strength c of a ridge regression by one five-fold cross-validation on the labelled rows.
+    1. Features that depend on the given labels no more than by chance are shrunken. The strength b of the shrinkage
+       and the strength c of a ridge regression are chosen together by five-fold cross-validation on the labelled
+       rows.
     2. `NMLSDR` on the shrunken features gives a linear embedding Z.
-    3. The trend G(x) is the mean of two regressions of the labels on the features: that ridge regression, and a forest
-       of extremely randomised trees.
-    4. The errors of the trend on the labelled rows, R = Y - O with out-of-sample predictions O, are propagated over
-       the neighbour graph of Z: (I - A T) E = (I - A) R (eq. 8 of the article, for numbers of either sign, not
-       clipped).
+    3. The trend G(x) is the mean of two regressions of the labels on the features: the ridge regression of step 1,
+       and a forest of extremely randomised trees.
+    4. R = Y - O are the errors of the trend on the labelled rows, where O are out-of-sample predictions of the trend.
+       They are propagated over the neighbour graph of Z: E solves (I - A T) E = (I - A) R. This is eq. (8) of the
+       article for numbers of either sign.
     5. The score of a row is s(x) = G(x) + ``residual_weight`` times the mean of E over its k nearest training rows.
-    6. The rate of flipped labels is estimated: the share of 1s among the tenth of the given labels with the smallest O.
-       Probabilities are the scores corrected by that rate, and a label is predicted where its score reaches the
-       cut-off that ``threshold`` names.
+    6. The rate of flipped labels is estimated: among the tenth of the given labels with the smallest O, it is the
+       share of 1s. Probabilities are scores corrected by this rate. A label is predicted where its score reaches the
+       cut-off given by ``threshold``.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        d, at most min(n_labels, n_features, n_samples - 1); None: as many as the numerical rank allows.
+        Number d of directions to keep, at most min(n_labels, n_features, n_samples - 1). None: as many as the
+        numerical rank of the eigenproblem allows.
     shrinkage : "cv" or float, default="cv"
-        b in [0, 1]; "cv": 0, 1/2 or 1 by cross-validation.
+        Strength b of the shrinkage of features, in [0, 1]. The graph and the projection see the square of feature j
+        multiplied by w_j = 1 - b (1 - kappa_j), where kappa_j estimates which share of its dependence on the given
+        labels is not due to chance (`nmlsdr.projection.feature_weights`). A larger value suppresses uninformative
+        features more. 0 leaves the features as they are. "cv" chooses among 0, 1/2 and 1 by five-fold
+        cross-validation of the ridge regression on the labelled rows.
     ridge : float or tuple of float, default=(0.3, 1, 3, 10, 30)
-        c, or the c to choose from; each above 0.
+        Strength c of the ridge penalty, above 0, relative to the mean squared length of the centred, shrunken rows. A
+        larger value gives smaller coefficients. If several values are given, five-fold cross-validation on the
+        labelled rows chooses one of them.
     n_neighbors : int, default=10
-        k of both graphs and of the prediction; clipped with a warning to n_samples - 1.
+        Number of neighbours k of each row, at least 1. A larger value averages over more rows, so that single wrong
+        labels count less, but it blurs small groups. If there are only k rows to search, or fewer, k is lowered to
+        their number minus 1, with a warning.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        Of both graphs and the prediction; "cosine": by the angle between rows, as if each were divided by its norm.
+        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
+        which ignores their lengths; a row of zeros is at distance 1 from every other row.
     alpha_labeled : float or pair of float, default=0.6
-        alpha of the given labels, in [0, 1), in both propagations; 0 keeps given labels and residuals.  A pair is
-        for given 0s and given 1s, as in `NMLSDR`.
+        alpha of the given labels, in [0, 1): the share that the neighbours have in the soft label of an entry, while
+        the given label has the share 1 - alpha. 0 keeps the given labels as they are; a larger value lets the
+        neighbours correct more of them. A pair (A0, A1) holds the alpha of given 0s and of given 1s: (0.9, 0.1) suits
+        data whose 1s are right but incomplete. A vote v between 0 and 1 has alpha (1 - v) A0 + v A1.
     alpha_unlabeled : float, default=0.999
-        alpha of what is not known, in [0, 1).
+        alpha of unlabelled rows and unknown entries, in [0, 1). A larger value spreads labels further through the
+        graph; a smaller one pulls the soft labels of rows far from every labelled row towards 0.
     neighbors : "exact" or transformer, default="exact"
-        A transformer whose ``fit_transform`` gives a CSR matrix of distances proposes the neighbours of both graphs.
+        How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
+        first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
+        ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
+        ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
     n_estimators : int, default=100
-        Trees of the forest; 0: no forest, the trend is the ridge regression alone.  More trees take longer and change
-        the scores less and less.  With fewer than 6 labelled rows there is no forest.
+        Number of trees in the forest. More trees take longer and give more stable scores, with less and less effect.
+        With 0, or with fewer than 6 labelled rows, there is no forest, and the trend is the ridge regression alone.
     residual_weight : float, default=0.5
-        How much the propagated errors count, in [0, 1]; 0 leaves them out.  At 1 decisions at a threshold of 1/2 find
-        more labels; at 1/2 the labels of a row are ranked better.
+        Weight of the propagated errors E in the scores, in [0, 1]. 0 leaves them out. In our experiments 1 found more
+        labels at a threshold of 1/2, and 1/2 ranked the labels of a row better.
     threshold : "f1", "prior", float or array-like of shape (n_labels,), default="f1"
-        `predict` gives a label where s(x) is at least its cut-off; a larger cut-off predicts fewer labels.  "f1": one
-        cut-off for all labels, half of the best F1 (over all labels together) that the scores of the labelled rows
-        promise, which finds rare labels and predicts more labels than 1/2.  "prior": each label is predicted for as
-        large a share of the training rows as have it, after a correction for flipped labels; or for fewer rows, where
-        many rows have equal scores.  A number in [0, 1], or one for each label, is the cut-off itself.  Not used for
-        1-D y.
+        Cut-off of the scores: `predict` gives a label where s(x) is at least the cut-off. A larger value predicts
+        fewer labels. "f1": one cut-off for all labels, half of the largest F1, over all labels together, expected
+        from the scores of the labelled rows; compared with 1/2 it finds rare labels and predicts more labels.
+        "prior": one cut-off for each label, so that the label is predicted for as large a share of the training rows
+        as have it, after a correction for flipped labels; where many scores are equal, the share is smaller. A number
+        in [0, 1], or one for each label, is the cut-off itself. Not used for 1-D y.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the folds and of the forest; with None each fit draws others, and its predictions differ a little.
+        Seed of the folds and of the forest. With None the predictions differ a little from fit to fit.
     n_jobs : int or None, default=None
-        Threads; None: all that are allowed.
+        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
+        so that -1 means the same as None. The results do not depend on it.
 
     Attributes
     ----------
     components_ : ndarray of shape (d, n_features)
-        The embedding is X components_' - mean_ components_'.
+        The projection P', one direction in each row, in the dtype of X. `transform` returns (X - mean_) P. The rows
+        are orthonormal without shrinkage; with it, they are orthonormal directions whose entries are multiplied by
+        the square roots of ``feature_weights_``. The sign of each row makes its entry of largest magnitude, before
+        that multiplication, positive.
+    eigenvalues_ : ndarray of shape (d,), float64
+        Dependence of the soft labels on the rows along each direction (eq. 13-14), in decreasing order.
+    dependence_ratio_ : ndarray of shape (d,), float64
+        Share of each direction in the total dependence, which is the sum of all eigenvalues.
     shrinkage_ : float
-        b as used.
+        Shrinkage b that was used.
+    feature_weights_ : ndarray of shape (n_features,), float64
+        Weights w of the squared features, in [0, 1]; all 1 without shrinkage.
     ridge_ : float
-        c as used.
-    feature_weights_ : ndarray of shape (n_features,)
-        w = 1 - b (1 - kappa).
+        Strength c of the ridge penalty that was used.
     coef_ : ndarray of shape (n_labels, n_features), float64
-        The ridge regression predicts coef_ x + intercept_.
+        Coefficients of the ridge regression, which predicts coef_ x + intercept_ for a row x.
     intercept_ : ndarray of shape (n_labels,), float64
+        Intercepts of the ridge regression.
     forest_ : ExtraTreesRegressor or None
-        The forest of the trend.
+        The forest of the trend; None if there is none.
     flip_rate_ : float
-        Estimated probability that a given label is flipped, from 0 to .3; 0 for 1-D y.  It is too large where the
-        features say little about the labels, or where every label is frequent.
+        Estimated probability that a given label is flipped, from 0 to 0.3; 0 for 1-D y. The estimate is too large
+        where the features say little about the labels, or where every label is frequent.
     n_labeled_ : int
-        l, the number of labelled rows.
+        Number of labelled rows.
     embedding_ : ndarray of shape (n_samples, d)
-        Z of the training rows.
+        Embedding Z of the training rows, in the dtype of X.
     residuals_ : ndarray of shape (n_samples, n_labels), float64
-        E, the propagated errors of the trend.
+        Propagated errors E of the trend on the training rows. They are added to the trend with the weight
+        ``residual_weight``.
     thresholds_ : ndarray of shape (n_labels,), float64
-        A label is predicted where s(x) is above this: the largest float below its cut-off.
-    flip_scores_ : ndarray of shape (n_samples, n_labels), float64
-        How far the other rows contradict a given label, in [0, 1]; 0 on unknown entries.  With
-        u = ((TF) + clip(O + residual_weight (TE), 0, 1)) / 2, F the labels propagated over the graph of Z: 1 - u where
-        the given label is 1, u where it is 0.  Rank given 0s alone where labels were forgotten: a list that mixes them
-        with given 1s shows the rare true ones first.
-    label_distributions_ : ndarray of shape (n_samples, n_labels)
-        F of `NMLSDR`, with the graph of the shrunken features, as the next two.
-    transduction_ : ndarray of shape (n_samples, n_labels), int, or (n_samples,)
-    label_flips_ : ndarray of shape (n_samples, n_labels), bool
-    eigenvalues_, dependence_ratio_ : ndarray of shape (d,)
-        As in `NMLSDR`, like the next lines.
+        Cut-offs that `predict` uses: a label is predicted where s(x) is greater. Each is the largest number below the
+        cut-off that ``threshold`` stands for, so that equality with that cut-off is enough.
     effective_rank_ : int
-    mean_ : ndarray of shape (n_features,)
-    n_neighbors_, n_iter_, residual_, n_unreached_, propagation_solver_
-    classes_ : list of ndarray, or ndarray
-        [0, 1] for each label; for 1-D y the classes.
-    label_names_in_ : ndarray of shape (n_labels,)
-        Only if y is a data frame or holds label sets.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
+        Numerical rank of the eigenproblem, the largest number of directions that these data allow. The solver "eigsh"
+        counts only the directions that it computed.
+    mean_ : ndarray of shape (n_features,), float64
+        Mean of the training rows, which `transform` subtracts.
+    label_distributions_ : ndarray of shape (n_samples, n_labels), float64
+        Soft labels F of the training rows, in [0, 1], the solution of eq. (8).
+    transduction_ : ndarray of shape (n_samples, n_labels), int64, or (n_samples,)
+        Hard labels of the training rows: 1 where F > 1/2, otherwise 0. After a fit on 1-D y the class with the
+        largest F, the first of equal ones.
+    label_flips_ : ndarray of shape (n_samples, n_labels), bool
+        Where the hard labels contradict a given label; False at unknown entries and at votes of 1/2. For 1-D y a row
+        whose class changes has two True entries, one for its given class and one for its new class.
+    flip_scores_ : ndarray of shape (n_samples, n_labels), float64
+        How much the other rows contradict each given label, in [0, 1]; 0 at unknown entries. The larger the score,
+        the more likely the given label is wrong. Let F be the labels propagated over the graph of Z, and u = ((TF) +
+        clip(O + residual_weight (TE), 0, 1)) / 2. The score is 1 - u where the given label is 1, and u where it is 0.
+        If annotators forgot labels, rank given 0s separately: in a mixed list, rare labels that are right come first.
+    n_neighbors_ : int
+        Number of neighbours k that was used.
+    n_iter_ : int
+        Number of iterations of the propagation, at least 1.
+    residual_ : float
+        Largest absolute entry of (I - A T) F - (I - A) Y, the residual of eq. (8).
+    n_unreached_ : int
+        Number of rows in components of the graph without a labelled row; their soft labels are 0. Where single
+        entries are unknown, rows in components without a known entry of some label count as well.
+    propagation_solver_ : str
+        Solver that was used: "cg", "lu" or "fixed_point".
     neighbors_ : transformer
-        The transformer fitted on Z, if ``neighbors`` is one.
+        Fitted clone of ``neighbors``. Defined only if ``neighbors`` is a transformer.
+    classes_ : list of ndarray, or ndarray of shape (n_classes,)
+        One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
+    label_names_in_ : ndarray of shape (n_labels,), str
+        Names of the labels. Defined only if y is a data frame or a list of label sets.
+    n_features_in_ : int
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features,), str
+        Names of the features. Defined only if X is a data frame whose column names are all strings.
 
     See Also
     --------
     NMLSDR : The article's projection.
-    SemiSupervisedMLkNN : The article's classifier on it.
+    SemiSupervisedMLkNN : The article's classifier, for an embedding.
 
     Notes
     -----
-    Standardise X first.  Residual propagation: Jia and Benson, KDD 2020; Huang, He, Singh, Lim and Benson, "Combining
-    label propagation and simple models out-performs graph neural networks", ICLR 2021, here with residuals out of
-    fold, so that they are those of new rows, over a graph learned from the labels.  Screening before projecting: Bair,
-    Hastie, Paul and Tibshirani, JASA 101, 2006; Barshan, Ghodsi, Azimifar and Jahromi, Pattern Recognition 44, 2011.
-    Model and neighbours together for multi-labels: Cheng and Huellermeier, Machine Learning 76, 2009.
+    Standardise the features first. ``n_neighbors``, ``metric``, ``neighbors`` and the alphas apply to both graphs,
+    that of the shrunken features and that of the embedding; ``n_neighbors`` and ``metric`` also to predictions.
+    Attributes that `NMLSDR` has as well, such as ``label_distributions_``, ``n_iter_`` and ``residual_``, describe
+    the first graph; ``neighbors_`` was fitted on the embedding. The edges of both graphs have weight 1, and eq. (8)
+    is solved with ``tol=1e-8`` and ``propagation_solver="auto"``; use `NMLSDR` to change these settings.
 
-    A training row given to `predict` counts itself among its neighbours, as any row would.
+    `predict` treats a training row like any other row, so that the row is one of its own neighbours.
 
-    The graphs have binary edges, and eq. (8) is solved to 1e-8 with the solver that `NMLSDR` chooses by default; the
-    settings for these are parameters of `NMLSDR`.
+    The propagation of residuals follows Jia and Benson, KDD 2020, and Huang, He, Singh, Lim and Benson, "Combining
+    label propagation and simple models out-performs graph neural networks", ICLR 2021. Here the residuals are
+    out-of-fold, so that they resemble those of new rows, and the graph is learned from the labels. For the choice of
+    features before a projection see Bair, Hastie, Paul and Tibshirani, JASA 101, 2006, and Barshan, Ghodsi, Azimifar
+    and Jahromi, Pattern Recognition 44, 2011. For the combination of a model with neighbours for multi-labels see
+    Cheng and Huellermeier, Machine Learning 76, 2009.
 
-    From scikit-learn 1.9 on, its callbacks (``set_callbacks``) are told folds, neighbours and sweeps of both
-    propagations, and the projection.
+    Cross-validation splits the rows of X, y and of the arguments ``alpha`` and ``labeled`` of `fit`. It cannot split
+    ``graph``; use the parameter ``neighbors`` instead.
+
+    From scikit-learn 1.9 on, callbacks such as ``ProgressBar`` (see ``set_callbacks``) receive the progress of the
+    fit: folds, neighbours and sweeps of both propagations, and the projection.
 
     Examples
     --------
@@ -197,39 +249,44 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         return tags
 
     def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None) -> Self:
-        """Learn the embedding, the trend and the residuals.
+        """Learn the embedding, the trend, its propagated errors and the cut-offs.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows; finite numbers.
+            Training rows; finite numbers. float32 and float64 are kept, other types are converted to float64.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
-            1, 0 or not known (-1, NaN, null, masked), and votes between; or a list of label sets.  1-D: classes,
-            -1 or null is unlabelled.
+            Labels. 2-D: one column for each label; an entry is 1, 0, unknown (-1, NaN, null or masked), or a vote,
+            which is a number between 0 and 1. A row without a known entry is unlabelled. A list of label sets, one
+            set for each row, is accepted too. 1-D: the class of each row; -1 or null means unlabelled.
         graph : sparse matrix of shape (n_samples, n_samples), default=None
-            A symmetric graph W instead of the neighbours of the shrunken rows; the graph of the embedding is always
-            that of its neighbours.
+            Symmetric graph W with weights of 0 or more, over which the labels are propagated instead of the neighbour
+            graph of X. The graph of the embedding is always computed.
         alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels), default=None
-            In [0, 1), for every row or entry, instead of ``alpha_labeled`` and ``alpha_unlabeled``.
+            alpha of all entries, of each row or of each entry, in [0, 1). It replaces ``alpha_labeled`` and
+            ``alpha_unlabeled``, for example where annotators or sources are not equally reliable.
         labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
-            What is known, instead of -1; for sparse y, which cannot hold rows of -1 cheaply.
+            True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
+            cannot store rows of -1 cheaply. None: y itself shows what is unknown.
 
         Returns
         -------
         ResidualPropagation
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            For labels against the rule, a graph that is not symmetric, parameters out of range, or non-finite X.
+            If X, y, a parameter or ``graph`` is invalid: for example non-finite X, labels other than those described
+            above, a parameter out of its range, or a graph that is not symmetric. The message says what to change.
 
         Warns
         -----
         sklearn.exceptions.ConvergenceWarning
-            If a propagation did not reach ``tol``.
+            If the propagation stops before its residual is ``tol`` or less.
         UserWarning
-            If a component of a graph holds no labelled row, or if labels are predicted for no training row.
+            If a component of a graph contains no labelled row, if ``n_neighbors`` is lowered, or if a label is
+            predicted for no training row.
         """
         return self._fit(X, y, graph, alpha, labeled)
 
@@ -385,26 +442,26 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows; finite numbers.
+            Rows to predict; finite numbers.
 
         Returns
         -------
         ndarray of shape (n_samples, n_labels), float64
-            s(x) - ``thresholds_``.  After a fit on 1-D y the scores themselves, one column for each class, or for two
-            classes (n_samples,), the score of the second minus that of the first.
+            s(x) - ``thresholds_``. After a fit on 1-D y: the scores, one column for each class; for two classes an
+            array of shape (n_samples,), the score of the second class minus that of the first.
 
         Raises
         ------
         ValueError
-            For non-finite values or another number of features than in ``fit``.
+            If X has non-finite values or another number of features than in `fit`.
         sklearn.exceptions.NotFittedError
-            Before ``fit``.
+            If `fit` was not called before.
 
         Notes
         -----
-        With ``threshold="prior"`` or one threshold for each label these numbers do not rank the labels of a row as the
-        scores do; `nmlsdr.model_selection.SCORERS` and the commands rank by the scores before the cut-offs, which are
-        ``decision_function(X) + thresholds_``.
+        If the cut-offs differ between labels (``threshold="prior"``, or one number for each label), these values do
+        not rank the labels of a row; ``decision_function(X) + thresholds_``, the scores themselves, do.
+        `nmlsdr.model_selection.SCORERS` and the commands rank by the scores themselves.
         """
         return self._gather(X, self._to_decision)
 

@@ -18,64 +18,116 @@ __all__ = ["SSMLDR"]
 class SSMLDR(PropagatingProjection):
     """Multi-label discriminant analysis of all rows, weighted by propagated soft labels.
 
-    Labels are propagated as in `NMLSDR`; F then takes the place of the label weights of `MLDA`:
-    S_b p = lambda (S_w + r I) p with P'(S_w + r I)P = I over all rows, labelled or not.
+    Labels are propagated as in `NMLSDR`. The soft labels F then replace the label weights of `MLDA`: the directions p
+    solve S_b p = lambda (S_w + r I) p subject to P'(S_w + r I)P = I over all rows, labelled or not. S_b is the
+    scatter between labels and S_w the scatter within labels.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        d, at most min(n_labels - 1, n_features); None: as many as the numerical rank allows.
+        Number d of directions to keep, at most min(n_labels - 1, n_features). None: as many as the numerical rank of
+        the eigenproblem allows.
     labels : {"soft", "hard"}, default="soft"
-        "soft": F on all rows.  "hard": 1[F > 1/2] on the labelled rows and F on the others, as `NMLSDR` does.
+        Labels that the projection uses. "soft": the soft labels F on all rows. "hard": 1 where F > 1/2 and otherwise
+        0 on known entries, and F on the others, as in `NMLSDR`.
     ridge : float, default=0.1
-        r >= 0, added to the un-normalised within-class scatter.
+        Ridge r, 0 or more, added to the diagonal of the scatter within labels, which is a sum over rows, not a mean.
+        A larger value gives smoother directions. At 0 that matrix must be invertible.
     n_neighbors : int, default=10
-        As in `NMLSDR`, like all that follow.
+        Number of neighbours k of each row, at least 1. A larger value averages over more rows, so that single wrong
+        labels count less, but it blurs small groups. If there are only k rows to search, or fewer, k is lowered to
+        their number minus 1, with a warning.
     edge_weights : {"binary", "rbf"}, default="binary"
-        Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
+        Weights of the edges of the neighbour graph. "binary": 1 (eq. 3). "rbf": exp(-|x_i - x_j|^2 / sigma^2), which
+        gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
     sigma : float or None, default=None
-        Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
+        Width of the "rbf" weights in the units of X, above 0. A larger value makes the weights more equal. None: the
+        median over rows of the distance to the k-th neighbour. Not used by "binary".
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine": neighbours by the angle between rows, as if each were divided by its norm; "rbf" too.
+        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
+        which ignores their lengths; a row of zeros is at distance 1 from every other row.
     alpha_labeled : float or pair of float, default=0.6
-        0 clamps the labelled rows (SSMLDR* of the article).
+        alpha of the given labels, in [0, 1): the share that the neighbours have in the soft label of an entry, while
+        the given label has the share 1 - alpha. 0 keeps the given labels as they are; a larger value lets the
+        neighbours correct more of them. A pair (A0, A1) holds the alpha of given 0s and of given 1s: (0.9, 0.1) suits
+        data whose 1s are right but incomplete. A vote v between 0 and 1 has alpha (1 - v) A0 + v A1.
     alpha_unlabeled : float, default=0.999
-        alpha of the unlabelled rows, in [0, 1).
+        alpha of unlabelled rows and unknown entries, in [0, 1). A larger value spreads labels further through the
+        graph; a smaller one pulls the soft labels of rows far from every labelled row towards 0.
     neighbors : "exact" or transformer, default="exact"
-        A transformer whose ``fit_transform`` gives a CSR matrix of distances proposes the neighbours.
+        How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
+        first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
+        ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
+        ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
-        Solver of eq. (8).
+        Solver of eq. (8). "cg": conjugate gradients. "lu": elimination, a direct method. "fixed_point": the iteration
+        of eq. (6). "auto": "lu" up to 100 rows, otherwise "cg". The soft labels agree within ``tol``; see
+        `nmlsdr.propagation.propagate`.
     tol : float, default=1e-8
-        Largest entry of the residual of eq. (8) to accept.
+        Accepted residual of eq. (8), the largest absolute entry of (I - A T) F - (I - A) Y; above 0. A larger value
+        stops the solver earlier, with less accurate soft labels.
     max_iter : int or None, default=None
-        Iterations of the propagation; None: enough for ``tol``.
+        Largest number of iterations of the propagation for each label, at least 1. None: as many as theory requires
+        for ``tol``. If they are not enough, a ConvergenceWarning is issued.
     n_jobs : int or None, default=None
-        Threads; None: all that are allowed.
+        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
+        so that -1 means the same as None. The results do not depend on it.
 
     Attributes
     ----------
     components_ : ndarray of shape (d, n_features)
-        P', one direction in each row, in the dtype of X.
-    eigenvalues_ : ndarray of shape (d,)
+        The projection P', one direction in each row, in the dtype of X. `transform` returns (X - mean_) P.
+    eigenvalues_ : ndarray of shape (d,), float64
+        Ratio of the scatter between labels to the scatter within labels along each direction, in decreasing order.
     effective_rank_ : int
-        Numerical rank of the eigenproblem.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the rows.
-    label_distributions_, transduction_, label_flips_, flip_scores_ : ndarray
-        As in `NMLSDR`, like the next line.
-    n_neighbors_, n_iter_, residual_, n_unreached_, propagation_solver_
-    classes_ : list of ndarray, or ndarray
-        [0, 1] for each label; for 1-D y the classes.
-    label_names_in_ : ndarray of shape (n_labels,)
-        Only if y is a data frame or holds label sets.
+        Numerical rank of the eigenproblem, the largest number of directions that these data allow.
+    mean_ : ndarray of shape (n_features,), float64
+        Mean of the training rows, which `transform` subtracts.
+    label_distributions_ : ndarray of shape (n_samples, n_labels), float64
+        Soft labels F of the training rows, in [0, 1], the solution of eq. (8).
+    transduction_ : ndarray of shape (n_samples, n_labels), int64, or (n_samples,)
+        Hard labels of the training rows: 1 where F > 1/2, otherwise 0. After a fit on 1-D y the class with the
+        largest F, the first of equal ones.
+    label_flips_ : ndarray of shape (n_samples, n_labels), bool
+        Where the hard labels contradict a given label; False at unknown entries and at votes of 1/2. For 1-D y a row
+        whose class changes has two True entries, one for its given class and one for its new class.
+    flip_scores_ : ndarray of shape (n_samples, n_labels), float64
+        |F - Y| at the given labels, in [0, 1]; 0 at unknown entries. The larger the score, the more likely the given
+        label is wrong.
+    n_neighbors_ : int
+        Number of neighbours k that was used.
+    n_iter_ : int
+        Number of iterations of the propagation, at least 1.
+    residual_ : float
+        Largest absolute entry of (I - A T) F - (I - A) Y, the residual of eq. (8).
+    n_unreached_ : int
+        Number of rows in components of the graph without a labelled row; their soft labels are 0. Where single
+        entries are unknown, rows in components without a known entry of some label count as well.
+    propagation_solver_ : str
+        Solver that was used: "cg", "lu" or "fixed_point".
+    neighbors_ : transformer
+        Fitted clone of ``neighbors``. Defined only if ``neighbors`` is a transformer.
+    classes_ : list of ndarray, or ndarray of shape (n_classes,)
+        One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
+    label_names_in_ : ndarray of shape (n_labels,), str
+        Names of the labels. Defined only if y is a data frame or a list of label sets.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features,), str
+        Names of the features. Defined only if X is a data frame whose column names are all strings.
 
     Notes
     -----
-    Guo, Hou, Nie and Yi, "Semi-supervised multi-label dimensionality reduction", ICDM 2016, with two differences
-    that the article's comparison makes: the rows of Y and F are not normalised to sum 1, and labelled rows listen
-    to their neighbours unless ``alpha_labeled`` is 0.
+    The method is that of Guo, Hou, Nie and Yi, "Semi-supervised multi-label dimensionality reduction", ICDM 2016,
+    with the two changes that the article makes for its comparison. The rows of Y and F are not scaled to sum to 1.
+    The neighbours of a labelled row influence its soft labels, unless ``alpha_labeled`` is 0, which is the variant
+    SSMLDR* of the article.
+
+    Cross-validation splits the rows of X, y and of the arguments ``alpha`` and ``labeled`` of `fit`. It cannot split
+    ``graph``; use the parameter ``neighbors`` instead.
+
+    From scikit-learn 1.9 on, callbacks such as ``ProgressBar`` (see ``set_callbacks``) receive the progress of the
+    fit: neighbours, sweeps of the propagation, and the projection.
 
     Examples
     --------
@@ -109,22 +161,39 @@ class SSMLDR(PropagatingProjection):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The rows; finite numbers.
-        y : array of shape (n_samples, n_labels) or (n_samples,)
-            1, 0 or not known (-1, NaN, null, masked), and votes between; or a list of label sets.  1-D: classes,
-            -1 or null is unlabelled.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows; finite numbers. float32 and float64 are kept, other types are converted to float64.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
+            Labels. 2-D: one column for each label; an entry is 1, 0, unknown (-1, NaN, null or masked), or a vote,
+            which is a number between 0 and 1. A row without a known entry is unlabelled. A list of label sets, one
+            set for each row, is accepted too. 1-D: the class of each row; -1 or null means unlabelled.
         graph : sparse matrix of shape (n_samples, n_samples), default=None
-            A symmetric graph W instead of the neighbours of the rows.
-        alpha : float or array of shape (n_samples,) or (n_samples, n_labels), default=None
-            In [0, 1), for every row or entry, instead of ``alpha_labeled`` and ``alpha_unlabeled``.
-        labeled : array of shape (n_samples,) or (n_samples, n_labels), bool, default=None
-            What is known, instead of -1.
+            Symmetric graph W with weights of 0 or more, over which the labels are propagated instead of the neighbour
+            graph of X.
+        alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels), default=None
+            alpha of all entries, of each row or of each entry, in [0, 1). It replaces ``alpha_labeled`` and
+            ``alpha_unlabeled``, for example where annotators or sources are not equally reliable.
+        labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+            True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
+            cannot store rows of -1 cheaply. None: y itself shows what is unknown.
 
         Returns
         -------
         self
             The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X, y, a parameter or ``graph`` is invalid: for example non-finite X, labels other than those described
+            above, a parameter out of its range, or a graph that is not symmetric. The message says what to change.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            If the propagation stops before its residual is ``tol`` or less.
+        UserWarning
+            If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
         """
         return self._fit(X, y, graph, alpha, labeled)
 

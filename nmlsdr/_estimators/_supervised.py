@@ -23,45 +23,53 @@ _WEIGHTS = ("binary", "entropy", "correlation", "fuzzy", "dependence")
 
 @dataclass(eq=False, repr=False)
 class MDDM(SupervisedProjection):
-    """Directions of largest dependence on the given labels (MDDMp, MDDMf).
+    """Directions of largest dependence on the given labels (MDDMp and MDDMf).
 
-    With M = Xc'Y, Xc the centred rows: maximises tr(P' M M' P), the linear Hilbert-Schmidt dependence of XP
-    and Y, subject to P'P = I ("projection") or P'(mu Xc'Xc + (1 - mu) I)P = I ("features").
+    Dependence is measured by the linear Hilbert-Schmidt independence criterion. Let Xc be the rows of X minus their
+    mean, and M = Xc'Y. MDDM maximises tr(P' M M' P), the dependence of XP on Y, subject to P'P = I
+    (``constraint="projection"``) or to P'(mu Xc'Xc + (1 - mu) I)P = I (``constraint="features"``).
 
-    Supervised: fits on the labelled rows and ignores the others.  An unknown entry of a labelled row contributes
-    nothing: with K_c the rows whose label c is known and l_c their number, column c of M is
-    sum_{i in K_c} (x_i - mean_c x)(y_ic - mean_c y), both means over K_c; with every entry known that is Xc'Y.
+    The method is supervised: it is fitted on the labelled rows and ignores the others. An unknown entry of a labelled
+    row is left out. Column c of M is then sum_i (x_i - a_c)(y_ic - b_c) over the rows i whose label c is known, where
+    a_c and b_c are the means of the features and of label c over these rows. If every entry is known, this equals
+    Xc'Y.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        d, at most min(n_labels, n_features, labelled rows - 1); None: as many as the numerical rank allows.
+        Number d of directions to keep, at most min(n_labels, n_features, number of labelled rows - 1). None: as many
+        as the numerical rank of the eigenproblem allows.
     constraint : {"projection", "features"}, default="projection"
-        Orthonormal directions (MDDMp), or projected features that are uncorrelated (MDDMf).
+        "projection": the directions are orthonormal (MDDMp). "features": the projected features are uncorrelated
+        (MDDMf).
     mu : float, default=0.5
-        In [0, 1]; only for "features".
+        Weight of the scatter Xc'Xc in the constraint, in [0, 1]. At 1 the projected features are exactly
+        uncorrelated; smaller values move towards orthonormal directions. Used only by "features".
 
     Attributes
     ----------
     components_ : ndarray of shape (d, n_features)
-        P', one direction in each row, in the dtype of X.
-    eigenvalues_ : ndarray of shape (d,)
+        The projection P', one direction in each row, in the dtype of X. `transform` returns (X - mean_) P.
+    eigenvalues_ : ndarray of shape (d,), float64
+        Dependence on the labels along each direction, in decreasing order: the eigenvalues of the problem above.
     effective_rank_ : int
-        Numerical rank of the eigenproblem.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the labelled rows.
-    classes_ : list of ndarray, or ndarray
-        [0, 1] for each label; for 1-D y the classes.
-    label_names_in_ : ndarray of shape (n_labels,)
-        Only if y is a data frame or holds label sets.
+        Numerical rank of the eigenproblem, the largest number of directions that these data allow.
+    mean_ : ndarray of shape (n_features,), float64
+        Mean of the labelled rows, which `transform` subtracts.
+    classes_ : list of ndarray, or ndarray of shape (n_classes,)
+        One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
+    label_names_in_ : ndarray of shape (n_labels,), str
+        Names of the labels. Defined only if y is a data frame or a list of label sets.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features,), str
+        Names of the features. Defined only if X is a data frame whose column names are all strings.
 
     Notes
     -----
-    Zhang and Zhou, "Multilabel dimensionality reduction via dependence maximization", ACM TKDD 4(3), 2010: the
-    Hilbert-Schmidt independence criterion with linear kernels, under both constraints.  mu = .5 reproduces the
-    columns of the article (and means the same whichever of the two terms mu is thought to weigh).
+    The method is that of Zhang and Zhou, "Multilabel dimensionality reduction via dependence maximization", ACM TKDD
+    4(3), 2010. With mu = 0.5 the estimator reproduces the columns of the article; at this value it does not matter
+    which of the two terms of the constraint mu multiplies.
 
     Examples
     --------
@@ -85,18 +93,31 @@ class MDDM(SupervisedProjection):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The rows; finite numbers.
-        y : array of shape (n_samples, n_labels) or (n_samples,)
-            0/1, a row of -1, NaN or null is unlabelled; or a list of label sets.  1-D: classes, -1 or null is
-            unlabelled.
-        labeled : array of shape (n_samples,) or (n_samples, n_labels), bool, default=None
-            What is known, instead of -1.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows; finite numbers. float32 and float64 are kept, other types are converted to float64.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
+            Labels. 2-D: one column for each label; an entry is 1, 0 or unknown (-1, NaN, null or masked). A row
+            without a known entry is unlabelled. A list of label sets, one set for each row, is accepted too. 1-D: the
+            class of each row; -1 or null means unlabelled.
+        labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+            True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
+            cannot store rows of -1 cheaply. None: y itself shows what is unknown.
 
         Returns
         -------
         self
             The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X, y or a parameter is invalid: for example non-finite X, labels other than those described above,
+            fewer than two labelled rows, or a parameter out of its range. The message says what to change.
+
+        Warns
+        -----
+        UserWarning
+            If ``n_components`` exceeds the numerical rank; fewer directions are kept.
         """
         return self._fit(X, y, labeled)
 
@@ -110,41 +131,48 @@ class MDDM(SupervisedProjection):
 
 @dataclass(eq=False, repr=False)
 class MVMD(SupervisedProjection):
-    """Principal components and MDDMp in one objective.
+    """Directions of large variance and large dependence on the labels: PCA and MDDMp in one objective.
 
-    Maximises tr(P' ((1 - beta) Xc'Xc + 4 beta M M') P) subject to P'P = I, with M = Xc'Y and Xc the centred rows.
+    MVMD maximises tr(P' ((1 - beta) Xc'Xc + 4 beta M M') P) subject to P'P = I. Here Xc are the rows of X minus their
+    mean, and M = Xc'Y. The first term is the objective of principal component analysis (PCA), the second that of
+    `MDDM` with ``constraint="projection"``.
 
-    Supervised: fits on the labelled rows and ignores the others.
+    The method is supervised: it is fitted on the labelled rows and ignores the others.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        d, at most min(n_features, labelled rows - 1); None: n_labels, or the numerical rank if that is less.
+        Number d of directions to keep, at most min(n_features, number of labelled rows - 1). None: n_labels, or the
+        numerical rank if that is less.
     beta : float, default=0.5
-        In [0, 1]: 0 is principal component analysis, 1 is MDDMp.
+        Weight of the dependence on the labels, in [0, 1]. 0 is principal component analysis, 1 is MDDMp.
 
     Attributes
     ----------
     components_ : ndarray of shape (d, n_features)
-        P', one direction in each row, orthonormal, in the dtype of X.
-    eigenvalues_ : ndarray of shape (d,)
+        The projection P', one direction in each row, in the dtype of X. `transform` returns (X - mean_) P. The rows
+        are orthonormal.
+    eigenvalues_ : ndarray of shape (d,), float64
+        Value of the objective along each direction, in decreasing order.
     effective_rank_ : int
-        Numerical rank as far as it was computed: at most the number of directions asked for.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the labelled rows.
-    classes_ : list of ndarray, or ndarray
-        [0, 1] for each label; for 1-D y the classes.
-    label_names_in_ : ndarray of shape (n_labels,)
-        Only if y is a data frame or holds label sets.
+        Numerical rank of the eigenproblem, as far as it was computed: at most the number of requested directions.
+    mean_ : ndarray of shape (n_features,), float64
+        Mean of the labelled rows, which `transform` subtracts.
+    classes_ : list of ndarray, or ndarray of shape (n_classes,)
+        One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
+    label_names_in_ : ndarray of shape (n_labels,), str
+        Names of the labels. Defined only if y is a data frame or a list of label sets.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features,), str
+        Names of the features. Defined only if X is a data frame whose column names are all strings.
 
     Notes
     -----
-    Xu, Liu, Yin and Sun, "A multi-label feature extraction algorithm via maximizing feature variance and
-    feature-label dependence simultaneously", Knowledge-Based Systems 98, 2016: the sum of the objectives of
-    principal component analysis and MDDMp.  The factor 4 makes labels coded 0/1 count as labels coded -1/+1, which
-    is what the original program was given; beta = .5 reproduces the columns of the article.
+    The method is that of Xu, Liu, Yin and Sun, "A multi-label feature extraction algorithm via maximizing feature
+    variance and feature-label dependence simultaneously", Knowledge-Based Systems 98, 2016. The original program
+    codes labels as -1/+1; the factor 4 gives labels coded 0/1 the same weight. beta = 0.5 reproduces the columns of
+    the article.
 
     Examples
     --------
@@ -163,18 +191,31 @@ class MVMD(SupervisedProjection):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The rows; finite numbers.
-        y : array of shape (n_samples, n_labels) or (n_samples,)
-            0/1, a row of -1, NaN or null is unlabelled; or a list of label sets.  1-D: classes, -1 or null is
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows; finite numbers. float32 and float64 are kept, other types are converted to float64.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
+            Labels. 2-D: one column for each label; an entry is 1 or 0, and a row of -1, NaN or null is unlabelled. A
+            list of label sets, one set for each row, is accepted too. 1-D: the class of each row; -1 or null means
             unlabelled.
-        labeled : array of shape (n_samples,) or (n_samples, n_labels), bool, default=None
-            What is known, instead of -1.
+        labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+            True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
+            cannot store rows of -1 cheaply. None: y itself shows what is unknown.
 
         Returns
         -------
         self
             The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X, y or a parameter is invalid: for example non-finite X, labels other than those described above,
+            fewer than two labelled rows, or a parameter out of its range. The message says what to change.
+
+        Warns
+        -----
+        UserWarning
+            If ``n_components`` exceeds the numerical rank; fewer directions are kept.
         """
         return self._fit(X, y, labeled)
 
@@ -184,42 +225,47 @@ class MVMD(SupervisedProjection):
 
 @dataclass(eq=False, repr=False)
 class MultiLabelCCA(SupervisedProjection):
-    """Directions in feature space of largest correlation with the labels.
+    """Directions in feature space of largest correlation with the labels: canonical correlation analysis (CCA).
 
-    Xc'Yc (Yc'Yc + r I)^-1 Yc'Xc p = lambda (Xc'Xc + r I) p with P'(Xc'Xc + r I)P = I, Xc and Yc centred, labels
-    coded -1/+1.  Only the directions on the side of X are kept.
+    The directions p solve Xc'Yc (Yc'Yc + r I)^-1 Yc'Xc p = lambda (Xc'Xc + r I) p subject to P'(Xc'Xc + r I)P = I.
+    Here Xc and Yc are the centred features and labels, and labels are coded -1/+1. Only the directions in feature
+    space are kept.
 
-    Supervised: fits on the labelled rows and ignores the others.
+    The method is supervised: it is fitted on the labelled rows and ignores the others.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        d, at most min(n_labels, n_features, labelled rows - 1); None: as many as the numerical rank allows.
+        Number d of directions to keep, at most min(n_labels, n_features, number of labelled rows - 1). None: as many
+        as the numerical rank of the eigenproblem allows.
     ridge : float, default=0.1
-        r >= 0, added to both un-normalised scatters.
+        Ridge r, 0 or more, added to the diagonals of Xc'Xc and Yc'Yc, which are sums over rows, not means. A larger
+        value gives smoother directions and smaller correlations. At 0 both matrices must be invertible.
 
     Attributes
     ----------
     components_ : ndarray of shape (d, n_features)
-        P', one direction in each row, in the dtype of X.
-    eigenvalues_ : ndarray of shape (d,)
-        Squared (regularised) canonical correlations.
+        The projection P', one direction in each row, in the dtype of X. `transform` returns (X - mean_) P.
+    eigenvalues_ : ndarray of shape (d,), float64
+        Squared canonical correlations, regularised by the ridge, in decreasing order.
     effective_rank_ : int
-        Numerical rank of the eigenproblem.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the labelled rows.
-    classes_ : list of ndarray, or ndarray
-        [0, 1] for each label; for 1-D y the classes.
-    label_names_in_ : ndarray of shape (n_labels,)
-        Only if y is a data frame or holds label sets.
+        Numerical rank of the eigenproblem, the largest number of directions that these data allow.
+    mean_ : ndarray of shape (n_features,), float64
+        Mean of the labelled rows, which `transform` subtracts.
+    classes_ : list of ndarray, or ndarray of shape (n_classes,)
+        One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
+    label_names_in_ : ndarray of shape (n_labels,), str
+        Names of the labels. Defined only if y is a data frame or a list of label sets.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features,), str
+        Names of the features. Defined only if X is a data frame whose column names are all strings.
 
     Notes
     -----
-    Hardoon, Szedmak and Shawe-Taylor, "Canonical correlation analysis: an overview with application to learning
-    methods", Neural Computation 16(12), 2004; here with a ridge on both sides.  With labels coded 0/1, as `fit`
-    takes them, r I beside Yc'Yc becomes r/4 I; the eigenvalues are the same.
+    The method is described by Hardoon, Szedmak and Shawe-Taylor, "Canonical correlation analysis: an overview with
+    application to learning methods", Neural Computation 16(12), 2004. `fit` takes labels coded 0/1, for which the
+    ridge added to Yc'Yc is r/4; the eigenvalues are the same as with labels coded -1/+1 and ridge r.
 
     Examples
     --------
@@ -238,18 +284,31 @@ class MultiLabelCCA(SupervisedProjection):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The rows; finite numbers.
-        y : array of shape (n_samples, n_labels) or (n_samples,)
-            0/1, a row of -1, NaN or null is unlabelled; or a list of label sets.  1-D: classes, -1 or null is
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows; finite numbers. float32 and float64 are kept, other types are converted to float64.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
+            Labels. 2-D: one column for each label; an entry is 1 or 0, and a row of -1, NaN or null is unlabelled. A
+            list of label sets, one set for each row, is accepted too. 1-D: the class of each row; -1 or null means
             unlabelled.
-        labeled : array of shape (n_samples,) or (n_samples, n_labels), bool, default=None
-            What is known, instead of -1.
+        labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+            True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
+            cannot store rows of -1 cheaply. None: y itself shows what is unknown.
 
         Returns
         -------
         self
             The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X, y or a parameter is invalid: for example non-finite X, labels other than those described above,
+            fewer than two labelled rows, or a parameter out of its range. The message says what to change.
+
+        Warns
+        -----
+        UserWarning
+            If ``n_components`` exceeds the numerical rank; fewer directions are kept.
         """
         return self._fit(X, y, labeled)
 
@@ -259,59 +318,68 @@ class MultiLabelCCA(SupervisedProjection):
 
 @dataclass(eq=False, repr=False)
 class MLDA(SupervisedProjection):
-    """Linear discriminant analysis where a row counts in the scatter of each of its labels by a weight.
+    """Linear discriminant analysis for several labels, with a weight for each row in each of its labels.
 
-    With weights w_ik >= 0 of label k in row i, n_k = sum_i w_ik, and the weighted means m_k of the labels and m of
-    all: S_b p = lambda (S_w + r I) p with P'(S_w + r I)P = I, where S_b = sum_k n_k (m_k - m)(m_k - m)' and
-    S_w = sum_k sum_i w_ik (x_i - m_k)(x_i - m_k)'.
+    Let w_ik >= 0 be the weight of row i in label k, n_k = sum_i w_ik, m_k the weighted mean of the rows of label k,
+    and m the weighted mean over all labels. The directions p solve S_b p = lambda (S_w + r I) p subject to P'(S_w + r
+    I)P = I. The scatter between labels is S_b = sum_k n_k (m_k - m)(m_k - m)', and the scatter within labels is S_w =
+    sum_k sum_i w_ik (x_i - m_k)(x_i - m_k)'.
 
-    Supervised: fits on the labelled rows and ignores the others.
+    The method is supervised: it is fitted on the labelled rows and ignores the others.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        d, at most min(n_labels - 1, n_features); None: as many as the numerical rank allows.
+        Number d of directions to keep, at most min(n_labels - 1, n_features). None: as many as the numerical rank of
+        the eigenproblem allows.
     label_weights : {"binary", "entropy", "correlation", "fuzzy", "dependence"}, default="binary"
-        "binary": 1 for each label of a row (wMLDAb).  "entropy": a row is shared equally among its labels (e).
-        "correlation": labels that go with those of the row get a share too (c).  "fuzzy": shared by nearness to
-        the centres of the labels (f).  "dependence": each row goes to the one of its labels that makes features
-        and weighted labels depend on each other most (d).
+        How the weights w_ik are chosen. "binary" (wMLDAb): 1 for each label of a row. "entropy" (wMLDAe): equal
+        shares, which sum to 1 over the labels of a row. "correlation" (wMLDAc): labels that often occur together with
+        those of the row get a share too. "fuzzy" (wMLDAf): shares that depend on how near the row is to the mean of
+        each label. "dependence" (wMLDAd): weight 1 for one label of each row, chosen so that the features depend most
+        on the weighted labels.
     ridge : float, default=0.1
-        r >= 0, added to the un-normalised within-class scatter.
+        Ridge r, 0 or more, added to the diagonal of S_w, which is a sum over rows, not a mean. A larger value gives
+        smoother directions. At 0 the matrix S_w must be invertible.
     max_iter : int, default=1000
-        Largest number of epochs over the rows; only for "dependence".
+        Largest number of epochs, which are passes over the rows; at least 1. Used only by "dependence".
     random_state : int, Generator, RandomState or None, default=None
-        Order of the rows in each epoch; only for "dependence".
+        Seed for the order of the rows in each epoch; with None it differs from fit to fit. Used only by "dependence".
 
     Attributes
     ----------
     components_ : ndarray of shape (d, n_features)
-        P', one direction in each row, in the dtype of X.
-    eigenvalues_ : ndarray of shape (d,)
+        The projection P', one direction in each row, in the dtype of X. `transform` returns (X - mean_) P.
+    eigenvalues_ : ndarray of shape (d,), float64
+        Ratio of the scatter between labels to the scatter within labels along each direction, in decreasing order.
     effective_rank_ : int
-        Numerical rank of the eigenproblem.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the labelled rows.
-    label_weights_ : ndarray of shape (n_labeled, n_labels)
-        W of the labelled rows.
-    objective_ : ndarray of shape (n_epochs + 1,)
-        Only for "dependence": |Xc'(W o Y)|_F^2 at the start and after each epoch; it never decreases.
+        Numerical rank of the eigenproblem, the largest number of directions that these data allow.
+    mean_ : ndarray of shape (n_features,), float64
+        Mean of the labelled rows, which `transform` subtracts.
+    label_weights_ : ndarray of shape (n_labeled, n_labels), float64
+        The weights w_ik of the labelled rows.
+    objective_ : ndarray of shape (n_epochs + 1,), float64
+        Squared Frobenius norm of Xc'(W o Y), with W the weights and o the entrywise product, at the start and after
+        each epoch. It never decreases. Defined only for "dependence".
     n_iter_ : int
-        Epochs for "dependence", otherwise 1.
-    classes_ : list of ndarray, or ndarray
-        [0, 1] for each label; for 1-D y the classes.
-    label_names_in_ : ndarray of shape (n_labels,)
-        Only if y is a data frame or holds label sets.
+        Number of epochs for "dependence", otherwise 1.
+    classes_ : list of ndarray, or ndarray of shape (n_classes,)
+        One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
+    label_names_in_ : ndarray of shape (n_labels,), str
+        Names of the labels. Defined only if y is a data frame or a list of label sets.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features,), str
+        Names of the features. Defined only if X is a data frame whose column names are all strings.
 
     Notes
     -----
-    Xu, "A weighted linear discriminant analysis framework for multi-label feature extraction", Neurocomputing
-    275, 2018, which compares the weights of Park and Lee 2008 (binary), Chen et al. 2007 (entropy), Wang, Ding and
-    Huang 2010 (correlation), Lin and Chen 2010 (fuzzy), and proposes "dependence".  Xu's program takes the best
-    among all labels of the data, so that a row may fall to a label that it does not carry; here it is the best
-    among the labels of the row.  ridge = .1 reproduces the columns of the article.
+    The framework is that of Xu, "A weighted linear discriminant analysis framework for multi-label feature
+    extraction", Neurocomputing 275, 2018. That article compares the weights of Park and Lee 2008 ("binary"), Chen et
+    al. 2007 ("entropy"), Wang, Ding and Huang 2010 ("correlation"), and Lin and Chen 2010 ("fuzzy"), and proposes
+    "dependence". In Xu's program "dependence" chooses among all labels of the data, so a row may be assigned to a
+    label that it does not have; here the choice is among the labels of the row. ridge = 0.1 reproduces the columns of
+    the article.
 
     Examples
     --------
@@ -334,18 +402,33 @@ class MLDA(SupervisedProjection):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The rows; finite numbers.
-        y : array of shape (n_samples, n_labels) or (n_samples,)
-            0/1, a row of -1, NaN or null is unlabelled; or a list of label sets.  1-D: classes, -1 or null is
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows; finite numbers. float32 and float64 are kept, other types are converted to float64.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
+            Labels. 2-D: one column for each label; an entry is 1 or 0, and a row of -1, NaN or null is unlabelled. A
+            list of label sets, one set for each row, is accepted too. 1-D: the class of each row; -1 or null means
             unlabelled.
-        labeled : array of shape (n_samples,) or (n_samples, n_labels), bool, default=None
-            What is known, instead of -1.
+        labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+            True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
+            cannot store rows of -1 cheaply. None: y itself shows what is unknown.
 
         Returns
         -------
         self
             The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X, y or a parameter is invalid: for example non-finite X, labels other than those described above,
+            fewer than two labelled rows, or a parameter out of its range. The message says what to change.
+
+        Warns
+        -----
+        UserWarning
+            If ``n_components`` exceeds the numerical rank; fewer directions are kept.
+        sklearn.exceptions.ConvergenceWarning
+            With ``label_weights="dependence"``, if ``max_iter`` epochs were not enough.
         """
         return self._fit(X, y, labeled)
 

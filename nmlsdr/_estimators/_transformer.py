@@ -23,28 +23,32 @@ __all__ = ["ExactNeighborsTransformer"]
 class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnsLabels, BaseEstimator):
     """Transform rows into the sparse graph of distances to their exact nearest training rows.
 
-    It takes the place of scikit-learn's ``KNeighborsTransformer(mode="distance")``: in front of an estimator with
-    ``metric="precomputed"`` (``KNeighborsClassifier``, ``Isomap``, ``DBSCAN``, ``TSNE``), or as ``neighbors=`` of the
-    estimators here.  The neighbours are those of `nmlsdr.graph.kneighbors`.
+    It can replace scikit-learn's ``KNeighborsTransformer(mode="distance")``, either before an estimator with
+    ``metric="precomputed"`` (``KNeighborsClassifier``, ``Isomap``, ``DBSCAN``, ``TSNE``), or as the parameter
+    ``neighbors`` of the estimators of this package. The neighbours are those of `nmlsdr.graph.kneighbors`.
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        k.  Each row of the result holds k + 1 entries, since a training row counts as its own neighbour.
+        Number of neighbours k, at least 1 and less than the number of training rows. Each row of the result has k + 1
+        entries, since a training row counts as its own neighbour.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine": 1 - cos of the angle between two rows; a row of zeros is at distance 1 from every other row.
-    n_jobs : int, default=None
-        Threads; None for all cores.  The answer does not depend on it.
+        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
+        which ignores their lengths; a row of zeros is at distance 1 from every other row.
+    n_jobs : int or None, default=None
+        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
+        so that -1 means the same as None. The results do not depend on it.
 
     Attributes
     ----------
     training_rows_ : ndarray or CSR matrix of shape (n_samples, n_features)
-        A copy of X.  A memory map or a sparse matrix is not copied: do not change it while the transformer is used.
+        Copy of X. A memory map or a sparse matrix is not copied: do not change it while the transformer is in use.
     n_samples_fit_ : int
-        Rows of X, which are the columns of the result.
+        Number of rows seen by `fit`, which is the number of columns of the result.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Column names, if X was a data frame.
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features,), str
+        Names of the features. Defined only if X is a data frame whose column names are all strings.
 
     See Also
     --------
@@ -53,8 +57,9 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     Notes
     -----
-    `fit_transform` puts each row first in its own list, at distance 0, also where it has more than k duplicates.
-    `transform` takes the k + 1 nearest training rows in the order (distance, row), as for any other row.
+    `fit_transform` puts each row first in its own list, at distance 0, even if it has more than k duplicates.
+    `transform` returns the k + 1 nearest training rows by distance; rows at equal distances are ordered by row
+    number.
 
     Examples
     --------
@@ -77,24 +82,24 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the rows to search.
+        """Store the rows to search.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows; finite numbers.
+            Training rows; finite numbers. float32 and float64 are kept, other types are converted to float64.
         y : None, default=None
-            Ignored.
+            Ignored; part of scikit-learn's interface.
 
         Returns
         -------
         ExactNeighborsTransformer
-            Itself.
+            The fitted transformer.
 
         Raises
         ------
         ValueError
-            For non-finite X, or ``n_neighbors`` not below the number of rows.
+            If X has non-finite values, or if ``n_neighbors`` is not less than the number of rows.
         """
         rows = self._read_rows(X, reset=True)
         if rows.shape[0] < 2:
@@ -105,24 +110,24 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """The graph of the training rows: each row, then its k nearest others.
+        """Fit, and return the graph of the training rows: each row, then its k nearest others.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows; finite numbers.
+            Training rows; finite numbers. float32 and float64 are kept, other types are converted to float64.
         y : None, default=None
-            Ignored.
+            Ignored; part of scikit-learn's interface.
 
         Returns
         -------
         CSR matrix of shape (n_samples, n_samples), float64
-            k + 1 distances in each row, increasing; the diagonal is stored.
+            k + 1 distances in each row, in increasing order. The zeros of the diagonal are stored.
 
         Raises
         ------
         ValueError
-            As `fit`.
+            If X has non-finite values, or if ``n_neighbors`` is not less than the number of rows.
         """
         rows = self.fit(X).training_rows_
         squared, indices = squared_neighbors(
@@ -131,24 +136,24 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return self._graph(np.insert(squared, 0, 0.0, axis=1), np.insert(indices, 0, np.arange(len(indices)), axis=1))
 
     def transform(self, X: Any) -> Any:
-        """The graph from rows to their k + 1 nearest training rows.
+        """Return the graph from rows to their k + 1 nearest training rows.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_queries, n_features)
-            The rows; finite numbers.
+            Rows whose neighbours are searched; finite numbers.
 
         Returns
         -------
         CSR matrix of shape (n_queries, n_samples_fit_), float64
-            k + 1 distances in each row, increasing.
+            k + 1 distances in each row, in increasing order.
 
         Raises
         ------
         ValueError
-            For non-finite X or another number of features than in `fit`.
+            If X has non-finite values or another number of features than in `fit`.
         sklearn.exceptions.NotFittedError
-            Before `fit`.
+            If `fit` was not called before.
         """
         check_is_fitted(self)
         queries = self._read_rows(X, reset=False)

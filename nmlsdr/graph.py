@@ -1,9 +1,9 @@
 """Neighbour graph: exact neighbours, W by the OR rule, and the transition matrix T (article 3.2, steps 1-3, eq. 2-5).
 
-`ExactIndex` answers single new rows from rows that were prepared once.
+`ExactIndex` prepares rows once and then answers queries for single new rows.
 
-The order of neighbours is (squared distance, row index) with the canonical squared distance of
-``_c/distance.h``; it does not depend on threads, blocks, storage or dtype of equal values.
+Neighbours are ordered by (squared distance, row index). The squared distance is computed by one formula, that of
+``_c/distance.h``; it does not depend on threads, blocks, storage or the dtype of equal values.
 """
 
 from __future__ import annotations
@@ -38,41 +38,44 @@ _EDGES_PER_THREAD = 50_000
 def kneighbors(
     X: Any, n_neighbors: int, *, queries: Any = None, metric: str = "euclidean", n_jobs: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Exact k nearest neighbours in Euclidean distance, or by the angle between rows.
+    """Exact k nearest neighbours by Euclidean distance, or by the angle between rows.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The rows to search, float32 or float64 (anything else is converted to float64).
+        Rows to search; finite numbers. float32 and float64 are kept, other types are converted to float64.
     n_neighbors : int
-        k.  At most n_samples - 1 without queries, n_samples with them.
+        Number of neighbours k, at least 1; at most n_samples - 1 without queries, n_samples with queries.
     queries : array-like or sparse matrix of shape (n_queries, n_features), default=None
-        Rows whose neighbours are wanted.  None: the rows of X, each excluded from its own list by
-        index (a duplicate at distance 0 is a neighbour).  ``queries=X`` does not exclude.
+        Rows whose neighbours are searched. None: the rows of X, each of which is left out of its own list by its row
+        number; a duplicate of it, at distance 0, is a neighbour. ``queries=X`` leaves nothing out.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine": 1 - cos of the angle between two rows; a row of zeros is at distance 1 from every row.
-    n_jobs : int, default=None
-        Threads; None for all cores.  The answer does not depend on it.
+        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
+        which ignores their lengths; a row of zeros is at distance 1 from every other row.
+    n_jobs : int or None, default=None
+        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
+        so that -1 means the same as None. The results do not depend on it.
 
     Returns
     -------
     distances : ndarray of shape (n_queries, n_neighbors), float64
-        Distances, increasing.
+        Distances in increasing order.
     indices : ndarray of shape (n_queries, n_neighbors), intp
-        Rows of X, in the order (squared distance, row index).
+        Row numbers of the neighbours in X. Neighbours at equal distances are in increasing order of row number.
 
     Raises
     ------
     ValueError
-        For non-finite values, magnitudes above 1e150, unequal numbers of features, an unknown ``metric``, or k out of
-        range.
+        If X or queries have non-finite values, magnitudes above 1e150 or unequal numbers of features, if ``metric``
+        is unknown, or if ``n_neighbors`` is out of range.
 
     Notes
     -----
-    Squared distances below 1e-308 underflow to ties.
+    Squared distances below 1e-308 are rounded to 0, so that such rows are at equal distances.
 
-    "cosine" divides every row by its norm, in a float64 copy of the rows, and searches these like any rows: 1 - cos is
-    half their squared distance.  So a row and its double are the same, and a row and its triple may differ by 1e-32.
+    "cosine" divides every row by its norm, in a float64 copy of the rows, and searches these: 1 - cos is half of
+    their squared distance. Rounding can make the distance between a row and a multiple of it differ from 0 by about
+    1e-32.
 
     Examples
     --------
@@ -98,42 +101,45 @@ def as_distances(squared: np.ndarray, metric: str, out: np.ndarray | None = None
 
 
 class ExactIndex:
-    """Rows prepared once and searched often: the exact neighbours of a few new rows at a time.
+    """Rows prepared once for many searches: the exact neighbours of a few new rows at a time.
 
-    `query` gives the bits of ``kneighbors(X, n_neighbors, queries=queries)``.  What that does at every call, looking at
-    all rows, dividing them by their norms ("cosine") and widening them, is done once: up to 249 queries then cost their
-    products with the rows alone, and more at once the ordinary search.
+    `query` returns the same results as ``kneighbors(X, n_neighbors, queries=queries)``, to the last bit. `kneighbors`
+    checks all rows, divides them by their norms (for "cosine") and converts them in every call; the index does so
+    once. A query of up to 249 rows then costs only their products with the rows of X. A query of more rows runs the
+    search of `kneighbors`.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The rows to search, as in `kneighbors`.  A memory map or a CSR matrix is not copied: do not change it while the
-        index is used.
+        Rows to search; finite numbers. float32 and float64 are kept, other types are converted to float64. A memory
+        map or a CSR matrix is not copied: do not change it while the index is in use.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        As in `kneighbors`.
-    n_jobs : int, default=None
-        Threads; None for all cores.  The answers do not depend on it.
+        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
+        which ignores their lengths; a row of zeros is at distance 1 from every other row.
+    n_jobs : int or None, default=None
+        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
+        so that -1 means the same as None. The results do not depend on it.
 
     Attributes
     ----------
     n_samples_, n_features_ : int
-        Shape of X.
+        Number of rows and of features of X.
 
     Raises
     ------
     ValueError
-        For non-finite values, magnitudes above 1e150, or an unknown ``metric``.
+        If X has non-finite values or magnitudes above 1e150, or if ``metric`` is unknown.
 
     See Also
     --------
-    kneighbors : One search.
+    kneighbors : The search without an index.
 
     Notes
     -----
-    It keeps a copy of dense rows and one in float32 (about twice the stored values of sparse ones), and with "cosine"
-    the unit rows in float64.  A memory map of more than half of the memory is never copied.  Nothing of it changes
-    after it is made, so any number of threads may use it at once.  A pickle holds X alone; the copies are made again by
-    the first query.
+    The index keeps a float64 or float32 copy of dense rows as given, and one copy in float32 (about twice the stored
+    values for sparse rows). With "cosine" it also keeps the rows divided by their norms, in float64. A memory map
+    larger than half of the memory is never copied. The index does not change after it is made, so any number of
+    threads may use it at once. A pickle contains X only; the first query prepares the rows again.
 
     Examples
     --------
@@ -162,26 +168,27 @@ class ExactIndex:
         return int(self._rows.shape[1])
 
     def query(self, queries: Any, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
-        """The k nearest rows of each query.
+        """Find the k nearest rows of X for each query.
 
         Parameters
         ----------
         queries : array-like or sparse matrix of shape (n_queries, n_features)
-            Rows whose neighbours are wanted; rows of X are not excluded from their own lists.
+            Rows whose neighbours are searched. A row of X is its own nearest neighbour here.
         n_neighbors : int
-            k, at most n_samples.
+            Number of neighbours k, from 1 to n_samples.
 
         Returns
         -------
         distances : ndarray of shape (n_queries, n_neighbors), float64
-            Increasing.
+            Distances in increasing order.
         indices : ndarray of shape (n_queries, n_neighbors), intp
-            Rows of X, in the order (squared distance, row index).
+            Row numbers of the neighbours in X. Neighbours at equal distances are in increasing order of row number.
 
         Raises
         ------
         ValueError
-            As `kneighbors`.
+            If queries have non-finite values, magnitudes above 1e150 or another number of features than X, or if
+            ``n_neighbors`` is out of range.
         """
         prepared = self._prepared
         if prepared is None:  # after a pickle; two threads may both do it, and one result stays
@@ -209,45 +216,54 @@ def neighbor_graph(
 ) -> sparse.csr_array:
     r"""Symmetric k-nearest-neighbour graph W (article, eq. 2-3).
 
-    W_ij is 1 ("binary") or exp(-|x_i - x_j|^2 / sigma^2) ("rbf") if i is among the k nearest
-    neighbours of j or j among those of i, and 0 otherwise.
+    W_ij is 1 ("binary") or exp(-|x_i - x_j|^2 / sigma^2) ("rbf") if i is among the k nearest neighbours of j, or j
+    among those of i; this is called the OR rule. Otherwise it is 0.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The rows; finite numbers.
+        Rows; finite numbers. float32 and float64 are kept, other types are converted to float64.
     n_neighbors : int, default=10
-        k, self excluded.
+        Number of neighbours k of each row, not counting the row itself; from 1 to n_samples - 1. A larger value gives
+        a denser graph, in which labels spread further.
     edge_weights : {"binary", "rbf"}, default="binary"
-        Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
-    sigma : float, default=None
-        Width of "rbf" in the units of X; None: the median over rows of the distance to the k-th neighbour.
+        Weights of the edges of the neighbour graph. "binary": 1 (eq. 3). "rbf": exp(-|x_i - x_j|^2 / sigma^2), which
+        gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
+    sigma : float or None, default=None
+        Width of the "rbf" weights in the units of X, above 0. A larger value makes the weights more equal. None: the
+        median over rows of the distance to the k-th neighbour. Not used by "binary".
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine": x_i and x_j are divided by their norms first, here and in the weights, so that |x_i - x_j|^2 is
-        2 (1 - cos); if one of the rows is zero, it is 2.
+        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
+        which ignores their lengths; a row of zeros is at distance 1 from every other row.
     neighbors : "exact" or transformer, default="exact"
-        A transformer whose ``fit_transform(X)`` gives a CSR matrix of distances.
-    n_jobs : int, default=None
-        Threads; None: all that are allowed.
+        How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
+        first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
+        ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
+        ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
+    n_jobs : int or None, default=None
+        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
+        so that -1 means the same as None. The results do not depend on it.
 
     Returns
     -------
     csr_array of shape (n_samples, n_samples), float64
-        Symmetric, zero diagonal, sorted indices.  An underflowed weight stays a stored 0.
+        Symmetric, with a zero diagonal and sorted indices. A weight that underflows is stored as 0.
 
     Raises
     ------
     ValueError
-        For an unknown ``edge_weights`` or ``metric``, sigma <= 0, or the errors of `kneighbors`.
+        If ``edge_weights`` or ``metric`` is unknown, if ``sigma`` is not positive, or for the reasons given in
+        `kneighbors`.
 
     Warns
     -----
     UserWarning
-        If X looks like lists of neighbours: every row holds n_neighbors distinct row numbers and never its own.
+        If X looks like an array of neighbour lists: every row has n_neighbors different row numbers and never its
+        own.
 
     Notes
     -----
-    With :math:`N_i` the k nearest of row i, and 1 in place of the exponential for "binary":
+    With :math:`N_i` the k nearest neighbours of row i, and 1 in place of the exponential for "binary":
 
     .. math::
 
@@ -346,24 +362,25 @@ def _rbf_weights(W: sparse.csr_array, squared: np.ndarray, indices: np.ndarray, 
 
 
 def transition_matrix(W: Any, *, n_jobs: int | None = None) -> sparse.csr_array:
-    r"""Row-stochastic T = D~^-1 W~ with W~ = D^-1/2 W D^-1/2 (article, eq. 4-5).
+    r"""Row-stochastic transition matrix T = D~^-1 W~ with W~ = D^-1/2 W D^-1/2 (article, eq. 4-5).
 
     Parameters
     ----------
-    W : sparse matrix of shape (n_samples, n_samples)
-        Symmetric, non-negative; the diagonal is ignored.
-    n_jobs : int, default=None
-        Threads; None for all cores.  The answer does not depend on it.
+    W : array-like or sparse matrix of shape (n_samples, n_samples)
+        Symmetric graph with weights of 0 or more. The diagonal is ignored.
+    n_jobs : int or None, default=None
+        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
+        so that -1 means the same as None. The results do not depend on it.
 
     Returns
     -------
     csr_array of shape (n_samples, n_samples), float64
-        Rows sum to 1; the row of an isolated node is 0.
+        T. Each row sums to 1, except that the row of a node without neighbours is 0.
 
     Raises
     ------
     ValueError
-        If W is not square and symmetric, or holds negative or non-finite weights.
+        If W is not square and symmetric, or has negative or non-finite weights.
 
     Notes
     -----

@@ -62,31 +62,32 @@ Bools = NDArray[np.bool_]
 
 
 def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
-    """Share of the (sample, label) entries that are predicted wrongly, from ``scores >= 0.5``.
+    """Share of the (row, label) entries that are predicted wrongly, a label being predicted where ``scores >= 0.5``.
 
     Parameters
     ----------
-    Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        True labels, 0 or 1. Unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
-        Scores, larger means more likely; here compared with 0.5.
+        Scores of the labels; a larger score means that the label is more likely. A label is predicted where its score
+        is at least 0.5.
 
     Returns
     -------
     float
-        Between 0 (best) and 1.
+        Between 0 and 1; 0 is best.
 
     Raises
     ------
     ValueError
-        If a shape is wrong, ``Y`` holds anything but 0, 1 and unknown entries or no known one, or ``scores`` holds NaN
-        where ``Y`` is known.
+        If the shapes are wrong or differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if
+        ``scores`` is NaN where ``Y`` is known.
 
     Notes
     -----
-    Article, section 4.1 (HL), over the known entries K: |{(i, c) in K: 1[s_ic >= 1/2] != y_ic}| / |K|.
-    scikit-learn's ``hamming_loss`` of ``scores >= 0.5`` is the same where every entry is known; it takes predictions
-    instead of scores and knows no unknown entries.
+    Article, section 4.1 (HL), over the set K of known entries: |{(i, c) in K: 1[s_ic >= 1/2] != y_ic}| / |K|. If
+    every entry is known, scikit-learn's ``hamming_loss`` of ``scores >= 0.5`` is the same. It takes predictions
+    instead of scores, and does not accept unknown entries.
 
     Examples
     --------
@@ -99,29 +100,35 @@ def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
 
 
 def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
-    """Mean share of (relevant, irrelevant) label pairs of a row that are ordered wrongly or tied.
+    """Mean share of (relevant, irrelevant) label pairs of a row that are ordered wrongly or have equal scores.
 
     Parameters
     ----------
-    Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        True labels, 0 or 1. Unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
-        Scores, larger means more likely.
+        Scores of the labels; a larger score means that the label is more likely.
 
     Returns
     -------
     float
-        Between 0 (best) and 1; NaN with a RuntimeWarning if every row has no label or all labels.
+        Between 0 and 1; 0 is best.
 
     Raises
     ------
     ValueError
-        As :func:`hamming_loss`.
+        If the shapes are wrong or differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if
+        ``scores`` is NaN where ``Y`` is known.
+
+    Warns
+    -----
+    RuntimeWarning
+        If no row has both a relevant and an irrelevant label; the result is then NaN.
 
     Notes
     -----
-    Article, section 4.1 (RL).  scikit-learn's ``label_ranking_loss`` counts a tie as an error too, but rows without
-    or with every label as 0 in the mean, where they are dropped here.
+    Article, section 4.1 (RL). Rows without a label, or with every label, are left out; scikit-learn's
+    ``label_ranking_loss`` counts them as 0 in the mean. Both count equal scores as an error.
 
     Examples
     --------
@@ -139,26 +146,33 @@ def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        True labels, 0 or 1. Unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
-        Scores, larger means more likely.
+        Scores of the labels; a larger score means that the label is more likely.
 
     Returns
     -------
     float
-        Between 0 and 1 (best); NaN with a RuntimeWarning if every row has no label or all labels.
+        Between 0 and 1; 1 is best.
 
     Raises
     ------
     ValueError
-        As :func:`hamming_loss`.
+        If the shapes are wrong or differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if
+        ``scores`` is NaN where ``Y`` is known.
+
+    Warns
+    -----
+    RuntimeWarning
+        If no row has both a relevant and an irrelevant label; the result is then NaN.
 
     Notes
     -----
-    Article, section 4.1 (AP).  Of equal scores the higher label index ranks above, so the value can change
-    when labels with equal scores are permuted; scikit-learn's ``label_ranking_average_precision_score`` gives all of
-    them the worst rank, and counts rows without or with every label as 1, where they are dropped here.
+    Article, section 4.1 (AP). Rows without a label, or with every label, are left out. Of equal scores the higher
+    label index ranks above the lower, so the value can change when labels with equal scores are permuted.
+    scikit-learn's ``label_ranking_average_precision_score`` gives all of them the worst rank, and counts rows without
+    a label or with every label as 1.
 
     Examples
     --------
@@ -172,28 +186,35 @@ def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
 
 
 def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
-    """Share of rows in which no label with the top score is relevant.
+    """Share of rows in which no label with the highest score is relevant.
 
     Parameters
     ----------
-    Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        True labels, 0 or 1. Unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
-        Scores, larger means more likely.
+        Scores of the labels; a larger score means that the label is more likely.
 
     Returns
     -------
     float
-        Between 0 (best) and 1; NaN with a RuntimeWarning if every row has no label or all labels.
+        Between 0 and 1; 0 is best.
 
     Raises
     ------
     ValueError
-        As :func:`hamming_loss`.
+        If the shapes are wrong or differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if
+        ``scores`` is NaN where ``Y`` is known.
+
+    Warns
+    -----
+    RuntimeWarning
+        If no row has both a relevant and an irrelevant label; the result is then NaN.
 
     Notes
     -----
-    Article, section 4.1 (OE).  scikit-learn has no such measure.
+    Article, section 4.1 (OE). Rows without a label, or with every label, are left out. scikit-learn has no such
+    measure.
 
     Examples
     --------
@@ -209,12 +230,12 @@ def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
 
     Parameters
     ----------
-    Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        True labels, 0 or 1. Unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
-        Scores, larger means more likely.
+        Scores of the labels; a larger score means that the label is more likely.
     empty : float, default=0
-        What a row without labels counts.  The program behind the article's tables gives -1.
+        Value of a row without labels. The program behind the article's tables uses -1.
 
     Returns
     -------
@@ -224,13 +245,14 @@ def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
     Raises
     ------
     ValueError
-        As :func:`hamming_loss`.
+        If the shapes are wrong or differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if
+        ``scores`` is NaN where ``Y`` is known.
 
     Notes
     -----
-    Article, section 4.1 (Cov).  Of equal scores the higher label index ranks above.  scikit-learn's
-    ``coverage_error`` counts depths from 1 and gives equal scores the worst of their depths; both count 0 for a row
-    without labels.
+    Article, section 4.1 (Cov). Of equal scores the higher label index ranks above the lower. scikit-learn's
+    ``coverage_error`` counts depths from 1 and gives equal scores the worst of their depths. A row without labels
+    counts 0 there.
 
     Examples
     --------
@@ -246,29 +268,32 @@ def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
 
 
 def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
-    """Mean over labels of F1 = 2 TP / (2 TP + FP + FN), from ``scores >= 0.5``.
+    """Mean over labels of F1 = 2 TP / (2 TP + FP + FN), a label being predicted where ``scores >= 0.5``.
 
     Parameters
     ----------
-    Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        True labels, 0 or 1. Unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
-        Scores, larger means more likely; here compared with 0.5.
+        Scores of the labels; a larger score means that the label is more likely. A label is predicted where its score
+        is at least 0.5.
 
     Returns
     -------
     float
-        Between 0 and 1 (best).  A label that is neither true nor predicted anywhere counts 0.
+        Between 0 and 1; 1 is best. A label that is neither true nor predicted in any row counts 0.
 
     Raises
     ------
     ValueError
-        As :func:`hamming_loss`.
+        If the shapes are wrong or differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if
+        ``scores`` is NaN where ``Y`` is known.
 
     Notes
     -----
-    Article, section 4.1 (MaF1).  scikit-learn's ``f1_score`` of ``scores >= 0.5`` with ``average="macro"`` and
-    ``zero_division=0`` is the same where every entry is known; here a label without a known entry is left out.
+    Article, section 4.1 (MaF1). TP, FP and FN are the numbers of true positives, false positives and false negatives
+    of the label. If every entry is known, scikit-learn's ``f1_score`` of ``scores >= 0.5`` with ``average="macro"``
+    and ``zero_division=0`` is the same. Here a label without a known entry is left out of the mean.
 
     Examples
     --------
@@ -283,29 +308,32 @@ def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
 
 
 def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
-    """F1 = 2 TP / (2 TP + FP + FN) over all entries together, from ``scores >= 0.5``.
+    """F1 = 2 TP / (2 TP + FP + FN) over all entries together, a label being predicted where ``scores >= 0.5``.
 
     Parameters
     ----------
-    Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        True labels, 0 or 1. Unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
-        Scores, larger means more likely; here compared with 0.5.
+        Scores of the labels; a larger score means that the label is more likely. A label is predicted where its score
+        is at least 0.5.
 
     Returns
     -------
     float
-        Between 0 and 1 (best); 0 if nothing is predicted rightly.
+        Between 0 and 1; 1 is best. It is 0 if there is no true positive.
 
     Raises
     ------
     ValueError
-        As :func:`hamming_loss`.
+        If the shapes are wrong or differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if
+        ``scores`` is NaN where ``Y`` is known.
 
     Notes
     -----
-    Article, section 4.1 (MiF1).  scikit-learn's ``f1_score`` of ``scores >= 0.5`` with ``average="micro"`` and
-    ``zero_division=0`` is the same where every entry is known.
+    Article, section 4.1 (MiF1). TP, FP and FN are the numbers of true positives, false positives and false negatives
+    of all labels together. If every entry is known, scikit-learn's ``f1_score`` of ``scores >= 0.5`` with
+    ``average="micro"`` and ``zero_division=0`` is the same.
 
     Examples
     --------
@@ -324,35 +352,43 @@ def score_table(
     coverage_by: Literal["C-1", "C"] = "C-1",
     coverage_empty: Literal[0, -1] = 0,
 ) -> dict[str, float]:
-    """All seven measures as the article's tables show them: larger is better in each.
+    """All seven measures as the article's tables show them: larger is better for each.
 
     Parameters
     ----------
-    Y : array-like or sparse of shape (n_samples, n_labels)
-        True labels, 0 or 1; unknown entries (-1, NaN or null) are left out.
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        True labels, 0 or 1. Unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
-        Scores, larger means more likely.
+        Scores of the labels; a larger score means that the label is more likely.
     predictions : array-like of shape (n_samples, n_labels), default=None
-        Predicted labels, 0 or 1, for HL', MaF1 and MiF1; None: a label is predicted where its score is at least 0.5.
+        Predicted labels, 0 or 1, for HL', MaF1 and MiF1. None: a label is predicted where its score is at least 0.5.
     coverage_by : {"C-1", "C"}, default="C-1"
-        Divisor of Cov' = 1 - Cov / divisor.  The article's text says C - 1, its printed tables hold C.
+        Divisor in Cov' = 1 - Cov / divisor, with C the number of labels. The article's text uses C - 1, its printed
+        tables use C.
     coverage_empty : {0, -1}, default=0
-        What a row without labels counts in Cov; the article's tables hold -1.
+        Value in Cov of a row without labels. The article's tables use -1.
 
     Returns
     -------
     dict
-        HL' = 1 - HL, RL' = 1 - RL, AP, OE' = 1 - OE, Cov', MaF1, MiF1, in this order.  RL', AP and OE' are NaN
-        with a RuntimeWarning where no row qualifies, and so is Cov' for one label under "C-1".
+        HL' = 1 - HL, RL' = 1 - RL, AP, OE' = 1 - OE, Cov', MaF1 and MiF1, in this order.
 
     Raises
     ------
     ValueError
-        As :func:`hamming_loss`, and for another ``coverage_by`` or ``coverage_empty``.
+        If ``coverage_by`` or ``coverage_empty`` has another value than those above, if the shapes are wrong or
+        differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if ``scores`` is NaN where ``Y``
+        is known.
+
+    Warns
+    -----
+    RuntimeWarning
+        If RL', AP and OE' are NaN because no row has both a relevant and an irrelevant label. For one label Cov' is
+        NaN with "C-1".
 
     Notes
     -----
-    Article, section 4.1.  To stand beside the article: ``coverage_by="C", coverage_empty=-1``.
+    Article, section 4.1. To compare with the article's tables, use ``coverage_by="C", coverage_empty=-1``.
 
     Examples
     --------

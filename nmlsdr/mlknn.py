@@ -43,16 +43,17 @@ _LARGEST_SMOOTHING = 1e100
 
 @dataclass(frozen=True)
 class PosteriorTable:
-    """What ML-kNN learns.
+    """Probabilities that ML-kNN learns, in the notation of the module: Prior_j, P(d | 1), P(d | 0) and r_j(d).
 
     Attributes
     ----------
     prior : ndarray of shape (n_labels,), float64
-        Prior_j.
+        Prior probability of each label, Prior_j.
     with_label, without_label : ndarray of shape (n_labels, n_neighbors + 1), float64
-        P(d | 1) and P(d | 0); rows sum to 1.
+        Probability that d = 0, ..., k neighbours have the label: P(d | 1) for rows with the label and P(d | 0) for
+        rows without it. Each row of the arrays sums to 1.
     posterior : ndarray of shape (n_labels, n_neighbors + 1), float64
-        r_j(d).
+        Probability r_j(d) that a row has the label if d of its neighbours have it.
     """
 
     prior: np.ndarray
@@ -72,23 +73,27 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
     Parameters
     ----------
     Y : array-like or sparse matrix of shape (n_samples, n_labels)
-        0/1.
-    indices : array-like of shape (n_samples, n_neighbors)
-        The nearest *other* rows of every row, as ``nmlsdr.graph.kneighbors(X, n_neighbors)`` gives them.
+        Labels of the training rows, 0 or 1.
+    indices : array-like of shape (n_samples, n_neighbors), int
+        Row numbers of the nearest other rows of each row, as ``nmlsdr.graph.kneighbors(X, n_neighbors)`` returns
+        them.
     smoothing : float, default=1.0
-        s > 0; 1 is Laplace's rule.
-    n_jobs : int, default=None
-        Threads; None for all cores.  The answer does not depend on it.
+        Number s added to every count, above 0; 1 is Laplace's rule. A larger value moves the estimated probabilities
+        closer to equal ones, which matters most for rare labels.
+    n_jobs : int or None, default=None
+        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
+        so that -1 means the same as None. The results do not depend on it.
 
     Returns
     -------
     PosteriorTable
-        Prior and posterior of each label, and the counts behind them.
+        Prior and posterior probabilities of each label, and the likelihoods from which the posteriors follow.
 
     Raises
     ------
     ValueError
-        If n_samples <= n_neighbors, smoothing <= 0, Y is not 0/1 or an index is not another row of Y.
+        If there are not more rows than neighbours, if ``smoothing`` is not positive, if Y has values other than 0 and
+        1, or if an index is not the number of another row.
 
     Examples
     --------
@@ -147,23 +152,25 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
     Parameters
     ----------
     table : PosteriorTable
-        From `fit_posterior`.
+        Result of `fit_posterior`.
     Y : array-like or sparse matrix of shape (n_samples, n_labels)
-        The labels of the training rows, 0/1.
-    indices : array-like of shape (n_queries, n_neighbors)
-        The nearest training rows of every query, as many as in the fit.
-    n_jobs : int, default=None
-        Threads; None for all cores.  The answer does not depend on it.
+        Labels of the training rows, 0 or 1.
+    indices : array-like of shape (n_queries, n_neighbors), int
+        Row numbers of the nearest training rows of each query, as many as in `fit_posterior`.
+    n_jobs : int or None, default=None
+        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
+        so that -1 means the same as None. The results do not depend on it.
 
     Returns
     -------
     ndarray of shape (n_queries, n_labels), float64
-        In [0, 1].
+        Posterior probabilities in [0, 1].
 
     Raises
     ------
     ValueError
-        If the number of neighbours or of labels is not that of the fit, or an index is not a row of Y.
+        If the number of neighbours or of labels differs from that in `fit_posterior`, or if an index is not a row
+        number of Y.
 
     Examples
     --------

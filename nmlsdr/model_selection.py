@@ -1,9 +1,9 @@
-"""Cross-validation on partly labelled data: a splitter, out-of-fold probabilities, the seven measures as scorers.
+"""Cross-validation on partly labelled data: a splitter, out-of-fold probabilities, and the seven measures as scorers.
 
-A fold without true labels cannot be scored, and a fold that hides unlabelled rows from ``fit`` wastes them.
-:class:`LabeledRowsSplit` therefore splits the labelled rows only, and gives every unlabelled row to every
-training side.  :func:`cross_val_proba` predicts every labelled row from the others.  :data:`SCORERS` holds the
-measures of :mod:`nmlsdr.metrics` for ``scoring=``.
+A fold without true labels cannot be scored, and unlabelled rows are useful in every fit. Therefore
+:class:`LabeledRowsSplit` splits the labelled rows only, and puts every unlabelled row into every training set.
+:func:`cross_val_proba` predicts each labelled row with a model that was fitted without it. :data:`SCORERS` contains
+the measures of :mod:`nmlsdr.metrics` for the parameter ``scoring`` of scikit-learn.
 """
 
 from __future__ import annotations
@@ -30,20 +30,19 @@ __all__ = ["SCORERS", "LabeledRowsSplit", "cross_val_proba"]
 
 
 class LabeledRowsSplit:
-    """Split the labelled rows with any splitter; the unlabelled rows are always on the training side.
+    """Split the labelled rows with any splitter; the unlabelled rows are always in the training set.
 
     Parameters
     ----------
     cv : int, splitter or iterable of (train, test), default=5
-        What splits the labelled rows.  An integer is that many folds (stratified where ``y`` is one column, as
-        scikit-learn does for classifiers).  A splitter gets the labelled rows of X, y and groups only.  Pairs of
-        index arrays, and a ``PredefinedSplit``, refer to all rows: their unlabelled rows are moved to the training
-        side.
+        How the labelled rows are split. An integer is the number of folds; for 1-D y they are stratified, as in
+        scikit-learn. A splitter receives the labelled rows of X, y and groups only. Pairs of index arrays and a
+        ``PredefinedSplit`` refer to all rows; their unlabelled rows are moved to the training set.
 
     Notes
     -----
-    A row is unlabelled if it is -1 or null in 1-D ``y``, or so in every column of 2-D ``y``: a row with any known
-    entry can be on the test side.  A splitter that looks at ``y`` sees -1 for the unknown entries of such a row.
+    In 1-D y a row is unlabelled if it is -1 or null. In 2-D y a row is unlabelled if all its entries are; a row with
+    any known entry can be in the test set. A splitter that uses ``y`` sees -1 for the unknown entries of such a row.
 
     Examples
     --------
@@ -67,27 +66,27 @@ class LabeledRowsSplit:
     def split(
         self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Yield (train, test) row numbers of X; test rows are labelled.
+        """Yield row numbers (train, test) of X; all test rows are labelled.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or None
-            Only handed on to ``cv``.
-        y : array-like or sparse of shape (n_samples,) or (n_samples, n_labels), default=None
-            Labels: -1 or null is unknown, a row without a known entry is unlabelled.
+            Rows; only passed on to ``cv``.
+        y : array-like or sparse matrix of shape (n_samples,) or (n_samples, n_labels), default=None
+            Labels. An entry of -1 or null is unknown; a row without a known entry is unlabelled. Required.
         groups : array-like of shape (n_samples,), default=None
-            For splitters that keep groups together.
+            Group of each row, for splitters that keep groups together.
 
         Yields
         ------
         train, test : ndarray of intp
-            The training side is in ascending order and holds all unlabelled rows.
+            Row numbers of the training set, in increasing order and with all unlabelled rows, and of the test set.
 
         Raises
         ------
         ValueError
-            Without ``y``, if ``y`` breaks the label rule or no row is labelled, if lengths differ, or if a test
-            side has no labelled row.
+            If ``y`` is missing or invalid, if no row is labelled, if lengths differ, or if a test set has no labelled
+            row.
         """
         labels = _read(X, y)
         labeled = labels.labeled
@@ -109,16 +108,16 @@ class LabeledRowsSplit:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), default=None
-            Needed only where ``cv`` needs it.
+            Rows; needed only if ``cv`` needs them.
         y : array-like of shape (n_samples,) or (n_samples, n_labels), default=None
-            Needed only where ``cv`` needs it.
+            Labels; needed only if ``cv`` needs them.
         groups : array-like of shape (n_samples,), default=None
-            Needed only where ``cv`` needs it.
+            Group of each row; needed only if ``cv`` needs it.
 
         Returns
         -------
         int
-            How many pairs `split` yields.
+            Number of pairs that `split` yields.
         """
         if y is None or _refers_to_all_rows(self.cv):
             return int(check_cv(self.cv).get_n_splits(X, y, groups))
@@ -126,12 +125,12 @@ class LabeledRowsSplit:
         return int(check_cv(self.cv, known[1], classifier=True).get_n_splits(*known))
 
     def get_metadata_routing(self) -> Any:
-        """Ask for the metadata that ``cv`` asks for (``groups`` of the group splitters).
+        """Request the metadata that ``cv`` requests, such as ``groups`` for a group splitter.
 
         Returns
         -------
         MetadataRequest
-            The one of ``cv``.
+            The request of ``cv``.
         """
         return get_routing_for_object(None if _refers_to_all_rows(self.cv) else check_cv(self.cv))
 
@@ -183,35 +182,37 @@ def _row_numbers(side: ArrayLike, n_rows: int) -> NDArray[np.intp]:
 def cross_val_proba(
     estimator: Any, X: Any, y: Any, cv: Any = 5, *, groups: Any = None, params: dict[str, Any] | None = None
 ) -> NDArray[np.float64]:
-    """Probabilities of every label for each row with a known entry, by a model that was not fitted on it.
+    """Out-of-fold probabilities of every label: each row with a known entry is predicted by a model fitted without it.
 
-    For cleanlab, stacking and calibration.  scikit-learn's ``cross_val_predict`` raises an error if rows are
+    Use it for cleanlab, stacking and calibration. scikit-learn's ``cross_val_predict`` raises an error if rows are
     unlabelled; here these rows take part in every fit and are never predicted.
 
     Parameters
     ----------
     estimator : classifier with ``predict_proba``
-        Cloned for every fold.
+        Classifier, cloned for every fold.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The rows; finite numbers.
-    y : array-like of shape (n_samples, n_labels) or (n_samples,)
-        Labels by the label rule; sets of names become columns before the folds are made.
+        Rows; finite numbers.
+    y : array-like or sparse matrix of shape (n_samples,) or (n_samples, n_labels)
+        Labels. An entry of -1 or null is unknown; a row without a known entry is unlabelled. Label sets are converted
+        to columns before the rows are split.
     cv : int, splitter or iterable of (train, test), default=5
-        As in `LabeledRowsSplit`; every row with a known entry must be on one test side.
+        How the labelled rows are split, as in `LabeledRowsSplit`. Every row with a known entry must be in exactly one
+        test set.
     groups : array-like of shape (n_samples,), default=None
-        For splitters that keep groups together.
+        Group of each row, for splitters that keep groups together.
     params : dict, default=None
-        Further arguments of ``fit``; what has a value for each row is sliced.
+        Further arguments of ``fit``. Values with one entry for each row are split like the rows.
 
     Returns
     -------
     ndarray of shape (n_samples, n_labels), float64
-        NaN on rows without a known entry; for 1-D y one column for each class, in sorted order.
+        Probabilities; NaN on rows without a known entry. For 1-D y one column for each class, in sorted order.
 
     Raises
     ------
     ValueError
-        If ``y`` breaks the label rule, or a row with a known entry is on no test side, or on two.
+        If ``y`` is invalid, or if a row with a known entry is in no test set or in two.
 
     Examples
     --------

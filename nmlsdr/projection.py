@@ -1,8 +1,8 @@
 """The HSIC projection: orthonormal directions of largest dependence on the labels (article, section 3.3).
 
-With M = (HX)' F~ (D x C), the article's X' H F~ F~' H X is M M'.  Its eigenvectors are the left singular
-vectors of M and its eigenvalues the squared singular values, so neither an n x n nor a D x D matrix is
-ever formed.
+Let M = (HX)' F~, of shape (n_features, n_labels). The matrix X' H F~ F~' H X of the article is M M'. Its eigenvectors
+are the left singular vectors of M, and its eigenvalues are the squared singular values. So no n_samples x n_samples
+and no n_features x n_features matrix is formed.
 """
 
 from __future__ import annotations
@@ -28,37 +28,42 @@ def hsic_projection(
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Directions that maximise the linear Hilbert-Schmidt dependence between XP and F (article, eq. 13-14).
 
-    Solves X' H F F' H X p = lambda p with P'P = I, H = I - 11'/n, through M = (HX)' F (D x C): the
-    directions are the left singular vectors of M, the eigenvalues its squared singular values.
+    The directions p solve X' H F F' H X p = lambda p subject to P'P = I, where H = I - 11'/n subtracts the mean. They
+    are computed as the left singular vectors of M = (HX)' F; the eigenvalues are the squared singular values of M.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-        float32 stays float32; sums are taken in float64.  Sparse X is never centred or made dense.
-    F : array of shape (n_samples, n_labels)
-        Labels, hard or soft.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows; finite numbers. float32 stays float32, but sums are computed in float64. Sparse X is never centred or
+        made dense.
+    F : array-like of shape (n_samples, n_labels)
+        Labels, hard or soft; finite numbers.
     n_components : int or None, default=None
-        At most min(n_labels, n_features, n_samples - 1); None: as many as the numerical rank allows.
+        Number d of directions, at most min(n_labels, n_features, n_samples - 1). None: as many as the numerical rank
+        of M allows.
     solver : {"auto", "eigsh", "svd"}, default="auto"
-        "svd": thin singular value decomposition of M.  "eigsh": Lanczos iterations on v -> M (M' v), for a
-        few directions out of many labels.  Both give the same directions; "auto" takes the faster.
+        "svd": a thin singular value decomposition. "eigsh": Lanczos iterations, for few directions and many labels.
+        "auto": the faster of the two. Both give the same directions.
 
     Returns
     -------
     components : ndarray of shape (d, n_features)
-        The rows are orthonormal, in the dtype of X; the entry of largest magnitude of each is positive.
+        One direction in each row, orthonormal, in the dtype of X. The entry of largest magnitude of each row is
+        positive.
     eigenvalues : ndarray of shape (d,), float64
-        Decreasing.
+        Dependence along each direction, in decreasing order.
 
     Raises
     ------
     ValueError
-        ``n_components`` above the bound, or no dependence at all (constant labels or constant features).
+        If ``n_components`` is above its bound, or if there is no dependence at all, as for constant labels or
+        features.
 
     Warns
     -----
     UserWarning
-        ``n_components`` is above the numerical rank, the number of s_j > s_0 max(D, C) eps; it is cut.
+        If ``n_components`` exceeds the numerical rank, the number of singular values above max(n_features, n_labels)
+        eps times the largest; fewer directions are returned.
 
     Notes
     -----
@@ -130,43 +135,45 @@ def _eigsh_is_faster(shape: tuple[int, int], wanted: int) -> bool:
 
 
 def feature_weights(X: Any, Y: Any, *, known: Any = None) -> np.ndarray:
-    """How much of each feature's dependence on the labels is not chance: its shrinkage factor.
+    """Shrinkage factor of each feature: the share of its dependence on the labels that is not due to chance.
 
-    With Xc and Yc centred, row j of Xc'Yc holds what feature j has in common with each label, and
+    Let Xc and Yc be the centred features and labels of l labelled rows, and Xc_j the column of feature j. Then
 
-        h_j  = |Xc_j' Yc|^2                      its linear Hilbert-Schmidt dependence on all labels,
-        h0_j = |Xc_j|^2 |Yc|_F^2 / (l - 1)       the exact mean of h_j when the rows of Y are permuted,
-        kappa_j = max(0, 1 - h0_j / h_j)         the positive-part James-Stein factor of that row.
+        h_j  = |Xc_j' Yc|^2                      is its linear Hilbert-Schmidt dependence on all labels,
+        h0_j = |Xc_j|^2 |Yc|_F^2 / (l - 1)       is the mean of h_j over all permutations of the rows of Y,
+        kappa_j = max(0, 1 - h0_j / h_j)         is the positive-part James-Stein factor of Xc_j' Yc.
 
-    A feature that depends on the labels no more than chance would have it gets 0, one that towers above chance
-    nearly 1.  Distances and projections that weigh the square of feature j by kappa_j leave most of the noise out.
+    A feature that depends on the labels no more than expected by chance gets 0; one that depends on them much more
+    gets nearly 1. Distances and projections in which the square of feature j is multiplied by kappa_j ignore most of
+    the noise.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-        The labelled rows.  Sparse X is never centred or made dense; the cost is O(nnz n_labels).
-    Y : array or sparse matrix of shape (n_samples, n_labels)
-        Their labels.
-    known : array of shape (n_samples, n_labels), bool, default=None
-        The entries of Y that are known, None: all.  h_j = sum_c (x_j'y_c)^2 and
-        h0_j = sum_c |x_j|^2 |y_c|^2 / (l_c - 1) then, both centred over the l_c known rows of label c.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The labelled rows. Sparse X is never centred or made dense; the cost is O(nnz n_labels).
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        Labels of these rows, hard or soft.
+    known : array-like of shape (n_samples, n_labels), bool, default=None
+        True for the known entries of Y; None: all are known. With unknown entries h_j = sum_c (x_j'y_c)^2 and h0_j =
+        sum_c |x_j|^2 |y_c|^2 / (l_c - 1), where x_j and y_c are centred over the l_c rows whose label c is known.
 
     Returns
     -------
     ndarray of shape (n_features,), float64
-        kappa, in [0, 1); 0 where h_j - h0_j is what rounding leaves, so for features that are constant over the
-        known rows of every label.  Dense and sparse X, and float32 copies, agree to rounding, so that what is
-        computed from kappa is the same to the bit only given the same kappa.
+        kappa, in [0, 1). It is 0 where h_j - h0_j is no larger than rounding errors, as for features that are
+        constant over the known rows of every label. Results for dense and sparse X, and for float32 copies, agree up
+        to rounding.
 
     Raises
     ------
     ValueError
-        For NaN, infinity, or another number of rows in Y than in X.
+        If X or Y has NaN or infinite values, or if their numbers of rows differ.
 
     Notes
     -----
-    Dependence: Gretton, Bousquet, Smola and Schoelkopf, "Measuring statistical dependence with Hilbert-Schmidt
-    norms", ALT 2005.  Shrinkage: James and Stein 1961; Efron and Morris, JASA 68, 1973.
+    The measure of dependence is that of Gretton, Bousquet, Smola and Schoelkopf, "Measuring statistical dependence
+    with Hilbert-Schmidt norms", ALT 2005. The shrinkage is that of James and Stein 1961, and of Efron and Morris,
+    JASA 68, 1973.
 
     Examples
     --------

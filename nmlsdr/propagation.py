@@ -1,8 +1,8 @@
 """Label propagation: F with (I - A T) F = (I - A) Y, for all labels at once (article 3.2, eq. 6 and 8).
 
-A row with alpha_i listens to its neighbours with weight alpha_i and to its given labels with 1 - alpha_i.
-`propagate` checks what it is given, runs a solver of `_solvers/`, where the mathematics is, and says how well the
-answer solves eq. (8).  `propagate_signed` does so for numbers of either sign.
+The soft labels of row i are alpha_i times a weighted mean of those of its neighbours, plus 1 - alpha_i times its
+given labels. `propagate` checks its arguments, runs a solver of `_solvers/`, which explains the mathematics, and
+reports how accurately the result solves eq. (8). `propagate_signed` does the same for numbers of either sign.
 """
 
 from __future__ import annotations
@@ -34,23 +34,24 @@ _ROUNDING = 16 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class Propagation:
-    """Soft labels and how well they solve eq. (8).
+    """Result of `propagate`: soft labels, and how accurately they solve eq. (8).
 
     Attributes
     ----------
     F : ndarray of shape (n_samples, n_labels), float64
         Soft labels in [0, 1].
     n_iter : int
-        Sweeps of the label that took most; refinement steps for "lu".
+        Number of iterations, for the label that took most; for "lu" the number of refinement steps.
     residual : float
-        max |(I - A T) F - (I - A) Y| over all entries, computed from F.
+        Largest absolute entry of (I - A T) F - (I - A) Y, computed from F.
     error_bound : float
-        residual / (1 - max alpha), rounding included: no entry of F is further than this from the solution.
+        residual / (1 - max alpha), including rounding: no entry of F differs from the exact solution by more than
+        this.
     n_unreached : int
-        Rows in components of the graph that hold no labelled row; their F is 0.  With known entries: rows in
-        components without a known entry of some label, whose F is 0 for that label.
+        Number of rows in components of the graph without a labelled row; their soft labels are 0. Where single
+        entries are unknown, rows in components without a known entry of some label count as well.
     solver : str
-        The solver that ran: "cg", "lu" or "fixed_point".
+        Solver that was used: "cg", "lu" or "fixed_point".
     """
 
     F: np.ndarray
@@ -76,51 +77,60 @@ def propagate(
 ) -> Propagation:
     r"""Solve (I - A T) F = (I - A) Y, eq. (8) of the article, for all labels at once.
 
+    T is the transition matrix of the graph W (`nmlsdr.graph.transition_matrix`), A = diag(alpha), Y are the given
+    labels, and F the soft labels.
+
     Parameters
     ----------
-    W : sparse matrix or array of shape (n_samples, n_samples)
-        Symmetric graph with weights of 0 or more; the diagonal is ignored.
+    W : array-like or sparse matrix of shape (n_samples, n_samples)
+        Symmetric graph with weights of 0 or more. The diagonal is ignored.
     Y : array-like or sparse matrix of shape (n_samples, n_labels)
-        Given labels in [0, 1].  What an unlabelled row or an unknown entry holds is ignored: it counts as 0.
+        Given labels in [0, 1]. Values in unlabelled rows and unknown entries are ignored and count as 0.
     alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels)
-        A = diag(alpha), 0 <= alpha_i < 1: how much row i listens to its neighbours.  0 keeps F_i = Y_i exactly.
-        One per entry: (I - A_c T) f_c = (I - A_c) y_c for each label c.
+        Share that the neighbours have in the soft labels, in [0, 1): one number for all rows, one for each row, or
+        one for each entry. 0 keeps the given label exactly; a larger value gives the neighbours more influence. With
+        one for each entry, (I - A_c T) f_c = (I - A_c) y_c is solved for each label c.
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
-        The labelled rows, or the known entries; None: the rows with any Y != 0.
+        True for labelled rows, or for known entries. None: the rows with any Y != 0.
     solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
-        "cg": conjugate gradients on the symmetric form; "lu": elimination without subtraction up to 500 rows,
-        sparse LU of I - A T above; "fixed_point": the iteration of eq. (6).  "auto" is "lu" up to 100 rows and else
-        "cg", the fastest, label by label; what that leaves above ``tol`` goes on in float64, then to "lu" up to 500
-        rows or to "fixed_point" above (docs/propagation.md).
+        "cg": conjugate gradients on the symmetric form of eq. (8). "lu": a direct solution, by elimination without
+        subtraction up to 500 rows and by a sparse LU factorisation of I - A T above. "fixed_point": the iteration of
+        eq. (6). "auto": "lu" up to 100 rows and "cg", the fastest, above. Labels that "cg" leaves above ``tol`` are
+        continued in float64, and then solved by "lu" up to 500 rows or "fixed_point" above; docs/propagation.md gives
+        the details.
     tol : float, default=1e-8
-        Largest residual of eq. (8) accepted, over all entries.  Above alpha = .999 the solvers aim lower in
-        proportion to 1 - max alpha, so that ``error_bound`` is at most 1000 tol where rounding lets it.
-    max_iter : int, default=None
-        Sweeps allowed per label.  None: what theory says is enough for ``alpha`` and ``tol``.
+        Accepted residual of eq. (8), the largest absolute entry of (I - A T) F - (I - A) Y; above 0. A larger value
+        stops the solver earlier, with less accurate soft labels. Above alpha = 0.999 the solvers aim at a smaller
+        residual, in proportion to 1 - max alpha, so that ``error_bound`` is at most 1000 tol where rounding allows
+        it.
+    max_iter : int or None, default=None
+        Largest number of iterations for each label, at least 1. None: as many as theory requires for ``alpha`` and
+        ``tol``.
     init : array-like of shape (n_samples, n_labels), default=None
-        First iterate, for example the F of a similar problem; None: Y, as in the article.  Not used by "lu".
+        First iterate, for example the F of a similar problem. None: Y, as in the article. Not used by "lu".
     callback : callable, default=None
-        Called with a `PropagationProgress` after every sweep; an exception it raises ends the call.
-    n_jobs : int, default=None
-        Threads; None for all cores.  F does not depend on it, to the last bit.
+        Called with a `PropagationProgress` after every iteration. An exception that it raises ends the call.
+    n_jobs : int or None, default=None
+        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
+        so that -1 means the same as None. The results do not depend on it.
 
     Returns
     -------
     Propagation
-        F, n_iter, residual, error_bound, n_unreached, solver.
+        The soft labels F, and how accurately they solve eq. (8).
 
     Raises
     ------
     ValueError
-        For a graph that is not square, symmetric and non-negative, labels outside [0, 1], alpha outside [0, 1),
-        a tol that is not positive, a max_iter below 1, or an unknown solver.
+        If the graph is not square, symmetric and non-negative, if labels are outside [0, 1] or alpha outside [0, 1),
+        if ``tol`` is not positive or ``max_iter`` below 1, or if the solver is unknown.
 
     Warns
     -----
     UserWarning
-        If a component of the graph holds no labelled row.
+        If a component of the graph contains no labelled row.
     sklearn.exceptions.ConvergenceWarning
-        If the residual is above ``tol`` at the end; it says how far off an entry can be.
+        If the residual is above ``tol`` at the end; the message gives the largest possible error of an entry.
 
     Notes
     -----

@@ -48,18 +48,18 @@ ORDERED_ROWS = 100_000
 
 
 class PropagationProgress(NamedTuple):
-    """What a callback of `propagate` receives after every sweep.
+    """What `propagate` passes to its callback after every iteration.
 
     Attributes
     ----------
     n_iter : int
-        Sweeps over the present batch of labels.
+        Number of iterations on the present batch of labels.
     residual : float
-        The largest residual among them.
+        Largest residual of these labels.
     n_done : int
-        Labels that are finished.
+        Number of labels that are finished.
     n_labels : int
-        All labels.
+        Number of all labels.
     """
 
     n_iter: int

@@ -79,12 +79,12 @@ __all__ = [
 
 
 def get_include() -> str:
-    """The folder of ``nmlsdr.h``, for the include folders of C code that calls nmlsdr.
+    """Return the folder of ``nmlsdr.h``, to include in C code that calls nmlsdr.
 
     Returns
     -------
     str
-        An absolute path.
+        Absolute path of the folder.
 
     Examples
     --------

@@ -8,10 +8,11 @@ __all__ = ["InputError", "import_extra", "printable", "warn_not_converged"]
 
 
 class InputError(ValueError):
-    """What was given cannot be used; the text is one sentence that says what, and what to do.
+    """An argument or input file that cannot be used; the message says what is wrong and what to change.
 
-    Every check of the package raises it, and nothing else does: any other ValueError is a bug of the package, and the
-    command line treats the two differently. Names from files stand in such sentences, so the text is `printable`.
+    It is a ValueError.  Every check of this package raises it or a subclass of it, so any other ValueError is a bug of
+    the package; the command line reports the two differently.  Characters from files are made safe to print in the
+    message.
     """
 
     def __init__(self, text: object = "") -> None:

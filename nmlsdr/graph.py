@@ -136,8 +136,8 @@ class ExactIndex:
 
     Notes
     -----
-    The index keeps a float64 or float32 copy of dense rows as given, and one copy in float32 (about twice the stored
-    values for sparse rows). With "cosine" it also keeps the rows divided by their norms, in float64. A memory map
+    The index keeps a copy of dense rows and another copy of them in float32; for sparse rows it keeps about twice the
+    stored values. With "cosine" it also keeps the rows divided by their norms, in float64. A memory map
     larger than half of the memory is never copied. The index does not change after it is made, so any number of
     threads may use it at once. A pickle contains X only; the first query prepares the rows again.
 
@@ -173,7 +173,7 @@ class ExactIndex:
         Parameters
         ----------
         queries : array-like or sparse matrix of shape (n_queries, n_features)
-            Rows whose neighbours are searched. A row of X is its own nearest neighbour here.
+            Rows whose neighbours are searched. A row of X is not left out of its own list.
         n_neighbors : int
             Number of neighbours k, from 1 to n_samples.
 

@@ -1,20 +1,22 @@
 """The seven multi-label measures of the article (section 4.1), as plain functions of arrays.
 
-Each takes the truth ``Y`` (n_samples, n_labels) of 0 and 1 and real ``scores`` of the same shape, where
-larger means more likely.  The conventions on ties and on rows without or with every label are those of the
-programs behind the article's tables, not scikit-learn's; each function's notes say where scikit-learn differs:
+Each function takes the true labels ``Y``, an array (n_samples, n_labels) of 0 and 1, and real ``scores`` of the same
+shape; a larger score means that the label is more likely.  The conventions for equal scores, and for rows without a
+label or with every label, are those of the programs behind the article's tables.  Where scikit-learn has other
+conventions, the notes of the function say so:
 
 =================  ====================================================================================
-ranking loss       a relevant and an irrelevant label with equal scores are a full error
-average precision  of equal scores the HIGHER label index ranks above
-one-error          right if ANY label that shares the top score is relevant
-coverage           0-based depth of the worst relevant label; equal scores as for average precision
-these four         rows with no label or with all labels are dropped from the mean (coverage: kept, a row
-                   without labels counts ``empty``); if no row is left: NaN and a RuntimeWarning
-macro-F1           a label with TP + FP + FN = 0 counts 0; one without a known entry is left out of the mean
-hamming loss, F1   all rows, a label is predicted where its score is at least 0.5
-unknown entries    (-1, NaN, null) are left out: hamming loss and F1 count known entries, the ranking
-                   measures rank each row's known labels; a row without any is dropped from all
+ranking loss       A relevant and an irrelevant label with equal scores count as one error.
+average precision  Of labels with equal scores, the one with the higher index ranks above.
+one-error          A row is right if any label that shares the highest score is relevant.
+coverage           The depth of the worst relevant label is counted from 0; equal scores rank as above.
+these four         Rows with no label or with all labels are left out of the mean; if no row is left, the
+                   result is NaN with a RuntimeWarning.  Coverage keeps them; a row without labels counts
+                   ``empty``.
+hamming loss, F1   All rows count.  A label is predicted where its score is at least 0.5.
+macro-F1           A label with TP + FP + FN = 0 counts 0; one without a known entry is left out.
+unknown entries    (-1, NaN, null) are left out.  Hamming loss and F1 count known entries; the ranking
+                   measures rank the known labels of each row.  A row without any is left out of all.
 =================  ====================================================================================
 
 By hand, with one unknown entry:
@@ -30,7 +32,7 @@ By hand, with one unknown entry:
 >>> round(metrics.macro_f1(Y, scores), 6)       # labels 0, 1, 2: 0, 2/3 and, from one entry, 1
 0.555556
 
-All cost one sort of each row and a few passes over (n_samples, n_labels); there is no loop over rows.
+Each costs at most one sort of every row and a few passes over the arrays; there is no Python loop over rows.
 """
 
 from __future__ import annotations

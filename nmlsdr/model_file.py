@@ -1,8 +1,8 @@
-"""Fitted models as data: skops files, read without running code from them.
+"""Fitted models as data: skops files, which are read without running code from them.
 
-A skops file is a zip archive: ``schema.json`` says which objects there are, and every further member is one array. Only
-the classes and attributes listed in ``_model/schema.py`` are ever made from it, and each value is checked. What comes
-back predicts bit for bit as what was written, on the same installation.
+A skops file is a zip archive. Its member ``schema.json`` lists the objects, and every other member is one array. Only
+the classes and attributes listed in ``_model/schema.py`` are made from it, and each value is checked. On the same
+installation, the model that is read predicts exactly what the written model predicts, to the last bit.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ def save_model(
     label_names: Sequence[str] | None = None,
     inputs: Iterable[PathLike] = (),
 ) -> None:
-    """Write a fitted estimator, or a pipeline of them, as data.
+    """Write a fitted estimator, or a pipeline of estimators, to a file as data.
 
     Parameters
     ----------
     path : str or path-like
-        The file to write, by convention with the extension .skops; it appears whole or not at all.
+        File to write, by convention with the extension .skops. It is written completely or not at all.
     estimator : estimator
         A fitted estimator of this package, one of scikit-learn's StandardScaler, MaxAbsScaler, MinMaxScaler,
         RobustScaler, Normalizer, TfidfTransformer, SimpleImputer, OneHotEncoder and ExtraTreesRegressor, or a
-        ColumnTransformer or Pipeline of such steps. A pipeline's ``memory`` and ``verbose`` are not kept; the columns
-        of a ColumnTransformer, given as lists, are kept by number.
+        ColumnTransformer or Pipeline of such steps. ``memory`` and ``verbose`` of a pipeline are not stored. The
+        columns of a ColumnTransformer, given as lists, are stored as numbers.
     feature_names, label_names : sequence of str or None, default=None
-        Kept for the reader; None: the names that the estimator saw at ``fit``, its ``feature_names_in_`` and
-        ``label_names_in_``, if it did.
+        Names of the features and labels, stored for the reader. None: the estimator's ``feature_names_in_`` and
+        ``label_names_in_``, if it has them.
     inputs : iterable of str or path-like, default=()
-        Files that must not be overwritten.
+        Files that must not be overwritten; an error is raised if ``path`` is one of them.
 
     Raises
     ------
     ModelFileError
-        A class, parameter or attribute cannot be written as data.
+        If a class, parameter or attribute cannot be written as data.
     sklearn.exceptions.NotFittedError
-        The estimator is not fitted.
+        If the estimator is not fitted.
     ImportError
-        skops is not installed.
+        If skops is not installed.
     ValueError, OSError
-        The file cannot be written.
+        If the file cannot be written.
 
     Examples
     --------
@@ -85,29 +85,29 @@ def load_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Any:
     Parameters
     ----------
     path : str or path-like
-        The model file.
+        File to read.
     max_bytes : int, default=4 GiB
-        A larger file is refused.
+        Largest accepted size of the unpacked file, in bytes; an error is raised above it.
 
     Returns
     -------
     estimator
-        Fitted, as it was written.
+        The fitted estimator.
 
     Raises
     ------
     ModelFileError
-        The file is a pickle, damaged, of the old format, holds a class that is not on the list, answers differently
-        from when it was written, or is no model at all.
+        If the file is a pickle, damaged, of the old format or no model at all, contains a class that is not listed,
+        or predicts differently from when it was written.
     ImportError
-        skops is not installed.
+        If skops is not installed.
     OSError
-        The file cannot be read.
+        If the file cannot be read.
 
     Warns
     -----
     sklearn.exceptions.InconsistentVersionWarning
-        Another version of scikit-learn wrote the file.
+        If another version of scikit-learn wrote the file.
 
     Examples
     --------

@@ -329,14 +329,14 @@ class _RankingScorer:
 
 
 #: The seven measures for ``scoring=`` of scikit-learn's searches and cross-validation, by the names of
-#: :mod:`nmlsdr.metrics`.  Larger is better as scikit-learn demands: the four losses (hamming_loss, ranking_loss,
-#: one_error, coverage) come out negative.  hamming_loss, macro_f1 and micro_f1 score what ``predict`` answers, so that
-#: a search over cut-offs shows a difference.  The ranking measures do not depend on cut-offs: they use the scores
-#: before the cut-offs of this package's classifiers (in a pipeline or a search too), and of other classifiers
-#: ``decision_function`` where there is one, else ``predict_proba``.  Unknown entries of a test fold are left out.  With
-#: one label (C = 1) no row can be ranked, so ranking_loss, average_precision and one_error are NaN with a
-#: RuntimeWarning.  scikit-learn's own multi-output classifiers work too, unless a label has one value only in a
-#: training fold: scikit-learn then cannot tell which column of their probabilities is meant.
+#: :mod:`nmlsdr.metrics`.  Since scikit-learn requires that larger is better, the four losses (hamming_loss,
+#: ranking_loss, one_error, coverage) are negated.  hamming_loss, macro_f1 and micro_f1 evaluate ``predict``, so they
+#: depend on the cut-offs and can be used to choose them.  The ranking measures do not depend on cut-offs: for the
+#: classifiers of this package, also in a pipeline or a search, they use the scores themselves; for other classifiers
+#: ``decision_function`` if there is one, otherwise ``predict_proba``.  Unknown entries of a test fold are left out.
+#: With one label no row can be ranked, so ranking_loss, average_precision and one_error are NaN with a RuntimeWarning.
+#: The multi-output classifiers of scikit-learn work too, unless a label has only one value in a training fold, because
+#: scikit-learn then does not show which column of their probabilities is meant.
 SCORERS: dict[str, Any] = {
     "hamming_loss": _decision_scorer(metrics.hamming_loss, False),
     "ranking_loss": _RankingScorer(metrics.ranking_loss, False),

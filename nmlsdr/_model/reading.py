@@ -37,7 +37,7 @@ _MOST_COLUMNS = 1 << 22  # a row of them is made
 
 
 class ModelFileError(InputError):
-    """A file is not a model that this version reads, or an object cannot be written as one."""
+    """A file that is not a model this version can read, or an estimator that cannot be written to a model file."""
 
 
 class Model(NamedTuple):

@@ -28,22 +28,29 @@ __all__ = ["MDDM", "NMLSDR", "SSMLDR", "MLkNN", "MultiLabelCCA", "MultiLabelProp
            "SemiSupervisedMLkNN"]  # fmt: skip
 
 
+_ABOUT = """\
+    X may be a Dask array divided into blocks of rows, or an array in memory.  Results for a Dask array are Dask arrays.
+    For a Dask array, the parameter ``neighbors`` of an estimator that has it must be "exact".  `to_local` returns the
+    fitted `nmlsdr.{name}`.  Everything else is as for that estimator:"""
+
+
 class _OverDask(LearnsLabels):
     """Reads Dask arrays; rows in memory are read as the plain estimator reads them."""
 
     def __init_subclass__(cls) -> None:
         """Give a class the docstring of the plain one."""
         super().__init_subclass__()
-        cls.__doc__ = f"`nmlsdr.{cls.__name__}` for Dask arrays.\n\n    {cls.__bases__[-1].__doc__}"
+        name, plain = cls.__name__, cls.__bases__[-1]
+        cls.__doc__ = f"`nmlsdr.{name}` for Dask arrays.\n\n{_ABOUT.format(name=name)}\n\n    {plain.__doc__}"
 
     def to_local(self) -> Any:
-        """The fitted estimator of the plain class, which knows nothing of Dask.
+        """Return the fitted estimator of the class of the same name in `nmlsdr`, which does not need Dask.
 
         Returns
         -------
         estimator
-            Of the class of the same name in `nmlsdr`, with the same parameters and attributes.  Training rows in a
-            Dask array are computed, and must fit into memory.
+            Fitted estimator with the same parameters and attributes. Training rows in a Dask array are computed, and
+            must fit into memory.
         """
         return self._plain({name: in_memory(value) for name, value in vars(self).items()})
 

@@ -18,29 +18,31 @@ _BLOCK_BYTES = 64e6
 
 
 def open_rows(source: Any, *, rows_per_block: int | None = None) -> Any:
-    """Rows in a file as a Dask array of blocks of rows; the file is opened by name by every task.
+    """Open the rows in a file as a Dask array of blocks of rows.
 
-    ``da.from_array`` of a memory map copies all of it into memory, and sends it.
+    Every task opens the file by its name. ``da.from_array`` of a memory map would read all of it into memory, and
+    send it to the workers.
 
     Parameters
     ----------
     source : path or memmap
-        A ``.npy`` file, a memory map of a file (or a view of one), or the folder of a Zarr array.  Workers on other
+        A ``.npy`` file, a memory map of a file (or a view of one), or the folder of a Zarr array. Workers on other
         machines must find it under the same name.
     rows_per_block : int, default=None
-        None: blocks of about 64 MB; for Zarr, its own chunks.
+        Number of rows of each block. Larger blocks need more memory and fewer tasks. None: blocks of about 64 MB; for
+        Zarr, its own chunks.
 
     Returns
     -------
     dask array of shape (n_samples, n_features)
-        The rows, cut by rows; nothing is read yet.
+        The rows, divided by rows. Nothing is read yet.
 
     Raises
     ------
     ValueError
-        If the source is neither.
+        If the source is none of these.
     ImportError
-        Without Dask; for a Zarr store without zarr.
+        If Dask is not installed, or zarr for a Zarr array.
 
     Examples
     --------

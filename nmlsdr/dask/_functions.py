@@ -20,40 +20,42 @@ __all__ = ["kneighbors", "neighbor_graph"]
 def kneighbors(
     X: Any, n_neighbors: int, *, queries: Any = None, metric: str = "euclidean", n_jobs: int = 1
 ) -> tuple[Any, Any]:
-    """Exact neighbours as `nmlsdr.graph.kneighbors` gives them, with the rows, the queries, or both as Dask arrays.
+    """Exact nearest neighbours like `nmlsdr.graph.kneighbors`, for rows, queries or both as Dask arrays.
 
-    Without queries any two parts of the rows are searched in one task, which serves both.  A block of queries is
-    searched against every block of rows in a task of its own.  Then the lists are merged.  Nothing is computed before
-    the answer is.
+    Without queries, one task searches two blocks of rows for the neighbours of each in the other. With queries, one
+    task searches one block of rows for one block of queries. The lists of all tasks are then merged. Nothing is
+    computed before the result is.
 
     Parameters
     ----------
     X : dask array, array-like or sparse matrix of shape (n_samples, n_features)
-        The rows to search.  A Dask array is cut by rows, its blocks are arrays or CSR matrices; what is in memory is
-        one block.
+        Rows to search; finite numbers. A Dask array must be divided by rows only; its blocks are arrays or CSR
+        matrices, which must fit into memory one at a time.
     n_neighbors : int
-        k.  At most n_samples - 1 without queries, n_samples with them.
+        Number of neighbours k, at least 1; at most n_samples - 1 without queries, n_samples with queries.
     queries : dask array, array-like or sparse matrix of shape (n_queries, n_features), default=None
-        None: the rows of X, each excluded from its own list by index.
+        Rows whose neighbours are searched. None: the rows of X, each of which is left out of its own list by its row
+        number.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine": 1 - cos of the angle between two rows; a row of zeros is at distance 1 from every row.
+        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
+        which ignores their lengths; a row of zeros is at distance 1 from every other row.
     n_jobs : int, default=1
-        Threads of a task; Dask runs tasks side by side.
+        Number of threads of each task. Dask itself runs several tasks at once.
 
     Returns
     -------
     distances : dask array of shape (n_queries, n_neighbors), float64
-        Increasing within a row; chunked as the queries are.
+        Distances in increasing order, in the chunks of the queries.
     indices : dask array of shape (n_queries, n_neighbors), intp
-        Chunked as the queries are.
+        Row numbers of the neighbours in X, in the chunks of the queries.
 
     Raises
     ------
     ValueError
-        For unequal numbers of features, unknown chunk sizes, an unknown ``metric``, or k out of range; when computed,
-        as `nmlsdr.graph.kneighbors`.
+        If numbers of features differ, chunk sizes or ``metric`` are unknown, or ``n_neighbors`` is out of range.
+        Errors in the values, as described in `nmlsdr.graph.kneighbors`, are raised when the result is computed.
     ImportError
-        Without Dask.
+        If Dask is not installed.
 
     Examples
     --------
@@ -89,34 +91,38 @@ def neighbor_graph(
     metric: str = "euclidean",
     n_jobs: int = 1,
 ) -> sparse.csr_array:
-    """The graph W of `nmlsdr.graph.neighbor_graph` with the search done by Dask, for ``fit(X, y, graph=W)``.
+    """The graph W of `nmlsdr.graph.neighbor_graph`, with the search done by Dask. Use it as ``fit(X, y, graph=W)``.
 
     Parameters
     ----------
     X : dask array of shape (n_samples, n_features)
-        The rows; finite numbers.
+        Rows; finite numbers.
     n_neighbors : int, default=10
-        k, self excluded.
+        Number of neighbours k of each row, not counting the row itself; from 1 to n_samples - 1. A larger value gives
+        a denser graph, in which labels spread further.
     edge_weights : {"binary", "rbf"}, default="binary"
-        Weights of the edges: 1, or exp(-|x_i - x_j|^2 / sigma^2).
-    sigma : float, default=None
-        Width of "rbf"; None: the median over rows of the distance to the k-th neighbour.
+        Weights of the edges of the neighbour graph. "binary": 1 (eq. 3). "rbf": exp(-|x_i - x_j|^2 / sigma^2), which
+        gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
+    sigma : float or None, default=None
+        Width of the "rbf" weights in the units of X, above 0. A larger value makes the weights more equal. None: the
+        median over rows of the distance to the k-th neighbour. Not used by "binary".
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine": rows are divided by their norms first, here and in the weights.
+        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
+        which ignores their lengths; a row of zeros is at distance 1 from every other row.
     n_jobs : int, default=1
-        Threads of a task.
+        Number of threads of each task. Dask itself runs several tasks at once.
 
     Returns
     -------
     csr_array of shape (n_samples, n_samples), float64
-        Computed, in memory: O(n_samples n_neighbors) numbers.
+        The computed graph, in memory: O(n_samples n_neighbors) numbers.
 
     Raises
     ------
     ValueError
-        As `nmlsdr.graph.neighbor_graph`.
+        For the reasons given in `nmlsdr.graph.neighbor_graph`.
     ImportError
-        Without Dask.
+        If Dask is not installed.
 
     Examples
     --------

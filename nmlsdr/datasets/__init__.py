@@ -1,7 +1,7 @@
 """Data: the synthetic Toy set, the article's benchmarks, readers of files, label noise and missing labels.
 
-Loaders return a Bunch with data, target, test_data, test_target, feature_names, label_names and DESCR, raw
-values and true labels; an unlabelled row of labels is a row of -1.
+Loaders return a Bunch with data, target, test_data, test_target, feature_names, label_names and DESCR: raw feature
+values and true labels. An unlabelled row is a row of -1 in the labels.
 """
 
 from ._catalog import fetch_dataset

@@ -149,29 +149,30 @@ def _state(path: Path, n_bytes: int, sha256: str) -> str:
 
 
 def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | None = None) -> list[Path]:
-    """Download the files of a set that are missing from Mulan's public repository, and check them.
+    """Download the files of a data set that are missing from Mulan's public repository, and check them.
 
     Parameters
     ----------
     name : str
-        Name or folder of the set.
+        Name of the data set, or of its folder.
     data_home : path, default=None
-        Folder to write to (below it, the set's own folder); default NMLSDR_DATA, else ~/nmlsdr_data.
+        Folder in which the files are stored, in one folder for each data set. None: the environment variable
+        NMLSDR_DATA if it is set, otherwise ~/nmlsdr_data.
     source : str, default=None
-        Address of a folder that holds the sets' folders; default Mulan's repository at a fixed commit.
+        Address of a folder that contains the folders of the data sets. None: Mulan's repository at a fixed commit.
 
     Returns
     -------
     list of Path
-        The files of train, test and labels.
+        The files with training rows, test rows and label names.
 
     Raises
     ------
     DataFileError
-        If a file is there with another content (it is not replaced), cannot be downloaded, or arrives with
-        another checksum.
+        If a file exists with other content (it is not replaced), cannot be downloaded, or arrives with another
+        checksum.
     ImportError
-        Without pooch (the extra ``datasets``).
+        If pooch is not installed (the extra ``datasets``).
 
     Examples
     --------

@@ -42,38 +42,39 @@ training records: noisy labels, and rows of -1 where no rule applies.
 
 
 def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
-    """Simulate a cohort of the shape of the article's case study (section 5), with its rule labels.
+    """Simulate a cohort like that of the article's case study (section 5), with labels from the article's rules.
 
-    The article's hospital data are private. This simulation has their sizes (four groups of 2166 patients, 6932
-    train and 1732 test, 267 ICD-9-CM and 188 ATC codes that stay of 1517 and 746) and is calibrated so that the
-    article's rules label about as many patients as in the article, each count within 5 %. The strength of the link
-    between ordinary codes and diseases was chosen so that the measures of four methods come near the article's; so
-    results on this cohort do not confirm the article's.
+    The hospital data of the article are private. This simulation has the same sizes: four groups of 2166 patients,
+    6932 training and 1732 test rows, and the 267 ICD-9-CM and 188 ATC codes that remain of 1517 and 746. It is
+    calibrated so that the article's rules label about as many patients as in the article, with each count within 5 %.
+    The strength of the relation between ordinary codes and diseases was chosen so that the measures of four methods
+    come near those of the article. Therefore results on this cohort do not confirm the results of the article.
 
     Parameters
     ----------
     n_per_group : int, default=2166
-        Patients in each of the four groups, at least 500 (below, too few patients have the rarer codes).
+        Number of patients in each of the four groups, at least 500; with fewer, too few patients have the rarer
+        codes.
     random_state : int, SeedSequence, Generator, RandomState or None, default=None
-        Seed of the draw; an integer gives the same cohort on every call.
+        Seed of the random numbers. An integer gives the same result in every call; None gives another one each time.
 
     Returns
     -------
     Bunch
-        data : ndarray (n_train, 455), float64
-            How often each code was recorded.
-        target : ndarray (n_train, 3), int64
-            True labels: healthy, hypertension, diabetes; a patient of the fourth group has the last two.
-        rule_target : ndarray (n_train, 3), int64
-            The labels of the rules; a row of -1 is a patient whom no rule labels.
+        data : ndarray of shape (n_train, 455), float64
+            How often each code was recorded for each patient.
+        target : ndarray of shape (n_train, 3), int64
+            True labels: healthy, hypertension, diabetes. A patient of the fourth group has the last two.
+        rule_target : ndarray of shape (n_train, 3), int64
+            Labels that the rules give. A row of -1 is a patient whom no rule labels.
         test_data, test_target : ndarray
-            The same for the other 20 %.
+            The same as data and target for the other 20 % of the patients.
         feature_names : list of str
-            "ICD9:401.9", ..., "ATC:C09AA", ...
+            Names of the codes: "ICD9:401.9", ..., "ATC:C09AA", ...
         label_names : list of str
             "healthy", "hypertension", "diabetes".
         DESCR : str
-            How it was drawn.
+            Description of the simulation.
 
     Raises
     ------
@@ -83,7 +84,8 @@ def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
     Notes
     -----
     The rules depend on four kinds of codes. The number of patients with each combination of them is fixed for each
-    group, and only the choice of patients is random; so the counts of rule labels vary only by the train/test split.
+    group, and only the choice of patients is random. So the counts of the labels from the rules vary only because of
+    the train/test split.
 
     Examples
     --------

@@ -38,7 +38,7 @@ Path_ = str | os.PathLike[str]
 
 
 class DataFileError(InputError):
-    """A data file cannot be used as it is: one sentence with the file, the place in it, and what to do."""
+    """A data file that cannot be used; the message names the file and the place in it, and says what to do."""
 
 
 def place(path: Path_, line: int | None = None, column: str | None = None, row: int | None = None) -> str:

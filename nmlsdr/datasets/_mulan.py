@@ -38,44 +38,46 @@ def load_mulan(
 ) -> Bunch:
     """Read one multi-label data set in Mulan's format, raw values.
 
-    Nominal attributes with numbers as values are read as these numbers, {YES,NO} and {TRUE,FALSE} as 1/0, in
-    whatever order they are declared; there is no one-hot coding.  An omitted value of a sparse row is the first
+    Nominal attributes whose values are numbers are read as these numbers. {YES,NO} and {TRUE,FALSE} are read as 1/0,
+    in whichever order they are declared. There is no one-hot coding. In a sparse row, an omitted value is the first
     declared value, or 0.
 
     Parameters
     ----------
     arff : path
-        ARFF file, dense or sparse, plain or gzipped (by its content, not by its name), UTF-8.
+        ARFF file in UTF-8, dense or sparse, plain or gzipped; the content shows which, not the name.
     xml : path
-        XML file with one ``<label name="...">`` per label, nested or not.  Labels are found by name.
+        XML file with one ``<label name="...">`` for each label, nested or not. Labels are found by name.
     drop : sequence of str, default=()
-        Attributes to leave out, such as row names; other attributes of text are an error.
+        Attributes to leave out, such as row names. Other attributes of text raise an error.
     n_rows : int, default=None
-        Read the first rows only; default all.
+        Number of rows to read, from the first. None: all rows.
     max_bytes : int, default=None
-        Stop when a file unpacks to more than this; default 4 GiB, and of a packed file 64 times its size (32 MiB if
-        that is less).
+        Largest size in bytes that a file may unpack to or declare; an error is raised above it. None: 4 GiB, and for
+        a packed file at most 64 times its own size or 32 MiB, whichever is more. Real tables seldom exceed this, but
+        zip bombs do.
     max_features : int, default=10**6
-        Stop when a file has more attributes or labels than this.
+        Largest number of attributes or labels; an error is raised above it.
 
     Returns
     -------
     Bunch
-        data : ndarray or csr_array (n, D), float64
-            Dense from a dense file, CSR from a sparse one.
-        target : ndarray (n, C), int64
-            0/1, columns in the order of the ARFF file (the order of the XML file differs in some sets).
+        data : ndarray or csr_array of shape (n_samples, n_features), float64
+            Features; dense from a dense file, CSR from a sparse one.
+        target : ndarray of shape (n_samples, n_labels), int64
+            Labels 0/1, in the order of columns of the ARFF file. The order in the XML file differs for some data
+            sets.
         feature_names, label_names : list of str
-            In the order of the columns.
+            Names of features and labels, in the order of the columns.
         DESCR : str
-            What was read.
+            Description of what was read.
 
     Raises
     ------
     DataFileError
-        A ValueError that names file and line: a value that is missing, not finite, not declared or not a
-        number, a row of another length, a repeated sparse index, a label that is found twice or not at all, an
-        XML file with a DOCTYPE, a file over the limits.
+        A ValueError that names file and line. Reasons are: a value that is missing, not finite, not declared or not a
+        number, a row of another length, a repeated sparse index, a label that is found twice or not at all, an XML
+        file with a DOCTYPE, and a file above the limits.
 
     Examples
     --------

@@ -15,22 +15,23 @@ UNLABELED = -1
 
 
 def flip_labels(Y: ArrayLike, p: float, *, random_state: Any = None) -> NDArray[np.int64]:
-    """Flip each label entry with probability `p`, independently (article, sections 4.4 and 4.5).
+    """Flip each label entry with probability `p`, independently of the others (article, sections 4.4 and 4.5).
 
     Parameters
     ----------
-    Y : array-like or sparse matrix (n, C)
-        Labels 0/1; an unknown entry (-1) stays as it is.
-    p : float in [0, 1]
-        Probability that an entry changes from 0 to 1 or from 1 to 0.
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        Labels, 0 or 1; an unknown entry (-1) does not change.
+    p : float
+        Probability, in [0, 1], that an entry changes from 0 to 1 or from 1 to 0.
     random_state : int, SeedSequence, Generator, RandomState or None, default=None
-        Seed of the draw.  Unknown entries use up draws too, so masking before or after flipping gives the
-        same entries on the rows that stay.
+        Seed of the random numbers. An integer gives the same result in every call; None gives another one each time.
+        Random numbers are drawn for unknown entries too, so the flipped entries are the same whether labels are
+        masked before or after flipping.
 
     Returns
     -------
-    ndarray (n, C), int64
-        A new array; `Y` is left alone.
+    ndarray of shape (n_samples, n_labels), int64
+        A new array; `Y` does not change.
 
     Raises
     ------
@@ -52,26 +53,26 @@ def flip_labels(Y: ArrayLike, p: float, *, random_state: Any = None) -> NDArray[
 
 
 def mask_labels(Y: ArrayLike, fraction: float, *, random_state: Any = None) -> NDArray[np.int64]:
-    """Keep the labels of a random part of the rows; the others become unlabelled, rows of -1.
+    """Keep the labels of a random part of the rows; the other rows become unlabelled, which is a row of -1.
 
-    Of the n labelled rows of `Y`, exactly ``round(fraction * n)`` keep their labels (a half is rounded to
-    the even number, as Python does).  With the same seed, the rows kept at a small fraction are among those
-    kept at a larger one.
+    Of the n labelled rows of `Y`, exactly ``round(fraction * n)`` keep their labels. Python rounds a half to the even
+    number. With the same seed, the rows kept at a small fraction are among those kept at a larger one.
 
     Parameters
     ----------
-    Y : array-like or sparse matrix (n, C)
-        Labels 0/1 and -1 for unknown entries; rows of -1 are unlabelled already, stay so and are not counted.
-    fraction : float in [0, 1]
-        Share of the labelled rows that stay labelled.
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        Labels, 0 or 1, and -1 for unknown entries. Rows of -1 are unlabelled already; they do not change and are not
+        counted.
+    fraction : float
+        Share of the labelled rows that stay labelled, in [0, 1].
     random_state : int, SeedSequence, Generator, RandomState or None, default=None
-        Seed of the draw.
+        Seed of the random numbers. An integer gives the same result in every call; None gives another one each time.
 
     Returns
     -------
-    ndarray (n, C), int64
-        A new array: rows of `Y` unchanged, or rows of -1.  ``(result != -1).all(axis=1)`` marks the
-        labelled rows.
+    ndarray of shape (n_samples, n_labels), int64
+        A new array with rows of `Y` and rows of -1. ``(result != -1).all(axis=1)`` is True for the labelled rows, if
+        every entry of `Y` is known.
 
     Raises
     ------

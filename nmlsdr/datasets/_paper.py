@@ -18,51 +18,54 @@ labels without a positive on train are dropped.  See {home}.
 
 
 def paper_split(name: str, data_home: Path_ | None = None) -> Bunch:
-    """Return the article's train and test set of one of the nine Mulan data sets, raw values.
+    """Return the training and test set that the article uses of one of the nine Mulan data sets, raw values.
 
-    One rule, in order, gives the article's counts of rows, attributes and labels exactly for all nine:
+    The following rules, in this order, give the article's numbers of rows, attributes and labels exactly for all
+    nine:
 
-    1. The official train and test files; Medical's are swapped; of Tmc2007 the first 3000 training rows.
-    2. Genbase: the attribute ``protein``, a row name, is dropped.
-    3. Attributes that are constant on train are dropped.
-    4. Labels without a positive on train are dropped, from test too.
-    5. Nominal attributes are read as their numeric codes, {YES,NO} as 1/0; no one-hot coding.
-    6. Standardising by mean and deviation of train is left to the caller.
+    1. The official training and test files are used. Those of Medical are swapped. Of Tmc2007 the first 3000 training
+       rows are used.
+    2. The attribute ``protein`` of Genbase, a row name, is left out.
+    3. Attributes that are constant on the training rows are left out.
+    4. Labels that no training row has are left out, also from the test rows.
+    5. Nominal attributes are read as their numeric codes, {YES,NO} as 1/0, without one-hot coding.
+    6. The values are not standardised. The article standardises them by the mean and standard deviation of the
+       training rows.
 
     Parameters
     ----------
     name : str
-        Birds, Corel, Emotions, Enron, Genbase, Medical, Scene, Tmc2007 or Yeast, in any case, or the name of
-        its folder (corel16k001, tmc2007-500).
+        Birds, Corel, Emotions, Enron, Genbase, Medical, Scene, Tmc2007 or Yeast, in upper or lower case, or the name
+        of its folder (corel16k001, tmc2007-500).
     data_home : path, default=None
-        Folder with one folder per set, files plain or gzipped; default the environment variable NMLSDR_DATA,
-        else ~/nmlsdr_data.
+        Folder that contains one folder for each data set. None: the environment variable NMLSDR_DATA if it is set,
+        otherwise ~/nmlsdr_data. Files may be plain or gzipped.
 
     Returns
     -------
     Bunch
-        data, test_data : ndarray (n, D), float64
-            Dense, also where the files are sparse.
-        target, test_target : ndarray (n, C), int64
-            0/1, in the order of the ARFF files.
+        data, test_data : ndarray of shape (n_rows, n_features), float64
+            Features; dense also if the files are sparse.
+        target, test_target : ndarray of shape (n_rows, n_labels), int64
+            Labels 0/1, in the order of columns of the ARFF files.
         feature_names, label_names : list of str
-            In the order of the columns.
+            Names of features and labels, in the order of the columns.
         DESCR : str
-            What was read.
+            Description of what was read.
 
     Raises
     ------
     DataFileError
-        If the name is not known, a file is missing (it says which and where to put it) or cannot be read.
+        If the name is unknown, or a file is missing (the message says which, and where to put it) or cannot be read.
 
     See Also
     --------
     fetch_dataset : Download the files.
-    make_toy : The tenth set of the article's benchmark.
+    make_toy : The tenth data set of the article's benchmark.
 
     Notes
     -----
-    Which 3000 rows of Tmc2007 the article drew is not known; its 7077 test rows are all.
+    The article does not say which 3000 training rows of Tmc2007 it drew. Its 7077 test rows are all of them.
 
     Examples
     --------

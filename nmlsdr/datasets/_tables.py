@@ -70,12 +70,12 @@ def read_table(
     max_bytes: int | None = None,
     max_features: int = MAX_FEATURES,
 ) -> Bunch:
-    """Read features, and labels if their place is given, from one file.
+    """Read features from one file, and labels if a parameter says where they are.
 
     ========================== =================================================================================
     ``.arff`` (``.gz``)        Mulan or Weka, dense (ndarray) or sparse (CSR)
-    ``.csv``, ``.tsv`` (gz)    the first line holds the names of the columns; blank lines are allowed at the end only
-    ``.parquet``, ``.pq``      columns of numbers or booleans (an index of pandas is left out); needs the extra
+    ``.csv``, ``.tsv`` (gz)    the first line has the names of the columns; blank lines are allowed at the end only
+    ``.parquet``, ``.pq``      columns of numbers or booleans (a pandas index is left out); needs the extra
                                ``parquet``
     ``.npz``                   arrays ``X`` or ``data`` and ``y`` or ``target``, optionally ``feature_names`` and
                                ``label_names``; or the parts that scipy.sparse.save_npz writes
@@ -83,85 +83,89 @@ def read_table(
     ``.libsvm`` (``.gz``)
     ========================== =================================================================================
 
-    Labels come from `labels_xml`, `label_columns` or `label_list` (columns of the file itself), or from `label_file`;
-    give at most one of the four.  An npz or svmlight file holds its labels apart, and needs none of them.
+    Labels are read from columns of the file itself (`labels_xml`, `label_columns` or `label_list`) or from another file
+    (`label_file`); give at most one of the four.  An npz or svmlight file stores labels separately, and needs none.
 
     Parameters
     ----------
     path : path
-        The file; its suffix says which kind it is.
+        File to read; its suffix gives the format.
     labels_xml : path, default=None
-        A Mulan XML file: the columns with its names are labels.
+        Mulan XML file: the columns that it names are labels.
     label_columns : sequence of str, default=None
-        Names of the columns that are labels; their cells are 0/1, true/false or yes/no.  For svmlight: the
-        label ids, in the order wanted; without it the ids that occur, in increasing order.
+        Names of the columns that are labels. Their cells are 0/1, true/false or yes/no. For svmlight: the label ids,
+        in the order of the columns to return; None: the ids that occur, in increasing order.
     label_file : path, default=None
-        A file of the same kinds with one row per row of `path`, in which every column is a label (for npz:
-        ``y`` or ``target``).  A blank line of a CSV label file is an unlabelled row, also at its end.
-    mask : path or array-like of bool (n,), default=None
-        Rows whose labels are to be used (1); the others (0) count as unlabelled.  A file holds 0 or 1 on each
-        line, with or without a header line, or is an ``.npy`` file.
+        File in one of these formats with one row for each row of `path`, in which every column is a label (for npz:
+        ``y`` or ``target``). A blank line of a CSV label file is an unlabelled row, also at the end of the file.
+    mask : path or array-like of shape (n_samples,), bool, default=None
+        Rows whose labels are used (1); the other rows (0) become unlabelled. A file contains 0 or 1 on each line,
+        with or without a header line, or is an ``.npy`` file.
     label_list : str, default=None
-        Name of a column whose cells hold lists of labels, such as ``flu;cold``: each label that occurs becomes a
-        label column, in alphabetical order; an empty cell is an unlabelled row.
+        Name of a column whose cells are lists of labels, such as ``flu;cold``. Each label that occurs becomes a label
+        column, in alphabetical order. An empty cell is an unlabelled row.
     separator : str, default=";"
-        The text between the labels of such a list.
+        Text between the labels of such a list.
     no_label : str, default=None
-        The word that such a list holds where a row has none of the labels, such as ``none``.
+        Word in place of such a list for a row that has none of the labels, such as ``none``.
     id_column : str, default=None
-        Name of a column that names the rows; it is returned as ``ids`` and is not a feature.
+        Name of a column with the names of the rows. It is returned as ``ids`` and is not a feature.
     drop : sequence of str, default=()
-        Columns to leave out, such as row names; they may hold text.
+        Columns to leave out, such as comments; they may contain text.
     feature_columns : sequence of str, default=None
-        The columns that are features, such as those of a model; the other columns are ignored.
+        Columns that are features, for example those of a model; columns without any role are ignored then. None: all
+        columns without another role.
     text_columns : sequence of str or "auto", default=()
-        Features that are categories (CSV, TSV, Parquet, dense ARFF); "auto": all columns that are not numbers, each
-        with at most 100 different texts.
+        Features that are categories, with texts as values (CSV, TSV, Parquet, dense ARFF). "auto": all columns that
+        are not numbers; each may have at most 100 different texts.
     missing : bool, default=False
-        Whether features may be missing (an empty cell, ?, NA, N/A, NaN, NULL or a null); they are then NaN.  Not for
-        sparse rows.
+        Whether feature values may be missing (an empty cell, ?, NA, N/A, NaN, NULL or a null). They are returned as
+        NaN. Not for sparse rows.
     delimiter, decimal : str, default=None
-        For CSV: the character between cells, and the decimal mark; None: guessed from the first lines.
+        For CSV: the character between cells, and the decimal mark. None: guessed from the first lines.
     encoding : str, default=None
-        Of a text file; None: UTF-8, UTF-16 after its byte order mark, or Windows-1252 if the first bytes are not UTF-8.
+        Encoding of a text file. None: UTF-8, UTF-16 if the file begins with a byte order mark, or Windows-1252 if the
+        first bytes are not UTF-8.
     n_features : int, default=None
-        For svmlight: the number of feature columns; None: the largest index.
+        For svmlight: number of feature columns. None: the largest index.
     zero_based : bool, default=False
-        For svmlight: whether indices start from 0.
+        For svmlight: whether indices start from 0 instead of 1.
     max_bytes : int, default=None
-        Stop when the file unpacks to more than this, or declares more.  Default: 4 GiB; for a packed file 64 times its
-        own size, at least 32 MiB, which real tables seldom exceed and zip bombs do.
+        Largest size in bytes that a file may unpack to or declare; an error is raised above it. None: 4 GiB, and for
+        a packed file at most 64 times its own size or 32 MiB, whichever is more. Real tables seldom exceed this, but
+        zip bombs do.
     max_features : int, default=10**6
-        Stop when the file has more columns than this.
+        Largest number of columns; an error is raised above it.
 
     Returns
     -------
     Bunch
-        data : ndarray or csr_array (n, D)
-            float64; float32 where the file (npz, Parquet) holds nothing wider.  All finite, except NaN if `missing`;
-            with `text_columns` an array of objects, numbers and texts in the file's order.
-        target : ndarray (n, C), int64, or None
-            Labels 0/1 in the file's order of columns; -1 where it is not known (the cell is empty, "?" or -1).  None if
-            the file was read without labels.
-        labeled : ndarray (n,), bool, or None
-            Whether any label of the row is known.
+        data : ndarray or csr_array of shape (n_samples, n_features)
+            Features in float64, or in float32 if the file (npz, Parquet) has no wider type. All values are finite,
+            except NaN if `missing`. With `text_columns` an array of objects, with numbers and texts in the order of
+            the file.
+        target : ndarray of shape (n_samples, n_labels), int64, or None
+            Labels 0/1 in the order of columns of the file; -1 where a label is unknown (an empty cell, "?" or -1).
+            None if the file was read without labels.
+        labeled : ndarray of shape (n_samples,), bool, or None
+            True for rows with a known label. None if the file was read without labels.
         feature_names, label_names : list of str, or None
-            None where the file holds no names.
+            Names of features and labels; None if the file has no names.
         ids : list of str, or None
-            The cells of `id_column`.
+            Cells of `id_column`; None if it was not given.
         text_names : list of str
-            The features that hold texts.
+            Names of the features with texts.
         unused : list of str
             Columns that are not in `feature_columns` and have no other role.
         encoding : str or None
-            Of a text file, as given or guessed.
+            Encoding of a text file, as given or guessed; None for other files.
 
     Raises
     ------
     DataFileError
-        A ValueError, one sentence that names the file, line and column, and says what to do.
+        A ValueError, whose message names the file, the line and the column, and says what to do.
     ImportError
-        If the file needs a package that is not installed; the message names the extra to install.
+        If a package that the format needs is not installed; the message names the extra to install.
 
     Examples
     --------

@@ -39,43 +39,46 @@ def make_toy(
     noise: str = "exact",
     random_state: Any = None,
 ) -> Bunch:
-    """Draw the synthetic Toy set of the article (section 4.4), raw values and true labels.
+    """Draw the synthetic Toy set of the article (section 4.4): raw values and true labels.
 
-    Four classes of equal size overlap: 30 % of class 1 also belong to class 2 and vice versa, 20 % for
-    classes 2 and 3, 25 % for classes 3 and 4 (drawn independently of each other, exact in number), so that
-    a sample has 1.375 labels on average.  A sample fires the block of features of *every* class it belongs
-    to, each feature with probability .1; 12 % of the memberships therefore leave no trace in the features.
-    Each noise block fires on a random half of the samples, with 20 % of its features.
+    Four classes of equal size overlap: 30 % of class 1 also belong to class 2 and vice versa, 20 % for classes 2 and
+    3, and 25 % for classes 3 and 4. These memberships are drawn independently of each other, in exact numbers; a
+    sample has 1.375 labels on average. Each class has a block of features. For every class of a sample, each feature
+    of its block is an integer from 1 to 10, drawn uniformly, with probability 0.1; all other features are 0. In 12 %
+    of the memberships all features of the block are 0, so they leave no trace in the features. In each noise block,
+    20 % of the features are such integers for a random half of the samples.
 
     Parameters
     ----------
     n_samples : int, default=8000
-        Number of samples in all, at least 8.  Where 4 does not divide it, the first classes get one more.
+        Number of samples in all, at least 8. If it is not divisible by 4, the first classes get one more.
     n_train : int, default=None
-        How many of them are training rows, drawn at random; default three quarters (6000 of 8000).
+        Number of training rows, drawn at random. None: three quarters of the samples (6000 of 8000).
     block_size : int, default=20
-        Features per block.
+        Number of features in each block.
     n_noise_blocks : int, default=12
-        Blocks that do not depend on the classes.  D = block_size * (4 + n_noise_blocks), 320 by default.
+        Number of blocks that do not depend on the classes. The number of features is block_size * (4 +
+        n_noise_blocks), 320 by default.
     noise : {"exact", "independent"}, default="exact"
-        In a noise block, "exact" fires exactly round(.2 * block_size) features of a sample (4 of 20), which
-        fits the article's printed results a little better; "independent" fires each with probability .2.
+        Features of a noise block that are not 0 for a sample of that half. "exact": exactly round(0.2 * block_size)
+        of them (4 of 20), which fits the printed results of the article a little better. "independent": each with
+        probability 0.2.
     random_state : int, SeedSequence, Generator, RandomState or None, default=None
-        Seed of the draw; an integer gives the same set on every call.
+        Seed of the random numbers. An integer gives the same result in every call; None gives another one each time.
 
     Returns
     -------
     Bunch
-        data : ndarray (n_train, D), float64
-            Integers 0..10.
-        target : ndarray (n_train, 4), int64
-            True labels, 0/1.
+        data : ndarray of shape (n_train, n_features), float64
+            Features: integers from 0 to 10.
+        target : ndarray of shape (n_train, 4), int64
+            True labels, 0 or 1.
         test_data, test_target : ndarray
             The same for the n_samples - n_train test rows.
         feature_names, label_names : list of str
-            In the order of the columns.
+            Names of features and labels, in the order of the columns.
         DESCR : str
-            How it was drawn.
+            Description of the simulation.
 
     Raises
     ------
@@ -84,12 +87,12 @@ def make_toy(
 
     See Also
     --------
-    flip_labels : Label noise.
-    mask_labels : Missing labels.
+    flip_labels : Add label noise.
+    mask_labels : Remove labels.
 
     Notes
     -----
-    The values are raw; the article standardises them by the mean and deviation of the training rows.
+    The values are raw. The article standardises them by the mean and standard deviation of the training rows.
 
     Examples
     --------

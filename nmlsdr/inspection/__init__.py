@@ -1,7 +1,8 @@
-"""Look at a fit: the annotations to review first, and pictures of an embedding and of that list.
+"""Inspect a fit: a list of the annotations to review first, and plots of an embedding and of that list.
 
-The displays follow scikit-learn's: ``from_estimator`` computes what is drawn and draws it, ``plot`` draws it again on
-other axes, and what was computed stays in attributes.  They need matplotlib, which is imported when something is drawn.
+The displays work like those of scikit-learn. ``from_estimator`` computes what is drawn and draws it, ``plot`` draws
+it again on other axes, and attributes contain what was computed. They need matplotlib, which is imported when
+something is drawn.
 """
 
 from ._embedding import EmbeddingDisplay

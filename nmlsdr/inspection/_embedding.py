@@ -26,31 +26,34 @@ _BACKGROUND = {"unlabelled": "#cccccc", "not given": GREY, "other labels": "#666
 
 @dataclass(eq=False, repr=False)
 class EmbeddingDisplay:
-    """The rows in two components of an embedding, by their labels.
+    """Plot of the rows in two components of an embedding, coloured by their labels.
 
-    Use `from_estimator` to make one.
+    Use `from_estimator` to create it.
 
     Parameters
     ----------
     points : ndarray of shape (n_samples, 2) or (n_samples, 1)
-        Positions; with one component the other axis only separates the points.
+        Positions of the rows. With one component, random positions on the other axis keep the points apart.
     groups : sequence of (str, ndarray of shape (n_samples,), bool)
-        Name and rows of each colour, drawn in this order; rows in no group are not drawn.
+        Name and rows of each colour, drawn in this order. Rows in no group are not drawn.
     axis_names : sequence of str, default=("component 1", "component 2")
         Names of the two axes.
     suspects : ndarray of shape (n_samples,), bool, default=None
-        Rows to ring.
+        True for the rows to mark with a ring.
     max_points : int or None, default=5000
-        Draw a random part of this size, and all suspects, where there are more rows; None: draw all.
+        Largest number of rows to draw. If there are more, a random sample of this size and all suspects are drawn.
+        None: draw all.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Axes with the plot.
     figure_ : matplotlib Figure
+        Figure that contains the axes.
     scatters_ : list of PathCollection
-        One for each group.
+        The points, one collection for each group.
     rings_ : PathCollection or None
-        Around the suspects.
+        The rings around the suspects; None if there are none.
 
     See Also
     --------
@@ -94,33 +97,36 @@ class EmbeddingDisplay:
         Parameters
         ----------
         estimator : estimator or Pipeline
-            Fitted.  In a pipeline whose last step classifies, the steps before it transform.
+            Fitted estimator with ``transform``. If the last step of a pipeline is a classifier, the steps before it
+            transform the rows.
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows; finite numbers.
+            Rows to draw; finite numbers.
         y : array-like of shape (n_samples, n_labels) or (n_samples,), default=None
-            Labels of these rows, of which the unlabelled are grey; None: one colour.
+            Labels of these rows; unlabelled rows are grey. None: all rows have one colour.
         color_by : int or str, default=None
-            One label (its number, or its name where y is a data frame): given, not given, unlabelled.  None: the six
-            most frequent sets of labels, and the others together.
+            Label that decides the colour, by its number, or by its name if y is a data frame: given, not given, or
+            unlabelled. None: one colour for each of the six most frequent sets of labels, and one for all others.
         components : pair of int, default=(0, 1)
-            Which two, from 0; an embedding of one component is drawn by it alone.
+            Numbers of the two components to draw, from 0. An embedding with one component is drawn by that one.
         suspects : array-like of shape (n_samples,), bool, or of row numbers, default=None
-            Rows to ring, such as ``label_flips_.any(axis=1)`` or ``rank_suspects(...).row[:50]``.
+            Rows to mark with a ring, such as ``label_flips_.any(axis=1)`` or ``rank_suspects(...).row[:50]``.
         max_points : int or None, default=5000
-            Draw a random part of this size, and all suspects, where there are more rows; None: draw all.
+            Largest number of rows to draw. If there are more, a random sample of this size and all suspects are
+            drawn. None: draw all.
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on. None: those of a new figure.
         **scatter
-            For ``Axes.scatter``, such as ``s=20``.
+            Arguments of ``Axes.scatter``, such as ``s=20``.
 
         Returns
         -------
         EmbeddingDisplay
+            The display, already drawn.
 
         Raises
         ------
         ValueError
-            For an estimator that does not embed, components or labels that do not exist, or labels against the rule.
+            If the estimator does not transform, if a component or label does not exist, or if the labels are invalid.
         """
         points = _embed(estimator, X)
         axes = _two_axes(components, points.shape[1])
@@ -141,14 +147,14 @@ class EmbeddingDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on. None: those of a new figure.
         **scatter
-            For ``Axes.scatter``.
+            Arguments of ``Axes.scatter``, such as ``s=20``.
 
         Returns
         -------
         EmbeddingDisplay
-            Itself.
+            The display itself.
         """
         self.ax_ = ax = axes_for(ax, (6.4, 4.8))
         self.figure_ = ax.figure

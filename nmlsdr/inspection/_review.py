@@ -17,26 +17,29 @@ from ._suspects import Suspects, rank_suspects
 
 
 class LabelReviewDisplay:
-    """The annotations that look wrong, as bars by score.
+    """Bar chart of the annotations that look most likely wrong, by score.
 
-    Use `from_estimator` to make one.
+    Use `from_estimator` to create it.
 
     Parameters
     ----------
     suspects : Suspects
-        As `rank_suspects` orders them.
+        Annotations in the order of `rank_suspects`.
     row_names, label_names : sequence of str
-        Names of all rows and labels.
+        Names of all rows and of all labels.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Axes with the bars.
     figure_ : matplotlib Figure
+        Figure that contains the axes.
     bars_ : BarContainer
+        The bars.
 
     See Also
     --------
-    rank_suspects : The list alone.
+    rank_suspects : The list without a plot.
 
     Examples
     --------
@@ -60,34 +63,35 @@ class LabelReviewDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, kind: str = "both", top: int = 20, ax: Any = None, **bar: Any
     ) -> LabelReviewDisplay:
-        """Rank the annotations of the rows that `estimator` was fitted on, and draw the first.
+        """Rank the annotations of the rows that `estimator` was fitted on, and draw the first ones.
 
         Parameters
         ----------
         estimator : estimator or Pipeline
-            Fitted on X and y; it, or a step of the pipeline, has ``flip_scores_``.
+            Estimator fitted on X and y. It, or a step of the pipeline, has ``flip_scores_``.
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows of the fit; the index of a data frame names them.
+            The rows given to `fit`. The index of a data frame names the rows.
         y : array-like of shape (n_samples, n_labels) or (n_samples,)
-            The labels of the fit; the columns of a data frame name them.
+            The labels given to `fit`. The columns of a data frame name the labels.
         kind : {"both", "missing", "spurious"}, default="both"
-            See `rank_suspects`.
+            Which annotations are ranked; see `rank_suspects`.
         top : int, default=20
-            How many to draw.
+            Number of annotations to draw.
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on. None: those of a new figure.
         **bar
-            For ``Axes.barh``.
+            Arguments of ``Axes.barh``.
 
         Returns
         -------
         LabelReviewDisplay
+            The display, already drawn.
 
         Raises
         ------
         ValueError
-            For an estimator without ``flip_scores_`` or fitted on other rows, an unknown kind, or labels against the
-            rule.
+            If the estimator has no ``flip_scores_`` or was fitted on other rows, if ``kind`` is unknown, or if the
+            labels are invalid.
         """
         step = last_with(estimator, "flip_scores_")
         if step is None:
@@ -111,16 +115,16 @@ class LabelReviewDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure, as high as the bars need.
+            Axes to draw on. None: those of a new figure, which is as high as the bars need.
         top : int, default=20
-            How many to draw.
+            Number of annotations to draw.
         **bar
-            For ``Axes.barh``.
+            Arguments of ``Axes.barh``.
 
         Returns
         -------
         LabelReviewDisplay
-            Itself.
+            The display itself.
         """
         shown = self.suspects.first(check_count(top, "top"))
         n = len(shown.row)

@@ -16,20 +16,21 @@ KINDS = ("missing", "spurious")
 
 
 class Suspects(NamedTuple):
-    """Annotations in the order of their review; each field has one entry for each of them.
+    """Annotations in the order in which to review them; each field has one entry for each annotation.
 
     Attributes
     ----------
     row, label : ndarray of intp
-        Where the annotation is.
-    given : ndarray of int
-        1 or 0.
+        Row number and label number of the annotation.
+    given : ndarray of int64
+        Given label, 1 or 0.
     score : ndarray of float64
-        How much its neighbourhood contradicts it, in [0, 1].
+        How much other rows contradict the annotation, in [0, 1]. The larger the score, the more likely the annotation
+        is wrong.
     kind : ndarray of str
-        "missing" (given 0, looks like 1) or "spurious" (given 1, looks like 0).
+        "missing" (given 0, probably 1) or "spurious" (given 1, probably 0).
     rank : ndarray of intp
-        1, 2, ... among those of its kind.
+        1, 2, ... among the annotations of the same kind.
     """
 
     row: NDArray[np.intp]
@@ -40,17 +41,17 @@ class Suspects(NamedTuple):
     rank: NDArray[np.intp]
 
     def first(self, n: int | None) -> Suspects:
-        """The first `n` of the list.
+        """Return the first `n` annotations.
 
         Parameters
         ----------
         n : int or None
-            How many; None: all of them.
+            Number of annotations; None: all of them.
 
         Returns
         -------
         Suspects
-            A list of the same fields, `n` long or shorter.
+            The first annotations, `n` or fewer.
         """
         return self if n is None else Suspects(*(values[:n] for values in tuple[Any, ...](self)))
 
@@ -64,35 +65,36 @@ def rank_suspects(
     labeled: Any = None,
     reviewed: ArrayLike | None = None,
 ) -> Suspects:
-    """Order the given annotations for review, the likeliest wrong one first.
+    """Order the given annotations for review, the one most likely wrong first.
 
     Parameters
     ----------
     flip_scores : array-like of shape (n_samples, n_labels)
-        ``flip_scores_`` of a fit, in [0, 1].
+        Attribute ``flip_scores_`` of a fitted estimator, in [0, 1].
     y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
-        The labels of that fit; what is not labelled is not listed.
+        The labels given to that fit. Unknown entries are not listed.
     kind : {"both", "missing", "spurious", "unknown"}, default="both"
-        "missing" lists given 0s, "spurious" given 1s, "both" all of them by the score alone.  The score does not know
-        which mistakes annotators make: where they forget labels, most of the given 1s at its head are right, and
-        "missing" is the list to read.  "unknown" is one list of all for who does not know the mistakes: it lowers the
-        scores of given 1s where few of them can be wrong by ``flip_rate``.
+        Which annotations are listed. "missing": given 0s. "spurious": given 1s. "both": all, ordered by the score
+        alone. If annotators forget labels, most of the given 1s at the top of that list are right; use "missing"
+        then. "unknown": all, for data about whose mistakes nothing is known; the scores of given 1s are lowered if
+        ``flip_rate`` shows that few of them can be wrong.
     flip_rate : float, default=None
-        ``flip_rate_`` of the fit, which "unknown" needs.
+        Attribute ``flip_rate_`` of the fitted estimator, in [0, 0.3]. Required for "unknown".
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
-        What is known, instead of -1; as in the fit.
+        The argument ``labeled`` given to the fit: True for labelled rows, or for known entries. None: y itself shows
+        what is unknown.
     reviewed : array-like of shape (n_samples, n_labels), bool, default=None
-        Annotations that somebody has decided already; they are not listed.
+        True for annotations that have been reviewed already; they are not listed.
 
     Returns
     -------
     Suspects
-        By decreasing score; equal scores by row and label.
+        Annotations by decreasing score; at equal scores by row and label.
 
     Raises
     ------
     ValueError
-        For an unknown kind, labels against the rule, or scores of another shape.
+        If ``kind`` is unknown, the labels are invalid, or the scores have another shape than the labels.
 
     Examples
     --------

@@ -11,7 +11,7 @@ Numbers are never typed: a page asks for them, and what stands between the marke
 
     <!-- bench:value suite best_ratio .1f -->1.8<!-- bench:end -->      one number of its "values"
 
-    <!-- study:table beyond-measures -->             the table docs/reproduction/beyond/tables/beyond-measures.csv
+    <!-- study:table beyond-measures -->             the table beyond-measures.csv below docs/reproduction
     ...
     <!-- bench:end -->
 
@@ -33,7 +33,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent
-STUDY = TOP / "docs" / "reproduction" / "beyond" / "tables"
+STUDY = TOP / "docs" / "reproduction"
 
 TABLE = re.compile(r"(<!-- bench:table (?P<name>[\w.-]+) -->\n)(?P<old>.*?)(<!-- bench:end -->)", re.DOTALL)
 VALUE = re.compile(
@@ -119,12 +119,11 @@ def _run(machine: dict[str, Any]) -> str:
 
 def read_study(name: str, study: Path) -> list[list[str]]:
     """A table of the study as it was written, its heading first."""
-    path = study / f"{name}.csv"
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return list(csv.reader(file))
-    except FileNotFoundError:
-        raise Failure(f"there is no table {name}.csv of nmlsdr reproduce beyond; run it and keep its tables.") from None
+    paths = list(study.rglob(f"{name}.csv"))
+    if not paths:
+        raise Failure(f"there is no table {name}.csv of nmlsdr reproduce; run the study and keep its tables.")
+    with paths[0].open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
 
 
 def render_study(lines: list[list[str]]) -> str:

@@ -442,7 +442,7 @@ def test_a_changed_number_is_noticed(tables, tmp_path):
     [
         ("<!-- bench:table y -->\n<!-- bench:end -->", "no result file bench/results/y.json"),
         ("<!-- bench:value x worst -->1<!-- bench:end -->", r"no value 'worst'; it has \['best', 'n'\]"),
-        ("<!-- study:table u -->\n<!-- bench:end -->", "no table u.csv of nmlsdr reproduce beyond"),
+        ("<!-- study:table u -->\n<!-- bench:end -->", "no table u.csv of nmlsdr reproduce;"),
         ("<!-- study:value t | c | a -->1<!-- bench:end -->", r"t.csv has no entry 'c', 'a'; it has rows \['b'\]"),
         ("<!-- study:value t | b -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
         ("<!-- bench:table x -->\n| a |", "malformed or lacks its <!-- bench:end -->"),

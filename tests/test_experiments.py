@@ -440,7 +440,7 @@ def test_case_study_from_the_command_says_that_it_is_simulated(tmp_path, capfd):
     [
         (("benchmarks", "--datasets", "bird", "--data-home", "nowhere"), "'bird'"),
         (("toy", "--methods", "NMLSD"), "did you mean NMLSDR?"),
-        (("toy", "--datasets", "Birds"), "--datasets is for benchmarks"),
+        (("toy", "--datasets", "Birds"), "toy has one data set; leave --datasets out"),
         (("benchmarks", "--data-home", "nowhere", "--datasets", "Birds"), "birds-train.arff"),
     ],
 )

@@ -9,7 +9,7 @@ from .arguments import TRACEBACK, add_verb, choice, count, flag, option
 from .console import Console
 
 STUDIES = ("toy", "benchmarks", "case-study")  # those of nmlsdr.experiments.protocol, whose import loads scikit-learn
-BEYOND = "beyond"
+BEYOND, OPEN = "beyond", "open"
 
 
 def add_parsers(verbs: Any) -> None:
@@ -22,9 +22,10 @@ def add_parsers(verbs: Any) -> None:
         "Run the article's experiments, or go on with a run that was cut short, and write the report.",
         {
             "study": choice(
-                (*STUDIES, "all", BEYOND),
+                (*STUDIES, "all", BEYOND, OPEN),
                 "which of the article's experiments; beyond: ResidualPropagation, the article's methods and "
-                "plain rivals, in nine regimes of noise",
+                "plain rivals, in nine regimes of noise; open: NMLSDR with other kernels, label weights, classifiers "
+                "and graphs",
             ),
             "--size": choice(
                 ("small", "full"),

@@ -20,7 +20,7 @@ from .._methods import METHODS, find_method
 from .._output import replace_file
 from .._search.estimate import duration
 from ..datasets._catalog import dataset_info
-from . import beyond
+from . import beyond, open_questions
 from .benchmarks import benchmarks_section
 from .beyond_section import beyond_section
 from .cell import measure_article, run_cell
@@ -34,14 +34,17 @@ from .tables import Section
 
 COMMANDS = "commands.txt"
 OK, FAILED, INTERRUPTED = 0, 1, 130
-BEYOND = "beyond"
-SETTINGS = {**STUDIES, **beyond.REGIMES, **beyond.REVIEWS}
+BEYOND, OPEN = "beyond", "open"
+SETTINGS = {**STUDIES, **beyond.REGIMES, **beyond.REVIEWS, OPEN: open_questions.OPEN}
 SECTIONS: dict[str, Callable[..., Section]] = {
     "toy": toy_section,
     "benchmarks": benchmarks_section,
     "case-study": case_study_section,
     BEYOND: beyond_section,
+    OPEN: open_questions.open_section,
 }
+MEASURES = {**dict.fromkeys(STUDIES, measure_article), OPEN: open_questions.measure}
+KNOWN = {BEYOND: [*beyond.BEYOND_METHODS, *beyond.REVIEWERS], OPEN: open_questions.VARIANTS}
 SHOWN = {"toy": ("toy", "toy-agreement"), "case-study": ("case-study-counts", "case-study")}
 WITHOUT = "cleanlab is not installed, so its lists are left out; pip install cleanlab and start the same command again."
 
@@ -79,10 +82,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     datasets = _named(args.datasets, find_dataset)
-    if datasets is not None and args.study not in ("benchmarks", BEYOND, "all"):
-        raise InputError(f"--datasets is for benchmarks and {BEYOND}; {args.study} has one data set; leave it out.")
-    known = [*beyond.BEYOND_METHODS, *beyond.REVIEWERS] if args.study == BEYOND else METHODS
-    methods = _named(args.methods, partial(find_method, known=known))
+    if datasets is not None and args.study in ("toy", "case-study"):
+        raise InputError(f"{args.study} has one data set; leave --datasets out.")
+    methods = _named(args.methods, partial(find_method, known=KNOWN.get(args.study, METHODS)))
     for package in ("matplotlib", "jinja2"):
         if importlib.util.find_spec(package) is None:  # before hours of work, not after
             raise ImportError(f"the report needs {package}; install it with 'pip install \"nmlsdr[cli]\"'.")
@@ -96,7 +98,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.study == BEYOND:
         cells = beyond.beyond_cells(**chosen)
     else:  # "all" is the article's experiments
-        cells = cells_of(STUDIES.values() if args.study == "all" else [STUDIES[args.study]], **chosen)
+        cells = cells_of(STUDIES.values() if args.study == "all" else [SETTINGS[args.study]], **chosen)
     marks = _fingerprints(cells, folder, args.size, args.data_home)
     work = partial(_work, size=args.size, data_home=args.data_home, marks=marks)
     run_cells(cells, work, folder, jobs=args.jobs or joblib.cpu_count())
@@ -112,9 +114,8 @@ def _named(words: list[str] | None, find: Callable[[str], str]) -> tuple[str, ..
 
 
 def _work(key: CellKey, *, size: str, data_home: str | None, marks: dict[tuple[str, str], str]) -> Record:
-    measure = measure_article if key.study in STUDIES else beyond.measure
-    study = SETTINGS[key.study]
-    return run_cell(key, study, measure, size=size, data_home=data_home, fingerprint=marks[key[:2]])
+    measure = MEASURES.get(key.study, beyond.measure)
+    return run_cell(key, SETTINGS[key.study], measure, size=size, data_home=data_home, fingerprint=marks[key[:2]])
 
 
 def find_dataset(name: str) -> str:
@@ -152,7 +153,7 @@ def _report(folder: CellFolder, command: str, run: set[str]) -> Path:
     found: dict[str, list[Results]] = {name: [] for name in SECTIONS}
     for study in SETTINGS.values():
         if results := collect(study, folder.records):
-            found[study.name if study.name in STUDIES else BEYOND].append(results)
+            found[study.name if study.name in SECTIONS else BEYOND].append(results)
     sections = []
     for name, group in found.items():
         if group:

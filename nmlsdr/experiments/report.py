@@ -106,9 +106,10 @@ def _seeds(seeds: Iterable[int]) -> str:
 
 def _pages(sections: list[Section], images: dict[str, bytes], made: list[tuple[str, str]]) -> dict[str, str]:
     """The report as Markdown and as one HTML page that holds its styles and pictures and loads nothing."""
-    only_beyond = {section.name for section in sections} == {"beyond"}
+    titles = resource("texts.json")["titles"]
+    names = {section.name for section in sections}
     context = {
-        "title": "What came after the article" if only_beyond else "The article's experiments, run again",
+        "title": titles.get(names.pop() if len(names) == 1 else "", titles[""]),
         "sections": sections,
         "images": {name: base64.b64encode(data).decode() for name, data in images.items()},
         "made": made,

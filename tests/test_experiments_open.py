@@ -1,0 +1,106 @@
+"""The study of what the article left open: its embeddings, its three results, and its report."""
+
+import csv
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist
+
+from nmlsdr import NMLSDR
+from nmlsdr._cli import reproduce as reproduce_arguments
+from nmlsdr._methods import METHODS
+from nmlsdr.cli import main
+from nmlsdr.experiments import command
+from nmlsdr.experiments.cell import classify, measures
+from nmlsdr.experiments.open_questions import (
+    OPEN,
+    PARTS,
+    QUESTIONS,
+    REFERENCE,
+    VARIANTS,
+    corrected_labels,
+    kernel_nmlsdr,
+    measure,
+    mutual_graph,
+)
+from nmlsdr.experiments.protocol import STUDIES, draw
+
+
+@pytest.fixture(scope="module")
+def data():
+    """The Toy set of the benchmarks, which needs no file."""
+    return draw(OPEN, "Toy", 0, "small", None)
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return NMLSDR(n_jobs=1).fit(data.train, data.given)
+
+
+def test_the_linear_kernel_is_nmlsdr(data, fitted):
+    ours = kernel_nmlsdr(data.train, data.test, corrected_labels(data), "linear")
+    for found, rows in zip(ours, (data.train, data.test), strict=True):
+        expected = fitted.transform(rows)
+        signs = np.sign((found * expected).sum(axis=0))
+        np.testing.assert_allclose(found * signs, expected, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("block", [1, 7, 299, 10_000])
+def test_blocks_of_the_kernel_matrix_do_not_matter(kernel, block):
+    rng = np.random.default_rng(0)
+    train, test, F = rng.normal(size=(60, 5)), rng.normal(size=(299, 5)), rng.random((60, 3))
+    found = kernel_nmlsdr(train, test, F, kernel, 0.1, block=block)
+    for ours, whole in zip(found, kernel_nmlsdr(train, test, F, kernel, 0.1, block=299), strict=True):
+        signs = np.sign((ours * whole).sum(axis=0))
+        np.testing.assert_allclose(ours * signs, whole, atol=1e-10)
+
+
+def test_mixing_the_labels_changes_no_distance(data, fitted):
+    mixed, _ = VARIANTS["labels-mixed"].embed(data)
+    np.testing.assert_allclose(pdist(mixed), pdist(fitted.transform(data.train)), rtol=1e-8)
+
+
+def test_the_and_rule_keeps_the_edges_that_both_rows_name():
+    # The nearest of 0 and 1 are each other; 3 names 1, and 10 names 3, without an answer.
+    graph = mutual_graph(np.array([[0.0], [1.0], [3.0], [10.0]]), 1)
+    assert np.argwhere(graph.toarray()).tolist() == [[0, 1], [1, 0]]
+
+
+def test_the_results_of_nmlsdr_are_those_of_the_article_s_classifiers(data, fitted):
+    found, _ = measure(OPEN, REFERENCE, data)
+    embedding = fitted.transform(data.train), fitted.transform(data.test)
+    kinds = {"p1": (False, None), "metrics": (True, METHODS["NMLSDR"]), "given": (True, None)}
+    for part, (end_to_end, kind) in kinds.items():
+        scores = classify(*embedding, data, end_to_end=end_to_end, kind=kind)
+        assert found[part] == measures(data.test_target, scores)
+
+
+def test_the_noise_is_that_of_the_benchmarks(data):
+    article = draw(STUDIES["benchmarks"], "Toy", 0, "small", None)
+    np.testing.assert_array_equal(data.given, article.given)
+
+
+def test_every_method_belongs_to_a_question():
+    assert {name.split("-")[0] for name in VARIANTS} == {REFERENCE, *QUESTIONS}
+    assert reproduce_arguments.OPEN == command.OPEN == OPEN.name
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+def test_the_study_from_the_command(tmp_path, capfd, shared):
+    words = ["reproduce", "open", "--size", "small", "--seeds", "1", "--jobs", "1", "--datasets", "emotions"]
+    words += ["--out", str(tmp_path), "--data-home", str(shared / "data")]
+    assert main(words) == 0
+    assert f"{len(VARIANTS)} cells, 0 failed" in capfd.readouterr().out
+    for question in QUESTIONS:
+        names = [name for name in VARIANTS if name.split("-")[0] in (REFERENCE, question)]
+        for part in PARTS:
+            with (tmp_path / "tables" / f"open-{question}-{part}.csv").open() as file:
+                table = {row["Method"]: row for row in csv.DictReader(file)}
+            assert list(table) == names
+            assert table[REFERENCE]["better on"] == "-"
+            for row in table.values():
+                assert row["Emotions"] == row["mean"]
+    assert main([*words, "--methods", REFERENCE]) == 0  # a second start finds the cells
+    assert "cells to run" not in capfd.readouterr().err

@@ -172,7 +172,7 @@ def test_every_file_that_the_search_mentions_exists(folder):
         assert named <= there | systems, f"{path.name} mentions {sorted(named - there - systems)}"
 
 
-def test_the_sizes_in_the_table_of_ways_are_those_of_the_code():
+def test_the_sizes_in_the_table_of_search_strategies_are_those_of_the_code():
     ways = {row[0]: row[1] for row in table(_search.__doc__)[2:]}
     assert f"up to {strategy._FEW} queries" in ways["few"]
     assert prepared._MOST_KEPT == strategy._FEW_NEIGHBORS
@@ -202,8 +202,8 @@ def test_every_macro_is_used():
 
 
 def table(text):
-    """The rows of the first table whose head begins with "way"."""
-    lines = text[text.index("| way |") :].splitlines()
+    """The rows of the first table whose head begins with "strategy"."""
+    lines = text[text.index("| strategy |") :].splitlines()
     rows = []
     for line in lines:
         if not line.startswith("|"):
@@ -212,7 +212,7 @@ def table(text):
     return rows
 
 
-def test_the_table_of_ways_is_the_same_at_the_door_and_in_the_page():
+def test_the_table_of_search_strategies_is_the_same_in_the_package_and_on_the_page():
     page = Path(__file__).parent.parent / "docs" / "neighbours.md"
     if not page.exists():
         pytest.skip("the pages are not here")

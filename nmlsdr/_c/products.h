@@ -14,6 +14,8 @@
  * round are disjoint by construction, round 0 is the diagonal, and low rounds join rows that are near each
  * other in their order, which tightens thresholds early.
  * Two windows: round r pairs span p of the one that has fewer with span p + r of the other, modulo their number.
+ * Measured on two threads of a Zen 5, spans of 8 blocks against single blocks: 1.35 times faster at 20 000 x 320, 1.15 at
+ * 10 000 x 500.
  * A thread takes the first pair in the order of the rounds whose spans no thread works on.  Nobody waits for the end of a
  * round: a search of 2000 rows would do so some thirty times, and a busy machine wakes the threads late each time.
  */

@@ -1,6 +1,10 @@
 /* Products of sparse rows: a block's columns and postings, the rows' bounds, and a pair of blocks.
  *
  * What becomes a column is decided in products_storage.h.
+ *
+ * Measured for tmc2007-500 (21 519 rows, 500 features, 22.6 entries a row) on one thread of a Zen 5: .73 s by postings alone,
+ * .31 s with the 101 most frequent features as columns (.27 s with AVX-512).  Four rows at a time, so that a strip of columns
+ * is read from the first-level cache, gained 5 % and is not done.
  */
 #ifndef NMLSDR_PRODUCTS_SPARSE_H
 #define NMLSDR_PRODUCTS_SPARSE_H

@@ -14,6 +14,9 @@
  * broadcasts per 12 products.  It starts at -h_j, so that after subtracting h_i it holds the score
  *   s_ij = <z_i, z_j> - h_i - h_j >= -d_ij^2 / 2      (docs/neighbours.md: h carries the error bound)
  * and a pair is of interest if s_ij >= min(t_i, t_j), the thresholds of the row and of the column.
+ *
+ * Products of bfloat16 run at 1.87 times the rate of float32 on a Zen 5, but with their rounding of 2^-8 the bound lets four
+ * to five times as many candidates through at 10 000 x 500, which costs about what the products save.
  */
 
 #define NM_ROW_OF(r) (p->za + (r) / G * G * d + k0 * G + (r) % G)

@@ -12,6 +12,9 @@
  * Nodes are numbered like a heap from 1.  A node over leaves b0 .. b1 splits at (b0 + b1) / 2 along the widest side
  * of its box, equal values by row; which rows a leaf holds does not depend on threads.
  * Memory: two numbers and d values for each row.
+ *
+ * Measured on one thread with 500 to 20 000 Gaussian rows: faster than products at every size, 1.1 times at 8 features and 11
+ * times at 1.  The worst case found: queries in the centre of a sphere on which all rows lie, where products take half the time.
  */
 #ifndef NMLSDR_TREE_H
 #define NMLSDR_TREE_H

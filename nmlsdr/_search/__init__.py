@@ -1,24 +1,24 @@
 """The exact neighbour search behind `nmlsdr.graph`.
 
-The ways of a search (docs/neighbours.md has the same table, and the reasons):
+The strategies of a search (docs/neighbours.md has the same table, and explains them):
 
-| way | rows | what is done | C |
+| strategy | used for | what it does | C |
 |---|---|---|---|
-| index | no features at all | all distances are 0: the first rows by index | – |
-| few | dense, up to 24 queries | the canonical distance of every pair; the threads share the rows | few.h |
-| tree | dense, up to 8 features | a k-d tree whose distances are the canonical ones | tree.h |
-| groups | dense, from 4000 rows and 1000 queries in far tight groups | each by itself, by the ways below | products.h |
-| leading coordinates | dense, from 4000 rows, 250 queries, 32 features near a flat | tiles not ruled out | products.h |
-| products | dense otherwise | products of packed blocks of 96 rows, each pair of rows once | products.h |
-| sparse products | CSR | frequent features as columns, others as postings; or packed blocks | products.h |
-| prepared | an index, up to 249 queries | products with rows packed before; the threads share the rows | index.h |
-| proposals | a transformer's or a precomputed matrix | its stored entries, by their canonical distances | rows.h |
+| index | no features at all | all distances are 0: the first rows by number are the neighbours | – |
+| few | dense rows, up to 24 queries | exact distances of all pairs; the threads share the rows | few.h |
+| tree | dense rows, up to 8 features | searches a k-d tree with exact distances | tree.h |
+| groups | dense, from 4000 rows and 1000 queries, in tight clusters far apart | searches each by itself | products.h |
+| leading coordinates | dense, from 4000 rows, 250 queries, 32 features near a plane | skips far pairs | products.h |
+| products | other dense rows | products of blocks of 96 rows propose pairs, exact distances decide | products.h |
+| sparse products | CSR rows | the same, with dense columns for frequent features and lists for others | products.h |
+| prepared | an `ExactIndex`, up to 249 queries | as products, with blocks that were prepared before | index.h |
+| proposals | candidates of a transformer or a precomputed matrix | computes their exact distances | rows.h |
 
-`run.search` decides on "index", `prepared` and `proposals` decide on the ways of the same names, and `strategy` decides
+`run.search` chooses "index"; `prepared` and `proposals` choose the strategies of their names; `strategy` chooses
 among the others, from top to bottom.  "few" and "prepared" hold at most 4 million neighbours in all lists of all
-threads.  Queries count only where there are some: without them the rows are the queries.  Rows are near a flat if a few
-directions hold most of their variance.  A file larger than half of the memory is searched by products, without a look
-at groups and directions.
+threads.  Without separate queries the rows are the queries.  Rows are near a plane if a few directions hold most of
+their variance.  A file larger than half of the memory is searched by products, without looking for groups and
+directions.
 
 Who calls whom; imports point down:
 

@@ -5,7 +5,11 @@ of its distance to another look alike to float products: they would be decided p
 distances of all rows from one row of the tightest group.  The difference of two such distances is a lower bound of the
 distance between the two rows, so a query whose k-th neighbour in its group is nearer than that bound to every row
 outside needs no other row.  The others are searched among all rows: the answer does not depend on the groups
-(docs/neighbours.md).
+(docs/neighbours.md).  The bound is lowered by its rounding: (D + 8) 2^-50 of each of the two distances, and 1e-9 of the
+difference; below 1e-140 it excludes nothing, because squares may underflow.
+
+With 100 000 x 32 rows, two clusters took .6 of the time of a Gaussian set at any width from 1e-2 to 1e-8 of the gap
+(without groups 1.7 to 19 times), and 40 nested scales .13 of it (without groups 8 times).
 """
 
 from __future__ import annotations

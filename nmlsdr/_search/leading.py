@@ -2,6 +2,10 @@
 
 A pair of rows whose leading coordinates are too far apart needs no full product.  The coordinates only rule out: the
 search's bound covers their rounding, so the answer is the same with them and without (docs/neighbours.md).
+
+The axes V are orthonormal to 1e-10 (checked) and shortened by 1e-9, so |V'(x - y)| <= |x - y|.  The coordinates are
+computed in float64 with an error of at most (D + 8) sqrt(d) 2^-53 |x - c|, then rounded to float32.  Both are relative
+to the whole row, so the row's norm comes with its coordinates and its share of the error bound is taken from it.
 """
 
 from __future__ import annotations
@@ -17,7 +21,10 @@ from .rows import kernel_rows
 
 __all__ = ["Leads", "leading_coordinates"]
 
-# How many coordinates, and from how many rows on they repay; sizes and shares were measured (docs/neighbours.md).
+# How many coordinates, and from how many rows on they save time.  Measured with 128 features on two threads, rows near
+# a curved surface of m dimensions, time with the coordinates over time without: 8000 rows: m = 5 .63, m = 10 1.05; 20 000
+# rows: m = 5 .42, m = 10 .55, m = 15 .68, m = 20 1.03; 30 000 rows: m = 15 .58, m = 20 .72, m = 30 1.01.  Of the
+# article's sets they would leave 73 % of Scene's tiles, 86 % of Yeast's and all of Toy's.
 _COORDINATES = {8: 4000, 12: 8000, 16: 14_000, 32: 20_000}
 _FEATURES, _SAMPLE = 32, 256
 _ENOUGH, _LEAST = 0.9, 0.6  # shares of the variance: take no more coordinates; do not try

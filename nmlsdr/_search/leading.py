@@ -22,8 +22,8 @@ from .rows import kernel_rows
 __all__ = ["Leads", "leading_coordinates"]
 
 # How many coordinates, and from how many rows on they save time.  Measured with 128 features on two threads, rows near
-# a curved surface of m dimensions, time with the coordinates over time without: 8000 rows: m = 5 .63, m = 10 1.05; 20 000
-# rows: m = 5 .42, m = 10 .55, m = 15 .68, m = 20 1.03; 30 000 rows: m = 15 .58, m = 20 .72, m = 30 1.01.  Of the
+# a curved surface of m dimensions, time with the coordinates over time without: 8000 rows: m = 5 .63, m = 10 1.05;
+# 20 000 rows: m = 5 .42, m = 10 .55, m = 15 .68, m = 20 1.03; 30 000 rows: m = 15 .58, m = 20 .72, m = 30 1.01.  Of the
 # article's sets they would leave 73 % of Scene's tiles, 86 % of Yeast's and all of Toy's.
 _COORDINATES = {8: 4000, 12: 8000, 16: 14_000, 32: 20_000}
 _FEATURES, _SAMPLE = 32, 256

@@ -43,7 +43,7 @@ BLOCK_ROWS = 256
 WORK_PER_THREAD = 4e6
 # Below this a row is clamped: what it would take from its neighbours is lost in rounding, and 1 / alpha in overflow.
 SMALLEST_ALPHA = 1e-200
-# From so many rows on, sweeps run over the rows in breadth-first order (docs/propagation.md).
+# From so many rows on, sweeps run over the rows in breadth-first order (measured: bench/README.md).
 ORDERED_ROWS = 100_000
 
 

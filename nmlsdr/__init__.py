@@ -1,6 +1,6 @@
 """Noisy multi-label semi-supervised dimensionality reduction.
 
-Where things live. A file imports only from its own floor and from the floors below it, and never in a circle.
+The layers of the package. A file imports only from its own layer and the layers below it, and never in a circle.
 
     4 interfaces  cli.py  _cli/           ``nmlsdr ...``; nothing imports it
                   c_api.pyx  include/     for the Cython and C code of other packages

@@ -9,15 +9,26 @@ from pathlib import Path
 
 import nmlsdr
 
-# in the order of a data point's way
+# in the order in which a reader needs them
 MODULES = [
     "estimators", "inspection", "model_selection", "metrics", "datasets", "model_file", "graph", "propagation",
     "projection", "mlknn", "dask", "cli",
 ]  # fmt: skip
 
 
+# The gallery begins with the embedding and the review.
+GALLERY = ["embedding_cleaning", "suspect_neighbours", "review_precision", "thresholds", "noise_and_share",
+           "graph_reach", "eigenvalues", "speed"]  # fmt: skip
+
+
+def gallery_place(file: str) -> tuple[int, str]:
+    """Where an example stands in the gallery; examples that are not listed come last, by name."""
+    name = Path(file).stem.removeprefix("plot_")
+    return GALLERY.index(name) if name in GALLERY else len(GALLERY), name
+
+
 def public_modules() -> list[str]:
-    """Every module that the package serves, known ones in reading order, new ones behind them."""
+    """All public modules: those listed above in that order, then new ones."""
     served = ["estimators", *nmlsdr._MODULES, "cli"]
     return [name for name in MODULES if name in served] + sorted(set(served) - set(MODULES))
 
@@ -86,10 +97,52 @@ def write_how_it_works(folder: Path) -> None:
     first = ["neighbours", "propagation", "methods", "dask", "from_scikit_multilearn"]
     found = sorted(page.stem for page in folder.glob("*.md") if page.stem not in {"README", "index", "reference"})
     pages = [name for name in first if name in found] + [name for name in found if name not in first]
-    lines = ["# How it works", "", "The mathematics, the proofs and the measurements behind each step.", ""]
+    lines = ["# How it works", ""]
+    lines += ["These pages explain the methods and algorithms. You do not need them to use the package.", ""]
     lines += [":::{toctree}", ":maxdepth: 1", "", *(f"../{name}" for name in pages), "../reproduction/report",
               "../reproduction/beyond/report", ":::"]  # fmt: skip
     replace(folder / "generated" / "how_it_works.md", lines)
+
+
+# The options of the commands that read tables, in the order in which a beginner meets them.
+FIRST_OPTIONS = ["--label-columns", "--label-list", "--out", "--impute", "--one-hot", "--id"]
+OPTION_GROUPS = {
+    "More about where the labels are": ["--labels", "--label-file", "--separator", "--no-label"],
+    "Which columns and rows to use": ["--drop", "--mask"],
+    "The method": ["--threshold", "--method", "--classifier", "--n-components", "--n-neighbors", "--metric",
+                   "--alpha-labeled", "--alpha-unlabeled", "--no-standardize", "--seed"],
+    "What to show or write": ["--kind", "--top", "--explain", "--reviewed", "--folds", "--scores", "--compare"],
+    "How the file is written": ["--delimiter", "--decimal", "--encoding", "--zero-based"],
+    "Threads, messages and limits": ["--jobs", "--quiet", "--traceback", "--max-bytes", "--max-features"],
+}  # fmt: skip
+
+# What each command reads and writes in the examples, and what follows an option there.
+COMMANDS = {
+    "fit": ("train.csv", "model.skops"),
+    "transform": ("model.skops test.csv", "embedding.csv"),
+    "predict": ("model.skops test.csv", "predicted.csv"),
+    "evaluate": ("model.skops test.csv", "scores.csv"),
+    "review": ("train.csv", "review.csv"),
+    "report": ("train.csv", "report.html"),
+}
+EXAMPLES = {
+    "--label-columns": "flu,cold", "--label-list": "diagnoses", "--impute": "median", "--one-hot": "auto",
+    "--id": "patient", "--labels": "names.xml", "--label-file": "labels.csv", "--drop": "admitted,note",
+    "--mask": "use.csv", "--threshold": "0.5", "--n-neighbors": "15", "--kind": "missing", "--scores": "",
+    "--compare": "train.csv", "--delimiter": "tab", "--jobs": "2", "--reviewed": "checked.csv", "--folds": "3",
+    "--separator": "','", "--top": "50",
+}  # fmt: skip
+LABEL_OPTIONS = ("--label-columns", "--label-list", "--labels", "--label-file")
+
+
+def example(command: str, option: str) -> str:
+    """A command line that shows one option."""
+    reads, writes = COMMANDS[command]
+    shown = f"{option} {EXAMPLES.get(option, '')}".strip()
+    needs_labels = command not in ("transform", "predict") and option not in LABEL_OPTIONS
+    words = ["nmlsdr", command, reads, "--label-columns flu,cold" if needs_labels else "",
+             shown if option != "--out" else "", f"--out {writes}"]  # fmt: skip
+    return " ".join(filter(None, words))
 
 
 def write_command_line(folder: Path) -> None:
@@ -98,8 +151,11 @@ def write_command_line(folder: Path) -> None:
     lines = [
         "# Command line reference",
         "",
-        "Made from the parsers: what `nmlsdr COMMAND --help` prints. Exit status: 0 done, 1 a run failed, 2 bad input, "
-        "130 interrupted.",
+        "`nmlsdr COMMAND --help` prints the same text. A command exits with status 0 if it succeeded, 1 if a run "
+        "failed, 2 if an argument or a file is wrong, and 130 if it was interrupted.",
+        "",
+        "The commands that read tables have many options, and most of them are seldom needed. Each command below "
+        "begins with the options to learn first, six at most. The others follow in groups, with an example of each group.",
         "",
     ]
     replace(folder / "command_line.md", lines + list(describe(_parser(), 2)))
@@ -110,25 +166,52 @@ def describe(parser: argparse.ArgumentParser, level: int):
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for child in dict.fromkeys(action.choices.values()):
+                name = child.prog.split()[-1]
                 yield f"{'#' * level} {child.prog}"
                 yield ""
-                yield from [inspect.cleandoc(child.description or ""), "", "```text", *usage(child), "```", ""]
-                yield from arguments(child)
+                yield from [inspect.cleandoc(child.description or ""), ""]
+                if name in COMMANDS:
+                    yield from grouped(name, child)
+                else:
+                    yield from ["```text", *usage(child), "```", ""]
+                    yield from arguments(child, child._actions)
                 yield from describe(child, level + 1)
+
+
+def grouped(command: str, parser: argparse.ArgumentParser):
+    """The arguments of a command that reads a table: what it reads, six options with examples, then groups."""
+    known = parser._option_string_actions
+    listed = FIRST_OPTIONS + [option for options in OPTION_GROUPS.values() for option in options]
+    yield from arguments(parser, [action for action in parser._actions if not action.option_strings])
+    yield from ["**The first options:**", ""]
+    for option in filter(known.get, FIRST_OPTIONS):
+        yield from arguments(parser, [known[option]], example(command, option))
+    for title, options in OPTION_GROUPS.items():
+        options = [option for option in options if option in known]
+        if options:
+            yield from [f"**{title}:**", ""]
+            yield from arguments(parser, [known[options[0]]], example(command, options[0]))
+            yield from arguments(parser, [known[option] for option in options[1:]])
+    others = [one for one in parser._actions if one.option_strings and not set(one.option_strings) & set(listed)]
+    yield from ["**Other options:**", ""]
+    yield from arguments(parser, others)
 
 
 def usage(parser: argparse.ArgumentParser) -> list[str]:
     return parser.format_usage().rstrip().replace("usage: ", "", 1).split("\n")
 
 
-def arguments(parser: argparse.ArgumentParser):
+def arguments(parser: argparse.ArgumentParser, actions: list, shown_example: str = ""):
+    """Each argument with its help, as a definition list; an example behind the last of them."""
     formatter = parser._get_formatter()
-    for action in parser._actions:
+    for action in actions:
         if isinstance(action, argparse._SubParsersAction) or action.help is argparse.SUPPRESS:
             continue
         shown = formatter._format_action_invocation(action)
         text = formatter._expand_help(action) if action.help else ""
         yield from [f"`{shown}`", f": {' '.join(text.split()).replace('<', chr(92) + '<')}", ""]
+    if shown_example:
+        yield from ["  ```sh", f"  {shown_example}", "  ```", ""]
 
 
 def replace(path: Path, lines: list[str]) -> None:

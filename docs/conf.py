@@ -48,6 +48,7 @@ numpydoc_show_class_members = False  # the class template lists methods itself
 numpydoc_use_plots = False
 
 sphinx_gallery_conf = {
+    "within_subsection_order": "_generate.gallery_place",
     "examples_dirs": "examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",

@@ -116,6 +116,25 @@ def test_commands_of_a_page_are_known_to_the_command_line(page):
 
 
 @pytest.mark.skipif(not GUIDE.is_dir(), reason="the documents are not beside the tests (an installed copy)")
+def test_the_examples_of_the_command_line_reference_are_known_to_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(GUIDE.parent)
+    import _generate
+
+    _generate.write_command_line(tmp_path)
+    text = (tmp_path / "command_line.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^  (nmlsdr .*)$", text, re.MULTILINE)
+    assert len(shown) > 40
+    for line in shown:
+        (arguments,) = commands_of(line)
+        assert refusal(arguments) == "", line
+    for command in _generate.COMMANDS:  # every option is described once
+        options = set(_parser()._subparsers._group_actions[0].choices[command]._option_string_actions)
+        section = text[text.index(f"## nmlsdr {command}\n") :].partition("\n## ")[0]
+        described = re.findall(r"^`(.*)`$", section, re.MULTILINE)
+        assert {word.split()[0] for entry in described for word in entry.split(", ") if word[0] == "-"} == options
+
+
+@pytest.mark.skipif(not GUIDE.is_dir(), reason="the documents are not beside the tests (an installed copy)")
 def test_commands_are_found_in_the_pages():
     assert sum(len(list(typed(page.read_text(encoding="utf-8")))) for page in DOCUMENTS) >= 10
 

@@ -155,7 +155,7 @@ def write_command_line(folder: Path) -> None:
         "failed, 2 if an argument or a file is wrong, and 130 if it was interrupted.",
         "",
         "The commands that read tables have many options, and most of them are seldom needed. Each command below "
-        "begins with the options to learn first, six at most. The others follow in groups, with an example of each group.",
+        "begins with the options to learn first, six at most. The others follow in groups, each with an example.",
         "",
     ]
     replace(folder / "command_line.md", lines + list(describe(_parser(), 2)))

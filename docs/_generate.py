@@ -100,7 +100,7 @@ def write_how_it_works(folder: Path) -> None:
     lines = ["# How it works", ""]
     lines += ["These pages explain the methods and algorithms. You do not need them to use the package.", ""]
     lines += [":::{toctree}", ":maxdepth: 1", "", *(f"../{name}" for name in pages), "../reproduction/report",
-              "../reproduction/beyond/report", ":::"]  # fmt: skip
+              "../reproduction/beyond/report", "../reproduction/open/report", ":::"]  # fmt: skip
     replace(folder / "generated" / "how_it_works.md", lines)
 
 

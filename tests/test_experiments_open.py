@@ -22,8 +22,10 @@ from nmlsdr.experiments.open_questions import (
     kernel_nmlsdr,
     measure,
     mutual_graph,
+    summary,
 )
 from nmlsdr.experiments.protocol import STUDIES, draw
+from nmlsdr.experiments.results import Results
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +88,22 @@ def test_every_method_belongs_to_a_question():
     assert reproduce_arguments.OPEN == command.OPEN == OPEN.name
 
 
+def table(folder, name):
+    with (folder / "tables" / f"{name}.csv").open(encoding="utf-8") as file:
+        return {row["Method"]: row for row in csv.DictReader(file)}
+
+
+def test_the_summary_has_gains_with_their_errors():
+    values = np.full((2, 2, 7, 2), 0.5)
+    values[0, 1] += [0.01, 0.03]  # one and three points: variance 2 on the first set, 0 on the second
+    found = Results(
+        OPEN, ("Birds", "Yeast"), (REFERENCE, "graph-5"), (0, 1), dict.fromkeys(PARTS, values), np.ones((2, 2, 2)), []
+    )
+    (_, reference), (_, other) = summary(found, "graph").rows
+    assert [entry.text for entry in reference[:3]] == ["50.00", "-", "-"]
+    assert [entry.text for entry in other[:3]] == ["51.00", "+1.00 ± 0.50", "1 of 2"]  # sqrt((2 + 0) / 2 / 4)
+
+
 @pytest.mark.slow
 @pytest.mark.shared
 def test_the_study_from_the_command(tmp_path, capfd, shared):
@@ -95,12 +113,12 @@ def test_the_study_from_the_command(tmp_path, capfd, shared):
     assert f"{len(VARIANTS)} cells, 0 failed" in capfd.readouterr().out
     for question in QUESTIONS:
         names = [name for name in VARIANTS if name.split("-")[0] in (REFERENCE, question)]
-        for part in PARTS:
-            with (tmp_path / "tables" / f"open-{question}-{part}.csv").open() as file:
-                table = {row["Method"]: row for row in csv.DictReader(file)}
-            assert list(table) == names
-            assert table[REFERENCE]["better on"] == "-"
-            for row in table.values():
-                assert row["Emotions"] == row["mean"]
+        summary = table(tmp_path, f"open-{question}")
+        for part, title in PARTS.items():
+            by_set = table(tmp_path, f"open-{question}-{part}")
+            assert list(by_set) == list(summary) == names
+            assert summary[REFERENCE][f"gain, {title}"] == "-"
+            for name in names:
+                assert by_set[name]["Emotions"] == summary[name][title]
     assert main([*words, "--methods", REFERENCE]) == 0  # a second start finds the cells
     assert "cells to run" not in capfd.readouterr().err

@@ -33,7 +33,7 @@ from ..projection import hsic_projection
 from .beyond import BASE, SIX_SETS
 from .cell import Measured, measures
 from .protocol import N_NEIGHBORS, Draw, Study
-from .results import Results, begin_section, mean
+from .results import Results, begin_section, mean, std
 from .tables import Entry, ResultTable, Section, best_in_bold, number, titled
 
 Floats = NDArray[np.float64]
@@ -93,10 +93,11 @@ def _kernel(kernel: str, data: Draw) -> Embedding:
     return kernel_nmlsdr(data.train, data.test, F, kernel, gamma)
 
 
-def _nystroem(kernel: str, data: Draw, exponent: float = EXPONENT) -> Embedding:
+def _nystroem(kernel: str, data: Draw, exponent: float = EXPONENT, *, project: bool = True) -> Embedding:
     landmarks, gamma = min(LANDMARKS, len(data.train)), kernel_gamma(data.train, kernel, exponent)
     approximation = Nystroem(kernel, gamma=gamma, n_components=landmarks, random_state=data.random_state)
-    return embed(data, make_pipeline(approximation, NMLSDR(n_jobs=1)).fit(data.train, data.given))
+    model = make_pipeline(approximation, NMLSDR(n_jobs=1)) if project else approximation
+    return embed(data, model.fit(data.train, data.given))
 
 
 # ---------------------------------------------------------------- label weights
@@ -187,6 +188,7 @@ VARIANTS = {
         for kernel in DISTANCES
         for exponent in OTHER_EXPONENTS
     },
+    "kernel-laplacian-features": Variant(partial(_nystroem, "laplacian", project=False)),
     "labels-mixed": Variant(_mixed),
     "labels-shared": Variant(_shared),
     **{
@@ -231,26 +233,38 @@ def measure(study: Study, method: str, data: Draw) -> Measured:
 
 
 def open_section(found: list[Results], *, size: str) -> Section:
-    """One table for each question and result."""
+    """For each question a summary, and each result by data sets."""
     (results,) = found
     section = begin_section("open", found, n_seeds=results.n_seeds, landmarks=LANDMARKS, exponent=EXPONENT)
     for question in QUESTIONS:
         some = results.of([REFERENCE, *(name for name in VARIANTS if name.split("-")[0] == question)])
-        section.tables += [question_table(some, question, part) for part in PARTS]
+        section.tables += [summary(some, question), *(set_table(some, question, part) for part in PARTS)]
     return section
 
 
-def question_table(results: Results, question: str, part: str) -> ResultTable:
-    """Methods by data sets, and each method's mean with its gain over NMLSDR and the sets on which it is better."""
-    header = ["Method", *results.datasets, "mean", f"gain over {REFERENCE}", "better on"]
-    name = f"open-{question}-{part}"
-    table = titled(name, header, "open", question=question, part=PARTS[part], n_seeds=results.n_seeds)
-    means = mean(results.percent(part))  # (n_datasets, n_methods)
-    columns = [best_in_bold(column, 2) for column in (*means, means.mean(axis=0))]
-    for j, (method, *entries) in enumerate(zip(results.methods, *columns, strict=True)):
-        compared = [Entry("-"), Entry("-")]
-        if method != REFERENCE and REFERENCE in results.methods:
-            gaps = means[:, j] - means[:, results.methods.index(REFERENCE)]
-            compared = [Entry(number(gaps.mean(), 2, sign=True)), Entry(f"{(gaps > 0).sum()} of {len(gaps)}")]
-        table.add(method, [*entries, *compared])
+def summary(results: Results, question: str) -> ResultTable:
+    """The means over the data sets, their gains over NMLSDR, and the number of sets on which these are positive."""
+    header = [f"{column}{title}" for title in PARTS.values() for column in ("", "gain, ", "better, ")]
+    table = titled(f"open-{question}", ["Method", *header], "open", question=question, n_seeds=results.n_seeds)
+    columns = []
+    for part in PARTS:
+        values = results.percent(part)  # (n_datasets, n_methods, n_seeds)
+        columns.append(best_in_bold(mean(values).mean(axis=0), 2))
+        gains, wins = [Entry("-") for _ in results.methods], [Entry("-") for _ in results.methods]
+        for j, method in enumerate(results.methods if REFERENCE in results.methods else ()):
+            if method != REFERENCE:
+                gaps = values[:, j] - values[:, results.methods.index(REFERENCE)]
+                gain, error = mean(gaps).mean(), np.sqrt((std(gaps) ** 2).mean() / gaps.size)
+                gains[j] = Entry(f"{number(gain, 2, sign=True)} ± {number(error, 2)}")
+                wins[j] = Entry(f"{(np.round(mean(gaps), 2) > 0).sum()} of {len(gaps)}")
+        columns += [gains, wins]
+    table.add_columns(results.methods, columns)
+    return table
+
+
+def set_table(results: Results, question: str, part: str) -> ResultTable:
+    """Methods by data sets."""
+    names = {"question": question, "part": PARTS[part], "n_seeds": results.n_seeds}
+    table = titled(f"open-{question}-{part}", ["Method", *results.datasets], "open-set", **names)
+    table.add_columns(results.methods, [best_in_bold(column, 2) for column in mean(results.percent(part))])
     return table

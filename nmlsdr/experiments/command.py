@@ -99,6 +99,8 @@ def _run(args: argparse.Namespace) -> int:
         cells = beyond.beyond_cells(**chosen)
     else:  # "all" is the article's experiments
         cells = cells_of(STUDIES.values() if args.study == "all" else [SETTINGS[args.study]], **chosen)
+    if not cells:
+        raise InputError(f"{args.study} has no cells of these data sets and methods; choose others.")
     marks = _fingerprints(cells, folder, args.size, args.data_home)
     work = partial(_work, size=args.size, data_home=args.data_home, marks=marks)
     run_cells(cells, work, folder, jobs=args.jobs or joblib.cpu_count())

@@ -34,7 +34,7 @@ from .beyond import BASE, SIX_SETS
 from .cell import Measured, measures
 from .protocol import N_NEIGHBORS, Draw, Study
 from .results import Results, begin_section, mean, std
-from .tables import Entry, ResultTable, Section, best_in_bold, number, titled
+from .tables import Entry, ResultTable, Section, best_in_bold, number, resource, titled
 
 Floats = NDArray[np.float64]
 Embedding = tuple[Floats, Floats]  # of the training and the test rows
@@ -236,9 +236,12 @@ def open_section(found: list[Results], *, size: str) -> Section:
     """For each question a summary, and each result by data sets."""
     (results,) = found
     section = begin_section("open", found, n_seeds=results.n_seeds, landmarks=LANDMARKS, exponent=EXPONENT)
+    if size != "full":
+        section.paragraphs.append(resource("texts.json")["sections"]["beyond"]["small"])
     for question in QUESTIONS:
         some = results.of([REFERENCE, *(name for name in VARIANTS if name.split("-")[0] == question)])
-        section.tables += [summary(some, question), *(set_table(some, question, part) for part in PARTS)]
+        if set(some.methods) - {REFERENCE}:
+            section.tables += [summary(some, question), *(set_table(some, question, part) for part in PARTS)]
     return section
 
 

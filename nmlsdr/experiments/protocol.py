@@ -71,6 +71,8 @@ class Study:
         What is measured.
     parts : tuple of str
         Members of a cell's record that hold these measures.
+    revision : int
+        Raised where methods of the same names are no longer the same, so that old and new cells are never mixed.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Study:
     noise: str = ""
     measures: tuple[str, ...] = METRICS
     parts: tuple[str, ...] = ("metrics",)
+    revision: int = 0
 
 
 STUDIES = {
@@ -257,7 +260,9 @@ def fingerprint(study: Study, dataset: str, size: str, data_home: str | None) ->
 
     These are settings, sizes, versions, and the checksums of the files that the data are read from.
     """
-    shown = ("datasets", "methods", "title", "measures", "parts")  # no number of a cell depends on these
+    shown = ["datasets", "methods", "title", "measures", "parts"]  # no number of a cell depends on these
+    if study.revision == 0:
+        shown.append("revision")
     settings = {key: value for key, value in dataclasses.asdict(study).items() if key not in shown}
     data = _data_checksum(dataset, data_home) if dataset in FILE_SETS else "drawn"
     parts = {"settings": settings, "size": SMALL if size == "small" else size, "data": data, "versions": versions()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -84,14 +84,14 @@ class Results:
         """
         return np.abs(self.difference) <= 2.0 * self.std + 0.0005
 
-    def percent(self, part: str = "metrics", measure: int | None = None) -> Floats:
-        """One measure, or by default the mean of all, in percent (n_datasets, n_methods, n_seeds)."""
-        values = self.parts[part]
-        return 100.0 * (values.mean(axis=2) if measure is None else values[:, :, measure])
+    def percent(self, part: str = "metrics", measures: Sequence[str] | None = None) -> Floats:
+        """The mean of some measures, by default of all, in percent (n_datasets, n_methods, n_seeds)."""
+        chosen = [self.study.measures.index(name) for name in measures or self.study.measures]
+        return 100.0 * self.parts[part][:, :, chosen].mean(axis=2)
 
-    def gaps(self, first: str, second: str, part: str = "metrics", measure: int | None = None) -> Floats:
+    def gaps(self, first: str, second: str, part: str = "metrics", measures: Sequence[str] | None = None) -> Floats:
         """Mean difference of two methods on each data set, in percent, over the seeds that have both; NaN if none."""
-        values = self.percent(part, measure)
+        values = self.percent(part, measures)
         return mean(values[:, self.methods.index(first)] - values[:, self.methods.index(second)])
 
     def of(self, methods: Iterable[str]) -> Results:

@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score
 
 from nmlsdr import ResidualPropagation
-from nmlsdr._ridge import cross_fit
 from nmlsdr.cli import main
 from nmlsdr.experiments import beyond, protocol
 from nmlsdr.experiments.beyond import REVIEWERS, REVIEWS, beyond_cells, precisions
-from nmlsdr.experiments.beyond_section import review_claims, review_tables, with_chance
+from nmlsdr.experiments.beyond_section import kinds_table, review_claims, review_tables, with_chance
 from nmlsdr.experiments.results import Results, collect
 from nmlsdr.experiments.store import CellKey
+from nmlsdr.inspection import rank_suspects
 
 FLIPS, DROPPED = REVIEWS.values()
 
@@ -22,7 +23,7 @@ def toy():
 
 def results(gains, seeds=5, regime=FLIPS):
     """Reviews in which Residual gains so much over Propagation on each set."""
-    values = np.full((len(gains), 3, 3, seeds), 0.5)
+    values = np.full((len(gains), 3, 4, seeds), 0.5)
     values[:, 0] += np.asarray(gains)[:, None, None] / 100
     values[:, 2] = 0.1
     methods = ("Residual", "Propagation", "chance")
@@ -38,13 +39,25 @@ def test_precision_of_a_list_counted_by_hand():
     given = np.array([[1, 0], [0, 1]])
     wrong = np.array([[True, False], [True, False]])
     scores = np.array([[0.9, 0.8], [0.7, 0.1]])
-    assert precisions(scores, given, wrong) == pytest.approx({"both": 5 / 6, "missing": 0.5, "spurious": 1.0})
+    found = precisions(scores, given, wrong)
+    assert found.pop("unknown") is None
+    assert found == pytest.approx({"both": 5 / 6, "missing": 0.5, "spurious": 1.0})
+
+
+def test_the_list_of_unknown_kind_is_that_of_rank_suspects():
+    """At a flip rate of 0 no given 1 is wrong, so all come last; at .3 their scores count .6, and one comes first."""
+    given, wrong = np.array([[1, 0, 1, 0]]), np.array([[False, True, False, False]])
+    scores = np.array([[0.9, 0.5, 0.8, 0.2]])
+    assert precisions(scores, given, wrong)["both"] == pytest.approx(1 / 3)
+    assert precisions(scores, given, wrong, 0.0)["unknown"] == 1.0
+    assert precisions(scores, given, wrong, 0.3)["unknown"] == 0.5
 
 
 def test_a_list_in_no_order_has_the_share_of_its_wrong_labels():
     given, wrong = np.array([[1, 0, 0, 0]]), np.array([[False, True, False, False]])
     found = precisions(np.zeros((1, 4)), given, wrong)
     assert (found["both"], found["missing"], found["spurious"]) == (0.25, pytest.approx(1 / 3), None)
+    assert precisions(np.zeros((1, 4)), given, wrong, 0.0)["unknown"] == 0.25
 
 
 @pytest.mark.slow
@@ -52,31 +65,45 @@ def test_no_reviewer_sees_true_labels(toy):
     pytest.importorskip("cleanlab")
     blind = toy._replace(target=None, test_target=None)
     for name, review in REVIEWERS.items():
-        scores = review(blind)
-        assert scores.shape == (toy.labeled.sum(), 4), name
-        np.testing.assert_array_equal(scores, review(toy))
+        found, seen = review(blind), review(toy)
+        assert found.scores.shape == (toy.labeled.sum(), 4), name
+        np.testing.assert_array_equal(found.scores, seen.scores)
+        assert (found.adjusted is None) == (not name.startswith("cleanlab"))
 
 
 def test_the_score_is_that_of_the_fit(toy):
-    model = ResidualPropagation(n_jobs=1).fit(toy.train, toy.given)
-    np.testing.assert_array_equal(REVIEWERS["Residual"](toy), model.flip_scores_[toy.labeled])
+    given = toy.given[toy.labeled]
+    wrong = given != toy.target[toy.labeled]
+    for method, settings in (("Residual", {}), ("Residual-old", beyond.OLD_SETTINGS)):
+        model = ResidualPropagation(n_jobs=1, **settings).fit(toy.train, toy.given)
+        np.testing.assert_array_equal(REVIEWERS[method](toy).scores, model.flip_scores_[toy.labeled])
+        unknown = rank_suspects(model.flip_scores_, toy.given, kind="unknown", flip_rate=model.flip_rate_)
+        order = (np.cumsum(toy.labeled) - 1)[unknown.row], unknown.label
+        expected = average_precision_score(wrong[order], unknown.score)
+        made = beyond.measure_review(method, toy)[0]
+        assert made["metrics"]["unknown"] == pytest.approx(expected, abs=1e-12)
+        assert made["chance"]["unknown"] == made["chance"]["both"]
+    assert beyond.measure_review("Propagation", toy)[0]["metrics"]["unknown"] is None
 
 
-def test_cleanlab_judges_the_same_out_of_fold_predictions(toy):
+@pytest.mark.parametrize(("name", "predictions"), [("forest", beyond.out_of_bag), ("logistic", beyond.out_of_fold)])
+def test_cleanlab_judges_out_of_sample_predictions(toy, name, predictions):
     """Its self-confidence is the probability of what is given."""
     pytest.importorskip("cleanlab")
     given = toy.given[toy.labeled]
-    O = np.clip(cross_fit(toy.train[toy.labeled], given).predictions, 0, 1)
-    np.testing.assert_allclose(REVIEWERS["cleanlab"](toy), np.abs(given - O), atol=1e-12)
-    assert (np.abs(REVIEWERS["cleanlab-adjusted"](toy) - np.abs(given - O)) > 1e-3).any()
+    O = np.clip(predictions(toy.train[toy.labeled], given), 0, 1)
+    found = REVIEWERS[f"cleanlab-{name}"](toy)
+    np.testing.assert_allclose(found.scores, np.abs(given - O), atol=1e-12)
+    assert (np.abs(found.adjusted - found.scores) > 1e-3).any()
 
 
 def test_cleanlab_stands_a_label_of_one_value(toy):
     pytest.importorskip("cleanlab")
     given = toy.given.copy()
     given[toy.labeled, 1] = 0
-    for name in ("cleanlab", "cleanlab-adjusted"):
-        assert np.isfinite(REVIEWERS[name](toy._replace(given=given))).all()
+    found = REVIEWERS["cleanlab-logistic"](toy._replace(given=given))
+    assert np.isfinite(found.scores).all()
+    assert np.isfinite(found.adjusted).all()
 
 
 # ---- cells and the command
@@ -90,7 +117,7 @@ def test_cells_of_the_review(monkeypatch):
     cells = review_cells(seeds=2)
     assert len(set(cells)) == len(cells) == 2 * 2 * 6 * len(REVIEWERS)
     monkeypatch.setattr(beyond, "has_cleanlab", lambda: False)
-    assert {key.method for key in review_cells(seeds=1)} == {"Residual", "Propagation"}
+    assert {key.method for key in review_cells(seeds=1)} == {"Residual", "Residual-old", "Propagation"}
     assert review_cells(seeds=1, datasets=("Toy",)) == []
     assert len(review_cells(seeds=1, datasets=("Birds",), methods=("Residual", "Ridge"))) == 2
 
@@ -99,7 +126,7 @@ def test_cells_of_the_review(monkeypatch):
 def test_a_small_review_resumes_when_cleanlab_is_there(tmp_path, capfd, shared, monkeypatch):
     pytest.importorskip("cleanlab")
     words = ["reproduce", "beyond", "--size", "small", "--seeds", "1", "--jobs", "1", "--datasets", "emotions",
-             "--methods", "cleanlab", "Propagation", "--out", str(tmp_path),
+             "--methods", "cleanlab-logistic", "Propagation", "--out", str(tmp_path),
              "--data-home", str(shared / "data")]  # fmt: skip
     with monkeypatch.context() as patch:
         patch.setattr(beyond, "has_cleanlab", lambda: False)
@@ -112,7 +139,7 @@ def test_a_small_review_resumes_when_cleanlab_is_there(tmp_path, capfd, shared, 
     assert "not installed" not in said.err
     assert "4 cells, 0 failed" in said.out
     table = (tmp_path / "tables" / "beyond-review.csv").read_text().splitlines()
-    assert table[0] == '"Noise, list",Propagation,cleanlab,chance'
+    assert table[0] == '"Noise, list",Propagation,cleanlab-logistic,cleanlab-logistic-adjusted,chance'
     assert [line.split(",")[0] for line in table[1:]] == [
         *['"10 % flips'] * 3, *['"40 % of the positives dropped'] * 2
     ]  # fmt: skip
@@ -122,16 +149,17 @@ def test_a_small_review_resumes_when_cleanlab_is_there(tmp_path, capfd, shared, 
 
 
 def test_records_become_arrays_and_failures_are_told():
-    good = {"metrics": {"both": 0.5, "missing": 0.25, "spurious": None},
-            "chance": {"both": 0.1, "missing": 0.1, "spurious": None}, "times": {}, "error": None}  # fmt: skip
+    good = {"metrics": {"both": 0.5, "unknown": None, "missing": 0.25, "spurious": None},
+            "adjusted": None, "chance": {"both": 0.1, "unknown": 0.1, "missing": 0.1, "spurious": None},
+            "times": {}, "error": None}  # fmt: skip
     records = {
         CellKey(FLIPS.name, "Birds", "Residual", 0): good,
         CellKey(FLIPS.name, "Yeast", "Propagation", 0): {**good, "error": "ValueError: no"},
     }
     found = with_chance(collect(FLIPS, records))
     assert (found.datasets, found.methods) == (("Birds", "Yeast"), ("Residual", "Propagation", "chance"))
-    np.testing.assert_array_equal(found.values[0, 0, :, 0], [0.5, 0.25, np.nan])
-    np.testing.assert_array_equal(found.values[0, 2, :, 0], [0.1, 0.1, np.nan])
+    np.testing.assert_array_equal(found.values[0, 0, :, 0], [0.5, np.nan, 0.25, np.nan])
+    np.testing.assert_array_equal(found.values[0, 2, :, 0], [0.1, 0.1, 0.1, np.nan])
     assert np.isnan(found.values[1]).all()
     assert found.failures == ["beyond-review-flips, Yeast, Propagation, seed 0: ValueError: no"]
     assert collect(DROPPED, records) is None
@@ -147,13 +175,32 @@ def test_a_part_of_the_review_decides_nothing(gains, seeds, holds):
 
 def test_tables_name_kinds_and_wins():
     dropped = results([1.0] * 6, regime=DROPPED)
-    dropped.values[:, :, 2] = np.nan  # no given 1 is wrong
-    summary, flips, missing = review_tables([results([-1.0, 0.5, 0.5]), dropped])
+    dropped.values[:, :, beyond.KINDS.index("spurious")] = np.nan  # no given 1 is wrong
+    few = results([-1.0, 0.5, 0.5])
+    few.values[:, 1, beyond.KINDS.index("unknown")] = np.nan  # a rival without a flip rate
+    summary, flips, missing = review_tables([few, dropped])
     assert [name for name, _ in summary.rows] == [
-        "10 % flips, both", "10 % flips, missing", "10 % flips, spurious",
-        "40 % of the positives dropped, both", "40 % of the positives dropped, missing",
+        "10 % flips, both", "10 % flips, unknown", "10 % flips, missing", "10 % flips, spurious",
+        "40 % of the positives dropped, both", "40 % of the positives dropped, unknown",
+        "40 % of the positives dropped, missing",
     ]  # fmt: skip
+    assert [(e.text, e.beside) for e in summary.rows[1][1]] == [("50.0", ""), ("-", ""), ("10.0", "3 of 3")]
     assert [(e.text, e.beside) for e in summary.rows[0][1]] == [("50.0", ""), ("50.0", "2 of 3"), ("10.0", "3 of 3")]
     assert flips.title.endswith("10 % flips, both.")
     assert missing.title.endswith("dropped, missing.")
     assert missing.rows[0][1][0].text == "51.0"
+
+
+def test_kinds_of_lists_stand_side_by_side_by_noise():
+    flips, dropped = results([1.0, 2.0]), results([1.0, 2.0], regime=DROPPED)
+    flips.values[:, 0, beyond.KINDS.index("unknown")] = 0.3
+    table = kinds_table([flips, dropped])
+    assert table.header[1:] == [
+        "10 % flips: both", "10 % flips: unknown", "40 % of the positives dropped: both",
+        "40 % of the positives dropped: unknown", "40 % of the positives dropped: missing",
+    ]  # fmt: skip
+    assert [(name, [e.text for e in entries]) for name, entries in table.rows] == [
+        ("Birds", ["51.0", "30.0", "51.0", "51.0", "51.0"]),
+        ("Emotions", ["52.0", "30.0", "52.0", "52.0", "52.0"]),
+        ("mean", ["51.5", "30.0", "51.5", "51.5", "51.5"]),
+    ]  # fmt: skip

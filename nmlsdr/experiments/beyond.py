@@ -10,7 +10,7 @@ rows in C components, as in the article.
 A cell of a review ranks the given labels of the labelled rows, the likeliest wrong one first. Its ``metrics`` are the
 average precision of that list by kind of list: 1 if all wrong labels come first, about their share if they stand
 anywhere, which is ``chance``. cleanlab, an extra, gets the out-of-sample predictions of a forest and of logistic
-regressions.
+regressions; ``adjusted`` is the same with its adjustment, and a reviewer of its own in the report.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ RIDGE_ALPHAS = tuple(np.logspace(0, 5, 11).tolist())  # the grid of ridge regres
 TREES, FEATURES_TRIED = 300, ("sqrt", 1 / 3)  # the share of the features that each split tries is chosen from two
 KINDS = ("both", "unknown", "missing", "spurious")
 OURS, OLD, CHANCE = "Residual", "Residual-old", "chance"
+BOOSTING = "HistGradientBoosting"
+BASE_ALONE = ("RandomForest", BOOSTING)
 OLD_SETTINGS: dict[str, Any] = {"n_estimators": 0, "residual_weight": 1.0, "threshold": 0.5}
 
 
@@ -161,7 +163,7 @@ BEYOND_METHODS: dict[str, Callable[[Draw], Outcome]] = {
     "Residual-no-forest": _residual(n_estimators=0),
     "ExtraTrees": _forest(ExtraTreesRegressor),
     "RandomForest": _forest(RandomForestRegressor),
-    "HistGradientBoosting": lambda data: Outcome(boosted_trees(*_labelled(data), data.test)),
+    BOOSTING: lambda data: Outcome(boosted_trees(*_labelled(data), data.test)),
     "Logistic-CV": _tuned_logistic,
     "Ridge": lambda data: Outcome(ridge(*_labelled(data), data.test)),
     "NMLSDR": _article("NMLSDR"),
@@ -175,10 +177,20 @@ ONE_SEED = {"Corel": ("ExtraTrees", "RandomForest", "Logistic-CV")}  # half a mi
 
 
 class Review(NamedTuple):
-    """Scores of the given labels, the likeliest wrong one first, and the flip rate that kind="unknown" needs."""
+    """Scores of the given labels, the likeliest wrong one first, and what else there is of the reviewer.
+
+    Attributes
+    ----------
+    scores : ndarray (n_labeled, C)
+    flip_rate : float or None
+        What kind="unknown" needs.
+    adjusted : ndarray (n_labeled, C) or None
+        The scores with cleanlab's adjustment, for the result ``adjusted``.
+    """
 
     scores: Floats
     flip_rate: float | None = None
+    adjusted: Floats | None = None
 
 
 def _flip_scores(estimator: type[Any], **settings: Any) -> Callable[[Draw], Review]:
@@ -189,31 +201,35 @@ def _flip_scores(estimator: type[Any], **settings: Any) -> Callable[[Draw], Revi
     return review
 
 
-def _cleanlab(out_of_sample: Callable[..., Floats], *, adjusted: bool = False) -> Callable[[Draw], Review]:
+def _cleanlab(out_of_sample: Callable[..., Floats]) -> Callable[[Draw], Review]:
     """1 - cleanlab's self-confidence of each given label, from out-of-sample probabilities of each label."""
 
     def review(data: Draw) -> Review:
-        from cleanlab.rank import get_label_quality_scores
-
-        given = data.given[data.labeled]
-        proba = np.clip(out_of_sample(data.train[data.labeled], given), 0.0, 1.0)
-        quality = np.empty(given.shape)
-        for c, p in enumerate(proba.T):
-            both = bool(given[:, c].any() and not given[:, c].all())  # the adjustment needs rows of both values
-            quality[:, c] = get_label_quality_scores(
-                given[:, c],
-                np.column_stack([1.0 - p, p]),
-                method="self_confidence",
-                adjust_pred_probs=adjusted and both,
-            )
-        return Review(1.0 - quality)
+        X, given = _labelled(data)
+        proba = np.clip(out_of_sample(X, given), 0.0, 1.0)
+        return Review(_doubts(proba, given), adjusted=_doubts(proba, given, adjusted=True))
 
     return review
 
 
+def _doubts(proba: Floats, given: NDArray[Any], *, adjusted: bool = False) -> Floats:
+    from cleanlab.rank import get_label_quality_scores
+
+    quality = np.empty(given.shape)
+    for c, p in enumerate(proba.T):
+        both = bool(given[:, c].any() and not given[:, c].all())  # the adjustment needs rows of both values
+        quality[:, c] = get_label_quality_scores(
+            given[:, c],
+            np.column_stack([1.0 - p, p]),
+            method="self_confidence",
+            adjust_pred_probs=adjusted and both,
+        )
+    return 1.0 - quality
+
+
 def out_of_bag(X: Floats, Y: NDArray[Any]) -> Floats:
-    """Predictions of each row by the trees of a random forest that did not draw it."""
-    return grow_tuned_forest(RandomForestRegressor, X, Y)[1]
+    """Predictions of each row by the extremely randomised trees that did not draw it."""
+    return grow_tuned_forest(ExtraTreesRegressor, X, Y)[1]
 
 
 def out_of_fold(X: Floats, Y: NDArray[Any]) -> Floats:
@@ -226,9 +242,7 @@ REVIEWERS: dict[str, Callable[[Draw], Review]] = {
     OLD: _flip_scores(ResidualPropagation, **OLD_SETTINGS),
     "Propagation": _flip_scores(MultiLabelPropagation),
     "cleanlab-forest": _cleanlab(out_of_bag),
-    "cleanlab-forest-adjusted": _cleanlab(out_of_bag, adjusted=True),
     "cleanlab-logistic": _cleanlab(out_of_fold),
-    "cleanlab-logistic-adjusted": _cleanlab(out_of_fold, adjusted=True),
 }
 
 
@@ -253,7 +267,8 @@ REGIMES = {"beyond": BASE} | {
     f"beyond-{name}": replace(BASE, name=f"beyond-{name}", title=title, datasets=SIX_SETS, **changes)
     for name, (title, changes) in VARIANTS.items()
 }
-_REVIEW = replace(BASE, datasets=SIX_SETS, methods=tuple(REVIEWERS), measures=KINDS, parts=("metrics", CHANCE))
+_PARTS = ("metrics", "adjusted", CHANCE)
+_REVIEW = replace(BASE, datasets=SIX_SETS, methods=tuple(REVIEWERS), measures=KINDS, parts=_PARTS)
 REVIEWS = {
     study.name: study
     for study in (
@@ -269,9 +284,9 @@ def has_cleanlab() -> bool:
 
 
 def beyond_cells(**chosen: Any) -> list[CellKey]:
-    """The cells, as `protocol.cells_of` chooses them: the base regime, then the reviews, then the other regimes.
+    """The cells, as `protocol.cells_of` chooses them: the base regime, the reviews, the other regimes, slow ones last.
 
-    Gradient boosting, one model for each label, runs on the six smaller sets of the base regime alone, with the first
+    Random forests run in the base regime alone, and so does gradient boosting, on the six smaller sets with the first
     seed; `ONE_SEED` has the methods that run with the first seed alone on the set with the most labels. cleanlab's
     lists need cleanlab.
     """
@@ -282,11 +297,13 @@ def beyond_cells(**chosen: Any) -> list[CellKey]:
     def runs(key: CellKey) -> bool:
         if key.method.startswith("cleanlab"):
             return cleanlab
-        if key.method == "HistGradientBoosting":
-            return key.study == BASE.name and key.dataset in SIX_SETS and key.seed == 0
+        if key.method in BASE_ALONE and key.study != BASE.name:
+            return False
+        if key.method == BOOSTING:
+            return key.dataset in SIX_SETS and key.seed == 0
         return key.seed == 0 or key.method not in ONE_SEED.get(key.dataset, ())
 
-    return [key for key in cells if runs(key)]
+    return sorted(filter(runs, cells), key=lambda key: key.method == BOOSTING)
 
 
 def measure(study: Study, method: str, data: Draw) -> Measured:
@@ -328,11 +345,15 @@ def precisions(
 
 
 def measure_review(method: str, data: Draw) -> Measured:
-    """``metrics`` by kind of list, and ``chance``: the same of a list in which all scores are equal."""
+    """``metrics`` by kind of list, the same ``adjusted``, and ``chance``: of a list in which all scores are equal."""
     start = time.perf_counter()
     review = REVIEWERS[method](data)
     times = {"embed": time.perf_counter() - start}
     given = data.given[data.labeled]
     wrong = given != data.target[data.labeled]
-    chance = precisions(np.zeros(given.shape), given, wrong, 0.0)
-    return {"metrics": precisions(review.scores, given, wrong, review.flip_rate), CHANCE: chance}, times
+    found: Record = {
+        "metrics": precisions(review.scores, given, wrong, review.flip_rate),
+        "adjusted": None if review.adjusted is None else precisions(review.adjusted, given, wrong),
+        CHANCE: precisions(np.zeros(given.shape), given, wrong, 0.0),
+    }
+    return found, times

@@ -6,9 +6,8 @@ tables, figures and a report from the files.  ``command`` is where a run begins;
 The methods and measures are the package's public ones.  Private modules that are used, as a test checks:
 
     _methods                  the article's methods by name
-    _estimators._thresholds   the cut-offs of ResidualPropagation, also for a logistic regression
-    _ridge                    the out-of-fold predictions of ResidualPropagation, for cleanlab
-    _report.rival             logistic regressions, as in ``nmlsdr report``
+    _estimators._thresholds   the scores that rank the labels of a row
+    _report.rival             logistic regressions and their cut-offs, as in ``nmlsdr report``
     _report.page              how its templates are opened
     _search.estimate          how an estimate of time is written
     datasets._catalog         names and checksums of the benchmark files

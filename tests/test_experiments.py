@@ -496,9 +496,7 @@ def test_an_error_in_the_program_is_not_taken_for_bad_input(tmp_path, monkeypatc
     monkeypatch.setattr(command, "run_cells", lambda *args, **options: np.zeros(2) + np.zeros(3))
     with pytest.raises(ValueError, match="broadcast") as caught:
         reproduce("toy", "--size", "small", "--seeds", 1, "--out", tmp_path)
-    assert caught.value.__notes__ == [
-        "This is a bug of nmlsdr and not of what it was given; please report it with these lines."
-    ]
+    assert caught.value.__notes__ == ["This is a bug of nmlsdr, not of your input; please report it with these lines."]
 
 
 def test_the_command_line_knows_every_study():

@@ -71,3 +71,54 @@ def test_parameters_say_their_default(text, parameter, default):
     _, _, said = line.partition("default=")
     assert said, line
     assert eval(said.replace(" GiB", " * 2**30")) == default
+
+
+def described(text):
+    """(section, names, description) of the entries of the sections Parameters and Attributes of a docstring."""
+    for section in ("Parameters", "Attributes"):
+        body = re.search(rf"^{section}\n-+\n(.*?)(?:\n\n[A-Z][\w ]+\n-+\n|\Z)", text, flags=re.MULTILINE | re.DOTALL)
+        for entry in re.split(r"\n(?=\S)", body.group(1)) if body else ():
+            names, _, description = entry.partition("\n")
+            yield section, names.partition(" : ")[0], " ".join(description.split())
+
+
+def documented_members():
+    for name, thing in public_objects():
+        yield pytest.param(inspect.getdoc(thing) or "", id=name)
+        for key, member in inspect.getmembers(thing, inspect.isroutine) if inspect.isclass(thing) else ():
+            if not key.startswith("_") and (getattr(member, "__module__", None) or "").startswith("nmlsdr"):
+                yield pytest.param(inspect.getdoc(member) or "", id=f"{name}.{key}")
+
+
+@pytest.mark.parametrize("text", list(documented_members()))
+def test_every_parameter_and_attribute_is_described_in_sentences(text):
+    for _, names, description in described(text):
+        assert re.match(r"\S+ \S+.*\.$", description), names
+
+
+SHARED = {
+    "n_neighbors", "edge_weights", "sigma", "metric", "alpha_labeled", "alpha_unlabeled", "neighbors",
+    "propagation_solver", "tol", "max_iter", "n_jobs", "graph", "alpha", "labeled", "smoothing", "at_least_one",
+    "components_", "effective_rank_", "label_distributions_", "transduction_", "label_flips_", "n_neighbors_",
+    "n_iter_", "residual_", "n_unreached_", "propagation_solver_", "neighbors_", "classes_", "label_names_in_",
+    "n_features_in_", "feature_names_in_",
+}  # fmt: skip
+OWN = {  # what these estimators call by a shared name is something else
+    "ExactNeighborsTransformer": {"n_neighbors"},  # not lowered, and it has another default
+    "MLDA": {"max_iter", "n_iter_"},  # epochs
+    "MVMD": {"effective_rank_"},  # as far as it was computed
+}
+
+
+@pytest.mark.parametrize("shared", sorted(SHARED))
+def test_estimators_describe_a_shared_parameter_in_the_same_words(shared):
+    texts = set()
+    for name in nmlsdr.__all__:
+        thing = getattr(nmlsdr, name)
+        if hasattr(thing, "fit") and shared not in OWN.get(name, ()):
+            entries = [*described(inspect.getdoc(thing)), *described(inspect.getdoc(thing.fit))]
+            texts |= {text for _, names, text in entries if names == shared}
+    assert texts, "no estimator has it"
+    shortest = min(texts, key=len)
+    own = [text for text in texts if not text.startswith(shortest)]
+    assert not own, f"{own} does not begin with {shortest!r}"

@@ -47,7 +47,7 @@ def check_output(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Path:
     """
     given = os.fspath(path)
     if not given or given.endswith(os.sep) or "\0" in given:
-        raise InputError(f"The output {given!r} is not a file name; give a file.")
+        raise InputError(f"The output {given!r} is not a file name; give the name of a file.")
     target = Path(os.path.realpath(given))
     try:
         mode = os.stat(given).st_mode

@@ -293,7 +293,7 @@ def _warn_of_lists(X: Any, n_neighbors: int) -> None:
         return
     if (np.diff(np.sort(X, axis=1), axis=1) != 0).all():
         warnings.warn(
-            f"Every row of X holds {n_neighbors} distinct row numbers and never its own: X looks like lists of "
+            f"Every row of X holds {n_neighbors} different row numbers and never its own, so X looks like lists of "
             "neighbours. neighbor_graph takes the rows themselves and searches their neighbours.",
             UserWarning,
             stacklevel=3,

@@ -400,7 +400,7 @@ def score_table(
     {"HL'": 0.667, "RL'": 0.75, 'AP': 0.917, "OE'": 1.0, "Cov'": 0.5, 'MaF1': 0.556, 'MiF1': 0.667}
     """
     if coverage_by not in ("C-1", "C"):
-        raise InputError(f'coverage_by={coverage_by!r} is not a divisor known here; use "C-1" or "C".')
+        raise InputError(f'coverage_by={coverage_by!r} is not a known divisor; use "C-1" or "C".')
     if coverage_empty not in (0, -1):
         raise InputError(f"coverage_empty={coverage_empty!r} is not defined; use 0, or -1 as the article's tables.")
     truth, values, known = check_measured(Y, scores)

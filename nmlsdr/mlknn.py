@@ -119,7 +119,8 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
     itself = (indices == np.arange(n_samples)[:, None]).any(axis=1)
     if itself.any():
         raise InputError(
-            f"Row {int(np.argmax(itself))} is among its own neighbours; drop it, ML-kNN counts the other rows only."
+            f"Row {int(np.argmax(itself))} is among its own neighbours; remove it, because ML-kNN counts only other "
+            "rows."
         )
     histogram = np.zeros((2, Y.shape[1], n_neighbors + 1), dtype=np.int64)
     n_threads = _worthwhile(n_threads, indices, Y)

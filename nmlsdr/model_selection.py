@@ -142,7 +142,10 @@ def _refers_to_all_rows(cv: Any) -> bool:
 
 def _read(X: Any, y: Any) -> Labels:
     if y is None:
-        raise InputError("LabeledRowsSplit needs y to know the labelled rows, got None; pass y with rows of -1.")
+        raise InputError(
+            "LabeledRowsSplit needs y to find the labelled rows, got None; pass y, with rows of -1 for unlabelled "
+            "rows."
+        )
     return check_labels(y, n_samples=None if X is None else _num_samples(X))
 
 
@@ -170,8 +173,8 @@ def _row_numbers(side: ArrayLike, n_rows: int) -> NDArray[np.intp]:
         rows = np.flatnonzero(rows)
     if rows.size and (rows.min() < 0 or rows.max() >= n_rows):
         raise InputError(
-            f"cv gave row {int(rows.max())}, but it had {n_rows} rows to split; "
-            "use a splitter that counts the rows it is given, or pass pairs of index arrays of all rows."
+            f"cv returned row {int(rows.max())}, but received {n_rows} rows to split; "
+            "use a splitter that numbers the rows it receives, or pass pairs of index arrays of all rows."
         )
     return rows.astype(np.intp, copy=False)
 
@@ -249,7 +252,7 @@ def cross_val_proba(
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InputError(
-            f"Row {row} is on {tested[row]} test sides of cv and must be on one; use folds that do not overlap."
+            f"Row {row} is in {tested[row]} test sets of cv, but must be in exactly one; use folds that do not overlap."
         )
     return proba
 

@@ -221,7 +221,8 @@ def propagate_signed(
     if not np.isfinite(given).all():
         row = int(np.argmin(np.isfinite(given).all(axis=1)))
         raise InputError(
-            f"R must be finite, got {given[row].tolist()} in row {row}; mark unlabelled rows with labeled=."
+            f"R must be finite, got {given[row].tolist()} in row {row}; mark unlabelled rows with the parameter "
+            "labeled."
         )
     exponent = math.frexp(float(np.abs(given).max(initial=0.0)))[1]  # a power of two changes no bit
     start = None if init is None else np.ldexp(_first_iterate(init, given.shape), -exponent)
@@ -292,7 +293,7 @@ def propagate_checked(
     if not (silent or (solved.residuals <= aim).all()):
         warn_not_converged(
             f"propagation with solver={ran!r} stopped after {n_iter} iterations at a residual of {residual:.2e} "
-            f"(tol={tol:g}), so that an entry can be wrong by {error_bound:.2g}; "
+            f"(tol={tol:g}), so the error of an entry can be up to {error_bound:.2g}; "
             "raise max_iter or tol, lower alpha, or leave solver at 'auto'.",
             stacklevel=3,
         )
@@ -324,7 +325,8 @@ def _given_labels(Y: Any, labeled: Any, n: int) -> tuple[np.ndarray, np.ndarray]
     if values.size and not (values.min() >= 0 and values.max() <= 1):  # false for NaN too
         row = int(np.argmin(((values >= 0) & (values <= 1)).all(axis=1)))
         raise InputError(
-            f"Y must lie in [0, 1], got {values[row].tolist()} in row {row}; mark unlabelled rows with labeled=."
+            f"Y must lie in [0, 1], got {values[row].tolist()} in row {row}; mark unlabelled rows with the parameter "
+            "labeled."
         )
     return values, known
 

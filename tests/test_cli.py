@@ -505,7 +505,7 @@ def test_unknown_cells_and_pairs_of_trust_go_all_the_way(run, tables, tmp_path):
         assert run("review", table, *COLUMNS, *trust, "--out", out).status == 0
     count = [len((tmp_path / name).read_text().splitlines()) for name in ("all.csv", "review.csv")]
     assert count[0] == count[1] + 1
-    assert_refused(run("fit", "holes.csv", *COLUMNS, "--method", "CCA", "--out", "cca.skops"), "CCA needs all labels")
+    assert_refused(run("fit", "holes.csv", *COLUMNS, "--method", "CCA", "--out", "cca.skops"), "CCA needs every label")
     for text in ("0.9,1", "0.9,", "a,0.1"):
         wrong = run("fit", "train.csv", *COLUMNS, "--alpha-labeled", text, "--out", "m.skops")
         assert_refused(wrong, "from 0 to below 1")

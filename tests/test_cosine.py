@@ -278,7 +278,7 @@ def test_functions_refuse_other_words(function):
 def test_given_distances_have_no_metric(name, rng):
     X, Y = labelled(rng)
     model = getattr(nmlsdr, name)(4, neighbors="precomputed", metric="cosine")
-    with pytest.raises(ValueError, match="takes the given distances as they are"):
+    with pytest.raises(ValueError, match="uses the given distances, so metric has no effect"):
         model.fit(cosine_distances(X), Y)
 
 

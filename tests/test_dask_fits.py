@@ -275,8 +275,8 @@ def test_warnings_are_said_once(rng):
         (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[X[:, 0] > 0], Y), "X has chunks of unknown size"),
         (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[:, 0], Y), "X must be a 2-D array"),
         (lambda X, Y: nmlsdr.MVMD().fit(X, Y), r"MVMD takes rows in memory, .* pass X\.compute\(\)"),
-        (lambda X, Y: nmlsdr.dask.MLkNN(neighbors="precomputed").fit(X, Y), "takes distances in memory"),
-        (lambda X, Y: nmlsdr.dask.NMLSDR(neighbors=Proposer()).fit(X, Y), "neighbors= searches rows in memory"),
+        (lambda X, Y: nmlsdr.dask.MLkNN(neighbors="precomputed").fit(X, Y), "needs distances in memory"),
+        (lambda X, Y: nmlsdr.dask.NMLSDR(neighbors=Proposer()).fit(X, Y), "searches rows in memory"),
         (lambda X, Y: nmlsdr.dask.MLkNN(5).fit(X, Y).predict(X[:, :3]), "X has 3 features, but MLkNN is expecting 6"),
         (
             lambda X, Y: nmlsdr.dask.MDDM(constraint="features").fit(X[:5], np.eye(5, dtype=int)),

@@ -175,7 +175,7 @@ def test_a_picture_that_cannot_be_is_one_sentence(two_groups, options, words):
 
 def test_an_estimator_that_does_not_embed_is_one_sentence(two_groups):
     X, Y = two_groups
-    with pytest.raises(InputError, match="MLkNN does not embed rows"):
+    with pytest.raises(InputError, match="MLkNN has no transform"):
         EmbeddingDisplay.from_estimator(MLkNN(5).fit(X, Y), X, Y)
     with pytest.raises(InputError, match="MLkNN has no flip_scores_"):
         LabelReviewDisplay.from_estimator(MLkNN(5).fit(X, Y), X, Y)

@@ -159,7 +159,7 @@ def test_every_kind_of_columns_means_the_same_to_every_estimator(name, kind, fit
     model, more = make(name), more[0] if more else {}
     if known is PARTLY and not takes_partly_known_rows(name):
         row = int(np.argmax((~PARTLY & ROWS).any(axis=1)))
-        sentence = rf"{name} needs all labels of a labelled row, and row {row} of y has \d unknown of 3; fill them in"
+        sentence = rf"{name} needs every label of a labelled row, but row {row} of y has \d unknown labels of 3; fill"
         with pytest.raises(InputError, match=sentence):
             model.fit(X, y, **more)
         return
@@ -189,7 +189,7 @@ def test_votes_are_taken_where_the_method_propagates(name):
         F = make(name).fit(X, votes).label_distributions_
         np.testing.assert_allclose(F, 0.75 * make(name).fit(X, Y).label_distributions_ + 0.125, atol=1e-6)
         return
-    sentence = f"{name} takes labels of 0 and 1, but y holds the vote 0.875 in row 0, label 0"
+    sentence = f"{name} accepts only the labels 0 and 1, but y contains the vote 0.875 in row 0, label 0"
     with pytest.raises(InputError, match=sentence):
         make(name).fit(X, votes)
 
@@ -197,16 +197,16 @@ def test_votes_are_taken_where_the_method_propagates(name):
 @pytest.mark.parametrize(
     ("y", "sentence"),
     [
-        (pd.Series([[0, 1], [1, 0]]), "holds lists of 0 and 1, which may be a row's columns or the names"),
-        ([["0", "1"], ["1", "0"]], "holds lists of 0 and 1"),
-        ([[0, 1], [1]], "holds lists of 0 and 1"),
-        ([{"a"}, "b"], "y holds str 'b' among label sets; give every row as a set"),
+        (pd.Series([[0, 1], [1, 0]]), "contains lists of 0 and 1, which may be columns of y or names"),
+        ([["0", "1"], ["1", "0"]], "contains lists of 0 and 1"),
+        ([[0, 1], [1]], "contains lists of 0 and 1"),
+        ([{"a"}, "b"], "y holds str 'b' among label sets; write the labels of every row as a set"),
         ([{"a", 1}, {"b"}], "mixes labels that cannot be ordered"),
-        ([{"a", None}, {"b"}], "has a label set with a null in row 0"),
-        ([set(), set()], "names no label in any of its 2 label sets"),
+        ([{"a", None}, {"b"}], "has a label set that contains a null in row 0"),
+        ([set(), set()], "has no label in any of its 2 label sets"),
         ([None, None, {"a"}][:2], "no labelled row"),
         (np.array([["cough", "rash"], ["cough", "fever"]]), "give each row's names as a set"),
-        ([[1, 0], [0, 2]], "must hold 0, 1 or -1 .not known., got 2 in row 1, label 1"),
+        ([[1, 0], [0, 2]], "must contain only 0, 1 or -1 .unknown., got 2 in row 1, label 1"),
         ([[1, 0], [0, -0.5]], "got -0.5 in row 1, label 1"),
         ([[1, 0], [0, np.inf]], "got inf in row 1, label 1"),
         ([[1, 0], [0, 1j]], "Complex data not supported"),
@@ -241,7 +241,7 @@ def test_minus_one_is_no_class_beside_labeled_either():
     assert words.labeled.tolist() == [True, False, True, False]
     columns = check_labels([[0], [1], [-1], [1]], labeled=marked)
     assert columns.labeled.tolist() == [True, True, False, False]
-    with pytest.raises(InputError, match=r"holds only -1 and \+1 \(first -1 at row 1\)"):
+    with pytest.raises(InputError, match=r"contains only -1 and \+1 \(first -1 at row 1\)"):
         check_labels([1, -1, 1, 3], labeled=marked)
     with pytest.raises(InputError, match="has no labelled row"):
         check_labels([-1, -1, -1, 3], labeled=marked)
@@ -403,7 +403,7 @@ def test_texts_that_list_labels_are_named(separator):
     texts = [text.replace("|", separator) for text in texts]
     series = pd.Series(texts)
     for y, advice in ((series, f"y.str.split('{separator}')"), (texts, f"[text.split('{separator}') for text in y]")):
-        with pytest.warns(UserWarning, match="6 different texts made of 3 words") as caught:
+        with pytest.warns(UserWarning, match="6 different texts that consist of 3 words") as caught:
             labels = check_labels(y)
         assert advice in str(caught[0].message)
         assert len(labels.classes) == 6

@@ -46,7 +46,7 @@ def test_one_sentence_with_time_threads_memory_and_that_it_is_an_estimate(heard,
     say_if_large(rng.normal(size=(60, 4)), 10)
     say_if_large(rng.normal(size=(60, 4)), 10, n_queries=7)
     assert [record.levelname for record in heard.records] == ["INFO", "INFO"]
-    tail = "with 4 features, will take about 3 min on 2 threads and 1.5 GiB beside the data; "
+    tail = "with 4 features, will take about 3 min on 2 threads and 1.5 GiB in addition to the data; "
     tail += "this is an estimate from a probe of 96 rows."
     assert heard.messages == [
         f"The 10 nearest neighbours of 60 rows, {tail}",

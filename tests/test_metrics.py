@@ -336,7 +336,7 @@ def test_any_array_form(name):
         (np.zeros((3, 0)), np.zeros((3, 0)), r"shape \(3, 0\); at least one row"),
         ([[1, 0], [0, 2]], np.zeros((2, 2)), r"got 2 in row 1, label 1; threshold or encode it"),
         ([[-1, -1], [-1, -1]], np.zeros((2, 2)), r"Y has no known entry in its 2 rows"),
-        ([[1, -1], [-1, 1]], np.zeros((2, 2)), r"codes labels as -1/\+1 \(row 0\)"),
+        ([[1, -1], [-1, 1]], np.zeros((2, 2)), r"contains -1 and \+1 \(row 0\)"),
         ([[0.5, 0]], np.zeros((1, 2)), r"got 0.5 in row 0, label 0; round votes first"),
         ([[1, 0]], [[0.1, np.nan]], r"scores holds NaN, first in row 0, label 1"),
         ([["a", "b"]], np.zeros((1, 2)), r"got dtype <U1; turn label names into columns"),

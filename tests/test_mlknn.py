@@ -158,11 +158,11 @@ def test_extreme_smoothing_is_never_nan(smoothing, rng):
     ({"indices": [[1.0], [0.0], [0.0]]}, "indices must be integers"),
     ({"indices": [1, 0, 0]}, "indices must be integers"),
     ({"indices": np.empty((3, 0), dtype=int)}, "the number of neighbours must be an integer of at least 1, got 0"),
-    ({"Y": [[0, 1], [1, -1], [0, 0]]}, "Y must hold 0 and 1 only, got -1 in row 1, label 1"),
+    ({"Y": [[0, 1], [1, -1], [0, 0]]}, "Y must contain only 0 and 1, got -1 in row 1, label 1"),
     ({"Y": [[0.5], [1], [0]]}, "in row 0"),
     ({"Y": [[np.nan], [1], [0]]}, "in row 0"),
     ({"Y": [0, 1, 1]}, "Y must be of shape"),
-    ({"Y": [["a"], ["b"], ["c"]]}, "Y must hold 0 and 1, got dtype"),
+    ({"Y": [["a"], ["b"], ["c"]]}, "Y must contain only 0 and 1, got dtype"),
     ({"n_jobs": 0}, "n_jobs must be"),
 ])  # fmt: skip
 def test_errors_say_what_and_how(change, sentence):

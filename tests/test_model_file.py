@@ -99,7 +99,7 @@ def test_a_model_that_answers_differently_is_refused(tmp_path, scaler, monkeypat
     """As another version of a library may: the scaler divides where it subtracted."""
     save_model(tmp_path / "m.skops", scaler)
     monkeypatch.setattr(StandardScaler, "transform", lambda self, X: X / self.mean_)
-    with pytest.raises(ModelFileError, match="it answers differently from when it was written; fit the model again"):
+    with pytest.raises(ModelFileError, match="it predicts differently from when it was written; fit the model again"):
         load_model(tmp_path / "m.skops")
 
 
@@ -193,7 +193,7 @@ def test_other_archives(tmp_path):
     with pytest.raises(ModelFileError, match="is an archive but not a model file"):
         load_model(tmp_path / "m.npz")
     np.savez(tmp_path / "m.npz", header=np.frombuffer(b"{}", np.uint8), a0=np.eye(3))
-    with pytest.raises(ModelFileError, match="has the old format of nmlsdr, which is no longer read; fit and write"):
+    with pytest.raises(ModelFileError, match="has the old format of nmlsdr, which this version does not read"):
         load_model(tmp_path / "m.npz")
     skops.io.dump(StandardScaler().fit(np.eye(3)), tmp_path / "m.skops")
     with pytest.raises(ModelFileError, match="is not a model file of this version"):
@@ -372,7 +372,7 @@ def many_rows(schema, arrays):
         (no_model, "its members are not those"),
         (model_of_text, "its members are not those"),
         (names_that_are_numbers, "is damaged"),
-        (many_rows, "it holds 30 rows to compare its answers by"),
+        (many_rows, "it contains 30 rows for checking its predictions"),
         (attribute("command", "x"), r"holds StandardScaler\.command, which this version of nmlsdr does not know"),
         (attribute("copy", [1]), r"StandardScaler\(copy=\.\.\.\) is no number or text"),
         (attribute("transform", "a0"), r"holds StandardScaler\.transform, which"),
@@ -424,7 +424,7 @@ def test_array_that_claims_another_size_than_it_has(tmp_path, scaler, shape):
     name = next(name for name, content in parts.items() if b"(5,), }" in content)
     parts[name] = parts[name].replace(b"(5,), }".ljust(len(shape)), shape)
     write_members(tmp_path / "m.skops", parts)
-    with pytest.raises(ModelFileError, match="another size than it says"):
+    with pytest.raises(ModelFileError, match="another size than its header says"):
         load_model(tmp_path / "m.skops")
 
 
@@ -432,5 +432,5 @@ def test_array_that_claims_another_size_than_it_has(tmp_path, scaler, shape):
 def test_packed_members_are_refused(tmp_path, scaler, compression):
     save_model(tmp_path / "m.skops", scaler)
     write_members(tmp_path / "m.skops", members(tmp_path / "m.skops"), compression=compression)
-    with pytest.raises(ModelFileError, match="its members are packed"):
+    with pytest.raises(ModelFileError, match="its members are compressed"):
         load_model(tmp_path / "m.skops")

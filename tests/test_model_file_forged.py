@@ -196,7 +196,7 @@ def test_steps_that_do_not_follow_each_other(tmp_path, samples, order):
     ("key", "names", "message"),
     [
         ("feature_names", list("abcd"), "4 feature_names for 5 columns"),
-        ("feature_names", list("abcda"), "a name stands twice in its feature_names"),
+        ("feature_names", list("abcda"), "a name appears twice in its feature_names"),
         ("label_names", ["p", "q"], "2 label_names for 3 columns"),
     ],
 )
@@ -254,7 +254,7 @@ def test_a_member_that_is_there_twice(tmp_path, samples):
     save_model(path, StandardScaler().fit(samples[0]))
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr(array_of(path), members(path)[array_of(path)])
-    with pytest.raises(ModelFileError, match="a member is there twice"):
+    with pytest.raises(ModelFileError, match="a member appears twice"):
         load_model(path)
 
 

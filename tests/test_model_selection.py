@@ -175,12 +175,12 @@ def test_number_of_splits_without_data():
 @pytest.mark.parametrize(
     ("cv", "y", "sentence"),
     [
-        (2, None, "needs y to know the labelled rows, got None"),
+        (2, None, "needs y to find the labelled rows, got None"),
         (2, np.full((6, 2), -1), "no labelled row"),
         (2, np.array([[0, 1], [2, 1], [1, 0], [0, 0], [1, 1], [0, 1]]), "got 2 in row 1, label 0"),
         (2, np.zeros((5, 2), dtype=int), "inconsistent numbers of samples|X has 6 rows"),
         ([(range(5), [5])], np.array([[0, 1]] * 5 + [[-1, -1]]), "no labelled row, so nothing can be scored"),
-        ([(range(5), [6])], np.array([[0, 1]] * 6), "cv gave row 6, but it had 6 rows to split"),
+        ([(range(5), [6])], np.array([[0, 1]] * 6), "cv returned row 6, but received 6 rows to split"),
     ],
 )
 def test_bad_requests_are_one_sentence(cv, y, sentence):
@@ -197,7 +197,7 @@ def test_a_splitter_that_ignores_its_rows_is_refused():
             return 1
 
     y = np.array([[0], [1], [-1], [1], [0], [1]])
-    with pytest.raises(ValueError, match="had 5 rows to split; use a splitter that counts"):
+    with pytest.raises(ValueError, match="received 5 rows to split; use a splitter that numbers"):
         list(LabeledRowsSplit(Deaf()).split(np.zeros((6, 1)), y))
 
 
@@ -460,5 +460,5 @@ def test_folds_must_part_the_rows(rng):
     X, y = make_data(rng, 2)
     twice = [*LabeledRowsSplit(KFold(3)).split(X, y)] * 2
     for cv in (ShuffleSplit(3, random_state=0), twice):
-        with pytest.raises(ValueError, match="test sides of cv and must be on one; use folds that do not overlap"):
+        with pytest.raises(ValueError, match="test sets of cv, but must be in exactly one; use folds"):
             cross_val_proba(NearestRow(), X, y, cv=cv)

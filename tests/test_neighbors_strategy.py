@@ -19,11 +19,11 @@ FOLDED += 0.01 * rng.standard_normal(FOLDED.shape)
 
 CASES = {
     "index": (GAUSS[:9, :0], None, "9 x 0 float64 rows, k=3, 2 threads, {level}; no features: all distances are 0"),
-    "few": (GAUSS, GAUSS[:24], "24 queries among 4200 x 40 float64 rows, k=3, 2 threads, {level}; for 24 queries no"),
+    "few": (GAUSS, GAUSS[:24], "24 queries among 4200 x 40 float64 rows, k=3, 2 threads, {level}; 24 queries: preparing"),
     "tree": (GAUSS[:, :8].astype(np.float32), None, "4200 x 8 float32 rows, k=3, 2 threads, {level}; 8 features"),
-    "groups": (FAR, None, "4200 x 40 float64 rows, k=3, 2 threads, {level}; the rows fall into 2 far tight groups"),
-    "leading coordinates": (FOLDED, None, "4500 x 80 float64 rows, k=3, 2 threads, {level}; 8 directions hold most"),
-    "products": (GAUSS, None, "4200 x 40 float64 rows, k=3, 2 threads, {level}; neither far tight groups nor a few"),
+    "groups": (FAR, None, "4200 x 40 float64 rows, k=3, 2 threads, {level}; the rows form 2 tight groups"),
+    "leading coordinates": (FOLDED, None, "4500 x 80 float64 rows, k=3, 2 threads, {level}; 8 directions have most"),
+    "products": (GAUSS, None, "4200 x 40 float64 rows, k=3, 2 threads, {level}; the rows form no tight groups"),
     "sparse products": (
         sparse.csr_array(GAUSS * (rng.random(GAUSS.shape) < 0.02)),
         None,
@@ -33,7 +33,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("way", CASES)
-def test_one_line_a_search(way, caplog):
+def test_each_search_logs_one_line_with_its_method_and_reason(way, caplog):
     X, queries, words = CASES[way]
     with caplog.at_level(logging.DEBUG, logger="nmlsdr"):
         found = graph.squared_neighbors(X, 3, queries=queries, n_jobs=2)
@@ -45,15 +45,16 @@ def test_one_line_a_search(way, caplog):
         assert_same(found, scan(X, 3, queries))
 
 
-def test_the_table_at_the_door_has_every_way():
+def test_the_table_in_the_package_docstring_lists_every_method():
     ways = [row[0] for row in table(_search.__doc__)[2:]]
     assert set(ways) == CASES.keys() | {"proposals", "prepared"}  # which other doors take
 
 
-def test_small_and_few_are_not_looked_at():
-    assert strategy(GAUSS[:3999], None, 3, 2).reason == "so few rows that a look how the rows lie would not pay off"
-    assert strategy(GAUSS, GAUSS[:249], 3, 2).reason == "so few queries that a look how the rows lie would not pay off"
-    assert strategy(GAUSS, GAUSS[:250], 3, 2).reason.startswith("neither")
+def test_small_searches_do_not_look_for_structure():
+    too_few = "looking for structure would cost more than it saves"
+    assert strategy(GAUSS[:3999], None, 3, 2).reason == f"fewer than 4000 rows: {too_few}"
+    assert strategy(GAUSS, GAUSS[:249], 3, 2).reason == f"fewer than 250 queries: {too_few}"
+    assert strategy(GAUSS, GAUSS[:250], 3, 2).reason.startswith("the rows form no tight groups")
     assert strategy(FAR, FAR[:999], 3, 2).way != "groups"
     assert strategy(FAR, FAR[:1050], 3, 2).way == "groups"
 
@@ -68,7 +69,7 @@ def test_rows_without_features_are_in_the_order_of_their_index():
 
 
 @pytest.mark.parametrize("level", [*_graph.SIMD_LEVELS[1:], "sse9"])
-def test_a_level_that_is_not_here_is_one_sentence_everywhere(level, monkeypatch):
+def test_an_unavailable_instruction_set_raises_the_same_error_everywhere(level, monkeypatch):
     W = graph.neighbor_graph(GAUSS[:50], 3)
     monkeypatch.setattr(_graph, "best_simd_level", lambda: 0)
     monkeypatch.setenv("NMLSDR_SIMD", level)

@@ -141,7 +141,7 @@ def test_a_graph_is_not_sliced_by_cross_validation(data):
     X, y = X[:40], Y[:40].astype(int)
     W = neighbor_graph(X, 5)
     pipe = make_pipeline(NMLSDR(n_neighbors=5), MLkNN(3))
-    with pytest.raises(ValueError, match="graph cannot be sliced by cross-validation: pass neighbors= instead"):
+    with pytest.raises(ValueError, match="cross-validation cannot split a graph: use the parameter neighbors instead"):
         cross_val_score(
             pipe, X, y, cv=KFold(3), params={"nmlsdr__graph": W}, scoring=lambda model, X, y: 0.0, error_score="raise"
         )

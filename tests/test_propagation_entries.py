@@ -153,7 +153,7 @@ def test_warm_start_and_warnings(rng):
         cold = propagate(W, Y, alpha, labeled=known, solver=solver)
         again = propagate(W, Y, alpha, labeled=known, solver=solver, init=cold.F)
         assert again.n_iter <= 1 < cold.n_iter
-        with pytest.warns(ConvergenceWarning, match="can be wrong by"):
+        with pytest.warns(ConvergenceWarning, match="the error of an entry can be up to"):
             propagate(W, Y, alpha, labeled=known, solver=solver, max_iter=1)
 
 

@@ -286,7 +286,7 @@ def test_an_outlier_of_the_exponential_weights_takes_no_hours(rng):
 def test_a_warning_says_how_far_off_an_entry_can_be(rng):
     W = np.eye(40, k=1) + np.eye(40, k=-1)
     Y = np.eye(40)[:, :1]
-    with pytest.warns(ConvergenceWarning, match="an entry can be wrong by"):
+    with pytest.warns(ConvergenceWarning, match="the error of an entry can be up to"):
         result = propagate(W, Y, 1 - 1e-9, solver="fixed_point", max_iter=50)
     assert np.abs(result.F - exact_solution(W, Y, np.full(40, 1 - 1e-9))).max() <= result.error_bound <= 1
 

@@ -112,7 +112,7 @@ def test_given_graph_and_alpha(rng):
 
 def test_a_graph_that_does_not_fit_the_rows_is_refused(rng):
     X, y, _ = groups(rng, n=30)
-    with pytest.raises(ValueError, match=r"cannot be sliced.*neighbors="):
+    with pytest.raises(ValueError, match=r"cannot split a graph.*neighbors"):
         MultiLabelPropagation().fit(X, y, graph=sparse.identity(20))
 
 

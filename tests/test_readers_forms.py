@@ -298,7 +298,7 @@ def test_lists_of_labels(read):
     assert table.target.tolist() == [[1, 1], [-1, -1], [1, 0], [-1, -1]]
     assert table.labeled.tolist() == [True, False, True, False]
     assert read("x,tags\n1,a|b\n2,b\n", label_list="tags", separator="|").target.tolist() == [[1, 1], [0, 1]]
-    with pytest.raises(DataFileError, match="holds no label"):
+    with pytest.raises(DataFileError, match="contains no label"):
         read("x,tags\n1,\n2,;\n", label_list="tags")
     many = "x,tags\n" + "".join(f"1,t{i}\n" for i in range(3000))
     with pytest.raises(DataFileError, match="3000 rows and 3000 labels, a table of"):

@@ -303,7 +303,7 @@ def test_one_labelled_row_says_so(data):
     Y = Y.copy()
     Y[1:] = -1
     Y[0] = 1
-    with pytest.warns(UserWarning, match="One labelled row cannot be held out"):
+    with pytest.warns(UserWarning, match="One labelled row cannot be left out"):
         fit(X, Y)
 
 
@@ -347,7 +347,7 @@ def test_no_feature_above_chance_is_said_and_answered(rng):
     Y = np.full((40, 2), -1)
     Y[:8] = [1, 0]  # labels that do not vary
     with (
-        pytest.warns(UserWarning, match="No feature depends on the labels more than chance"),
+        pytest.warns(UserWarning, match="No feature depends on the labels more than expected by chance"),
         pytest.warns(UserWarning, match="1 of 2 labels are never predicted"),
     ):
         model = fit(X, Y, shrinkage=1.0)

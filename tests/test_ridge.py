@@ -138,7 +138,7 @@ def test_few_rows_have_as_many_folds(rng, l, layout):
 
 
 def test_one_row_is_its_own_prediction(rng):
-    with pytest.warns(UserWarning, match="One labelled row cannot be held out"):
+    with pytest.warns(UserWarning, match="One labelled row cannot be left out"):
         found = cross_fit([[1.0, 2.0]], [[1, 0]])
     assert (found.shrinkage, found.ridge) == (0.0, 0.3)
     np.testing.assert_array_equal(found.predictions, [[1, 0]])

@@ -173,7 +173,7 @@ def test_labels_that_never_change_are_an_error(rng):
     for solve in (scatter.cca, scatter.mddm_features):
         with pytest.raises(ValueError, match="no dependence"):
             solve(X, np.ones((20, 2)))
-    with pytest.raises(ValueError, match="No row carries a label"):
+    with pytest.raises(ValueError, match="No row has a label"):
         scatter.weighted_lda(X, np.zeros((20, 2)))
     with pytest.raises(ValueError, match=r"min\(n_labels - 1, n_features\) = 0"):
         scatter.weighted_lda(X, np.ones((20, 1)))
@@ -212,9 +212,9 @@ def test_constant_features_get_no_part_under_a_ridge(rng):
         (lambda X, Y: scatter.cca(X, Y, ridge=-1.0), "ridge must be"),
         (lambda X, Y: scatter.mddm_features(X, Y, mu=1.5), "mu must be"),
         (lambda X, Y: scatter.mvmd(X, Y, beta=np.nan), "beta must be"),
-        (lambda X, Y: scatter.weighted_lda(X, -Y), "W must hold weights of 0 or more"),
+        (lambda X, Y: scatter.weighted_lda(X, -Y), "W must contain weights of 0 or more"),
         (lambda X, Y: scatter.weighted_lda(X, Y[1:]), "must have 60 rows"),
-        (lambda X, Y: label_weights.entropy_weights(Y / 2), "0 and 1 only"),
+        (lambda X, Y: label_weights.entropy_weights(Y / 2), "only 0 and 1"),
     ],
 )
 def test_bad_input_is_named(rng, call, message):

@@ -88,7 +88,7 @@ def test_labels_by_chance_shrink_nothing(rng):
     X = rng.standard_normal((6, 3))
     X[:4] -= X[:4].mean(axis=0)
     Y = np.array([[1, 0], [1, 0], [1, 0], [1, 0], [-1, -1], [-1, -1]])  # no label varies on the labelled rows
-    with pytest.warns(UserWarning, match="No feature depends on the labels more than chance"):
+    with pytest.warns(UserWarning, match="No feature depends on the labels more than expected by chance"):
         model = NMLSDR(shrinkage=1.0, n_neighbors=2).fit(X, Y)
     np.testing.assert_array_equal(model.feature_weights_, np.ones(3))
 
@@ -97,10 +97,10 @@ def test_one_labelled_row_shrinks_nothing(rng):
     X = rng.standard_normal((6, 3))
     Y = np.full((6, 2), -1)
     Y[0] = 1, 0
-    with pytest.warns(UserWarning, match="One labelled row cannot tell dependence from chance"):
+    with pytest.warns(UserWarning, match="With one labelled row, dependence cannot be distinguished from chance"):
         model = NMLSDR(shrinkage=0.5, n_neighbors=2).fit(X, Y)
     np.testing.assert_array_equal(model.feature_weights_, np.ones(3))
-    with pytest.warns(UserWarning, match="One labelled row cannot be held out"):
+    with pytest.warns(UserWarning, match="One labelled row cannot be left out"):
         assert NMLSDR(shrinkage="cv", n_neighbors=2).fit(X, Y).shrinkage_ == 0
 
 

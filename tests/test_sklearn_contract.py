@@ -351,8 +351,8 @@ def test_one_dimensional_y(name, kind):
 
 @every_estimator
 @pytest.mark.parametrize(("change", "sentence"), [
-    ("coded", r"codes labels as -1/\+1 \(row 0\).*\(y \+ 1\) // 2"),
-    ("two", "must hold 0, 1 or -1 .not known., got 2 in row 3, label 1"),
+    ("coded", r"contains -1 and \+1 \(row 0\).*\(y \+ 1\) // 2"),
+    ("two", "must contain only 0, 1 or -1 .unknown., got 2 in row 3, label 1"),
     ("hidden", "y has no labelled row"),
     ("short", "inconsistent numbers of samples"),
 ])  # fmt: skip
@@ -418,7 +418,7 @@ def test_graph_is_routed_and_says_that_it_cannot_be_sliced(name):
     with sklearn.config_context(enable_metadata_routing=True):
         asking = make(name).set_fit_request(graph=True)
         assert_same(outcome(make_pipeline(asking).fit(X, Y, graph=graph), X), outcome(make(name).fit(X, Y), X))
-        with pytest.raises(ValueError, match=r"cannot be sliced by cross-validation.*neighbors="):
+        with pytest.raises(ValueError, match=r"cross-validation cannot split a graph.*neighbors"):
             cross_validate(
                 make_pipeline(asking), X, Y, cv=3, error_score="raise", params={"graph": graph}, scoring=lambda *_: 0.0
             )

@@ -61,8 +61,8 @@ def test_one_dimensional_labels(y, classes, Y):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([[1, -1], [-1, 1]], r"codes labels as -1/\+1 \(row 0\).*\(y \+ 1\) // 2"),
-        ([[1], [-1]], r"codes labels as -1/\+1 \(row 1\).*\(y \+ 1\) // 2"),
+        ([[1, -1], [-1, 1]], r"contains -1 and \+1 \(row 0\).*\(y \+ 1\) // 2"),
+        ([[1], [-1]], r"contains -1 and \+1 \(row 1\).*\(y \+ 1\) // 2"),
         ([1, -1, 1], r"only -1 and \+1 \(first -1 at row 1\)"),
         ([0.0, np.inf], "infinity in row 1"),
         ([[0, 2]], "got .*2.* in row 0"),
@@ -114,7 +114,7 @@ def test_graph_rounding_is_averaged_and_diagonal_dropped():
     checked = check_graph(W)
     np.testing.assert_array_equal(checked.toarray(), checked.toarray().T)
     assert checked.diagonal().sum() == 0
-    with pytest.raises(ValueError, match="cannot be sliced by cross-validation"):
+    with pytest.raises(ValueError, match="cross-validation cannot split a graph"):
         check_graph(W, n_samples=3)
 
 

@@ -190,7 +190,7 @@ def check_row_weights(F: Any, name: str, n_samples: int) -> np.ndarray:
 def check_components(n_components: int | None, bound: int, formula: str) -> int:
     """The number of directions to compute: ``n_components``, or the bound for None."""
     if bound < 1:
-        raise InputError(f"Found {formula} = {bound}: there is nothing to project on; give more rows or labels.")
+        raise InputError(f"Found {formula} = {bound}: so no direction can be found; give more rows or labels.")
     if n_components is None:
         return bound
     if check_count(n_components, "n_components") > bound:
@@ -225,8 +225,8 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
     if W.shape[0] != W.shape[1] or (n_samples is not None and W.shape[0] != n_samples):
         wanted = "square" if n_samples is None else f"of shape ({n_samples}, {n_samples})"
         raise InputError(
-            f"{name} must be {wanted}, got {W.shape}; a graph cannot be sliced by cross-validation: "
-            "pass neighbors= instead."
+            f"{name} must be {wanted}, got {W.shape}; cross-validation cannot split a graph: "
+            "use the parameter neighbors instead."
         )
     if not W.has_canonical_format:
         W = W.copy()

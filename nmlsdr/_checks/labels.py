@@ -145,7 +145,7 @@ def check_binary(Y: Any, name: str = "Y") -> np.ndarray:
         raise InputError(f"{name} must be of shape (n_samples, n_labels), got {given.ndim} dimension(s).")
     if given.dtype.kind not in "biuf" or isinstance(Y, np.ma.MaskedArray):
         kind = f"dtype {given.dtype}" if given.dtype.kind not in "biuf" else "a masked array"
-        raise InputError(f"{name} must hold 0 and 1, got {kind}; convert it to numbers first.")
+        raise InputError(f"{name} must contain only 0 and 1, got {kind}; convert it to numbers first.")
     refuse_other_than_zero_one(given, True, name)
     return np.ascontiguousarray(given, dtype=np.uint8)
 
@@ -164,8 +164,8 @@ def refuse_other_than_zero_one(values: np.ndarray, known: Any, name: str, *, vot
         what = f"round votes first: {name} > 0.5"
     else:
         what = "threshold or encode it first"
-    rule = "0 and 1 only" if known is True else "0, 1 or -1 (not known)"
-    raise InputError(f"{name} must hold {rule}, got {value:g} in row {row}, label {label}; {what}.")
+    rule = "only 0 and 1" if known is True else "only 0, 1 or -1 (unknown)"
+    raise InputError(f"{name} must contain {rule}, got {value:g} in row {row}, label {label}; {what}.")
 
 
 def refuse_votes(labels: Labels, who: str) -> None:
@@ -173,8 +173,9 @@ def refuse_votes(labels: Labels, who: str) -> None:
     if not ((labels.Y == 0) | (labels.Y == 1)).all():
         row, label = (int(i) for i in np.argwhere((labels.Y != 0) & (labels.Y != 1))[0])
         raise InputError(
-            f"{who} takes labels of 0 and 1, but y holds the vote {labels.Y[row, label]:g} in row {row}, "
-            f"label {label}; round them, as y > 0.5 does, or propagate them with NMLSDR or MultiLabelPropagation."
+            f"{who} accepts only the labels 0 and 1, but y contains the vote {labels.Y[row, label]:g} in row {row}, "
+            f"label {label}; round votes, for example with y > 0.5, or use NMLSDR or MultiLabelPropagation, which "
+            "accept them."
         )
 
 
@@ -184,8 +185,8 @@ def refuse_partly_known(labels: Labels, who: str) -> None:
         row = int(np.argmax(labels.partly))
         unknown, n_labels = int((~labels.known[row]).sum()), labels.Y.shape[1]
         raise InputError(
-            f"{who} needs all labels of a labelled row, and row {row} of y has {unknown} unknown of {n_labels}; fill "
-            "them in with MultiLabelPropagation().fit(X, y).transduction_, or set the whole row to -1."
+            f"{who} needs every label of a labelled row, but row {row} of y has {unknown} unknown labels of "
+            f"{n_labels}; fill them in with MultiLabelPropagation().fit(X, y).transduction_, or set the whole row to -1."
         )
 
 
@@ -234,14 +235,14 @@ def _refuse_plus_minus_one(values: np.ndarray, name: str) -> None:
     if mixed.any():
         row = int(np.argmax(mixed))
         raise InputError(
-            f"{name} codes labels as -1/+1 (row {row}), where -1 would mean unknown; code an absent label as 0: "
-            f"({name} + 1) // 2."
+            f"{name} contains -1 and +1 (row {row}), and -1 means unknown here; write 0 for a label that a row does "
+            f"not have: ({name} + 1) // 2."
         )
 
 
 def _refuse_no_labels(labeled: np.ndarray, name: str) -> None:
     if not labeled.any():
-        raise InputError(f"{name} has no labelled row ({len(labeled)} rows, all unlabelled); label some of them.")
+        raise InputError(f"{name} has no labelled row, all {len(labeled)} rows are unlabelled; label some of them.")
 
 
 def warn_of_other_index(X: Any, y: Any, name: str = "y") -> None:
@@ -344,8 +345,8 @@ def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Label
         raise InputError(f"{name} mixes types that cannot be ordered; use only strings or only numbers.") from None
     if minus_one.any() and len(classes) == 1 and classes[0] == 1:
         raise InputError(
-            f"{name} holds only -1 and +1 (first -1 at row {rows[np.argmax(minus_one)]}), where -1 means unlabelled; "
-            f"code the two classes as 0 and 1: ({name} + 1) // 2."
+            f"{name} contains only -1 and +1 (first -1 at row {rows[np.argmax(minus_one)]}), and -1 means unlabelled "
+            f"here; write the two classes as 0 and 1: ({name} + 1) // 2."
         )
     _warn_of_lists(y, classes, name)
     Y = np.zeros((len(given), len(classes)))
@@ -364,8 +365,8 @@ def _warn_of_lists(y: Any, classes: np.ndarray, name: str) -> None:
             by_rows = f"[text.split({separator!r}) for text in {name}]"
             split = f"{name}.str.split({separator!r})" if hasattr(y, "str") else by_rows
             warnings.warn(
-                f"{name} holds {len(classes)} different texts made of {len(words)} words with {separator!r} between "
-                f"them, and each text becomes a class; if they list labels, pass {split}.",
+                f"{name} holds {len(classes)} different texts that consist of {len(words)} words with {separator!r} "
+                f"between them, and each text becomes a class; if they list labels, pass {split}.",
                 UserWarning,
                 stacklevel=5,
             )
@@ -407,7 +408,9 @@ def _label_sets(y: Any, name: str) -> list[Any] | None:
         return None  # a list of arrays is a matrix, row by row
     wrong = next((row for row in given if not isinstance(row, _ROWS)), None)
     if wrong is not None:
-        raise InputError(f"{name} holds {type(wrong).__name__} {wrong!r} among label sets; give every row as a set.")
+        raise InputError(
+            f"{name} holds {type(wrong).__name__} {wrong!r} among label sets; write the labels of every row as a set."
+        )
     if not any(isinstance(row, _SETS) for row in given) and _may_be_a_matrix(given, nested, name):
         return None
     return [None if _is_null(row) else {*row} for row in rows]
@@ -422,7 +425,7 @@ def _may_be_a_matrix(rows: list[Any], nested: bool, name: str) -> bool:
     entries = {str(entry) for row in rows for entry in row}
     if entries <= {"0", "1", "-1", "0.0", "1.0", "-1.0", "nan", "True", "False", "None"}:
         raise InputError(
-            f"{name} holds lists of 0 and 1, which may be a row's columns or the names of its labels; stack them to a "
+            f"{name} contains lists of 0 and 1, which may be columns of y or names of labels; convert them to a "
             "2-D array of numbers, or give each row as a set."
         )
     return False
@@ -439,14 +442,17 @@ def _set_labels(rows: list[Any], labeled: Any, name: str) -> Labels:
     sets = [row if kept else set() for row, kept in zip(rows, counted, strict=True)]
     for i, row in enumerate(sets):
         if any(_is_null(entry) for entry in row):
-            raise InputError(f"{name} has a label set with a null in row {i}; leave it out, or make the row None.")
+            raise InputError(
+                f"{name} has a label set that contains a null in row {i}; remove the null, or write None for an "
+                "unlabelled row."
+            )
     binarizer = MultiLabelBinarizer()
     try:
         Y = np.asarray(binarizer.fit_transform(sets), dtype=np.float64)
     except TypeError:
         raise InputError(f"{name} mixes labels that cannot be ordered; use only text or only numbers.") from None
     if not Y.shape[1]:
-        raise InputError(f"{name} names no label in any of its {len(rows)} label sets; give some rows a label.")
+        raise InputError(f"{name} has no label in any of its {len(rows)} label sets; give some rows a label.")
     names = np.asarray([str(label) for label in binarizer.classes_], dtype=object)
     return Labels(Y, np.repeat(counted[:, None], Y.shape[1], axis=1), _two_classes(Y), names, single=False)
 

@@ -95,5 +95,5 @@ def _verify(names: Sequence[str], args: argparse.Namespace, console: Console) ->
             print(printable(f"{name:<10}{found['role']:<8}{found['state']:<12}{found['file']}"))
             bad += found["state"] != "ok"
     if bad:
-        raise RunError(f"{bad} of {3 * len(names)} files are missing or not what they should be; see the list.")
+        raise RunError(f"{bad} of {3 * len(names)} files are missing or have unexpected content; see the list.")
     return 0

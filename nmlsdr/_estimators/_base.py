@@ -75,7 +75,7 @@ def _warn_of_another_metric(transformer: Any, metric: str) -> None:
     same = [name for name, words in _METRICS.items() if found_by in words]
     way = f'set metric="{same[0]}"' if same else "normalise the rows, so that both orders are the same"
     warnings.warn(
-        f"The candidates of {type(transformer).__name__}(metric={found_by!r}) are ranked by {_SPOKEN[metric]} "
+        f"The candidates of {type(transformer).__name__}(metric={found_by!r}) are ordered by {_SPOKEN[metric]} "
         f"distance, and only the nearest of them are used; {way}, or pass graph=.",
         UserWarning,
         stacklevel=5,
@@ -170,7 +170,7 @@ class LearnsLabels:
         if isinstance(self, NeighborClassifier) and not hasattr(neighbors, "transform"):
             raise InputError(
                 f"{type(self).__name__} needs a neighbors= transformer that has transform, to find the neighbours of "
-                f'new rows, and {type(neighbors).__name__} has not; take one that has, or "exact".'
+                f'new rows, and {type(neighbors).__name__} has none; use one that has it, or "exact".'
             )
         _warn_of_another_metric(neighbors, metric)
         self.neighbors_ = clone(neighbors, safe=False)  # a plug-in need not be one of scikit-learn's estimators

@@ -41,8 +41,8 @@ class _CountsNeighborLabels(CutsScores, NeighborClassifier):
             raise InputError(f"at_least_one must be True or False, got {self.at_least_one!r}.")
         if check_metric(self.metric) != "euclidean" and self._is_precomputed():
             raise InputError(
-                f'neighbors="precomputed" takes the given distances as they are, got metric={self.metric!r}; leave '
-                "metric out."
+                'neighbors="precomputed" uses the given distances, so metric has no effect, got '
+                f"metric={self.metric!r}; leave metric out."
             )
         rows = self._read_rows(X, reset=True)
         if self._is_precomputed() and rows.shape[0] != rows.shape[1]:
@@ -72,7 +72,7 @@ class _CountsNeighborLabels(CutsScores, NeighborClassifier):
         )
         if not (labels.single or self.at_least_one):
             predicted = np.any(self.posterior_ > self.thresholds_[:, None], axis=1)
-            warn_never_predicted(predicted, 'threshold="f1" lowers the bar for rare labels', stacklevel=3)
+            warn_never_predicted(predicted, 'threshold="f1" predicts rare labels more readily', stacklevel=3)
 
     def _nearest(self, rows: Any) -> np.ndarray:
         if self._is_precomputed():
@@ -277,7 +277,7 @@ def _refuse_one_sample(estimator: Any, n_samples: int) -> None:
     if n_samples < 2:
         raise InputError(
             f"{type(estimator).__name__} needs at least 2 labelled rows, got n_samples = {n_samples}; "
-            "a row is never its own neighbour."
+            "a row does not count as its own neighbour."
         )
 
 

@@ -62,7 +62,7 @@ class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _read(self, X: Any, y: Any, labeled: Any) -> tuple[Any, Labels]:
         rows = self._read_rows(X, reset=True)
         if rows.shape[0] == 1:
-            raise InputError(f"{type(self).__name__} needs rows that differ, got 1 sample; give at least two.")
+            raise InputError(f"{type(self).__name__} needs at least 2 rows, got 1 sample; add rows.")
         return rows, self._read_labels(X, y, rows, labeled)
 
     def _keep(self, found: Directions) -> None:
@@ -83,7 +83,8 @@ class SupervisedProjection(Projection):
             rows, Y = rows[labels.labeled], Y[labels.labeled]
             if len(Y) == 1:
                 raise InputError(
-                    f"{type(self).__name__} fits on the labelled rows and got 1 sample of them; label at least two."
+                    f"{type(self).__name__} is fitted on the labelled rows and needs at least 2 of them, got 1 "
+                    "sample; label more rows."
                 )
         self._keep(self._solve(rows, Y))
         return self

@@ -335,9 +335,9 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         self._learn_cutoffs(labels, all_scores, lambda: others, self.flip_rate_)
         if not labels.single:
             advice = (
-                "no score tells the rows that have them, so label more rows that do"
+                "their scores do not distinguish the rows that have them, so label more rows with these labels"
                 if isinstance(self.threshold, str)
-                else 'threshold="f1" lowers the bar for rare labels'
+                else 'threshold="f1" predicts rare labels more readily'
             )
             warn_never_predicted(np.any(O + weight * E[known] > self.thresholds_, axis=0), advice, stacklevel=4)
 

@@ -32,7 +32,8 @@ class ShrunkenProjection(PropagatingProjection):
             return
         if labels.labeled.sum() == 1:
             warnings.warn(
-                "One labelled row cannot tell dependence from chance, so no feature is shrunken; label more rows.",
+                "With one labelled row, dependence cannot be distinguished from chance, so no feature is shrunken; "
+                "label more rows.",
                 UserWarning,
                 stacklevel=5,
             )
@@ -42,7 +43,7 @@ class ShrunkenProjection(PropagatingProjection):
             self.feature_weights_ = w
         else:
             warnings.warn(
-                "No feature depends on the labels more than chance would have it, so no feature is shrunken; "
+                "No feature depends on the labels more than expected by chance, so no feature is shrunken; "
                 "check that the rows of X and y belong together, or label more rows.",
                 UserWarning,
                 stacklevel=5,

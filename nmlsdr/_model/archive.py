@@ -79,15 +79,17 @@ def _members(archive: zipfile.ZipFile, n_bytes: int, max_bytes: int) -> dict[str
     infos = sorted(archive.infolist(), key=lambda info: info.header_offset)
     members = {info.filename: info for info in infos}
     if "header.npy" in members:
-        raise Refused("it has the old format of nmlsdr, which is no longer read; fit and write the model again")
+        raise Refused(
+            "it has the old format of nmlsdr, which this version does not read; fit and write the model again"
+        )
     if _SCHEMA not in members:
         raise Refused("it is an archive but not a model file")
     if len(members) != len(infos):
-        raise Refused("a member is there twice")
+        raise Refused("a member appears twice")
     end = 0
     for info in infos:
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
-            raise Refused("its members are packed, which nmlsdr never does")
+            raise Refused("its members are compressed, which nmlsdr never does")
         if info.header_offset < end:
             raise Refused("its members overlap")
         end = info.header_offset + 30 + len(info.filename) + info.file_size
@@ -137,4 +139,4 @@ def _check_array(member: Any, info: zipfile.ZipInfo) -> None:
     if dtype.hasobject or dtype.kind not in "biufUV" or not dtype.itemsize:
         raise Refused(f"an array holds {dtype}, not numbers or text")
     if min(shape, default=0) < 0 or member.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
-        raise Refused("an array has another size than it says")
+        raise Refused("an array has another size than its header says")

@@ -99,7 +99,7 @@ def check_names(estimator: Any, feature_names: Any, label_names: Any) -> None:
             raise Refused("names of features and labels must be text; rename the columns")
         "".join(names).encode()  # as above
         if len(set(names)) < len(names):
-            raise Refused(f"a name stands twice in its {what}")
+            raise Refused(f"a name appears twice in its {what}")
         if size is not None and len(names) != size:
             raise Refused(f"it has {len(names)} {what} for {size} columns")
 

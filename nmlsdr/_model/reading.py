@@ -131,7 +131,7 @@ def revived(kept: Any) -> Any:
         "".join(step for step, _ in steps).encode()  # fails for what is no text, or cannot be printed
         return Pipeline(steps)
     if kind not in table:
-        raise Refused(f"it holds a {name} where an estimator should be")
+        raise Refused(f"it contains a {name} in place of an estimator")
     estimator = kind([]) if kind is ColumnTransformer else kind()
     parameters = {key: state[key] for key in estimator.get_params(deep=False) if key in state and key != "dtype"}
     transformers = parameters.pop("transformers", None)

@@ -66,11 +66,11 @@ def check_answers(estimator: Any, rows: Any, expected: Any) -> None:
     if rows is None and expected is None:  # the model takes rows that could not be invented
         return
     if rows.shape[0] > _N_ROWS:
-        raise Refused(f"it holds {rows.shape[0]} rows to compare its answers by")
+        raise Refused(f"it contains {rows.shape[0]} rows for checking its predictions")
     found = answers(estimator, rows)
     if found.shape == expected.shape and found.dtype.kind in "biuf" and expected.dtype.kind in "biuf":
         same = np.allclose(found, expected, rtol=1e-6, atol=1e-9, equal_nan=True)
     else:
         same = found.tolist() == expected.tolist()
     if not same:
-        raise Refused("it answers differently from when it was written; fit the model again with this installation")
+        raise Refused("it predicts differently from when it was written; fit the model again with this installation")

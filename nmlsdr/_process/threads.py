@@ -142,9 +142,14 @@ def simd_level() -> str | None:
     if not level:
         return None
     if level not in SIMD_LEVELS:
-        raise InputError(f"NMLSDR_SIMD must be one of {', '.join(SIMD_LEVELS)}, got {level!r}; unset it for the best.")
+        raise InputError(
+            f"NMLSDR_SIMD must be one of {', '.join(SIMD_LEVELS)}, got {level!r}; unset it to use the best that this "
+            "processor has."
+        )
     if SIMD_LEVELS.index(level) > _graph.best_simd_level():
-        raise InputError(f"NMLSDR_SIMD={level} needs a processor with {level}; unset it for the best at hand.")
+        raise InputError(
+            f"NMLSDR_SIMD={level} needs a processor with {level}; unset it to use the best that this processor has."
+        )
     return level
 
 

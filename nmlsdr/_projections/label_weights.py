@@ -207,7 +207,7 @@ def dependence_weights(X: Any, Y: Any, *, generator: Any, max_iter: int = 1000) 
             objective.append(float(np.sum(A * A)))
         else:
             warn_not_converged(
-                f"dependence weights stopped after {max_iter} epoch(s) with rows still changing their label; "
+                f"dependence weights stopped after {max_iter} epoch(s) while rows were still changing their label; "
                 "raise max_iter.",
                 stacklevel=2,
             )

@@ -164,13 +164,13 @@ def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: floa
     """
     X, W, ridge = _check_pair(X, W, ridge)
     if W.min() < 0:
-        raise InputError(f"W must hold weights of 0 or more, got {W.min():g} in row {int(W.min(axis=1).argmin())}.")
+        raise InputError(f"W must contain weights of 0 or more, got {W.min():g} in row {int(W.min(axis=1).argmin())}.")
     bound = min(W.shape[1] - 1, X.shape[1])
     check_components(n_components, bound, "min(n_labels - 1, n_features)")
     with single_threaded_blas():
         n = W.sum(axis=0)
         if not n.any():
-            raise InputError("No row carries a label: all weights are 0; give at least two labels to some rows.")
+            raise InputError("No row has a label: all weights are 0; at least two labels must occur.")
         scaled = W * np.divide(1.0, np.sqrt(n), out=np.zeros_like(n), where=n > 0)
         q = np.sqrt(n / n.sum())
 
@@ -231,7 +231,7 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
         U, s, total = found
         size = X.norm()
     if not s[0] > _EPS * max(X.shape) * size:
-        raise InputError(f"Every feature is constant on the {X.shape[0]} rows; there is no direction to find.")
+        raise InputError(f"Every feature is constant on the {X.shape[0]} rows; no direction can be found.")
     return finish(U, s, X.dtype, (X.shape[1], X.shape[0] + Y.shape[1]), n_components, mean, total, wanted)
 
 

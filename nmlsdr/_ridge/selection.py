@@ -152,8 +152,8 @@ def cross_fit(
     errors = np.full((len(grid_b), len(grid_c)), np.nan)
     if n_samples == 1:
         warnings.warn(
-            "One labelled row cannot be held out: its label is its own prediction and the first strengths are "
-            "taken; label more rows.",
+            "One labelled row cannot be left out for validation: its own label is its prediction, and the first "
+            "strengths are used; label more rows.",
             UserWarning,
             stacklevel=2,
         )

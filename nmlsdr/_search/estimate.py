@@ -80,7 +80,7 @@ def say_if_large(rows: Any, n_neighbors: int, *, n_queries: int | None = None, n
     what = f"{n} rows" if n_queries is None else f"{m} rows among {n}"
     LOGGER.info(
         f"The {n_neighbors} nearest neighbours of {what}, with {rows.shape[1]} features, will take about "
-        f"{duration(found.seconds)} on {threads} and {found.bytes / 2**30:.1f} GiB beside the data; "
+        f"{duration(found.seconds)} on {threads} and {found.bytes / 2**30:.1f} GiB in addition to the data; "
         f"this is an estimate from a probe of {found.n_probed} rows."
     )
 

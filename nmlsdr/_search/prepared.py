@@ -73,7 +73,7 @@ class PreparedRows:
             kernel_rows(rows), kernel_rows(stored), squared, indices, index=self._packed, n_threads=n_threads
         )
         advance(running)
-        log(Strategy("prepared", "they were packed before"), rows, len(squared), k, n_threads)
+        log(Strategy("prepared", "the rows were prepared by an earlier query"), rows, len(squared), k, n_threads)
 
 
 def _stored_alike(rows: Any, queries: Any) -> Any:

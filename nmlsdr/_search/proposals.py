@@ -118,7 +118,9 @@ def choose_stored(distances: Any, n_neighbors: int, *, drop_diagonal: bool) -> t
     owner, column, value = _stored_pairs(distances, drop_diagonal=drop_diagonal)
     if not (np.isfinite(value) & (value >= 0)).all():
         row = int(owner[np.argmin(np.isfinite(value) & (value >= 0))])
-        raise InputError(f"a precomputed distance in row {row} is negative, NaN or infinite; recompute the distances.")
+        raise InputError(
+            f"a precomputed distance in row {row} is negative, NaN or infinite; compute the distances again."
+        )
     count = _count_candidates(owner, distances.shape[0], k, "the precomputed matrix")
     squared, indices = _first_of_each(owner, column, value, count, k)
     return squared**2, indices

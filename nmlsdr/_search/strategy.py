@@ -54,18 +54,20 @@ def strategy(rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = F
         return Strategy("tree", f"{d} features")
     n_queries = n if queries is None else queries.shape[0]
     if min(n, 16 * n_queries) < _LARGE:
-        what = "rows" if n < _LARGE else "queries"
-        return Strategy("products", f"so few {what} that a look how the rows lie would not pay off")
+        least = f"{_LARGE} rows" if n < _LARGE else f"{_LARGE // 16} queries"
+        return Strategy("products", f"fewer than {least}: looking for structure would cost more than it saves")
     if memory.is_out_of_core(rows):
-        return Strategy("products", "a memory map of more than half of the memory is read in order")
+        return Strategy("products", "the rows are a memory map of more than half of the memory, which is read in order")
     if not alone and 4 * n_queries >= _LARGE:
         groups = far_groups.far_groups(rows, queries, k)
         if groups is not None:
-            return Strategy("groups", f"the rows fall into {len(groups.rows)} far tight groups", groups=groups)
+            reason = f"the rows form {len(groups.rows)} tight groups that are far apart"
+            return Strategy("groups", reason, groups=groups)
     leads = leading.leading_coordinates(rows, queries, n_threads)
     if leads is not None:
-        return Strategy("leading coordinates", f"{leads.d} directions hold most of the variance", leads=leads)
-    return Strategy("products", "neither far tight groups nor a few leading directions")
+        return Strategy("leading coordinates", f"{leads.d} directions have most of the variance", leads=leads)
+    reason = "the rows form no tight groups that are far apart, and no few directions have most of the variance"
+    return Strategy("products", reason)
 
 
 def few(rows: Any, queries: Any, k: int, n_threads: int) -> Strategy | None:
@@ -73,7 +75,7 @@ def few(rows: Any, queries: Any, k: int, n_threads: int) -> Strategy | None:
     q = queries.shape[0]
     if sparse.issparse(rows) or rows.shape[1] == 0 or q > _FEW or q * k * n_threads > _FEW_NEIGHBORS:
         return None
-    return Strategy("few", f"for {q} queries no preparation of the rows pays off")
+    return Strategy("few", f"{q} queries: preparing the rows would cost more than it saves")
 
 
 def log(chosen: Strategy, rows: Any, n_queries: int | None, k: int, n_threads: int, more: str = "") -> None:

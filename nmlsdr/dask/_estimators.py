@@ -74,7 +74,10 @@ class _OverDask(LearnsLabels):
         if not isinstance(rows, DaskRows):
             return super()._neighbors_of_rows(rows, k)
         if not asks_exact(self.neighbors):
-            raise InputError('neighbors= searches rows in memory; for a Dask array leave it "exact", or pass graph=.')
+            raise InputError(
+                'a neighbors transformer searches rows in memory; for a Dask array leave neighbors "exact", or pass a '
+                "graph to fit."
+            )
         return neighbors(rows, k, metric=check_metric(self.metric), n_jobs=self.n_jobs)
 
 
@@ -93,7 +96,7 @@ class _PredictsOverDask(_OverDask, NeighborClassifier):
 
     def _read_training_rows(self: Any, X: Any) -> Any:
         if is_dask(X) and self._is_precomputed():
-            raise InputError('neighbors="precomputed" takes distances in memory, got a Dask array; pass X.compute().')
+            raise InputError('neighbors="precomputed" needs distances in memory, got a Dask array; pass X.compute().')
         return super()._read_training_rows(X)
 
     def _gather(self: Any, X: Any, answer: Callable[[np.ndarray], np.ndarray]) -> Any:
@@ -169,8 +172,8 @@ class ResidualPropagation(_PropagatesOverDask, _PredictsOverDask, estimators.Res
             return rows
         if rows.bytes() > LARGEST_FOREST:
             raise InputError(
-                f"The forest needs the {rows.shape[0]} labelled rows in memory, {rows.bytes() >> 20} MiB where "
-                f"{LARGEST_FOREST >> 20} are allowed; pass n_estimators=0, or label fewer rows."
+                f"The forest needs the {rows.shape[0]} labelled rows in memory, {rows.bytes() >> 20} MiB, but only "
+                f"{LARGEST_FOREST >> 20} MiB are allowed; pass n_estimators=0, or label fewer rows."
             )
         return in_memory(rows.array())
 

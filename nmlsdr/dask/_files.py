@@ -65,11 +65,11 @@ def open_rows(source: Any, *, rows_per_block: int | None = None) -> Any:
     if rows.ndim != 2:
         raise InputError(f"source must hold a 2-D array (n_samples, n_features), got {rows.ndim} dimension(s).")
     if not isinstance(_first_map(rows).base, mmap.mmap):
-        raise InputError("source is a memory map without a file; pass the map that it was taken from.")
+        raise InputError("source is a memory map without a file; pass the map that it is a view of.")
     row_bytes = max(1, rows.shape[1] * rows.itemsize)
     step = max(1, int(_BLOCK_BYTES / row_bytes)) if rows_per_block is None else int(rows_per_block)
     if min(rows.strides) <= 0:
-        raise InputError("source is a memory map that is read backwards; pass it in the order of its file.")
+        raise InputError("source is a memory map in reverse order; pass it in the order of its file.")
     chunks = array.core.normalize_chunks((step, -1), rows.shape)
     meta = np.empty((0, 0), rows.dtype)
     return array.map_blocks(_read, dtype=rows.dtype, chunks=chunks, meta=meta, place=_place(rows))

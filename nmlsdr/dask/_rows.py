@@ -52,7 +52,7 @@ class Reading:
         if not pieces:
             return np.empty(self.shape, self.dtype) if dense is None else dense
         if dense is not None:
-            raise InputError(f"{self.name} has dense and sparse blocks; make all of them one kind.")
+            raise InputError(f"{self.name} has dense and sparse blocks; make all of them dense or all of them sparse.")
         return check_rows(sparse.csr_array(sparse.vstack(pieces, format="csr")), self.name)
 
     def _checked(self, recipe: Recipe, chosen: Any, values: Mapping[Any, Any]) -> Any:

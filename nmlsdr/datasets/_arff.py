@@ -119,7 +119,9 @@ def _attribute(lines: Lines, text: str, most: int) -> Attribute:
     """Read what follows the word @attribute; it may declare `most` values."""
     match = ATTRIBUTE.fullmatch(text)
     if match is None:
-        raise lines.error(f"{shorten(text)!r} is not a name and type; write @attribute NAME TYPE, odd names in quotes")
+        raise lines.error(
+            f"{shorten(text)!r} is not a name and type; write @attribute NAME TYPE, names with spaces in quotes"
+        )
     name, kind = unquote(match[1]), match[2].strip()
     if kind.startswith("{"):
         return Attribute(name, lines.number, "nominal", _nominal(lines, name, kind, most))
@@ -137,7 +139,9 @@ def _nominal(lines: Lines, name: str, text: str, most: int) -> list[str]:
         match = VALUE.match(text, position)
         value = (match[1] or match[2].strip()) if match is not None else ""
         if match is None or not value:
-            raise lines.error("the list of values is not {value,value}; put odd values in quotes", name)
+            raise lines.error(
+                "the list of values is not {value,value}; put values with spaces or commas in quotes", name
+            )
         if len(values) >= most:
             raise lines.error("the columns declare too many values for max_features; declare a text as string", name)
         values.append(unquote(value))

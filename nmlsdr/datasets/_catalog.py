@@ -188,7 +188,7 @@ def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | No
     report = verify_dataset(name, data_home)
     for found in report:
         if found["state"] in ("wrong", "unreadable"):
-            raise DataFileError(f"{found['file']} is not the file expected ({found['state']}); move it away first.")
+            raise DataFileError(f"{found['file']} is not the expected file ({found['state']}); move it away first.")
     files = []
     for found in report:
         expected, path = info["files"][found["role"]], Path(found["file"])

@@ -77,10 +77,10 @@ def _names(lines: Lines, cells: list[str] | None) -> list[str]:
         raise lines.error("the file is empty; it needs a header line with the names of the columns")
     names = [cell.strip(BLANKS) for cell in cells]
     if not any(names):
-        raise lines.error("the line is blank; it must hold the names of the columns")
+        raise lines.error("the line is blank; it must contain the names of the columns")
     if "" in names:
         raise lines.error(f"column {names.index('') + 1} has no name; name it (or write the file without a row index)")
     numbered = names in ([str(j) for j in range(len(names))], [str(j + 1) for j in range(len(names))])
     if not numbered and all(number_problem(name) is None for name in names):
-        raise lines.error("the first line holds only numbers; it must hold the names of the columns")
+        raise lines.error("the first line contains only numbers; it must contain the names of the columns")
     return names

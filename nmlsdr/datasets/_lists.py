@@ -23,7 +23,7 @@ def listed_labels(
     rows = [{tag for part in cell.split(separator) if (tag := part.strip(BLANKS))} for cell in cells]
     names = sorted(set().union(*rows) - {no_label})
     if not names:
-        raise DataFileError(f"{place(path)}: its column of lists holds no label; name another column.")
+        raise DataFileError(f"{place(path)}: its column of lists contains no label; give another column.")
     if len(names) > wanted.max_features:
         raise DataFileError(f"{place(path)}: {len(names)} labels are more than max_features; check the separator.")
     for i, row in enumerate(rows):

@@ -25,7 +25,7 @@ MAX_MEMBERS = 1000  # an archive's list of names is read before any of its array
 def read_npz(path: Path_, wanted: Wanted) -> FileContents:
     """Read features ``X`` or ``data`` (or sparse parts) and labels ``y`` or ``target``; of a label file the labels."""
     if wanted.labels is not None:
-        raise DataFileError(f"{place(path)}: an npz file holds its labels apart, as y; name no label columns.")
+        raise DataFileError(f"{place(path)}: an npz file has its labels in the array y; give no label columns.")
     arrays = load_arrays(path, wanted.max_bytes)
     key, label_key = (next((name for name in names if name in arrays), "") for names in (FEATURES, LABELS))
     if not (label_key if wanted.all_labels else key):

@@ -136,7 +136,10 @@ def _target(
     found = sorted({*chain.from_iterable(rows)} - {UNLABELED}, key=int)
     unlabeled = [UNLABELED in row for row in rows]
     if wanted.labels is None and found == ["1"] and any(unlabeled):
-        what = "its labels are +1/-1, and -1 means unlabelled here: write no label for a negative, or name the label 1"
+        what = (
+            "its labels are +1/-1, and -1 means unlabelled here: leave the field empty for a negative, or give the "
+            "label 1 as a label column"
+        )
         raise DataFileError(f"{place(path)}: {what}.")
     names = found if wanted.labels is None else list(wanted.labels)
     if not names:

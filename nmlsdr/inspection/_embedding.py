@@ -196,7 +196,7 @@ def _embed(estimator: Any, X: Any) -> NDArray[Any]:
     if isinstance(estimator, Pipeline) and len(estimator.steps) > 1 and not hasattr(estimator, "transform"):
         whole = estimator[:-1]
     if not hasattr(whole, "transform"):
-        raise InputError(f"{type(estimator).__name__} does not embed rows; pass a projection or a pipeline with one.")
+        raise InputError(f"{type(estimator).__name__} has no transform; pass a projection or a pipeline with one.")
     points = np.asarray(whole.transform(X))
     if points.ndim != 2 or points.shape[1] == 0:
         raise InputError(f"The embedding must have at least one component, got shape {points.shape}.")

@@ -19,7 +19,7 @@ FOLDED += 0.01 * rng.standard_normal(FOLDED.shape)
 
 CASES = {
     "index": (GAUSS[:9, :0], None, "9 x 0 float64 rows, k=3, 2 threads, {level}; no features: all distances are 0"),
-    "few": (GAUSS, GAUSS[:24], "24 queries among 4200 x 40 float64 rows, k=3, 2 threads, {level}; 24 queries: preparing"),
+    "few": (GAUSS, GAUSS[:24], "24 queries among 4200 x 40 float64 rows, k=3, 2 threads, {level}; 24 queries: "),
     "tree": (GAUSS[:, :8].astype(np.float32), None, "4200 x 8 float32 rows, k=3, 2 threads, {level}; 8 features"),
     "groups": (FAR, None, "4200 x 40 float64 rows, k=3, 2 threads, {level}; the rows form 2 tight groups"),
     "leading coordinates": (FOLDED, None, "4500 x 80 float64 rows, k=3, 2 threads, {level}; 8 directions have most"),

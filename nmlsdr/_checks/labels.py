@@ -186,7 +186,7 @@ def refuse_partly_known(labels: Labels, who: str) -> None:
         unknown, n_labels = int((~labels.known[row]).sum()), labels.Y.shape[1]
         raise InputError(
             f"{who} needs every label of a labelled row, but row {row} of y has {unknown} unknown labels of "
-            f"{n_labels}; fill them in with MultiLabelPropagation().fit(X, y).transduction_, or set the whole row to -1."
+            f"{n_labels}; fill them in with MultiLabelPropagation().fit(X, y).transduction_, or set the row to -1."
         )
 
 

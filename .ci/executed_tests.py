@@ -28,7 +28,7 @@ ELSEWHERE = {
 WITHOUT_A_CASE = {
     "check_array_api_input": "scikit-learn skips it: no estimator here takes other arrays than NumPy's",
     "check_classifiers_multilabel_output_format_decision_function": "scikit-learn skips it: no decision_function",
-    "test_graph_is_routed_and_says_that_it_cannot_be_sliced": "some estimators take no graph=",
+    "test_graph_is_routed_and_its_error_states_that_it_cannot_be_split": "some estimators take no graph=",
     "test_every_kind_of_random_state": "some estimators have no random_state",
 }
 

@@ -99,7 +99,7 @@ def constraint_matrix(name, model, X, Y):
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_directions_meet_their_constraint(data, rng, name, shape, make):
+def test_directions_satisfy_their_constraint(data, rng, name, shape, make):
     """P'P = I or P'BP = I; with more features than rows too, where another basis is taken."""
     X, Y = data if shape == "tall" else (widen(data[0], rng), data[1])
     model = clone(EVERY[name]).fit(make(X), Y)
@@ -174,7 +174,7 @@ def test_unlabelled_rows_are_ignored(data, name):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_labeled_says_the_same_as_rows_of_minus_one(data, name):
+def test_labeled_has_the_same_effect_as_rows_of_minus_one(data, name):
     X, Y = data
     expected = pair(clone(METHODS[name]).fit(X, Y))
     masked = sparse.csr_array(np.where(Y == -1, 0, Y))
@@ -230,7 +230,7 @@ def test_order_of_rows_and_labels(data, rng, name, shape):
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("case", ["duplicates", "constant columns", "empty label", "none unlabelled", "more features"])
-def test_degenerate_input_has_a_finite_answer(data, rng, name, make, case):
+def test_degenerate_input_gives_finite_results(data, rng, name, make, case):
     X, Y = data
     if case == "duplicates":
         X[::2] = X[1::2]
@@ -252,7 +252,7 @@ def test_degenerate_input_has_a_finite_answer(data, rng, name, make, case):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_nothing_to_learn_is_an_error(data, name):
+def test_data_without_anything_to_learn_raise_an_error(data, name):
     X, Y = data
     with pytest.raises(ValueError, match="no labelled row"):
         clone(METHODS[name]).fit(X, np.full_like(Y, -1))
@@ -280,7 +280,7 @@ def test_more_components_than_the_bound_is_an_error(data, name):
         clone(METHODS[name]).set_params(n_components=bound + 1).fit(*data)
 
 
-def test_bad_options_are_named(data):
+def test_errors_name_bad_options(data):
     for model, message in [
         (MDDM(constraint="both"), "constraint must be"),
         (MLDA(label_weights="random"), "label_weights must be one of"),

@@ -132,7 +132,7 @@ def test_rows_keep_the_run_that_made_them(harness, tables, tmp_path):
     assert (again, set(runs)) == (new["rows"], set(new["runs"]))
 
 
-def test_a_run_has_a_folder_of_its_own_unless_told_to_replace(harness):
+def test_a_run_gets_a_new_folder_unless_replace_is_given(harness):
     harness.choose_folder(True)
     assert harness._own_folder() == harness.RESULTS
     harness.choose_folder(False)
@@ -252,7 +252,7 @@ def test_an_open_case_gets_more_pairs(compare, monkeypatch, ratio, pairs):
 
 
 @pytest.mark.parametrize(("count", "name"), [(0, "compare-quiet"), (2, "compare-loaded")])
-def test_a_comparison_says_what_stood_beside_it(compare, monkeypatch, tmp_path, count, name):
+def test_a_comparison_records_the_busy_processes_that_ran_with_it(compare, monkeypatch, tmp_path, count, name):
     """Both sides run while the busy processes do, and these end with the comparison; the table says so."""
     harness, started, seen = compare._harness, [], []
 
@@ -283,7 +283,7 @@ def test_a_comparison_says_what_stood_beside_it(compare, monkeypatch, tmp_path, 
     assert content["values"] == {"median": 0.5, "regressions": 0}
 
 
-def test_too_few_pairs_and_nonsense_are_refused(compare):
+def test_too_few_pairs_and_invalid_values_are_refused(compare):
     with pytest.raises(compare.Failure, match="14 pairs cannot decide; at least 15"):
         compare.decide([2.0] * 14, "core")
     with pytest.raises(compare.Failure, match="must be positive"):
@@ -448,7 +448,7 @@ def test_a_changed_number_is_noticed(tables, tmp_path):
         ("<!-- bench:table x -->\n| a |", "malformed or lacks its <!-- bench:end -->"),
     ],
 )
-def test_bad_markers_are_one_sentence(tables, tmp_path, text, sentence):
+def test_bad_markers_raise_a_clear_error(tables, tmp_path, text, sentence):
     result_file(tmp_path)
     (tmp_path / "t.csv").write_text("m,a\nb,1\n")
     with pytest.raises(tables.Failure, match=sentence):

@@ -130,7 +130,7 @@ def propagate(W, Y, alpha, labeled=None, tol=1e-8, quality=None, n_threads=2):
     return code, F
 
 
-def test_the_header_lies_where_get_include_says_and_has_the_number_of_the_table():
+def test_get_include_returns_the_folder_of_the_header_with_the_version_of_the_table():
     header = (Path(nmlsdr.get_include()) / "nmlsdr.h").read_text()
     assert f"#define NMLSDR_API {table().version}\n" in header
 
@@ -167,7 +167,7 @@ def _child(pipe, *given):
 # Python 3.12 warns of any fork in a process with threads; libgomp's workers are threads.
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.parametrize("d", [7, 20])  # by the tree, by products
-def test_every_function_answers_in_a_forked_child(d):
+def test_every_function_works_in_a_forked_child(d):
     """The parent has run a team of two threads, which its child does not have."""
     X, Y, alpha, _ = case(3000, d)
     given = X, Y, alpha, graph.neighbor_graph(X, 5)
@@ -187,7 +187,7 @@ def test_every_function_answers_in_a_forked_child(d):
         np.testing.assert_array_equal(after, before)
 
 
-def test_the_forced_simd_level_holds_for_c_too(monkeypatch, caplog):
+def test_the_forced_simd_level_applies_to_c_too(monkeypatch, caplog):
     X, Y, alpha, _ = case(3000, 20)
     given = X, Y, alpha, graph.neighbor_graph(X, 5)
     expected = _every_function(*given)
@@ -203,7 +203,7 @@ def test_the_forced_simd_level_holds_for_c_too(monkeypatch, caplog):
     assert table().nearest_f64(at(X), 3000, 20, 5, at(squared), at(indices), 2) == -2
 
 
-def test_unreached_rows_are_told_and_nothing_is_warned_of():
+def test_unreached_rows_are_counted_without_a_warning():
     """Warnings are errors in this suite; for C there are numbers."""
     X, Y, alpha, labeled = case(n_isolated=40)
     quality = Quality()
@@ -215,7 +215,7 @@ def test_unreached_rows_are_told_and_nothing_is_warned_of():
     assert quality.error_bound < 1e-6
 
 
-def test_a_tolerance_out_of_reach_is_told_by_the_residual():
+def test_a_tolerance_that_is_not_reached_shows_in_the_residual():
     X, Y, alpha, labeled = case()
     quality = Quality()
     code, F = propagate(graph.neighbor_graph(X, 5), Y, alpha, labeled.astype(np.uint8), 1e-30, quality)
@@ -248,7 +248,7 @@ def test_rows_without_edges_and_graphs_without_edges():
         ([0, 1, 2], [1, 0], [np.nan, np.nan]),
     ],
 )
-def test_a_graph_that_is_none_is_refused(indptr, columns, weights):
+def test_an_invalid_graph_is_refused(indptr, columns, weights):
     weights = None if weights is None else np.array(weights)
     code, values = transition(indptr, columns, weights)
     assert code == -2
@@ -256,7 +256,7 @@ def test_a_graph_that_is_none_is_refused(indptr, columns, weights):
 
 
 @pytest.mark.parametrize("lists", [[[1], [1]], [[2], [0]], [[-1], [0]], [[1, 1], [0, 2], [0, 1]]])
-def test_lists_that_are_none_are_refused(lists):
+def test_invalid_lists_are_refused(lists):
     assert neighbor_graph(lists)[0] == -2
 
 

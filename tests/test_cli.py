@@ -139,7 +139,7 @@ def test_every_other_method_is_followed_by_the_semi_supervised_classifier(run, t
         (["--classifier", "mlknn", "--threshold", "1.5"], "it must be a number from 0 to 1, f1, or prior, got '1.5'"),
     ],
 )
-def test_options_that_do_not_go_together_are_one_sentence(run, tables, words, sentence):
+def test_options_that_exclude_each_other_raise_a_clear_error(run, tables, words, sentence):
     outcome = run("fit", "train.csv", *COLUMNS, *words, "--out", "model.skops")
     assert outcome.status == 2
     assert sentence in outcome.err
@@ -310,7 +310,7 @@ def test_columns_are_found_by_name(run, tables, model, tmp_path):
     assert (tmp_path / "mixed-labels.csv").read_bytes() == (tmp_path / "labels.csv").read_bytes()
 
 
-def test_label_columns_are_no_features_even_if_nobody_says_so(run, tables, model, tmp_path):
+def test_label_columns_are_never_features(run, tables, model, tmp_path):
     assert_done(run("predict", model, "test.csv", "--out", "a.csv"))
     assert_done(run("predict", model, "test.csv", *COLUMNS, "--out", "b.csv"))
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
@@ -406,7 +406,7 @@ def info_lines(run):
     return dict(re.split(r"  +", line, maxsplit=1) for line in outcome.out.splitlines())
 
 
-def test_info_says_how_the_kernels_were_built(run, monkeypatch):
+def test_info_shows_how_the_kernels_were_built(run, monkeypatch):
     facts = _graph.build_facts()
     assert re.match(r"(GCC|clang|MSVC) [0-9]", facts["compiler"])
     assert facts["fast_math"] is False
@@ -425,7 +425,7 @@ def test_info_says_how_the_kernels_were_built(run, monkeypatch):
         assert info_lines(run)[name] == text
 
 
-def test_info_says_which_vector_width_is_used_not_only_which_there_are(run, monkeypatch):
+def test_info_shows_the_vector_width_in_use_and_not_only_those_available(run, monkeypatch):
     facts = {**_graph.build_facts(), "n_simd_levels": 3}
     monkeypatch.setattr(_graph, "build_facts", lambda: facts)
     monkeypatch.setattr(_graph, "best_simd_level", lambda: 2)
@@ -476,7 +476,7 @@ def test_names_of_a_table_do_not_reach_the_terminal_raw(run, tables, tmp_path):
     assert shown.isprintable()
 
 
-def test_review_takes_no_seed_which_it_would_not_use(run, tables):
+def test_review_has_no_seed_option_because_it_uses_none(run, tables):
     outcome = run("review", "train.csv", *COLUMNS, "--seed", "3", "--out", "review.csv")
     assert outcome.status == 2
     assert "--seed" in outcome.err
@@ -491,7 +491,7 @@ def test_nothing_else_is_left_behind(run, tables, model):
 # ---------------------------------------------------------------- labels that are known in part
 
 
-def test_unknown_cells_and_pairs_of_trust_go_all_the_way(run, tables, tmp_path):
+def test_unknown_cells_and_pairs_of_alpha_reach_the_model(run, tables, tmp_path):
     """fit, evaluate and review on a table with empty label cells; the pair of alphas is in the model."""
     lines = (tmp_path / "train.csv").read_text().splitlines()
     lines[5] = lines[5].rpartition(",")[0] + ","

@@ -46,7 +46,7 @@ def test_cpu_seconds_count_work_and_not_waiting():
 
 
 @pytest.mark.parametrize(("load", "said"), [(0.5, False), (1e6, True)])
-def test_a_busy_machine_is_said(monkeypatch, load, said):
+def test_a_busy_machine_is_reported(monkeypatch, load, said):
     monkeypatch.setattr(bench.os, "getloadavg", lambda: (load, 0.0, 0.0), raising=False)
     assert any("other work" in line for line in bench._circumstances()) == said
 

@@ -366,7 +366,7 @@ def test_verify_tells_missing_files(run, tmp_path):
     ]
 
 
-def test_missing_pyarrow_is_told_before_any_work(run, full, monkeypatch):
+def test_missing_pyarrow_is_reported_before_any_work(run, full, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -379,7 +379,7 @@ def test_traceback_on_request(run, bad):
         main(["fit", "absent.csv", "--out", "a.skops", "--traceback"])
 
 
-def test_an_error_in_the_program_is_not_taken_for_bad_input(run, full, monkeypatch):
+def test_an_error_in_the_program_is_not_reported_as_bad_input(run, full, monkeypatch):
     """numpy's ValueError inside an estimator: a traceback, and a note that it is a bug."""
     monkeypatch.setattr(nmlsdr.ResidualPropagation, "fit", lambda self, X, y: np.zeros(2) + np.zeros(3))
     with pytest.raises(ValueError, match="broadcast") as caught:

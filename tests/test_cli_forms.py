@@ -70,7 +70,7 @@ def test_only_the_columns_that_the_model_knows_are_read(run, people):
         assert all(row[0] == f"{'q' if verb == 'transform' else 'p'}-{row[1]}" for row in rows)
 
 
-def test_evaluate_takes_a_label_that_no_list_has_for_absent(run, people, tmp_path):
+def test_evaluate_treats_a_label_in_no_list_as_absent(run, people, tmp_path):
     head, rows = read_csv("people.csv")
     write(tmp_path / "few.csv", head, [row for row in rows if "flu" not in row[-1]])
     outcome = run("evaluate", "m.skops", "few.csv", "--label-list", "tags", "--id", "pid")
@@ -80,7 +80,7 @@ def test_evaluate_takes_a_label_that_no_list_has_for_absent(run, people, tmp_pat
     assert flu[4] == "-"  # no recall without a positive
 
 
-def test_a_column_that_looks_like_an_id_draws_a_note(run, tables, tmp_path):
+def test_a_column_that_looks_like_an_id_causes_a_note(run, tables, tmp_path):
     X, Y, _, _ = tables
     rows = [[1000 + 7 * i, *x, *y] for i, (x, y) in enumerate(zip(X.tolist(), Y.tolist(), strict=True))]
     write(tmp_path / "t.csv", ["patient no", "a", "b", "c", "d", "e", "p", "q", "r"], rows)
@@ -93,7 +93,7 @@ def test_a_column_that_looks_like_an_id_draws_a_note(run, tables, tmp_path):
     assert_done(run("fit", "t.csv", "--label-columns", "p,q,r", "--id", "patient no", "--out", "m.skops"))
 
 
-def test_what_was_written_is_said_on_stderr_and_not_if_quiet(run, tables, tmp_path):
+def test_written_files_are_reported_on_stderr_unless_quiet(run, tables, tmp_path):
     (tmp_path / "mask.txt").write_text("0\n" * 12 + "1\n" * 48)
     outcome = run("fit", "train.csv", *COLUMNS, "--mask", "mask.txt", "--out", "m.skops")
     assert outcome.out == ""

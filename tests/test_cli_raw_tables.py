@@ -43,7 +43,7 @@ def raw(tmp_path, rng):
     return train, test
 
 
-def test_holes_and_words_are_read(tmp_path, raw):
+def test_missing_values_and_texts_are_read(tmp_path, raw):
     table = read_table(
         tmp_path / "train.csv", label_columns=["flu", "cold"], id_column="id", drop=["note"], text_columns="auto",
         missing=True,
@@ -60,7 +60,7 @@ def test_holes_and_words_are_read(tmp_path, raw):
 
 
 @pytest.mark.parametrize("hole", ["", "?", "NA", "na", "Na", "NaN", "nan", "N/A", "NULL", " ", " na "])
-def test_every_way_to_write_a_hole(tmp_path, hole):
+def test_every_notation_of_a_missing_value_is_read(tmp_path, hole):
     write_csv(tmp_path / "a.csv", ["a", "b"], [["1", "2"], [hole, "3"]])
     data = read_table(tmp_path / "a.csv", missing=True).data
     assert np.isnan(data).tolist() == [[False, False], [True, False]]
@@ -70,7 +70,7 @@ def test_every_way_to_write_a_hole(tmp_path, hole):
 
 
 @pytest.mark.parametrize("cell", ["inf", "-inf", "1e999", "ten", "--"])
-def test_what_is_no_hole_is_refused(tmp_path, cell):
+def test_other_texts_are_not_missing_values(tmp_path, cell):
     write_csv(tmp_path / "a.csv", ["a", "b"], [["1", "2"], ["2", "2"], [cell, "3"]])
     with pytest.raises(DataFileError, match=r"line 4, column 'a'"):
         read_table(tmp_path / "a.csv", missing=True)
@@ -94,7 +94,7 @@ def test_an_empty_label_stays_unknown(tmp_path):
         (["--one-hot", "auto"], ["line 2, column 'visits'", "missing, as in 1 other column;", "--impute median ."]),
     ],
 )
-def test_what_does_not_fit_is_said(run, raw, arguments, words):  # noqa: F811
+def test_columns_that_do_not_fit_raise_a_clear_error(run, raw, arguments, words):  # noqa: F811
     assert_refused(run("fit", "train.csv", *TAIL, *arguments, "-o", "m.skops"), *words)
 
 
@@ -127,13 +127,13 @@ def test_one_line_to_paste_and_the_table_is_read(run, tmp_path, rng):  # noqa: F
     assert_refused(found, "line 3, column 'a': '1o' is not a number")
 
 
-def test_drop_and_one_hot_may_be_said_twice(run, raw):  # noqa: F811
+def test_drop_and_one_hot_may_be_given_twice(run, raw):  # noqa: F811
     assert_done(run("fit", "train.csv", *TAIL, "--drop", "visits,age", "--one-hot", "ward", "--one-hot", "smoker",
                     "-o", "m.skops"))  # fmt: skip
 
 
 @pytest.mark.parametrize("separator", ["|", ";"])
-def test_a_word_for_no_label(tmp_path, separator):
+def test_no_label_option_marks_rows_without_labels(tmp_path, separator):
     rows = [[1, f"a{separator}b"], [2, "none"], [3, ""], [4, " none "], [5, "b"]]
     write_csv(tmp_path / "t.csv", ["x", "tags"], rows)
     read = {"label_list": "tags", "separator": separator}
@@ -173,7 +173,7 @@ def write_kind(path, names, rows):
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arff"])
-def test_every_kind_with_holes_and_words(run, raw, tmp_path, suffix):  # noqa: F811
+def test_every_format_with_missing_values_and_texts_is_read(run, raw, tmp_path, suffix):  # noqa: F811
     """The table of a CSV file, and a model that takes either."""
     rows = [["" if cell in ("?", "NA") else cell for cell in row] for row in raw[0]]
     read = {"label_columns": ["flu", "cold"], "id_column": "id", "drop": ["note"], "missing": True}
@@ -198,7 +198,7 @@ def test_every_kind_with_holes_and_words(run, raw, tmp_path, suffix):  # noqa: F
     assert read_csv(tmp_path / "out.csv.csv") == read_csv(tmp_path / f"out{suffix}.csv")
 
 
-def test_parquet_is_answered_with_one_line_to_paste(run, raw, tmp_path):  # noqa: F811
+def test_the_error_for_parquet_columns_of_text_gives_options_to_paste(run, raw, tmp_path):  # noqa: F811
     rows = [["" if cell in ("?", "NA") else cell for cell in row] for row in raw[0]]
     write_kind(tmp_path / "raw.parquet", NAMES, rows)
     found = run("fit", "raw.parquet", "--label-columns", "flu,cold", "-o", "m.skops")
@@ -236,7 +236,7 @@ def test_sparse_rows_have_no_holes(run, tmp_path, ask):  # noqa: F811
         assert_refused(found, words[0], "holds numbers only" if numbers else "sparse rows have no missing values")
 
 
-def test_a_model_takes_raw_tables_as_they_come(run, raw, tmp_path):  # noqa: F811
+def test_a_model_accepts_raw_tables_without_preparation(run, raw, tmp_path):  # noqa: F811
     """Reordered and further columns, no labels: the same predictions; and they are those of the parts put together."""
     assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.skops"))
     model = open_model(tmp_path / "m.skops")
@@ -273,7 +273,7 @@ def test_evaluate_reads_holes_too(run, raw):  # noqa: F811
     assert "MiF1" in found.out
 
 
-def test_a_word_that_was_not_there_is_all_zeros(run, raw, tmp_path):  # noqa: F811
+def test_a_category_unseen_at_fit_becomes_all_zeros(run, raw, tmp_path):  # noqa: F811
     assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.skops"))
     write_csv(tmp_path / "new.csv", ["ward", "age", "visits", "smoker"], [["mars", "", "1", "yes"]])
     assert_done(run("predict", "m.skops", "new.csv", "-o", "out.csv"))
@@ -281,7 +281,7 @@ def test_a_word_that_was_not_there_is_all_zeros(run, raw, tmp_path):  # noqa: F8
     assert columns.transform([["mars", np.nan, 1.0, "yes"]])[0, 2:].tolist() == [0, 0, 0, 0, 0, 1]
 
 
-def test_words_without_imputing_leave_holes_refused(run, raw, tmp_path):  # noqa: F811
+def test_one_hot_without_impute_still_refuses_missing_values(run, raw, tmp_path):  # noqa: F811
     write_csv(tmp_path / "full.csv", ["w", "a", "y"], [[WARDS[i % 4], i % 5, i % 2] for i in range(20)])
     assert_done(run("fit", "full.csv", "--label-columns", "y", "--one-hot", "w", "--n-neighbors", "3", "-o", "m.skops"))
     write_csv(tmp_path / "hole.csv", ["w", "a"], [["east", ""]])
@@ -292,13 +292,13 @@ def test_words_without_imputing_leave_holes_refused(run, raw, tmp_path):  # noqa
 
 @pytest.mark.parametrize("classifier", ["semi-supervised", "mlknn", "none"])
 @pytest.mark.parametrize("more", [[], ["--no-standardize"]])
-def test_every_classifier_takes_them(run, raw, classifier, more):  # noqa: F811
+def test_every_classifier_accepts_raw_tables(run, raw, classifier, more):  # noqa: F811
     assert_done(run("fit", "train.csv", *TAIL, *ASK, *more, "--classifier", classifier, "-o", "m.skops"))
     found = run("transform", "m.skops", "turned.csv", "-o", "z.csv")
     assert found.status == 0, found
 
 
-def test_review_and_report_take_them(run, raw, tmp_path):  # noqa: F811
+def test_review_and_report_accept_raw_tables(run, raw, tmp_path):  # noqa: F811
     found = run("review", "train.csv", *TAIL, *ASK, "--kind", "missing", "--explain", "-o", "r.csv")
     assert_done(found)
     names, rows = read_csv(tmp_path / "r.csv")

@@ -91,7 +91,7 @@ def test_labelled_rows_only(run, tables, tmp_path):  # noqa: F811
     assert {row[1] for row in rows} == set(LABELS)
 
 
-def test_the_buried_kind_is_named_once(run, rng, tmp_path):  # noqa: F811
+def test_one_note_advises_to_list_missing_labels_separately(run, rng, tmp_path):  # noqa: F811
     """Where a third of the 1s are forgotten, 100 given 1s head the list of both; told in one line, not with --kind."""
     truth = np.repeat(np.eye(6, dtype=int), 60, axis=0)
     X = truth @ rng.normal(size=(6, 5)) + rng.normal(size=(360, 5))
@@ -170,7 +170,7 @@ def test_the_loop_closes(run, groups):  # noqa: F811
         (["0", "label_0"], ["line 2", "2 cells where the header has 3"]),
     ],
 )
-def test_a_verdict_that_cannot_be_is_one_sentence(run, groups, line, words):  # noqa: F811
+def test_an_impossible_verdict_raises_a_clear_error(run, groups, line, words):  # noqa: F811
     write_rows("checked.csv", ["row", "label", "verdict"], [line])
     outcome = run("review", "wrong.npz", "--reviewed", "checked.csv", "--out", "a.csv")
     assert_refused(outcome, "checked.csv", *words)
@@ -233,7 +233,7 @@ def test_reviewed_entries_alone_have_alpha_zero(settings, expected):
 
 @pytest.mark.parametrize("n_labels", [2, 3])
 @pytest.mark.parametrize("verb", ["fit", "review", "report"])
-def test_a_pair_of_alphas_beside_verdicts(run, groups, verb, n_labels):  # noqa: F811
+def test_a_pair_of_alphas_works_together_with_verdicts(run, groups, verb, n_labels):  # noqa: F811
     """A0,A1 is for given 0s and given 1s; it is not taken for one alpha a label."""
     X, given, _ = groups
     np.savez("wrong.npz", X=X, y=given[:, :n_labels])
@@ -383,7 +383,7 @@ def test_an_id_column_called_like_one_of_the_list(run, rng, name):  # noqa: F811
         assert_refused(run(*command), "checked.csv lacks the column 'id'")
 
 
-def test_a_column_that_stands_twice_is_refused(run, groups):  # noqa: F811
+def test_a_column_that_appears_twice_is_refused(run, groups):  # noqa: F811
     write_rows("checked.csv", ["row", "label", "verdict", "Verdict"], [["1", "label_0", "1", "0"]])
     outcome = run("review", "wrong.npz", "--reviewed", "checked.csv", "--out", "a.csv")
     assert_refused(outcome, "checked.csv has more than one column 'verdict'")
@@ -405,7 +405,7 @@ def is_formula(cell):
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.text(alphabet=["'", *FORMULAS, *'0123456789.eE_x ,;"\n']), min_size=1, max_size=8))
 @example(HOSTILE + NUMBERS)
-def test_cells_come_back_and_none_is_a_formula(cells):
+def test_cells_survive_a_round_trip_and_none_is_a_formula(cells):
     written = [escape_formula(cell) for cell in cells]
     assert [unescape_formula(cell) for cell in written] == cells
     assert len(set(written)) == len(set(cells))  # cells that differ stay different

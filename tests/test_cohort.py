@@ -71,7 +71,7 @@ def test_each_code_of_the_table(name):
     ["ATC:C01AB", "ATC:C03", "ATC:C02L", "ATC:A10B", "ATC:A10BG2", "ATC:C07", "ATC:N02BE", "ICD9:400", "ICD9:406.9",
      "ICD9:V25.0", "ICD9:E401.9", "ICD9:25", "ICD9:2", "ICD9:361.0", "ICD9:649", "ATC:C09AA05"],
 )  # fmt: skip
-def test_codes_beside_the_table_mean_nothing(name):
+def test_codes_outside_the_table_have_no_effect(name):
     assert label(name) == HEALTHY
 
 
@@ -110,7 +110,7 @@ def test_rules_name_code_sets_and_labels_that_there_are():
         assert {*rule["labels"]} <= {*rules["labels"]}
 
 
-def test_damaged_names_are_refused():
+def test_damaged_feature_names_are_refused():
     with pytest.raises(ValueError, match="one name per column"):
         apply_rules([[1, 0]], ["ICD9:250"])
     with pytest.raises(ValueError, match="no coding system"):

@@ -57,7 +57,7 @@ def test_it_is_the_cosine_distance(rng):
 
 
 @pytest.mark.parametrize("k", [1, 30, 40])
-def test_few_queries_meet_rows_whose_squares_are_not_known(rng, k):
+def test_few_queries_find_rows_whose_squares_underflow(rng, k):
     """Squares of 1e-240 say nothing of a row: it is not ruled out, on the far side of the query either."""
     X, Q = rng.standard_normal((40, 5)), rng.standard_normal((3, 5))
     X[::2] *= 1e-120
@@ -256,7 +256,7 @@ def test_both_graphs_of_residual_propagation(rng):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_euclidean_by_default_and_other_words_are_refused(name, rng):
+def test_euclidean_is_the_default_metric_and_unknown_metrics_are_refused(name, rng):
     X, Y = labelled(rng)
     make_one = getattr(nmlsdr, name)
     assert make_one().metric == "euclidean"
@@ -269,7 +269,7 @@ def test_euclidean_by_default_and_other_words_are_refused(name, rng):
 
 
 @pytest.mark.parametrize("function", [graph.kneighbors, graph.neighbor_graph])
-def test_functions_refuse_other_words(function):
+def test_functions_refuse_unknown_metrics(function):
     with pytest.raises(ValueError, match=r'metric must be "euclidean" or "cosine", got \'l1\''):
         function([[0.0], [1.0]], 1, metric="l1")
 

@@ -147,7 +147,7 @@ def test_classes_do_not_need_a_cut_off(data, Classifier):
         ((0.5, 0.5), "threshold has 2 numbers for 3 labels; give one per label"),
     ],
 )
-def test_bad_cut_offs_are_one_sentence(data, Classifier, threshold, sentence):
+def test_bad_cut_offs_raise_a_clear_error(data, Classifier, threshold, sentence):
     with pytest.raises(ValueError, match=sentence):
         Classifier(8, threshold=threshold).fit(*data)
 

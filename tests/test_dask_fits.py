@@ -124,7 +124,7 @@ def test_a_fit_is_that_of_one_process(rng, name, kind):
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_a_fit_of_rows_in_memory_answers_a_dask_array(rng, name):
+def test_a_model_fitted_in_memory_predicts_a_dask_array(rng, name):
     X, Y = draw(rng)
     expected, found = in_one_process(name).fit(X, Y), over_dask(name).fit(X, Y)
     assert_same_fit(found, expected)
@@ -132,7 +132,7 @@ def test_a_fit_of_rows_in_memory_answers_a_dask_array(rng, name):
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_a_block_without_rows_is_answered_with_no_rows(rng, name):
+def test_a_block_without_rows_gives_no_rows(rng, name):
     X, Y = draw(rng)
     expected = in_one_process(name).fit(X, Y)
     empty = da.from_array(X[:37], chunks=((0, 17, 0, 20), (6,)))
@@ -243,7 +243,7 @@ def assert_same_map(found, expected, X):
             np.testing.assert_allclose(lazy.compute(), getattr(expected, method)(X), rtol=0, atol=1e-9)
 
 
-def test_more_labels_than_a_batch_holds(rng):
+def test_labels_of_several_batches_are_propagated(rng):
     X, Y = draw(rng, labels=37)
     expected = in_one_process("MultiLabelPropagation").fit(X, Y)
     assert_same_fit(over_dask("MultiLabelPropagation").fit(blocks_of(X, "even"), Y), expected)
@@ -259,7 +259,7 @@ def test_a_batch_of_labels_that_know_less_changes_no_bit_of_the_others(rng):
     assert_same_fit(over_dask("MultiLabelPropagation").fit(da.from_array(X, chunks=(100, 5)), Y), expected)
 
 
-def test_warnings_are_said_once(rng):
+def test_warnings_are_issued_once(rng):
     X = np.concatenate([rng.normal(size=(30, 2)), 1e3 + rng.normal(size=(30, 2))])
     Y = rng.integers(0, 2, (60, 20))
     Y[30:] = -1
@@ -305,7 +305,7 @@ class Proposer:
 
 
 @pytest.mark.parametrize("q", [q for q in PRIMES if 1 < q <= 13])
-def test_any_two_parts_meet_exactly_once(q):
+def test_any_two_parts_are_compared_exactly_once(q):
     met = [pair for line in lines(q) for pair in combinations(sorted(line), 2)]
     assert len(met) == len(set(met)) == q**2 * (q**2 - 1) // 2
     assert len(lines(q)) == q**2 + q
@@ -327,7 +327,7 @@ def test_parts_cover_the_rows_in_order(edges, parts):
 @pytest.mark.parametrize("chunks", [(150,), (149, 1), (50, 50, 50), (13,) * 11 + (7,), (1,) * 150])
 @pytest.mark.parametrize("k", [1, 9, 149])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_lists_do_not_depend_on_how_rows_meet(rng, monkeypatch, order, chunks, k, metric):
+def test_lists_do_not_depend_on_the_order_of_comparisons(rng, monkeypatch, order, chunks, k, metric):
     X, _ = draw(rng)
     plan = neighbor_tasks.make_plan
     monkeypatch.setattr(neighbor_tasks, "make_plan", lambda *a, **b: plan(*a, **b)._replace(order=order))
@@ -415,7 +415,7 @@ def site(memory, threads=2):
     return Site(threads, threads, memory)
 
 
-def test_a_plan_fits_the_workers_or_says_what_to_do():
+def test_a_plan_fits_the_workers_or_its_error_says_what_to_change():
     rows = DaskRows.of(da.zeros((100_000, 10_000), chunks=(5000, -1), dtype=np.float32))
     for memory in (0.3e9, 1e9, 2e9, 4e9, 64e9):
         if memory == 0.3e9:
@@ -438,7 +438,7 @@ def test_a_plan_by_angle_counts_the_unit_rows():
     assert plan.order > make_plan(rows, 10, site=site(2e9), probe=False).order
 
 
-def test_a_plan_is_said_before_the_search(rng, caplog, capsys):
+def test_the_plan_is_logged_before_the_search(rng, caplog, capsys):
     X, Y = draw(rng)
     with caplog.at_level(logging.INFO, "nmlsdr"):
         nmlsdr.dask.NMLSDR(n_neighbors=5).fit(blocks_of(X, "even"), Y)

@@ -148,7 +148,7 @@ def test_environment_names_the_folder(tmp_path, small, monkeypatch):
 
 
 @pytest.mark.parametrize("missing", ["s-train.arff", "s-test.arff", "s.xml"])
-def test_missing_file_says_which_and_where(tmp_path, small, missing):
+def test_the_error_for_a_missing_file_names_file_and_folder(tmp_path, small, missing):
     write(tmp_path / "small-1", {name: text for name, text in small.items() if name != missing})
     with pytest.raises(DataFileError) as caught:
         paper_split("small", tmp_path)

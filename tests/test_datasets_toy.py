@@ -200,7 +200,7 @@ def test_flip_and_mask_commute_for_given_seeds():
 
 
 @pytest.mark.parametrize("seed", [0, np.random.SeedSequence(0)])
-def test_each_function_has_its_own_branch_of_a_seed(seed):
+def test_each_function_derives_its_own_random_stream_from_a_seed(seed):
     draws = [generator(seed, branch).random() for branch in (TOY, FLIP, MASK)]
     assert len(set(draws)) == 3
     assert draws == [generator(0, branch).random() for branch in (TOY, FLIP, MASK)]
@@ -227,7 +227,7 @@ def test_one_seed_for_all_does_not_tie_mask_to_noise():
     ],
     ids=["no columns", "2", "infinite", "coded", "text", "masked", "sparse"],
 )
-def test_labels_are_refused_in_the_words_of_the_estimators(function, Y):
+def test_bad_labels_raise_the_same_errors_as_in_the_estimators(function, Y):
     with pytest.raises(ValueError, match="Y") as expected:
         check_labels(Y, name="Y")
     with pytest.raises(ValueError, match=f"^{re.escape(str(expected.value))}$"):
@@ -248,7 +248,7 @@ def test_unknown_entries_stay_unknown(unknown):
     assert mask_labels(Y, 0).tolist() == [[-1, -1]] * 3
 
 
-def test_states_that_no_estimator_can_learn_from_are_labels_all_the_same():
+def test_flip_and_mask_accept_labels_that_no_estimator_can_be_fitted_to():
     unlabeled = np.full((3, 2), -1)
     assert np.array_equal(flip_labels(unlabeled, 1), unlabeled)
     assert np.array_equal(mask_labels(unlabeled, 1), unlabeled)
@@ -256,7 +256,7 @@ def test_states_that_no_estimator_can_learn_from_are_labels_all_the_same():
     assert flip_labels(one_label, 1).ravel().tolist() == [0, -1, 0]
 
 
-def test_sparse_labels_are_those_they_stand_for():
+def test_sparse_and_dense_labels_are_flipped_alike():
     Y = np.array([[0, 1], [-1, -1], [1, 1]])
     assert np.array_equal(flip_labels(sparse.csr_array(Y), 0.5, random_state=0), flip_labels(Y, 0.5, random_state=0))
 

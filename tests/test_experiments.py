@@ -52,7 +52,7 @@ def test_a_cell_is_a_file_and_reads_back(tmp_path):
     assert contents(tmp_path) == files
 
 
-def test_every_cell_has_a_file_name_of_its_own_that_any_system_takes():
+def test_every_cell_has_its_own_portable_file_name():
     studies = command.SETTINGS.values()
     keys = [CellKey(s.name, name, method, 0) for s in studies for name in s.datasets for method in s.methods]
     names = {key.file_name().lower() for key in keys}
@@ -70,7 +70,7 @@ def test_newest_record_of_a_cell_counts_and_a_failed_one_is_not_finished(tmp_pat
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b'{"study": "toy"}', b"\xff"])
-def test_a_file_that_is_no_cell_is_named(tmp_path, content):
+def test_the_error_names_a_file_that_is_no_cell(tmp_path, content):
     filled(tmp_path)
     (tmp_path / "cells" / "other.json").write_bytes(content)
     with pytest.raises(InputError, match=r"other\.json is not a cell of an experiment; remove the file"):
@@ -129,7 +129,7 @@ def test_noise_and_mask_are_the_seed_s_and_not_the_method_s():
     assert not np.array_equal(first.target, elsewhere.target)
 
 
-def test_a_draw_is_what_the_article_says():
+def test_a_draw_follows_the_protocol_of_the_article():
     data = protocol.draw(protocol.STUDIES["toy"], "Toy", 0, "small", None)
     assert data.labeled.mean() == 0.5
     flipped = (data.given != data.target)[data.labeled].mean()
@@ -192,7 +192,7 @@ def test_collect_gives_means_and_differences_in_the_article_s_order():
     assert results.collect(protocol.STUDIES["benchmarks"], two_seeds()) is None
 
 
-def test_failed_cells_are_told_and_left_out_of_the_means():
+def test_failed_cells_are_reported_and_left_out_of_the_means():
     cells = two_seeds()
     cells[CellKey("toy", "Toy", "NMLSDR", 1)] = record("NMLSDR", 1, error="ValueError: no", metrics={})
     found = results.collect(protocol.STUDIES["toy"], cells)
@@ -323,7 +323,7 @@ def test_progress_tells_what_is_left():
     assert lines[4] == "4/4 cells, 1 failed  (Toy, NMLSDR, seed 3)"
 
 
-def test_the_estimate_of_the_whole_is_told_early(monkeypatch):
+def test_the_estimate_of_the_total_time_is_reported_early(monkeypatch):
     """Lines come every 15 s in a script, the first after 5 s: the cells until then are the probe."""
     now = [100.0]
     monkeypatch.setattr(runner.time, "monotonic", lambda: now[0])
@@ -339,7 +339,7 @@ def test_the_estimate_of_the_whole_is_told_early(monkeypatch):
     assert "5/400 cells, about 7 min left" in stream.getvalue()
 
 
-def test_a_run_that_goes_on_says_its_estimate_before_it_starts():
+def test_a_resumed_run_reports_its_estimate_before_it_starts():
     """By the store's cells, each waiting one as dear as its like, over the cells at a time; then by its own alone."""
     stream = io.StringIO()
     known = [record(seed=seed, times={"embed": 10.0, "classify": 20.0}) for seed in range(4)]
@@ -361,7 +361,7 @@ def test_remaining_time_follows_the_cost_of_like_cells():
     assert progress.remaining(progress.started + 22.0) == pytest.approx(2 * 10.0 * 22.0 / 11.0)
 
 
-def test_an_estimate_waits_until_most_cells_have_met_their_like():
+def test_an_estimate_waits_until_most_cells_have_a_similar_finished_cell():
     """The first data set is a hundred times as dear as the others: nothing is said from it alone."""
     stream = io.StringIO()
     cells = [CellKey("s", name, "m", seed) for name in ("dear", "cheap", "third") for seed in range(5)]
@@ -427,7 +427,7 @@ def test_benchmarks_from_the_command(tmp_path, capfd, shared):
 
 
 @pytest.mark.slow
-def test_case_study_from_the_command_says_that_it_is_simulated(tmp_path, capfd):
+def test_the_report_of_the_case_study_states_that_it_is_simulated(tmp_path, capfd):
     words = ("case-study", "--size", "small", "--seeds", 2, "--jobs", 1, "--methods", "MDDMp", "NMLSDR")
     assert reproduce(*words, "--out", tmp_path) == 0
     assert "SIMULATED" in capfd.readouterr().out
@@ -444,7 +444,7 @@ def test_case_study_from_the_command_says_that_it_is_simulated(tmp_path, capfd):
         (("benchmarks", "--data-home", "nowhere", "--datasets", "Birds"), "birds-train.arff"),
     ],
 )
-def test_bad_input_is_one_sentence_and_status_2(tmp_path, capfd, words, message):
+def test_bad_input_raises_a_clear_error_and_status_2(tmp_path, capfd, words, message):
     assert reproduce(*words, "--out", tmp_path / "out") == 2
     out, err = capfd.readouterr()
     assert message in err
@@ -491,7 +491,7 @@ def test_interruption_is_status_130_and_failure_1(tmp_path, capfd, monkeypatch):
     assert reproduce(*words) == 1
 
 
-def test_an_error_in_the_program_is_not_taken_for_bad_input(tmp_path, monkeypatch):
+def test_an_error_in_the_program_is_not_reported_as_bad_input(tmp_path, monkeypatch):
     """A ValueError that no check raised, here numpy's, goes on as it is; its traceback is what helps."""
     monkeypatch.setattr(command, "run_cells", lambda *args, **options: np.zeros(2) + np.zeros(3))
     with pytest.raises(ValueError, match="broadcast") as caught:

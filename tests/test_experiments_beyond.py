@@ -64,7 +64,7 @@ def test_nothing_of_it_moves_the_studies_of_the_article(monkeypatch):
         assert protocol.fingerprint(study, "Toy", "full", None) == mark
 
 
-def test_every_regime_has_a_fingerprint_of_its_own():
+def test_every_regime_has_its_own_fingerprint():
     marks = [protocol.fingerprint(regime, "Toy", "small", None) for regime in REGIMES.values()]
     assert len(set(marks)) == len(marks) == 9
     assert not REGIMES.keys() & protocol.STUDIES.keys()
@@ -217,7 +217,7 @@ def test_logistic_regression_is_that_of_the_rows_as_they_are(shape, strength):
         np.testing.assert_allclose(found[:, c], model.predict_proba(queries)[:, 1], atol=1e-5)
 
 
-def test_regressions_stand_labels_of_one_value():
+def test_regressions_work_with_labels_of_one_value():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((30, 4)), np.zeros((30, 3), dtype=int)
     Y[:, 1] = 1
@@ -225,7 +225,7 @@ def test_regressions_stand_labels_of_one_value():
         np.testing.assert_allclose(predict(X, Y, X[:5]), np.tile([0.0, 1.0, 0.0], (5, 1)), atol=1e-12)
 
 
-def test_cross_validation_takes_the_strength_that_predicts_best(monkeypatch):
+def test_cross_validation_chooses_the_strength_that_predicts_best(monkeypatch):
     """Noise wants the strongest regularisation, a clean and strong rule does not."""
     rng = np.random.default_rng(0)
     noisy, clean = rng.standard_normal((200, 60)), rng.standard_normal((200, 5))
@@ -286,7 +286,7 @@ def test_regimes_from_the_command(tmp_path, capfd, shared):
     ("words", "message"),
     [(("--methods", "CCA"), "no method named 'CCA'; choose one of Residual"), (("--datasets", "bird"), "'bird'")],
 )
-def test_unknown_names_are_one_sentence(tmp_path, capfd, words, message):
+def test_unknown_names_raise_a_clear_error(tmp_path, capfd, words, message):
     assert reproduce(*words, "--out", tmp_path / "out") == 2
     err = capfd.readouterr().err
     assert message in err
@@ -408,7 +408,7 @@ def test_two_lost_sets_are_too_many():
     assert [claim[1] for claim in beyond_section.claims(found)] == [True, False]
 
 
-def test_the_article_s_parts_stand_beside_it_by_both_measures():
+def test_the_parts_of_the_article_are_listed_with_it_for_both_measures():
     found = results([[-1.0, 2.0], [0.0, -3.0]], methods=("NMLSDR", "NMLSDR*", "Ridge"))
     found.values[0, 1, METRICS.index("MiF1")] = 0.25
     table = beyond_section.parts_table(found)

@@ -103,7 +103,7 @@ def test_killed_again_and_again(tmp_path, uninterrupted, start):
 
 
 @pytest.mark.slow
-def test_a_dead_worker_ends_the_run_and_the_next_start_goes_on(tmp_path, uninterrupted, start):
+def test_a_dead_worker_ends_the_run_and_the_next_run_resumes_it(tmp_path, uninterrupted, start):
     out = tmp_path / "out"
     assert background(out, "--jobs", 2, "--die", "SSMLDR", **QUIET).wait() != 0
     assert "toy.Toy.SSMLDR.1.json" not in cells(out)
@@ -111,7 +111,7 @@ def test_a_dead_worker_ends_the_run_and_the_next_start_goes_on(tmp_path, uninter
     assert tables(out) == tables(uninterrupted)
 
 
-def test_a_failing_cell_is_recorded_and_the_rest_goes_on(tmp_path, start, uninterrupted):
+def test_a_failing_cell_is_recorded_and_the_others_still_run(tmp_path, start, uninterrupted):
     out = tmp_path / "out"
     assert start(out, "--die", "error") == 0
     errors = [json.loads(content)["error"] for content in cells(out).values()]

@@ -50,7 +50,7 @@ def test_the_report_names_all_commands_and_seeds(tmp_path):
 
 
 @pytest.mark.parametrize(("star", "words"), [(0.1, "all seven measures."), (-0.1, "0 of the seven measures.")])
-def test_the_case_study_says_where_keeping_the_labels_is_better(star, words):
+def test_the_case_study_states_where_keeping_the_labels_is_better(star, words):
     found = some_results(1, ("NMLSDR", "NMLSDR*"))
     found.values[:, 1] = found.values[:, 0] + star
     (text,) = starred(found)

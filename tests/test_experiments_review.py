@@ -97,7 +97,7 @@ def test_cleanlab_judges_out_of_sample_predictions(toy, name, predictions):
     assert (np.abs(found.adjusted - found.scores) > 1e-3).any()
 
 
-def test_cleanlab_stands_a_label_of_one_value(toy):
+def test_cleanlab_works_with_a_label_of_one_value(toy):
     pytest.importorskip("cleanlab")
     given = toy.given.copy()
     given[toy.labeled, 1] = 0
@@ -148,7 +148,7 @@ def test_a_small_review_resumes_when_cleanlab_is_there(tmp_path, capfd, shared, 
 # ---- what the report says
 
 
-def test_records_become_arrays_and_failures_are_told():
+def test_records_become_arrays_and_failures_are_reported():
     good = {"metrics": {"both": 0.5, "unknown": None, "missing": 0.25, "spurious": None},
             "adjusted": None, "chance": {"both": 0.1, "unknown": 0.1, "missing": 0.1, "spurious": None},
             "times": {}, "error": None}  # fmt: skip

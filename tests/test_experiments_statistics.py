@@ -45,7 +45,7 @@ def test_article_has_every_cell():
 
 
 @pytest.mark.parametrize("metric", ["AP", "Cov'", "MaF1", "MiF1"])
-def test_printed_wilcoxon_rows_come_out_exactly(metric):
+def test_printed_wilcoxon_rows_are_reproduced_exactly(metric):
     values, methods = printed_table(metric)
     assert wilcoxon_scores(values).tolist() == printed_row("Wilcoxon", metric, methods)
 
@@ -58,7 +58,7 @@ def test_other_wilcoxon_rows_are_near(metric):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_printed_best_counts_come_out_exactly(metric):
+def test_printed_best_counts_are_reproduced_exactly(metric):
     values, methods = printed_table(metric)
     assert best_counts(values).tolist() == printed_row("# Best values", metric, methods)
 

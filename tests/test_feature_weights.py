@@ -78,7 +78,7 @@ def test_wide_sparse_rows_stay_sparse(rng):
     np.testing.assert_allclose(kappa[some], reference.feature_weights(X[:, some], Y), atol=1e-12)
 
 
-def test_bad_input_is_one_sentence():
+def test_bad_input_raises_a_clear_error():
     with pytest.raises(ValueError, match="Y must have 2 rows, as X has"):
         feature_weights([[0.0], [1.0]], [[0], [1], [1]])
     with pytest.raises(ValueError, match="X contains NaN"):
@@ -86,7 +86,7 @@ def test_bad_input_is_one_sentence():
 
 
 @pytest.mark.parametrize("known", [None, np.ones((2, 3), bool)])
-def test_two_rows_say_nothing_beyond_chance(rng, known):
+def test_two_rows_show_no_dependence_beyond_chance(rng, known):
     """There h_j and h0_j are equal, and what rounding leaves of their difference would weigh the features."""
     for _ in range(100):
         assert not feature_weights(rng.standard_normal((2, 20)), np.array([[1, 0, 1], [0, 0, 1]]), known=known).any()
@@ -108,7 +108,7 @@ def test_a_feature_that_is_constant_over_the_known_rows_of_every_label_weighs_no
         np.testing.assert_allclose(kappa, reference.feature_weights(X, Y, known), atol=1e-10)
 
 
-def test_two_near_sparse_rows_say_nothing_beyond_chance(rng):
+def test_two_similar_sparse_rows_show_no_dependence_beyond_chance(rng):
     """Without centring, a sum of squares of near numbers keeps few digits, and what is lost would be dependence."""
     for _ in range(100):
         X = 5.0 + 1e-4 * rng.standard_normal((2, 13))
@@ -120,12 +120,12 @@ def test_two_near_sparse_rows_say_nothing_beyond_chance(rng):
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-def test_a_large_mean_costs_no_dependence(rng, layout):
+def test_a_large_mean_does_not_reduce_the_dependence(rng, layout):
     X, Y = draw(rng)
     np.testing.assert_allclose(feature_weights(layout(X + 1e3), Y), feature_weights(X, Y), atol=1e-9)
 
 
-def test_labels_that_are_nowhere_known_take_no_part(rng):
+def test_labels_without_a_known_entry_have_no_effect(rng):
     X, Y = draw(rng)
     known = rng.random(Y.shape) < 0.7
     known[:, 1] = False

@@ -148,7 +148,7 @@ def test_isolated_node_has_a_zero_row():
         ([["a"], ["b"]], 1, "numbers only"),
     ],
 )
-def test_bad_rows_are_refused_with_one_sentence(X, k, message):
+def test_bad_rows_raise_a_clear_error(X, k, message):
     with pytest.raises(ValueError, match=message):
         graph.kneighbors(X, k)
 
@@ -162,7 +162,7 @@ def test_bad_rows_are_refused_with_one_sentence(X, k, message):
         (np.ones((2, 3)), "square"),
     ],
 )
-def test_bad_graphs_are_refused_with_one_sentence(W, message):
+def test_bad_graphs_raise_a_clear_error(W, message):
     with pytest.raises(ValueError, match=message):
         graph.transition_matrix(W)
 

@@ -139,7 +139,7 @@ def test_commands_are_found_in_the_pages():
     assert sum(len(list(typed(page.read_text(encoding="utf-8")))) for page in DOCUMENTS) >= 10
 
 
-def test_an_unknown_command_or_option_is_seen():
+def test_an_unknown_command_or_option_is_detected():
     assert commands_of("cd x && nmlsdr fit a.csv --out b.npz || mail -s 'no nmlsdr' me # nmlsdr no") == [
         ["fit", "a.csv", "--out", "b.npz"]
     ]

@@ -67,7 +67,7 @@ print(next((name for name in {CORE} if getattr(nmlsdr, name) and "sklearn" in sy
     assert run(program) == "none"
 
 
-def test_dask_is_not_imported_before_it_is_used_and_missed_in_one_sentence():
+def test_dask_is_imported_only_when_used_and_its_absence_raises_a_clear_error():
     program = """
 import sys
 import nmlsdr.dask
@@ -102,7 +102,7 @@ def test_unknown_names_are_attribute_errors(name):
         getattr(nmlsdr, name)
 
 
-def test_a_missing_kernel_is_one_sentence():
+def test_a_missing_kernel_raises_a_clear_error():
     program = """
 import sys
 sys.modules["nmlsdr._graph"] = None

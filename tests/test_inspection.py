@@ -89,7 +89,7 @@ def test_forgotten_labels_lead_their_own_list(rng):
         ([[0.5]], [[1, 0]], {}, r"shape of the labels, \(1, 2\), got \(1, 1\)"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(scores, y, options, words):
+def test_invalid_arguments_raise_a_clear_error(scores, y, options, words):
     with pytest.raises(InputError, match=words):
         rank_suspects(scores, y, **options)
 
@@ -166,14 +166,14 @@ def test_axes_of_the_caller_are_drawn_on(two_groups):
         ({"suspects": [True]}, "one entry for each of the 60 rows"),
     ],
 )
-def test_a_picture_that_cannot_be_is_one_sentence(two_groups, options, words):
+def test_an_impossible_plot_raises_a_clear_error(two_groups, options, words):
     X, Y = two_groups
     model = NMLSDR(2, n_neighbors=5).fit(X, Y)
     with pytest.raises(InputError, match=words):
         EmbeddingDisplay.from_estimator(model, X, Y, **options)
 
 
-def test_an_estimator_that_does_not_embed_is_one_sentence(two_groups):
+def test_an_estimator_without_transform_raises_a_clear_error(two_groups):
     X, Y = two_groups
     with pytest.raises(InputError, match="MLkNN has no transform"):
         EmbeddingDisplay.from_estimator(MLkNN(5).fit(X, Y), X, Y)
@@ -212,7 +212,7 @@ def test_the_bars_are_the_list(two_groups):
         LabelReviewDisplay.from_estimator(model, X[:59], Y[:59])
 
 
-def test_classes_are_named(two_groups):
+def test_classes_name_the_groups(two_groups):
     X, _ = two_groups
     y = np.repeat(["flu", "cold"], 30)
     y[3] = "cold"

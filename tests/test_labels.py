@@ -183,7 +183,7 @@ def test_every_kind_of_classes_means_the_same_to_every_estimator(name, kind, fit
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_votes_are_taken_where_the_method_propagates(name):
+def test_propagating_methods_accept_votes(name):
     votes = Y * 0.75 + 0.125
     if hasattr(ESTIMATORS[name], "_propagate"):
         F = make(name).fit(X, votes).label_distributions_
@@ -215,7 +215,7 @@ def test_votes_are_taken_where_the_method_propagates(name):
         (pd.Series([{"a"}, {"b"}, 3]), "holds int 3 among label sets"),
     ],
 )
-def test_what_is_unclear_is_one_sentence(y, sentence):
+def test_ambiguous_labels_raise_a_clear_error(y, sentence):
     with pytest.raises(InputError, match=sentence) as error:
         check_labels(y)
     assert str(error.value).endswith((".", "// 2."))
@@ -230,7 +230,7 @@ def test_sets_are_columns_through_multilabelbinarizer(rng):
     assert check_labels([{7, 11}, {101}]).names.tolist() == ["7", "11", "101"]
 
 
-def test_minus_one_is_no_class_beside_labeled_either():
+def test_minus_one_is_not_a_class_even_with_labeled():
     """1-D y as 2-D y: what `labeled` leaves out is ignored, and -1 is unlabelled where it does not."""
     marked = np.array([True, True, True, False])
     labels = check_labels([0, 2, -1, 7], labeled=marked)
@@ -254,7 +254,7 @@ def test_one_column_may_be_given_with_labeled():
     assert labels.known.tolist() == [[True], [False]]
 
 
-def test_unknown_entries_are_no_suspects():
+def test_unknown_entries_are_not_listed_as_suspects():
     found = nmlsdr.inspection.rank_suspects([[0.9, 0.2], [0.3, 0.1]], [[1, np.nan], [0, 1]])
     assert [*zip(found.row.tolist(), found.label.tolist(), strict=True)] == [(0, 0), (1, 0), (1, 1)]
 
@@ -322,7 +322,7 @@ def test_a_vote_of_one_half_is_no_flip():
     assert not model.label_flips_[Y == 0].any()
 
 
-def test_a_pair_speaks_of_the_classes_of_one_dimensional_labels_too():
+def test_a_pair_of_alphas_applies_to_one_dimensional_labels_too():
     y = np.array(unlabelled(CODES, -1))
     model = make("MultiLabelPropagation").set_params(alpha_labeled=(0.9, 0.1)).fit(X, y)
     columns = np.where(ROWS, CODES[:, None] == np.arange(3), -1)
@@ -344,7 +344,7 @@ def test_alpha_of_fit_may_be_one_for_each_entry():
         np.testing.assert_allclose(found[:, c], one[:, c], atol=1e-7)
 
 
-def test_everything_known_is_the_same_to_the_last_bit():
+def test_marking_every_entry_known_changes_no_bit():
     y, known = with_unknown(ROWS, -1, int), np.repeat(ROWS[:, :1], 3, axis=1)
     for name in ESTIMATORS:
         if has_labeled := "labeled" in inspect.signature(ESTIMATORS[name].fit).parameters:
@@ -368,7 +368,7 @@ def frames(rng):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", ["NMLSDR", "MLkNN", "MDDM", "MultiLabelPropagation", "SemiSupervisedMLkNN",
                                   "ResidualPropagation", "MLDA"])  # fmt: skip
-def test_different_indexes_are_named(frames, name, order):
+def test_different_indexes_cause_a_warning_that_names_them(frames, name, order):
     """Rows are matched by position, which is wrong where y stands in another order."""
     X, y = frames
     y = ORDERS[order](y)
@@ -388,7 +388,7 @@ def test_behind_a_scaler_the_index_is_lost(frames):
         model.set_output(transform="pandas").fit(X, y.iloc[::-1])
 
 
-def test_equal_indexes_and_arrays_are_taken_as_they_are(frames):
+def test_equal_indexes_and_arrays_cause_no_warning(frames):
     X, y = frames
     X.index = y.index = [f"p{i // 2}" for i in range(len(X))]
     nmlsdr.MLkNN(3).fit(X, y)
@@ -398,7 +398,7 @@ def test_equal_indexes_and_arrays_are_taken_as_they_are(frames):
 
 
 @pytest.mark.parametrize("separator", ["|", ";", ","])
-def test_texts_that_list_labels_are_named(separator):
+def test_texts_that_list_labels_cause_a_warning(separator):
     texts = ["a", "a|b", "b", "c", "b|c", "a|b|c"] * 2
     texts = [text.replace("|", separator) for text in texts]
     series = pd.Series(texts)

@@ -42,7 +42,7 @@ def draw(rng, n=60):
     return rng.normal(size=(n, 4)), (rng.random((n, 3)) < 0.5).astype(int)
 
 
-def test_one_sentence_with_time_threads_memory_and_that_it_is_an_estimate(heard, all_is_large, rng):
+def test_the_log_names_time_threads_and_memory_and_that_they_are_estimates(heard, all_is_large, rng):
     say_if_large(rng.normal(size=(60, 4)), 10)
     say_if_large(rng.normal(size=(60, 4)), 10, n_queries=7)
     assert [record.levelname for record in heard.records] == ["INFO", "INFO"]
@@ -54,7 +54,7 @@ def test_one_sentence_with_time_threads_memory_and_that_it_is_an_estimate(heard,
     ]
 
 
-def test_nothing_is_probed_where_nobody_listens(caplog, all_is_large, rng):
+def test_nothing_is_probed_if_the_log_is_disabled(caplog, all_is_large, rng):
     caplog.set_level(logging.WARNING, "nmlsdr")
     MultiLabelPropagation().fit(*draw(rng))
     assert all_is_large == []
@@ -99,7 +99,7 @@ def test_half_of_the_memory_is_large_too(heard, monkeypatch):
     assert heard.messages == []
 
 
-def test_fit_says_it_once_and_predict_once_for_all_blocks(heard, all_is_large, rng, monkeypatch):
+def test_fit_and_predict_each_log_the_estimate_once(heard, all_is_large, rng, monkeypatch):
     monkeypatch.setattr("nmlsdr._estimators._base._QUERY_ROWS", 7)
     X, Y = draw(rng)
     model = MLkNN(5).fit(X, Y)
@@ -117,7 +117,7 @@ def test_other_neighbours_than_the_exact_ones_are_not_estimated(heard, all_is_la
     assert all_is_large == []
 
 
-def test_the_command_line_listens(run, tables, all_is_large):
+def test_the_command_line_prints_the_estimate(run, tables, all_is_large):
     outcome = run("fit", "train.csv", *COLUMNS, "--out", "model.skops")
     assert (outcome.status, outcome.out) == (0, "")
     *lines, written = outcome.err.splitlines()
@@ -178,7 +178,7 @@ def built(monkeypatch):
     _large_work._say_slow_build.cache_clear()
 
 
-def test_a_build_for_arm_is_told_of_its_own_vectors(caplog, all_is_large, built, rng, monkeypatch):
+def test_a_build_for_arm_is_described_by_its_own_vectors(caplog, all_is_large, built, rng, monkeypatch):
     monkeypatch.setattr(_large_work.platform, "machine", lambda: "aarch64")
     built(openmp=1, n_simd_levels=1)
     say_if_large(rng.normal(size=(60, 4)), 10)
@@ -198,7 +198,7 @@ def test_a_build_for_arm_is_told_of_its_own_vectors(caplog, all_is_large, built,
         (0, 1, "without OpenMP (one thread does all) and without AVX2 and AVX-512;"),
     ],
 )
-def test_the_first_large_search_of_a_slow_build_says_so_once(caplog, all_is_large, built, rng, openmp, levels, without):
+def test_the_first_large_search_of_a_slow_build_warns_once(caplog, all_is_large, built, rng, openmp, levels, without):
     built(openmp=openmp, n_simd_levels=levels)
     caplog.set_level(logging.WARNING, "nmlsdr")
     for _ in range(2):
@@ -209,7 +209,7 @@ def test_the_first_large_search_of_a_slow_build_says_so_once(caplog, all_is_larg
     assert all_is_large == []  # nothing is probed for it
 
 
-def test_small_searches_and_full_builds_say_nothing(caplog, built, monkeypatch, rng):
+def test_small_searches_and_full_builds_do_not_warn(caplog, built, monkeypatch, rng):
     built(openmp=0, n_simd_levels=1)
     say_if_large(rng.normal(size=(60, 4)), 10)
     built(openmp=201511, n_simd_levels=3)

@@ -81,7 +81,7 @@ def test_the_command_to_paste_leaves_the_annotators_columns_out(run, catalogue, 
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_with_the_labels_named_too(run, tmp_path, rng, suffix):  # noqa: F811
+def test_columns_of_annotators_are_found_also_when_label_columns_are_given(run, tmp_path, rng, suffix):  # noqa: F811
     """Label columns and numbers: an annotator's 0/1 column that is filled where labels are is dropped, not imputed."""
     n = 200
     flu, cold = (rng.random((2, n)) < 0.4).astype(int)
@@ -113,7 +113,7 @@ def read(tmp_path, names, rows, **options):
     return read_table(tmp_path / "t.csv", label_columns=["flu"], text_columns="auto", missing=True, **options)
 
 
-def test_what_looks_like_labels_and_what_does_not(tmp_path):
+def test_columns_that_look_like_labels_are_recognised(tmp_path):
     """Half of the rows labelled: 20 cells on labelled rows alone are no chance, 19 may be; words count by half."""
     names = ["twenty", "nineteen", "outside", "ward", "says", "flu"]
     rows = []
@@ -163,7 +163,7 @@ def test_features_that_tell_a_label_are_found(rng, form):
     assert all(0.98 <= leak.precision <= 1 for leak in found)
 
 
-def test_sparse_features_are_looked_at_as_dense_ones(rng):
+def test_sparse_features_are_examined_like_dense_ones(rng):
     X, y, _ = leaking_table(rng)
     X = np.hstack([np.where(np.isnan(X), 0.0, X), (rng.random((400, 50)) < 0.05) * 1.0, y, 1 - y])
     assert find_leaks(sparse.csr_array(X), y) == find_leaks(X, y)

@@ -40,7 +40,7 @@ BY_SETS, TOGETHER = np.inf, 0  # sweeps that the choice of the way counts on
 
 @pytest.mark.parametrize("n_features", [12, 100])  # more and fewer than rows of a label
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_all_ways_agree(problem, monkeypatch, rng, form, n_features):
+def test_all_solvers_of_the_ridge_regression_agree(problem, monkeypatch, rng, form, n_features):
     """Labels that share rows or not: a factor for each set of rows, sweeps with and without a preconditioner."""
     X, Y, known = problem
     X = form(np.hstack([X, rng.standard_normal((80, n_features - 12))]))
@@ -149,7 +149,7 @@ def test_feature_weights_are_sums_over_the_labels(problem):
     )
 
 
-def test_cross_fit_reads_no_unknown_entry(problem, rng):
+def test_cross_fit_ignores_unknown_entries(problem, rng):
     X, Y, known = problem
     found = cross_fit(X, Y, known=known)
     other = cross_fit(X, np.where(known, Y, rng.integers(0, 2, Y.shape)), known=known)
@@ -161,7 +161,7 @@ def test_cross_fit_reads_no_unknown_entry(problem, rng):
     np.testing.assert_allclose(found.predictions[test], X[test] @ coef.T + intercept, rtol=1e-6, atol=1e-8)
 
 
-def test_a_label_that_is_nowhere_known_is_0(problem):
+def test_a_label_without_a_known_entry_is_predicted_0(problem):
     X, Y, known = problem
     known[:, 2] = False
     coef, intercept = ridge_regression(X, Y, 1.0, known=known)
@@ -202,7 +202,7 @@ def test_cross_fit_equals_explicit_folds(form, first, last):
         np.testing.assert_allclose(found.predictions, O, atol=1e-8, err_msg=str(seed))
 
 
-def test_a_label_that_does_not_vary_where_it_is_known_takes_no_part_in_the_choice(problem):
+def test_a_label_that_does_not_vary_has_no_effect_on_the_choice(problem):
     """Not even one whose unknown entries differ, or whose votes have a mean that rounding moves."""
     X, Y, known = problem
     plain = cross_fit(X, Y, known=known)
@@ -247,7 +247,7 @@ def test_no_matrix_above_the_limit_is_formed(problem, monkeypatch):
 
 
 @pytest.mark.parametrize("model", [NMLSDR(shrinkage=0.5), NMLSDR(shrinkage="cv"), ResidualPropagation()], ids=str)
-def test_unknown_entries_reach_no_answer(problem, model):
+def test_unknown_entries_do_not_change_results(problem, model):
     """Everything known row by row is today's to rounding; what stands in unknown entries changes nothing."""
     X, Y, known = problem
     y = np.where(known, Y, np.nan)

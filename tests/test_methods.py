@@ -22,7 +22,7 @@ def test_names_in_any_case(name, case):
     ("name", "hint"),
     [("NMLSRD", "did you mean NMLSDR"), ("pca", "did you mean CCA"), ("qqq", "choose one of CCA, MVMD")],
 )
-def test_unknown_name_is_one_sentence(name, hint):
+def test_an_unknown_name_raises_a_clear_error(name, hint):
     with pytest.raises(ValueError, match=hint) as error:
         find_method(name)
     assert repr(name) in str(error.value)

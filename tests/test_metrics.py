@@ -183,7 +183,7 @@ def test_where_mulan_agrees(golden):
     np.testing.assert_allclose(by_row(metrics.average_precision, truth, scores)[tied], mulan[tied, 3], atol=3e-16)
 
 
-def test_where_scikit_learn_agrees(golden):
+def test_ranking_measures_equal_those_of_scikit_learn_where_conventions_agree(golden):
     from sklearn.metrics import coverage_error, label_ranking_average_precision_score, label_ranking_loss
 
     truth, scores = golden["truth"], golden["scores"]
@@ -236,7 +236,7 @@ def test_signed_zeros_are_equal_and_infinite_scores_have_an_order():
     assert metrics.ranking_loss([[1, 0, 0]], [[np.inf, 3.0, -np.inf]]) == 0.0
 
 
-def test_rows_without_or_with_every_label_leave_the_mean():
+def test_rows_without_or_with_every_label_are_left_out_of_the_mean():
     truth, scores = np.array([[0, 0], [1, 1], [0, 1]]), np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1]])
     for name, value in zip(RANKING, [1.0, 0.5, 1.0], strict=True):
         assert getattr(metrics, name)(truth, scores) == value
@@ -346,7 +346,7 @@ def test_any_array_form(name):
     ],
 )
 @pytest.mark.parametrize("name", NAMES)
-def test_bad_input_is_one_sentence(name, truth, scores, sentence):
+def test_bad_input_raises_a_clear_error(name, truth, scores, sentence):
     with pytest.raises(ValueError, match=sentence) as error:
         getattr(metrics, name)(truth, scores)
     assert str(error.value).endswith(".")

@@ -78,7 +78,7 @@ def test_equals_the_twin_on_drawn_cases(n, C, k, s, seed):
     assert_same_bits(mlknn.posterior(table, Y, queries), expected[-1])
 
 
-def test_blocks_do_not_change_the_answer(rng, monkeypatch):
+def test_blocks_do_not_change_the_result(rng, monkeypatch):
     Y, indices, queries = draw(rng, n=50, C=5, k=4, q=30)
     table = mlknn.fit_posterior(Y, indices)
     scores = mlknn.posterior(table, Y, queries)
@@ -165,13 +165,13 @@ def test_extreme_smoothing_is_never_nan(smoothing, rng):
     ({"Y": [["a"], ["b"], ["c"]]}, "Y must contain only 0 and 1, got dtype"),
     ({"n_jobs": 0}, "n_jobs must be"),
 ])  # fmt: skip
-def test_errors_say_what_and_how(change, sentence):
+def test_errors_name_the_problem_and_the_fix(change, sentence):
     arguments = {"Y": [[0, 1], [1, 1], [0, 0]], "indices": [[1], [2], [0]]}
     with pytest.raises(ValueError, match=sentence):
         mlknn.fit_posterior(**{**arguments, **change})
 
 
-def test_a_table_meets_only_its_own_shape():
+def test_a_table_accepts_only_arrays_of_its_own_shape():
     Y = [[0, 1], [1, 1], [0, 0]]
     table = mlknn.fit_posterior(Y, [[1], [2], [0]])
     with pytest.raises(ValueError, match="learned from 2 labels and 1 neighbours, got 2 labels and 2"):
@@ -246,7 +246,7 @@ def test_authors_program_on_emotions(standardized, shared):
     np.testing.assert_allclose(measured, oracle["metrics"][0], rtol=1e-13)
 
 
-def test_posterior_looks_at_the_labels_that_it_reads_and_no_others():
+def test_posterior_checks_only_the_labels_that_it_reads():
     """A row of 2 among a thousand rows is refused where an index names it; the others cost nothing."""
     Y = np.ones((1000, 3), dtype=np.uint8)
     Y[::2] = 0

@@ -38,7 +38,7 @@ SCALERS = {
 
 
 @pytest.mark.parametrize("name", SCALERS)
-def test_scalers_come_back_bit_for_bit(tmp_path, rng, name):
+def test_scalers_survive_a_round_trip_to_the_last_bit(tmp_path, rng, name):
     X = rng.normal(size=(20, 5))
     fitted = SCALERS[name](X)
     save_model(tmp_path / "m.skops", fitted)
@@ -47,7 +47,7 @@ def test_scalers_come_back_bit_for_bit(tmp_path, rng, name):
     assert fitted.transform(X).tobytes() == back.transform(X).tobytes()
 
 
-def test_feature_names_seen_at_fit_come_back(tmp_path, rng):
+def test_feature_names_seen_at_fit_survive_a_round_trip(tmp_path, rng):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(rng.normal(size=(6, 2)), columns=["å", "b c"])
     save_model(tmp_path / "m.skops", StandardScaler().fit(frame))
@@ -74,7 +74,7 @@ def test_skops_reads_it_with_the_list_of_types(tmp_path, scaler):
     assert_same(content["model"].mean_, scaler.mean_)
 
 
-def test_without_skops_one_sentence_names_it(tmp_path, scaler, monkeypatch):
+def test_the_error_without_skops_names_it(tmp_path, scaler, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     for action in (lambda: save_model(tmp_path / "m.skops", scaler), lambda: load_model(tmp_path / "m.skops")):
         with pytest.raises(ImportError, match=r"Model files need skops, .* pip install 'nmlsdr\[cli\]'"):
@@ -95,7 +95,7 @@ def test_another_version_of_scikit_learn_gives_its_own_warning(tmp_path, scaler)
     assert_same(scaler, back)
 
 
-def test_a_model_that_answers_differently_is_refused(tmp_path, scaler, monkeypatch):
+def test_a_model_that_predicts_differently_is_refused(tmp_path, scaler, monkeypatch):
     """As another version of a library may: the scaler divides where it subtracted."""
     save_model(tmp_path / "m.skops", scaler)
     monkeypatch.setattr(StandardScaler, "transform", lambda self, X: X / self.mean_)
@@ -429,7 +429,7 @@ def test_array_that_claims_another_size_than_it_has(tmp_path, scaler, shape):
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_packed_members_are_refused(tmp_path, scaler, compression):
+def test_compressed_members_are_refused(tmp_path, scaler, compression):
     save_model(tmp_path / "m.skops", scaler)
     write_members(tmp_path / "m.skops", members(tmp_path / "m.skops"), compression=compression)
     with pytest.raises(ModelFileError, match="its members are compressed"):

@@ -46,7 +46,7 @@ def assert_same_answers(fitted, back, X):
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("form", ["dense", "float32", "CSR array", "CSR matrix"])
-def test_estimators_come_back_bit_for_bit(tmp_path, samples, name, form):
+def test_estimators_survive_a_round_trip_to_the_last_bit(tmp_path, samples, name, form):
     convert = {
         "dense": lambda X: X,
         "float32": lambda X: X.astype(np.float32),
@@ -74,7 +74,7 @@ def test_one_class_a_row(tmp_path, samples, name, classes):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_names_from_data_frames_come_back(tmp_path, samples, name):
+def test_names_from_data_frames_survive_a_round_trip(tmp_path, samples, name):
     pd = pytest.importorskip("pandas")
     X, Y, _ = samples
     frame = pd.DataFrame(X, columns=list("abcdef"))
@@ -85,14 +85,14 @@ def test_names_from_data_frames_come_back(tmp_path, samples, name):
     assert list(back.label_names_in_) == ["p", "q", "r"]
 
 
-def test_pipeline_of_the_article_comes_back(tmp_path, samples):
+def test_the_pipeline_of_the_article_survives_a_round_trip(tmp_path, samples):
     X, Y, new = samples
     fitted = make_pipeline(StandardScaler(), nmlsdr.NMLSDR(), nmlsdr.SemiSupervisedMLkNN()).fit(X, Y)
     save_model(tmp_path / "m.skops", fitted)
     assert_same_answers(fitted, load_model(tmp_path / "m.skops"), new)
 
 
-def test_precomputed_neighbours_come_back(tmp_path, samples):
+def test_precomputed_neighbours_survive_a_round_trip(tmp_path, samples):
     X, Y, _ = samples
     distances = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
     fitted = nmlsdr.MLkNN(5, neighbors="precomputed").fit(distances, Y)
@@ -118,7 +118,7 @@ def test_generators_are_not_written(tmp_path, samples):
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_forests_come_back_bit_for_bit(tmp_path, samples, n_outputs):
+def test_forests_survive_a_round_trip_to_the_last_bit(tmp_path, samples, n_outputs):
     X, _, new = samples
     targets = X[:, :n_outputs] ** 2 if n_outputs > 1 else X[:, 0] ** 2
     fitted = make_pipeline(StandardScaler(), ExtraTreesRegressor(7, max_leaf_nodes=9, random_state=1)).fit(X, targets)
@@ -172,7 +172,7 @@ def with_nan(array):
     ],
 )
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csr_matrix])
-def test_sparse_rows_that_are_none_are_refused(tmp_path, samples, form, position, change):
+def test_invalid_sparse_rows_are_refused(tmp_path, samples, form, position, change):
     X, Y, _ = samples
     save_model(tmp_path / "m.skops", nmlsdr.MLkNN(5).fit(form(X), Y))
     forge(tmp_path / "m.skops", parts_of_rows(position, change))

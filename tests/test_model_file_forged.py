@@ -125,7 +125,7 @@ def put(value):
         ("NMLSDR", "components_", put(1e300), r"components_ holds 1e\+300"),
     ],
 )  # fmt: skip
-def test_what_no_fit_gives_is_refused(refused, name, what, change, message):
+def test_values_that_no_fit_produces_are_refused(refused, name, what, change, message):
     refused(name, what, change, message)
 
 
@@ -287,7 +287,7 @@ def test_members_that_overlap(tmp_path, samples, n_copies):
 
 
 @pytest.mark.parametrize("more", [1, 10**6])
-def test_members_that_say_to_be_larger_than_the_file(tmp_path, samples, more):
+def test_members_larger_than_the_file_are_refused(tmp_path, samples, more):
     path = tmp_path / "m.skops"
     save_model(path, StandardScaler().fit(samples[0]))
     with zipfile.ZipFile(path, "a") as archive:
@@ -387,7 +387,7 @@ def test_names_that_the_estimator_saw_are_kept(tmp_path, samples, pipeline):
 
 
 @pytest.mark.parametrize("Classifier", [nmlsdr.MLkNN, nmlsdr.SemiSupervisedMLkNN])
-def test_rows_that_are_not_named_at_all_are_missed(tmp_path, samples, Classifier):
+def test_missing_training_rows_are_noticed(tmp_path, samples, Classifier):
     """They may be None, with precomputed neighbours: predict then found no such attribute."""
     save_model(tmp_path / "m.skops", Classifier(4).fit(*samples))
     forge(tmp_path / "m.skops", attribute("training_rows_", lambda array: None))

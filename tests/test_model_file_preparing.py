@@ -74,7 +74,7 @@ def known(value):
 
 @pytest.mark.parametrize("name", SCALERS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_scalers_come_back_bit_for_bit(tmp_path, rng, name, dtype):
+def test_scalers_survive_a_round_trip_to_the_last_bit(tmp_path, rng, name, dtype):
     X = np.abs(rng.normal(size=(30, 4))).astype(dtype)
     fitted = SCALERS[name]().fit(X)
     back = kept(tmp_path, fitted)
@@ -86,7 +86,7 @@ def test_scalers_come_back_bit_for_bit(tmp_path, rng, name, dtype):
 @pytest.mark.parametrize("empty", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, object])
 @pytest.mark.filterwarnings("ignore:Skipping features")
-def test_imputers_come_back_bit_for_bit(tmp_path, rows, strategy, empty, dtype):
+def test_imputers_survive_a_round_trip_to_the_last_bit(tmp_path, rows, strategy, empty, dtype):
     rows[:, 1] = np.nan
     X = rows.astype(dtype)
     if dtype is object and strategy in ("most_frequent", "constant"):
@@ -103,7 +103,7 @@ def test_imputers_come_back_bit_for_bit(tmp_path, rows, strategy, empty, dtype):
 @pytest.mark.parametrize("drop", [None, "first", "if_binary"])
 @pytest.mark.parametrize("sparse_output", [False, True])
 @pytest.mark.parametrize("kind", ["objects", "characters", "numbers", "flags", "numbers as objects"])
-def test_encoders_come_back_bit_for_bit(tmp_path, rng, drop, sparse_output, kind):
+def test_encoders_survive_a_round_trip_to_the_last_bit(tmp_path, rng, drop, sparse_output, kind):
     codes = np.column_stack([np.arange(40) % 3, np.arange(40) % 2])
     X = {"objects": WARDS[codes], "characters": WARDS[codes].astype(str), "numbers": codes, "flags": codes > 0}
     X = {**X, "numbers as objects": codes.astype(object)}[kind]
@@ -116,7 +116,7 @@ def test_encoders_come_back_bit_for_bit(tmp_path, rng, drop, sparse_output, kind
 
 @pytest.mark.parametrize("sparse_threshold", [0, 1.0])
 @pytest.mark.parametrize("remainder", ["drop", "passthrough"])
-def test_columns_come_back_bit_for_bit(tmp_path, mixed, sparse_threshold, remainder):
+def test_column_transformers_survive_a_round_trip_to_the_last_bit(tmp_path, mixed, sparse_threshold, remainder):
     X, _ = mixed
     extra = np.column_stack([X, np.arange(40.0)]).astype(object)
     fitted = columns(sparse_threshold=sparse_threshold, remainder=remainder).fit(extra)
@@ -264,7 +264,7 @@ def assert_forgery_is_refused(path, change, message):
 
 
 @pytest.mark.parametrize(("name", "change", "message"), FORGERIES)
-def test_what_no_fit_gives_is_refused(tmp_path, mixed, name, change, message):
+def test_values_that_no_fit_produces_are_refused(tmp_path, mixed, name, change, message):
     save_model(tmp_path / "m.skops", MAKE[name](mixed[0]))
     assert_forgery_is_refused(tmp_path / "m.skops", change, message)
 
@@ -301,7 +301,7 @@ def first(position, value):
         (attribute("transformer_weights", 2), "transformer_weights=2"),
     ],
 )
-def test_columns_that_no_fit_gives_are_refused(tmp_path, mixed, change, message):
+def test_columns_that_no_fit_produces_are_refused(tmp_path, mixed, change, message):
     save_model(tmp_path / "m.skops", columns().fit(mixed[0]))
     assert_forgery_is_refused(tmp_path / "m.skops", change, message)
 

@@ -135,7 +135,7 @@ def test_groups_stay_together(rng):
     assert splitter.get_n_splits(X, y, groups) == 3
 
 
-def test_pairs_and_predefined_folds_speak_of_all_rows(rng):
+def test_pairs_and_predefined_folds_refer_to_all_rows(rng):
     X, y = make_data(rng, 2)
     half = np.arange(len(y)) < 30
     pairs = [(np.flatnonzero(half), np.flatnonzero(~half)), (~half, half)]
@@ -183,7 +183,7 @@ def test_number_of_splits_without_data():
         ([(range(5), [6])], np.array([[0, 1]] * 6), "cv returned row 6, but received 6 rows to split"),
     ],
 )
-def test_bad_requests_are_one_sentence(cv, y, sentence):
+def test_bad_requests_raise_a_clear_error(cv, y, sentence):
     with pytest.raises(ValueError, match=sentence):
         list(LabeledRowsSplit(cv).split(np.zeros((6, 2)), y))
 
@@ -263,7 +263,7 @@ SCIKIT_LEARN = [MultiOutputClassifier(LogisticRegression()), RandomForestClassif
 
 @pytest.mark.parametrize("model", SCIKIT_LEARN, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("n_labels", [2, 3])
-def test_list_of_probabilities_of_scikit_learn(rng, model, n_labels):
+def test_lists_of_probabilities_of_scikit_learn_are_accepted(rng, model, n_labels):
     X, y = make_data(rng, n_labels, unlabelled=0)
     model = clone(model).fit(X, y)
     stacked = np.column_stack([column[:, 1] for column in model.predict_proba(X)])
@@ -273,7 +273,7 @@ def test_list_of_probabilities_of_scikit_learn(rng, model, n_labels):
         assert scorer._score_func(y, model.predict_proba(X)) == pytest.approx(SIGNS[name] * expected)
 
 
-def test_one_label_in_every_form_of_scikit_learn(rng):
+def test_one_label_in_every_form_of_scikit_learn_is_accepted(rng):
     X, y = make_data(rng, 1, unlabelled=0)
     model = MultiOutputClassifier(LogisticRegression()).fit(X, y)
     single = LogisticRegression().fit(X, y[:, 0])
@@ -290,7 +290,7 @@ def test_sparse_truth(rng):
     assert SCORERS["macro_f1"](model, X, sparse.csr_array(y)) == SCORERS["macro_f1"](model, X, y)
 
 
-def test_a_fold_without_labels_is_nan_and_says_so(rng):
+def test_a_fold_without_labels_is_nan_with_a_warning(rng):
     X, y = make_data(rng, 2)
     model = NearestRow().fit(X, y)
     with pytest.warns(RuntimeWarning, match="macro_f1 is NaN: all 60 rows of the test fold are unlabelled"):
@@ -321,7 +321,7 @@ def test_groups_reach_the_splitter(rng, routing):
     assert np.array_equal(scores, [search.cv_results_[f"split{i}_test_score"][0] for i in range(3)])
 
 
-def test_routing_with_folds_that_take_no_metadata(rng):
+def test_routing_works_with_folds_without_metadata(rng):
     X, y = make_data(rng, 2)
     with sklearn.config_context(enable_metadata_routing=True):
         for cv in (3, [(range(30), range(30, 60))]):
@@ -413,7 +413,7 @@ def test_scorers_leave_unknown_entries_out(rng, name):
     assert scorer(model, X, y) != scorer(model, X, np.where(y == -1, 0, y))
 
 
-def test_every_known_row_is_predicted_by_a_model_that_has_not_seen_it(rng):
+def test_every_known_row_is_predicted_by_a_model_fitted_without_it(rng):
     X, y = with_holes(rng)
     model = SemiSupervisedMLkNN(5)
     proba = cross_val_proba(model, X, y, cv=KFold(4))
@@ -436,7 +436,7 @@ def test_out_of_fold_probabilities_of_classes_keep_their_columns(rng):
     assert proba[y == "high", 0] == 0
 
 
-def test_out_of_fold_probabilities_of_scikit_learn_s_classifiers(rng):
+def test_scikit_learn_classifiers_give_out_of_fold_probabilities(rng):
     X, y = make_data(rng, 2, unlabelled=0.0)
     y[:, 1] = 0
     y[0, 1] = 1

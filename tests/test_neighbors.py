@@ -133,7 +133,7 @@ def test_small_searches_equal_the_twin(name, n, d, k):
 
 @pytest.mark.parametrize("n", [97, 500, 1500, 3100])
 @pytest.mark.parametrize("name", ["gauss", "duplicates"])
-def test_threads_that_take_pairs_of_blocks_freely_take_each_once(n, name):
+def test_threads_process_each_pair_of_blocks_once(n, name):
     X = make(name, (n, 12), 4)
     expected = by_products(X, 7, n_threads=1)
     for n_threads in (2, 3, 5):
@@ -178,7 +178,7 @@ def test_integers_need_no_decision():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_integers_up_to_rounding_are_not_taken_for_integers(dtype):
+def test_integers_up_to_rounding_are_not_treated_as_integers(dtype):
     """Less the centre, 1, the noise around 0 is lost and leaves integers: whether x is one must be asked of x."""
     rng = np.random.default_rng(0)
     X = np.ones((60, 12))
@@ -200,7 +200,7 @@ def test_integers_up_to_rounding_are_not_taken_for_integers(dtype):
     assert_same(by_products(integers, 2, queries=X[30:]), scan(integers, 2, X[30:]))
 
 
-def test_near_integers_of_any_size_are_told_from_integers():
+def test_near_integers_of_any_size_are_distinguished_from_integers():
     """Random integers around a centre of any size, one entry off by a little: below, at and above what rounds away."""
     rng = np.random.default_rng(1)
     for _ in range(200):

@@ -52,7 +52,7 @@ def assert_swamped(query, rows, copies):
 @pytest.mark.parametrize("copies", [1, 60])  # a threshold by bounds; one by canonical distances of a full buffer
 @pytest.mark.parametrize("d", [96, 192])
 @pytest.mark.parametrize("level", LEVELS)
-def test_rounding_errors_that_all_point_the_same_way(d, copies, level):
+def test_neighbours_are_exact_when_all_rounding_errors_have_one_sign(d, copies, level):
     query, rows = swamped_rows(d, 2.0**-24, copies=copies)
     assert_swamped(query, rows, copies)
     for k in (1, 2, 17):  # 17: the bounds are not ranked at every push, but counted when the buffer is full

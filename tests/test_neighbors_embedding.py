@@ -50,7 +50,7 @@ def test_every_entry_point_gives_the_bits_of_the_package(embedder, dtype, d, n_q
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_queries", [None, 1200])
-def test_large_rows_are_looked_at_as_python_does(embedder, n_queries, caplog):
+def test_large_rows_are_checked_as_in_python(embedder, n_queries, caplog):
     """Far tight groups and leading coordinates, from a call without the GIL."""
     rng = np.random.default_rng(0)
     far = rng.standard_normal((4200, 12)) + 1e6 * rng.integers(0, 3, (4200, 1))

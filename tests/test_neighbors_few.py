@@ -51,7 +51,7 @@ def test_long_rows_come_by_small_chunks(d):
         assert_same(by_few(X, X[:9], 7, level=level, n_threads=3), scan(X, 7, X[:9]))
 
 
-def test_few_queries_take_this_way_and_many_do_not(rng, monkeypatch):
+def test_few_queries_use_this_search_and_many_do_not(rng, monkeypatch):
     taken = []
     few = _graph.Few
     monkeypatch.setattr(_graph, "Few", lambda *given, **options: taken.append(given) or few(*given, **options))
@@ -72,7 +72,7 @@ def test_a_memory_map_is_read_by_pieces(rng, tmp_path):
     assert_same(graph.squared_neighbors(mapped, 6, queries=X[:3]), scan(X, 6, X[:3]))
 
 
-def test_it_refuses_sparse_rows(rng):
+def test_the_search_for_few_queries_refuses_sparse_rows(rng):
     from scipy import sparse
 
     X = kernel_rows(sparse.csr_array(rng.standard_normal((20, 9))))

@@ -78,7 +78,7 @@ def test_groups_equal_the_twin(name, dtype, taken, rng):
     assert_same(graph.squared_neighbors(X, len(X) - 1), reference.kneighbors(X, len(X) - 1))
 
 
-def test_a_group_that_the_sample_missed_is_asked_of_all_rows(taken, rng):
+def test_a_group_missed_by_the_sample_is_found_among_all_rows(taken, rng):
     X = clusters(rng, [300, 300])
     sampled = np.union1d(np.arange(128) * 600 // 128, np.arange(256) * 600 // 256)
     missed = np.setdiff1d(np.arange(600), sampled)[::12]
@@ -90,7 +90,7 @@ def test_a_group_that_the_sample_missed_is_asked_of_all_rows(taken, rng):
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_wrong_groups_never_change_an_answer(name, taken, monkeypatch):
+def test_wrong_groups_never_change_the_result(name, taken, monkeypatch):
     """Wherever the line is cut, a query that may have neighbours beyond the cuts is searched among all rows."""
     X = make(name, (320, 12), 3)
     expected, Q = scan(X, 5), X[::3] * 1.5

@@ -81,7 +81,7 @@ def test_sparse_rows_are_kept_as_columns_and_postings_or_packed(rng, share):
 
 
 @pytest.mark.parametrize("name", ["gauss", "offset", "columns of all scales"])
-def test_queries_that_no_float32_holds_meet_float32_rows(name):
+def test_float64_queries_are_compared_with_float32_rows(name):
     X = make(name, (300, 19), 3).astype(np.float32)
     Q = make(name, (9, 19), 4)
     assert_same(by_index(X, Q, 5)[:2], scan(X.astype(float), 5, Q))
@@ -93,7 +93,7 @@ def test_what_is_decided_one_by_one_is_little(rng):
     assert found[2]["decided"] < 4 * 15
 
 
-def test_it_takes_no_queries_that_break_its_bounds(rng):
+def test_the_index_declines_queries_beyond_its_bounds(rng):
     X = rng.standard_normal((50, 6))
     index = _graph.Index(kernel_rows(X), level=0, n_threads=1)
     most = np.abs(X).max()
@@ -112,7 +112,7 @@ def test_it_takes_no_queries_that_break_its_bounds(rng):
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("stored", STORED)
 @pytest.mark.parametrize("asked", STORED)
-def test_the_index_answers_as_one_search_does(metric, stored, asked, rng, monkeypatch):
+def test_the_index_returns_the_result_of_a_search(metric, stored, asked, rng, monkeypatch):
     monkeypatch.setattr(prepared, "_VALUES_PER_THREAD", 1)
     X = rng.integers(-3, 4, (333, 11)) / 7.0
     X[[5, 200]] = 0.0  # rows without a direction
@@ -125,7 +125,7 @@ def test_the_index_answers_as_one_search_does(metric, stored, asked, rng, monkey
             assert_same(index.query(queries[:1], k), kneighbors(rows, k, queries=queries[:1], metric=metric))
 
 
-def test_few_queries_meet_the_packed_rows_and_others_do_not(rng, monkeypatch):
+def test_few_queries_use_the_packed_rows_and_others_do_not(rng, monkeypatch):
     taken = []
     views = _graph.Views
     monkeypatch.setattr(_graph, "Views", lambda *given, **options: taken.append(given) or views(*given, **options))
@@ -139,7 +139,7 @@ def test_few_queries_meet_the_packed_rows_and_others_do_not(rng, monkeypatch):
     assert len(taken) == 2
 
 
-def test_the_neighbours_that_all_threads_hold_are_bounded(rng, monkeypatch):
+def test_the_memory_for_neighbours_of_all_threads_is_bounded(rng, monkeypatch):
     taken = []
     views = _graph.Views
     monkeypatch.setattr(_graph, "Views", lambda *given, **options: taken.append(given) or views(*given, **options))
@@ -187,7 +187,7 @@ def test_a_read_only_memory_map_is_searched_and_one_larger_than_memory_is_not_co
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_threads_may_ask_one_index_at_once(rng, metric):
+def test_threads_may_use_one_index_at_once(rng, metric):
     X, Q = rng.standard_normal((3000, 24)), rng.standard_normal((64, 24))
     index = ExactIndex(X, metric=metric, n_jobs=2)
     expected = kneighbors(X, 8, queries=Q, metric=metric)
@@ -208,7 +208,7 @@ def test_threads_may_ask_one_index_at_once(rng, metric):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_a_pickle_holds_the_rows_alone(rng, metric):
+def test_a_pickle_contains_only_the_rows(rng, metric):
     X = rng.standard_normal((200, 16))
     index = ExactIndex(X, metric=metric)
     data = pickle.dumps(index)
@@ -218,7 +218,7 @@ def test_a_pickle_holds_the_rows_alone(rng, metric):
     assert repr(index) == f"ExactIndex(200 x 16, metric={metric!r}, n_jobs=None)"
 
 
-def test_it_refuses_what_a_search_refuses(rng):
+def test_the_index_refuses_what_a_search_refuses(rng):
     X = rng.standard_normal((20, 3))
     with pytest.raises(ValueError, match="metric must be"):
         ExactIndex(X, metric="manhattan")
@@ -246,7 +246,7 @@ def fitted(name, rng, metric="euclidean"):
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("name", PREDICT)
-def test_single_rows_get_the_answer_of_many(name, metric, rng, tmp_path):
+def test_single_rows_get_the_same_result_as_many(name, metric, rng, tmp_path):
     model, _, _ = fitted(name, rng, metric)
     Q = rng.standard_normal((300, 9))
     Q[7] = 0.0

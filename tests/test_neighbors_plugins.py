@@ -45,7 +45,7 @@ def test_scikit_learn_transformer_gives_the_exact_lists(rng, storage, dtype):
     assert not hasattr(plugin, "n_features_in_")  # the user's object is left unfitted
 
 
-def test_duplicates_stay_and_self_goes_by_index():
+def test_duplicates_are_kept_and_the_row_itself_is_left_out_by_index():
     X = np.repeat(np.array([[0.0], [1.0], [5.0]]), 3, axis=0)
     plugin = KNeighborsTransformer(n_neighbors=5)
     squared, indices = graph.neighbor_lists(X, 2, neighbors=plugin)
@@ -75,7 +75,7 @@ def test_repeated_and_unsorted_candidates_count_once():
         (Given(sparse.csr_array(sparse.identity(3))), "gave row 0 only 0 other rows, n_neighbors=1 needs 1"),
     ],
 )
-def test_bad_plugins_are_refused_with_one_sentence(plugin, message):
+def test_bad_plugins_raise_a_clear_error(plugin, message):
     with pytest.raises(ValueError, match=message):
         graph.neighbor_lists(np.arange(3.0)[:, None], 1, neighbors=plugin)
 
@@ -88,7 +88,7 @@ class OnlyFitTransform(BaseEstimator):
 
 
 @pytest.mark.parametrize("name", ["MLkNN", "SemiSupervisedMLkNN", "MultiLabelPropagation", "ResidualPropagation"])
-def test_a_classifier_says_at_fit_that_new_rows_need_transform(name, rng):
+def test_a_classifier_raises_at_fit_if_new_rows_need_transform(name, rng):
     X, Y = rng.standard_normal((30, 3)), np.tile(np.eye(3, dtype=int), (10, 1))
     with pytest.raises(ValueError, match=f"{name} needs a neighbors= transformer that has transform.*OnlyFitTransform"):
         getattr(nmlsdr, name)(4, neighbors=OnlyFitTransform()).fit(X, Y)

@@ -46,7 +46,7 @@ def test_the_bits_are_those_of_the_search(rng):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_estimators_take_it_as_they_take_scikit_learns(rng):
+def test_estimators_accept_it_like_that_of_scikit_learn(rng):
     X, Q = rng.standard_normal((90, 5)), rng.standard_normal((11, 5))
     Y = (X[:, :3] > 0).astype(int)
     for make in (lambda k: KNeighborsClassifier(k, metric="precomputed"), lambda k: MLkNN(k, neighbors="precomputed")):

@@ -126,7 +126,7 @@ def test_alpha_for_every_row(data):
             NMLSDR().fit(X, Y, alpha=bad)
 
 
-def test_labeled_says_the_same_as_rows_of_minus_one(data):
+def test_labeled_has_the_same_effect_as_rows_of_minus_one(data):
     X, Y = data
     zeros = np.where(Y == -1, 0, Y)
     expected = NMLSDR().fit(X, Y)
@@ -233,7 +233,7 @@ def test_inputs_are_not_changed_and_may_be_read_only(data):
 @pytest.mark.parametrize(
     "case", ["duplicates", "constant columns", "empty label", "none unlabelled", "more features", "single label"]
 )
-def test_degenerate_input_has_a_finite_answer(data, rng, make, case):
+def test_degenerate_input_gives_finite_results(data, rng, make, case):
     X, Y = data
     if case == "duplicates":
         X[::2] = X[1::2]
@@ -278,7 +278,7 @@ def test_too_few_iterations_warn_with_the_residual(data):
     assert model.n_iter_ == 1
 
 
-def test_impossible_input_is_one_sentence(data):
+def test_impossible_input_raises_a_clear_error(data):
     X, Y = data
     cases = [
         (NMLSDR(), X, np.full_like(Y, -1), "no labelled row"),

@@ -48,7 +48,7 @@ def test_the_environment_is_as_it_was():
     assert run(program, OMP_WAIT_POLICY="ACTIVE") == ["same"]
 
 
-def test_info_says_what_is_in_force():
+def test_info_shows_the_settings_in_effect():
     program = "import nmlsdr; from nmlsdr._process.openmp import idle_threads; print(idle_threads())"
     assert run(program) == ["sleep"]
     assert run(program, OMP_WAIT_POLICY="ACTIVE") == ["wait as set by OMP_WAIT_POLICY=ACTIVE"]
@@ -56,7 +56,7 @@ def test_info_says_what_is_in_force():
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self/maps")
-def test_an_openmp_that_was_there_before_keeps_its_ways():
+def test_an_openmp_loaded_before_keeps_its_settings():
     (library,) = [path for path in _openmp._runtimes() if path in _runtimes_of_the_kernels()]
     first = f"import ctypes; ctypes.CDLL({library!r}); "
     program = first + "import nmlsdr; from nmlsdr._process.openmp import idle_threads; print(idle_threads())"

@@ -27,7 +27,7 @@ def test_kernels_are_of_the_stable_abi(module):
     assert module.__file__.endswith(".abi3.so") == stable
 
 
-def test_a_package_is_asked_for_with_one_version_wherever_it_is_asked_for():
+def test_a_package_is_required_with_the_same_version_everywhere():
     project = tomllib.loads((Path(__file__).resolve().parent.parent / "pyproject.toml").read_text(encoding="utf-8"))
     asked = project["build-system"]["requires"] + project["project"]["dependencies"]
     groups = [*project["project"]["optional-dependencies"].values(), *project["dependency-groups"].values()]

@@ -42,7 +42,7 @@ def test_storage_does_not_matter(rng, layout):
     assert_same_directions(hsic_projection(layout(X), F), hsic_projection(X, F), 1e-10)
 
 
-def test_read_only_and_integer_rows_are_taken(rng):
+def test_read_only_and_integer_rows_are_accepted(rng):
     X, F = draw(rng, 30, 5, 3)
     whole = rng.integers(0, 9, X.shape)
     whole.flags.writeable = False
@@ -149,7 +149,7 @@ def test_duplicates_and_constant_columns_do_no_harm(rng):
     assert_same_directions((twice, values / 4), (components, eigenvalues), 1e-10)
 
 
-def test_bad_input_is_named(rng):
+def test_errors_describe_bad_input(rng):
     X, F = draw(rng, 30, 5, 3)
     with pytest.raises(ValueError, match="F must have 30 rows"):
         hsic_projection(X, F[:-1])
@@ -160,7 +160,7 @@ def test_bad_input_is_named(rng):
         hsic_projection(X, F)
 
 
-def test_the_faster_solver_is_taken():
+def test_the_faster_solver_is_used():
     """On the cells of docs/methods.md that differ by half or more."""
     lanczos = [((1000, 500), 2), ((1000, 500), 50), ((1000, 1000), 50), ((1000, 3000), 2)]
     svd = [((500, 50), 2), ((1000, 500), 150), ((5000, 500), 50), ((20_000, 1000), 50), ((1000, 3000), 150)]
@@ -268,7 +268,7 @@ def test_no_entry_is_minus_0():
 
 
 @pytest.mark.parametrize("exponent", [-460, -40, 13, 330])
-def test_lanczos_answers_alike_at_every_scale(rng, exponent):
+def test_lanczos_gives_the_same_result_at_every_scale(rng, exponent):
     """ARPACK's test of convergence has an absolute part: at 1e-12 the directions were 1e-9 off."""
     X = rng.standard_normal((300, 120))
     F = (X[:, :40] @ rng.standard_normal((40, 40)) > 0).astype(float)

@@ -193,7 +193,7 @@ def test_rbf_weights_that_underflow_leave_the_row_alone():
 # ---------------------------------------------------------------- labels, alpha, stopping, warm start
 
 
-def test_what_unlabelled_rows_hold_is_ignored(rng):
+def test_values_in_unlabelled_rows_are_ignored(rng):
     W, Y, labeled = problem(rng, 60)
     marked = np.where(labeled[:, None], Y, -1)
     strange = np.where(labeled[:, None], Y, np.nan)

@@ -135,7 +135,7 @@ def test_reach_stops_at_edges_of_weight_zero():
 
 
 @pytest.mark.parametrize("along", [1e305, -1e50, np.inf, np.nan])
-def test_a_step_that_no_float_can_hold_is_none(along):
+def test_a_step_beyond_float32_leaves_the_result_unchanged(along):
     """Two rows, K p = 1e-7 p: the step <p, z> / <p, K p> is beyond float32, infinite or no number; x must not be."""
     k = np.full(2, np.float32(1) - np.float32(2.0**-23))
     m, e = np.ones(2), np.ones(2, np.float32)

@@ -90,7 +90,7 @@ def test_rows_in_order_keep_the_order_of_their_entries(rng, weights, n_threads, 
 @pytest.mark.filterwarnings("ignore:.*without a labelled row")
 @pytest.mark.parametrize("per_entry", [False, True])
 @pytest.mark.parametrize("weights", ["binary", "rbf"])
-def test_no_answer_feels_the_order(rng, weights, per_entry, monkeypatch):
+def test_results_do_not_depend_on_the_order(rng, weights, per_entry, monkeypatch):
     """Within rounding of the inner products; threads, SIMD and other labels beside change no bit of the ordered one."""
     W, Y, alpha, labeled = data(rng, weights=weights)
     if per_entry:

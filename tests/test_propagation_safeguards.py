@@ -82,7 +82,7 @@ def test_an_iterate_that_is_no_number_never_leaves_the_batch(rng):
     assert np.isfinite(F).all()
 
 
-def test_a_column_whose_residual_was_believed_too_small_goes_on(rng):
+def test_a_column_whose_residual_was_underestimated_continues(rng):
     """The sweeps' own residual is below tol, that of F is not: the column stays in the batch, from its residual."""
     _, F, batch = batch_of(rng)
     batch.advance(6)
@@ -114,7 +114,7 @@ def test_a_column_without_progress_leaves(rng):
     assert (done.sweeps < enough_sweeps(system, wanted(1e-300).tol)).all()  # given up well before the limit
 
 
-def test_a_label_that_another_solver_makes_worse_keeps_its_own(rng):
+def test_a_label_keeps_its_result_if_another_solver_makes_it_worse(rng):
     system, F, _ = batch_of(rng)
     start, residuals = F.copy(), system.sweep(F)[1]
 
@@ -133,7 +133,7 @@ def test_a_label_that_another_solver_makes_worse_keeps_its_own(rng):
     assert solved.sweeps.tolist() == [5, 4, 4]
 
 
-def test_float64_goes_where_float32_cannot(rng):
+def test_float64_continues_where_float32_cannot(rng):
     """1 - alpha = 1e-9 everywhere: the residual wanted is below what float32 sweeps can reach in their limit."""
     for rest, aim in ((1e-3, 1e-14), (1e-7, 1e-13)):
         system, F, _ = batch_of(rng, rest=rest)

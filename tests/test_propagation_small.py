@@ -261,7 +261,7 @@ def test_predictions_from_a_graph_of_huge_weights():
         np.testing.assert_allclose(model.row_weights_, plain.row_weights_ / np.sqrt(scale), rtol=1e-9)
 
 
-def test_an_outlier_of_the_exponential_weights_takes_no_hours(rng):
+def test_an_outlier_of_the_exponential_weights_is_solved_quickly(rng):
     """Weights of 1e-300 beside ones of 1 gave residuals of .4 to 1, NaN, or hours of sweeps."""
     for n in (9, 200):
         W = (rng.random((n, n)) < 5 / n).astype(float)
@@ -283,7 +283,7 @@ def test_an_outlier_of_the_exponential_weights_takes_no_hours(rng):
 # ---------------------------------------------------------------- what is left unsolved is said, and goes on
 
 
-def test_a_warning_says_how_far_off_an_entry_can_be(rng):
+def test_a_warning_states_the_largest_error_of_an_entry(rng):
     W = np.eye(40, k=1) + np.eye(40, k=-1)
     Y = np.eye(40)[:, :1]
     with pytest.warns(ConvergenceWarning, match="the error of an entry can be up to"):
@@ -293,7 +293,7 @@ def test_a_warning_says_how_far_off_an_entry_can_be(rng):
 
 @pytest.mark.filterwarnings("ignore:.*lie in components")  # the random graph is another one beside old SciPy
 @pytest.mark.parametrize("broken", ["float32", "float32 and float64", "all but eq. (6)"])
-def test_auto_goes_on_where_a_solver_fails(rng, monkeypatch, broken):
+def test_auto_continues_where_a_solver_fails(rng, monkeypatch, broken):
     """Each step of the chain is taken away in turn; the answer stays."""
     n = 300
     W = random_graph(rng, n, 0.03)

@@ -134,7 +134,7 @@ def test_label_with_a_quoted_name(load):
     assert read.data.tolist() == [[2]]
 
 
-def test_labels_stand_in_the_order_of_the_arff_file(load):
+def test_labels_are_in_the_order_of_the_arff_file(load):
     xml = '<labels><label name="b"><label name="c"/></label><label name="a"/></labels>'
     read = load(
         "@relation r\n@attribute a {0,1}\n@attribute x real\n@attribute c {0,1}\n@attribute b {0,1}\n@data\n1,5,1,0\n",

@@ -96,7 +96,7 @@ def test_a_table_is_read_as_by_hand(tmp_path_factory, rows, all_sound, delimiter
         assert found[5] == ([row[4] for row in rows] if "id_column" in how else None)
 
 
-def test_a_number_beyond_float64_is_told_before_crosses_beside_zeros(read):
+def test_a_number_beyond_float64_is_reported_before_crosses_mixed_with_zeros(read):
     with pytest.raises(DataFileError, match="line 4"):
         read("p,y\n1,0\n1,x\n1e400,0\n", label_columns=["y"])
 
@@ -314,13 +314,13 @@ def test_lists_of_labels(read):
         ("1 . 0 .", [1, -1, 0, -1]),
     ],
 )
-def test_words_for_labels(tmp_path, cells, target):
+def test_yes_and_no_are_read_as_labels(tmp_path, cells, target):
     rows = "".join(f"{i},{'' if cell == '.' else cell}\n" for i, cell in enumerate(cells.split(" ")))
     (tmp_path / "t.csv").write_text("a,y\n" + rows)
     assert read_table(tmp_path / "t.csv", label_columns=["y"]).target[:, 0].tolist() == target
 
 
-def test_crosses_stand_alone_in_a_column(read):
+def test_crosses_are_not_mixed_with_other_values_in_a_column(read):
     with pytest.raises(DataFileError, match="column 'y': crosses"):
         read("a,y\n1,x\n2,0\n", label_columns=["y"])
     # a blank among crosses is a no, so that a row of it and of zeros is known; one of another column is not
@@ -331,7 +331,7 @@ def test_crosses_stand_alone_in_a_column(read):
 # ------------------------------------------------------------------------------------- what is not a number, at once
 
 
-def test_all_columns_of_text_are_named_at_once_with_the_words_to_paste(read):
+def test_one_error_names_all_columns_of_text_and_the_options_to_paste(read):
     rows = [f'p{i},{i},2020-01-0{i % 5},{"mf"[i % 2]},"a, b",1\n' for i in range(9)]
     text = "pid,age,when,sex,note,y\n" + "".join(rows)
     with pytest.raises(DataFileError) as caught:

@@ -60,7 +60,7 @@ def test_what_only_looks_like_a_number_is_refused_in_svmlight(read, value):
         read("t.svm", f"1 1:7 3:{value}\n")
 
 
-def test_a_number_with_a_line_break_in_quotes_gets_the_same_look(read):
+def test_a_number_with_a_line_break_in_quotes_is_checked_too(read):
     assert read("t.csv", 'a,y\n"1\n",1\n2,0\n', label_columns=["y"]).data.tolist() == [[1], [2]]
     with pytest.raises(DataFileError, match="line 3, column 'a': '1_0' is not a number"):
         read("t.csv", 'a,y\n"1_0\n",1\n', label_columns=["y"])
@@ -193,14 +193,14 @@ def test_a_packed_file_may_grow_so_much_and_no_more(tmp_path, little_allowed):
 
 
 @pytest.mark.parametrize("text", ["{}\n", "{0 1}\n"])
-def test_short_rows_that_stand_for_many_labels(tmp_path, text, little_allowed):
+def test_short_rows_with_many_labels_do_not_fill_the_memory(tmp_path, text, little_allowed):
     head = "@relation r\n@attribute x real\n" + "".join(f"@attribute y{c} {{0,1}}\n" for c in range(500)) + "@data\n"
     (tmp_path / "t.arff.gz").write_bytes(gzip.compress((head + text * 10_000).encode()))
     with pytest.raises(DataFileError, match="it leaves out labels that would fill more than"):
         read_table(tmp_path / "t.arff.gz", label_columns=[f"y{c}" for c in range(500)])
 
 
-def test_blank_lines_that_stand_for_many_labels(tmp_path, little_allowed):
+def test_blank_lines_with_many_labels_do_not_fill_the_memory(tmp_path, little_allowed):
     (tmp_path / "t.csv").write_text("x\n1\n")
     head = ",".join(f"y{c}" for c in range(1000))
     (tmp_path / "l.csv.gz").write_bytes(gzip.compress((head + "\n" * 10_000).encode()))
@@ -226,7 +226,7 @@ print(table.feature_names, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss -
     assert done.stdout == "['x'] True\n", done.stderr
 
 
-def test_a_sparse_matrix_that_declares_rows_it_does_not_hold(tmp_path):
+def test_a_sparse_matrix_that_declares_missing_rows_is_refused(tmp_path):
     parts = {"data": np.ones(1), "indices": np.array([0]), "indptr": np.array([0, 1, 1, 1])}
     for rows, words in ((1_500_000_000, "declares 1500000000 rows"), (2**62, "declares 4611686018427387904 rows")):
         np.savez(tmp_path / "t.npz", **parts, shape=np.array([rows, 3]), format=np.array("csc"))
@@ -303,7 +303,7 @@ def test_many_label_ids_cost_no_more_a_row(tmp_path):
 
 @pytest.mark.parametrize("kind", campaign.KINDS)
 @pytest.mark.parametrize(("first", "last"), [(0, 40), pytest.param(40, 200, marks=pytest.mark.slow)])
-def test_damaged_files_are_read_or_refused_in_one_sentence(kind, first, last, tmp_path):
+def test_damaged_files_are_read_or_raise_a_clear_error(kind, first, last, tmp_path):
     """A reduced campaign: tests/campaigns/readers.py runs a hundred thousand of each kind."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -313,7 +313,7 @@ def test_damaged_files_are_read_or_refused_in_one_sentence(kind, first, last, tm
     assert {"read", "refused"} <= {*found.counts}
 
 
-def test_campaign_tells_a_traceback_from_a_sentence(tmp_path, monkeypatch):
+def test_the_campaign_distinguishes_a_traceback_from_an_error_message(tmp_path, monkeypatch):
     """The check can fail."""
 
     def broken(*arguments, **options):

@@ -64,7 +64,7 @@ def test_npz_sparse(tmp_path, build):
     assert np.array_equal(table.target, Y)
 
 
-def test_npz_sparse_with_labels_beside(tmp_path):
+def test_sparse_npz_files_with_labels_are_read(tmp_path):
     A = sparse.csr_array(X)
     parts = {"format": b"csr", "shape": A.shape, "data": A.data, "indices": A.indices, "indptr": A.indptr}
     np.savez(tmp_path / "t.npz", **parts, y=Y)

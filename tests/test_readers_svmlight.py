@@ -130,12 +130,12 @@ def test_odd_files_that_are_sound(tmp_path, text, rows):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("before", ["", "1 1:1\n", "# c\n1 1:1\n2\n"])
-def test_a_damaged_line_is_named(tmp_path, line, before):
+def test_the_error_names_a_damaged_line(tmp_path, line, before):
     refused([f"line {before.count(chr(10)) + 1}"], svm(tmp_path, before + line + "\n1 1:1\n"))
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\t"])
-def test_blank_lines_may_stand_at_the_end_only(tmp_path, blank):
+def test_blank_lines_are_allowed_at_the_end_only(tmp_path, blank):
     lines = ["1 1:1", "2 1:2"]
     assert read_table(svm(tmp_path, "\n".join([*lines, blank, blank]))).data.toarray().tolist() == [[1], [2]]
     for place in range(2):

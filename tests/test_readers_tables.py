@@ -179,7 +179,7 @@ def test_missing_file_folder_and_suffix(tmp_path):
     refused("suffix", put(tmp_path, "t.npz.gz", "x"))
 
 
-def test_plus_and_minus_one_are_not_taken_for_yes_and_unknown(tmp_path):
+def test_plus_and_minus_one_are_not_read_as_yes_and_unknown(tmp_path):
     coded = put(tmp_path, "t.csv", "a,y\n1,-1\n2,1\n")
     refused("1 or -1", coded, label_columns=["y"])
     np.savez(tmp_path / "t.npz", X=[[1.0], [2.0]], y=[[-1], [1]])

@@ -41,7 +41,7 @@ HOSTILE = [
 # ---------------------------------------------------------------- what was read
 
 
-def test_columns_that_say_nothing_or_have_holes():
+def test_constant_columns_and_columns_with_missing_values_are_reported():
     X = np.array(
         [[1.0, 5.0, np.nan, np.nan], [2.0, 5.0, 3.0, np.nan], [3.0, 5.0, 3.0, np.nan], [4.0, 5.0, 4.0, np.nan]]
     )
@@ -62,7 +62,7 @@ def test_columns_of_texts_with_holes():
     assert [(column["name"], column["cells"]) for column in facts["missing"]] == [("a", 1), ("b", 1)]
 
 
-def test_holes_are_told_before_they_are_filled(run, rng):  # noqa: F811
+def test_missing_values_are_counted_before_they_are_filled(run, rng):  # noqa: F811
     rows = [[i % 2 + rng.normal() / 9, "" if i % 4 == 0 else 1.5 * i, "uv"[i % 2], (i < 6) ^ i % 2] for i in range(40)]
     write_csv("a.csv", ["a", "b", "ward", "y"], rows)
     ask = ["--label-columns", "y", "--impute", "mean", "--one-hot", "auto", "--folds", "0"]
@@ -328,7 +328,7 @@ def test_wrong_folds(run, tables):  # noqa: F811
         assert_refused(outcome, "--folds", "at least 2, or 0")
 
 
-def test_a_missing_template_engine_is_told_before_any_work(run, tables, monkeypatch):  # noqa: F811
+def test_a_missing_template_engine_is_reported_before_any_work(run, tables, monkeypatch):  # noqa: F811
     import importlib.util
 
     find = importlib.util.find_spec

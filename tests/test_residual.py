@@ -171,7 +171,7 @@ def test_graph_replaces_the_first_graph_only(data):
     np.testing.assert_allclose(other.residuals_, E, atol=1e-9)
 
 
-def test_alpha_serves_both_propagations(data):
+def test_alpha_is_used_in_both_propagations(data):
     X, Y, _ = data
     known = np.arange(90) < 45
     one = fit(X, Y, alpha_labeled=0.2, alpha_unlabeled=0.9)
@@ -182,14 +182,14 @@ def test_alpha_serves_both_propagations(data):
     np.testing.assert_allclose(clamped.residuals_[:45], Y[:45] - cross_fit(X[:45], Y[:45]).predictions, atol=1e-12)
 
 
-def test_labeled_stands_for_rows_of_minus_one(data):
+def test_labeled_replaces_rows_of_minus_one(data):
     X, Y, new = data
     whole = sparse.csr_array(np.where(Y == -1, 0, Y))
     model = closely_solved().fit(X, whole, labeled=np.arange(90) < 45)
     np.testing.assert_array_equal(rank_scores(model, new), rank_scores(fit(X, Y), new))
 
 
-def test_a_neighbour_transformer_serves_both_graphs(data):
+def test_a_neighbour_transformer_is_used_for_both_graphs(data):
     X, Y, new = data
     plugged = fit(X, Y, neighbors=KNeighborsTransformer(n_neighbors=9))
     np.testing.assert_array_equal(rank_scores(plugged, new), rank_scores(fit(X, Y), new))
@@ -288,7 +288,7 @@ def test_clone_and_refit(data):
 @pytest.mark.filterwarnings("ignore:One labelled row:UserWarning")
 @pytest.mark.filterwarnings("ignore:No feature depends:UserWarning")
 @pytest.mark.filterwarnings("ignore:.* lie in components of the graph:UserWarning")
-def test_few_labelled_rows_have_an_answer(data, l):
+def test_few_labelled_rows_give_a_result(data, l):
     X, Y, new = data
     Y = Y.copy()
     Y[l:] = -1
@@ -298,7 +298,7 @@ def test_few_labelled_rows_have_an_answer(data, l):
         assert np.isfinite(model.flip_scores_).all()
 
 
-def test_one_labelled_row_says_so(data):
+def test_one_labelled_row_causes_a_warning(data):
     X, Y, _ = data
     Y = Y.copy()
     Y[1:] = -1
@@ -307,7 +307,7 @@ def test_one_labelled_row_says_so(data):
         fit(X, Y)
 
 
-def test_no_labelled_row_is_one_sentence(data):
+def test_data_without_a_labelled_row_raise_a_clear_error(data):
     with pytest.raises(ValueError, match="y has no labelled row"):
         fit(data[0], np.full((90, 3), -1))
 
@@ -320,7 +320,7 @@ def test_one_label(data):
 
 
 @pytest.mark.parametrize("threshold", [0.5, "prior"])
-def test_a_label_without_a_positive_is_never_predicted_and_said(data, threshold):
+def test_a_label_without_a_positive_is_never_predicted_with_a_warning(data, threshold):
     X, Y, new = data
     wider = np.column_stack([Y, np.where(Y[:, 0] == -1, -1, 0)])
     with pytest.warns(UserWarning, match="1 of 5 labels are never predicted"):
@@ -342,7 +342,7 @@ def test_constant_features_change_nothing(data):
         fit(np.ones((90, 3)), Y)
 
 
-def test_no_feature_above_chance_is_said_and_answered(rng):
+def test_no_feature_above_chance_gives_a_result_with_a_warning(rng):
     X = rng.standard_normal((40, 5))
     Y = np.full((40, 2), -1)
     Y[:8] = [1, 0]  # labels that do not vary
@@ -431,7 +431,7 @@ def test_threads_change_no_bit(data):
         ({"alpha_labeled": 1}, r"alpha_labeled must lie in \[0, 1\)"),
     ],
 )
-def test_bad_parameters_are_one_sentence(data, parameters, sentence):
+def test_bad_parameters_raise_a_clear_error(data, parameters, sentence):
     with pytest.raises(ValueError, match=sentence):
         fit(data[0], data[1], **parameters)
 

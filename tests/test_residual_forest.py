@@ -232,7 +232,7 @@ def test_no_probability_is_0_or_1(data, rng):
 # ---------------------------------------------------------------- labels of every kind, degenerate input
 
 
-def test_unknown_entries_take_the_ridge_regressions_predictions(data):
+def test_unknown_entries_get_the_predictions_of_the_ridge_regression(data):
     X, Y, _ = data
     Y = Y.copy()
     Y[:20, 1] = -1
@@ -248,7 +248,7 @@ def test_unknown_entries_take_the_ridge_regressions_predictions(data):
     np.testing.assert_allclose(model.thresholds_, reference.f1_cutoff(others[known], model.flip_rate_), rtol=1e-9)
 
 
-def test_classes_have_no_flip_rate_and_take_the_best_score(data):
+def test_classes_have_no_flip_rate_and_get_the_best_score(data):
     X, _, new = data
     names = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])].astype(object)
     names[45:] = -1
@@ -288,7 +288,7 @@ def test_rows_that_every_tree_drew_keep_the_ridge_regressions_prediction(data):
     np.testing.assert_allclose(model.residuals_[:8], Y[:8] - O, atol=1e-7)
 
 
-def test_numbers_beyond_float32_are_answered(data):
+def test_numbers_beyond_float32_are_predicted(data):
     X, Y, new = data
     X, new = X.copy(), new.copy()
     X[:, 0] *= 1e60

@@ -184,7 +184,7 @@ def test_a_fold_whose_rows_show_no_dependence_weighs_all_features_alike(rng, pat
     np.testing.assert_allclose(found.predictions[fold == 0], plain.predictions[fold == 0], atol=tolerance(path))
 
 
-def test_labels_that_do_not_vary_take_no_part_in_the_choice(rng, path):
+def test_labels_that_do_not_vary_have_no_effect_on_the_choice(rng, path):
     X, Y = draw(rng, path)
     padded = np.column_stack([np.zeros(len(Y)), Y, np.ones(len(Y))])
     found, plain = cross_fit(X, padded), cross_fit(X, Y)
@@ -239,7 +239,7 @@ def test_regression_survives_a_large_offset(rng, path):
         ({"n_splits": 1}, "n_splits must be an integer of at least 2, got 1"),
     ],
 )
-def test_bad_parameters_are_one_sentence(rng, arguments, sentence):
+def test_bad_parameters_raise_a_clear_error(rng, arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
         cross_fit(*draw(rng), **arguments)
 

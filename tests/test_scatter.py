@@ -217,13 +217,13 @@ def test_constant_features_get_no_part_under_a_ridge(rng):
         (lambda X, Y: label_weights.entropy_weights(Y / 2), "only 0 and 1"),
     ],
 )
-def test_bad_input_is_named(rng, call, message):
+def test_errors_describe_bad_input(rng, call, message):
     X, Y = draw_binary(rng, 60, 9, 4)
     with pytest.raises(ValueError, match=message):
         call(X, Y)
 
 
-def test_soft_weights_and_labels_without_weight_are_taken(rng):
+def test_soft_weights_and_labels_without_weight_are_accepted(rng):
     X, F = draw(rng, 60, 9, 5)
     F[:, 2] = 0.0
     found = scatter.weighted_lda(X, F)
@@ -282,7 +282,7 @@ def test_dependence_weights_choose_one_label_of_the_row(rng):
         np.testing.assert_array_equal(one, two)
 
 
-def test_equal_labels_do_not_take_turns(rng):
+def test_equal_labels_do_not_alternate(rng):
     """Two labels with the same rows tie exactly; the ascent must still come to rest."""
     X, Y = draw_binary(rng, 30, 4, 2)
     Y = np.column_stack([Y, Y])

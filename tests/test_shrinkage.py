@@ -50,7 +50,7 @@ def test_equals_the_twin(data, b, layout):
     np.testing.assert_allclose(model.transform(layout(X)), (X - X.mean(axis=0)) @ model.components_.T, atol=1e-10)
 
 
-def test_cv_takes_what_the_labelled_rows_choose(data):
+def test_cv_uses_the_shrinkage_that_the_labelled_rows_choose(data):
     X, Y = data
     model = NMLSDR(shrinkage="cv").fit(X, Y)
     chosen = cross_fit(X[:40], Y[:40]).shrinkage
@@ -58,7 +58,7 @@ def test_cv_takes_what_the_labelled_rows_choose(data):
     np.testing.assert_array_equal(model.components_, NMLSDR(shrinkage=chosen).fit(X, Y).components_)
 
 
-def test_a_dropped_feature_is_not_looked_at(data):
+def test_a_dropped_feature_has_no_effect(data):
     X, Y = data
     model = NMLSDR(shrinkage=1.0).fit(X, Y)
     noise = np.flatnonzero(model.feature_weights_ == 0)
@@ -105,7 +105,7 @@ def test_one_labelled_row_shrinks_nothing(rng):
 
 
 @pytest.mark.parametrize("bad", ["auto", -0.1, 1.5, None, True])
-def test_bad_shrinkage_is_one_sentence(data, bad):
+def test_bad_shrinkage_raises_a_clear_error(data, bad):
     with pytest.raises(ValueError, match='shrinkage, if not "cv", must be a number in'):
         NMLSDR(shrinkage=bad).fit(*data)
 

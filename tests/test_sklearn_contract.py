@@ -410,7 +410,7 @@ def test_metadata_is_sliced_by_cross_validation(name):
 
 
 @every_estimator
-def test_graph_is_routed_and_says_that_it_cannot_be_sliced(name):
+def test_graph_is_routed_and_its_error_states_that_it_cannot_be_split(name):
     if not has_fit_parameter(ESTIMATORS[name], "graph"):
         pytest.skip("has no graph")
     X, Y = draw()
@@ -425,14 +425,14 @@ def test_graph_is_routed_and_says_that_it_cannot_be_sliced(name):
 
 
 @every_estimator
-def test_an_argument_that_fit_does_not_have_is_named_with_the_class(name):
+def test_the_error_for_an_unknown_argument_of_fit_names_the_class(name):
     X, Y = draw()
     with pytest.raises(TypeError, match=rf"^{name}\.fit\(\) got an unexpected keyword argument 'sample_weight'"):
         make(name).fit(X, Y, sample_weight=np.ones(len(X)))
 
 
 @every_estimator
-def test_parameters_stand_in_one_order(name):
+def test_parameters_are_in_the_same_order_everywhere(name):
     """Positional ones first, then what the method is, the graph, the solvers, the decision, and how it runs."""
     parameters = list(inspect.signature(ESTIMATORS[name]).parameters)
     assert parameters == [one for one in PARAMETERS if one in parameters]

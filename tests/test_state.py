@@ -179,7 +179,7 @@ def _answer(model, Q):
 
 
 @pytest.mark.parametrize("name", KEEP_ROWS)
-def test_a_copy_and_its_original_part_ways(name):
+def test_a_copy_is_independent_of_its_original(name):
     X, Y, Q = given_rows(0)
     other, other_Y, _ = given_rows(3)
     model = fitted(name, X, Y)
@@ -228,7 +228,7 @@ def _child(pipe, models, rows, Y, Q):
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork")
 # Python 3.12 warns of any fork in a process with threads; libgomp's workers are threads.
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-def test_a_forked_child_answers_from_what_its_parent_prepared():
+def test_a_forked_child_predicts_with_rows_its_parent_prepared():
     X, Y, Q = given_rows(0)
     other, other_Y, _ = given_rows(3)
     models = {name: fitted(name, X, Y) for name in KEEP_ROWS}
@@ -255,7 +255,7 @@ def test_a_forked_child_answers_from_what_its_parent_prepared():
 
 
 @pytest.mark.parametrize("name", EVERY[:-1])
-def test_a_clone_of_a_used_estimator_answers_as_a_new_one(name):
+def test_a_clone_of_a_used_estimator_predicts_like_a_new_one(name):
     X, Y, Q = given_rows(0)
     model = fitted(name, X, Y)
     expected = ask(model, Q)

@@ -40,7 +40,7 @@ def test_counts(cores, allowed, n_jobs, threads):
     [(2, 65, 64), (16, 65, 64), (17, 69, 68), (100, 401, 400), (2, 5000, 64), (2, 2**31, 64), (2, 2**32, 64),
      (2, 2**32 + 1, 64), (2, 2**64, 64), (2, np.int64(2**40), 64), (2, np.uint64(2**63), 64)],
 )  # fmt: skip
-def test_absurd_counts_are_one_sentence(cores, allowed, n_jobs, most):
+def test_absurd_counts_raise_a_clear_error(cores, allowed, n_jobs, most):
     cores(allowed)
     with pytest.raises(ValueError) as caught:
         check_n_jobs(n_jobs)
@@ -50,7 +50,7 @@ def test_absurd_counts_are_one_sentence(cores, allowed, n_jobs, most):
     )
 
 
-def test_a_setting_of_openmp_is_a_wish_and_no_bound(cores, monkeypatch):
+def test_n_jobs_may_exceed_a_setting_of_openmp(cores, monkeypatch):
     cores(2)
     monkeypatch.setenv("OMP_NUM_THREADS", "100000")
     assert check_n_jobs(None) == 2
@@ -60,7 +60,7 @@ def test_a_setting_of_openmp_is_a_wish_and_no_bound(cores, monkeypatch):
 
 
 @pytest.mark.parametrize("n_jobs", [0, True, 2.0, "2", np.bool_(True)])
-def test_what_is_no_count_is_refused(n_jobs):
+def test_values_that_are_no_counts_are_refused(n_jobs):
     with pytest.raises(ValueError, match="None or an integer other than 0"):
         check_n_jobs(n_jobs)
 
@@ -93,7 +93,7 @@ DOORS = {
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("n_jobs", [5000, 100_000, 2**32])
-def test_every_door_asks_before_a_kernel_starts(door, n_jobs, cores):
+def test_every_public_function_checks_n_jobs_before_a_kernel_starts(door, n_jobs, cores):
     cores(2)
     with pytest.raises(ValueError, match=f"n_jobs must be at most 64 .* got {n_jobs};"):
         DOORS[door](n_jobs)

@@ -74,7 +74,7 @@ def test_one_dimensional_labels(y, classes, Y):
         (None, "target y is None"),
     ],
 )
-def test_bad_labels_are_refused_with_one_sentence(y, message):
+def test_bad_labels_raise_a_clear_error(y, message):
     with pytest.raises(ValueError, match=message):
         check_labels(y)
 
@@ -181,7 +181,7 @@ def compressed(form, shape, data, indices, indptr):
     return matrix
 
 
-def test_every_small_broken_matrix_is_refused_and_every_sound_one_taken():
+def test_every_small_broken_matrix_is_refused_and_every_valid_one_accepted():
     """All pointers from -1 to 3 and all columns from -1 to 2 of a 2 x 2 matrix that stores two entries."""
     for indptr in itertools.product(range(-1, 4), repeat=3):
         rises = indptr[0] == 0 and indptr[0] <= indptr[1] <= indptr[2] <= 2
@@ -208,7 +208,7 @@ BROKEN = {  # of 3 x 3 matrices: SciPy 1.17's own check passes the first, and so
 
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix])
 @pytest.mark.parametrize("parts", BROKEN.values(), ids=BROKEN)
-def test_no_door_follows_a_broken_matrix(parts, form):
+def test_every_public_function_refuses_a_broken_matrix(parts, form):
     broken = compressed(form, (3, 3), *parts)
     X, y = np.eye(3), [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     doors = [

@@ -50,7 +50,7 @@ def masked(lines):
     return [re.sub(r"\d[\d.]*", "#", re.sub(r"\('.*?'\)", "(...)", line)) for line in [*said, *other[:1]]]
 
 
-def test_the_page_says_what_its_commands_answer(walk, small):
+def test_the_page_shows_the_output_of_its_commands(walk, small):
     page = answers(walk, walk.PAGE.read_text(encoding="utf-8"))
     run = answers(walk, small[0])
     assert [command for command, _ in page] == [command for command, _ in run]
@@ -72,7 +72,7 @@ def test_the_lists_find_what_was_forgotten(walk, small):
     assert wrong + more > 0.5 * 0.3 * 1.25 * 400
 
 
-def test_the_files_are_what_the_page_says(small):
+def test_the_files_match_the_page(small):
     from nmlsdr._model.reading import open_model
 
     _, folder = small

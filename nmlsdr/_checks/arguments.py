@@ -190,7 +190,7 @@ def check_row_weights(F: Any, name: str, n_samples: int) -> np.ndarray:
 def check_components(n_components: int | None, bound: int, formula: str) -> int:
     """The number of directions to compute: ``n_components``, or the bound for None."""
     if bound < 1:
-        raise InputError(f"Found {formula} = {bound}: so no direction can be found; give more rows or labels.")
+        raise InputError(f"Found {formula} = {bound}: no direction can be found; give more rows or labels.")
     if n_components is None:
         return bound
     if check_count(n_components, "n_components") > bound:

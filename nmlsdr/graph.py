@@ -25,13 +25,13 @@ from ._search.memory import is_memory_map
 
 __all__ = ["ExactIndex", "kneighbors", "neighbor_graph", "transition_matrix"]
 
-# A row of 2^31 weights of at most 2^990 has a degree that is finite.
+# The largest exponent of a weight: a row of 2^31 weights of at most 2^990 still has a finite degree.
 _LARGEST_EXPONENT = 990
 
-# Neighbours for each thread of a union: counting and filling take .1 ms for so many, and waking a thread half of that.
+# Neighbours for each thread of a union: counting and filling so many takes 0.1 ms, and waking a thread takes 0.05 ms.
 _NAMES_PER_THREAD = 50_000
 
-# The same for the weights of edges, which take a root and a division each: .2 ms.
+# Edges for each thread of the weights, which need a square root and a division each: so many take 0.2 ms.
 _EDGES_PER_THREAD = 50_000
 
 
@@ -153,7 +153,7 @@ class ExactIndex:
         rows = check_rows(X)
         self._rows = rows if sparse.issparse(rows) or is_memory_map(rows) else rows.copy()
         self._metric, self._n_jobs = check_metric(metric), n_jobs
-        # Cache, of self._rows by self._metric, which nothing changes.  None after a pickle: made again when needed.
+        # The prepared rows, computed from self._rows and self._metric.  None after unpickling, until they are needed.
         self._prepared: PreparedRows | None = self._prepare()
 
     def _prepare(self) -> PreparedRows:
@@ -327,7 +327,7 @@ def union_graph(indices: np.ndarray, *, n_jobs: int | None = None) -> sparse.csr
     """The binary graph of the OR rule from each row's neighbours (n, k): eq. (3)."""
     n, k = indices.shape
     n_threads = worthwhile_threads(check_n_jobs(n_jobs), n * k, _NAMES_PER_THREAD)
-    # who names row i: the columns of the lists as a matrix, each increasing
+    # column i of the lists as a matrix: the rows that have row i as a neighbour, in increasing order
     lists = np.ones(n * k, dtype=np.int8), indices.ravel(), k * np.arange(n + 1)
     names = sparse.csr_array(lists, shape=(n, n)).tocsc()
     reverse_ptr, reverse = names.indptr.astype(np.intp), names.indices.astype(np.intp)

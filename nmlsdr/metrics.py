@@ -500,7 +500,7 @@ def _divide(numerator: Any, denominator: Any, where: Bools) -> Floats:
 
 
 def _mean_of_ranked(rows: Floats, name: str) -> float:
-    """The mean over the rows that are not dropped; NaN, with a warning that says ``name``, where all are."""
+    """Mean over the rows that are not left out; NaN, with a warning that contains ``name``, if all are."""
     counted = rows[~np.isnan(rows)]
     if not counted.size:
         warnings.warn(f"{name} is NaN: each of the {rows.size} rows has no label or all labels, so none can be ranked.",

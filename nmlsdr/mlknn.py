@@ -32,12 +32,12 @@ from ._process.threads import check_n_jobs, worthwhile_threads
 
 __all__ = ["PosteriorTable", "fit_posterior", "posterior"]
 
-# Labels counted in one kernel call, about 20 ms: between calls Python serves Ctrl-C, and the
-# counts of a block (int32) stay near the cache instead of taking n C values.
+# Labels counted in one kernel call, about 20 ms.  Between calls Python can react to Ctrl-C, and the counts of a block
+# (int32) fit into the cache, instead of n_samples x n_labels values.
 _LABELS_PER_CALL = 1 << 22
-# Labels counted for each thread of a call: .1 ms, and waking a thread takes half of that.
+# Labels counted for each thread of a call: so many take 0.1 ms, and waking a thread takes 0.05 ms.
 _LABELS_PER_THREAD = 300_000
-# 2 s + n and s (k + 1) must not overflow.
+# The largest smoothing s for which 2 s + n and s (k + 1) do not overflow.
 _LARGEST_SMOOTHING = 1e100
 
 
@@ -135,14 +135,14 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
 def _posterior_table(histogram: np.ndarray, s: float) -> PosteriorTable:
     n_without, n_with = histogram.sum(axis=2)  # (C,) each
     bins = histogram.shape[2]
-    # the operations in this order are those of the authors' program: equal to its last bit
+    # the authors' program has the same operations in the same order, so the results are equal to the last bit
     prior = (s + n_with) / (2 * s + (n_with + n_without))
     with_label = (s + histogram[1]) / (s * bins + n_with)[:, None]
     without_label = (s + histogram[0]) / (s * bins + n_without)[:, None]
     for_it = prior[:, None] * with_label
     against = (1 - prior)[:, None] * without_label
     total = for_it + against
-    # both products can underflow for a smoothing near the smallest number: the prior is what remains
+    # both products can underflow if the smoothing is near the smallest float; the posterior is then the prior
     table = np.where(total > 0, for_it / np.where(total > 0, total, 1.0), prior[:, None])
     return PosteriorTable(prior, with_label, without_label, table)
 

@@ -313,7 +313,7 @@ def _probabilities(y_score: Any, n_labels: int) -> NDArray[Any]:
 
 
 def _decision_scorer(measure: Callable[[Any, Any], float], greater_is_better: bool) -> Any:
-    """Scikit-learn's scorer of what ``predict`` answers."""
+    """Scorer of scikit-learn that evaluates ``predict``."""
     return make_scorer(_OnKnownEntries(measure), greater_is_better=greater_is_better, response_method="predict")
 
 

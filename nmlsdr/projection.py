@@ -194,8 +194,9 @@ def feature_weights(X: Any, Y: Any, *, known: Any = None) -> np.ndarray:
 def kappa_of_sets(sets: list[LabelSet], n_features: int) -> np.ndarray:
     """`feature_weights` from the sums over the rows where labels are known.
 
-    h_j and h0_j are sums over rows that cancel.  What rounding leaves of h_j - h0_j is below a share of the sums
-    themselves, sum_c |x_j| |P_c x_j| |P_c y_c|^2 with x_j not centred: up to there, a feature says what chance does.
+    h_j and h0_j are sums over rows whose terms cancel.  The rounding error of h_j - h0_j is below a small share of the
+    sum_c |x_j| |P_c x_j| |P_c y_c|^2, with x_j not centred.  A difference below that share counts as 0: the feature
+    then depends on the labels no more than expected by chance.
     """
     squares = sum((each.squares for each in sets), np.zeros(n_features))
     divisor = np.where(squares > 0, squares, 1.0)

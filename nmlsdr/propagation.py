@@ -26,8 +26,8 @@ from ._solvers.system import Goal, PropagationProgress, System
 
 __all__ = ["Propagation", "PropagationProgress", "propagate"]
 
-# Above this alpha (the default of unlabelled rows) a residual of tol could hide an error of more than 1000 tol: there
-# the solvers aim lower in proportion, though not below what rounding leaves of a residual.
+# Above this alpha (the default of unlabelled rows), a residual of tol allows an error of more than 1000 tol.  There the
+# solvers aim at a smaller residual, in proportion to 1 - max alpha, but not below the rounding errors of a residual.
 _USUAL_ALPHA = 0.999
 _ROUNDING = 16 * np.finfo(np.float64).eps
 
@@ -179,7 +179,7 @@ def propagate_signed(
     W : sparse matrix or array of shape (n_samples, n_samples)
         Symmetric graph with weights of 0 or more; the diagonal is ignored.
     R : array-like or sparse matrix of shape (n_samples, n_labels)
-        Finite numbers.  What an unlabelled row holds is ignored: it counts as 0.
+        Finite numbers.  Values in unlabelled rows and unknown entries are ignored and count as 0.
     alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels)
         A = diag(alpha), 0 <= alpha_i < 1; 0 keeps E_i = R_i exactly.
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
@@ -203,7 +203,7 @@ def propagate_signed(
     Warns
     -----
     UserWarning
-        If a component of the graph holds no labelled row.
+        If a component of the graph contains no labelled row.
     sklearn.exceptions.ConvergenceWarning
         If the residual is above ``tol`` max |R| at the end.
 
@@ -258,10 +258,10 @@ def propagate_checked(
     signed: bool = False,
     silent: bool = False,
 ) -> Propagation:
-    """`propagate` of what is checked: to look again takes .1 of it.
+    """`propagate` for checked arguments; a second check would take a tenth of the time of the solver.
 
-    The graph is of `check_graph` or `graph.graph_of_lists`; Y is 0 where ``labeled``, bool, says that nothing is
-    known, and lies in [0, 1], or in [-1, 1] if ``signed``.
+    W is a result of `check_graph` or `graph.graph_of_lists`.  ``labeled`` is an array of bool.  Y is 0 where it is
+    False, and lies in [0, 1], or in [-1, 1] if ``signed``.
     """
     if solver != "auto" and solver not in SOLVERS:
         raise InputError(f"solver must be one of auto, {', '.join(SOLVERS)}, got {solver!r}.")

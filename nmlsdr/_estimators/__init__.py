@@ -1,7 +1,7 @@
-"""Estimators: floor 2.
+"""The estimators, on level 2 of the package (see `nmlsdr`).
 
 Each is a dataclass: its fields are the parameters, and the `__init__` that the decorator writes stores them unchanged,
-as scikit-learn asks.
+as scikit-learn requires.
 """
 
 from ._mlknn import MLkNN, SemiSupervisedMLkNN

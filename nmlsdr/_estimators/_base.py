@@ -42,10 +42,10 @@ __all__ = [
     "known_to_propagate",
 ]
 
-# Rows per block of predict: their neighbours and scores are all that predict needs beside its output.
+# Rows in a block of predict: besides its output, predict needs memory for the neighbours and scores of one block.
 _QUERY_ROWS = 4096
 
-# What transformers call the orders that candidates are ranked by.
+# Names that transformers use for each metric.
 _METRICS = {"euclidean": ("euclidean", "l2", "sqeuclidean"), "cosine": ("cosine",)}
 _SPOKEN = {"euclidean": "Euclidean", "cosine": "cosine"}
 
@@ -73,10 +73,10 @@ def _warn_of_another_metric(transformer: Any, metric: str) -> None:
     if found_by in _METRICS[metric]:
         return
     same = [name for name, words in _METRICS.items() if found_by in words]
-    way = f'set metric="{same[0]}"' if same else "normalise the rows, so that both orders are the same"
+    advice = f'set metric="{same[0]}"' if same else "normalise the rows, so that both orders are the same"
     warnings.warn(
         f"The candidates of {type(transformer).__name__}(metric={found_by!r}) are ordered by {_SPOKEN[metric]} "
-        f"distance, and only the nearest of them are used; {way}, or pass graph=.",
+        f"distance, and only the nearest of them are used; {advice}, or pass graph=.",
         UserWarning,
         stacklevel=5,
     )
@@ -89,7 +89,7 @@ def say_if_many_queries(estimator: Any, rows: Any, n_queries: int, k: int) -> No
 
 
 def exact_neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Squared distances and indices of the k nearest of ``rows``, prepared where the estimator is asked often."""
+    """Squared distances and indices of the k nearest of ``rows``, prepared if the estimator predicts often."""
     prepared = prepared_rows(estimator, rows, queries.shape[0])
     if prepared is not None:
         return prepared.neighbors(queries, k, check_n_jobs(estimator.n_jobs))
@@ -108,7 +108,7 @@ def neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) -> tup
 
 
 class LearnsLabels:
-    """Reads X and y, finds the neighbours of the rows, and keeps what y says of the columns.
+    """Reads X and y, finds the neighbours of the rows, and stores the classes and names of the labels.
 
     `nmlsdr.dask` overrides the steps that it does elsewhere than in this process.
     """
@@ -119,14 +119,14 @@ class LearnsLabels:
     def _read_rows(self, X: Any, *, reset: bool) -> Any:
         """Checked rows for the kernels; sets or checks n_features_in_ and feature_names_in_.
 
-        ``reset`` says that they are the rows of a new fit, which drops what was prepared of an earlier fit's.
+        ``reset`` is True for the rows of a new fit; rows that were prepared for an earlier fit are then dropped.
         """
         if reset:
             forget_rows(self)
         rows = self._check_rows(X)
         for size, what in zip(rows.shape, ("sample", "feature"), strict=True):
-            # scikit-learn's own words, which its checks look for; no rows to predict are answered with no rows, since
-            # a block of rows may be empty
+            # The message begins with the text that scikit-learn's checks expect.  `predict` accepts an array without
+            # rows, since a block of rows may be empty.
             if size == 0 and (reset or what == "feature"):
                 raise InputError(
                     f"Found array with 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required; "
@@ -148,7 +148,7 @@ class LearnsLabels:
         """Training rows to keep: a copy of dense ones, which the caller may change after the fit.
 
         Memory maps and sparse rows are not copied; sparse rows come in the interface that scikit-learn's
-        ``sparse_interface`` (from 1.9) asks for.
+        ``sparse_interface`` (from 1.9) requests.
         """
         if not sparse.issparse(rows):
             return rows if is_memory_map(rows) else rows.copy()

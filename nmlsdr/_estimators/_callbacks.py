@@ -1,16 +1,16 @@
-"""What a fit tells scikit-learn's callbacks, where there are such: from scikit-learn 1.9, experimental there.
+"""Progress of a fit for the callbacks of scikit-learn, which exist from version 1.9 and are experimental there.
 
-A fit is a tree of tasks, told as they begin and end:
+A fit is a tree of tasks; callbacks are informed when each begins and ends:
 
     fit
-        cross-validation        where strengths are chosen; of its folds
+        cross-validation        if strengths are chosen; one part for each fold
         neighbors               unless a graph is given
-        propagation             of sweeps
+        propagation             one part for each sweep
         projection, classifier  what is learned from the soft labels
         neighbors in the embedding, propagation of residuals    in `ResidualPropagation`
 
-Nothing is told, and next to nothing spent, where nobody has called ``set_callbacks``; no callback changes a bit. One
-that raises ends the fit; one that asks to stop is not heard, for labels half-way do not solve eq. (8).
+Without a call of ``set_callbacks`` this costs next to nothing. Callbacks do not change the results. An exception in a
+callback ends the fit. A callback's request to stop is ignored, because unfinished labels do not solve eq. (8).
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ def steps_of_fit(estimator: Any, X: Any, y: Any) -> Iterator[None]:
         _tear_down(estimator)
 
 
-# As a decorator of fit it would stand between the user's line and its warnings; around nothing it ends the callbacks.
+# As a decorator of fit it would change the line that warnings point to; around an empty function it ends the callbacks.
 _tear_down = with_callbacks(lambda estimator: None)
 
 
 @contextmanager
 def step(estimator: Any, name: str, part: str = "", n_parts: int | None = 0) -> Iterator[Callable[..., None] | None]:
-    """A child of the root.  What it yields, called with anything, says that one of its parts is done.
+    """A child task of the fit.  It yields a function, to be called when one of its parts is done.
 
-    It yields None where nobody listens.  ``n_parts`` is their number at most, None where that is unknown.
+    It yields None if there are no callbacks.  ``n_parts`` is the largest possible number of parts; None: unknown.
     """
     root = getattr(estimator, "_callback_fit_ctx", None)
     if root is None:

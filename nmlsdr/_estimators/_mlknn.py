@@ -122,7 +122,7 @@ class MLkNN(_CountsNeighborLabels):
         first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
         ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
         ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
-        "precomputed": X holds distances to the training rows, as a dense array or as such a CSR matrix; a pipeline
+        "precomputed": X contains distances to the training rows, as a dense array or as such a CSR matrix; a pipeline
         can then share one search among several classifiers (see Examples).
     threshold : float, "f1", "prior" or array-like of shape (n_labels,), default=0.5
         Cut-off in [0, 1], or one for each label: `predict` gives a label where its posterior is at least the cut-off,
@@ -159,7 +159,7 @@ class MLkNN(_CountsNeighborLabels):
         Probability that a row has the label if d = 0, ..., k of its neighbours have it.
     thresholds_ : ndarray of shape (n_labels,), float64
         Cut-offs that `predict` uses: a label is predicted where its posterior is greater. Each is the largest number
-        below the cut-off that ``threshold`` stands for, so that equality with that cut-off is enough.
+        below the cut-off that ``threshold`` gives, so that equality with that cut-off is enough.
     training_rows_ : ndarray or CSR matrix of shape (n_labeled, n_features), or None
         Copy of the labelled rows; None with ``neighbors="precomputed"``. A memory map, or a sparse matrix whose rows
         are all used, is not copied: do not change it while the model is in use.
@@ -321,7 +321,7 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
         ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
         ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
-        "precomputed": X holds distances to the training rows, as a dense array or as such a CSR matrix; a pipeline
+        "precomputed": X contains distances to the training rows, as a dense array or as such a CSR matrix; a pipeline
         can then share one search among several classifiers (see Examples).
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
         Solver of eq. (8). "cg": conjugate gradients. "lu": elimination, a direct method. "fixed_point": the iteration
@@ -390,7 +390,7 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         Probability that a row has the label if d = 0, ..., k of its neighbours have it.
     thresholds_ : ndarray of shape (n_labels,), float64
         Cut-offs that `predict` uses: a label is predicted where its posterior is greater. Each is the largest number
-        below the cut-off that ``threshold`` stands for, so that equality with that cut-off is enough.
+        below the cut-off that ``threshold`` gives, so that equality with that cut-off is enough.
     training_rows_ : ndarray or CSR matrix of shape (n_samples, n_features), or None
         Copy of the training rows; None with ``neighbors="precomputed"``. A memory map, or a sparse matrix whose rows
         are all used, is not copied: do not change it while the model is in use.

@@ -73,7 +73,7 @@ class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 
 class SupervisedProjection(Projection):
-    """Fits on the labelled rows and ignores the rest; a subclass answers with directions in ``_solve``."""
+    """Fits on the labelled rows and ignores the rest; a subclass returns directions from ``_solve``."""
 
     def _fit(self, X: Any, y: Any, labeled: Any) -> Self:
         """What the ``fit`` of each subclass does."""

@@ -24,7 +24,7 @@ __all__ = ["ResidualPropagation"]
 
 
 def _twice(given: np.ndarray) -> np.ndarray:
-    """What holds for each label, for labels and residuals side by side."""
+    """Repeat values for each label, once for the labels and once for the residuals."""
     return np.concatenate([given, given], axis=1) if given.ndim == 2 else given
 
 
@@ -135,7 +135,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         ``residual_weight``.
     thresholds_ : ndarray of shape (n_labels,), float64
         Cut-offs that `predict` uses: a label is predicted where s(x) is greater. Each is the largest number below the
-        cut-off that ``threshold`` stands for, so that equality with that cut-off is enough.
+        cut-off that ``threshold`` gives, so that equality with that cut-off is enough.
     effective_rank_ : int
         Numerical rank of the eigenproblem, the largest number of directions that these data allow. The solver "eigsh"
         counts only the directions that it computed.
@@ -220,7 +220,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     [3]
     """
 
-    # The article's inner settings: parameters of `NMLSDR`, constants here.
+    # Settings that are parameters of `NMLSDR` and constants here.
     edge_weights = "binary"
     sigma = None
     propagation_solver = "auto"
@@ -325,7 +325,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         opinion = 0.5 * (T @ F + np.clip(others, 0.0, 1.0))
         self.flip_scores_ = np.zeros(labels.Y.shape)
         self.flip_scores_[known] = np.where(labels.Y[known] > 0.5, 1.0 - opinion, opinion)
-        self.flip_scores_[~labels.known | (labels.Y == 0.5)] = 0.0  # a vote that says neither cannot be wrong
+        self.flip_scores_[~labels.known | (labels.Y == 0.5)] = 0.0  # a vote of 1/2 cannot be wrong
 
         def all_scores() -> np.ndarray:
             trend = self._trend(rows)

@@ -79,7 +79,7 @@ def known_part(labels: Labels) -> np.ndarray | None:
 
 
 def shrinkage_grid(shrinkage: Any) -> tuple[float, ...]:
-    """The b to try: "cv" stands for 0, 1/2, 1; a number for itself."""
+    """The strengths b to try: 0, 1/2 and 1 for "cv", otherwise the given number."""
     if isinstance(shrinkage, str) and shrinkage == "cv":
         return SHRINKAGE_GRID
     return (check_real(shrinkage, 'shrinkage, if not "cv",', 0.0, 1.0),)

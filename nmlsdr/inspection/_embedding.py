@@ -17,10 +17,10 @@ from .._colors import COLORS, GREY, MARKERS
 from .._errors import InputError
 from ._parts import axes_for, drawn_rows, label_names, last_with, plain, two_axes
 
-# More points than this overlap, and take a browser or a printer seconds.
+# With more points than this they overlap, and a browser or a printer needs seconds.
 _MAX_POINTS = 5000
 _LARGEST_GROUPS = 6
-# Drawn behind the others, small and grey.
+# Groups that are drawn behind the others, small and grey.
 _BACKGROUND = {"unlabelled": "#cccccc", "not given": GREY, "other labels": "#666666"}
 
 

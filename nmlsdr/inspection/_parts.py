@@ -44,7 +44,7 @@ def two_axes(points: NDArray[Any]) -> NDArray[np.float64]:
     points = np.asarray(points, dtype=np.float64)
     if points.shape[1] > 1:
         return points
-    # Multiples of the golden ratio look unordered.
+    # Multiples of the golden ratio, modulo 1, look random.
     return np.column_stack([points, np.modf(np.arange(1, len(points) + 1) * 0.6180339887498949)[0]])
 
 

@@ -155,13 +155,13 @@ def buried_kind(suspects: Suspects, first: int = 100) -> str | None:
     suspects : Suspects
         A list of kind "both".
     first : int, default=100
-        How far a reviewer reads.
+        Number of annotations that are compared, from the first.
 
     Returns
     -------
     "missing", "spurious" or None
-        The kind of at most one in twenty of the first entries, if the list holds more of it; else None.  Whether that
-        is as it should be, only knowledge of the annotators says.
+        The kind that at most one in twenty of the first entries has although the list contains more of it; otherwise
+        None.  Whether that is right depends on the mistakes of the annotators.
 
     Examples
     --------

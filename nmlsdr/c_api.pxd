@@ -1,5 +1,5 @@
-# For other packages' Cython: `cimport nmlsdr.c_api as nmlsdr`.  What each function takes and returns is said in
-# include/nmlsdr.h, whose table for C holds the same ones.  All are called without the GIL.
+# For Cython code of other packages: `cimport nmlsdr.c_api as nmlsdr`.  include/nmlsdr.h documents the arguments and
+# return values of each function.  Call all of them without the GIL.
 
 from libc.stdint cimport int32_t, int64_t
 

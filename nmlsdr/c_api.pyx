@@ -1,7 +1,7 @@
-"""Neighbours, graph, T and propagation by pointers, for C and Cython callers (include/nmlsdr.h, c_api.pxd).
+"""Neighbours, graph, T and propagation for C and Cython code, with arrays as pointers (include/nmlsdr.h, c_api.pxd).
 
-Every function takes the GIL and calls what Python callers call, on arrays over the caller's memory.  So the bits, the
-checks and the rules for threads are the same; a refused argument becomes a number.
+Every function acquires the GIL and calls the Python function of the same purpose, on arrays over the caller's memory.
+So the results, the checks and the number of threads are the same as in Python.  An exception becomes an error code.
 """
 
 from cpython.exc cimport PyErr_SetInterrupt
@@ -34,7 +34,7 @@ cdef int api_number() noexcept nogil:
 
 
 cdef int number_of(error) noexcept:
-    """What a C caller gets for an exception."""
+    """The error code of an exception."""
     from ._errors import InputError
 
     if isinstance(error, MemoryError):
@@ -42,7 +42,7 @@ cdef int number_of(error) noexcept:
     if isinstance(error, InputError):
         return NMLSDR_BAD_ARGUMENT
     if isinstance(error, KeyboardInterrupt):
-        PyErr_SetInterrupt()  # the caller's own Python code gets it too
+        PyErr_SetInterrupt()  # so that the caller's own Python code is interrupted too
         return NMLSDR_INTERRUPTED
     return NMLSDR_FAILED
 
@@ -55,9 +55,9 @@ cdef refuse(bint wrong, what):
 
 
 cdef int threads(Py_ssize_t n, int n_threads) except -1:
-    """How many threads to run on, by the rules of Python's callers: one in a forked child.
+    """The number of threads to use, by the same rules as in Python: one in a forked child.
 
-    Too many are clipped, where a caller from Python gets an error.
+    A number that is too large is lowered; a caller from Python gets an error instead.
     """
     from ._process.threads import check_n_jobs, most_threads
 
@@ -67,7 +67,7 @@ cdef int threads(Py_ssize_t n, int n_threads) except -1:
 
 
 cdef graph_at(size_t indptr, size_t columns, size_t weights, Py_ssize_t n):
-    """W over the caller's memory, refused where scipy would read beyond it or order it anew."""
+    """W over the caller's memory; an error if scipy would read beyond it or would have to sort it."""
     import numpy as np
     from scipy import sparse
 

@@ -310,7 +310,7 @@ def _nulls(values: np.ndarray) -> np.ndarray:
 
 
 def _is_null(value: Any) -> bool:
-    """None, NaN, or a null of pandas, which is known by its name: this floor works without pandas."""
+    """None, NaN, or a null of pandas, which is recognised by its name, because this layer works without pandas."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, Number) and value != value
@@ -432,7 +432,7 @@ def _may_be_a_matrix(rows: list[Any], nested: bool, name: str) -> bool:
 
 
 def _set_labels(rows: list[Any], labeled: Any, name: str) -> Labels:
-    # Imported here and not above: this floor works without loading scikit-learn.
+    # Imported here and not above, because this layer works without loading scikit-learn.
     from sklearn.preprocessing import MultiLabelBinarizer
 
     counted = np.array([row is not None for row in rows])

@@ -1,4 +1,4 @@
-"""The estimators, on level 2 of the package (see `nmlsdr`).
+"""The estimators, layer 2 of the package (see `nmlsdr`).
 
 Each is a dataclass: its fields are the parameters, and the `__init__` that the decorator writes stores them unchanged,
 as scikit-learn requires.

@@ -6,12 +6,14 @@
  *     const nmlsdr_api *api = nmlsdr_import();     once, with the GIL; NULL with an exception set on failure
  *     code = api->nearest_f64(rows, n, d, k, squared, neighbors, n_threads);
  *
- * Nothing is to be linked.  Every function is called without the GIL and takes it between the steps of its kernel: hold no
- * lock that a thread with the GIL may wait for.  In a forked child they run on one thread, whatever n_threads says.
- * Cython: `cimport nmlsdr.c_api`, which has the same functions and needs no header.
+ * No library needs to be linked.  Call every function without the GIL.  It acquires the GIL between the steps of its
+ * kernel, so the caller must not own a lock for which a thread with the GIL may wait.  In a forked child all functions
+ * run on one thread, whatever the value of n_threads.
+ * In Cython, use `cimport nmlsdr.c_api`, which has the same functions and needs no header.
  *
- * NMLSDR_API counts what is added at the end of the table; what is there keeps its place and its meaning.  A module runs
- * with the nmlsdr that it was compiled against and with every later one of the same NMLSDR_API_NAME.
+ * NMLSDR_API increases when functions are added at the end of the table; the existing ones keep their position and
+ * meaning.  A module works with the nmlsdr that it was compiled against, and with every later version that has the same
+ * NMLSDR_API_NAME.
  */
 #ifndef NMLSDR_H
 #define NMLSDR_H
@@ -21,57 +23,63 @@
 #define NMLSDR_API 1
 #define NMLSDR_API_NAME "nmlsdr.c_api.TABLE"
 
-/* What the functions return beside what they say: */
+/* Return codes of all functions: */
 enum {
     NMLSDR_OK = 0,
     NMLSDR_NO_MEMORY = -1,
     NMLSDR_BAD_ARGUMENT = -2,
-    NMLSDR_INTERRUPTED = -3, /* by Ctrl-C, of which Python is told again */
-    NMLSDR_FAILED = -4       /* Python failed */
+    NMLSDR_INTERRUPTED = -3, /* by Ctrl-C; the signal is passed on to Python */
+    NMLSDR_FAILED = -4       /* an unexpected exception in Python */
 };
 
-/* How well the soft labels solve the system of propagate. */
+/* How accurately the soft labels of propagate solve eq. (8). */
 typedef struct {
-    double residual;       /* of eq. (8), the largest over all entries */
-    double error_bound;    /* no entry of F is further than this from the solution */
-    Py_ssize_t n_iter;     /* sweeps of the label that took most */
-    Py_ssize_t n_unreached; /* rows in components of the graph without a labelled row, whose soft labels are 0 */
+    double residual;       /* largest absolute entry of the residual of eq. (8) */
+    double error_bound;    /* no entry of F differs from the solution by more than this */
+    Py_ssize_t n_iter;     /* number of iterations, for the label that took most */
+    Py_ssize_t n_unreached; /* number of rows in components of the graph without a labelled row */
 } nmlsdr_quality;
 
 typedef struct {
-    int version; /* NMLSDR_API of the nmlsdr that runs */
+    int version; /* NMLSDR_API of the installed nmlsdr */
 
-    /* The k nearest other rows of each of the n rows (C order, n x d): squared distances out (n x k) in the order
-     * (squared distance, row).  Finite values of at most 1e150, 1 <= k < n < 2^31 - 1, d >= 1, n_threads >= 1. */
+    /* Find the k nearest other rows of each of the n rows.
+     * In: rows (n x d, C order), finite, magnitudes of at most 1e150; 1 <= k < n < 2^31 - 1; d >= 1; n_threads >= 1.
+     * Out: squared distances (n x k) and row numbers (n x k) of the neighbours, ordered by (squared distance, row). */
     int (*nearest_f32)(const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
                        Py_ssize_t *neighbors, int n_threads);
     int (*nearest_f64)(const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
                        Py_ssize_t *neighbors, int n_threads);
-    /* The k nearest rows of each of the q queries (q x d); 1 <= k <= n. */
+    /* Find the k nearest rows of each of the q queries (q x d, C order), with 1 <= k <= n.  Otherwise as above. */
     int (*nearest_to_f32)(const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d,
                           Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads);
     int (*nearest_to_f64)(const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d,
                           Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads);
 
-    /* The binary graph W of eq. (3) from each row's neighbours (n x k; none itself, none twice), as CSR: out indptr
-     * (n + 1) and columns (room for 2 n k), increasing within a row.  The number of its edges, each counted twice. */
+    /* Build the binary graph W of eq. (3) as a CSR matrix.
+     * In: the neighbours of each row (n x k); a row is not among its own neighbours, and no neighbour appears twice.
+     * Out: indptr (n + 1) and columns (space for 2 n k numbers), increasing within a row.
+     * Returns the number of stored entries, in which each edge counts twice, or an error code. */
     Py_ssize_t (*neighbor_graph)(const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssize_t k, int64_t *indptr,
                                  int32_t *columns, int n_threads);
 
-    /* T of eq. (5) in the places of W's edges: out values.  W: increasing columns in each row, symmetric, no diagonal;
-     * weights NULL: every edge weighs 1. */
+    /* Compute T of eq. (5), which has its entries in the same positions as W.
+     * In: W as CSR: symmetric, with increasing columns in each row and no diagonal; weights NULL: every weight is 1.
+     * Out: values (one for each stored entry of W). */
     int (*transition_matrix)(const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n,
                              double *values, int n_threads);
 
-    /* F with (I - A T) F = (I - A) Y, eq. (8): W as above, Y (n x n_labels, C order) in [0, 1], A = diag(alpha), labeled
-     * (n) with 1 for a labelled row, or NULL for the rows with any Y != 0; out F (n x n_labels) and, unless NULL, how
-     * well it solves the system.  NMLSDR_OK too where the residual stays above tol: `residual` tells. */
+    /* Solve (I - A T) F = (I - A) Y, eq. (8), with A = diag(alpha).
+     * In: W as above; Y (n x n_labels, C order) in [0, 1]; alpha (n) in [0, 1); labeled (n), 1 for a labelled row, or
+     * NULL for the rows with any Y != 0; tol > 0, the accepted residual.
+     * Out: F (n x n_labels) and, unless NULL, quality.
+     * Returns NMLSDR_OK even if the residual is above tol; compare `quality->residual` with tol. */
     int (*propagate)(const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n,
                      const double *Y, Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled,
                      double tol, double *F, nmlsdr_quality *quality, int n_threads);
 } nmlsdr_api;
 
-/* The table of the nmlsdr that is installed, or NULL with an exception set: not there, or older than this header. */
+/* The table of the installed nmlsdr.  NULL with an exception set if nmlsdr is missing or older than this header. */
 static inline const nmlsdr_api *nmlsdr_import(void)
 {
     const nmlsdr_api *api = (const nmlsdr_api *)PyCapsule_Import(NMLSDR_API_NAME, 0);

@@ -350,7 +350,7 @@ def child_before_parent(schema, arrays):
         (set_node("threshold", 0, np.nan), "threshold holds a value that is not finite"),
         (tree(lambda stored: stored["values"].fill(np.inf)), "values holds a value that is not finite"),
         (tree(lambda stored: stored["values"].fill(1e300)), r"values holds 1e\+300"),
-        (tree(lambda stored: stored["values"].fill(7.0)), "answers differently"),
+        (tree(lambda stored: stored["values"].fill(7.0)), "predicts differently"),
         (fewer_values, "has nodes of the shape"),
         (no_nodes, "has nodes of the shape"),
         (attribute("n_outputs_", lambda value: 3), "has nodes of the shape|are not trees"),

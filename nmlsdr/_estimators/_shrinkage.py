@@ -32,8 +32,7 @@ class ShrunkenProjection(PropagatingProjection):
             return
         if labels.labeled.sum() == 1:
             warnings.warn(
-                "With one labelled row, dependence cannot be distinguished from chance, so no feature is shrunken; "
-                "label more rows.",
+                "One labelled row does not distinguish dependence from chance, so no feature is shrunken; label more rows.",
                 UserWarning,
                 stacklevel=5,
             )

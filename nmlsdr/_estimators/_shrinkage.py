@@ -32,7 +32,8 @@ class ShrunkenProjection(PropagatingProjection):
             return
         if labels.labeled.sum() == 1:
             warnings.warn(
-                "One labelled row does not distinguish dependence from chance, so no feature is shrunken; label more rows.",
+                "One labelled row does not distinguish dependence from chance, so no feature is shrunken; label more "
+                "rows.",
                 UserWarning,
                 stacklevel=5,
             )

@@ -340,7 +340,7 @@ def test_wilcoxon_tests_are_scipy_s_and_corrected_together():
         assert [e.text for e in entries] == [
             f"{gains[j].mean():+.2f}", f"{gains[j].std(ddof=1):.2f}", str((gains[j] > 0).sum()),
             str((gains[j] < 0).sum()), f"{p[j]:.3g}", f"{min(1, holm[j]):.3g}",
-            ", ".join(name for name, gain in zip(BASE.datasets, gains[j], strict=True) if gain < 0) or "-",
+            ", ".join(name for name, gain in zip(BASE.datasets, gains[j], strict=True) if gain < 0) or "none",
         ]  # fmt: skip
 
 

@@ -183,7 +183,7 @@ def test_table(results: Results, view: View) -> ResultTable:
         spread = float(gap.std(ddof=1)) if gap.size > 1 else np.nan
         counts = [str(int((gap > 0).sum())), str(int((gap < 0).sum()))]
         last = Entry(f"{corrected:.3g}", bold=bool(corrected < LEVEL))
-        behind = ", ".join(lost(results, view, name)) or "-"
+        behind = ", ".join(lost(results, view, name)) or "none"
         table.add(name, [number(float(gap.mean()), 2, sign=True), number(spread, 2), *counts, f"{p:.3g}", last, behind])
     return table
 

@@ -27,7 +27,7 @@ WRITES = "python hospital.py write"
 
 # name: width and height of the window, dark or not, and which parts of the report are shown
 PICTURES = {
-    "report-wide": (1120, 1640, False, ("read", "labels", "helps")),
+    "report-wide": (1120, 2050, False, ("read", "labels", "helps")),
     "report-embedding": (1120, 1760, True, ("embedding", "components")),
     "report-narrow": (500, 1000, False, ("review",)),
 }

@@ -1,10 +1,9 @@
 """
-The embedding before and after cleaning, suspects ringed
-========================================================
+The embedding before and after cleaning the labels
+==================================================
 
-Some given labels are wrong. :class:`~nmlsdr.MDDM` takes them as they are; :class:`~nmlsdr.NMLSDR` propagates them
-first, so that a label which the neighbourhood contradicts may change. Rings mark the rows whose given labels it
-changed.
+Some given labels are wrong. :class:`~nmlsdr.MDDM` uses them as they are. :class:`~nmlsdr.NMLSDR` propagates them
+first, so that a label which the neighbours contradict can change. Rings mark the rows whose given labels changed.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 The graph, and the rows that no label reaches
 =============================================
 
-Labels travel along the edges of the neighbour graph. A component of the graph without a labelled row gets none, and
-the estimators say how many such rows there are.
+Labels spread along the edges of the graph of neighbours. If a connected component of the graph has no labelled row,
+its rows get no label. The estimators report how many such rows there are.
 """
 
 import warnings

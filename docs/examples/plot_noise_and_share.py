@@ -1,9 +1,9 @@
 """
-Score against noise and labelled share, beside logistic regression
-==================================================================
+Score against noise and labelled share, compared with logistic regression
+=========================================================================
 
-When does propagation pay? This example moves the two things that it is made for, wrong labels and few labels, and
-sets a one-against-rest logistic regression on the labelled rows beside it, the rival that one should always try.
+When is propagation worth it? This example changes the share of wrong labels and the share of labelled rows, and
+compares with a one-against-rest logistic regression on the labelled rows.
 """
 
 import matplotlib.pyplot as plt

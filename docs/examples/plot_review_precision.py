@@ -2,8 +2,8 @@
 Precision of the review list, by kind of mistake
 ================================================
 
-How many entries of the list are wrong indeed? Where annotators *forget* labels, the answer depends on which kind one
-looks for: given 0s that look like 1 (missing) or given 1s that look like 0 (spurious).
+How many entries of the list are really wrong? If annotators *forget* labels, the answer depends on the kind of mistake
+that one looks for: given 0s that look like 1 (missing) or given 1s that look like 0 (spurious).
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """
-One suspect and its ten neighbours
-==================================
+One suspicious annotation and its ten neighbours
+================================================
 
-Why is an annotation on the list for review? Because of the rows around it. This example takes the first entry of the
-list and shows the labels that its nearest neighbours were given.
+Why is an annotation on the review list? Because of the rows around it. This example takes the first entry of the list
+and shows the labels that were given to its nearest neighbours.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Thresholds and rare labels
 ==========================
 
-A posterior of one half is a harsh cut for a rare label. This example moves ``threshold`` and shows what macro F1, in
-which every label counts the same, and Hamming loss, in which every entry does, make of it.
+A threshold of one half is too high for a rare label. This example changes ``threshold`` and shows the effect on macro
+F1, in which every label counts the same, and on the Hamming loss, in which every entry counts the same.
 """
 
 import matplotlib.pyplot as plt

@@ -99,8 +99,8 @@ def write_how_it_works(folder: Path) -> None:
     pages = [name for name in first if name in found] + [name for name in found if name not in first]
     lines = ["# How it works", ""]
     lines += ["These pages explain the methods and algorithms. You do not need them to use the package.", ""]
-    lines += [":::{toctree}", ":maxdepth: 1", "", *(f"../{name}" for name in pages), "../reproduction/report",
-              "../reproduction/beyond/report", "../reproduction/open/report", ":::"]  # fmt: skip
+    lines += [":::{toctree}", ":maxdepth: 1", "", *(f"../{name}" for name in pages), "benchmarks",
+              "../reproduction/report", "../reproduction/beyond/report", "../reproduction/open/report", ":::"]  # fmt: skip
     replace(folder / "generated" / "how_it_works.md", lines)
 
 
@@ -143,6 +143,17 @@ def example(command: str, option: str) -> str:
     words = ["nmlsdr", command, reads, "--label-columns flu,cold" if needs_labels else "",
              shown if option != "--out" else "", f"--out {writes}"]  # fmt: skip
     return " ".join(filter(None, words))
+
+
+def write_benchmarks(folder: Path, readme: Path) -> None:
+    """The page of the benchmarks, with links to the pages of the site."""
+    text = readme.read_text(encoding="utf-8").replace("](../docs/", "](../")
+    replace(folder / "benchmarks.md", text.replace("](results/", "](../../bench/results/").splitlines())
+
+
+def link_benchmarks(app, name: str, source: list[str]) -> None:
+    """Turn links to bench/README.md, which work in the repository, into links to the page of the site."""
+    source[0] = source[0].replace("](../bench/README.md)", "](generated/benchmarks.md)")
 
 
 def write_command_line(folder: Path) -> None:

@@ -16,6 +16,7 @@ import nmlsdr  # noqa: E402
 
 _generate.write_api(HERE / "generated")
 _generate.write_command_line(HERE / "generated")
+_generate.write_benchmarks(HERE / "generated", HERE.parent / "bench" / "README.md")
 _generate.write_how_it_works(HERE)
 _generate.write_scores(HERE / "generated", HERE / "reproduction" / "tables")
 
@@ -63,6 +64,7 @@ sphinx_gallery_conf = {
 
 
 def setup(app):
+    app.connect("source-read", _generate.link_benchmarks)
     app.connect("autodoc-process-docstring", _generate.escape_prose, priority=900)  # after numpydoc
 
 

@@ -99,8 +99,8 @@ def write_how_it_works(folder: Path) -> None:
     pages = [name for name in first if name in found] + [name for name in found if name not in first]
     lines = ["# How it works", ""]
     lines += ["These pages explain the methods and algorithms. You do not need them to use the package.", ""]
-    lines += [":::{toctree}", ":maxdepth: 1", "", *(f"../{name}" for name in pages), "benchmarks",
-              "../reproduction/report", "../reproduction/beyond/report", "../reproduction/open/report", ":::"]  # fmt: skip
+    reports = [f"../reproduction/{name}report" for name in ("", "beyond/", "open/")]
+    lines += [":::{toctree}", ":maxdepth: 1", "", *(f"../{name}" for name in pages), "benchmarks", *reports, ":::"]
     replace(folder / "generated" / "how_it_works.md", lines)
 
 

@@ -251,6 +251,11 @@ class MLkNN(_CountsNeighborLabels):
         ValueError
             If X, y or a parameter is invalid: for example non-finite X, labels other than those described above,
             fewer than two labelled rows, or a parameter out of its range. The message says what to change.
+
+        Warns
+        -----
+        UserWarning
+            If ``n_neighbors`` is lowered, or if a label is predicted for no training row.
         """
         rows = self._read_training_rows(X)
         labels = self._read_labels(X, y, rows, labeled)

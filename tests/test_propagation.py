@@ -200,7 +200,7 @@ def test_values_in_unlabelled_rows_are_ignored(rng):
     plain = propagate(W, Y, 0.9, labeled=labeled).F
     for given in (marked, strange, sparse.csr_array(Y)):
         assert propagate(W, given, 0.9, labeled=labeled).F.tobytes() == plain.tobytes()
-    with pytest.raises(ValueError, match=r"Y must lie in \[0, 1\].*labeled="):
+    with pytest.raises(ValueError, match=r"Y must lie in \[0, 1\].*labeled"):
         propagate(W, marked, 0.9)
     with pytest.raises(ValueError, match=r"Y must lie in \[0, 1\]"):
         propagate(W, strange, 0.9)

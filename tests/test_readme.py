@@ -1,6 +1,7 @@
 """The README is executed: its Python runs as printed and prints what its comments say; its files exist."""
 
 import contextlib
+import csv
 import io
 import os
 import re
@@ -40,6 +41,24 @@ def test_the_first_steps_print_what_the_readme_shows():
 def test_the_readme_is_short_and_has_no_hidden_comments():
     assert len(README.splitlines()) <= 120
     assert "<!--" not in README
+
+
+def test_where_the_default_leads_and_loses_is_what_the_study_found():
+    """README has no markers for the script that fills the guide."""
+    tables = ROOT / "docs" / "reproduction" / "beyond" / "tables"
+    if not tables.is_dir():
+        pytest.skip("the documents are not beside the tests (an installed copy)")
+
+    def against(table, rival):
+        with (tables / f"beyond-tests-{table}.csv").open(encoding="utf-8", newline="") as file:
+            return next(row for row in csv.DictReader(file) if row["Against"] == rival)
+
+    forest, logistic = (against("rankings", rival) for rival in ("RandomForest", "Logistic-CV"))
+    both = [against("end-to-end", f"{rival}-f1")["wins"] for rival in ("RandomForest", "Logistic-CV")]
+    text = " ".join(README.split())
+    assert f"ranks better than a random forest on {forest['wins']} sets (not on {forest['loses on']})" in text
+    assert f"and than logistic regression on {logistic['wins']}." in text
+    assert f"it leads on {both[0]} and {both[1]}:" in text
 
 
 def test_links_point_at_files_that_exist():

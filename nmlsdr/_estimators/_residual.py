@@ -90,7 +90,8 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     threshold : "f1", "prior", float or array-like of shape (n_labels,), default="f1"
         Cut-off of the scores: `predict` gives a label where s(x) is at least the cut-off. A larger value predicts
         fewer labels. "f1": one cut-off for all labels, half of the largest F1, over all labels together, expected
-        from the scores of the labelled rows; compared with 1/2 it finds rare labels and predicts more labels.
+        from the scores of the labelled rows; compared with 1/2 it predicts more labels,
+        and rare ones where their scores come near those of frequent ones.
         "prior": one cut-off for each label, so that the label is predicted for as large a share of the training rows
         as have it, after a correction for flipped labels; where many scores are equal, the share is smaller. A number
         in [0, 1], or one for each label, is the cut-off itself. Not used for 1-D y.

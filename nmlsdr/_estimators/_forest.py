@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
-from sklearn.ensemble import ExtraTreesRegressor
 
 __all__ = ["FEWEST_ROWS", "forest_seed", "grow_forest", "score_by_forest"]
 
@@ -30,7 +29,7 @@ def forest_seed(random_state: Any) -> Any:
 
 def grow_forest(
     X: Any, Y: np.ndarray, *, n_estimators: int, random_state: Any, n_jobs: int
-) -> tuple[ExtraTreesRegressor, np.ndarray, np.ndarray]:
+) -> tuple[Any, np.ndarray, np.ndarray]:
     """Fit the trees, and predict every row by the trees that did not draw it.
 
     Parameters
@@ -50,6 +49,8 @@ def grow_forest(
     left_out : ndarray of shape (n_samples,), bool
         Whether some tree did not draw the row; without one its prediction means nothing.
     """
+    from sklearn.ensemble import ExtraTreesRegressor  # takes a while, which other estimators need not wait for
+
     n_samples, n_features = X.shape
     forest = ExtraTreesRegressor(
         n_estimators,
@@ -72,7 +73,7 @@ def grow_forest(
     return forest, predictions, left_out
 
 
-def score_by_forest(forest: ExtraTreesRegressor, X: Any, n_labels: int, n_jobs: int) -> np.ndarray:
+def score_by_forest(forest: Any, X: Any, n_labels: int, n_jobs: int) -> np.ndarray:
     """Return the mean prediction of the trees (n_samples, n_labels), added in their order.
 
     ``forest.predict`` adds them in the order in which its threads end, which changes the last bits.

@@ -8,7 +8,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from .._checks.arguments import check_real
 from .._checks.labels import Labels
@@ -173,6 +172,8 @@ def rank_scores(estimator: Any, X: Any) -> np.ndarray:
     For classifiers of this package, also at the end of a pipeline or found by a search, the scores before the cut-offs;
     for others ``decision_function``, or ``predict_proba`` where there is none.
     """
+    from sklearn.pipeline import Pipeline  # other estimators need not wait for it
+
     while hasattr(estimator, "best_estimator_") or isinstance(estimator, Pipeline):
         if isinstance(estimator, Pipeline):
             X, estimator = (estimator[:-1].transform(X) if len(estimator) > 1 else X), estimator[-1]

@@ -122,6 +122,7 @@ def _measures(target, scores, predicted):
     return {"mean4": np.mean(rankings), "mean7": np.mean(list(table.values())), **table}
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("flip", [0.0, 0.05, 0.1, 0.2])
 def test_the_flip_rate_is_recovered(flip, shared):

@@ -348,9 +348,7 @@ def _measures_of_rivals(
     from sklearn.base import clone
 
     from nmlsdr import ResidualPropagation
-    from nmlsdr._estimators._thresholds import rank_scores
-    from nmlsdr._report.trial import baselines
-    from nmlsdr.metrics import score_table
+    from nmlsdr._report.trial import baselines, fit_and_score
 
     from .reading import match_labels
 
@@ -364,7 +362,6 @@ def _measures_of_rivals(
     found = {}
     for name, (_, method) in {"trend alone": trend, **baselines(y, 2, classifier.n_neighbors, args.jobs)}.items():
         with console.step(f"fit {name}"):
-            method.fit(rows, y)
-        table = score_table(target, rank_scores(method, X), predictions=method.predict(X))
-        found[name] = {key: float(value) for key, value in table.items()}
+            *_, measures = fit_and_score(method, rows, y, X, target)
+        found[name] = {key: float(value) for key, value in measures.items()}
     return found

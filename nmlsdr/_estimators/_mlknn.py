@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -65,11 +66,9 @@ class _CountsNeighborLabels(CutsScores, NeighborClassifier):
         self.likelihoods_with_label_ = table.with_label
         self.likelihoods_without_label_ = table.without_label
         self.posterior_ = table.posterior
-        self._learn_cutoffs(
-            labels,
-            lambda: self._score_neighbors(indices),  # no row is its own neighbour
-            lambda: self._score_neighbors(indices[labels.labeled] if len(indices) == len(labels.Y) else indices),
-        )
+        scores = cache(lambda: self._score_neighbors(indices))  # no row is its own neighbour
+        labeled = labels.labeled if len(indices) == len(labels.Y) else slice(None)
+        self._learn_cutoffs(labels, scores, lambda: scores()[labeled])
         if not (labels.single or self.at_least_one):
             predicted = np.any(self.posterior_ > self.thresholds_[:, None], axis=1)
             warn_never_predicted(predicted, 'threshold="f1" predicts rare labels more readily', stacklevel=3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -227,11 +228,8 @@ class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):
             labels = self._read_labels(X, y, rows, labeled)
             W = self._graph_of_rows(rows, graph)
             F = self._propagate(W, labels, alpha)
-            self._learn_cutoffs(
-                labels,
-                lambda: transition_matrix(W, n_jobs=self.n_jobs) @ F,
-                lambda: transition_matrix(W, n_jobs=self.n_jobs)[labels.labeled] @ F,
-            )
+            opinions = cache(lambda: transition_matrix(W, n_jobs=self.n_jobs) @ F)
+            self._learn_cutoffs(labels, opinions, lambda: opinions()[labels.labeled])
             self.training_rows_ = self._as_attribute(rows)
             self.row_weights_ = _row_weights(W)
         return self

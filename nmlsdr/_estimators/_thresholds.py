@@ -59,6 +59,12 @@ def unflipped(values: Any, rate: float) -> Any:
     return (values - rate) / (1.0 - 2.0 * rate)
 
 
+def known_shares(Y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """The mean of each label over its known entries, 0 where there is none."""
+    shares: np.ndarray = (Y * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return shares
+
+
 def labels_flip_rate(scores: np.ndarray, labels: Labels) -> float:
     """Estimate the probability that a given label is flipped: the share of 1s where the scores are smallest.
 
@@ -160,8 +166,7 @@ def learned_cutoffs(
     """
     Y, known = labels.Y[labels.labeled], labels.known[labels.labeled]
     if rule == "prior":
-        shares = (Y * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-        return prior_cutoffs(all_scores(), np.clip(unflipped(shares, rate), 0.0, 1.0))
+        return prior_cutoffs(all_scores(), np.clip(unflipped(known_shares(Y, known), rate), 0.0, 1.0))
     cutoff = f1_cutoff(labeled_scores[known], rate) if (Y[known] > 0).any() else 0.5
     return np.full(Y.shape[1], cutoff)
 

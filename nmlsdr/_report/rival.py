@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold
 
 from .._checks.labels import check_labels
 from .._estimators._forest import grow_forest, score_by_forest
-from .._estimators._thresholds import labels_flip_rate, learned_cutoffs
+from .._estimators._thresholds import known_shares, labels_flip_rate, learned_cutoffs
 from .._process.threads import check_n_jobs, single_threaded_blas
 
 STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)  # on standardised features
@@ -75,8 +75,7 @@ def choose_strength(X: Any, Y: NDArray[Any], *, splits: int = SPLITS, newton: bo
     varies = (Y == 1).any(axis=0) & (Y == 0).any(axis=0)
     if len(Y) < 2 or not varies.any():
         return STRENGTHS[0]
-    mean = (Y * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    spread = ((Y - mean) ** 2 * known).sum(axis=0)[varies]
+    spread = ((Y - known_shares(Y, known)) ** 2 * known).sum(axis=0)[varies]
     errors = []
     for strength in STRENGTHS:
         found = logistic_out_of_fold(X, Y, strength, splits=splits, newton=newton)
@@ -115,7 +114,11 @@ class _Rival(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Labels (n, C)."""
-        return (self.predict_proba(X) >= self.cutoff_).astype(np.int64)
+        return self._decide(self.predict_proba(X)).astype(np.int64)
+
+    def _decide(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which labels scores predict."""
+        return scores >= self.cutoff_
 
 
 class TunedLogistic(_Rival):
@@ -144,11 +147,10 @@ class Forest(_Rival):
 
     def _learn(self, X: Any, Y: NDArray[Any]) -> float:
         known = Y != -1
-        shares = (Y * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
         self.n_labels_ = Y.shape[1]
         self.forest_, scores, left_out = grow_forest(
             X,
-            np.where(known, Y, shares),
+            np.where(known, Y, known_shares(Y, known)),
             n_estimators=self.n_estimators,
             random_state=0,
             n_jobs=check_n_jobs(self.n_jobs),

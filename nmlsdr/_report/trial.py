@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import KFold
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from .. import MLkNN
@@ -49,6 +49,21 @@ def baselines(y: NDArray[Any], n_folds: int, n_neighbors: int, n_jobs: int | Non
         knn = OnWholeRows(n_neighbors, threshold="f1", n_jobs=n_jobs)
         found["ML-kNN, cosine"] = (words, make_pipeline(Normalizer(), knn))
     return found
+
+
+def fit_and_score(
+    estimator: Any, X: Any, y: NDArray[Any], far: Any, truth: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any], dict[str, float]]:
+    """Fit a clone of one of these methods; return its scores of other rows, its predictions, and their measures.
+
+    The predictions follow from the scores, so that the rows are scored once: a tuned logistic regression is fitted anew
+    whenever it predicts.
+    """
+    model = clone(estimator).fit(X, y)
+    scores = rank_scores(model, far)
+    last = model[-1] if isinstance(model, Pipeline) else model
+    predicted = last._decide(scores)
+    return scores, predicted, score_table(truth, scores, predictions=predicted)
 
 
 def run_trial(
@@ -101,9 +116,8 @@ def run_trial(
             with warnings.catch_warnings():
                 # The fit on all rows has shown its warnings; a measure that is not defined is NaN, shown as a dash.
                 warnings.simplefilter("ignore")
-                model = clone(estimator).fit(near, y[train])
-                found, predicted = rank_scores(model, far), model.predict(far)
-                tables[name].append(score_table(y[test], found, predictions=predicted))
+                found, predicted, measures = fit_and_score(estimator, near, y[train], far, y[test])
+                tables[name].append(measures)
             if name == ours:
                 scores[test], decided[test] = found, predicted
     values = {name: np.array([list(row.values()) for row in rows]) for name, rows in tables.items()}

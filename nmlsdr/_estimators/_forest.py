@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -57,20 +56,21 @@ def grow_forest(
         min_samples_leaf=3,
         max_features=max(1, min(n_features // 3, _MOST_FEATURES)),
         bootstrap=True,
-        oob_score=True,
         max_samples=min(n_samples, _ROWS_OF_A_TREE),
         random_state=random_state,
         n_jobs=n_jobs,
     )
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Some inputs do not have OOB scores", UserWarning)
-        forest.fit(_in_float32(X), Y[:, 0] if Y.shape[1] == 1 else Y)
-    left_out = np.zeros(n_samples, dtype=bool)
-    for drawn in forest.estimators_samples_:
-        left_out |= np.bincount(drawn, minlength=n_samples) == 0
-    predictions = forest.oob_prediction_.reshape(Y.shape)
-    del forest.oob_prediction_, forest.oob_score_  # as large as the labels, and of no use after the fit
-    return forest, predictions, left_out
+    rows = _in_float32(X)
+    forest.fit(rows, Y[:, 0] if Y.shape[1] == 1 else Y)
+
+    # Not oob_score=True: it warns where every tree drew a row, and a warning cannot be silenced for one thread alone.
+    total, n_trees = np.zeros(Y.shape), np.zeros(n_samples, dtype=np.intp)
+    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        out = np.flatnonzero(np.bincount(drawn, minlength=n_samples) == 0)
+        total[out] += tree.predict(rows[out], check_input=False).reshape(-1, Y.shape[1])
+        n_trees[out] += 1
+    predictions = total / np.maximum(n_trees, 1)[:, np.newaxis]
+    return forest, predictions, n_trees > 0
 
 
 def score_by_forest(forest: Any, X: Any, n_labels: int, n_jobs: int) -> np.ndarray:

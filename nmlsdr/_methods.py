@@ -5,8 +5,6 @@ that is not fitted. The settings are those that reproduce the article's columns 
 name is the same method with the given labels clamped, alpha_labeled = 0 (article, section 4.4).
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The bytes go to a new file in the same folder, are flushed to the disk, and the 
 process is killed, the target is unchanged, and a file ``.<name>.<random>.part`` may be left in its folder.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

@@ -4,8 +4,6 @@
 Any other error is a bug of the program: its traceback is shown, with status 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -6,8 +6,6 @@ Neighbours are ordered by (squared distance, row index). The squared distance is
 ``_c/distance.h``; it does not depend on threads, blocks, storage or the dtype of equal values.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any

@@ -35,8 +35,6 @@ By hand, with one unknown entry:
 Each costs at most one sort of every row and a few passes over the arrays; there is no Python loop over rows.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, Literal, NamedTuple
 

@@ -14,8 +14,6 @@ model, and a new row looks its posteriors up.  Equal counts give equal bits, whi
 measures need: they compare posteriors exactly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

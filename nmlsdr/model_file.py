@@ -5,8 +5,6 @@ the classes and attributes listed in ``_model/schema.py`` are made from it, and 
 installation, the model that is read predicts exactly what the written model predicts, to the last bit.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -6,8 +6,6 @@ A fold without true labels cannot be scored, and unlabelled rows are useful in e
 the measures of :mod:`nmlsdr.metrics` for the parameter ``scoring`` of scikit-learn.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -5,8 +5,6 @@ are the left singular vectors of M, and its eigenvalues are the squared singular
 and no n_features x n_features matrix is formed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ given labels. `propagate` checks its arguments, runs a solver of `_solvers/`, wh
 reports how accurately the result solves eq. (8). `propagate_signed` does the same for numbers of either sign.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable

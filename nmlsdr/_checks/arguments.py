@@ -4,8 +4,6 @@ Each function returns a value that the kernels may trust, or raises one sentence
 given and what to do.
 """
 
-from __future__ import annotations
-
 from numbers import Integral, Real
 from typing import Any
 

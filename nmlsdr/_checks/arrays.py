@@ -1,7 +1,5 @@
 """The forms of arrays that kernels read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

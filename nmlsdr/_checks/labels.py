@@ -6,8 +6,6 @@ row without a known entry is unlabelled; a row of 0 is a labelled row that has n
 classes, and an unlabelled row is -1 or null.  Every estimator, measure, splitter and reader uses these checks.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The options that several commands share, and how their text is parsed."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import difflib
@@ -18,7 +16,7 @@ Options = dict[str, dict[str, Any]]  # the arguments of argparse's add_argument,
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence, with the most similar word and without the usage text."""
 
-    made: ClassVar[weakref.WeakSet[Parser]] = weakref.WeakSet()  # all of them: each knows only its own options
+    made: ClassVar["weakref.WeakSet[Parser]"] = weakref.WeakSet()  # all of them: each knows only its own options
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)

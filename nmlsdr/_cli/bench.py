@@ -1,7 +1,5 @@
 """bench: compare the speed of this package with faiss, scikit-learn and SciPy on this machine, in two minutes."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import os

@@ -1,7 +1,5 @@
 """completion: words for a shell, so that the tab key completes verbs and options."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

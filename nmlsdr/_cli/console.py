@@ -1,7 +1,5 @@
 """Progress and notes on the terminal, and the error of a run that fails although the input is right."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import sys
@@ -17,7 +15,7 @@ class RunError(Exception):
 
 
 class _Notes(logging.Handler):
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: "Console") -> None:
         super().__init__(logging.INFO)
         self.console = console
 

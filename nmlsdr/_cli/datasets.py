@@ -1,7 +1,5 @@
 """datasets list, info, fetch, verify: the article's data sets on this machine."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """info: the versions and settings of this installation, or the contents of a model file."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

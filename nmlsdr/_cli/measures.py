@@ -1,7 +1,5 @@
 """The output of evaluate: a table with one row per label, and the article's seven measures."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from statistics import fmean

@@ -1,7 +1,5 @@
 """The method that `review` and `report` use, and its settings from the arguments."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

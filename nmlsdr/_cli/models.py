@@ -1,7 +1,5 @@
 """fit, transform, predict, evaluate: a model file from a table, and results from a model file and a table."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from typing import Any

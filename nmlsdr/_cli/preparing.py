@@ -1,7 +1,5 @@
 """From a raw table to numbers: missing values are filled in, and categories are one-hot encoded."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From the arguments to arrays: the table that a verb works on, in the model's order of columns."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

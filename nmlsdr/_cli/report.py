@@ -1,7 +1,5 @@
 """report: one page about a table, its labels, what they depend on, and which of them to check."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from typing import Any

@@ -1,7 +1,5 @@
 """reproduce: the article's tables and figures."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

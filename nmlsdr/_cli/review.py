@@ -1,7 +1,5 @@
 """review: which given labels disagree with their neighbourhood."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -4,8 +4,6 @@ People fill in the list in a spreadsheet, which reads a cell that begins with = 
 formula. Such cells are written with an apostrophe in front, which `--reviewed` removes again.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

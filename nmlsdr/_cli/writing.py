@@ -1,7 +1,5 @@
 """From arrays to result files: CSV, .npz and Parquet, whole or not at all."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

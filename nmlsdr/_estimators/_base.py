@@ -1,7 +1,5 @@
 """What the estimators share: reading X and y, clipping k, the neighbour plug-in, propagation, predicting by blocks."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any

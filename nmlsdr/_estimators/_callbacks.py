@@ -13,8 +13,6 @@ Without a call of ``set_callbacks`` this costs next to nothing. Callbacks do not
 callback ends the fit. A callback's request to stop is ignored, because unfinished labels do not solve eq. (8).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

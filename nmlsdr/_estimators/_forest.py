@@ -1,7 +1,5 @@
 """The forest in the trend of ResidualPropagation: extremely randomised trees, fitted to the labelled rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """ML-kNN as classifiers: supervised, and semi-supervised by propagating the labels first."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Any, Self

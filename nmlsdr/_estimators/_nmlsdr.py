@@ -1,7 +1,5 @@
 """Noisy multi-label semi-supervised dimensionality reduction (NMLSDR), the article's method."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 

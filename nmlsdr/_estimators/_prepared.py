@@ -5,8 +5,6 @@ the second small prediction does it.  The prepared rows are kept outside of the 
 and model files do not contain them, and they are freed together with the estimator.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 

@@ -1,7 +1,5 @@
 """What the linear projections share: the label rule, fitted attributes, transform, names of the outputs."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

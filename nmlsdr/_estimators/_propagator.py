@@ -1,7 +1,5 @@
 """MultiLabelPropagation: noisy multi-label propagation as a classifier and as a reviewer of given labels."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Any, Self

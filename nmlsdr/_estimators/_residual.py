@@ -1,7 +1,5 @@
 """ResidualPropagation: shrunken features, a trend, and its residuals propagated over the learned graph."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 

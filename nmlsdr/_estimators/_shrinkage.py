@@ -1,7 +1,5 @@
 """The article's projection on shrunken features: what NMLSDR and ResidualPropagation share."""
 
-from __future__ import annotations
-
 import dataclasses
 import warnings
 from typing import Any

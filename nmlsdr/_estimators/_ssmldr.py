@@ -1,7 +1,5 @@
 """Semi-supervised multi-label dimensionality reduction by label propagation and MLDA (SSMLDR)."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 

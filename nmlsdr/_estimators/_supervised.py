@@ -1,7 +1,5 @@
 """The baselines that fit on the labelled rows alone: MDDM, MVMD, canonical correlations, and weighted LDA."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 

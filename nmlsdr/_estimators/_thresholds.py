@@ -1,7 +1,5 @@
 """From scores to labels: the scores that rank, the rate of flipped labels, and the cut-off of each label."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from numbers import Real

@@ -1,7 +1,5 @@
 """The exact neighbour search as a transformer, for pipelines that take a precomputed graph of distances."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 

@@ -6,8 +6,6 @@ a file holds members that are not compressed, do not overlap and lie within the 
 are refused.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

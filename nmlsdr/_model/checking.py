@@ -1,7 +1,5 @@
 """The checks of what a model file holds: shapes that agree, dtypes, order, ranges, names, and trees."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@
 hold: the class makes them when it is fitted on one invented row.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import warnings

@@ -5,8 +5,6 @@ training rows where the model holds these, and otherwise invented near the value
 person's row enters a file for this purpose.
 """
 
-from __future__ import annotations
-
 import copy
 import warnings
 from typing import Any

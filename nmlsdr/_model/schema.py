@@ -6,8 +6,6 @@ C labels, d components, k neighbours (``k+1`` is one more than the integer attri
 ranges are those that ``fit`` gives: outside them a prediction would be no number, no probability, or read nonsense.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from typing import Any, NamedTuple

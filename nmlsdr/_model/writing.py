@@ -4,8 +4,6 @@ skops would pack a sparse matrix, write an object array as one part of the schem
 in a form that cannot be checked before they are made. `encode` gives dictionaries of plain arrays and text for these.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from inspect import signature

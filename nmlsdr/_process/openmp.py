@@ -8,8 +8,6 @@ OpenMP reads OMP_WAIT_POLICY once, when it is loaded, so it is set while the ker
 user set stays; and where another package has loaded the same OpenMP before, its settings are in force.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -10,8 +10,6 @@ Three facts decide the design:
   After a fork every kernel runs on one thread, which never starts a team.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import time

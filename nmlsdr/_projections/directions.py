@@ -1,7 +1,5 @@
 """What every projection shares: the form of the answer, Lanczos iterations, numerical rank, and the sign rule."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass

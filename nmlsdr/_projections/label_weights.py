@@ -4,8 +4,6 @@ The names of the forms follow Xu (2018), who compares them; each function names 
 All take 0/1 labels Y (l x C) and return W >= 0 (l x C); a row without labels gets weights of 0.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@ acts on its orthogonal complement as r I, where G is 0.  So the rows are rotated
 solved, and the directions are rotated back.  This is exact for r > 0; for r = 0 such a B is singular.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

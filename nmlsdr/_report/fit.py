@@ -1,7 +1,5 @@
 """One fit on all rows as plain data: embedding, components, graph, and suspect annotations with their neighbours."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

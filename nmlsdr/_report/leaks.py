@@ -1,7 +1,5 @@
 """Find features that predict a label on their own; often they were derived from the label and leak it."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

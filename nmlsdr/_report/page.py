@@ -5,8 +5,6 @@ then jinja2's autoescape, or its ``tojson`` where the script reads it as data; t
 addition, the page's content security policy blocks all loading and all scripts other than its own.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import importlib.util

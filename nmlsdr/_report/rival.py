@@ -4,8 +4,6 @@ They decide as ResidualPropagation does: a label is predicted where its score re
 out-of-sample scores of the labelled rows promise.
 """
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What was read, as plain data: rows, columns, labels, and which labels occur together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Folds are drawn from the labelled rows; unlabelled rows stay on the training sid
 labels, which may be wrong, so only the differences between methods on the same folds mean something.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self

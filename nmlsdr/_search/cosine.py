@@ -1,7 +1,5 @@
 """Rows of length 1, whose Euclidean neighbours are the neighbours by angle: half their squared distance is 1 - cos."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 

@@ -11,8 +11,6 @@ are searched as queries on one thread.  A search of the rows among themselves me
 threads are assumed to share the work evenly.  A tree (up to 8 features) meets fewer pairs, in the measured part too.
 """
 
-from __future__ import annotations
-
 import functools
 import logging
 import platform

@@ -12,8 +12,6 @@ With 100 000 x 32 rows, two clusters took .6 of the time of a Gaussian set at an
 (without groups 1.7 to 19 times), and 40 nested scales .13 of it (without groups 8 times).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

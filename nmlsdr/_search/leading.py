@@ -8,8 +8,6 @@ computed in float64 with an error of at most (D + 8) sqrt(d) 2^-53 |x - c|, then
 to the whole row, so the row's norm comes with its coordinates and its share of the error bound is taken from it.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How much memory this machine has, and rows that lie in a file because it is not enough."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

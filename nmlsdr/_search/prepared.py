@@ -1,7 +1,5 @@
 """Rows that are searched often, a few queries at a time: packed once, and for angles divided by their norms once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

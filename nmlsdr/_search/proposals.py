@@ -1,7 +1,5 @@
 """Candidates that somebody else proposes: a transformer, or a precomputed matrix.  The canonical order decides."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

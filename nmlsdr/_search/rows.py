@@ -1,7 +1,5 @@
 """Rows as the kernels take them: what they are, where they lie, and how many."""
 
-from __future__ import annotations
-
 import ctypes
 import math
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """A search from its arguments to its answer: check, choose a way, step, serve Ctrl-C between the steps."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

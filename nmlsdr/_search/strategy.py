@@ -3,8 +3,6 @@
 The way and the reason go to the logger "nmlsdr" at level DEBUG, one line a search.
 """
 
-from __future__ import annotations
-
 import logging
 from typing import Any, NamedTuple
 

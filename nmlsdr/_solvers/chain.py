@@ -8,8 +8,6 @@ follow the weights of the graph, have limits.  Labels that they leave above the 
     the iteration of eq. (6)           the residual falls by max alpha in every sweep, whatever the graph
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -52,7 +50,7 @@ def solve(system: System, F: np.ndarray, goal: Goal, solver: str) -> tuple[Solve
     return solved, ran
 
 
-def _improve(system: System, F: np.ndarray, goal: Goal, columns: np.ndarray, run: Solver, solved: Solved) -> bool:
+def _improve(system: System, F: np.ndarray, goal: Goal, columns: np.ndarray, run: "Solver", solved: Solved) -> bool:
     """Run a solver on these labels and keep what it improves; whether it improved any."""
     tried = np.ascontiguousarray(F[:, columns])
     found = run(system.part(columns), tried, goal.part(columns))

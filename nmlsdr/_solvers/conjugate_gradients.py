@@ -22,8 +22,6 @@ Everything that is decided about a label follows from its own numbers, and only 
 that it does not depend on the labels of its batch, on a callback, or on how many sweeps a call of the kernel makes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

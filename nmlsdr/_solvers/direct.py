@@ -10,8 +10,6 @@ almost all of its digits at alpha = 1 - 1e-12 and with weights from 1e-300 to 1e
 Alfa, Xue and Ye 2002, Math. Comp. 71, 217-236).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The iteration of eq. (6): slow, but its residual falls by max alpha in every sweep, whatever the graph."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -19,8 +19,6 @@ x_i = k_i sum_{j in N(i)} x_j + (1 - alpha_i) Y_i / sqrt(d_i) with k_i = alpha_i
 4 bytes per edge, not 12, and multiplies nothing.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import NamedTuple
@@ -75,7 +73,7 @@ class Goal(NamedTuple):
     max_iter: int | None
     callback: Callable[[PropagationProgress], object] | None
 
-    def part(self, columns: np.ndarray) -> Goal:
+    def part(self, columns: np.ndarray) -> "Goal":
         return self._replace(tol=self.tol[columns])
 
 
@@ -175,7 +173,7 @@ class System:
         found[component[rows], columns] = True
         return found[component]
 
-    def part(self, columns: np.ndarray) -> System:
+    def part(self, columns: np.ndarray) -> "System":
         """The system of some labels."""
         part = copy.copy(self)
         part.Y = np.ascontiguousarray(self.Y[:, columns])

@@ -9,8 +9,6 @@ What several blocks need and is costly (the mean in ``X - X.mean(axis=0)``) must
 task is cut from the recipes, and computed once by Dask as an ordinary dependency.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -82,7 +80,7 @@ class Blocks(NamedTuple):
     inputs: dict[Any, Any]
 
     @classmethod
-    def of(cls, X: Any, name: str = "X") -> Blocks:
+    def of(cls, X: Any, name: str = "X") -> "Blocks":
         """The blocks of rows of a 2-D Dask array; rows in memory are one block."""
         dask = import_dask()
         from dask.delayed import Delayed

@@ -1,7 +1,5 @@
 """The estimators of `nmlsdr` with the steps that Dask does: reading rows, searching, propagating, predicting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

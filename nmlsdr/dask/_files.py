@@ -1,7 +1,5 @@
 """Rows in a file as a Dask array: memory maps and Zarr stores, opened by every task where it runs."""
 
-from __future__ import annotations
-
 import mmap
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Neighbours and graphs of the rows of Dask arrays."""
 
-from __future__ import annotations
-
 from operator import itemgetter
 from typing import Any
 

@@ -4,8 +4,6 @@ The graph is sent to every worker once; a task adds `LABELS` columns of labels. 
 depend on the other labels, so they are those of one process.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import replace

@@ -12,8 +12,6 @@ Tasks for every two of B blocks would hold as many rows with B = 2q, form n^2 / 
 times; and a search that takes one block as queries of the other would form n^2.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 __all__ = ["PRIMES", "cut_rows", "lines"]

@@ -1,7 +1,5 @@
 """Exact neighbours of rows that are in no single process: a search in every task, and the merge of its lists."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The plan of a search over Dask arrays: how the rows are cut, and what the search will cost."""
 
-from __future__ import annotations
-
 import time
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The rows of a Dask array, which the tasks that read them check, and the sums over them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import reduce
 from itertools import groupby, pairwise
@@ -78,11 +76,11 @@ class DaskRows(RowSums):
         self.dtype = np.dtype(np.float32 if blocks.dtype == np.float32 else np.float64)
 
     @classmethod
-    def of(cls, X: Any, name: str = "X") -> DaskRows:  # type: ignore[override]
+    def of(cls, X: Any, name: str = "X") -> "DaskRows":  # type: ignore[override]
         """The rows of a Dask array; rows in memory are one block."""
         return cls(Blocks.of(X, name), name)
 
-    def __getitem__(self, chosen: np.ndarray) -> DaskRows:
+    def __getitem__(self, chosen: np.ndarray) -> "DaskRows":
         """Some of the rows, by a mask or by increasing numbers."""
         chosen = np.asarray(chosen)
         numbers = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
@@ -172,7 +170,7 @@ class DaskRows(RowSums):
 
     take = __getitem__  # type: ignore[assignment]  # gives DaskRows
 
-    def scaled(self, scale: np.ndarray) -> DaskRows:
+    def scaled(self, scale: np.ndarray) -> "DaskRows":
         return DaskRows(self._blocks, self._name, self._kept, scale if self._scale is None else self._scale * scale)
 
     def sums(self) -> np.ndarray:

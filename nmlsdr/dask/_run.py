@@ -5,8 +5,6 @@ task that it was working on, and the scheduler gives that task to another.  With
 run the tasks.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

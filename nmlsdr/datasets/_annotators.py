@@ -1,7 +1,5 @@
 """Find columns that annotators filled in together with the labels: as features they would leak the labels."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

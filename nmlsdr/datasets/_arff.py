@@ -3,8 +3,6 @@
 The time to read a header or a row is linear in its length: no pattern can match a text in two ways, so none backtracks.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """The article's nine Mulan data sets: their files, where they come from, and whether they are the right ones."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

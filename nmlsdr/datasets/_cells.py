@@ -1,7 +1,5 @@
 """From rows of text cells to arrays of features and labels: what a cell may hold."""
 
-from __future__ import annotations
-
 import functools
 import math
 from array import array

@@ -1,7 +1,5 @@
 """A simulated cohort of the shape of the article's case study (section 5); it contains no patient data."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """The roles of the columns of a file: features, labels, ids, or unused."""
 
-from __future__ import annotations
-
 import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Read CSV and TSV files with a header, through `csv.reader`."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ Files come from anywhere, so a reader streams, counts what it unpacks, and never
 about itself.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io
@@ -162,7 +160,7 @@ class Lines:
         except UnicodeError as error:
             raise DataFileError(f"{self.path}: it is not {self.encoding} text; give another encoding.") from error
 
-    def __enter__(self) -> Lines:
+    def __enter__(self) -> "Lines":
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -1,7 +1,5 @@
 """Labels that are given as lists: one cell ``flu;cold`` for a row with two labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Read a Mulan data set: an ARFF file, and an XML file that says which attributes are labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 from xml.parsers import expat

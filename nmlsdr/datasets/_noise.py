@@ -1,7 +1,5 @@
 """Label noise and missing labels, as the article's experiments add them (section 4.5)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Read .npz files through NumPy: arrays of features and labels, or the parts of a sparse matrix; never a pickle."""
 
-from __future__ import annotations
-
 import math
 import zipfile
 from typing import IO, Any

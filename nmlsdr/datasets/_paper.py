@@ -1,7 +1,5 @@
 """The article's train and test sets (section 4.5), from Mulan's original files."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.utils import Bunch
 

@@ -1,7 +1,5 @@
 """Read Parquet files through pyarrow."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import re

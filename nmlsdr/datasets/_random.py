@@ -1,7 +1,5 @@
 """The generator for a ``random_state``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

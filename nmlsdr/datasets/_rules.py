@@ -1,7 +1,5 @@
 """Labelling patients by rules over diagnosis and drug codes (article, section 5.2); the rules are data."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from importlib import resources

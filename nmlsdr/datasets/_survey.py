@@ -1,7 +1,5 @@
 """Advice about a table that is not all numbers: one sentence about all its columns, with the options to add."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io
@@ -58,7 +56,7 @@ class Proposal(DataFileError):
         super().__init__(f"{problem}; {advice}: {line} .")
         self.problem, self.options = problem, options
 
-    def without(self, like_labels: dict[str, str], holes: bool) -> Proposal:
+    def without(self, like_labels: dict[str, str], holes: bool) -> "Proposal":
         """Return the proposal that drops columns which look like labels; `holes`: if other columns lack values."""
         options = {name: [v for v in value if v not in like_labels] for name, value in self.options.items()}
         options["drop"] = [*options["drop"], *like_labels]

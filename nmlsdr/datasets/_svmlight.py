@@ -4,8 +4,6 @@ scikit-learn skips blank lines, reads 1_0 as 10 and does not name the line of an
 with a pattern of a row; a line that does not match is checked part by part, to say what is wrong with it.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import re

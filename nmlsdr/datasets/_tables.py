@@ -1,7 +1,5 @@
 """Read a table of features and labels from a file of any kind that the command line accepts."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Guess the encoding, delimiter and decimal mark of a text file from its first bytes."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from typing import NamedTuple

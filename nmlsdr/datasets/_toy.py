@@ -1,7 +1,5 @@
 """The synthetic Toy set of the article's section 4.4."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

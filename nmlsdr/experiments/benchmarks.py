@@ -1,7 +1,5 @@
 """The seven benchmark tables, the Wilcoxon rows and figure, and what the article lacks (section 4.5)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

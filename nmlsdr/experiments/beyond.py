@@ -13,8 +13,6 @@ anywhere, which is ``chance``. cleanlab, an extra, gets the out-of-sample predic
 regressions; ``adjusted`` is the same with its adjustment, and a reviewer of its own in the report.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import time
 from collections.abc import Callable

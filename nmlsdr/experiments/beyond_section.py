@@ -1,7 +1,5 @@
 """Tables and claims of the study of what came after the article: predictions by regime, and reviews of labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple

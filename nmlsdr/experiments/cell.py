@@ -1,7 +1,5 @@
 """One cell: fit a method on the data of a seed, classify, measure."""
 
-from __future__ import annotations
-
 import time
 import traceback
 import warnings

@@ -1,7 +1,5 @@
 """``nmlsdr reproduce``: run the article's experiments and later ones, or continue an interrupted run."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import shlex

@@ -4,8 +4,6 @@ Every function returns a matplotlib Figure made without pyplot, so no global sta
 The colours are Okabe and Ito's, which colour-blind readers can distinguish; groups also have different markers.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping, Sequence
 from typing import Any

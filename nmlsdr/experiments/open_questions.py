@@ -7,8 +7,6 @@ propagated over the embedding, which for ML-kNN is the semi-supervised ML-kNN; `
 labelled rows alone.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

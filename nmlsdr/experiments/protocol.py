@@ -4,8 +4,6 @@ A cell is one (study, data set, method, seed). Its random numbers come from a Se
 so that noise, mask and draw are the same for all methods of a seed and do not depend on the order of the cells.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

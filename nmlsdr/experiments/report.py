@@ -1,7 +1,5 @@
 """Write the results of a run: tables (CSV, Markdown), figures (PNG, SVG), and the report as one HTML page."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Results of studies as arrays, with the article's values for comparison, and the tables that several sections have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -94,7 +92,7 @@ class Results:
         values = self.percent(part, measures)
         return mean(values[:, self.methods.index(first)] - values[:, self.methods.index(second)])
 
-    def of(self, methods: Iterable[str]) -> Results:
+    def of(self, methods: Iterable[str]) -> "Results":
         """The same for some of the methods, in the order given; those without records are left out."""
         chosen = tuple(method for method in methods if method in self.methods)
         index = [self.methods.index(method) for method in chosen]

@@ -4,8 +4,6 @@ joblib runs the cells with any of its backends: loky by default, Dask under ``jo
 If a worker process dies, the run ends; the finished cells are kept, and the same command continues.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import sys

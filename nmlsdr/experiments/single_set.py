@@ -1,7 +1,5 @@
 """The two studies on one data set each: the Toy set (article, section 4.4) and the case study (section 5)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any

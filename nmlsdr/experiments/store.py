@@ -4,8 +4,6 @@ A killed run leaves the files of the cells that were finished, and the next star
 folder compute some cells twice and write the same files.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -27,7 +25,7 @@ class CellKey(NamedTuple):
     seed: int
 
     @classmethod
-    def of(cls, record: Record) -> CellKey:
+    def of(cls, record: Record) -> "CellKey":
         """The key of a record."""
         return cls(*(record[field] for field in cls._fields))
 

@@ -1,7 +1,5 @@
 """Tables as they are shown and written, and the sections of the report that are made of them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """EmbeddingDisplay: the rows in two components, by their labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import cycle
@@ -91,7 +89,7 @@ class EmbeddingDisplay:
         max_points: int | None = _MAX_POINTS,
         ax: Any = None,
         **scatter: Any,
-    ) -> EmbeddingDisplay:
+    ) -> "EmbeddingDisplay":
         """Transform the rows of X and draw them.
 
         Parameters
@@ -141,7 +139,7 @@ class EmbeddingDisplay:
         rings = _row_mask(suspects, len(points))
         return cls(points[:, axes], groups, axis_names=names, suspects=rings, max_points=max_points).plot(ax, **scatter)
 
-    def plot(self, ax: Any = None, **scatter: Any) -> EmbeddingDisplay:
+    def plot(self, ax: Any = None, **scatter: Any) -> "EmbeddingDisplay":
         """Draw the rows.
 
         Parameters

@@ -1,7 +1,5 @@
 """What the pictures share: axes, which rows are drawn, text as matplotlib takes it, steps of pipelines, label names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """LabelReviewDisplay: the annotations that look wrong, by score."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,7 +60,7 @@ class LabelReviewDisplay:
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, kind: str = "both", top: int = 20, ax: Any = None, **bar: Any
-    ) -> LabelReviewDisplay:
+    ) -> "LabelReviewDisplay":
         """Rank the annotations of the rows that `estimator` was fitted on, and draw the first ones.
 
         Parameters
@@ -109,7 +107,7 @@ class LabelReviewDisplay:
         row_names = list(map(str, X.index if hasattr(X, "iloc") else range(n_samples)))
         return cls(suspects, row_names=row_names, label_names=label_names(labels)).plot(ax, top=top, **bar)
 
-    def plot(self, ax: Any = None, *, top: int = 20, **bar: Any) -> LabelReviewDisplay:
+    def plot(self, ax: Any = None, *, top: int = 20, **bar: Any) -> "LabelReviewDisplay":
         """Draw the first annotations.
 
         Parameters

@@ -1,7 +1,5 @@
 """The order in which given annotations are reviewed."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +38,7 @@ class Suspects(NamedTuple):
     kind: NDArray[Any]
     rank: NDArray[np.intp]
 
-    def first(self, n: int | None) -> Suspects:
+    def first(self, n: int | None) -> "Suspects":
         """Return the first `n` annotations.
 
         Parameters

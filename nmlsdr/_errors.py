@@ -4,8 +4,6 @@ import importlib
 import warnings
 from typing import Any
 
-__all__ = ["InputError", "import_extra", "printable", "warn_not_converged"]
-
 
 class InputError(ValueError):
     """An argument or input file that cannot be used; the message says what is wrong and what to change.

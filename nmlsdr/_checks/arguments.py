@@ -15,8 +15,6 @@ import nmlsdr._weights as _weights
 from .._errors import InputError
 from .arrays import aligned, contiguous, long_indices, refuse_broken
 
-__all__ = ["check_alpha", "check_count", "check_graph", "check_row_pair", "check_rows"]
-
 # The square of a difference of two such numbers is finite, and so is the sum of 10^8 of them.
 LARGEST_VALUE = 1e150
 # Rows are checked for finiteness in pieces of this many values (.5 MiB), so that a memory map is read once, by blocks,

@@ -7,8 +7,6 @@ from scipy import sparse
 
 from .._errors import InputError
 
-__all__ = ["aligned", "contiguous", "long_indices", "refuse_broken"]
-
 
 def contiguous(values: Any, dtype: Any = None) -> np.ndarray:
     """In C order and aligned: what came in a message may begin at any byte, and kernels read whole numbers."""

@@ -30,16 +30,6 @@ from ._callbacks import CallbackSupportMixin, step
 from ._prepared import forget_rows, prepared_rows
 from ._thresholds import given_thresholds, labels_flip_rate, learned_cutoffs
 
-__all__ = [
-    "CutsScores",
-    "LearnsLabels",
-    "NeighborClassifier",
-    "PropagatesLabels",
-    "clip_neighbors",
-    "exact_neighbors_of_queries",
-    "known_to_propagate",
-]
-
 # Rows in a block of predict: besides its output, predict needs memory for the neighbours and scores of one block.
 _QUERY_ROWS = 4096
 

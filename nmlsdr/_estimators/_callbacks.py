@@ -18,7 +18,8 @@ from contextlib import contextmanager
 from typing import Any
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks
 except ImportError:  # before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
@@ -27,9 +28,6 @@ except ImportError:  # before 1.9
     def with_callbacks(fit: Any) -> Any:
         """Callbacks need scikit-learn 1.9."""
         return fit
-
-
-__all__ = ["CallbackSupportMixin", "step", "steps_of_fit"]
 
 
 @contextmanager

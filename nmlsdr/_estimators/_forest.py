@@ -6,8 +6,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
 
-__all__ = ["FEWEST_ROWS", "forest_seed", "grow_forest", "score_by_forest"]
-
 FEWEST_ROWS = 6  # with fewer labelled rows there is no forest
 _ROWS_OF_A_TREE = 1000  # drawn rows of each tree at most: more cost time and change the rankings by less than .003
 _MOST_FEATURES = 300  # tried in each split

@@ -20,8 +20,6 @@ from ._base import (
 from ._callbacks import step, steps_of_fit
 from ._thresholds import check_threshold, warn_never_predicted
 
-__all__ = ["MLkNN", "SemiSupervisedMLkNN"]
-
 
 class _CountsNeighborLabels(CutsScores, NeighborClassifier):
     """What follows once every training row has labels: counts, posteriors, predictions."""

@@ -8,8 +8,6 @@ from .._ridge import cross_fit
 from ._callbacks import step
 from ._shrinkage import N_SPLITS, ShrunkenProjection, known_part, labeled_part, shrinkage_grid
 
-__all__ = ["NMLSDR"]
-
 
 @dataclass(eq=False, repr=False)
 class NMLSDR(ShrunkenProjection):

@@ -11,8 +11,6 @@ from weakref import WeakKeyDictionary
 from .._process.threads import check_n_jobs
 from .._search.prepared import MOST_QUERIES, PreparedRows
 
-__all__ = ["forget_rows", "prepared_rows"]
-
 
 class _LastRows(NamedTuple):
     """The rows that an estimator searched last, by which metric, and these rows prepared."""

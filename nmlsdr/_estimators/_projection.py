@@ -13,8 +13,6 @@ from .._projections.directions import Directions
 from ._base import LearnsLabels, PropagatesLabels
 from ._callbacks import steps_of_fit
 
-__all__ = ["Projection", "PropagatingProjection", "SupervisedProjection", "half_hard"]
-
 
 class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A linear map x -> P'(x - mean), learned from labels."""

@@ -13,8 +13,6 @@ from ._base import CutsScores, NeighborClassifier, PropagatesLabels
 from ._callbacks import steps_of_fit
 from ._thresholds import check_threshold
 
-__all__ = ["MultiLabelPropagation"]
-
 
 @dataclass(eq=False, repr=False)
 class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):

@@ -18,8 +18,6 @@ from ._forest import FEWEST_ROWS, forest_seed, grow_forest, score_by_forest
 from ._shrinkage import N_SPLITS, ShrunkenProjection, known_part, labeled_part, shrinkage_grid
 from ._thresholds import check_threshold, labels_flip_rate, unflipped, warn_never_predicted
 
-__all__ = ["ResidualPropagation"]
-
 
 def _twice(given: np.ndarray) -> np.ndarray:
     """Repeat values for each label, once for the labels and once for the residuals."""

@@ -14,8 +14,6 @@ from ..projection import feature_weights, hsic_directions, shrunken_weights
 from ._callbacks import step
 from ._projection import PropagatingProjection, half_hard
 
-__all__ = ["N_SPLITS", "ShrunkenProjection", "known_part", "labeled_part", "shrinkage_grid"]
-
 N_SPLITS = 5  # folds of the cross-validation
 
 

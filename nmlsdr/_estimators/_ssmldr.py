@@ -9,8 +9,6 @@ from .._projections.scatter import weighted_lda
 from ._callbacks import step
 from ._projection import PropagatingProjection, half_hard
 
-__all__ = ["SSMLDR"]
-
 
 @dataclass(eq=False, repr=False)
 class SSMLDR(PropagatingProjection):

@@ -14,8 +14,6 @@ from .._projections.scatter import cca, mddm_features, mvmd, weighted_lda
 from ..projection import hsic_directions
 from ._projection import SupervisedProjection
 
-__all__ = ["MDDM", "MLDA", "MVMD", "MultiLabelCCA"]
-
 _WEIGHTS = ("binary", "entropy", "correlation", "fuzzy", "dependence")
 
 

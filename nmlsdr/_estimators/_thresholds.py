@@ -11,19 +11,6 @@ from .._checks.arguments import check_real
 from .._checks.labels import Labels
 from .._errors import InputError
 
-__all__ = [
-    "RULES",
-    "check_threshold",
-    "f1_cutoff",
-    "given_thresholds",
-    "labels_flip_rate",
-    "learned_cutoffs",
-    "prior_cutoffs",
-    "rank_scores",
-    "unflipped",
-    "warn_never_predicted",
-]
-
 RULES = ("f1", "prior")
 _LARGEST_FLIP_RATE = 0.3
 _CLEAREST_SHARE = 10  # the flip rate is read off one in ten of the known entries

@@ -14,8 +14,6 @@ from .._search import squared_neighbors
 from ..graph import as_distances
 from ._base import LearnsLabels, exact_neighbors_of_queries
 
-__all__ = ["ExactNeighborsTransformer"]
-
 
 @dataclass(eq=False, repr=False)
 class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnsLabels, BaseEstimator):

@@ -19,8 +19,6 @@ from sklearn.pipeline import Pipeline
 
 from .schema import Refused, table
 
-__all__ = ["need_skops", "read"]
-
 _SCHEMA = "schema.json"
 _SCHEMA_BYTES = 64 << 20  # parsed text takes many times its size; the names of a million features fit
 _DEPTH = 24  # how deeply the parts of a model may be nested

@@ -8,8 +8,6 @@ from sklearn.tree._tree import Tree
 
 from .schema import Field, Refused
 
-__all__ = ["check_names", "check_value", "make_tree"]
-
 _TYPES = {"count": (int,), "flag": (bool,), "number": (int, float, np.int64, np.float64), "text": (str,),
           "array": (np.ndarray,), "categories": (list,)}  # fmt: skip
 

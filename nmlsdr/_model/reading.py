@@ -28,8 +28,6 @@ from .checking import check_names, check_value, make_tree
 from .samples import check_answers
 from .schema import Field, Refused, check_parameter, table
 
-__all__ = ["FORMAT", "Model", "ModelFileError", "content_in", "open_model", "revived"]
-
 FORMAT = "nmlsdr-model 2"
 _MOST_COLUMNS = 1 << 22  # a row of them is made
 

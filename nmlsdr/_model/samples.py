@@ -15,8 +15,6 @@ from sklearn.pipeline import Pipeline
 
 from .schema import Refused
 
-__all__ = ["answers", "check_answers", "sample_rows"]
-
 _N_ROWS = 3
 _PLACES = ("training_rows_", "mean_", "center_", "data_min_", "statistics_")
 

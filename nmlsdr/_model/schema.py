@@ -16,8 +16,6 @@ from .. import _estimators as estimators
 from .._errors import InputError
 from .._estimators._thresholds import check_threshold
 
-__all__ = ["Field", "Refused", "check_parameter", "table"]
-
 _LARGEST = 1e170  # 1 / sqrt of the smallest positive number is 4e161; sums of such numbers are finite
 _MAX_JOBS = 1024  # more threads could end the process; the limit of this machine is checked when it predicts
 

@@ -22,8 +22,6 @@ from .reading import FORMAT, revived
 from .samples import answers, sample_rows
 from .schema import Refused, table
 
-__all__ = ["bare", "content_out", "encode"]
-
 
 def content_out(estimator: Any, feature_names: Iterable[str] | None, label_names: Iterable[str] | None) -> Any:
     """Return what is written of a model, after the checks that reading makes; names default to those that it saw."""

@@ -14,8 +14,6 @@ from contextlib import contextmanager
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["idle_threads", "sleeping_threads"]
-
 _POLICY, _SPINS = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"
 
 _user_settings: dict[str, str] = {}  # what was in the environment when the kernels were loaded

@@ -27,16 +27,6 @@ import nmlsdr._graph as _graph
 
 from .._errors import InputError
 
-__all__ = [
-    "SIMD_LEVELS",
-    "check_n_jobs",
-    "most_threads",
-    "simd",
-    "simd_level",
-    "single_threaded_blas",
-    "worthwhile_threads",
-]
-
 SIMD_LEVELS = _graph.SIMD_LEVELS  # by their numbers in _c/simd_levels.h
 
 _MOST_THREADS = 64  # always allowed: four for each core of a laptop, and too few to hurt any machine

@@ -12,8 +12,6 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from .._errors import InputError
 from .._moments import RowSums
 
-__all__ = ["Directions", "finish", "leading_by_lanczos", "refine", "refuse_no_dependence", "thin_svd"]
-
 
 @dataclass(frozen=True)
 class Directions:

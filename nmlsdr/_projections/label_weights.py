@@ -16,8 +16,6 @@ from .._errors import warn_not_converged
 from .._moments import RowSums, compress_labels, label_gram
 from .._process.threads import single_threaded_blas
 
-__all__ = ["correlation_weights", "dependence_weights", "entropy_weights", "fuzzy_weights"]
-
 _LARGEST_FUZZY_STEPS = 100
 _AT_CENTRE = 1e-290  # below this the inverse of a squared distance, or a sum of such, would overflow
 _CANCELLED = 1e-3  # |x|^2 + |c|^2 - 2x'c below this share of |x|^2 + |c|^2 has lost three digits

@@ -23,8 +23,6 @@ from .._moments import RowSums, add_gram, label_gram
 from .._process.threads import single_threaded_blas
 from .directions import Directions, finish, leading_by_lanczos, refine, refuse_no_dependence, thin_svd
 
-__all__ = ["cca", "mddm_features", "mvmd", "weighted_lda"]
-
 _EPS = np.finfo(np.float64).eps
 _DIRECT = 2000  # up to here the eigenvectors of a matrix of the size of min(D, l) are found directly
 

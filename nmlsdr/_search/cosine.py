@@ -12,8 +12,6 @@ from .._checks.arguments import match_rows
 from .._process.threads import worthwhile_threads
 from .rows import kernel_rows
 
-__all__ = ["ZERO_ROW", "UnitRows", "first_rows", "merge_zero_rows", "search_by_angle", "unit_rows"]
-
 # The squared distance that stands for 1 - cos = 1: between a row of zeros, which has no direction, and any other row.
 ZERO_ROW = 2.0
 

@@ -27,8 +27,6 @@ from .memory import memory_bytes
 from .run import squared_neighbors
 from .strategy import LOGGER
 
-__all__ = ["LOGGER", "Estimate", "duration", "estimate_search", "say_if_large"]
-
 LONG = 60.0  # seconds
 _PROBED = 96, 768  # queries of the probe; a probe of 96 packs all rows too, which adds about a fifth to its time
 _PROBE_WORK = 1e10  # queries times stored features of a probe, about .1 s

@@ -19,8 +19,6 @@ from scipy.spatial.distance import cdist
 
 from .._process.threads import single_threaded_blas
 
-__all__ = ["Groups", "far_groups"]
-
 _LOOK, _SAMPLE = 128, 256  # rows of the look that every large search pays for, and of the sample that finds the groups
 _TIGHT = 1e-3  # squared distance of neighbours as a share of the large ones: above, products decide
 _GAP = 10.0  # a gap between groups is so many times wider than the widest gap that is not one

@@ -17,8 +17,6 @@ import nmlsdr._graph as _graph
 from .._process.threads import single_threaded_blas
 from .rows import kernel_rows
 
-__all__ = ["Leads", "leading_coordinates"]
-
 # How many coordinates, and from how many rows on they save time.  Measured with 128 features on two threads, rows near
 # a curved surface of m dimensions, time with the coordinates over time without: 8000 rows: m = 5 .63, m = 10 1.05;
 # 20 000 rows: m = 5 .42, m = 10 .55, m = 15 .68, m = 20 1.03; 30 000 rows: m = 15 .58, m = 20 .72, m = 30 1.01.  Of the

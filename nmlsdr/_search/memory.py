@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["is_memory_map", "is_out_of_core", "memory_bytes"]
-
 
 def memory_bytes() -> float:
     """Bytes of this machine's memory; infinite where the system does not say."""

@@ -15,8 +15,6 @@ from .rows import kernel_rows
 from .run import advance, search
 from .strategy import Strategy, log
 
-__all__ = ["MOST_QUERIES", "PreparedRows"]
-
 # More queries at once repay a look how the rows lie (strategy.py), and to pack the rows again costs them a tenth.
 MOST_QUERIES = 249
 _MOST_KEPT = 4e6  # neighbours that the threads' lists hold at most, as `_FEW_NEIGHBORS` in strategy.py

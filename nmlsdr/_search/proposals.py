@@ -16,8 +16,6 @@ from .cosine import ZERO_ROW, unit_rows
 from .rows import kernel_rows
 from .run import squared_neighbors
 
-__all__ = ["choose_proposed", "choose_stored", "neighbor_lists"]
-
 # One kernel call answers this many pairs times features, about .1 s of canonical distances: between calls Python
 # serves Ctrl-C.
 _WORK_PER_CALL = 2e8

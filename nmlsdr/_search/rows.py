@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Rows", "array_at", "kernel_rows"]
-
 
 class Rows(NamedTuple):
     """Addresses and sizes of dense rows in C order or of CSR rows (sorted, without repeats), and their owner."""

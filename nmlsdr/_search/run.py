@@ -17,8 +17,6 @@ from .strategy import Strategy, few, log, strategy
 # takes longer than it helps: .72 ms of 500 x 50 rows became .85 on two.
 _WORK_PER_THREAD = 1.5e7
 
-__all__ = ["advance", "search", "squared_neighbors"]
-
 
 def squared_neighbors(
     X: Any,

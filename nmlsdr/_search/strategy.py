@@ -11,8 +11,6 @@ from scipy import sparse
 from .._process.threads import SIMD_LEVELS, simd
 from . import far_groups, leading, memory
 
-__all__ = ["LOGGER", "Strategy", "few", "log", "strategy"]
-
 LOGGER = logging.getLogger("nmlsdr")
 
 # Sizes, all measured (docs/neighbours.md).

@@ -17,8 +17,6 @@ from .direct import LARGEST_DENSE, lu
 from .fixed_point import fixed_point
 from .system import Goal, Solved, System
 
-__all__ = ["SMALL", "SOLVERS", "solve"]
-
 # With fewer rows to find than this, elimination takes no longer than the fixed costs of conjugate gradients.
 SMALL = 100
 

@@ -32,8 +32,6 @@ import nmlsdr._propagation as _propagation
 from .._process.threads import simd
 from .system import BLOCK_ROWS, Goal, PropagationProgress, Solved, SweepGraph, System
 
-__all__ = ["conjugate_gradients", "enough_sweeps", "float64_gradients"]
-
 # Entries that a kernel call may touch, (nnz + 10 n) width sweeps: about .1 s, so that Ctrl-C is served.
 WORK_PER_CALL = 2e8
 # So many labels still go in batches of 16 and 4.  Beside one of 32: at 200 000 rows .8 to .9 of its time, at 50 000 as

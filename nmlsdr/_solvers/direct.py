@@ -21,8 +21,6 @@ import nmlsdr._propagation as _propagation
 from ..graph import normalized_weights
 from .system import Goal, PropagationProgress, Solved, System
 
-__all__ = ["LARGEST_DENSE", "lu"]
-
 # Up to so many rows to find "lu" is the elimination of a dense matrix.
 LARGEST_DENSE = 500
 # Refinements of a solution by sparse LU.

@@ -6,8 +6,6 @@ import numpy as np
 
 from .system import Goal, PropagationProgress, Solved, System
 
-__all__ = ["fixed_point", "most_sweeps"]
-
 # A label may take this many sweeps, or this much work if that is more; at alpha = .999 it needs 18 000.
 FIXED_POINT_SWEEPS = 20_000
 FIXED_POINT_WORK = 2e9

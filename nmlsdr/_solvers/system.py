@@ -31,8 +31,6 @@ import nmlsdr._propagation as _propagation
 from .._process.threads import worthwhile_threads
 from ..graph import normalized_weights
 
-__all__ = ["BLOCK_ROWS", "Factors", "Goal", "PropagationProgress", "Solved", "SweepGraph", "System"]
-
 # Rows per partial sum.  Part of the result's definition: partial sums are added in block order.
 BLOCK_ROWS = 256
 # With fewer entries than this for each thread, a second thread costs more time than it saves.  Measured with 14 labels

@@ -19,8 +19,6 @@ from .._checks.arguments import check_rows
 from .._errors import InputError
 from ._run import compute, import_dask, task_of_value
 
-__all__ = ["Blocks", "Recipe", "in_memory", "is_dask"]
-
 _SMALL = 1 << 16  # bytes of an array that may travel with every recipe that needs it
 
 

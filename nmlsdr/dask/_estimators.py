@@ -22,10 +22,6 @@ from ._neighbors import Lists, lists_of_queries, neighbors
 from ._rows import DaskRows
 from ._run import as_array, task, task_of_value, task_threads
 
-__all__ = ["MDDM", "NMLSDR", "SSMLDR", "MLkNN", "MultiLabelCCA", "MultiLabelPropagation", "ResidualPropagation",
-           "SemiSupervisedMLkNN"]  # fmt: skip
-
-
 _ABOUT = """\
     X may be a Dask array divided into blocks of rows, or an array in memory.  Results for a Dask array are Dask arrays.
     For a Dask array, the parameter ``neighbors`` of an estimator that has it must be "exact".  `to_local` returns the

@@ -10,8 +10,6 @@ import numpy as np
 from .._errors import InputError
 from ._run import import_dask
 
-__all__ = ["open_rows"]
-
 _BLOCK_BYTES = 64e6
 
 

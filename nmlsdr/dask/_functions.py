@@ -12,8 +12,6 @@ from ._neighbors import Lists, lists_of_queries, lists_of_rows, neighbors
 from ._rows import DaskRows
 from ._run import as_array, task
 
-__all__ = ["kneighbors", "neighbor_graph"]
-
 
 def kneighbors(
     X: Any, n_neighbors: int, *, queries: Any = None, metric: str = "euclidean", n_jobs: int = 1

@@ -14,8 +14,6 @@ from scipy import sparse
 
 from ._run import compute, task, task_of_value, task_threads
 
-__all__ = ["in_batches"]
-
 LABELS = 16  # labels in a task; the kernels would take 32, and need twice the memory
 
 

@@ -14,8 +14,6 @@ times; and a search that takes one block as queries of the other would form n^2.
 
 import numpy as np
 
-__all__ = ["PRIMES", "cut_rows", "lines"]
-
 PRIMES = (1, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47)
 
 

@@ -12,8 +12,6 @@ from ._plan import Plan, make_plan
 from ._rows import DaskRows, Reading
 from ._run import each_result, say, task, task_threads
 
-__all__ = ["Lists", "lists_of_queries", "lists_of_rows", "neighbors"]
-
 _NOWHERE = np.iinfo(np.intp).max  # the index of a neighbour that is not there
 
 

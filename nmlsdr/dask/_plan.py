@@ -12,8 +12,6 @@ from ._meetings import PRIMES
 from ._rows import DaskRows, Reading
 from ._run import client_in_force, compute, import_dask, task, task_threads
 
-__all__ = ["Plan", "Site", "make_plan"]
-
 # The share of a worker's memory that a task may take; an idle worker takes 200 MB, and Dask pauses one at 80 %.
 SHARE = 0.6
 # Beside its rows and the block it reads, a search holds packed rows: a window of 256 MB and what threads need.

@@ -15,8 +15,6 @@ from .._moments import RowSums, scale_columns
 from ._blocks import Blocks, Recipe
 from ._run import as_array, compute, task
 
-__all__ = ["DaskRows", "Reading"]
-
 _FAN_IN = 8  # partial sums that one task adds
 
 

@@ -18,9 +18,6 @@ from typing import Any
 
 from .._process.threads import check_n_jobs
 
-__all__ = ["as_array", "client_in_force", "compute", "each_result", "import_dask", "say", "task", "task_of_value",
-           "task_threads"]  # fmt: skip
-
 LOGGER = logging.getLogger("nmlsdr")
 
 # A fit whose cluster has had no worker for so long ends: new ones do not come by themselves.  Dask's configuration can

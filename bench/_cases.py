@@ -113,25 +113,7 @@ def symmetrise(n: int, k: int) -> Work:
 
     indices = neighbor_indices(n, k)
     moved = 8.0 * n * k + 12.0 * graph(n, k).nnz
-    return Work(lambda threads: union_graph(indices, n_jobs=threads), moved, "copy_gbytes", union_alone(indices))
-
-
-def union_alone(indices: np.ndarray) -> Callable[[int], Any]:
-    from nmlsdr import _weights
-
-    n, k = indices.shape
-    pointers = np.zeros(n + 1, dtype=np.intp)
-    np.cumsum(np.bincount(indices.ravel(), minlength=n), out=pointers[1:])
-    reverse = np.argsort(indices.ravel(), kind="stable") // k
-    ordered, counts, indptr = np.empty_like(indices), np.zeros(n, dtype=np.intp), np.zeros(n + 1, dtype=np.int32)
-
-    def run(threads: int) -> None:
-        counts[:] = 0
-        _weights.count_union(indices, pointers, reverse, ordered, counts, threads)
-        np.cumsum(counts, out=indptr[1:])
-        _weights.fill_union(ordered, pointers, reverse, indptr, np.empty(indptr[-1], dtype=np.int32), threads)
-
-    return run
+    return Work(lambda threads: union_graph(indices), moved, "copy_gbytes")
 
 
 def normalise(n: int, k: int) -> Work:
@@ -141,10 +123,9 @@ def normalise(n: int, k: int) -> Work:
     W = graph(n, k)
 
     def alone(threads: int) -> None:
-        _weights.degrees(W.data, W.indptr, degree, threads)
         _weights.normalize(W.data, W.indices, W.indptr, degree, True, values, sums, threads)
 
-    degree, values, sums = np.empty(n), np.empty(W.nnz), np.empty(n)
+    degree, values, sums = W.sum(axis=1), np.empty(W.nnz), np.empty(n)
     return Work(lambda threads: transition_matrix(W, n_jobs=threads), 24.0 * W.nnz, "copy_gbytes", alone)
 
 

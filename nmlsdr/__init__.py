@@ -34,7 +34,7 @@ The layers of the package. A file imports only from its own layer and the layers
                   _output.py              writes a result file completely or not at all
                   _process/               number of threads, the BLAS limit, how idle threads wait
     0 kernels     _graph.pyx              the exact neighbour search
-                  _weights.pyx            symmetry of W, the OR rule, W~ and T
+                  _weights.pyx            symmetry of W, W~ and T
                   _propagation.pyx        sweeps and elimination of the solvers, components of the graph
                   _mlknn.pyx              label counts among neighbours, the posterior
                   _dependence.pyx         MLDA's "dependence" label weights

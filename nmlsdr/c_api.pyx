@@ -157,7 +157,7 @@ cdef Py_ssize_t neighbor_graph(
         refuse(lists.min() < 0 or lists.max() >= n or (lists == np.arange(n)[:, None]).any(),
                "neighbors must be other rows.")
         refuse((np.diff(np.sort(lists, axis=1), axis=1) == 0).any(), "a neighbour is named twice.")
-        W = union_graph(lists, n_jobs=n_threads)
+        W = union_graph(lists)
         array_at(<size_t>indptr, (n + 1,), "i8")[:] = W.indptr
         array_at(<size_t>columns, (W.nnz,), "i4")[:] = W.indices
         return W.nnz

@@ -26,9 +26,6 @@ __all__ = ["ExactIndex", "kneighbors", "neighbor_graph", "transition_matrix"]
 # The largest exponent of a weight: a row of 2^31 weights of at most 2^990 still has a finite degree.
 _LARGEST_EXPONENT = 990
 
-# Neighbours for each thread of a union: counting and filling so many takes 0.1 ms, and waking a thread takes 0.05 ms.
-_NAMES_PER_THREAD = 50_000
-
 # Edges for each thread of the weights, which need a square root and a division each: so many take 0.2 ms.
 _EDGES_PER_THREAD = 50_000
 
@@ -276,7 +273,7 @@ def neighbor_graph(
     _check_weights(edge_weights, sigma)
     _warn_of_lists(X, n_neighbors)
     squared, indices = neighbor_lists(X, n_neighbors, metric=metric, neighbors=neighbors, n_jobs=n_jobs)
-    return graph_of_lists(squared, indices, edge_weights=edge_weights, sigma=sigma, n_jobs=n_jobs)
+    return graph_of_lists(squared, indices, edge_weights=edge_weights, sigma=sigma)
 
 
 def _warn_of_lists(X: Any, n_neighbors: int) -> None:
@@ -306,40 +303,25 @@ def _check_weights(edge_weights: str, sigma: float | None) -> None:
 
 
 def graph_of_lists(
-    squared: np.ndarray,
-    indices: np.ndarray,
-    *,
-    edge_weights: str = "binary",
-    sigma: float | None = None,
-    n_jobs: int | None = None,
+    squared: np.ndarray, indices: np.ndarray, *, edge_weights: str = "binary", sigma: float | None = None
 ) -> sparse.csr_array:
     """W of eq. (2)-(3) from the lists of `neighbor_lists`, so that one search serves a graph and a classifier."""
     _check_weights(edge_weights, sigma)
-    W = union_graph(indices, n_jobs=n_jobs)
+    W = union_graph(indices)
     if edge_weights == "rbf":
         W.data[:] = _rbf_weights(W, squared, indices, sigma)
     return W
 
 
-def union_graph(indices: np.ndarray, *, n_jobs: int | None = None) -> sparse.csr_array:
+def union_graph(indices: np.ndarray) -> sparse.csr_array:
     """The binary graph of the OR rule from each row's neighbours (n, k): eq. (3)."""
     n, k = indices.shape
-    n_threads = worthwhile_threads(check_n_jobs(n_jobs), n * k, _NAMES_PER_THREAD)
-    # column i of the lists as a matrix: the rows that have row i as a neighbour, in increasing order
-    lists = np.ones(n * k, dtype=np.int8), indices.ravel(), k * np.arange(n + 1)
-    names = sparse.csr_array(lists, shape=(n, n)).tocsc()
-    reverse_ptr, reverse = names.indptr.astype(np.intp), names.indices.astype(np.intp)
-    ordered = np.empty_like(indices)
-    counts = np.zeros(n, dtype=np.intp)
-    _weights.count_union(indices, reverse_ptr, reverse, ordered, counts, n_threads)
-    total = int(counts.sum())
-    index_type: Any = np.int32 if max(total, n) < 2**31 else np.int64
-    indptr = np.zeros(n + 1, dtype=index_type)
-    np.cumsum(counts, out=indptr[1:])
-    columns = np.empty(total, dtype=index_type)
-    _weights.fill_union(ordered, reverse_ptr, reverse, indptr, columns, n_threads)
-    W = sparse.csr_array((np.ones(total), columns, indptr), shape=(n, n))
-    W.has_sorted_indices = True
+    index_type: Any = np.int32 if 2 * n * k < 2**31 else np.int64
+    columns = np.sort(indices, axis=1).ravel().astype(index_type, copy=False)
+    lists = sparse.csr_array((np.ones(n * k, np.int8), columns, k * np.arange(n + 1, dtype=index_type)), shape=(n, n))
+    lists.has_canonical_format = True
+    W = lists + lists.T.tocsr()
+    W.data = np.ones(W.nnz)
     W.has_canonical_format = True
     return W
 
@@ -409,12 +391,11 @@ def normalized_weights(
     """
     n_threads = worthwhile_threads(check_n_jobs(n_jobs), W.nnz, _EDGES_PER_THREAD)
     exponent = even_exponent(W.data)
-    data = np.ldexp(W.data, exponent) if exponent else W.data
-    degree = np.empty(W.shape[0])
-    values = np.empty(W.nnz)
-    row_sums = np.empty(W.shape[0])
-    _weights.degrees(data, W.indptr, degree, n_threads)
-    _weights.normalize(data, W.indices, W.indptr, degree, stochastic, values, row_sums, n_threads)
+    if exponent:
+        W = sparse.csr_array((np.ldexp(W.data, exponent), W.indices, W.indptr), shape=W.shape)
+    degree = W @ np.ones(W.shape[0])
+    values, row_sums = np.empty(W.nnz), np.empty(W.shape[0])
+    _weights.normalize(W.data, W.indices, W.indptr, degree, stochastic, values, row_sums, n_threads)
     return values, row_sums
 
 

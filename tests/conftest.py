@@ -74,7 +74,7 @@ def small_package(tmp_path_factory):
 def threads_start_on_small_data(monkeypatch):
     """What a second thread must earn, it earns on any data: else tests on small data would not see two."""
     for module, name in (
-        (graph, "_NAMES_PER_THREAD"), (graph, "_EDGES_PER_THREAD"), (mlknn, "_LABELS_PER_THREAD"),
+        (graph, "_EDGES_PER_THREAD"), (mlknn, "_LABELS_PER_THREAD"),
         (system, "WORK_PER_THREAD"), (run, "_WORK_PER_THREAD"),
         (cosine, "_VALUES_PER_THREAD"),
     ):  # fmt: skip

@@ -207,7 +207,7 @@ class PropagatesLabels(CallbackSupportMixin, LearnsLabels):
             return self._graph_of_lists(*self._neighbors_of_rows(rows, self.n_neighbors_))
 
     def _graph_of_lists(self: Any, squared: np.ndarray, indices: np.ndarray) -> sparse.csr_array:
-        return graph_of_lists(squared, indices, edge_weights=self.edge_weights, sigma=self.sigma, n_jobs=self.n_jobs)
+        return graph_of_lists(squared, indices, edge_weights=self.edge_weights, sigma=self.sigma)
 
     def _trust(self: Any, labels: Labels, alpha: Any) -> np.ndarray:
         """alpha of every row, or of every entry where entries of a row differ."""

@@ -367,7 +367,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         """
         with step(self, "neighbors in the embedding"):
             _, indices = self._neighbors_of_rows(self.embedding_, self.n_neighbors_)
-            graph = union_graph(indices, n_jobs=self.n_jobs)
+            graph = union_graph(indices)
         n_labels = labels.Y.shape[1]
         R = np.zeros((len(labels.Y), 2 * n_labels))
         R[:, :n_labels] = labels.Y

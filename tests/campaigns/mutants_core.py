@@ -101,7 +101,7 @@ MUTANTS = [
     ("propagation/labels: one limit for small systems", _CHAIN,
      "n_sought = np.broadcast_to(system.n_sought, n_labels)", "n_sought = np.full(n_labels, system.n_sought.max())", PROPAGATION),
     ("propagation/weights: scale not taken out", "nmlsdr/graph.py",
-     "    exponent = even_exponent(W.data)\n    data =", "    exponent = 0\n    data =", SCALE),
+     "    exponent = even_exponent(W.data)\n", "    exponent = 0\n", SCALE),
     ("propagation/weights: an odd power of two", "nmlsdr/graph.py",
      "    return (_LARGEST_EXPONENT - top) // 2 * 2\n", "    return (_LARGEST_EXPONENT - top) // 2 * 2 + 1\n",
      SCALE),

@@ -28,7 +28,7 @@ from nmlsdr._search import run
 from nmlsdr._solvers import system
 
 # small as the data are, threads start
-graph._NAMES_PER_THREAD = graph._EDGES_PER_THREAD = mlknn._LABELS_PER_THREAD = 1
+graph._EDGES_PER_THREAD = mlknn._LABELS_PER_THREAD = 1
 system.WORK_PER_THREAD = run._WORK_PER_THREAD = 1
 
 

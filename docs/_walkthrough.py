@@ -27,8 +27,8 @@ WRITES = "python hospital.py write"
 
 # name: width and height of the window, dark or not, and which parts of the report are shown
 PICTURES = {
-    "report-wide": (1120, 2050, False, ("read", "labels", "helps")),
-    "report-embedding": (1120, 1760, True, ("embedding", "components")),
+    "report-wide": (1600, 1300, False, ("answers", "review")),
+    "report-embedding": (1600, 1000, True, ("embedding",)),
     "report-narrow": (500, 1000, False, ("review",)),
 }
 
@@ -80,11 +80,10 @@ def photograph(report: Path, folder: Path) -> None:
 
 def _only(page: str, parts: tuple[str, ...]) -> str:
     """Return the page with the sections of these names, and those alone between its head and its script."""
-    head, *sections = re.split(r'(?=<h2 id=")', page)
-    last, script = sections[-1].split('<script type="application/json"', 1)
-    sections[-1] = last
-    kept = [section for section in sections if re.match(r'<h2 id="(\w+)"', section)[1] in parts]
-    return head + "".join(kept) + '<script type="application/json"' + script
+    head, _, _ = page.partition("<section")
+    found = {match[1]: match[0] for match in re.finditer(r'<section id="(\w+)">.*?</section>', page, re.DOTALL)}
+    script = page[page.index('<script type="application/json"') :]
+    return head + "".join(found[part] for part in parts) + script
 
 
 def main() -> None:

@@ -85,7 +85,8 @@ def test_forgotten_labels_lead_their_own_list(rng):
 @pytest.mark.parametrize(
     ("scores", "y", "options", "words"),
     [
-        ([[0.5, 0.1]], [[1, 0]], {"kind": "all"}, 'kind must be "both", .*"unknown", got .all.'),
+        ([[0.5, 0.1]], [[1, 0]], {"kind": "all"}, 'kind must be "both", .*"apart", got .all.'),
+        ([[0.5, 0.1]], [[1, 0]], {"kind": "apart"}, 'kind="apart" needs flip_rate'),
         ([[0.5]], [[1, 0]], {}, r"shape of the labels, \(1, 2\), got \(1, 1\)"),
     ],
 )

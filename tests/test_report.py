@@ -11,7 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import LABELS, assert_done, assert_refused, label_columns, run, tables, write_csv  # noqa: F401
+from commands import (  # noqa: F401
+    LABELS,
+    assert_done,
+    assert_refused,
+    label_columns,
+    run,
+    tables,
+    write_csv,
+    write_tables,
+)
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import MLkNN
@@ -20,9 +29,30 @@ from nmlsdr._report import table as described
 from nmlsdr._report import trial as trials
 from nmlsdr._report.page import readable, render
 from nmlsdr._report.rival import STRENGTHS, TunedLogistic
+from nmlsdr.cli import main
 from nmlsdr.metrics import score_table
 
 pytest.importorskip("jinja2")
+
+
+class Knn(MLkNN):
+    """ML-kNN with the cut-offs that the trial asks its first method for."""
+
+    cutoffs_ = dict.fromkeys(("f1", "prior", "0.5"), 0.5)
+
+
+@pytest.fixture(autouse=True)
+def small_forests(monkeypatch):
+    """The page is the same with small forests, and there in a second."""
+    lower(monkeypatch)
+
+
+def lower(monkeypatch):
+    monkeypatch.setattr(trials, "TREES", 4)
+    monkeypatch.setattr(trials, "CURVE_TREES", 0)
+    monkeypatch.setattr("nmlsdr._cli.method.TREES", 4)
+    monkeypatch.setattr("nmlsdr._report.rival.STRENGTHS", (0.01, 0.1))
+
 
 HOSTILE = [
     "<script>document.title='taken'</script>",
@@ -131,7 +161,7 @@ def test_the_trial_scores_rows_that_were_not_fitted_on(rng):
     X[:, 0] = np.arange(len(X))  # names the row
     seen = []
 
-    class Remembers(MLkNN):
+    class Remembers(Knn):
         def fit(self, X, y):
             self.rows_ = {int(v) for v in X[:, 0]}
             return super().fit(X, y)
@@ -154,7 +184,7 @@ def test_the_trial_is_the_mean_over_folds_of_the_measures(rng):
     from nmlsdr.model_selection import LabeledRowsSplit
 
     X, y = two_groups(rng)
-    methods = {"ours": ("", MLkNN(3)), "rival": ("", MLkNN(9))}
+    methods = {"ours": ("", Knn(3)), "rival": ("", MLkNN(9))}
     facts = trials.run_trial(methods, StandardScaler(), X, y, list("abc"), n_folds=3, seed=1)
     means = {}
     for row, (_, method) in zip(facts["methods"], methods.values(), strict=True):
@@ -178,7 +208,7 @@ def test_the_trial_is_the_mean_over_folds_of_the_measures(rng):
 def test_too_few_rows_for_folds_are_no_trial(rng):
     X, y = two_groups(rng)
     y[9:] = -1
-    assert trials.run_trial({"it": ("", MLkNN(2))}, None, X, y, list("abc"), n_folds=5) is None
+    assert trials.run_trial({"it": ("", Knn(2))}, None, X, y, list("abc"), n_folds=5) is None
 
 
 def test_the_rival_is_tuned_and_knows_labels_of_one_value(rng):
@@ -216,19 +246,17 @@ class Shape(HTMLParser):
         self.texts.append(data)
 
 
-@pytest.fixture
-def facts(run, tables, monkeypatch):  # noqa: F811
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory):
     """What the command collects on a small table."""
-    import nmlsdr._report.page as page
-
     kept = {}
-
-    def keep(given):
-        kept.update(given)
-        return "page"
-
-    monkeypatch.setattr(page, "render", keep)
-    assert_done(run("report", "train.csv", "--label-columns", label_columns(), "--folds", "2", "--out", "a.html"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("report"))
+        lower(patch)
+        patch.setattr("nmlsdr._report.page.render", lambda given: kept.update(given) or "page")
+        write_tables(Path(), np.random.default_rng(0), ["csv"])
+        arguments = ["report", "train.csv", "--label-columns", label_columns(), "--folds", "2", "--out", "a.html"]
+        assert main(arguments) == 0
     return kept
 
 
@@ -236,8 +264,11 @@ def with_names(value, names):
     """The same facts with every text of a file replaced, in turn, by one of the names."""
     turn = iter(range(10**9))
     fixed = {"kind", "suggest", "words", "version", "method", "rival", "buried", "no_trial", "measures", "command"}
+    fixed |= {"threshold", "date"}
 
     def change(value, key=None):
+        if key == "downloads":
+            return value
         if isinstance(value, str):
             return value if key in fixed else names[next(turn) % len(names)]
         if isinstance(value, dict):
@@ -277,7 +308,7 @@ def test_the_command_line_is_escaped_too(facts):
 def test_the_page_loads_nothing_and_runs_its_own_script_only(facts):
     page = render(facts)
     shape = Shape(page)
-    assert all(target.startswith("#") for target in shape.fetched)
+    assert all(target.startswith(("#", "data:text/csv;base64,")) for target in shape.fetched)
     assert not re.search(r"url\(|@import|fetch\(|XMLHttpRequest|eval\(|innerHTML", page)
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
@@ -303,10 +334,12 @@ def test_the_report_of_a_table(run, tables):  # noqa: F811
     outcome = run("report", "train.csv", "--label-columns", label_columns(), "--folds", "3", "--out", "report.html")
     assert_done(outcome)
     page = Path("report.html").read_text(encoding="utf-8")
-    for title in ("What was read", "Does it help on these data?", "What each component is made of", "Graph"):
+    for title in ("Does the method help here?", "What to check", "Label by label", "What to do next", "What was read"):
         assert title in page
     assert "logistic regression" in page
     assert page.count("<circle") == 60
+    assert re.search(r"<h1>Report on train.csv, \d{1,2} [A-Z][a-z]{2} \d{4}</h1>", page)
+    assert page.index("In short") < page.index("What to check") < page.index("What was read")
 
 
 def test_hostile_columns_from_a_file(run, rng):  # noqa: F811
@@ -389,3 +422,101 @@ def test_fit_points_to_the_report_in_its_one_line(run, tables):  # noqa: F811
     assert outcome.status == 0
     (line,) = outcome.err.splitlines()
     assert "nmlsdr report" in line
+
+
+# ---------------------------------------------------------------- the answers
+
+
+def sentences(page):
+    """The text of the page's answers, without markup and with ordinary spaces."""
+    part = page[page.index('<section id="answers">') : page.index('<section id="review">')]
+    return " ".join(re.sub(r"<[^>]+>", "", part).replace("&nbsp;", " ").replace("\u202f", " ").split())
+
+
+def test_the_answers_say_what_is_labelled_and_how_well_rare_labels_are_found(facts):
+    rules = [
+        {"threshold": "f1", "hits": 2, "given": 40, "predicted": 4, "f1": 0.09},
+        {"threshold": "prior", "hits": 20, "given": 40, "predicted": 50, "f1": 0.44},
+    ]
+    rare = {"labels": ["gout", "flu"], "rare": True, "limit": 0.05, "share": 0.02, "rules": rules, "best": rules[1]}
+    said = sentences(render({**facts, "trial": {**facts["trial"], "rare": rare}}))
+    assert "60 of 60 rows (100 %) are labelled, with 3 different labels" in said
+    assert "2 of 3 labels are rare" in said
+    assert "2 of 40 (5 %) of their annotations are found" in said
+    assert "With --threshold prior 20 of 40 (50 %) are found" in said
+
+
+@pytest.mark.parametrize(
+    ("gap", "std", "words"),
+    [
+        (0.05, 0.02, "yes. ResidualPropagation reaches 60.0 %, the best of the others, a forest, 55.0 %"),
+        (0.01, 0.02, "no difference that matters."),
+        (-0.05, 0.02, "so a forest is the better choice here"),
+    ],
+)
+def test_the_answers_compare_a_difference_with_the_spread_between_folds(facts, gap, std, words):
+    one = {"rival": "a forest", "ours": 0.6, "theirs": 0.6 - gap, "gap": gap, "std": std}
+    one |= {"better": 3, "folds": 5, "matters": abs(gap) > std}
+    said = sentences(render({**facts, "trial": {**facts["trial"], "against_best": {"MiF1": one, "AP": None}}}))
+    assert words in said
+    assert f"is {'larger' if abs(gap) > std else 'not larger'} than the spread between the folds" in said
+    assert "not defined in every fold" in said
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"low": 20, "high": 90, "rates": [0.01, 0.045]}, "between 20 and 90 of 2 000 (1.0 % to 4.5 %)"),
+        ({"low": 0, "high": 90, "rates": [0.0, 0.045]}, "at most 90 of 2 000 (0 to 4.5 %)"),
+        ({"low": None, "high": None, "rates": [0.0, 0.5]}, "There are too few annotations for an estimate."),
+    ],
+)
+def test_the_number_of_wrong_annotations_is_an_interval_with_its_condition(facts, wrong, words):
+    said = sentences(render({**facts, "wrong": {"n": 2000, **wrong}}))
+    assert words in said
+    assert ("If mistakes go in both directions alike" in said) == (wrong["low"] is not None)
+
+
+def test_rare_labels_are_counted_under_each_rule():
+    row = trials.LabelScores("a", 4, 0, None, 0.0, 0.0, 0.5, 0.96, 0, 100)
+    common = row._replace(label="b", positives=40)
+    found = trials.describe_rare(
+        {"f1": [common, row], "prior": [common, row._replace(hits=3, predicted=5, f1=2 / 3)]}
+    )
+    assert found["labels"] == ["a"]
+    assert found["best"] == {"threshold": "prior", "hits": 3, "given": 4, "predicted": 5, "f1": 2 / 3}
+
+
+def test_the_learning_curve_uses_fewer_labels_of_the_same_rows(rng):
+    X, y = two_groups(rng)
+    seen = []
+
+    class Counts(trials.EveryRule):
+        def fit(self, X, y):
+            seen.append((len(X), int((y != -1).any(axis=1).sum())))
+            return super().fit(X, y)
+
+    curve = trials.learning_curve(Counts(n_neighbors=3, n_estimators=0), StandardScaler(), X, y)
+    assert [labeled / seen[2][1] for _, labeled in seen[:3]] == pytest.approx(trials.CURVE_SHARES, abs=0.03)
+    assert len({rows for rows, _ in seen[:3]}) == 1
+    assert len(curve["points"]) == 3
+    assert curve["gap"] == pytest.approx(curve["points"][2]["f1"] - curve["points"][1]["f1"])
+    assert trials.learning_curve(Counts(), None, X[:15], y[:15]) is None
+
+
+def test_the_lists_can_be_downloaded_and_given_to_the_next_fit(facts):
+    """A page offers the file that `nmlsdr review --explain` writes."""
+    for kind in ("missing", "spurious"):
+        (link,) = re.findall(rf'download="{kind}.csv" href="data:text/csv;base64,([^"]*)"', render(facts))
+        names, *rows = base64.b64decode(link).decode().splitlines()
+        assert names.startswith("row,label,given,score,suggest,kind,rank,verdict,near_1,")
+        assert rows
+        assert all(f",{kind}," in row for row in rows)
+
+
+def test_the_next_commands_keep_the_options_that_they_take(facts):
+    commands = [step["command"] for step in facts["made"]["next"]]
+    assert commands[0].startswith("nmlsdr review train.csv --label-columns ")
+    assert all("--folds" not in command and "a.html" not in command for command in commands)
+    assert commands[0].endswith(" --out review.csv")
+    assert all(command.endswith(" --out model.skops") for command in commands if command.startswith("nmlsdr fit"))

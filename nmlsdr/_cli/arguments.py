@@ -148,10 +148,11 @@ PREPARING = {
 }
 KIND = {
     "--kind": choice(
-        ("both", "missing", "spurious", "unknown"),
-        "missing: given 0s that look like 1 (where annotations are forgotten); spurious: given 1s that look like "
-        "0; both by score (default); unknown: both, with lower scores for given 1s where few of them can be wrong",
-        default="both",
+        ("apart", "missing", "spurious", "both", "unknown"),
+        "missing: given 0s that look like 1 (forgotten labels); spurious: given 1s that look like 0 (wrongly given "
+        "labels); apart: one list of each, first the kind that is likelier wrong (default); both: one list by score; "
+        "unknown: the same, with lower scores for given 1s where few of them can be wrong",
+        default="apart",
     )
 }
 REVIEWED = {

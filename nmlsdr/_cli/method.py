@@ -5,6 +5,7 @@ from typing import Any
 
 NAME = "ResidualPropagation"
 WORDS = "the mean of a ridge regression and a forest, plus their errors on nearby rows of the embedding"
+TREES = 100  # of the method's forest; the tests lower it
 
 
 def scaler_for(args: argparse.Namespace, X: Any) -> Any:
@@ -22,8 +23,18 @@ def graph_settings(args: argparse.Namespace) -> dict[str, Any]:
     return settings | {name: value for name, value in alphas.items() if value is not None}
 
 
-def fit_and_rank(table: Any, args: argparse.Namespace, console: Any) -> tuple[Any, Any, str | None]:
+def fit_and_rank(
+    table: Any, args: argparse.Namespace, console: Any, kind: Any = None
+) -> tuple[Any, Any, str | None]:
     """Fit the method on the table, which holds numbers, and rank the given labels.
+
+    Parameters
+    ----------
+    table : Bunch
+    args : Namespace
+    console : Console
+    kind : type, default=ResidualPropagation
+        The class of the method.
 
     Returns
     -------
@@ -45,16 +56,17 @@ def fit_and_rank(table: Any, args: argparse.Namespace, console: Any) -> tuple[An
         with console.step("standardize"):
             X = scaler.fit_transform(X)
     with console.step(f"fit {NAME}"):
-        method = fit_reviewed(nmlsdr.ResidualPropagation(**graph_settings(args)), X, table)
+        method = (kind or nmlsdr.ResidualPropagation)(n_estimators=TREES, **graph_settings(args))
+        method = fit_reviewed(method, X, table)
     found = rank_suspects(
         method.flip_scores_, table.target, kind=args.kind, flip_rate=method.flip_rate_, reviewed=table.reviewed
     )
-    kind = buried_kind(found) if args.kind == "both" else None
-    if kind is None:
+    buried = buried_kind(found) if args.kind == "both" else None
+    if buried is None:
         return method, found, None
-    filling, hidden, reason = ("1s", "0s", "forgotten") if kind == "missing" else ("0s", "1s", "added carelessly")
+    filling, hidden, reason = ("1s", "0s", "forgotten") if buried == "missing" else ("0s", "1s", "added carelessly")
     note = (
         f"nearly all of the first 100 annotations are given {filling}, which hide the given {hidden}; where labels are "
-        f"{reason}, read the list of --kind {kind}."
+        f"{reason}, read the list of --kind {buried}."
     )
     return method, found, note

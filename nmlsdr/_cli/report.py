@@ -1,7 +1,9 @@
 """report: one page about a table, its labels, what they depend on, and which of them to check."""
 
 import argparse
+import datetime
 import shlex
+from pathlib import PurePath
 from typing import Any
 
 from nmlsdr._errors import InputError
@@ -9,7 +11,11 @@ from nmlsdr._errors import InputError
 from .arguments import COMMON, FITTING, KIND, LABELS_NEEDED, add_verb, number, option, output
 from .console import Console
 
-REVIEWED = 50  # annotations on the page
+REVIEWED = 50  # annotations of each list on the page
+_OWN = ("--out", "-o", "--folds", "--kind", "--quiet", "-q")  # which the next commands do not need; flags come last
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+FEWEST = 1000  # annotations for an estimate of how many are wrong
+DOWNLOADED = 1000  # of each list in the page's files
 
 
 def add_parsers(verbs: Any) -> None:
@@ -22,9 +28,10 @@ def add_parsers(verbs: Any) -> None:
         "report",
         report,
         "write a page about the data: labels, embedding, what helps, what to review",
-        "Fit on the table and write one self-contained HTML page: what was read, how often labels are "
-        "given and which go together, the embedding, what its components are made of, the graph, cross-validated "
-        "measures compared with logistic regression, a forest and ML-kNN, and the first annotations to review.",
+        "Fit on the table and write one self-contained HTML page that answers first: how much is labelled, whether the "
+        "method helps on these data, compared with logistic regression, a forest and ML-kNN in cross-validation, "
+        "whether rare labels are found, and whether more labels would help. Then the annotations to review, each label "
+        "in figures, the embedding, the commands to run next, and, folded away, what was read and how it was fitted.",
         FITTING | KIND | own | COMMON | output(".html"),
         labels=LABELS_NEEDED,
     )
@@ -51,18 +58,15 @@ def report(args: argparse.Namespace, console: Console) -> int:
 
 def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Return the contents of the page as plain data."""
-    from pathlib import PurePath
-
     import numpy as np
-    from sklearn.base import clone
 
     from nmlsdr import __version__
     from nmlsdr._report import fit as fits
     from nmlsdr._report import table as tables
-    from nmlsdr._report import trial as trials
+    from nmlsdr._report.trial import EveryRule
     from nmlsdr.graph import neighbor_graph
 
-    from .method import NAME, WORDS, fit_and_rank, scaler_for
+    from .method import NAME, WORDS, fit_and_rank
     from .preparing import prepare
     from .reading import note_leaks
     from .reviewed import names_or_numbers
@@ -80,27 +84,21 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         labels = tables.describe_labels(given, known, names)
         notes = note_leaks(table, y, args, console)
     prepare(table, args, console)
-    X, features = table.data, names_or_numbers(table.feature_names, "feature", table.data.shape[1])
-    method, suspects, buried = fit_and_rank(table, args, console)
-    Z, shown = method.embedding_, suspects.first(REVIEWED)
+    features = names_or_numbers(table.feature_names, "feature", table.data.shape[1])
+    method, suspects, buried = fit_and_rank(table, args, console, EveryRule)
+    Z = method.embedding_
     near = {"metric": args.metric, "n_jobs": args.jobs}
     graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), **near)
+    lists, downloads = [], {}
     with console.step("find the neighbours of what to review"):
-        listed = fits.describe_suspects(Z, shown, given, known, rows, names, **near)
-    embedding = fits.describe_embedding(Z, given, known, rows, np.unique(shown.row))
+        for kind, part in _lists(suspects, args.kind).items():
+            entries = fits.describe_suspects(Z, part.first(REVIEWED), given, known, rows, names, **near)
+            lists.append({"kind": kind, "n_all": len(part.row), "entries": entries})
+            downloads[f"{kind}.csv"] = _as_csv(part.first(DOWNLOADED), table, args, Z)
+    ringed = np.unique(suspects.first_of_each_kind(REVIEWED).row)
+    embedding = fits.describe_embedding(Z, given, known, rows, ringed)
     embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]
-    trial, no_trial = None, "left out by --folds 0."
-    if args.folds:
-        no_trial = f"{args.folds} folds need at least {2 * args.folds} labelled rows."
-        trend = clone(method).set_params(residual_weight=0.0)
-        methods = {
-            NAME: (WORDS, method),
-            "trend alone": ("the mean of the ridge regression and the forest", trend),
-            **trials.baselines(y, args.folds, args.n_neighbors, args.jobs),
-        }
-        with console.step("cross-validate") as show:
-            trial = trials.run_trial(methods, scaler_for(args, X), X, y, names, n_folds=args.folds, show=show)
-            show("cross-validate")
+    trial, curve = _tried(method, table, args, names, console) if args.folds else (None, None)
     return {
         "table": described,
         "notes": notes,
@@ -108,17 +106,104 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         "method": NAME,
         "standardized": not args.no_standardize,
         "trial": trial,
-        "no_trial": no_trial,
+        "no_trial": f"{args.folds} folds need at least {2 * args.folds} labelled rows." if args.folds else
+        "the comparison was left out by --folds 0.",
+        "curve": curve,
         "embedding": embedding,
+        "together": fits.describe_neighbors(graph, given, known, names),
         "components": fits.describe_components(method, given, known, features, names),
         "graph": fits.describe_graph(graph, args.n_neighbors, known.any(axis=1), rows),
         "kind": args.kind,
         "buried": buried,
-        "n_suspects": len(suspects.row),
-        "suspects": listed,
+        "lists": lists,
+        "wrong": _wrong(method, int(known.sum())),
+        "downloads": downloads,
         "made": {
             "command": shlex.join(["nmlsdr", "report", *args.words]),
+            "next": _next_commands(args, trial),
+            "date": _today(),
             "words": f"{NAME}: {WORDS}.",
             "version": __version__,
+            "n_downloaded": DOWNLOADED,
         },
     }
+
+
+def _lists(suspects: Any, kind: str) -> dict[str, Any]:
+    """The lists on the page, by kind: one for each kind of mistake unless one list of both was wanted."""
+    if kind != "apart":
+        return {kind: suspects}
+    kinds = dict.fromkeys([*suspects.kind[:1].tolist(), "missing", "spurious"])  # the likelier one first
+    return {kind: suspects.take(suspects.kind == kind) for kind in kinds}
+
+
+def _wrong(method: Any, n: int) -> dict[str, Any]:
+    """How many of n annotations are probably wrong: lowest and highest number, None where there are too few to say."""
+    low, high = method.flip_interval_
+    few = n < FEWEST
+    numbers = {"low": None, "high": None} if few else {"low": round(low * n), "high": round(high * n)}
+    return {"n": n, "rates": [low, high], **numbers}
+
+
+def _as_csv(part: Any, table: Any, args: argparse.Namespace, Z: Any) -> str:
+    """A list as the file that `nmlsdr review --explain` writes."""
+    import io
+
+    from .review import for_spreadsheets, review_columns
+    from .writing import write_text
+
+    file = io.BytesIO()
+    write_text(file, for_spreadsheets(review_columns(part, table, args, Z if len(part.row) else None)), ",")
+    return file.getvalue().decode(errors="replace")
+
+
+def _tried(method: Any, table: Any, args: argparse.Namespace, names: list[str], console: Console) -> tuple[Any, Any]:
+    """The method beside its rivals in cross-validation, and its learning curve; None where rows are too few."""
+    from sklearn.base import clone
+
+    from nmlsdr._report import trial as trials
+
+    from .method import NAME, WORDS, scaler_for
+
+    X, y, scaler = table.data, table.target, scaler_for(args, table.data)
+    with console.step("cross-validate") as show:
+        methods = {
+            NAME: (WORDS, method),
+            trials.PART: (
+                "the mean of the ridge regression and the forest",
+                clone(method).set_params(residual_weight=0.0),
+            ),
+            **trials.baselines(y, args.folds, args.n_neighbors, args.jobs),
+        }
+        trial = trials.run_trial(methods, scaler, X, y, names, n_folds=args.folds, show=show)
+        curve = trials.learning_curve(method, scaler, X, y, show=show)
+        show("cross-validate")
+    return trial, curve
+
+
+def _next_commands(args: argparse.Namespace, trial: Any) -> list[dict[str, str]]:
+    """What to do next, and its command."""
+    words, skipped = [], False
+    for word in args.words:
+        name = word.split("=", 1)[0]
+        if skipped or name in _OWN:
+            skipped = not skipped and name in _OWN[:-2] and "=" not in word
+        else:
+            words.append(word)
+    best = trial["rare"]["best"]["threshold"] if trial and trial["rare"] else "f1"
+    cutoff = [] if best == "f1" else ["--threshold", best]
+    steps = {
+        "Write the whole list of annotations to check": ["review", *words, "--out", "review.csv"],
+        "Fit a model": ["fit", *words, *cutoff, "--out", "model.skops"],
+        "Predict the labels of new rows": ["predict", "model.skops", "new.csv", "--out", "predicted.csv"],
+    }
+    if args.reviewed is None:
+        again = ["fit", *words, *cutoff, "--reviewed", "review.csv", "--out", "model.skops"]
+        steps["Fit again after the column verdict of the list was filled in"] = again
+    return [{"words": text, "command": shlex.join(["nmlsdr", *step])} for text, step in steps.items()]
+
+
+def _today() -> str:
+    """Such as 22 Nov 2026, in English whatever the locale."""
+    today = datetime.date.today()
+    return f"{today.day} {_MONTHS[today.month - 1]} {today.year}"

@@ -12,7 +12,7 @@ SUFFIXES = (".csv", ".tsv", ".parquet", ".pq")
 def add_parsers(verbs: Any) -> None:
     """Describe the verb."""
     own = {
-        "--top": option("N", "write the first N only (default: all)", count),
+        "--top": option("N", "write the first N only, of each list (default: all)", count),
         "--explain": flag(
             "write the nearest labelled rows of each annotation's row too: their number or id, given label and "
             "distance in the embedding"
@@ -23,9 +23,10 @@ def add_parsers(verbs: Any) -> None:
         "review",
         review,
         "rank the annotations that are likely to be wrong",
-        "List the annotations by how much the rest of the data contradicts them. Columns: row (from 0), "
-        "label, given (0 or 1), score in [0, 1], the largest first, suggest (add or remove), kind (missing: given 0, "
-        "looks like 1; spurious: given 1, looks like 0) rank within the kind, and "
+        "List the annotations by how much the rest of the data contradicts them: first the kind that is likelier "
+        "wrong, forgotten labels or wrongly given ones, then the other kind. Columns: row (from 0), label, given "
+        "(0 or 1), score in [0, 1], the largest first, suggest (add or remove), kind (missing: given 0, looks like 1; "
+        "spurious: given 1, looks like 0), rank within the kind, and "
         "verdict, which is empty: fill it with 1 or 0 and give the file to --reviewed.",
         FITTING | KIND | own | COMMON | output(".csv, .tsv or .parquet"),
         labels=LABELS_NEEDED,
@@ -34,13 +35,10 @@ def add_parsers(verbs: Any) -> None:
 
 def review(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr review``."""
-    import numpy as np
-
     from .method import fit_and_rank
     from .preparing import prepare
     from .reading import read_data
-    from .reviewed import OWN_COLUMNS, escape_formula, names_or_numbers
-    from .writing import check_out, row_columns, write_result
+    from .writing import check_out, write_result
 
     suffix = check_out(args, SUFFIXES)
     table = read_data(args, console, need_labels=True)
@@ -48,10 +46,27 @@ def review(args: argparse.Namespace, console: Console) -> int:
     method, found, note = fit_and_rank(table, args, console)
     if note is not None:
         console.note(note)
-    found = found.first(args.top)
+    found = found.first_of_each_kind(args.top) if args.kind == "apart" else found.first(args.top)
+    with console.step("find the neighbours"):
+        columns = review_columns(found, table, args, method.embedding_ if args.explain else None)
+    if suffix in (".csv", ".tsv"):
+        columns = for_spreadsheets(columns)
+    counts = [(int((found.given == value).sum()), f"given {value}") for value in (0, 1)]
+    if found.given[:1].any():
+        counts.reverse()
+    write_result(args, console, columns, {}, *counts)
+    return 0
+
+
+def review_columns(found: Any, table: Any, args: argparse.Namespace, Z: Any = None) -> list[tuple[str, Any]]:
+    """Names and values of the columns of a list; with the embedding Z also the neighbours of each annotation's row."""
+    import numpy as np
+
+    from .reviewed import OWN_COLUMNS, names_or_numbers
+    from .writing import row_columns
 
     names = np.array(names_or_numbers(table.label_names, "label", table.target.shape[1]), dtype=object)
-    columns = [
+    return [
         *row_columns(table, args.id, found.row, taken=OWN_COLUMNS),
         ("label", names[found.label]),
         ("given", found.given),
@@ -60,15 +75,18 @@ def review(args: argparse.Namespace, console: Console) -> int:
         ("kind", found.kind.astype(object)),
         ("rank", found.rank),
         ("verdict", np.full(len(found.row), "", dtype=object)),
+        *([] if Z is None else _neighbors(found, Z, table, args)),
     ]
-    if args.explain:
-        with console.step("find the neighbours"):
-            columns += _neighbors(found, method.embedding_, table, args)
-    if suffix in (".csv", ".tsv"):  # which spreadsheets open
-        escaped = np.vectorize(escape_formula, otypes=[object])
-        columns = [(escape_formula(name), escaped(a) if a.dtype == object else a) for name, a in columns]
-    write_result(args, console, columns, {}, (len(names), "label"))
-    return 0
+
+
+def for_spreadsheets(columns: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the columns with texts that a spreadsheet does not read as formulas."""
+    import numpy as np
+
+    from .reviewed import escape_formula
+
+    escaped = np.vectorize(escape_formula, otypes=[object])
+    return [(escape_formula(name), escaped(a) if a.dtype == object else a) for name, a in columns]
 
 
 def _neighbors(found: Any, Z: Any, table: Any, args: argparse.Namespace) -> list[tuple[str, Any]]:

@@ -51,7 +51,7 @@ def write_result(
             table = pyarrow.table([a for _, a in columns], names=[name for name, _ in columns])
             pyarrow.parquet.write_table(table, file)
         else:
-            _write_text(file, columns, "\t" if suffix == ".tsv" else ",")
+            write_text(file, columns, "\t" if suffix == ".tsv" else ",")
     wrote(console, args.out, len(columns[0][1]), *facts)
 
 
@@ -139,7 +139,8 @@ def _pyarrow() -> Any:
     return import_extra("pyarrow.parquet", "Writing Parquet files", "parquet")
 
 
-def _write_text(file: BinaryIO, columns: Sequence[tuple[str, np.ndarray]], delimiter: str) -> None:
+def write_text(file: BinaryIO, columns: Sequence[tuple[str, np.ndarray]], delimiter: str) -> None:
+    """Write named columns as lines of text."""
     file.write(delimiter.join(_quoted(name, delimiter) for name, _ in columns).encode() + b"\n")
     n_rows = len(columns[0][1])
     for first in range(0, n_rows, _BLOCK):

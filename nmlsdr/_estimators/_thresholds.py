@@ -67,10 +67,41 @@ def labels_flip_rate(scores: np.ndarray, labels: Labels) -> float:
     """
     if labels.single:
         return 0.0
+    given = _given_by_score(scores, labels)
+    return min(_LARGEST_FLIP_RATE, float(given[: max(1, len(given) // _CLEAREST_SHARE)].mean()))
+
+
+def _given_by_score(scores: np.ndarray, labels: Labels) -> np.ndarray:
+    """The known labels in the order of their scores, the smallest first."""
     known = labels.known[labels.labeled]
-    given = labels.Y[labels.labeled][known]
-    smallest = np.argsort(scores[known], kind="stable")[: max(1, len(given) // _CLEAREST_SHARE)]
-    return min(_LARGEST_FLIP_RATE, float(given[smallest].mean()))
+    return np.asarray(labels.Y[labels.labeled][known][np.argsort(scores[known], kind="stable")])
+
+
+def flip_rate_interval(scores: np.ndarray, labels: Labels) -> tuple[float, float]:
+    """Lowest and highest flip rate to expect, if each given label is flipped with the same probability.
+
+    The estimate is a share of m entries, so two standard errors are allowed on either side.  It is rather too high than
+    too low, because some labels with a small score are truly 1: then the share of 1s grows from the tenth with the
+    smallest scores to the fifth.  This growth and .02 more are allowed below, and .005 above.  The numbers were set on
+    24 simulated tables (Gaussian rows, and scikit-learn's `make_multilabel_classification`) with 0, 2, 5, 10 and 20 %
+    flips, where all 120 intervals contain the truth.  `tests/test_flip_interval.py` tries other data.
+
+    Parameters
+    ----------
+    scores, labels
+        As for `labels_flip_rate`.
+
+    Returns
+    -------
+    lowest, highest : float
+        At most 1/2; the highest is 1/2 where the estimate is at its largest value.
+    """
+    given = _given_by_score(scores, labels)
+    m = max(1, len(given) // _CLEAREST_SHARE)
+    rate, wider = (min(_LARGEST_FLIP_RATE, float(given[:n].mean())) for n in (m, 2 * m))
+    error = 2.0 * float(np.sqrt(max(rate * (1.0 - rate), 1.0 / m) / m))
+    lowest = max(0.0, rate - error - 0.02 - max(0.0, wider - rate))
+    return lowest, 0.5 if rate == _LARGEST_FLIP_RATE else min(0.5, rate + error + 0.005)
 
 
 def f1_cutoff(scores: np.ndarray, rate: float) -> float:

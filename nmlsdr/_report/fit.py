@@ -85,6 +85,19 @@ def describe_graph(graph: Any, n_neighbors: int, labeled: NDArray[np.bool_], row
     }
 
 
+def describe_neighbors(graph: Any, given: NDArray[np.bool_], known: NDArray[np.bool_],
+                       names: Sequence[str]) -> list[Facts]:  # fmt: skip
+    """How often neighbours of rows with a label have it too, by decreasing lift over all rows; labels of 5 rows up."""
+    on, at = (given & known).astype(np.float64), known.astype(np.float64)
+    hits, pairs = (on * (graph @ on)).sum(axis=0), (on * (graph @ at)).sum(axis=0)
+    found = [
+        {"name": names[c], "near": float(hits[c] / pairs[c]), "share": float(on[:, c].sum() / at[:, c].sum())}
+        for c in range(len(names))
+        if on[:, c].sum() >= 5 and pairs[c]
+    ]
+    return sorted(found, key=lambda label: -label["near"] / label["share"])
+
+
 def describe_embedding(Z: NDArray[Any], given: NDArray[np.bool_], known: NDArray[np.bool_], row_names: Sequence[str],
                        suspects: NDArray[np.intp]) -> Facts:  # fmt: skip
     """Points to draw: at most `MOST_POINTS`, the suspects among them; positions are scaled to 0..1000."""

@@ -69,5 +69,27 @@
   box.querySelectorAll("title").forEach((title) => title.remove());
   document.querySelectorAll(".needs-script").forEach((part) => { part.hidden = false; });
   color();
+
+  const tables = document.querySelectorAll(".scroll");
+  function mark() { tables.forEach((box) => box.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1)); }
+  window.addEventListener("resize", mark);
+  document.addEventListener("toggle", mark, true);
+  mark();
+
+  // Closed parts would be missing on paper.
+  let opened = [];
+  window.addEventListener("beforeprint", () => {
+    opened = Array.from(document.querySelectorAll("section > details:not([open])"));
+    opened.forEach((part) => { part.open = true; });
+  });
+  window.addEventListener("afterprint", () => opened.forEach((part) => { part.open = false; }));
+  // A link to a folded part opens it.
+  function unfold() {
+    const part = document.getElementById(location.hash.slice(1));
+    if (part instanceof HTMLDetailsElement) part.open = true;
+  }
+  window.addEventListener("hashchange", unfold);
+  unfold();
+
   document.documentElement.dataset.ready = "yes";
 })();

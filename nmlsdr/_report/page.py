@@ -52,7 +52,8 @@ def render(facts: Mapping[str, Any]) -> str:
     Parameters
     ----------
     facts : mapping
-        The results of the other modules of this folder, and ``made``: how the page was made.
+        The results of the other modules of this folder, ``made``: how the page was made, and ``downloads``: the text
+        of each file that the page offers, by its name.
 
     Returns
     -------
@@ -68,7 +69,12 @@ def render(facts: Mapping[str, Any]) -> str:
     script, style = (folder.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     template = open_template("nmlsdr._report", "page.html.jinja", number=_number, percent=_percent, whole=_whole)
-    return template.render(**readable(facts), style=style, script=script, script_digest=digest) + "\n"
+    links = {
+        name: "data:text/csv;base64," + base64.b64encode(text.encode()).decode()
+        for name, text in facts["downloads"].items()
+    }
+    shown = readable({**facts, "downloads": {}}) | {"downloads": links}
+    return template.render(**shown, style=style, script=script, script_digest=digest) + "\n"
 
 
 def need_jinja() -> None:

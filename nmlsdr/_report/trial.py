@@ -1,11 +1,11 @@
-"""Does the method help on these data? Cross-validation, compared with what a user would try first.
+"""Does the method help on these data, and would more labels help? Cross-validation beside what a user would try first.
 
 Folds are drawn from the labelled rows; unlabelled rows stay on the training side.  Scores are computed from the given
 labels, which may be wrong, so only the differences between methods on the same folds mean something.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,13 +16,21 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from .. import MLkNN
-from .._estimators._thresholds import rank_scores
+from .. import MLkNN, ResidualPropagation
+from .._estimators._thresholds import RULES, flip_rate_interval, learned_cutoffs, rank_scores
 from ..metrics import score_table
 from ..model_selection import LabeledRowsSplit
 from .rival import Forest, TunedLogistic
 
 Facts = dict[str, Any]
+
+# The tests lower these numbers.
+TREES = 300  # of the rival forest
+CURVE_TREES = 25  # of the method in the learning curve, where many fits are compared with each other only
+CURVE_FOLDS = 3
+CURVE_SHARES = (0.25, 0.5, 1.0)  # of the labelled training rows
+PART = "trend alone"  # the method without its residuals, which is no rival
+RARE = 0.05  # a label is rare if at most this share of the rows has it
 
 
 class OnWholeRows(MLkNN):
@@ -33,6 +41,27 @@ class OnWholeRows(MLkNN):
         return super().fit(X, np.where((y == -1).any(axis=1, keepdims=True), -1, y), **arguments)
 
 
+class EveryRule(ResidualPropagation):
+    """ResidualPropagation that keeps more of its fit: the cut-offs of each rule, and how far the flip rate is known.
+
+    Attributes
+    ----------
+    cutoffs_ : dict of str to float or ndarray (C,)
+        By the value of the option --threshold.
+    flip_interval_ : (float, float)
+        Lowest and highest flip rate to expect.
+    """
+
+    def _propagate_residuals(self, labels: Any, O: NDArray[Any], alpha: Any) -> Any:
+        self.flip_interval_ = flip_rate_interval(O, labels)
+        return super()._propagate_residuals(labels, O, alpha)
+
+    def _learn_cutoffs(self, labels: Any, all_scores: Any, labeled_scores: Any, rate: float | None = None) -> None:
+        super()._learn_cutoffs(labels, all_scores, labeled_scores, rate)
+        learned = {rule: learned_cutoffs(rule, labels, rate or 0.0, all_scores, labeled_scores()) for rule in RULES}
+        self.cutoffs_ = learned | {"0.5": 0.5}
+
+
 def baselines(y: NDArray[Any], n_folds: int, n_neighbors: int, n_jobs: int | None) -> dict[str, tuple[str, Any]]:
     """Names of the rivals, what each is in words, and the estimator; ML-kNN only with enough rows for it.
 
@@ -40,7 +69,7 @@ def baselines(y: NDArray[Any], n_folds: int, n_neighbors: int, n_jobs: int | Non
     """
     found: dict[str, tuple[str, Any]] = {
         "logistic regression": ("one for each label on the labelled rows, C by cross-validation", TunedLogistic()),
-        "extremely randomised trees": ("300 trees on the labelled rows", Forest(n_jobs=n_jobs)),
+        "extremely randomised trees": (f"{TREES} trees on the labelled rows", Forest(TREES, n_jobs)),
     }
     if (y != -1).all(axis=1).sum() >= 2 * n_folds:  # with fewer, a training side may have no such row
         words = "ML-kNN on the features themselves, rows with all labels known, neighbours by angle"
@@ -51,8 +80,8 @@ def baselines(y: NDArray[Any], n_folds: int, n_neighbors: int, n_jobs: int | Non
 
 def fit_and_score(
     estimator: Any, X: Any, y: NDArray[Any], far: Any, truth: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any], dict[str, float]]:
-    """Fit a clone of one of these methods; return its scores of other rows, its predictions, and their measures.
+) -> tuple[Any, NDArray[Any], dict[str, float]]:
+    """Fit a clone of one of these methods; return it, its scores of other rows, and the measures of its predictions.
 
     The predictions follow from the scores, so that the rows are scored once: a tuned logistic regression is fitted anew
     whenever it predicts.
@@ -60,8 +89,7 @@ def fit_and_score(
     model = clone(estimator).fit(X, y)
     scores = rank_scores(model, far)
     last = model[-1] if isinstance(model, Pipeline) else model
-    predicted = last._decide(scores)
-    return scores, predicted, score_table(truth, scores, predictions=predicted)
+    return model, scores, score_table(truth, scores, predictions=last._decide(scores))
 
 
 def run_trial(
@@ -101,34 +129,51 @@ def run_trial(
     if len(labeled) < 2 * n_folds:
         return None
     ours = next(iter(methods))
-    scores, decided = np.full(y.shape, np.nan), np.full(y.shape, np.nan)
+    scores, decided = np.full(y.shape, np.nan), {rule: np.zeros(y.shape, dtype=bool) for rule in (*RULES, "0.5")}
     tables: dict[str, list[dict[str, float]]] = {name: [] for name in methods}  # a row for each fold
-    folds = LabeledRowsSplit(KFold(n_folds, shuffle=True, random_state=seed)).split(X, y)
-    for number, (train, test) in enumerate(folds, start=1):
-        near, far = X[train], X[test]
-        if scaler is not None:
-            fitted = clone(scaler).fit(near)
-            near, far = fitted.transform(near), fitted.transform(far)
+    folds = _scaled_folds(scaler, X, y, n_folds, seed)
+    for number, (train, test, near, far) in enumerate(folds, start=1):
         for name, (_, estimator) in methods.items():
             show(f"cross-validate: fold {number} of {n_folds}, {name}")
             with warnings.catch_warnings():
                 # The fit on all rows has shown its warnings; a measure that is not defined is NaN, shown as a dash.
                 warnings.simplefilter("ignore")
-                found, predicted, measures = fit_and_score(estimator, near, y[train], far, y[test])
-                tables[name].append(measures)
+                model, found, measures = fit_and_score(estimator, near, y[train], far, y[test])
+            tables[name].append(measures)
             if name == ours:
-                scores[test], decided[test] = found, predicted
+                scores[test] = found
+                for rule, cutoffs in model.cutoffs_.items():
+                    decided[rule][test] = found >= cutoffs
     values = {name: np.array([list(row.values()) for row in rows]) for name, rows in tables.items()}
-    per_label = score_labels(y[labeled], decided[labeled], scores[labeled], label_names)
+    by_rule = {
+        rule: score_labels(y[labeled], labels[labeled], scores[labeled], label_names)
+        for rule, labels in decided.items()
+    }
+    columns = list(tables[ours][0])
     return {
         "n_folds": n_folds,
         "n_rows": len(labeled),
-        "measures": list(tables[ours][0]),
+        "measures": columns,
         "methods": [{"name": name, "words": methods[name][0], "cells": _spread(v)} for name, v in values.items()],
         "best": max(values, key=lambda name: _mean_of(values[name])),
         "verdicts": [_verdict(name, values[ours], v) for name, v in values.items() if name != ours],
-        "per_label": sorted((row._asdict() for row in per_label), key=lambda row: -row["positives"]),
+        "against_best": {
+            measure: against_best({name: v[:, columns.index(measure)] for name, v in values.items() if name != PART})
+            for measure in ("MiF1", "AP")
+        },
+        "rare": describe_rare(by_rule),
+        "per_label": sorted((row._asdict() for row in by_rule[RULES[0]]), key=lambda row: -row["positives"]),
     }
+
+
+def _scaled_folds(scaler: Any, X: Any, y: NDArray[Any], n_folds: int, seed: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the training and test rows of each fold, by number and as features scaled by the training rows."""
+    for train, test in LabeledRowsSplit(KFold(n_folds, shuffle=True, random_state=seed)).split(X, y):
+        near, far = X[train], X[test]
+        if scaler is not None:
+            fitted = clone(scaler).fit(near)
+            near, far = fitted.transform(near), fitted.transform(far)
+        yield train, test, near, far
 
 
 def _mean_of(values: NDArray[np.float64]) -> float:
@@ -146,9 +191,94 @@ def _spread(values: NDArray[np.float64]) -> list[Facts]:
 
 def _verdict(rival: str, ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> Facts:
     """Ours minus the rival's in the mean over the measures, fold by fold."""
-    gap = np.nanmean(ours, axis=1) - np.nanmean(theirs, axis=1)
-    std = float(gap.std(ddof=1)) if len(gap) > 1 else 0.0
-    return {"rival": rival, "gap": float(gap.mean()), "std": std, "better": int((gap > 0).sum()), "folds": len(gap)}
+    return {"rival": rival} | difference(np.nanmean(ours, axis=1) - np.nanmean(theirs, axis=1))
+
+
+def difference(gaps: NDArray[np.float64]) -> Facts:
+    """A difference over the folds, and whether it matters: whether its mean is larger than its standard deviation.
+
+    Examples
+    --------
+    >>> difference(np.array([0.02, 0.04, 0.03]))["matters"], difference(np.array([-0.02, 0.04, 0.01]))["matters"]
+    (True, False)
+    """
+    gap, std = float(gaps.mean()), float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0
+    better = int((gaps > 0).sum())
+    return {"gap": gap, "std": std, "better": better, "folds": len(gaps), "matters": abs(gap) > std}
+
+
+def against_best(folds: dict[str, NDArray[np.float64]]) -> Facts | None:
+    """The first method beside the best of the others in one measure, by fold; None where it is not defined."""
+    (_, ours), *others = folds.items()
+    defined = [(float(theirs.mean()), name, theirs) for name, theirs in others if np.isfinite(theirs - ours).all()]
+    if not defined:
+        return None
+    mean, rival, theirs = max(defined, key=lambda one: one[0])
+    return {"rival": rival, "ours": float(ours.mean()), "theirs": mean} | difference(ours - theirs)
+
+
+def describe_rare(by_rule: dict[str, list[LabelScores]]) -> Facts | None:
+    """How many of the rare labels' annotations each rule for the cut-offs finds; the first rule is the default.
+
+    Without a rare label, those with the fewest annotations stand for them.
+    """
+    default = next(iter(by_rule.values()))
+    shares = [row.positives / row.known if row.positives else np.inf for row in default]
+    if not np.isfinite(min(shares)):
+        return None
+    rare = [c for c, share in enumerate(shares) if share <= max(RARE, min(shares))]
+    rules = []
+    for rule, rows in by_rule.items():
+        chosen = [rows[c] for c in rare]
+        hits, given, predicted = (sum(getattr(row, of) for row in chosen) for of in ("hits", "positives", "predicted"))
+        f1 = float(np.mean([row.f1 or 0.0 for row in chosen]))
+        rules.append({"threshold": rule, "hits": hits, "given": given, "predicted": predicted, "f1": f1})
+    return {
+        "labels": [default[c].label for c in rare],
+        "rare": min(shares) <= RARE,
+        "limit": RARE,
+        "share": float(min(shares)),
+        "rules": rules,
+        "best": max(rules, key=lambda rule: rule["f1"]),
+    }
+
+
+def learning_curve(
+    method: Any, scaler: Any, X: Any, y: NDArray[Any], *, seed: int = 0, show: Callable[[str], None] = lambda text: None
+) -> Facts | None:
+    """F1 over all labels from fewer and fewer labelled rows: would more labels help?
+
+    The other rows stay, without labels. The forests are small, so that the values compare with each other only.
+
+    Returns
+    -------
+    dict or None
+        None where a fourth of the labelled rows is too few for a fit.
+    """
+    n_labeled = int((y != -1).any(axis=1).sum())
+    if n_labeled < 4 * 2 * CURVE_FOLDS:
+        return None
+    small = clone(method).set_params(n_estimators=min(CURVE_TREES, method.n_estimators))
+    found = np.zeros((CURVE_FOLDS, len(CURVE_SHARES)))
+    for fold, (train, test, near, far) in enumerate(_scaled_folds(scaler, X, y, CURVE_FOLDS, seed)):
+        labeled = np.flatnonzero((y[train] != -1).any(axis=1))
+        order = np.random.default_rng([seed, fold]).permutation(labeled)
+        for place, share in enumerate(CURVE_SHARES):
+            show(f"learning curve: fold {fold + 1} of {CURVE_FOLDS}, {share:.0%} of the labels")
+            fewer = y[train].copy()
+            fewer[order[round(share * len(order)) :]] = -1
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                *_, measures = fit_and_score(small, near, fewer, far, y[test])
+            found[fold, place] = measures["MiF1"]
+    if not np.isfinite(found).all():
+        return None
+    n_train = n_labeled * (1 - 1 / CURVE_FOLDS)
+    points = [
+        {"rows": round(share * n_train), "f1": float(v.mean()), "std": float(v.std(ddof=1))}
+        for share, v in zip(CURVE_SHARES, found.T, strict=True)
+    ]
+    return {"points": points, "folds": CURVE_FOLDS} | difference(found[:, -1] - found[:, -2])
 
 
 class LabelScores(NamedTuple):
@@ -161,6 +291,9 @@ class LabelScores(NamedTuple):
     recall: float | None
     f1: float | None
     ap: float | None
+    accuracy: float | None
+    hits: int
+    known: int
 
 
 def score_labels(
@@ -185,7 +318,7 @@ def score_labels(
     >>> import numpy as np
     >>> Y = np.array([[1], [1], [0], [0]])
     >>> score_labels(Y, np.array([[1], [0], [1], [0]]), np.array([[.9], [.4], [.6], [.1]]), ["flu"])[0][1:]
-    (2, 2, 0.5, 0.5, 0.5, 0.8333333333333333)
+    (2, 2, 0.5, 0.5, 0.5, 0.8333333333333333, 0.5, 1, 4)
     """
     found = []
     for c, name in enumerate(names):
@@ -197,5 +330,8 @@ def score_labels(
             for part, whole in ((hits, n_given), (hits, n_true), (2 * hits, n_true + n_given))
         )
         ap = float(average_precision_score(true, scores[known, c])) if n_true else None
-        found.append(LabelScores(name, n_true, n_given, precision, recall, f1, ap))
+        accuracy = float((true == given).mean()) if len(true) else None
+        found.append(
+            LabelScores(name, n_true, n_given, precision, recall, f1, ap, accuracy, hits, int(known.sum()))
+        )
     return found

@@ -11,6 +11,7 @@ from .._errors import InputError
 from .._estimators._thresholds import unflipped
 
 KINDS = ("missing", "spurious")
+_FIRST = 100  # annotations of a mixed list whose kinds are counted
 
 
 class Suspects(NamedTuple):
@@ -51,7 +52,37 @@ class Suspects(NamedTuple):
         Suspects
             The first annotations, `n` or fewer.
         """
-        return self if n is None else Suspects(*(values[:n] for values in tuple[Any, ...](self)))
+        return self if n is None else self.take(slice(n))
+
+    def first_of_each_kind(self, n: int | None) -> Suspects:
+        """Return the first `n` annotations of each kind.
+
+        Parameters
+        ----------
+        n : int or None
+            Number of annotations of each kind; None: all of them.
+
+        Returns
+        -------
+        Suspects
+            At most 2 `n` annotations, in the same order.
+        """
+        return self if n is None else self.take(self.rank <= n)
+
+    def take(self, places: Any) -> Suspects:
+        """Return the annotations at these places.
+
+        Parameters
+        ----------
+        places : slice or ndarray
+            Index into each field.
+
+        Returns
+        -------
+        Suspects
+            These annotations.
+        """
+        return Suspects(*(values[places] for values in tuple[Any, ...](self)))
 
 
 def rank_suspects(
@@ -71,13 +102,14 @@ def rank_suspects(
         Attribute ``flip_scores_`` of a fitted estimator, in [0, 1].
     y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
         The labels given to that fit. Unknown entries are not listed.
-    kind : {"both", "missing", "spurious", "unknown"}, default="both"
+    kind : {"both", "missing", "spurious", "unknown", "apart"}, default="both"
         Which annotations are listed. "missing": given 0s. "spurious": given 1s. "both": all, ordered by the score
         alone. If annotators forget labels, most of the given 1s at the top of that list are right; use "missing"
         then. "unknown": all, for data about whose mistakes nothing is known; the scores of given 1s are lowered if
-        ``flip_rate`` shows that few of them can be wrong.
+        ``flip_rate`` shows that few of them can be wrong. "apart": the two lists "missing" and "spurious", one after
+        the other; first comes the kind that most of the first 100 annotations of "unknown" have.
     flip_rate : float, default=None
-        Attribute ``flip_rate_`` of the fitted estimator, in [0, 0.3]. Required for "unknown".
+        Attribute ``flip_rate_`` of the fitted estimator, in [0, 0.3]. Required for "unknown" and "apart".
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
         The argument ``labeled`` given to the fit: True for labelled rows, or for known entries. None: y itself shows
         what is unknown.
@@ -87,7 +119,7 @@ def rank_suspects(
     Returns
     -------
     Suspects
-        Annotations by decreasing score; at equal scores by row and label.
+        Annotations by decreasing score, for "apart" within each kind; at equal scores by row and label.
 
     Raises
     ------
@@ -103,9 +135,19 @@ def rank_suspects(
     (array([0, 2, 1]), array(['spurious', 'missing', 'missing'], dtype='<U8'), array([1, 1, 2]))
     >>> rank_suspects([[0.9, 0.2, 0.7]], [[1, 0, 0]], kind="missing").label
     array([2, 1])
+    >>> rank_suspects([[0.9, 0.2, 0.7]], [[1, 0, 0]], kind="apart", flip_rate=0.0).label
+    array([2, 1, 0])
     """
-    if kind not in ("both", "unknown", *KINDS):
-        raise InputError(f'kind must be "both", "missing", "spurious" or "unknown", got {kind!r}.')
+    if kind not in ("both", "unknown", "apart", *KINDS):
+        raise InputError(f'kind must be "both", "missing", "spurious", "unknown" or "apart", got {kind!r}.')
+    if kind in ("unknown", "apart") and flip_rate is None:
+        raise InputError(f'kind="{kind}" needs flip_rate; pass flip_rate_ of a fitted ResidualPropagation.')
+    if kind == "apart":
+        mixed = rank_suspects(flip_scores, y, kind="unknown", flip_rate=flip_rate, labeled=labeled, reviewed=reviewed)
+        found = rank_suspects(flip_scores, y, kind="both", labeled=labeled, reviewed=reviewed)
+        head = mixed.first(_FIRST).kind
+        likelier = KINDS[0] if 2 * (head == KINDS[0]).sum() >= len(head) else KINDS[1]
+        return found.take(np.argsort(found.kind != likelier, kind="stable"))
     scores = np.asarray(flip_scores, dtype=np.float64)
     labels = check_labels(y, n_samples=scores.shape[0] if scores.ndim else None, labeled=labeled)
     if scores.shape != labels.Y.shape:
@@ -115,8 +157,6 @@ def rank_suspects(
         )
     is_given = labels.Y > 0.5
     if kind == "unknown":
-        if flip_rate is None:
-            raise InputError('kind="unknown" needs flip_rate; pass flip_rate_ of a fitted ResidualPropagation.')
         rate = check_real(flip_rate, "flip_rate", 0.0, 0.3)
         scores = np.where(is_given, scores * _weight_of_ones(rate, labels.Y[labels.known]), scores)
     listed = labels.known & (is_given == (kind == "spurious")) if kind in KINDS else labels.known
@@ -145,7 +185,7 @@ def _weight_of_ones(rate: float, given: NDArray[np.float64]) -> float:
     return min(1.0, 2.0 * float(flipped))
 
 
-def buried_kind(suspects: Suspects, first: int = 100) -> str | None:
+def buried_kind(suspects: Suspects, first: int = _FIRST) -> str | None:
     """The kind that a list of both hides behind the other.
 
     Parameters

@@ -1,0 +1,47 @@
+"""The interval of the flip rate that `nmlsdr report` shows: it contains the truth on data that it was not set on."""
+
+import numpy as np
+import pytest
+
+from nmlsdr._checks.labels import check_labels
+from nmlsdr._estimators._thresholds import flip_rate_interval, labels_flip_rate
+from nmlsdr._report.trial import EveryRule
+
+SEEDS = range(10)
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+@pytest.mark.parametrize("flip", [0.0, 0.05, 0.1, 0.2])
+@pytest.mark.parametrize("name", ["Scene", "Toy"])
+def test_the_interval_contains_the_truth_in_eight_of_ten_draws(name, flip, shared):
+    from nmlsdr.datasets import flip_labels, mask_labels
+    from nmlsdr.experiments.protocol import STUDIES, draw
+
+    data = draw(STUDIES["benchmarks" if name == "Scene" else "toy"], name, 0, "full", str(shared / "data"))
+    found = []
+    for seed in SEEDS:
+        given = mask_labels(flip_labels(data.target, flip, random_state=seed), 0.3, random_state=seed)
+        known = given != -1
+        lowest, highest = EveryRule(n_jobs=1, random_state=seed).fit(data.train, given).flip_interval_
+        found.append(lowest <= (given != data.target)[known].mean() <= highest)
+    assert sum(found) >= 8, found
+
+
+def test_the_interval_contains_the_estimate_and_stays_below_a_half(rng):
+    for share in (0.0, 0.05, 0.2, 0.5, 1.0):
+        Y = (rng.random((200, 5)) < share).astype(int)
+        labels, scores = check_labels(Y), rng.random(Y.shape)
+        lowest, highest = flip_rate_interval(scores, labels)
+        assert 0 <= lowest <= labels_flip_rate(scores, labels) <= highest <= 0.5
+
+
+def test_more_annotations_make_the_interval_narrower(rng):
+    widths = []
+    for n_rows in (100, 10_000):
+        truth = np.repeat([[0, 0, 1]], n_rows, axis=0)
+        given = np.where(rng.random(truth.shape) < 0.1, 1 - truth, truth)
+        lowest, highest = flip_rate_interval(truth.astype(float), check_labels(given))
+        assert lowest <= 0.1 <= highest
+        widths.append(highest - lowest)
+    assert widths[1] < widths[0] / 2

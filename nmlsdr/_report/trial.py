@@ -217,32 +217,6 @@ def against_best(folds: dict[str, NDArray[np.float64]]) -> Facts | None:
     return {"rival": rival, "ours": float(ours.mean()), "theirs": mean} | difference(ours - theirs)
 
 
-def describe_rare(by_rule: dict[str, list[LabelScores]]) -> Facts | None:
-    """How many of the rare labels' annotations each rule for the cut-offs finds; the first rule is the default.
-
-    Without a rare label, those with the fewest annotations stand for them.
-    """
-    default = next(iter(by_rule.values()))
-    shares = [row.positives / row.known if row.positives else np.inf for row in default]
-    if not np.isfinite(min(shares)):
-        return None
-    rare = [c for c, share in enumerate(shares) if share <= max(RARE, min(shares))]
-    rules = []
-    for rule, rows in by_rule.items():
-        chosen = [rows[c] for c in rare]
-        hits, given, predicted = (sum(getattr(row, of) for row in chosen) for of in ("hits", "positives", "predicted"))
-        f1 = float(np.mean([row.f1 or 0.0 for row in chosen]))
-        rules.append({"threshold": rule, "hits": hits, "given": given, "predicted": predicted, "f1": f1})
-    return {
-        "labels": [default[c].label for c in rare],
-        "rare": min(shares) <= RARE,
-        "limit": RARE,
-        "share": float(min(shares)),
-        "rules": rules,
-        "best": max(rules, key=lambda rule: rule["f1"]),
-    }
-
-
 def learning_curve(
     method: Any, scaler: Any, X: Any, y: NDArray[Any], *, seed: int = 0, show: Callable[[str], None] = lambda text: None
 ) -> Facts | None:
@@ -335,3 +309,29 @@ def score_labels(
             LabelScores(name, n_true, n_given, precision, recall, f1, ap, accuracy, hits, int(known.sum()))
         )
     return found
+
+
+def describe_rare(by_rule: dict[str, list[LabelScores]]) -> Facts | None:
+    """How many of the rare labels' annotations each rule for the cut-offs finds; the first rule is the default.
+
+    Without a rare label, those with the fewest annotations stand for them.
+    """
+    default = next(iter(by_rule.values()))
+    shares = [row.positives / row.known if row.positives else np.inf for row in default]
+    if not np.isfinite(min(shares)):
+        return None
+    rare = [c for c, share in enumerate(shares) if share <= max(RARE, min(shares))]
+    rules = []
+    for rule, rows in by_rule.items():
+        chosen = [rows[c] for c in rare]
+        hits, given, predicted = (sum(getattr(row, of) for row in chosen) for of in ("hits", "positives", "predicted"))
+        f1 = float(np.mean([row.f1 or 0.0 for row in chosen]))
+        rules.append({"threshold": rule, "hits": hits, "given": given, "predicted": predicted, "f1": f1})
+    return {
+        "labels": [default[c].label for c in rare],
+        "rare": min(shares) <= RARE,
+        "limit": RARE,
+        "share": float(min(shares)),
+        "rules": rules,
+        "best": max(rules, key=lambda rule: rule["f1"]),
+    }

@@ -1,6 +1,6 @@
 """The order in which given annotations are reviewed."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,7 +54,7 @@ class Suspects(NamedTuple):
         """
         return self if n is None else self.take(slice(n))
 
-    def first_of_each_kind(self, n: int | None) -> Suspects:
+    def first_of_each_kind(self, n: int | None) -> Self:
         """Return the first `n` annotations of each kind.
 
         Parameters
@@ -69,7 +69,7 @@ class Suspects(NamedTuple):
         """
         return self if n is None else self.take(self.rank <= n)
 
-    def take(self, places: Any) -> Suspects:
+    def take(self, places: Any) -> Self:
         """Return the annotations at these places.
 
         Parameters
@@ -82,7 +82,7 @@ class Suspects(NamedTuple):
         Suspects
             These annotations.
         """
-        return Suspects(*(values[places] for values in tuple[Any, ...](self)))
+        return type(self)(*(values[places] for values in tuple[Any, ...](self)))
 
 
 def rank_suspects(

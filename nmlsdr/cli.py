@@ -12,23 +12,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._cli import bench, completion, datasets, info, models, report, reproduce, review
-from ._cli.arguments import Parser
 from ._cli.console import Console, RunError
+from ._cli.parser import EXAMPLES, Parser
 from ._errors import InputError, printable
 from ._version import __version__
 
 __all__ = ["main"]
 
-DESCRIPTION = """Label-aware embeddings and classifiers from few and noisy multi-label annotations.
-
-  nmlsdr fit train.arff.gz --labels names.xml --out model.skops
-  nmlsdr predict model.skops test.arff.gz --labels names.xml --out predicted.csv
-  nmlsdr evaluate model.skops test.arff.gz --labels names.xml
-  nmlsdr review train.csv --label-columns flu,cold --out review.csv
-  nmlsdr report train.csv --label-columns flu,cold --out report.html
-  nmlsdr reproduce toy
-"""
-
+DESCRIPTION = "Label-aware embeddings and classifiers from few and noisy multi-label annotations.\n\n" + "".join(
+    f"  {EXAMPLES[verb]}\n" for verb in ("fit", "predict", "evaluate", "review", "report", "reproduce")
+)
+# Other forms of the first words, as users of other programs write them.
+SPOKEN = {"help": ["--help"], "version": ["--version"], "-V": ["--version"]}
 
 WRONG_INPUT = (InputError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 
@@ -59,6 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if not arguments:
                 print(f"{DESCRIPTION}\nMore: nmlsdr --help, and nmlsdr COMMAND --help.")
                 return 0
+            if arguments[0] in SPOKEN:  # `nmlsdr help fit` is `nmlsdr fit --help`
+                arguments = [*arguments[1:], *SPOKEN[arguments[0]]]
             args = _parser().parse_args(arguments)
             args.words = arguments[1:]  # which the report shows
             console = Console(args.quiet)

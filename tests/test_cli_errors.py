@@ -336,9 +336,9 @@ def test_interrupt(run, full, verb, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["fti"], ["invalid choice: 'fti'", "did you mean 'fit'?"]),
-        (["fti"], ["'fti'", "fit"]),
-        (["--out"], ["COMMAND"]),
+        (["fti"], ["no command 'fti'", "did you mean 'fit'?"]),
+        (["--out"], ["no option --out", "nmlsdr --help"]),
+        (["--"], ["COMMAND"]),
         (["info", "absent.npz"], ["absent.npz"]),
         (["info", "train.csv"], ["train.csv", "not a model file"]),
         (["info", "a", "b"], ["b"]),

@@ -159,7 +159,7 @@ def test_a_model_through_a_pipe(run, tables, tmp_path):
     ("words", "advice"),
     [
         (["evalute", "m.skops"], "did you mean 'evaluate'?"),
-        (["fit", "train.csv", "--lable-columns", "flu", "--out", "m.skops"], "did you mean '--label-columns'?"),
+        (["fit", "train.csv", "--lable-columns", "flu", "--out", "m.skops"], "did you mean --label-columns?"),
         (["fit", "train.csv", "--label-columns", "fluu", "--out", "m.skops"], "did you mean 'flu'?"),
         (["fit", "train.csv", "--label-columns", "flu", "--drop", "AGE", "--out", "m.skops"], "did you mean 'age'?"),
         (["fit", "train.csv", "--label-columns", "flu", "--delimiter", "ab", "--out", "m.skops"], "one character"),
@@ -179,12 +179,12 @@ def test_a_column_that_is_missing_gets_a_suggestion(run, tables, tmp_path):
 def test_nmlsdr_alone_shows_examples(run):
     outcome = run()
     assert_done(outcome)
-    assert "nmlsdr fit train.arff.gz" in outcome.out
+    assert "nmlsdr fit train.csv" in outcome.out
     assert "nmlsdr --help" in outcome.out
     assert len(outcome.out.splitlines()) < 15
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh", "fish"])
 def test_completion(run, shell):
     pytest.importorskip("shtab")
     outcome = run("completion", shell)

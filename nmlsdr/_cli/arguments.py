@@ -2,41 +2,12 @@
 
 import argparse
 import csv
-import difflib
-import re
-import weakref
 from collections.abc import Callable
-from typing import Any, ClassVar, NoReturn
+from typing import Any
 
-from nmlsdr._errors import InputError
+from .parser import Parser
 
 Options = dict[str, dict[str, Any]]  # the arguments of argparse's add_argument, by the name of the option
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one sentence, with the most similar word and without the usage text."""
-
-    made: ClassVar["weakref.WeakSet[Parser]"] = weakref.WeakSet()  # all of them: each knows only its own options
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(allow_abbrev=False, **options)
-        Parser.made.add(self)
-
-    def error(self, message: str) -> NoReturn:
-        """Raise instead of leaving the process."""
-        raise InputError(f"{message}{self._nearest(message)}; see '{self.prog} --help'.")
-
-    def _nearest(self, message: str) -> str:
-        choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
-        option = re.search(r"unrecognized arguments: .*?(--[\w-]+)", message)
-        if choice is not None:
-            given, words = choice[1], re.findall(r"[\w-]+", choice[2])
-        elif option is not None:
-            given, words = option[1], sorted({name for parser in Parser.made for name in parser._option_string_actions})
-        else:
-            return ""
-        found = difflib.get_close_matches(given, words, n=1)
-        return f"; did you mean {found[0]!r}?" if found and found[0] != given else ""
 
 
 def number(kind: type[int] | type[float], fits: Callable[[Any], bool], rule: str) -> Callable[[str], Any]:
@@ -80,7 +51,7 @@ def _names(text: str) -> list[str]:
     except csv.Error:
         names = []
     if not names or not all(names):
-        raise argparse.ArgumentTypeError(f"it must be names with commas between them, got {text!r}")
+        raise argparse.ArgumentTypeError(f"it must be names with commas and without blanks between them, got {text!r}")
     return names
 
 
@@ -166,7 +137,9 @@ MASK = {"--mask": option("FILE", "one 0 or 1 per row: use the labels of the rows
 LABELS_NEEDED = "needed, except for npz and svmlight files, which store them separately"
 _LABELS = {
     "--labels": option("FILE.xml", "the names in this Mulan XML file are the label columns"),
-    "--label-columns": option("NAME,...", "these columns are labels; put a name with a comma in double quotes", _names),
+    "--label-columns": option(
+        "NAME,...", "these columns are labels; put a name with a comma in double quotes", _names, action="extend"
+    ),
     "--label-file": option(
         "FILE", "a file with one row per row of DATA, every column a label 0/1; a row that is empty or -1 is unlabelled"
     ),

@@ -1,6 +1,7 @@
-"""completion: words for a shell, so that the tab key completes verbs and options."""
+"""completion: words for a shell, so that the tab key completes verbs, options, files and names of data sets."""
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from nmlsdr._errors import import_extra
@@ -17,7 +18,7 @@ def add_parsers(verbs: Any, whole: argparse.ArgumentParser) -> None:
         completion,
         "print a script that lets a shell complete nmlsdr's words",
         "Print a script for a shell: nmlsdr completion bash > ~/.local/share/bash-completion/completions/nmlsdr",
-        {"shell": {"choices": ("bash", "zsh", "tcsh")}, **TRACEBACK},
+        {"shell": {"choices": ("bash", "zsh", "fish", "tcsh")}, **TRACEBACK},
     )
     parser.set_defaults(whole=whole)
 
@@ -25,5 +26,23 @@ def add_parsers(verbs: Any, whole: argparse.ArgumentParser) -> None:
 def completion(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr completion``."""
     shtab = import_extra("shtab", "Completion", "cli")
+    _name_values(args.whole, {"file": shtab.FILE, "directory": shtab.DIRECTORY})
     print(shtab.complete(args.whole, args.shell))
     return 0
+
+
+def _name_values(parser: argparse.ArgumentParser, kinds: Mapping[str, Any]) -> None:
+    """Tell shtab, by attributes of the arguments, which of them are files, folders and names of data sets."""
+    from nmlsdr.datasets._catalog import list_datasets
+
+    for action in parser._actions:
+        metavar = str(action.metavar)
+        if isinstance(action, argparse._SubParsersAction):
+            for part in action.choices.values():
+                _name_values(part, kinds)
+        elif metavar == "DIR":
+            action.complete = kinds["directory"]  # type: ignore[attr-defined]
+        elif metavar.startswith(("FILE", "DATA", "MODEL", "TRAIN")):
+            action.complete = kinds["file"]  # type: ignore[attr-defined]
+        elif action.dest in ("names", "datasets"):
+            action.choices = list_datasets()

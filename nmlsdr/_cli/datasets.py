@@ -6,8 +6,9 @@ from typing import Any
 
 from nmlsdr._errors import printable
 
-from .arguments import QUIET, Parser, add_verb, option
+from .arguments import QUIET, add_verb, option
 from .console import Console, RunError
+from .parser import Parser
 
 
 def add_parsers(verbs: Any) -> None:

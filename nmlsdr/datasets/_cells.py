@@ -136,7 +136,8 @@ class CollectedRows:
         code, text = self._codes.get(j), (cell or "").strip(BLANKS).lower()
         label = LABEL_CELLS.get(text)
         if label is None or (code is not None and cell is not None and cell not in code):
-            raise self._error(f"{shorten(str(cell))!r} is not a label; write 0, 1, or nothing where it is not known", j)
+            what = "is not a label; write 0, 1, or nothing where it is not known (--label-list is for lists of labels)"
+            raise self._error(f"{shorten(str(cell))!r} {what}", j)
         if label == -1 and self.split.wanted.all_known:
             raise self._error("the label is missing; fill it in or drop the row", j)
         self._crosses |= label == CROSS

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ._files import MAX_FEATURES, DataFileError, Path_, check_width, place, shorten
+from ._text import DELIMITERS
 
 LabelNames = Sequence[str] | Mapping[str, str]  # names, or names with the place that names them, as "a.xml, line 3"
 TEXT = "a category"  # the role of a feature that holds texts
@@ -119,4 +120,16 @@ def _no_column(
     known = ", ".join(repr(shorten(n, 30)) for n in names[:3]) + (", ..." if len(names) > 3 else "")
     origin = f"{wanted[name]}: " if isinstance(wanted, Mapping) and name in wanted else ""
     what = f"{origin}{place(path, line)}: there is no column {shorten(name)!r} among its {len(names)} ({known})"
-    return DataFileError(what + (nearest(name, names) or "; check the spelling."))
+    return DataFileError(what + _what_was_meant(name, names))
+
+
+def _what_was_meant(name: str, names: Sequence[str]) -> str:
+    """Return how to name a column of a file with these names, as the end of a sentence."""
+    parts = [part.strip() for part in name.split(",")]
+    if len(names) == 1 and any(mark in names[0] for mark in DELIMITERS):
+        return "; the whole line was read as one column: give the character between its cells with --delimiter."
+    if len(parts) > 1 and all(part in names for part in parts):
+        return f"; these are {len(parts)} columns, which --label-columns takes, and --label-list takes one."
+    if name.isdecimal():
+        return "; give the name of the column and not its number."
+    return nearest(name, names) or "; check the spelling."

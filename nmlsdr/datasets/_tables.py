@@ -35,6 +35,16 @@ KINDS = {
     ".svm": "svmlight",
     ".libsvm": "svmlight",
 }
+_SHEET = "save the sheet as CSV (Save As, CSV UTF-8) and give that file"
+_FRAME = "load it with pandas and write it with to_parquet"
+#: How to convert files that are not read.
+OTHER_KINDS = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods", ".numbers"), _SHEET),
+    **dict.fromkeys((".json", ".jsonl", ".pkl", ".feather", ".sav", ".dta", ".sas7bdat", ".h5"), _FRAME),
+    **dict.fromkeys((".txt", ".dat"), "rename it to .csv, or to .tsv if tabs are between its cells"),
+    **dict.fromkeys((".zip", ".7z", ".xz", ".bz2"), "unpack it and give the table in it"),
+    ".skops": "this is a model file; give a table",
+}
 READERS = {
     "arff": read_arff,
     "csv": read_csv,
@@ -257,7 +267,8 @@ def kind_of(path: Path_) -> str:
     kind = KINDS.get("".join(suffixes[-2:-1] if packed else suffixes[-1:]))
     if kind is None or (packed and kind not in TEXT_KINDS):
         known = f"{', '.join(KINDS)} (text also with .gz)"
-        raise DataFileError(f"{found}: the suffix is none of {known}; rename or convert the file.")
+        advice = OTHER_KINDS.get("".join(suffixes[-1:]), "rename or convert the file")
+        raise DataFileError(f"{found}: the suffix is none of {known}; {advice}.")
     return kind
 
 

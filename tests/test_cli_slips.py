@@ -1,0 +1,134 @@
+"""What a beginner mistypes, and the answer: one sentence that says what to write instead."""
+
+import subprocess
+import sys
+
+import pytest
+from commands import assert_done, assert_refused, run, write_csv
+
+__all__ = ["run"]  # a fixture, used by its name
+
+
+@pytest.fixture
+def table(run, tmp_path):
+    """A table with the columns age, flu, cold and Tags; a file that is no table; a folder."""
+    rows = [[age, age % 2, age % 3 % 2, "flu" if age % 2 else "cold"] for age in range(12)]
+    write_csv(tmp_path / "train.csv", ["age", "flu", "cold", "Tags"], rows)
+    for name in ("sheet.xlsx", "notes.txt", "train.zip", "model.skops"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "folder").mkdir()
+    return tmp_path
+
+
+# What is written, and words of the answer.
+SLIPS = [
+    # Options of other programs, and options that are nearly right.
+    ("fit train.csv --label-list Tags --sep | --out m.skops", ["no option --sep;", "--delimiter", "--separator"]),
+    ("fit train.csv --sep=;", ["no option --sep;", "--delimiter", "--separator"]),
+    ("fit train.csv --label flu --out m.skops", ["--label-columns NAME,...", "--label-list NAME"]),
+    ("fit train.csv --target flu --out m.skops", ["--label-columns NAME,...", "--label-list NAME"]),
+    ("predict model.skops train.csv --output p.csv", ["no option --output", "write --out FILE"]),
+    ("predict model.skops train.csv -out p.csv", ["two hyphens: --out."]),
+    ("fit train.csv -label-columns flu,cold", ["two hyphens: --label-columns."]),
+    ("fit train.csv —label-columns flu,cold", ["two hyphens: --label-columns."]),
+    ("fit train.csv --Label-Columns flu,cold", ["did you mean --label-columns?"]),
+    ("fit train.csv --n_neighbors 5", ["did you mean --n-neighbors?"]),
+    ("fit train.csv -k 5", ["write --n-neighbors K"]),
+    ("fit train.csv --n-jobs 2", ["write --jobs J"]),
+    ("fit train.csv --random-state 1", ["write --seed S"]),
+    ("fit train.csv --index-col name", ["write --id NAME"]),
+    ("fit train.csv --verbose", ["--quiet"]),
+    ("-v", ["--quiet"]),
+    ("predict --model model.skops --data train.csv", ["without an option", "predict model.skops test.csv"]),
+    ("fit train.csv --surprise", ["no option --surprise", "nmlsdr fit --help"]),
+    # Verbs.
+    ("fti train.csv", ["no command 'fti'", "did you mean 'fit'?"]),
+    ("FIT train.csv", ["did you mean 'fit'?"]),
+    ("train train.csv", ["did you mean 'fit'?"]),
+    ("fetch birds", ["did you mean 'datasets fetch'?"]),
+    ("datasets download birds", ["did you mean 'fetch'?"]),
+    ("zzz", ["no command 'zzz' among fit, transform"]),
+    ("help zzz", ["no command 'zzz' among fit, transform"]),
+    ("train.csv", ["write a command before the file", "nmlsdr fit train.csv"]),
+    ("reproduce Toy", ["did you mean 'toy'?"]),
+    # Names of columns.
+    ("fit train.csv --label-columns flu cold --out m.skops", ["unrecognized", "--label-columns flu,cold."]),
+    ("fit --label-columns flu cold train.csv --out m.skops", ["--label-columns flu,cold."]),
+    ("fit train.csv --label-columns flu, cold --out m.skops", ["without blanks between them", "'flu,'"]),
+    ("fit train.csv --label-list=Tags, --out m.skops", ["no column 'Tags,'", "did you mean 'Tags'?"]),
+    ("fit train.csv --label-list flu,cold --out m.skops", ["2 columns", "--label-columns takes"]),
+    ("fit train.csv --label-list My Tags --out m.skops", ['--label-list "My Tags"']),
+    ("fit train.csv --label-columns 2,3 --out m.skops", ["no column '2'", "not its number"]),
+    ("fit train.csv --label-columns Tags --out m.skops", ["'cold' is not a label", "--label-list"]),
+    ("fit train.csv --label-columns flu --delimiter ; --out m.skops", ["one column", "--delimiter"]),
+    ("fit train.csv --labels flu,cold --out m.skops", ["XML", "write --label-columns flu,cold."]),
+    # Files.
+    ("predict train.csv model.skops --out p.csv", ["before the table", "nmlsdr predict model.skops train.csv."]),
+    ("evaluate train.csv model.skops", ["before the table", "nmlsdr evaluate model.skops train.csv."]),
+    ("review model.skops --out r.csv", ["review takes a table", "'model.skops' is a model file"]),
+    ("report train.csv model.skops --out r.html", ["report takes a table and no model file"]),
+    ("predict absent.skops train.csv --out p.csv", ["No such file", "write it first", "nmlsdr fit"]),
+    ("fit https://example.org/train.csv --out m.skops", ["download the file"]),
+    ("fit sheet.xlsx --label-columns flu --out m.skops", ["sheet.xlsx", "save the sheet as CSV"]),
+    ("fit notes.txt --label-columns flu --out m.skops", ["notes.txt", "rename it to .csv"]),
+    ("fit train.zip --label-columns flu --out m.skops", ["train.zip", "unpack it"]),
+    ("fit folder --label-columns flu --out m.skops", ["folder is a folder"]),
+    ("fit train.csv train.csv --out m.skops", ["unrecognized", "for example: nmlsdr fit train.csv --label"]),
+    ("fit train.csv --label-columns flu --out m.pkl", ["'m.pkl' should end in .skops"]),
+    # What is missing.
+    ("fit train.csv --label-columns flu,cold", ["-o/--out", "for example: nmlsdr fit train.csv", "--out model.skops"]),
+    ("fit --label-columns flu --out m.skops", ["DATA", "for example: nmlsdr fit train.csv"]),
+    ("predict model.skops", ["DATA, -o/--out", "for example: nmlsdr predict model.skops test.csv"]),
+    ("predict train.csv --out p.csv", ["DATA", "for example: nmlsdr predict model.skops test.csv"]),
+    ("datasets", ["for example: nmlsdr datasets fetch Birds"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "words"), SLIPS, ids=[written for written, _ in SLIPS])
+def test_a_slip_gets_an_answer_that_says_what_to_write(run, table, written, words):
+    for place, word in enumerate(words):
+        outcome = run(*written.split(" "))
+        assert_refused(outcome, word)
+        assert place > 0 or len(outcome.err) < 320, outcome
+
+
+@pytest.mark.parametrize(
+    ("written", "same"),
+    [("help", "--help"), ("help fit", "fit --help"), ("version", "--version"), ("-V", "--version"),
+     ("help datasets fetch", "datasets fetch --help")],
+)  # fmt: skip
+def test_help_and_version_are_found_under_their_other_names(run, written, same):
+    outcome = run(*written.split(" "))
+    assert_done(outcome)
+    assert outcome.out == run(*same.split(" ")).out
+
+
+def test_label_columns_given_twice_are_all_labels(run, table):
+    where = ["--label-columns", "flu", "--label-columns", "cold", "--drop", "Tags", "--classifier", "mlknn"]
+    outcome = run("fit", "train.csv", *where, "--n-neighbors", 2, "--method", "MDDMp", "--out", "m.skops")
+    assert outcome.status == 0, outcome
+    assert "1 feature, 2 labels" in outcome.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_verbs_options_data_sets_and_files(run, shell):
+    pytest.importorskip("shtab")
+    outcome = run("completion", shell)
+    assert_done(outcome)
+    file_names = {"bash": "_shtab_compgen_files", "zsh": "_files", "fish": "__fish_complete_path"}[shell]
+    for word in ("evaluate", "label-columns", "Birds", "Yeast", file_names):
+        assert word in outcome.out
+
+
+def test_bash_completes_the_name_of_a_data_set(run, tmp_path):
+    pytest.importorskip("shtab")
+    script = tmp_path / "completion.sh"
+    script.write_text(run("completion", "bash").out)
+    call = f"source {script}; COMP_WORDS=(nmlsdr datasets fetch B); COMP_CWORD=3; _shtab_nmlsdr; echo ${{COMPREPLY[@]}}"
+    shell = subprocess.run(["bash", "-c", call], capture_output=True, text=True, timeout=60)
+    assert shell.stdout.split() == ["Birds"], shell
+
+
+def test_the_command_of_a_process_answers_slips_too():
+    shell = subprocess.run([sys.executable, "-m", "nmlsdr", "help", "fit"], capture_output=True, text=True, timeout=60)
+    assert shell.stdout.startswith("usage: nmlsdr fit")

@@ -103,6 +103,20 @@ class RowSums:
         low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
         return total, ((low != first) | (high != first)).astype(np.int64)
 
+    def sums_where(self, masks: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sums and sums of squares of the columns of Xc over the rows of each mask: each (n_features, n_masks)."""
+        X, weights = self.rows, masks.astype(np.float64)
+        if sparse.issparse(X):
+            stored = sparse.csr_array((np.ones_like(X.data, dtype=np.float64), X.indices, X.indptr), shape=X.shape)
+            about = sparse.csr_array(((X.data - mean[X.indices]) ** 2, X.indices, X.indptr), shape=X.shape)
+            zeros = weights.sum(axis=0) - stored.T @ weights
+            return self.moment(weights, mean), about.T @ weights + zeros * (mean * mean)[:, None]
+        sums, squares = np.zeros((2, X.shape[1], masks.shape[1]))
+        for rows, block in self.centred_blocks(mean):
+            sums += block.T @ weights[rows]
+            squares += np.square(block, out=block).T @ weights[rows]
+        return sums, squares
+
     def norm(self) -> float:
         """|X|_F."""
         values = self.rows.data[:, None] if sparse.issparse(self.rows) else self.rows
@@ -153,9 +167,9 @@ class RowSums:
             weighted.data *= np.repeat(weights, np.diff(X.indptr))
             S = np.asarray((X.T @ weighted).toarray(), dtype=np.float64)
             moment = np.asarray(X.T @ weights)
-            S -= np.outer(moment, mean)
-            S += np.outer(mean, weights.sum() * mean - moment)
-            return np.asfortranarray(np.tril(S))
+            S -= np.outer(mean, moment)
+            S += np.outer(weights.sum() * mean - moment, mean)
+            return np.triu(S).T
         S, root = np.zeros((X.shape[1], X.shape[1]), order="F"), np.sqrt(weights)
         for rows, block in self.centred_blocks(mean):
             if root.ndim:
@@ -320,11 +334,39 @@ def label_sets(X: RowSums, Y: np.ndarray, known: np.ndarray | None = None) -> li
     if known is None:
         return [_label_set(X, Y, np.arange(Y.shape[1]), None)]
     X.in_memory("Partly known labels need rows in memory")
-    masks, which = np.unique(known, axis=1, return_inverse=True)
+    groups: dict[bytes, list[int]] = {}
+    for label, bits in enumerate(np.packbits(known, axis=0).T):
+        groups.setdefault(bits.tobytes(), []).append(label)
+    masks = [known[:, labels[0]] for _, labels in sorted(groups.items())]
+    mean = X.means()
+    sums, squares = X.sums_where(np.array(masks).T, mean)
+    moments = X.moment(np.where(known, Y, 0.0), mean)
     return [
-        _label_set(X.take(rows), Y[np.ix_(rows, which.ravel() == m)], np.flatnonzero(which.ravel() == m), rows)
-        for m, rows in enumerate(masks.T)
+        _partly_known(X, Y, np.array(labels), rows, mean, sums[:, m], squares[:, m], moments[:, labels])
+        for m, ((_, labels), rows) in enumerate(zip(sorted(groups.items()), masks, strict=True))
     ]
+
+
+def _partly_known(
+    X: RowSums, Y: np.ndarray, labels: np.ndarray, rows: np.ndarray, origin: np.ndarray, sums: np.ndarray,
+    squares: np.ndarray, moment: np.ndarray,
+) -> LabelSet:  # fmt: skip
+    """The set, from sums over its rows of the features minus ``origin``.
+
+    Where the mean is far from ``origin``, or a feature hardly varies, the sums cancel: they are formed anew.
+    """
+    Y = Y[np.ix_(rows, labels)]
+    if len(Y) == 0:
+        return _label_set(X, Y, labels, rows)
+    about = squares - sums * sums / len(Y)
+    mean, moment = origin + sums / len(Y), moment - np.outer(sums, Y.mean(axis=0))
+    anew = np.flatnonzero(about <= 1e-3 * squares + 1e-10 * len(Y) * origin * origin)
+    if anew.size:
+        again = _label_set(RowSums(X.rows[:, anew][rows]), Y, labels, rows)
+        mean[anew], about[anew], moment[anew] = again.mean, again.squares, again.moment
+    moment[:, _constant(Y, Y[0])] = 0.0
+    label_squares = float(np.sum(centre_columns(Y) ** 2))
+    return LabelSet(labels, rows, len(Y), mean, about, moment, Y.mean(axis=0), label_squares)
 
 
 def _label_set(X: RowSums, Y: np.ndarray, labels: np.ndarray, known: np.ndarray | None) -> LabelSet:

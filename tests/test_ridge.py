@@ -50,6 +50,43 @@ def test_a_second_pass_gives_what_the_first_did_not_keep(rng, path, monkeypatch)
     np.testing.assert_array_equal(cross_fit(X, Y).predictions, kept.predictions)
 
 
+def test_large_systems_are_compared_in_float32_and_the_best_pairs_again_in_float64(rng, path, monkeypatch):
+    X, Y = draw(rng, path)
+    double = cross_fit(X, Y)
+    monkeypatch.setattr(selection, "_SINGLE_FROM", 1)
+    single = cross_fit(X, Y)
+    assert (single.shrinkage, single.ridge) == (double.shrinkage, double.ridge)
+    np.testing.assert_allclose(single.predictions, double.predictions, atol=1e-12)
+    np.testing.assert_allclose(single.errors, double.errors, atol=1e-5)
+    assert np.nanmin(single.errors) == pytest.approx(np.nanmin(double.errors), abs=1e-13)
+    if not path.startswith("sweeps"):
+        assert (single.errors != double.errors).any()  # they were compared in float32 indeed
+
+
+def test_pairs_that_float32_cannot_tell_apart_are_told_apart_in_float64(rng, monkeypatch):
+    """The errors of two strengths that differ by a rounding error of float32; the smaller one wins in either order."""
+    X, Y = draw(rng)
+    monkeypatch.setattr(selection, "_SINGLE_FROM", 1)
+    best = cross_fit(X, Y).ridge
+    near = (best * (1 - 1e-6), best, best * (1 + 1e-6))
+    for grid in (near, near[::-1]):
+        found = cross_fit(X, Y, ridge=grid)
+        exact = [cross_fit(X, Y, ridge=c, shrinkage=found.shrinkage) for c in grid]
+        variation = ((Y - Y.mean(axis=0)) ** 2).sum(axis=0)
+        left = [np.mean(((Y - each.predictions) ** 2).sum(axis=0) / variation) for each in exact]
+        assert found.ridge == grid[int(np.argmin(left))]
+
+
+def test_strengths_too_small_for_float32_are_compared_in_float64(rng, monkeypatch):
+    """Rows of one direction and a ridge of 1e-9: the factor would not exist in float32."""
+    X = np.outer(rng.standard_normal(40), np.ones(8)) + 1e-7 * rng.standard_normal((40, 8))
+    Y = (X[:, :1] > 0).astype(float)
+    expected = cross_fit(X, Y, ridge=(1e-9, 1e-8))
+    monkeypatch.setattr(selection, "_SINGLE_FROM", 1)
+    found = cross_fit(X, Y, ridge=(1e-9, 1e-8))
+    np.testing.assert_array_equal(found.errors, expected.errors)
+
+
 def test_float32_rows_are_summed_in_float64(rng, path):
     X, Y = draw(rng, path)
     single = X.astype(np.float32)

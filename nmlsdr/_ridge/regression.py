@@ -130,36 +130,37 @@ def by_factors(sets: list[LabelSet], shape: tuple[int, int], n_pairs: int) -> bo
 
 def _of_a_set(each: LabelSet, rows: RowSums, Y: np.ndarray, level: float, w: np.ndarray) -> np.ndarray:
     if each.is_narrow():
-        return from_gram(rows.gram(each.mean), each.moment, w)(level)
+        return from_gram(rows.gram(each.mean), each.moment, w, np.array([level]))[0]
     every = np.ones(each.count, dtype=bool)
     K, _ = about_mean(row_gram(rows, w), every, ~every)
-    return w[:, None] * rows.cross_moment(solve_shifted(K, level, each.centred(Y)), each.mean)
+    return w[:, None] * rows.cross_moment(solve_shifted(K, np.array([level]), each.centred(Y))[0], each.mean)
 
 
-def from_gram(gram: np.ndarray, moment: np.ndarray, w: np.ndarray) -> Callable[[float], np.ndarray]:
-    """lambda -> w^1/2 B from Xc'Xc, by its lower triangle, and Xc'Y; features without weight take no part."""
+def from_gram(gram: np.ndarray, moment: np.ndarray, w: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """w^1/2 B for each lambda (n_levels, n_features, n_labels) from Xc'Xc, by its lower triangle, and Xc'Y.
+
+    The factors have the dtype of Xc'Xc. Features without weight take no part.
+    """
     kept = np.flatnonzero(w)
-    root = np.sqrt(w[kept])[:, None]
+    root = np.sqrt(w[kept]).astype(gram.dtype)[:, None]
     # in Fortran order, as LAPACK reads it; a slice is copied in a tenth of the time that an index takes
     part = gram if len(kept) == len(w) else gram.T[kept][:, kept].T
-    part, right = part * root.T * root, moment[kept] * root
-
-    def solve(level: float) -> np.ndarray:
-        V = np.zeros(moment.shape)
-        V[kept] = root * solve_shifted(part, level, right)
-        return V
-
-    return solve
+    V = np.zeros((len(levels), *moment.shape))
+    V[:, kept] = root * solve_shifted(part * root.T * root, levels, moment[kept] * root)
+    return V
 
 
-def solve_shifted(A: np.ndarray, level: float, B: np.ndarray) -> np.ndarray:
-    """(A + level I)^-1 B by a Cholesky factor; A by its lower triangle, not changed."""
-    shifted = np.array(A, order="F")
-    shifted.reshape(-1, order="F")[:: len(A) + 1] += level
-    _, solution, failed = lapack.dposv(shifted, B, lower=1, overwrite_a=1)
-    if failed:
-        raise linalg.LinAlgError(f"The leading minor {failed} of a ridge regression is not positive.")
-    return np.asarray(solution)
+def solve_shifted(A: np.ndarray, levels: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """(A + level I)^-1 B for each level, by Cholesky factors; A by its lower triangle, not changed."""
+    solve = lapack.dposv if A.dtype == np.float64 else lapack.sposv
+    found = np.empty((len(levels), *B.shape))
+    for level, solution in zip(levels, found, strict=True):
+        shifted = np.array(A, order="F")
+        shifted.reshape(-1, order="F")[:: len(A) + 1] += level
+        _, solution[:], failed = solve(shifted, B, lower=1, overwrite_a=1)
+        if failed:
+            raise linalg.LinAlgError(f"The leading minor {failed} of a ridge regression is not positive.")
+    return found
 
 
 def row_gram(X: RowSums, w: np.ndarray) -> np.ndarray:

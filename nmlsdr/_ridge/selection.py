@@ -42,6 +42,16 @@ SAMPLED_ROWS = 2000
 # once more.
 KEPT_PREDICTIONS = 1 << 23
 
+# Matrices of this size or larger are factored in float32 while pairs are compared, in half the time.  A system is not
+# worse conditioned than 1 + n / c; with 20 000 rows and 2000 features the errors moved by 3e-9.  Pairs whose error is
+# within _NEAR of the least are compared again in float64, and the winner's predictions are those of float64.
+_SINGLE_FROM = 500
+_SINGLE_CONDITION = 1e5
+_NEAR = 1e-5
+
+# Gram matrices of labels are kept up to this many numbers (256 MB).
+_KEPT_GRAMS = 1 << 25
+
 
 @dataclass(frozen=True)
 class CrossFit:
@@ -125,6 +135,7 @@ def cross_fit(
 
     Notes
     -----
+    Where n and D are 500 or more, pairs that are not among the best are compared in float32.
     Where n_train and D are above 3000 the errors
     are taken on the 2000 rows ``default_rng(random_state).permutation(n)[:2000]``; the predictions of all rows then
     come from one pass with the winner by conjugate gradients.  With ``known`` every set of known rows has equations of
@@ -180,8 +191,8 @@ def cross_fit(
             predictions = np.zeros(Y.shape)
             if not np.isnan(errors).any():  # the search has called it already
                 callback = None
-            for here, _, _, found in _held_out(X, Y, mask, folds, winner[:1], winner[1:], callback):
-                predictions[here] = found
+            for here, _, _, found in _held_out(_Shared(X, mask), Y, folds, winner[:1], winner[1:], callback):
+                predictions[here] = found[0]
     return CrossFit(*winner, predictions, errors, folds)
 
 
@@ -212,45 +223,76 @@ def _search(
     varies = np.where(counted, Y, -np.inf).max(axis=0) > np.where(counted, Y, np.inf).min(axis=0)
     if errors.size == 1 or not varies.any():
         return (grid_b[0], grid_c[0]), None
-    left = np.zeros((*errors.shape, Y.shape[1]))
-    keep = errors.size * Y.size <= KEPT_PREDICTIONS
-    kept = np.zeros((*errors.shape, *Y.shape)) if keep else None
-    for here, i, j, found in _held_out(X, Y, known, folds, grid_b, grid_c, callback):
-        missed = Y[here] - found
-        if known is not None:
-            missed *= known[here]
-        left[i, j, here[1][0]] += np.einsum("ij,ij->j", missed, missed)
-        if kept is not None:
-            kept[i, j][here] = found
     variation = (centred_over_known(Y, counted) ** 2).sum(axis=0)
-    errors[:] = (left[..., varies] / variation[varies]).mean(axis=2)
-    i, j = divmod(int(np.argmin(errors)), len(grid_c))
-    return (grid_b[i], grid_c[j]), None if kept is None else kept[i, j]
+    shared = _Shared(X, known)
+
+    def compare(
+        shrinkages: tuple[float, ...], ridges: tuple[float, ...], dtype: type,
+        callback: Callable[[int], object] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray | None]:  # fmt: skip
+        """The errors of these pairs and, if there is room, their predictions."""
+        shape = (len(shrinkages), len(ridges))
+        left = np.zeros((*shape, Y.shape[1]))
+        keep = dtype is np.float64 and math.prod(shape) * Y.size <= KEPT_PREDICTIONS
+        kept = np.zeros((*shape, *Y.shape)) if keep else None
+        for here, i, j, found in _held_out(shared, Y, folds, shrinkages, ridges, callback, dtype):
+            missed = Y[here] - found
+            if known is not None:
+                missed *= known[here]
+            left[i][j, here[1][0]] += np.einsum("cij,cij->cj", missed, missed)
+            if kept is not None:
+                kept[i, j][:, here[0], here[1]] = found
+        return (left[..., varies] / variation[varies]).mean(axis=2), kept
+
+    if known is not None or min(X.shape) < _SINGLE_FROM or len(Y) > _SINGLE_CONDITION * min(grid_c):
+        errors[:], kept = compare(grid_b, grid_c, np.float64, callback)
+        i, j = divmod(int(np.argmin(errors)), len(grid_c))
+        return (grid_b[i], grid_c[j]), None if kept is None else kept[i, j]
+
+    errors[:], _ = compare(grid_b, grid_c, np.float32, callback)
+    best, winner, predictions = math.inf, (grid_b[0], grid_c[0]), None
+    near = errors <= errors.min() + _NEAR
+    for i in map(int, np.flatnonzero(near.any(axis=1))):
+        ridges = tuple(np.array(grid_c)[near[i]].tolist())
+        (errors[i, near[i]],), kept = compare((grid_b[i],), ridges, np.float64)
+        j = int(np.argmin(errors[i, near[i]]))
+        if errors[i, near[i]][j] < best:
+            best, winner = errors[i, near[i]][j], (grid_b[i], ridges[j])
+            predictions = None if kept is None else kept[0, j]
+    return winner, predictions
 
 
-# of b and w(b): what gives the predictions of the tested rows for a lambda
-_Learn = Callable[[float, np.ndarray], Callable[[float], np.ndarray]]
+# indices of entries, number of b, numbers of c, the predictions of these entries for each of these c
+_Found = tuple[tuple[np.ndarray, ...], int, slice, np.ndarray]
+# of b, w(b) and several lambda: the predictions of the tested rows for each lambda
+_Predict = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
 class _Shared:
     """What the folds share: the rows, their means and their Gram matrices, each formed where a fold needs it."""
 
-    def __init__(self, X: RowSums) -> None:
-        self.X = X
+    def __init__(self, X: RowSums, known: np.ndarray | None) -> None:
+        self.X, self.known = X, known
+        self._grams: dict[int, np.ndarray] = {}
 
     @cached_property
     def mean(self) -> np.ndarray:
         return self.X.means()
 
     @cached_property
-    def of_features(self) -> np.ndarray:
-        """Xc'Xc."""
-        return self.X.gram(self.mean)
-
-    @cached_property
     def of_rows(self) -> np.ndarray:
         """K(1)."""
         return row_gram(self.X, np.ones(self.X.shape[1]))
+
+    def of_features(self, label: int) -> np.ndarray:
+        """Xc'Xc of the rows where this label is known, Xc about the mean of all rows."""
+        label = 0 if self.known is None else label
+        if label in self._grams:
+            return self._grams[label]
+        gram = (self.X if self.known is None else self.X.take(self.known[:, label])).gram(self.mean)
+        if (len(self._grams) + 1) * gram.size <= _KEPT_GRAMS:
+            self._grams[label] = gram
+        return gram
 
 
 class _Fold:
@@ -259,60 +301,55 @@ class _Fold:
     No label of a tested row is read, and of its features only sums that cancel.
     """
 
-    def __init__(self, shared: _Shared, Y: np.ndarray, known: np.ndarray | None, test: np.ndarray) -> None:
+    def __init__(self, shared: _Shared, Y: np.ndarray, test: np.ndarray) -> None:
         self.shared, self.test = shared, test
         self.rows, self.tested, self.Y = shared.X.take(~test), shared.X.take(test), Y[~test]
-        self.known = None if known is None else known[~test]
+        self.known = None if shared.known is None else shared.known[~test]
         self.sets = label_sets(self.rows, self.Y, self.known)
         kappa = kappa_of_sets(self.sets, self.rows.shape[1])
         self.kappa = kappa if kappa.any() else np.ones_like(kappa)
 
-    def predictions(
-        self, shrinkages: tuple[float, ...], ridges: tuple[float, ...]
-    ) -> Iterator[tuple[tuple[np.ndarray, ...], int, int, np.ndarray]]:
-        """For each pair of strengths: (indices of entries, number of b, number of c, their predictions)."""
+    def predictions(self, shrinkages: tuple[float, ...], ridges: np.ndarray, dtype: type) -> Iterator[_Found]:
         weights = [shrunken_weights(self.kappa, b) for b in shrinkages]
         if not by_factors(self.sets, self.rows.shape, len(shrinkages) * len(ridges)):
             mean, here = self.rows.means(), np.ix_(self.test, np.arange(self.Y.shape[1]))
             for (i, w), (j, c) in product(enumerate(weights), enumerate(ridges)):
                 V, at_mean = coefficients(self.rows, self.Y, self.known, self.sets, c, w, mean)
-                yield here, i, j, np.asarray(self.tested.project(V, mean)) + at_mean
+                yield here, i, slice(j, j + 1), np.asarray(self.tested.project(V, mean))[None] + at_mean
             return
         for each in self.sets:
             here = np.ix_(self.test, each.labels)
-            learn = self._by_features(each) if each.is_narrow() else self._by_rows(each)
+            predict = self._by_features(each, dtype) if each.is_narrow() else self._by_rows(each, dtype)
             for i, (b, w) in enumerate(zip(shrinkages, weights, strict=True)):
                 level = each.variation(w)
-                predict = learn(b, w) if level > 0 else lambda _: np.zeros(1)  # no feature varies
-                for j, c in enumerate(ridges):
-                    yield here, i, j, predict(c * level) + each.label_mean
+                found = predict(b, w, ridges * level) if level > 0 else np.zeros((len(ridges), 1, 1))
+                yield here, i, slice(None), found + each.label_mean
 
-    def _by_features(self, each: LabelSet) -> _Learn:
+    def _by_features(self, each: LabelSet, dtype: type) -> _Predict:
+        label, origin = each.labels[0], self.shared.mean
+        known = self.shared.known
+        left_out = self.tested if known is None else self.tested.take(known[self.test, label])
+        gram = self.shared.of_features(label) - left_out.gram(origin)
+        shift = each.mean - origin
+        gram = (gram - each.count * np.outer(shift, shift)).astype(dtype, copy=False)
         project = self.tested.projector(each.mean)
-        if self.known is None:
-            shift = each.mean - self.shared.mean
-            gram = self.shared.of_features - self.tested.gram(self.shared.mean)
-            gram -= each.count * np.outer(shift, shift)
-        else:
-            gram = each.rows(self.rows).gram(each.mean)
 
-        def learn(b: float, w: np.ndarray) -> Callable[[float], np.ndarray]:
-            solve = from_gram(gram, each.moment, w)
-            return lambda level: np.asarray(project(solve(level)))
+        def predict(_: float, w: np.ndarray, levels: np.ndarray) -> np.ndarray:
+            return np.array([project(V) for V in from_gram(gram, each.moment, w, levels)])
 
-        return learn
+        return predict
 
-    def _by_rows(self, each: LabelSet) -> _Learn:
+    def _by_rows(self, each: LabelSet, dtype: type) -> _Predict:
         chosen = ~self.test
         if each.known is not None:
             chosen[chosen] = each.known
         centred = each.centred(self.Y)
 
-        def learn(b: float, w: np.ndarray) -> Callable[[float], np.ndarray]:
+        def predict(b: float, _: np.ndarray, levels: np.ndarray) -> np.ndarray:
             gram, tested = about_mean((1.0 - b) * self.shared.of_rows + b * self._of_rows, chosen, self.test)
-            return lambda level: np.asarray(tested @ solve_shifted(gram.T, level, centred))
+            return np.asarray(tested @ solve_shifted(gram.T.astype(dtype, copy=False), levels, centred))
 
-        return learn
+        return predict
 
     @cached_property
     def _of_rows(self) -> np.ndarray:
@@ -321,19 +358,12 @@ class _Fold:
 
 
 def _held_out(
-    X: RowSums,
-    Y: np.ndarray,
-    known: np.ndarray | None,
-    folds: np.ndarray,
-    shrinkages: tuple[float, ...],
-    ridges: tuple[float, ...],
-    callback: Callable[[int], object] | None,
-) -> Iterator[tuple[tuple[np.ndarray, ...], int, int, np.ndarray]]:
-    """What each fold predicts: (indices of entries, number of b, number of c, their predictions)."""
-    shared = _Shared(X)
+    shared: _Shared, Y: np.ndarray, folds: np.ndarray, shrinkages: tuple[float, ...], ridges: tuple[float, ...],
+    callback: Callable[[int], object] | None, dtype: type = np.float64,
+) -> Iterator[_Found]:  # fmt: skip
+    """What each fold predicts."""
     for done, t in enumerate(np.unique(folds)):
-        test = folds == t
-        yield from _Fold(shared, Y, known, test).predictions(shrinkages, ridges)
+        yield from _Fold(shared, Y, folds == t).predictions(shrinkages, np.array(ridges), dtype)
         if callback is not None:
             callback(done + 1)
 

@@ -172,7 +172,7 @@ MUTANTS = [
     ("moments: blocks in the dtype of X", _MOMENTS,
      "np.empty((rows.stop, self.shape[1]))", "np.empty((rows.stop, self.shape[1]), self.dtype)", PROJECTION),
     ("moments: squares of sparse rows in the dtype of X", _MOMENTS,
-     "(X.data - mean[X.indices]) ** 2", "(X.data - mean[X.indices].astype(X.dtype)) ** 2", (*PROJECTION, *WEIGHTS)),
+     "weights=(X.data - mean[X.indices]) ** 2", "weights=(X.data - mean[X.indices].astype(X.dtype)) ** 2", (*PROJECTION, *WEIGHTS)),
     ("moments: second moments of sparse rows in the dtype of X", _MOMENTS, "        weighted = X.astype(np.float64)", "        weighted = X.copy()", PROJECTION),
     ("moments: constant features keep noise", _MOMENTS, "np.where(differs > 0, total, 0.0)", "total", (*PROJECTION, *WEIGHTS)),
     ("moments: constant labels keep noise", _MOMENTS, "    centred[:, _constant(F, F[0])] = 0.0\n", "", (*PROJECTION, *WEIGHTS)),

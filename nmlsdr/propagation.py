@@ -166,24 +166,22 @@ def propagate(
 
 
 def propagate_signed(
-    W: Any, R: Any, alpha: Any, *, labeled: Any = None, init: Any = None, **settings: Any
+    graph: sparse.csr_array, R: np.ndarray, alpha: Any, *, labeled: np.ndarray, **settings: Any
 ) -> Propagation:
     """Solve (I - A T) E = (I - A) R, eq. (8), for numbers R of either sign and any size; nothing is clipped.
 
-    Residuals of a model, for example: what its labelled rows miss reaches their neighbours.
+    The residuals of a model are such numbers: what its labelled rows miss reaches their neighbours.
 
     Parameters
     ----------
-    W : sparse matrix or array of shape (n_samples, n_samples)
-        Symmetric graph with weights of 0 or more; the diagonal is ignored.
-    R : array-like or sparse matrix of shape (n_samples, n_labels)
-        Finite numbers.  Values in unlabelled rows and unknown entries are ignored and count as 0.
+    graph : csr_array of shape (n_samples, n_samples)
+        As `propagate_checked` takes it.
+    R : ndarray of shape (n_samples, n_labels), float64
+        Finite numbers; 0 in unlabelled rows and unknown entries.
     alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels)
         A = diag(alpha), 0 <= alpha_i < 1; 0 keeps E_i = R_i exactly.
-    labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
-        The rows with numbers, or the entries; None: the rows with any R != 0.
-    init : array-like of shape (n_samples, n_labels), default=None
-        First iterate; None: R.
+    labeled : ndarray of shape (n_samples,) or (n_samples, n_labels), bool
+        The rows with numbers, or the entries.
     **settings
         ``solver``, ``tol`` (in units of max |R|), ``max_iter``, ``callback`` and ``n_jobs``, as in `propagate`.
 
@@ -192,11 +190,6 @@ def propagate_signed(
     Propagation
         Its ``F`` is E, in [-max |R|, max |R|] up to rounding; ``residual`` and ``error_bound`` are in the units of R.
         A component without a labelled row has E = 0.
-
-    Raises
-    ------
-    ValueError
-        As `propagate`, and for an R that is not finite.
 
     Warns
     -----
@@ -209,23 +202,14 @@ def propagate_signed(
     --------
     A chain of three, the middle one unlabelled: E_1 = alpha (E_0 + E_2) / 2.
 
-    >>> W = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-    >>> result = propagate_signed(W, [[30.0], [0.0], [-20.0]], [0, 0.8, 0], labeled=[True, False, True])
+    >>> W = sparse.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> R = np.array([[30.0], [0.0], [-20.0]])
+    >>> result = propagate_signed(W, R, [0, 0.8, 0], labeled=np.array([True, False, True]))
     >>> result.F.ravel().round(12).tolist()
     [30.0, 4.0, -20.0]
     """
-    graph = check_graph(W)
-    given, known = _known_rows(R, labeled, graph.shape[0], "R")
-    if not np.isfinite(given).all():
-        row = int(np.argmin(np.isfinite(given).all(axis=1)))
-        raise InputError(
-            f"R must be finite, got {given[row].tolist()} in row {row}; mark unlabelled rows with the parameter "
-            "labeled."
-        )
-    exponent = math.frexp(float(np.abs(given).max(initial=0.0)))[1]  # a power of two changes no bit
-    start = None if init is None else np.ldexp(_first_iterate(init, given.shape), -exponent)
-    scaled = np.ldexp(given, -exponent)
-    result = propagate_checked(graph, scaled, alpha, labeled=known, init=start, signed=True, **settings)
+    exponent = math.frexp(float(np.abs(R).max(initial=0.0)))[1]  # a power of two changes no bit
+    result = propagate_checked(graph, np.ldexp(R, -exponent), alpha, labeled=labeled, signed=True, **settings)
     return replace(
         result,
         F=np.ldexp(result.F, exponent),
@@ -318,8 +302,17 @@ def _error_bound(system: System, residuals: np.ndarray) -> float:
 
 
 def _given_labels(Y: Any, labeled: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Y with zeros in the unlabelled rows, and the labelled rows."""
-    values, known = _known_rows(Y, labeled, n, "Y")
+    """Y with zeros in unlabelled rows and unknown entries, and the labelled rows or known entries."""
+    values = np.asarray(Y.toarray() if sparse.issparse(Y) else Y, dtype=np.float64)
+    if values.ndim != 2 or values.shape[0] != n:
+        raise InputError(f"Y must have shape ({n}, n_labels) to match W, got {values.shape}.")
+    if labeled is None:
+        known = (values != 0).any(axis=1)
+    else:
+        known = np.asarray(labeled)
+        if known.shape != values.shape or known.dtype != np.bool_:
+            known = check_mask(labeled, n)
+        values = np.where(known if known.ndim == 2 else known[:, None], values, 0.0)
     if values.size and not (values.min() >= 0 and values.max() <= 1):  # false for NaN too
         row = int(np.argmin(((values >= 0) & (values <= 1)).all(axis=1)))
         raise InputError(
@@ -327,19 +320,6 @@ def _given_labels(Y: Any, labeled: Any, n: int) -> tuple[np.ndarray, np.ndarray]
             "labeled."
         )
     return values, known
-
-
-def _known_rows(Y: Any, labeled: Any, n: int, name: str) -> tuple[np.ndarray, np.ndarray]:
-    values = np.asarray(Y.toarray() if sparse.issparse(Y) else Y, dtype=np.float64)
-    if values.ndim != 2 or values.shape[0] != n:
-        raise InputError(f"{name} must have shape ({n}, n_labels) to match W, got {values.shape}.")
-    if labeled is None:
-        return values, (values != 0).any(axis=1)
-    known = np.asarray(labeled)
-    if known.shape == values.shape and known.dtype == np.bool_:
-        return np.where(known, values, 0.0), known
-    known = check_mask(labeled, n)
-    return np.where(known[:, None], values, 0.0), known
 
 
 def _first_iterate(init: Any, shape: tuple[int, int]) -> np.ndarray:

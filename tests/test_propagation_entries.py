@@ -6,13 +6,14 @@ import reference
 from bfloat16 import expanded, upper
 from propagation_kernels import kernels, sweep
 from scipy import sparse
+from signed import propagate_signed
 from sklearn.exceptions import ConvergenceWarning
 
 from nmlsdr import _graph
 from nmlsdr._checks.arguments import check_graph
 from nmlsdr._solvers.system import System
 from nmlsdr.graph import neighbor_graph
-from nmlsdr.propagation import propagate, propagate_signed
+from nmlsdr.propagation import propagate
 
 SOLVERS = ["auto", "cg", "lu", "fixed_point"]
 ROWS = [30, 150]  # auto eliminates up to 100 rows, and iterates on more

@@ -5,11 +5,12 @@ import itertools
 import numpy as np
 import pytest
 from scipy import sparse
+from signed import propagate_signed
 
 from nmlsdr import MultiLabelPropagation
 from nmlsdr._solvers import chain, direct, system
 from nmlsdr.graph import neighbor_graph
-from nmlsdr.propagation import propagate, propagate_signed
+from nmlsdr.propagation import propagate
 
 SOLVERS = ["auto", "cg", "lu", "fixed_point"]
 pytestmark = pytest.mark.filterwarnings(

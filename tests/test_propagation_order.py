@@ -7,6 +7,7 @@ import pytest
 import reference
 from scipy import sparse
 from scipy.sparse import csgraph
+from signed import propagate_signed
 
 from nmlsdr import _propagation
 from nmlsdr._checks.arguments import check_graph
@@ -14,7 +15,7 @@ from nmlsdr._process.threads import SIMD_LEVELS
 from nmlsdr._solvers import system
 from nmlsdr._solvers.system import System
 from nmlsdr.graph import neighbor_graph
-from nmlsdr.propagation import propagate, propagate_signed
+from nmlsdr.propagation import propagate
 
 
 def ordered(W):

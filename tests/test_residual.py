@@ -13,6 +13,7 @@ import pytest
 import reference
 from projections import draw_binary
 from scipy import sparse
+from signed import propagate_signed
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer
 
@@ -21,7 +22,6 @@ from nmlsdr._estimators._thresholds import rank_scores
 from nmlsdr._ridge import cross_fit, ridge_regression
 from nmlsdr.graph import kneighbors, neighbor_graph
 from nmlsdr.metrics import score_table
-from nmlsdr.propagation import propagate_signed
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "residual_propagation.json").read_text())
 

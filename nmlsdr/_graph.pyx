@@ -8,6 +8,7 @@ addresses and sizes, under names.
 """
 
 from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t
 
 cdef extern from "_c/products.h" nogil:
     ctypedef struct nmlsdr_rows:
@@ -15,8 +16,8 @@ cdef extern from "_c/products.h" nogil:
         Py_ssize_t n
         Py_ssize_t d
         const void *data
-        const void *indices
-        const void *indptr
+        const int32_t *indices
+        const int64_t *indptr
     ctypedef struct nmlsdr_scratch:
         long long decided
         long long pairs
@@ -339,8 +340,8 @@ cdef int describe(given, nmlsdr_rows *rows) except -1:
     cdef Py_ssize_t data = given.data, indices = given.indices, indptr = given.indptr
     rows.kind = given.kind
     rows.data = <const void *>data
-    rows.indices = <const void *>indices
-    rows.indptr = <const void *>indptr
+    rows.indices = <const int32_t *>indices
+    rows.indptr = <const int64_t *>indptr
     rows.n = given.n
     rows.d = given.d
     return 0

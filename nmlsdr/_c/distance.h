@@ -15,6 +15,7 @@
 #define NMLSDR_DISTANCE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 static inline double nmlsdr_fold8(const double *a)
 {
@@ -53,14 +54,14 @@ NMLSDR_DENSE(nmlsdr_sqdist_f64, double, double)
 NMLSDR_DENSE(nmlsdr_sqdist_f32, float, float)
 NMLSDR_DENSE(nmlsdr_sqdist_f64_f32, double, float)
 
-#define NMLSDR_SPARSE(NAME, TYPE, INDEX)                                       \
-    static inline double NAME(const TYPE *xv, const INDEX *xi, ptrdiff_t xn,   \
-                              const TYPE *yv, const INDEX *yi, ptrdiff_t yn)   \
+#define NMLSDR_SPARSE(NAME, TYPE)                                              \
+    static inline double NAME(const TYPE *xv, const int32_t *xi, ptrdiff_t xn, \
+                              const TYPE *yv, const int32_t *yi, ptrdiff_t yn) \
     {                                                                          \
         double a[8] = {0, 0, 0, 0, 0, 0, 0, 0};                                \
         ptrdiff_t p = 0, q = 0;                                                \
         while (p < xn && q < yn) {                                             \
-            INDEX j = xi[p] <= yi[q] ? xi[p] : yi[q];                          \
+            const int32_t j = xi[p] <= yi[q] ? xi[p] : yi[q];                  \
             double u = 0, v = 0;                                               \
             if (xi[p] == j) u = (double)xv[p++];                               \
             if (yi[q] == j) v = (double)yv[q++];                               \
@@ -71,9 +72,7 @@ NMLSDR_DENSE(nmlsdr_sqdist_f64_f32, double, float)
         return nmlsdr_fold8(a);                                                \
     }
 
-NMLSDR_SPARSE(nmlsdr_sqdist_csr_f64_i32, double, int)
-NMLSDR_SPARSE(nmlsdr_sqdist_csr_f32_i32, float, int)
-NMLSDR_SPARSE(nmlsdr_sqdist_csr_f64_i64, double, long long)
-NMLSDR_SPARSE(nmlsdr_sqdist_csr_f32_i64, float, long long)
+NMLSDR_SPARSE(nmlsdr_sqdist_csr_f64, double)
+NMLSDR_SPARSE(nmlsdr_sqdist_csr_f32, float)
 
 #endif

@@ -24,7 +24,7 @@ static void nmlsdr_post(nmlsdr_search *q, ptrdiff_t J)
 
     memset(at - 1, 0, (size_t)(q->d + 2) * sizeof(int32_t));
     for (ptrdiff_t p = base; p < nmlsdr_row_pointer(x, end); p++) {
-        const ptrdiff_t f = nmlsdr_entry_column(x, p);
+        const ptrdiff_t f = x->indices[p];
         if (stored->slot[f] < 0) at[f + 1]++;
     }
     for (ptrdiff_t f = 0; f < q->d; f++) at[f + 1] += at[f];
@@ -32,7 +32,7 @@ static void nmlsdr_post(nmlsdr_search *q, ptrdiff_t J)
     memset(columns, 0, (size_t)(stored->block * stored->frequent) * sizeof(float));
     for (ptrdiff_t r = 0; r < end - first; r++)
         for (ptrdiff_t p = nmlsdr_row_pointer(x, first + r); p < nmlsdr_row_pointer(x, first + r + 1); p++) {
-            const ptrdiff_t f = nmlsdr_entry_column(x, p);
+            const ptrdiff_t f = x->indices[p];
             const float value = (float)(nmlsdr_entry_value(x, p) * q->scaling.scale);
             if (stored->slot[f] < 0) {
                 const ptrdiff_t to = base + at[f]++;
@@ -80,7 +80,7 @@ static void nmlsdr_run_sparse(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr
         const ptrdiff_t end = nmlsdr_row_pointer(x, p.first_a + i + 1);
         ptrdiff_t m = 0;
         for (ptrdiff_t e = nmlsdr_row_pointer(x, p.first_a + i); e < end; e++) {
-            const ptrdiff_t f = nmlsdr_entry_column(x, e);
+            const ptrdiff_t f = x->indices[e];
             const float y = (float)(nmlsdr_entry_value(x, e) * q->scaling.scale);
             if (stored->slot[f] >= 0) {
                 value_of[m] = y;

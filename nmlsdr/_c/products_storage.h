@@ -78,11 +78,11 @@ static int nmlsdr_choose_storage(nmlsdr_search *q, int sparse, int level, double
         free(holders);
         return -1;
     }
-    for (ptrdiff_t p = 0; p < nmlsdr_row_pointer(x, x->n); p++) holders[nmlsdr_entry_column(x, p)]++;
+    for (ptrdiff_t p = 0; p < nmlsdr_row_pointer(x, x->n); p++) holders[x->indices[p]]++;
     nmlsdr_choose_columns(q, holders, window_bytes);
     double products = 0, columns = 0;
     for (ptrdiff_t p = 0; p < nmlsdr_row_pointer(y, y->n); p++) {
-        const ptrdiff_t f = nmlsdr_entry_column(y, p);
+        const ptrdiff_t f = y->indices[p];
         if (stored->slot[f] < 0) products += holders[f];
         else columns++;
     }

@@ -9,23 +9,20 @@
 #include "platform.h"
 
 /* How the caller holds rows. */
-enum { NMLSDR_DENSE_F32, NMLSDR_DENSE_F64, NMLSDR_CSR_F32_I32, NMLSDR_CSR_F64_I32, NMLSDR_CSR_F32_I64,
-       NMLSDR_CSR_F64_I64 };
+enum { NMLSDR_DENSE_F32, NMLSDR_DENSE_F64, NMLSDR_CSR_F32, NMLSDR_CSR_F64 };
 
 typedef struct {
     int kind;
     ptrdiff_t n, d;
-    const void *data, *indices, *indptr; /* the last two for CSR only: sorted rows without repeats */
+    const void *data;
+    const int32_t *indices; /* for CSR only, as indptr: sorted rows without repeats */
+    const int64_t *indptr;
 } nmlsdr_rows;
 
+/* The first stored value of a row. */
 static inline ptrdiff_t nmlsdr_row_pointer(const nmlsdr_rows *x, ptrdiff_t row)
 {
-    return x->kind < NMLSDR_CSR_F32_I64 ? ((const int32_t *)x->indptr)[row] : (ptrdiff_t)((const int64_t *)x->indptr)[row];
-}
-
-static inline ptrdiff_t nmlsdr_entry_column(const nmlsdr_rows *x, ptrdiff_t p)
-{
-    return x->kind < NMLSDR_CSR_F32_I64 ? ((const int32_t *)x->indices)[p] : (ptrdiff_t)((const int64_t *)x->indices)[p];
+    return x->indptr ? (ptrdiff_t)x->indptr[row] : row * x->d;
 }
 
 /* Entry p of the stored values, of dense rows too. */
@@ -51,18 +48,11 @@ static double nmlsdr_canonical(const nmlsdr_rows *x, ptrdiff_t i, const nmlsdr_r
         return nmlsdr_sqdist_f32((const float *)x->data + i * d, (const float *)y->data + j * d, d);
     if (x->kind == NMLSDR_DENSE_F64)
         return nmlsdr_sqdist_f64((const double *)x->data + i * d, (const double *)y->data + j * d, d);
-    const ptrdiff_t p = nmlsdr_row_pointer(x, i), pn = nmlsdr_row_pointer(x, i + 1) - p;
-    const ptrdiff_t q = nmlsdr_row_pointer(y, j), qn = nmlsdr_row_pointer(y, j + 1) - q;
-#define NM_CSR(NAME, TYPE, INDEX) \
-    return NAME((const TYPE *)x->data + p, (const INDEX *)x->indices + p, pn, \
-                (const TYPE *)y->data + q, (const INDEX *)y->indices + q, qn)
-    switch (x->kind) {
-    case NMLSDR_CSR_F32_I32: NM_CSR(nmlsdr_sqdist_csr_f32_i32, float, int);
-    case NMLSDR_CSR_F64_I32: NM_CSR(nmlsdr_sqdist_csr_f64_i32, double, int);
-    case NMLSDR_CSR_F32_I64: NM_CSR(nmlsdr_sqdist_csr_f32_i64, float, long long);
-    default: NM_CSR(nmlsdr_sqdist_csr_f64_i64, double, long long);
-    }
-#undef NM_CSR
+    const ptrdiff_t p = x->indptr[i], pn = x->indptr[i + 1] - p, q = y->indptr[j], qn = y->indptr[j + 1] - q;
+    const int32_t *columns = x->indices + p, *others = y->indices + q;
+    if (x->kind == NMLSDR_CSR_F32)
+        return nmlsdr_sqdist_csr_f32((const float *)x->data + p, columns, pn, (const float *)y->data + q, others, qn);
+    return nmlsdr_sqdist_csr_f64((const double *)x->data + p, columns, pn, (const double *)y->data + q, others, qn);
 }
 
 /* Of a dense row. */

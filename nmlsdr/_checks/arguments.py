@@ -138,8 +138,6 @@ def match_rows(rows: Any, queries: Any, names: tuple[str, str] = ("X", "queries"
         queries = _narrowed(queries)  # a few queries from a list of Python's numbers must not cost a copy of all rows
     if rows.dtype != queries.dtype:
         rows, queries = rows.astype(np.float64, copy=False), queries.astype(np.float64, copy=False)
-    if sparse.issparse(rows) and rows.indices.dtype != queries.indices.dtype:
-        rows, queries = long_indices(rows), long_indices(queries)
     return rows, queries
 
 

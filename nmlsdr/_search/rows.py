@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._errors import InputError
+
 
 class Rows(NamedTuple):
     """Addresses and sizes of dense rows in C order or of CSR rows (sorted, without repeats), and their owner."""
 
-    kind: int  # of rows.h: dense float32, dense float64, CSR of both with int32 indices, with int64 indices
+    kind: int  # of rows.h: dense float32, dense float64, CSR of both
     data: int
     indices: int  # 0 for dense rows, as indptr
     indptr: int
@@ -21,13 +23,17 @@ class Rows(NamedTuple):
 
 
 def kernel_rows(rows: Any) -> Rows:
-    """Describe checked rows: a C-ordered ndarray or a CSR matrix, float32 or float64."""
+    """Describe checked rows: a C-ordered ndarray or a CSR matrix, float32 or float64.
+
+    The kernels read columns as int32 and pointers as int64; a matrix with others is copied in part.
+    """
     wide = int(rows.dtype == np.float64)
     if not sparse.issparse(rows):
         return Rows(wide, rows.ctypes.data, 0, 0, rows.shape[0], rows.shape[1], rows)
-    kind = 2 + wide + 2 * int(rows.indices.dtype == np.int64)
-    addresses = rows.data.ctypes.data, rows.indices.ctypes.data, rows.indptr.ctypes.data
-    return Rows(kind, *addresses, rows.shape[0], rows.shape[1], rows)
+    if rows.shape[1] >= 2**31:
+        raise InputError(f"Sparse rows have at most 2^31 - 1 features, got {rows.shape[1]}; drop empty columns.")
+    parts = rows.data, rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64, copy=False)
+    return Rows(2 + wide, *(part.ctypes.data for part in parts), rows.shape[0], rows.shape[1], parts)
 
 
 def array_at(address: int, shape: tuple[int, ...], dtype: str) -> np.ndarray:

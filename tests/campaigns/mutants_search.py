@@ -141,9 +141,8 @@ MUTANTS = [
      "        if (++at->chunk_b * chunk < q->rows->blocks) return 1;", "        if (++at->chunk_b < 1) return 1;", PRODUCTS),
     ("search/schedule: leading coordinates never given up", "nmlsdr/_c/products.h",
      "        if (q->tuning.lead_d) nmlsdr_review_leads(q);\n", "", LEADS),
-    ("search/storage: int64 columns read as int32", "nmlsdr/_c/rows.h",
-     "    return x->kind < NMLSDR_CSR_F32_I64 ? ((const int32_t *)x->indices)[p]",
-     "    return x->kind <= NMLSDR_CSR_F64_I64 ? ((const int32_t *)x->indices)[p]", PRODUCTS),
+    ("search/storage: int64 columns read as int32", "nmlsdr/_search/rows.py",
+     "rows.indices.astype(np.int32, copy=False)", "rows.indices", PRODUCTS),
     # leading coordinates
     ("search/leads: bound a tenth", "nmlsdr/_c/products_packed.h",
      "terms = ((double)d + 17.0) * 0x1p-24;", "terms = ((double)d + 17.0) * 0x1p-24 * 0.1;", LEADS),

@@ -59,7 +59,6 @@ cdef extern from "_c/tree.h" nogil:
         nmlsdr_branches *rows
         nmlsdr_branches *queries
         long long visited
-    int tree_takes "nmlsdr_tree_takes"(const nmlsdr_rows *rows)
     nmlsdr_tree *tree_new "nmlsdr_tree_new"(
         const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
         int level, int n_threads)
@@ -200,8 +199,6 @@ cdef class Tree(Progress):
     cdef nmlsdr_tree *tree
 
     def __cinit__(self, rows, queries, squared, indices, *, int level, int n_threads):
-        if not tree_takes(&self.rows):
-            raise ValueError("the tree takes dense rows of 1 to 8 features.")
         self.tree = tree_new(&self.rows, self.queries, self.k, self.squared, self.indices, level, n_threads)
         if self.tree is NULL:
             raise MemoryError("no memory for the neighbour tree.")
@@ -294,8 +291,6 @@ def leaf_order(rows, Py_ssize_t[::1] order, int n_threads):
     """The rows (1 to 8 features) in the order of the leaves of their tree: OUT order (n)."""
     cdef nmlsdr_rows given
     describe(rows, &given)
-    if not tree_takes(&given) or given.n != order.shape[0]:
-        raise ValueError("the tree takes dense rows of 1 to 8 features.")
     if tree_order(&given, &order[0], n_threads) < 0:
         raise MemoryError("no memory for the neighbour tree.")
 

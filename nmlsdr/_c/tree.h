@@ -25,12 +25,6 @@
 
 enum { NMLSDR_STACK = 64 }; /* a level of the tree each */
 
-/* Whether they are dense rows of 1 to 8 features. */
-static int nmlsdr_tree_takes(const nmlsdr_rows *rows)
-{
-    return rows->kind <= NMLSDR_DENSE_F64 && rows->d >= 1 && rows->d <= 8;
-}
-
 /* Rows in a leaf (measured; a multiple of 8): the more features, the more leaves a query visits. */
 static ptrdiff_t nmlsdr_leaf_rows(ptrdiff_t d)
 {

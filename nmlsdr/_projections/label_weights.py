@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._checks.arguments import check_count, check_row_weights, check_rows
-from .._checks.labels import check_binary
+from .._checks.arguments import check_count
 from .._dependence import dependence_sweep
 from .._errors import warn_not_converged
 from .._moments import RowSums, compress_labels, label_gram
@@ -38,13 +37,13 @@ def entropy_weights(Y: Any) -> np.ndarray:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from nmlsdr._projections.label_weights import entropy_weights
-    >>> entropy_weights([[1, 1], [0, 1], [0, 0]])
+    >>> entropy_weights(np.array([[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]))
     array([[0.5, 0.5],
            [0. , 1. ],
            [0. , 0. ]])
     """
-    Y = check_binary(Y).astype(np.float64)
     return _divide_rows(Y, Y.sum(axis=1))
 
 
@@ -67,13 +66,13 @@ def correlation_weights(Y: Any) -> np.ndarray:
     --------
     The two labels share one row of the two that each has: C_12 = 1/2.
 
+    >>> import numpy as np
     >>> from nmlsdr._projections.label_weights import correlation_weights
-    >>> correlation_weights([[1, 1], [1, 0], [0, 1]]).round(3)
+    >>> correlation_weights(np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])).round(3)
     array([[0.75, 0.75],
            [1.  , 0.5 ],
            [0.5 , 1.  ]])
     """
-    Y = check_binary(Y).astype(np.float64)
     norms = np.sqrt(Y.sum(axis=0))
     scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
     with single_threaded_blas():
@@ -106,13 +105,13 @@ def fuzzy_weights(X: Any, Y: Any) -> np.ndarray:
     --------
     The last row carries both labels and lies nearer to the centre of the second.
 
+    >>> import numpy as np
     >>> from nmlsdr._projections.label_weights import fuzzy_weights
-    >>> W = fuzzy_weights([[-1.0], [-1.0], [1.0], [1.0], [0.8]], [[1, 0], [1, 0], [0, 1], [0, 1], [1, 1]])
+    >>> Y = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> W = fuzzy_weights(np.array([[-1.0], [-1.0], [1.0], [1.0], [0.8]]), Y)
     >>> W[-1].round(2)
     array([0.01, 0.99])
     """
-    X, Y = check_rows(X), check_binary(Y).astype(np.float64)
-    Y = check_row_weights(Y, "Y", X.shape[0])
     sums = RowSums(X)
     with single_threaded_blas():
         mean = sums.means()
@@ -170,13 +169,12 @@ def dependence_weights(X: Any, Y: Any, *, generator: Any, max_iter: int = 1000) 
 
     >>> import numpy as np
     >>> from nmlsdr._projections.label_weights import dependence_weights
-    >>> X = [[-1.0], [-1.0], [1.0], [1.0], [1.0]]
-    >>> W, _ = dependence_weights(X, [[1, 0], [1, 0], [0, 1], [0, 1], [1, 1]], generator=np.random.default_rng(0))
+    >>> X = np.array([[-1.0], [-1.0], [1.0], [1.0], [1.0]])
+    >>> Y = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> W, _ = dependence_weights(X, Y, generator=np.random.default_rng(0))
     >>> W[-1]
     array([0., 1.])
     """
-    X, Y = check_rows(X), check_binary(Y).astype(np.float64)
-    Y = check_row_weights(Y, "Y", X.shape[0])
     max_iter = check_count(max_iter, "max_iter")
     row, indices = np.divmod(np.flatnonzero(Y), Y.shape[1])
     indptr = np.searchsorted(row, np.arange(len(Y) + 1))

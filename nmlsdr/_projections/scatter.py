@@ -17,7 +17,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.linalg import lapack
 
-from .._checks.arguments import check_components, check_real, check_row_weights
+from .._checks.arguments import check_components, check_real
 from .._errors import InputError
 from .._moments import RowSums, add_gram, label_gram
 from .._process.threads import single_threaded_blas
@@ -58,12 +58,13 @@ def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) 
     --------
     The label is a function of the second feature: the squared correlation is 1.
 
+    >>> import numpy as np
     >>> from nmlsdr._projections.scatter import cca
-    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]
-    >>> cca(X, [[0], [0], [1], [1]], ridge=0).eigenvalues.round(12)
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]])
+    >>> cca(X, np.array([[0.0], [0.0], [1.0], [1.0]]), ridge=0).eigenvalues.round(12)
     array([1.])
     """
-    X, Y, ridge = _check_pair(X, Y, ridge)
+    X, ridge = RowSums.of(X), check_real(ridge, "ridge", 0.0, np.inf)
     bound = min(Y.shape[1], X.shape[1], X.shape[0] - 1)
     check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
     with single_threaded_blas():
@@ -107,13 +108,14 @@ def mddm_features(X: Any, Y: Any, n_components: int | None = None, *, mu: float 
     --------
     M = (0, 2)', Xc'Xc = diag(1, 4), B = diag(1, 2.5): lambda = 4 / 2.5 and p'Bp = 1.
 
+    >>> import numpy as np
     >>> from nmlsdr._projections.scatter import mddm_features
-    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]
-    >>> found = mddm_features(X, [[0], [0], [1], [1]])
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]])
+    >>> found = mddm_features(X, np.array([[0.0], [0.0], [1.0], [1.0]]))
     >>> found.eigenvalues.round(12), found.components.round(4)
     (array([1.6]), array([[0.    , 0.6325]]))
     """
-    X, Y, mu = _check_pair(X, Y, mu, "mu", high=1.0)
+    X, mu = RowSums.of(X), check_real(mu, "mu", 0.0, 1.0)
     bound = min(Y.shape[1], X.shape[1], X.shape[0] - 1)
     check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
     with single_threaded_blas():
@@ -147,20 +149,19 @@ def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: floa
     Raises
     ------
     ValueError
-        A negative weight, a singular scatter, ``n_components`` above the bound, or no dependence at all.
+        A singular scatter, ``n_components`` above the bound, or no dependence at all.
 
     Examples
     --------
     The classes differ in the second feature only, and nothing else varies in it: S_w + rI = diag(1.1, .1).
 
+    >>> import numpy as np
     >>> from nmlsdr._projections.scatter import weighted_lda
-    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]
-    >>> weighted_lda(X, [[1, 0], [1, 0], [0, 1], [0, 1]]).components.round(4)
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]])
+    >>> weighted_lda(X, np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])).components.round(4)
     array([[0.    , 3.1623]])
     """
-    X, W, ridge = _check_pair(X, W, ridge)
-    if W.min() < 0:
-        raise InputError(f"W must contain weights of 0 or more, got {W.min():g} in row {int(W.min(axis=1).argmin())}.")
+    X, ridge = RowSums.of(X), check_real(ridge, "ridge", 0.0, np.inf)
     bound = min(W.shape[1] - 1, X.shape[1])
     check_components(n_components, bound, "min(n_labels - 1, n_features)")
     with single_threaded_blas():
@@ -208,12 +209,13 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
     --------
     Xc'Xc = diag(1, 4) and M = (0, 2)': (1/2) diag(1, 4) + 2 diag(0, 4).
 
+    >>> import numpy as np
     >>> from nmlsdr._projections.scatter import mvmd
-    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]
-    >>> mvmd(X, [[0], [0], [1], [1]], 2).eigenvalues
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]])
+    >>> mvmd(X, np.array([[0.0], [0.0], [1.0], [1.0]]), 2).eigenvalues
     array([10. ,  0.5])
     """
-    X, Y, beta = _check_pair(X, Y, beta, "beta", high=1.0)
+    X, beta = RowSums.of(X), check_real(beta, "beta", 0.0, 1.0)
     bound = min(X.shape[1], X.shape[0] - 1)
     wanted = check_components(n_components, bound, "min(n_features, n_samples - 1)")
     if n_components is None:
@@ -232,13 +234,6 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
 
 
 # ---------------------------------------------------------------- the shared problem
-
-
-def _check_pair(
-    X: Any, Y: Any, number: float, name: str = "ridge", high: float = np.inf
-) -> tuple[RowSums, np.ndarray, float]:
-    X = RowSums.of(X)
-    return X, check_row_weights(Y, "Y", X.shape[0]), check_real(number, name, 0.0, high)
 
 
 def _solve(

@@ -4,10 +4,12 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TextIO
 
 from nmlsdr._errors import printable
+
+from .clock import Clock
 
 
 class RunError(Exception):
@@ -20,7 +22,8 @@ class _Notes(logging.Handler):
         self.console = console
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.console.note(record.getMessage())
+        if self.console.clock is None or record.levelno > logging.INFO:  # one estimate is enough
+            self.console.note(record.getMessage())
 
 
 class Console:
@@ -38,11 +41,23 @@ class Console:
         self.stream = sys.stderr if stream is None else stream
         self.quiet = quiet
         self.live = not quiet and self.stream.isatty()
+        self.clock: Clock | None = None
 
     def note(self, text: str) -> None:
         """Write one sentence that matters even in a script."""
         clear = "\r\x1b[K" if self.live else ""
         print(f"{clear}nmlsdr: {printable(text)}", file=self.stream)
+
+    def expect(self, steps: Mapping[str, float], n_bytes: int = 0) -> None:
+        """Announce once how long these steps will take, if it is long, and use this estimate from here on."""
+        from nmlsdr._search.estimate import LONG, duration
+        from nmlsdr._search.memory import memory_bytes
+
+        self.clock = Clock(steps)
+        large = n_bytes >= memory_bytes() / 2
+        if not self.quiet and (self.clock.total >= LONG or large):
+            memory = f" and {n_bytes / 2**30:.1f} GiB in addition to the data" if large else ""
+            self.note(f"this will take about {duration(self.clock.total)}{memory}.")
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -60,6 +75,11 @@ class Console:
             logger.removeHandler(handler)
             logger.setLevel(level)
 
+    def _left(self) -> str:
+        from nmlsdr._search.estimate import duration
+
+        return "" if self.clock is None else f", about {duration(self.clock.left())} left"
+
     @contextlib.contextmanager
     def step(self, text: str) -> Iterator[Callable[[str], None]]:
         """Show `text` while the block runs, and its time afterwards; the block may change the text."""
@@ -68,8 +88,10 @@ class Console:
         def show(text: str, end: str = " ...") -> None:
             nonlocal shown
             shown = text
+            if self.clock is not None:
+                self.clock.begin(text)
             if self.live:
-                self.stream.write(f"\r\x1b[K{printable(text)}{end}")
+                self.stream.write(f"\r\x1b[K{printable(text)}{self._left() if end == ' ...' else ''}{end}")
                 self.stream.flush()
 
         show(text)

@@ -3,6 +3,8 @@
 import argparse
 from typing import Any
 
+from .clock import Later, expect_fit
+
 NAME = "ResidualPropagation"
 WORDS = "the mean of a ridge regression and a forest, plus their errors on nearby rows of the embedding"
 TREES = 100  # of the method's forest; the tests lower it
@@ -24,7 +26,7 @@ def graph_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def fit_and_rank(
-    table: Any, args: argparse.Namespace, console: Any, kind: Any = None
+    table: Any, args: argparse.Namespace, console: Any, kind: Any = None, later: Later = lambda pieces: {}
 ) -> tuple[Any, Any, str | None]:
     """Fit the method on the table, which holds numbers, and rank the given labels.
 
@@ -35,6 +37,8 @@ def fit_and_rank(
     console : Console
     kind : type, default=ResidualPropagation
         The class of the method.
+    later : callable, default: none
+        Gives the steps that come after the fit, for the estimate of time.
 
     Returns
     -------
@@ -55,6 +59,7 @@ def fit_and_rank(
     if scaler is not None:
         with console.step("standardize"):
             X = scaler.fit_transform(X)
+    expect_fit(X, table.target, args, console, later)
     with console.step(f"fit {NAME}"):
         method = (kind or nmlsdr.ResidualPropagation)(n_estimators=TREES, **graph_settings(args))
         method = fit_reviewed(method, X, table)

@@ -123,6 +123,7 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     from nmlsdr._model.archive import need_skops
     from nmlsdr.model_file import save_model
 
+    from .clock import expect_fit
     from .method import graph_settings, scaler_for
     from .preparing import preparation
     from .reading import note_leaks, read_data
@@ -146,6 +147,8 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     steps = [(name, step) for name, step in steps if step is not None]
     X = table.data
     for name, step in steps:
+        if name == "model":
+            expect_fit(X, table.target, args, console)
         with console.step(f"fit {type(step).__name__}"):
             step.fit(X) if name in ("columns", "scaler") else fit_reviewed(step, X, table)
             if step is not steps[-1][1]:

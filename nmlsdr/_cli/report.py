@@ -9,6 +9,7 @@ from typing import Any
 from nmlsdr._errors import InputError
 
 from .arguments import COMMON, FITTING, KIND, LABELS_NEEDED, add_verb, number, option, output
+from .clock import Pieces
 from .console import Console
 
 REVIEWED = 50  # annotations of each list on the page
@@ -85,7 +86,7 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         notes = note_leaks(table, y, args, console)
     prepare(table, args, console)
     features = names_or_numbers(table.feature_names, "feature", table.data.shape[1])
-    method, suspects, buried = fit_and_rank(table, args, console, EveryRule)
+    method, suspects, buried = fit_and_rank(table, args, console, EveryRule, lambda pieces: _later(pieces, args))
     Z = method.embedding_
     near = {"metric": args.metric, "n_jobs": args.jobs}
     graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), **near)
@@ -127,6 +128,29 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
             "n_downloaded": DOWNLOADED,
         },
     }
+
+
+def _later(pieces: Pieces, args: argparse.Namespace) -> dict[str, float]:
+    """Expected seconds of each step after the fit."""
+    from nmlsdr._report import trial as trials
+
+    from .method import NAME, TREES
+
+    if not args.folds:
+        return {}
+    methods = {
+        NAME: pieces.fit(TREES),
+        trials.PART: pieces.fit(TREES),
+        "logistic regression": pieces.logistic,
+        "extremely randomised trees": pieces.forest(trials.TREES),
+    }
+    steps = {
+        trials.fold_text(number, args.folds, name): seconds
+        for number in range(1, args.folds + 1)
+        for name, seconds in methods.items()
+    }
+    curve = [(fold, share) for fold in range(trials.CURVE_FOLDS) for share in trials.CURVE_SHARES]
+    return steps | {trials.curve_text(*one): pieces.fit(trials.CURVE_TREES) for one in curve}
 
 
 def _lists(suspects: Any, kind: str) -> dict[str, Any]:

@@ -78,6 +78,16 @@ def baselines(y: NDArray[Any], n_folds: int, n_neighbors: int, n_jobs: int | Non
     return found
 
 
+def fold_text(number: int, n_folds: int, name: str) -> str:
+    """The text of a step of `run_trial`."""
+    return f"cross-validate: fold {number} of {n_folds}, {name}"
+
+
+def curve_text(fold: int, share: float) -> str:
+    """The text of a step of `learning_curve`."""
+    return f"learning curve: fold {fold + 1} of {CURVE_FOLDS}, {share:.0%} of the labels"
+
+
 def fit_and_score(
     estimator: Any, X: Any, y: NDArray[Any], far: Any, truth: NDArray[Any]
 ) -> tuple[Any, NDArray[Any], dict[str, float]]:
@@ -134,7 +144,7 @@ def run_trial(
     folds = _scaled_folds(scaler, X, y, n_folds, seed)
     for number, (train, test, near, far) in enumerate(folds, start=1):
         for name, (_, estimator) in methods.items():
-            show(f"cross-validate: fold {number} of {n_folds}, {name}")
+            show(fold_text(number, n_folds, name))
             with warnings.catch_warnings():
                 # The fit on all rows has shown its warnings; a measure that is not defined is NaN, shown as a dash.
                 warnings.simplefilter("ignore")
@@ -238,7 +248,7 @@ def learning_curve(
         labeled = np.flatnonzero((y[train] != -1).any(axis=1))
         order = np.random.default_rng([seed, fold]).permutation(labeled)
         for place, share in enumerate(CURVE_SHARES):
-            show(f"learning curve: fold {fold + 1} of {CURVE_FOLDS}, {share:.0%} of the labels")
+            show(curve_text(fold, share))
             fewer = y[train].copy()
             fewer[order[round(share * len(order)) :]] = -1
             with warnings.catch_warnings():

@@ -6,6 +6,7 @@ Neighbours are ordered by (squared distance, row index). The squared distance is
 ``_c/distance.h``; it does not depend on threads, blocks, storage or the dtype of equal values.
 """
 
+import copy
 import math
 import warnings
 from typing import Any
@@ -15,10 +16,10 @@ from scipy import sparse
 
 import nmlsdr._weights as _weights
 
-from ._checks.arguments import check_graph, check_metric, check_rows
+from ._checks.arguments import asks_exact, check_graph, check_metric, check_rows
 from ._errors import InputError
 from ._process.threads import check_n_jobs, worthwhile_threads
-from ._search import PreparedRows, neighbor_lists, squared_neighbors
+from ._search import PreparedRows, choose_proposed, squared_neighbors
 from ._search.memory import is_memory_map
 
 __all__ = ["ExactIndex", "kneighbors", "neighbor_graph", "transition_matrix"]
@@ -272,8 +273,12 @@ def neighbor_graph(
     """
     _check_weights(edge_weights, sigma)
     _warn_of_lists(X, n_neighbors)
-    squared, indices = neighbor_lists(X, n_neighbors, metric=metric, neighbors=neighbors, n_jobs=n_jobs)
-    return graph_of_lists(squared, indices, edge_weights=edge_weights, sigma=sigma)
+    if asks_exact(neighbors):
+        lists = squared_neighbors(X, n_neighbors, metric=metric, n_jobs=n_jobs)
+    else:
+        proposed = copy.deepcopy(neighbors).fit_transform(X)  # the user's object stays as it is
+        lists = choose_proposed(X, proposed, n_neighbors, metric=metric, n_jobs=n_jobs)
+    return graph_of_lists(*lists, edge_weights=edge_weights, sigma=sigma)
 
 
 def _warn_of_lists(X: Any, n_neighbors: int) -> None:
@@ -305,7 +310,7 @@ def _check_weights(edge_weights: str, sigma: float | None) -> None:
 def graph_of_lists(
     squared: np.ndarray, indices: np.ndarray, *, edge_weights: str = "binary", sigma: float | None = None
 ) -> sparse.csr_array:
-    """W of eq. (2)-(3) from the lists of `neighbor_lists`, so that one search serves a graph and a classifier."""
+    """W of eq. (2)-(3) from squared distances and indices, so that one search serves a graph and a classifier."""
     _check_weights(edge_weights, sigma)
     W = union_graph(indices)
     if edge_weights == "rbf":

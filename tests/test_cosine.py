@@ -14,7 +14,7 @@ from sklearn.preprocessing import normalize
 
 import nmlsdr
 from nmlsdr import graph
-from nmlsdr._search import squared_neighbors
+from nmlsdr._search import choose_proposed, squared_neighbors
 
 ESTIMATORS = ("NMLSDR", "SSMLDR", "MultiLabelPropagation", "ResidualPropagation", "MLkNN", "SemiSupervisedMLkNN")
 PREDICT = ESTIMATORS[2:]
@@ -198,9 +198,9 @@ def test_candidates_of_a_transformer_are_ranked_by_the_metric(rng):
     X = hard_rows(rng)
     expected = reference.kneighbors(X, 6, metric="cosine")
     for rows in (X, sparse.csr_array(X)):
-        assert_same(graph.neighbor_lists(rows, 6, neighbors=Everything(), metric="cosine"), expected)
+        assert_same(choose_proposed(rows, Everything().fit_transform(rows), 6, metric="cosine"), expected)
     Q = np.vstack([X[:9] * 4.0, np.zeros((1, X.shape[1]))])
-    found = graph.neighbor_lists(X, 6, neighbors=Everything(), queries=Q, metric="cosine")
+    found = choose_proposed(X, Everything().fit(X).transform(Q), 6, queries=Q, metric="cosine")
     assert_same(found, reference.kneighbors(X, 6, queries=Q, metric="cosine"))
 
 

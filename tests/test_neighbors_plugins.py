@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsTransformer
 
 import nmlsdr
 from nmlsdr import graph
+from nmlsdr._search import choose_proposed
 
 
 class Given:
@@ -33,33 +34,34 @@ class Given:
 def test_scikit_learn_transformer_gives_the_exact_lists(rng, storage, dtype):
     X = rng.standard_normal((70, 6)).astype(dtype)
     plugin = KNeighborsTransformer(n_neighbors=8, algorithm="brute")
-    squared, indices = graph.neighbor_lists(storage(X), 8, neighbors=plugin)
+    squared, indices = choose_proposed(storage(X), plugin.fit_transform(storage(X)), 8)
     expected = reference.kneighbors(X, 8)
     np.testing.assert_array_equal(squared, expected[0])
     np.testing.assert_array_equal(indices, expected[1])
-    queries = X[:9] + dtype(0.25)
-    squared, indices = graph.neighbor_lists(storage(X), 8, neighbors=plugin, queries=storage(queries))
-    expected = reference.kneighbors(X, 8, queries=queries)
+    queries = storage(X[:9] + dtype(0.25))
+    squared, indices = choose_proposed(storage(X), plugin.transform(queries), 8, queries=queries)
+    expected = reference.kneighbors(X, 8, queries=X[:9] + dtype(0.25))
     np.testing.assert_array_equal(squared, expected[0])
     np.testing.assert_array_equal(indices, expected[1])
-    assert not hasattr(plugin, "n_features_in_")  # the user's object is left unfitted
 
 
 def test_duplicates_are_kept_and_the_row_itself_is_left_out_by_index():
     X = np.repeat(np.array([[0.0], [1.0], [5.0]]), 3, axis=0)
     plugin = KNeighborsTransformer(n_neighbors=5)
-    squared, indices = graph.neighbor_lists(X, 2, neighbors=plugin)
+    squared, indices = choose_proposed(X, plugin.fit_transform(X), 2)
     expected = reference.kneighbors(X, 2)
     np.testing.assert_array_equal(squared, expected[0])
     np.testing.assert_array_equal(indices, expected[1])
+    plugin = KNeighborsTransformer(n_neighbors=5)
     W = graph.neighbor_graph(X, 2, neighbors=plugin)
     np.testing.assert_array_equal(W.toarray(), reference.neighbor_graph(X, 2))
+    assert not hasattr(plugin, "n_features_in_")  # the user's object is left unfitted
 
 
 def test_repeated_and_unsorted_candidates_count_once():
     X = np.array([[0.0], [1.0], [3.0]])
     answer = sparse.csr_array((np.zeros(7), [2, 0, 2, 1, 0, 0, 1], [0, 4, 5, 7]), shape=(3, 3))
-    squared, indices = graph.neighbor_lists(X, 1, neighbors=Given(answer))
+    squared, indices = choose_proposed(X, answer, 1)
     np.testing.assert_array_equal(indices, [[1], [0], [1]])
     np.testing.assert_array_equal(squared, [[1.0], [1.0], [4.0]])
 
@@ -77,7 +79,7 @@ def test_repeated_and_unsorted_candidates_count_once():
 )
 def test_bad_plugins_raise_a_clear_error(plugin, message):
     with pytest.raises(ValueError, match=message):
-        graph.neighbor_lists(np.arange(3.0)[:, None], 1, neighbors=plugin)
+        graph.neighbor_graph(np.arange(3.0)[:, None], 1, neighbors=plugin)
 
 
 class OnlyFitTransform(BaseEstimator):

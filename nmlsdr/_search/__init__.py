@@ -52,7 +52,7 @@ Who calls whom; imports point down:
 """
 
 from .prepared import PreparedRows
-from .proposals import choose_proposed, choose_stored, neighbor_lists
+from .proposals import choose_proposed, choose_stored
 from .run import squared_neighbors
 
-__all__ = ["PreparedRows", "choose_proposed", "choose_stored", "neighbor_lists", "squared_neighbors"]
+__all__ = ["PreparedRows", "choose_proposed", "choose_stored", "squared_neighbors"]

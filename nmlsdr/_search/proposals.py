@@ -1,6 +1,5 @@
 """Candidates that somebody else proposes: a transformer, or a precomputed matrix.  The canonical order decides."""
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -8,62 +7,16 @@ from scipy import sparse
 
 import nmlsdr._graph as _graph
 
-from .._checks.arguments import asks_exact, check_count, check_metric, check_row_pair, check_rows
+from .._checks.arguments import check_count, check_metric, check_row_pair, check_rows
 from .._checks.arrays import refuse_broken
 from .._errors import InputError
 from .._process.threads import check_n_jobs
 from .cosine import ZERO_ROW, unit_rows
 from .rows import kernel_rows
-from .run import squared_neighbors
 
 # One kernel call answers this many pairs times features, about .1 s of canonical distances: between calls Python
 # serves Ctrl-C.
 _WORK_PER_CALL = 2e8
-
-
-def neighbor_lists(
-    X: Any,
-    n_neighbors: int,
-    *,
-    metric: str = "euclidean",
-    neighbors: Any = "exact",
-    queries: Any = None,
-    n_jobs: int | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Squared distances and indices of the k nearest rows: exact, or chosen among a transformer's proposals.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        The rows; finite numbers.
-    n_neighbors : int
-        k, self excluded.
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        As in `kneighbors`.
-    neighbors : "exact" or transformer, default="exact"
-        A transformer's ``fit_transform(X)`` gives a CSR matrix whose stored entries are candidates.  Its
-        distances are not used: candidates are ordered by the canonical (squared distance, row index).
-        It is copied first and never changed.
-    queries : array-like or sparse matrix of shape (n_queries, n_features), optional
-        As in `kneighbors`; a transformer answers them by ``fit(X)`` and ``transform(queries)``.
-    n_jobs : int, optional
-        Threads; None: all that are allowed.
-
-    Returns
-    -------
-    squared : ndarray of shape (n_queries, n_neighbors), float64
-    indices : ndarray of shape (n_queries, n_neighbors), intp
-
-    Raises
-    ------
-    ValueError
-        If ``neighbors`` is neither, or proposes fewer than k other rows for some row.
-    """
-    if asks_exact(neighbors):
-        return squared_neighbors(X, n_neighbors, queries=queries, metric=metric, n_jobs=n_jobs)
-    plugin = copy.deepcopy(neighbors)
-    given = plugin.fit_transform(X) if queries is None else plugin.fit(X).transform(queries)
-    return choose_proposed(X, given, n_neighbors, queries=queries, metric=metric, n_jobs=n_jobs)
 
 
 def choose_proposed(

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 
 import nmlsdr
 from nmlsdr import InputError
 from nmlsdr._checks.labels import check_entries, check_labels
+from nmlsdr.model_selection import LabeledRowsSplit
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -48,6 +50,11 @@ def with_unknown(known, unknown, dtype=object):
     values = Y.astype(dtype)
     values[~known] = unknown
     return values
+
+
+def in_words(known, yes, no, unknown=None):
+    words = {1: yes, 0: no, -1: unknown}
+    return np.array([[words[value] for value in row] for row in with_unknown(known, -1, int).tolist()], dtype=object)
 
 
 def frame(dtype, known=None, unknown=None):
@@ -93,6 +100,15 @@ COLUMNS = {
     "polars frame, null": (polars_frame(pl.Int64), PARTLY, True),
     "polars frame of Boolean, null": (polars_frame(pl.Boolean), PARTLY, True),
     "masked array": (np.ma.masked_array(Y, ~PARTLY), PARTLY, False),
+    "array of yes and no": (in_words(ALL, "yes", "No"), ALL, False),
+    "frame of ja and nein, None": (pd.DataFrame(in_words(PARTLY, "ja", "nein", None), columns=NAMES), PARTLY, True),
+    "frame of string, empty": (
+        pd.DataFrame(in_words(PARTLY, "TRUE", "false", ""), columns=NAMES, dtype="string"), PARTLY, True
+    ),
+    "polars frame of y and n, null": (
+        pl.DataFrame(in_words(PARTLY, "y", " n", None).tolist(), NAMES, orient="row"), PARTLY, True
+    ),
+    "frame of crosses and blanks": (pd.DataFrame(in_words(ALL, "x", np.nan), columns=NAMES), ALL, True),
     "sparse": (sparse.csr_array(Y), ALL, False),
     "sparse, labeled= by row": (sparse.csr_matrix(Y), ROWS, False, {"labeled": ROWS[:, 0]}),
     "sparse, labeled= by entry": (sparse.csc_array(Y), PARTLY, False, {"labeled": PARTLY}),
@@ -197,7 +213,7 @@ def test_propagating_methods_accept_votes(name):
 @pytest.mark.parametrize(
     ("y", "sentence"),
     [
-        (pd.Series([[0, 1], [1, 0]]), "contains lists of 0 and 1, which may be columns of y or names"),
+        (pd.Series([[0, 1], [1, 0]]), "contains lists of 0 and 1 .or yes and no., which may be columns of y or names"),
         ([["0", "1"], ["1", "0"]], "contains lists of 0 and 1"),
         ([[0, 1], [1]], "contains lists of 0 and 1"),
         ([{"a"}, "b"], "y holds str 'b' among label sets; write the labels of every row as a set"),
@@ -205,12 +221,15 @@ def test_propagating_methods_accept_votes(name):
         ([{"a", None}, {"b"}], "has a label set that contains a null in row 0"),
         ([set(), set()], "has no label in any of its 2 label sets"),
         ([None, None, {"a"}][:2], "no labelled row"),
-        (np.array([["cough", "rash"], ["cough", "fever"]]), "give each row's names as a set"),
+        (np.array([["cough", "rash"], ["cough", "fever"]]), "column 0 holds text: 'cough' in row 0; .*names as a set"),
+        (pd.DataFrame({"rash": [0, 1], "flu": ["no", "perhaps"]}), "column 'flu' holds text: 'perhaps' in row 1"),
+        (pd.DataFrame({"rash": [0, 1], "flu": ["no", "x"]}), "column 'flu' of y mixes crosses"),
+        ([["yes", "no"], ["no", "no"]], "contains lists of 0 and 1 .or yes and no."),
         ([[1, 0], [0, 2]], "must contain only 0, 1 or -1 .unknown., got 2 in row 1, label 1"),
         ([[1, 0], [0, -0.5]], "got -0.5 in row 1, label 1"),
         ([[1, 0], [0, np.inf]], "got inf in row 1, label 1"),
         ([[1, 0], [0, 1j]], "Complex data not supported"),
-        (np.array(["2020-01-01"], dtype="M8[D]")[:, None], "must be a 0/1 array"),
+        (np.array(["2020-01-01"], dtype="M8[D]")[:, None], "must be a 0/1 array.* holds dates: '2020-01-01' in row 0"),
         ([{"a": 1}, {"b": 2}], "cannot be ordered"),
         (pd.Series([{"a"}, {"b"}, 3]), "holds int 3 among label sets"),
     ],
@@ -219,6 +238,21 @@ def test_ambiguous_labels_raise_a_clear_error(y, sentence):
     with pytest.raises(InputError, match=sentence) as error:
         check_labels(y)
     assert str(error.value).endswith((".", "// 2."))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_one_column_of_yes_and_no_is_two_classes_with_the_given_names(name):
+    words = np.array(["no", "yes"])[Y[:, 0]]
+    model, plain = make(name).fit(X, words), make(name).fit(X, Y[:, 0])
+    assert model.classes_.tolist() == ["no", "yes"]
+    np.testing.assert_array_equal(outcome(model), outcome(plain))
+    if hasattr(model, "predict"):
+        assert model.predict(X).tolist() == np.array(["no", "yes"])[plain.predict(X)].tolist()
+        assert model.score(X, words) == plain.score(X, Y[:, 0])
+
+
+def test_labels_x_and_y_in_lists_stay_names():
+    assert check_labels([["x"], ["x", "y"], ["y"]]).names.tolist() == ["x", "y"]
 
 
 def test_sets_are_columns_through_multilabelbinarizer(rng):
@@ -421,3 +455,32 @@ def test_texts_that_list_labels_cause_a_warning(separator):
 )
 def test_texts_that_are_classes_are_not(texts):
     assert len(check_labels(texts).classes) == len(set(texts))
+
+
+# ---------------------------------------------------------------- scores of unlabelled rows
+
+
+@pytest.mark.parametrize("y", [with_unknown(ROWS, -1, int), unlabelled(CODES, -1)], ids=["columns", "classes"])
+def test_a_plain_cross_validation_of_partly_labelled_rows_names_the_splitter(y):
+    model = nmlsdr.MLkNN(3)
+    with pytest.raises(InputError, match=r"y has unknown labels in \d+ of \d+ rows.*LabeledRowsSplit"):
+        cross_val_score(model, X, y, cv=2, error_score="raise")
+    with pytest.warns(UserWarning, match="LabeledRowsSplit"):
+        assert np.isnan(cross_val_score(model, X, y, cv=2)).all()
+    assert (cross_val_score(model, X, y, cv=LabeledRowsSplit(2)) > 0.2).all()
+
+
+def test_a_fold_without_labelled_rows_names_the_splitter():
+    y = np.where(np.arange(N)[:, None] < N // 2, Y, -1)
+    with pytest.raises(InputError, match=r"no labelled row.*LabeledRowsSplit"):
+        cross_val_score(nmlsdr.MLkNN(3), X, y, cv=2, error_score="raise")
+
+
+def test_score_is_the_share_of_rows_without_a_wrong_label():
+    model = nmlsdr.MLkNN(3).fit(X, Y)
+    expected = (model.predict(X) == Y).all(axis=1)
+    assert model.score(X, Y) == model.score(X, in_words(ALL, "yes", "no")) == expected.mean()
+    weights = np.arange(N)
+    assert model.score(X, Y, sample_weight=weights) == pytest.approx(expected @ weights / weights.sum())
+    with pytest.raises(InputError, match=r"MLkNN.score accepts only the labels 0 and 1"):
+        model.score(X, Y * 0.75)

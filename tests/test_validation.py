@@ -1,5 +1,6 @@
 """The label rule and the other gatekeepers: answers and sentences."""
 
+import datetime
 import itertools
 
 import numpy as np
@@ -223,3 +224,46 @@ def test_every_public_function_refuses_a_broken_matrix(parts, form):
     for door in doors:
         with pytest.raises(ValueError, match=r"broken CS[RC] matrix"):
             door()
+
+
+# ---------------------------------------------------------------- the error names the column
+
+DAY = datetime.datetime(2020, 5, 17)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"age": [1.0, 2.0], "Material": ["Holz", "Stein"]}, "column 'Material' holds text: 'Holz' in row 0"),
+        ({"age": [1.0, 2.0], "note": [None, "old"]}, "column 'note' holds text: 'old' in row 1"),
+        ({"age": [1.0, 2.0], "day": [DAY, DAY]}, "column 'day' holds dates"),
+        ({"day": [DAY, DAY]}, "column 'day' holds dates"),
+        ({"age": [1.0, 2.0], "stay": [DAY - DAY, DAY - DAY]}, "column 'stay' holds dates or times"),
+        ({"age": [1.0, np.nan]}, "NaN or infinity in row 1, column 'age'"),
+    ],
+)
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_an_error_names_the_column_of_a_data_frame_and_the_cell(table, words, library):
+    frame = pytest.importorskip(library).DataFrame(table)
+    with pytest.raises(nmlsdr.InputError, match=words) as error:
+        check_rows(frame)
+    assert "encode text and dates" in str(error.value) or "impute" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([[1, "Holz"], [2, "Stein"]], "column 1 holds text: 'Holz' in row 0"),
+        ([[1, 2], [DAY.date(), 3]], "column 0 holds dates: '2020-05-17' in row 1"),
+        ([[1, np.datetime64("2020-05-17")]], "column 1 holds dates: '2020-05-17' in row 0"),
+        ([[1, "2"], [3, "four"]], "column 1 holds text: 'four' in row 1"),
+    ],
+)
+def test_an_error_names_the_column_of_an_object_array_and_the_cell(values, words):
+    with pytest.raises(nmlsdr.InputError, match=words):
+        check_rows(np.array(values, dtype=object))
+
+
+def test_a_missing_value_of_pandas_is_named():
+    with pytest.raises(nmlsdr.InputError, match="column 'age' holds missing values: '<NA>' in row 1"):
+        check_rows(pd.DataFrame({"age": [1, pd.NA]}))

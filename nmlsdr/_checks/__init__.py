@@ -2,5 +2,6 @@
 
 arguments.py   numbers, rows, graphs and alpha
 labels.py      the label rule: what y, labeled= and masks may hold
+cells.py       nulls, words for yes and no, and cells that are no numbers
 arrays.py      memory layout, and sparse matrices whose indices point outside of them
 """

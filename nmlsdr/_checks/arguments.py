@@ -14,6 +14,7 @@ import nmlsdr._weights as _weights
 
 from .._errors import InputError
 from .arrays import aligned, contiguous, long_indices, refuse_broken
+from .cells import describe_bad_cell, holds_dates, name_column
 
 # The square of a difference of two such numbers is finite, and so is the sum of 10^8 of them.
 LARGEST_VALUE = 1e150
@@ -107,11 +108,17 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
     if np.issubdtype(rows.dtype, np.complexfloating):
         raise InputError(f"Complex data not supported: {name} has dtype {rows.dtype}; pass real numbers.")
     try:
+        if holds_dates(X, rows):
+            raise TypeError("it holds dates")
         rows = contiguous(rows, _float_type(rows.dtype, dtype))
     except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else InputError
-        raise kind(f"{name} must hold numbers only: {error}; encode text and categories first.") from None
-    _check_finite(rows, name)
+        cell = describe_bad_cell(X, rows)
+        kind = InputError if cell or isinstance(error, ValueError) else TypeError
+        raise kind(
+            f"{name} must hold numbers only, but {cell or error}; encode text and dates as numbers and fill "
+            "missing values first."
+        ) from None
+    _check_finite(rows, name, X)
     return rows
 
 
@@ -155,7 +162,8 @@ def _float_type(given: Any, wanted: Any) -> Any:
     return given if given in (np.float32, np.float64) else np.float64
 
 
-def _check_finite(values: np.ndarray, name: str) -> None:
+def _check_finite(values: np.ndarray, name: str, table: Any = None) -> None:
+    """Raise for a number that is not finite or too large; `table` is what the values were read from, for its names."""
     width = max(1, values.size // max(1, len(values)))
     step = max(1, _CHECK_VALUES // width)
     for first in range(0, len(values), step):
@@ -167,7 +175,10 @@ def _check_finite(values: np.ndarray, name: str) -> None:
             continue
         if np.isfinite(low) and np.isfinite(high):
             raise InputError(f"{name} holds magnitudes above {LARGEST_VALUE:g}; rescale it.")
-        where = "" if values.ndim == 1 else f" in row {first + int(np.argmin(np.isfinite(block).all(axis=1)))}"
+        where = ""
+        if values.ndim == 2:
+            row, column = np.argwhere(~np.isfinite(block))[0].tolist()
+            where = f" in row {first + row}, {name_column(table, column)}"
         raise InputError(f"{name} contains NaN or infinity{where}; impute or drop such values first.")
 
 

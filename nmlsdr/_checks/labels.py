@@ -1,7 +1,8 @@
 """The label rule: what y may hold, and which entries of it are known.
 
 2-D y has one column per label.  An entry is 1, 0 or unknown: -1, NaN, None, a null of pandas or polars, or masked.  A
-row without a known entry is unlabelled; a row of 0 is a labelled row that has no label.  Votes, numbers between 0 and
+row without a known entry is unlabelled; a row of 0 is a labelled row that has no label.  In columns of words, "yes"
+and "no" and the like (cells.py) are 1 and 0.  Votes, numbers between 0 and
 1, are taken where the method propagates.  Rows that are sets of names become columns, one for each name.  1-D y holds
 classes, and an unlabelled row is -1 or null.  Every estimator, measure, splitter and reader uses these checks.
 """
@@ -18,6 +19,7 @@ from scipy import sparse
 from .._errors import InputError
 from .arguments import check_alpha
 from .arrays import contiguous, refuse_broken
+from .cells import LABEL_WORDS, column_names, describe_bad_cell, is_null, read_label_words
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def check_labels(y: Any, *, n_samples: int | None = None, labeled: Any = None, n
     if values.ndim == 1:
         return _single_labels(y, values, labeled, name)
     Y, known = check_entries(y, labeled=labeled, name=name, to_fit=True)
-    labels = Labels(contiguous(Y), contiguous(known), _two_classes(Y), _column_names(y), single=False)
+    labels = Labels(contiguous(Y), contiguous(known), _two_classes(Y), column_names(y), single=False)
     _refuse_no_labels(labels.labeled, name)
     return labels
 
@@ -209,13 +211,6 @@ def _two_classes(Y: np.ndarray) -> list[np.ndarray]:
     return [np.array([0, 1]) for _ in range(Y.shape[1])]
 
 
-def _column_names(y: Any) -> np.ndarray | None:
-    columns = getattr(y, "columns", None)
-    if columns is None or not all(isinstance(column, str) for column in columns):
-        return None
-    return np.asarray(list(columns), dtype=object)
-
-
 def _refuse_length(n_given: int, n_samples: int | None, name: str) -> None:
     if n_samples is not None and n_given != n_samples:
         raise InputError(
@@ -240,7 +235,10 @@ def _refuse_plus_minus_one(values: np.ndarray, name: str) -> None:
 
 def _refuse_no_labels(labeled: np.ndarray, name: str) -> None:
     if not labeled.any():
-        raise InputError(f"{name} has no labelled row, all {len(labeled)} rows are unlabelled; label some of them.")
+        raise InputError(
+            f"{name} has no labelled row, all {len(labeled)} rows are unlabelled; label some of them (in "
+            "cross-validation, split with nmlsdr.model_selection.LabeledRowsSplit)."
+        )
 
 
 def warn_of_other_index(X: Any, y: Any, name: str = "y") -> None:
@@ -282,8 +280,10 @@ def _array(y: Any, name: str) -> np.ndarray:
 
 
 def numbers_or_nan(y: Any, name: str, *, copy: bool = True) -> np.ndarray:
-    """Numbers as float64, with NaN for what is null or masked."""
+    """Numbers as float64, with NaN for what is null or masked; words for yes and no are 1 and 0."""
     values = _array(y, name)
+    if values.ndim == 2:
+        values = read_label_words(y, values, name)
     if values.dtype.kind == "c":
         raise InputError(f"Complex data not supported: {name} has dtype {values.dtype}; pass real numbers.")
     try:
@@ -295,23 +295,18 @@ def numbers_or_nan(y: Any, name: str, *, copy: bool = True) -> np.ndarray:
         else:
             filled = np.asarray(values).astype(np.float64, copy=copy)
     except (TypeError, ValueError):
+        cell = describe_bad_cell(y, values, LABEL_WORDS) if values.ndim == 2 else ""
+        found = f"but {cell}" if cell else f"got dtype {values.dtype}"
         raise InputError(
-            f"{name} must be a 0/1 array of shape (n_samples, n_labels), got dtype {values.dtype}; "
+            f"{name} must be a 0/1 array of shape (n_samples, n_labels), {found}; "
             "turn label names into columns: give each row's names as a set, or use MultiLabelBinarizer."
         ) from None
     return np.where(np.ma.getmaskarray(values), np.nan, filled) if isinstance(values, np.ma.MaskedArray) else filled
 
 
 def _nulls(values: np.ndarray) -> np.ndarray:
-    flat = np.fromiter((_is_null(value) for value in values.ravel()), dtype=bool, count=values.size)
+    flat = np.fromiter((is_null(value) for value in values.ravel()), dtype=bool, count=values.size)
     return flat.reshape(values.shape)
-
-
-def _is_null(value: Any) -> bool:
-    """None, NaN, or a null of pandas, which is recognised by its name, because this layer works without pandas."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, Number) and value != value
 
 
 # ---------------------------------------------------------------- 1-D: classes
@@ -399,7 +394,7 @@ def _label_sets(y: Any, name: str) -> list[Any] | None:
         rows, nested = y.tolist(), False
     else:
         return None
-    given = [row for row in rows if not _is_null(row)]
+    given = [row for row in rows if not is_null(row)]
     if not given or not any(isinstance(row, _ROWS) for row in given):
         return None
     if nested and not any(isinstance(row, (*_SETS, list, tuple)) for row in given):
@@ -411,7 +406,7 @@ def _label_sets(y: Any, name: str) -> list[Any] | None:
         )
     if not any(isinstance(row, _SETS) for row in given) and _may_be_a_matrix(given, nested, name):
         return None
-    return [None if _is_null(row) else {*row} for row in rows]
+    return [None if is_null(row) else {*row} for row in rows]
 
 
 def _may_be_a_matrix(rows: list[Any], nested: bool, name: str) -> bool:
@@ -421,10 +416,11 @@ def _may_be_a_matrix(rows: list[Any], nested: bool, name: str) -> bool:
     if nested and not ragged and not text:
         return True
     entries = {str(entry) for row in rows for entry in row}
-    if entries <= {"0", "1", "-1", "0.0", "1.0", "-1.0", "nan", "True", "False", "None"}:
+    words = {word for word in LABEL_WORDS if len(word) > 1} | {"0", "1", "nan", "none"}  # not x or y: names of labels
+    if {entry.lower() for entry in entries} <= words:
         raise InputError(
-            f"{name} contains lists of 0 and 1, which may be columns of y or names of labels; convert them to a "
-            "2-D array of numbers, or give each row as a set."
+            f"{name} contains lists of 0 and 1 (or yes and no), which may be columns of y or names of labels; convert "
+            "them to a 2-D array, or give each row as a set."
         )
     return False
 
@@ -439,7 +435,7 @@ def _set_labels(rows: list[Any], labeled: Any, name: str) -> Labels:
     _refuse_no_labels(counted, name)
     sets = [row if kept else set() for row, kept in zip(rows, counted, strict=True)]
     for i, row in enumerate(sets):
-        if any(_is_null(entry) for entry in row):
+        if any(is_null(entry) for entry in row):
             raise InputError(
                 f"{name} has a label set that contains a null in row {i}; remove the null, or write None for an "
                 "unlabelled row."

@@ -316,6 +316,39 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         """The answer for no rows: its columns and its dtype."""
         return answer(np.empty((0, len(self.classes_))))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows for which every label is predicted correctly.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict; finite numbers.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
+            Their labels, in a form that `fit` accepts; none may be unknown.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row. None: all rows count the same.
+
+        Returns
+        -------
+        float
+            From 0 to 1; larger is better.
+
+        Raises
+        ------
+        ValueError
+            If a label is unknown. In cross-validation, :class:`nmlsdr.model_selection.LabeledRowsSplit` keeps
+            unlabelled rows out of the test folds.
+        """
+        labels = check_labels(y)
+        refuse_votes(labels, f"{type(self).__name__}.score")
+        unknown: np.ndarray = ~labels.known.all(axis=1)
+        if unknown.any():
+            raise InputError(
+                f"y has unknown labels in {unknown.sum()} of {len(unknown)} rows, and predictions of them cannot be "
+                "scored; leave these rows out, in cross-validation by cv=nmlsdr.model_selection.LabeledRowsSplit()."
+            )
+        return float(super().score(X, y if labels.single else labels.Y.astype(np.int64), sample_weight))
+
     def predict_proba(self, X: Any) -> Any:
         """Probability of every label for each row.
 

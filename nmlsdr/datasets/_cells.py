@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._checks.cells import CROSS, LABEL_WORDS, plain_labels
 from ._columns import Split
 from ._files import BLANKS, DataFileError, Lines, Path_, place, shorten
 
@@ -27,11 +28,6 @@ class FileContents(NamedTuple):
     encoding: str | None = None  # of a text file, as given or guessed
     text_names: Sequence[str] = ()  # features that hold texts
 
-
-LABEL_CELLS = {"0": 0, "1": 1, "-1": -1, "": -1, "?": -1, "0.0": 0, "1.0": 1, "-1.0": -1}
-LABEL_CELLS |= {"true": 1, "false": 0, "yes": 1, "no": 0, "y": 1, "n": 0}
-CROSS = 2  # an x: in a column that holds only x and empty cells, an empty cell means 0
-LABEL_CELLS |= {"x": CROSS}
 
 HOLES = ("", "?", "na", "n/a", "nan", "null")
 """How a missing feature is written, in upper or lower case."""
@@ -134,7 +130,7 @@ class CollectedRows:
     def _label(self, j: int, cell: str | None) -> int:
         """Return 0, 1, CROSS, or -1 where a label is not known."""
         code, text = self._codes.get(j), (cell or "").strip(BLANKS).lower()
-        label = LABEL_CELLS.get(text)
+        label = LABEL_WORDS.get(text)
         if label is None or (code is not None and cell is not None and cell not in code):
             what = "is not a label; write 0, 1, or nothing where it is not known (--label-list is for lists of labels)"
             raise self._error(f"{shorten(str(cell))!r} {what}", j)
@@ -198,12 +194,11 @@ def contents(
 
 def crossed(path: Path_, labels: NDArray[np.int64], names: Sequence[str]) -> NDArray[np.int64]:
     """Return labels in which the columns of crosses and blanks are 1 and 0."""
-    crosses = (labels == CROSS).any(axis=0)
-    mixed = crosses & ((labels == 0) | (labels == 1)).any(axis=0)
-    if mixed.any():
-        name = names[int(mixed.argmax())]
-        raise DataFileError(f"{place(path, None, name)}: crosses (x) are mixed with 0, 1, yes or no; use one form.")
-    return np.where(crosses, np.where(labels == CROSS, 1, 0), labels)
+    plain, mixed = plain_labels(labels)
+    if mixed is not None:
+        where = place(path, None, names[mixed])
+        raise DataFileError(f"{where}: crosses (x) are mixed with 0, 1, yes or no; use one form.")
+    return plain
 
 
 def feature_array(path: Path_, data: Any, names: Sequence[str] | None, *, gaps: bool = False) -> Any:

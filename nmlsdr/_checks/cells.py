@@ -1,0 +1,101 @@
+"""What single cells of a table mean: a null, a label written as a word, or something that is no number."""
+
+import datetime
+from collections.abc import Container
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from .._errors import InputError
+
+#: Pairs of words for yes and no, in lower case.
+YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("ja", "nein"), ("j", "n"), ("wahr", "falsch"), ("ja", "nee"),
+          ("oui", "non"), ("vrai", "faux"), ("sí", "no"), ("si", "no"), ("sì", "no"), ("sim", "não"))  # fmt: skip
+CROSS = 2  # an x: in a column that holds only x and empty cells, an empty cell means 0
+#: The label that a text stands for, in lower case and without blanks around it: 1, 0, -1 for unknown, or CROSS.
+LABEL_WORDS = {"0": 0, "1": 1, "-1": -1, "": -1, "?": -1, "0.0": 0, "1.0": 1, "-1.0": -1, "x": CROSS}
+LABEL_WORDS |= {word: label for yes, no in YES_NO for word, label in ((yes, 1), (no, 0))}
+_TIMES = ("date", "time", "duration")  # how the names of types of dates and times begin
+
+
+def is_null(value: Any) -> bool:
+    """None, NaN, or a null of pandas, which is recognised by its name, because this layer works without pandas."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Number) and value != value
+
+
+def column_names(table: Any) -> np.ndarray | None:
+    """The names of the columns of a data frame, if all of them are texts."""
+    columns = getattr(table, "columns", None)
+    if columns is None or not all(isinstance(column, str) for column in columns):
+        return None
+    return np.asarray(list(columns), dtype=object)
+
+
+def name_column(table: Any, j: int) -> str:
+    """``column 'age'`` of a data frame, ``column 3`` of an array."""
+    names = column_names(table)
+    return f"column {j if names is None else names[j]!r}"
+
+
+def plain_labels(labels: np.ndarray) -> tuple[np.ndarray, int | None]:
+    """Labels of `LABEL_WORDS` without CROSS, and the first column that mixes crosses with 0 or 1, which is an error."""
+    crosses = (labels == CROSS).any(axis=0)
+    mixed = crosses & ((labels == 0) | (labels == 1)).any(axis=0)
+    plain = np.where(crosses, np.where(labels == CROSS, 1, 0), labels)
+    return plain, int(mixed.argmax()) if mixed.any() else None
+
+
+def read_label_words(y: Any, values: np.ndarray, name: str) -> np.ndarray:
+    """The 2-D labels y, where columns of words such as yes and no become 0, 1 and NaN for unknown."""
+    if values.dtype.kind not in "OUT" or isinstance(values, np.ma.MaskedArray):
+        return values
+    found = values.astype(object)
+    for j, column in enumerate(found.T.tolist()):
+        words = ["" if is_null(cell) else str(cell).strip().lower() for cell in column]
+        if not any(isinstance(cell, str) for cell in column) or not LABEL_WORDS.keys() >= {*words}:
+            continue  # numbers; or other texts, which `describe_bad_cell` names
+        labels, mixed = plain_labels(np.array([[LABEL_WORDS[word]] for word in words]))
+        if mixed is not None:
+            raise InputError(f"{name_column(y, j)} of {name} mixes crosses (x) with 0, 1, yes or no; use one form.")
+        unknown = [label == -1 and word != "-1" for label, word in zip(labels[:, 0], words, strict=True)]
+        found[:, j] = np.where(unknown, np.nan, labels[:, 0])
+    return found
+
+
+def holds_dates(table: Any, values: np.ndarray) -> bool:
+    """Whether some cells are dates, which NumPy would read as numbers of days or nanoseconds."""
+    kinds = {str(kind).lower() for kind in {*getattr(table, "dtypes", ()), values.dtype}}  # of pandas, polars and NumPy
+    if any(kind.startswith(_TIMES) for kind in kinds):
+        return True
+    return values.dtype.kind == "O" and any(isinstance(cell, (np.datetime64, np.timedelta64)) for cell in values.flat)
+
+
+def describe_bad_cell(table: Any, values: np.ndarray, words: Container[str] = ()) -> str:
+    """``column 'age' holds text: 'old' in row 0``: the first cell that is neither a number nor one of the words."""
+    for j, kind in enumerate(getattr(table, "dtypes", ())):
+        if str(kind).lower().startswith(_TIMES):
+            return f"{name_column(table, j)} holds dates or times"
+    for row, cells in enumerate(values):
+        for j, cell in enumerate(cells):
+            if isinstance(cell, (datetime.date, np.datetime64, np.timedelta64)):
+                what, shown = "dates", str(cell)[:10]
+            elif is_null(cell) and not isinstance(cell, Number | None):
+                what, shown = "missing values", str(cell)
+            elif isinstance(cell, str) and not is_number(cell) and cell.strip().lower() not in words:
+                what, shown = "text", cell
+            else:
+                continue
+            return f"{name_column(table, j)} holds {what}: {shown[:60]!r} in row {row}"
+    return ""
+
+
+def is_number(text: str) -> bool:
+    """Whether NumPy reads a text as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -17,6 +17,7 @@ from nmlsdr import graph, mlknn
 from nmlsdr._search import cosine, run
 from nmlsdr._solvers import system
 
+N_TREES = nmlsdr.ResidualPropagation().n_estimators
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -29,6 +30,15 @@ def pytest_configure(config):
             f"nmlsdr was imported from the checkout ({nmlsdr.__file__}); install it with 'pip install .[test]' "
             "and run pytest, or set NMLSDR_TEST_CHECKOUT=1 to test an in-place build."
         )
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by -m
+def pytest_collection_modifyitems(items):
+    """Of a test marked quick_cases("a", "b"), only cases with "a" or "b" in their id are quick; the rest is slow."""
+    for item in items:
+        marker = item.get_closest_marker("quick_cases")
+        if marker is not None and not any(part in item.callspec.id for part in marker.args):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish():
@@ -79,6 +89,25 @@ def threads_start_on_small_data(monkeypatch):
         (cosine, "_VALUES_PER_THREAD"),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, 1)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def forests_are_small():
+    """By default ResidualPropagation and the report grow 4 trees in the tests; the report tries two strengths."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(nmlsdr.ResidualPropagation.__init__.__kwdefaults__, "n_estimators", 4)
+        patch.setattr("nmlsdr._cli.method.TREES", 4)
+        patch.setattr("nmlsdr._report.trial.TREES", 4)
+        patch.setattr("nmlsdr._report.trial.CURVE_TREES", 0)
+        patch.setattr("nmlsdr._report.rival.STRENGTHS", (0.01, 0.1))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def forest_of_the_default(request, monkeypatch):
+    """A test with the marker `default_forest` grows the 100 trees that users get."""
+    if request.node.get_closest_marker("default_forest") is not None:
+        monkeypatch.setitem(nmlsdr.ResidualPropagation.__init__.__kwdefaults__, "n_estimators", N_TREES)
 
 
 @pytest.fixture

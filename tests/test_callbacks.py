@@ -116,7 +116,7 @@ STEPS = [
     (NMLSDR(shrinkage="cv"), ["cross-validation", *SEARCHED, "projection"]),
     (SSMLDR(), [*SEARCHED, "projection"]),
     (
-        ResidualPropagation(),
+        ResidualPropagation(n_estimators=4),
         ["cross-validation", *SEARCHED, "projection", "forest", "neighbors in the embedding",
          "propagation of residuals"],
     ),

@@ -122,6 +122,7 @@ def cohort(request):
     return make_cohort(random_state=request.param)
 
 
+@pytest.mark.quick_cases("0")
 def test_cohort_has_the_article_s_sizes(cohort):
     assert cohort.data.shape == (6932, 455)
     assert cohort.test_data.shape == (1732, 455)
@@ -145,6 +146,7 @@ def test_rules_label_about_as_many_as_in_the_article(cohort):
     assert 0.03 < wrong < 0.1  # noisy, but no more than the 10 % flips of the Toy set
 
 
+@pytest.mark.quick_cases("0")
 def test_cohort_is_reproducible_and_seeds_differ(cohort):
     first, second = make_cohort(random_state=5, n_per_group=500), make_cohort(random_state=5, n_per_group=500)
     np.testing.assert_array_equal(first.data, second.data)

@@ -164,6 +164,7 @@ def test_the_plain_estimator_of_a_fit(rng, name, tmp_path):
                 np.testing.assert_allclose(getattr(model, method)(X), answer, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_saved_fit_loads_without_dask(rng, tmp_path):
     X, Y = draw(rng)
     model_file.save_model(tmp_path / "a.model", over_dask("MLkNN").fit(blocks_of(X, "even"), Y))
@@ -323,6 +324,7 @@ def test_parts_cover_the_rows_in_order(edges, parts):
     assert np.diff(found).max() <= 1.5 * 100 / parts + 1
 
 
+@pytest.mark.quick_cases("chunks0", "chunks1", "chunks2", "euclidean-9-chunks3", "cosine-9-chunks3-5")
 @pytest.mark.parametrize("order", [1, 2, 3, 5, 7])
 @pytest.mark.parametrize("chunks", [(150,), (149, 1), (50, 50, 50), (13,) * 11 + (7,), (1,) * 150])
 @pytest.mark.parametrize("k", [1, 9, 149])
@@ -554,6 +556,7 @@ def test_a_fit_whose_workers_are_gone_ends(rng):
                 worker.wait(timeout=60)
 
 
+@pytest.mark.slow
 def test_the_forest_is_fitted_on_the_gathered_rows_up_to_a_stated_size(rng, monkeypatch):
     X, Y = rng.normal(size=(150, 6)), rng.integers(0, 2, (150, 3))
     Y[rng.random(150) < 0.4] = -1

@@ -20,6 +20,7 @@ NINE = ["Birds", "Corel", "Emotions", "Enron", "Genbase", "Medical", "Scene", "T
 CARDINALITY = {"Corel": 3.085, "Enron": 3.3865, "Tmc2007": 2.182}
 
 
+@pytest.mark.quick_cases("Birds", "Emotions", "Medical", "Yeast")
 @pytest.mark.shared
 @pytest.mark.parametrize("name", NINE)
 def test_counts_are_the_article_s(shared, name):

@@ -16,6 +16,7 @@ MODULES = sorted(
 )
 
 
+@pytest.mark.default_forest
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_run_as_printed(name):
     module = importlib.import_module(name)

@@ -147,7 +147,7 @@ def toy():
     return draw(BASE, "Toy", 0, "small", None)
 
 
-SLOW_METHODS = ["RandomForest", "HistGradientBoosting", "Logistic-CV"]
+SLOW_METHODS = ["ExtraTrees", "RandomForest", "HistGradientBoosting", "Logistic-CV"]
 
 
 @pytest.mark.parametrize(
@@ -181,6 +181,7 @@ def test_the_method_is_measured_with_its_defaults_and_others(toy, method, settin
     assert made["f1"] is None
 
 
+@pytest.mark.slow
 def test_a_forest_tries_as_many_features_as_its_out_of_bag_error_says():
     """Where one of many features decides, a split has to try many of them; where all are noise, few do as well."""
     rng = np.random.default_rng(0)
@@ -193,6 +194,7 @@ def test_a_forest_tries_as_many_features_as_its_out_of_bag_error_says():
         np.testing.assert_array_equal(left_out, forest.oob_prediction_)
 
 
+@pytest.mark.slow
 def test_the_cut_off_of_a_rival_is_that_of_the_method_from_its_own_out_of_bag_scores(toy):
     """It ranks as before, and so differs in the three measures of decisions alone."""
     rows = toy.labeled
@@ -246,6 +248,7 @@ def lines(folder, name):
     return list(csv.reader((folder / "tables" / f"{name}.csv").read_text().splitlines()))
 
 
+@pytest.mark.slow
 def test_a_small_run_resumes_and_reports(tmp_path, capfd):
     words = ("--size", "small", "--seeds", 1, "--jobs", 1, "--datasets", "toy", "--out", tmp_path)
     assert reproduce(*words, "--methods", "residual", "NMLSDR") == 0
@@ -435,6 +438,7 @@ def test_the_table_of_regimes_compares_on_the_smaller_sets_alone():
     assert "Corel" not in table.title
 
 
+@pytest.mark.default_forest
 @pytest.mark.shared
 def test_cells_hold_the_known_means_of_emotions(shared):
     """Figures of a program written apart from this one, on the noise of the benchmarks."""

@@ -86,6 +86,7 @@ def test_the_score_is_that_of_the_fit(toy):
     assert beyond.measure_review("Propagation", toy)[0]["metrics"]["unknown"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "predictions"), [("forest", beyond.out_of_bag), ("logistic", beyond.out_of_fold)])
 def test_cleanlab_judges_out_of_sample_predictions(toy, name, predictions):
     """Its self-confidence is the probability of what is given."""
@@ -97,6 +98,7 @@ def test_cleanlab_judges_out_of_sample_predictions(toy, name, predictions):
     assert (np.abs(found.adjusted - found.scores) > 1e-3).any()
 
 
+@pytest.mark.slow
 def test_cleanlab_works_with_a_label_of_one_value(toy):
     pytest.importorskip("cleanlab")
     given = toy.given.copy()
@@ -122,6 +124,7 @@ def test_cells_of_the_review(monkeypatch):
     assert len(review_cells(seeds=1, datasets=("Birds",), methods=("Residual", "Ridge"))) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_a_small_review_resumes_when_cleanlab_is_there(tmp_path, capfd, shared, monkeypatch):
     pytest.importorskip("cleanlab")

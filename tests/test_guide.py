@@ -28,6 +28,7 @@ def test_there_are_pages_with_programs():
     assert len(PAGES) >= 8
 
 
+@pytest.mark.default_forest
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
 def test_the_programs_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

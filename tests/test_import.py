@@ -33,40 +33,32 @@ def test_the_package_alone_loads_next_to_nothing():
     assert loaded("import nmlsdr; dir(nmlsdr); nmlsdr.__version__; nmlsdr.__all__") == {"nmlsdr"}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_commands_that_compute_nothing_load_next_to_nothing():
+    """One process for all: a package that one of them loaded would be there at the end."""
+    verbs = ("fit", "transform", "predict", "evaluate", "review", "report", "reproduce", "info", "datasets")
+    commands = [
         ["--help"],
         ["--version"],
-        *(
-            [verb, "--help"]
-            for verb in ("fit", "transform", "predict", "evaluate", "review", "report", "reproduce", "info")
-        ),
-        ["datasets", "--help"],
+        *([verb, "--help"] for verb in verbs),
         ["fti"],
         ["reproduce", "toys"],
         ["fit", "train.csv", "--alpha-labeled", "2", "--out", "a.npz"],
-    ],
-    ids=" ".join,
-)
-def test_commands_that_compute_nothing_load_next_to_nothing(words):
-    program = "import sys; from nmlsdr.cli import main; main(sys.argv[1:])"
-    assert loaded(program, *words) == {"nmlsdr"}
+    ]
+    program = f"""
+from contextlib import suppress
+from nmlsdr.cli import main
+for words in {commands}:
+    with suppress(SystemExit):
+        main(words)
+"""
+    assert loaded(program) == {"nmlsdr"}
 
 
 def test_info_does_without_scikit_learn():
     assert "sklearn" not in loaded("from nmlsdr.cli import main; main(['info'])")
 
 
-def test_the_core_does_without_scikit_learn():
-    """One module after the other, as `nmlsdr.NAME`; the answer names the first that loads it."""
-    program = f"""
-import sys, nmlsdr
-print(next((name for name in {CORE} if getattr(nmlsdr, name) and "sklearn" in sys.modules), "none"))
-"""
-    assert run(program) == "none"
-
-
+@pytest.mark.slow
 def test_dask_is_imported_only_when_used_and_its_absence_raises_a_clear_error():
     program = """
 import sys
@@ -81,14 +73,17 @@ except ImportError as error:
     assert run(program) == "nmlsdr.dask needs Dask; install it with pip install 'nmlsdr[dask]'."
 
 
-def test_names_are_there_on_first_use():
-    program = """
-import nmlsdr
+def test_names_are_there_on_first_use_and_the_core_does_without_scikit_learn():
+    """The first line names the first module of the core that loads scikit-learn, used as `nmlsdr.NAME`."""
+    program = f"""
+import sys, nmlsdr
+print(next((name for name in {CORE} if getattr(nmlsdr, name) and "sklearn" in sys.modules), "none"))
+""" + """
 print({*nmlsdr.__all__, "metrics"} <= {*dir(nmlsdr)}, nmlsdr.metrics.hamming_loss([[1, 0]], [[1, 1]]), nmlsdr.NMLSDR(2))
 from nmlsdr import *
 print(MLkNN.__name__, __version__)
 """
-    assert run(program, lines=2) == f"True 0.5 NMLSDR(n_components=2)\nMLkNN {nmlsdr.__version__}"
+    assert run(program, lines=3) == f"none\nTrue 0.5 NMLSDR(n_components=2)\nMLkNN {nmlsdr.__version__}"
 
 
 def test_a_second_use_finds_the_name_in_the_module():

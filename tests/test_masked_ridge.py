@@ -186,6 +186,7 @@ def draw_few(seed):
     return X, np.where(known, Y, 0.0), known, int(rng.integers(2, 7))
 
 
+@pytest.mark.quick_cases("0-24-asarray")
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(
     ("first", "last"), [(0, 24), *(pytest.param(*part, marks=pytest.mark.slow) for part in [(24, 72), (72, 120)])]

@@ -74,6 +74,7 @@ def random_case(n_samples, n_labels, seed):
     return truth, scores
 
 
+@pytest.mark.quick_cases("0-", "2-17")
 @pytest.mark.parametrize("n_labels", [1, 2, 3, 6, 17])
 @pytest.mark.parametrize("seed", range(4))
 def test_equal_to_naive_counting(n_labels, seed):
@@ -98,6 +99,7 @@ def test_equal_to_naive_counting(n_labels, seed):
 # ---------------------------------------------------------------- unknown entries
 
 
+@pytest.mark.quick_cases("1-", "3-")
 @pytest.mark.parametrize("unknown", [-1, np.nan])
 @pytest.mark.parametrize("n_labels", [1, 2, 3, 6, 17])
 def test_unknown_entries_are_left_out_of_every_measure(n_labels, unknown):

@@ -65,6 +65,7 @@ def uneven(values, n, seed):
     return sparse.csr_array(np.where(stored, make(values, (n, 29), seed), 0.0))
 
 
+@pytest.mark.quick_cases("integers", "gauss", "rows of all scales", "0.")
 @pytest.mark.parametrize("values", ["all equal", "integers", "large integers", "gauss", "offset", "rows of all scales"])
 def test_columns_and_postings_find_the_same_bits(values):
     """Frequent features are summed by columns, rare ones by postings; without room for columns all by postings."""
@@ -102,6 +103,7 @@ def test_storage_of_sparse_rows_is_chosen_by_cost(density, sparse_wins, rng):
     assert by_products(X, 5)[2]["sparse"] == sparse_wins
 
 
+@pytest.mark.quick_cases("3000-gauss", "1000-two far tight clusters", "3000-duplicates")
 @pytest.mark.parametrize("name", ["gauss", "integers", "two far tight clusters", "duplicates"])
 @pytest.mark.parametrize("rows_in_windows", [3000, 1000])
 def test_blocks_of_a_span_are_paired_once(name, rows_in_windows):
@@ -254,6 +256,7 @@ def test_a_level_that_the_processor_lacks_is_refused(monkeypatch):
         graph.kneighbors(np.arange(6.0).reshape(3, 2), 1)
 
 
+@pytest.mark.quick_cases("birds", "emotions", "yeast")
 @pytest.mark.shared
 @pytest.mark.parametrize(
     "name",

@@ -62,6 +62,7 @@ CASES = {
 }
 
 
+@pytest.mark.quick_cases("float64")
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_groups_equal_the_twin(name, dtype, taken, rng):

@@ -32,6 +32,7 @@ CASES = {
 }
 
 
+@pytest.mark.quick_cases("index", "few", "tree", "groups", "products")
 @pytest.mark.parametrize("way", CASES)
 def test_each_search_logs_one_line_with_its_method_and_reason(way, caplog):
     X, queries, words = CASES[way]

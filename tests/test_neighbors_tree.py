@@ -12,6 +12,7 @@ from nmlsdr import _graph, graph
 FEATURES = range(1, 9)
 
 
+@pytest.mark.quick_cases("1-", "2-", "5-", "8-")
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("d", FEATURES)
 def test_the_tree_finds_the_same_bits(name, d):

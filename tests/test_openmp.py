@@ -35,6 +35,7 @@ def run(program, **settings):
     return done.stdout.split("\n")[:-1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
 def test_idle_threads_cost_nothing():
     """Spinning, they take 5 to 60 times the time of one thread."""

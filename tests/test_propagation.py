@@ -300,6 +300,7 @@ def test_a_tolerance_below_rounding_ends_with_a_warning(rng, solver, tol):
     assert residual(W, Y, alpha, result.F) < 1e-14
 
 
+@pytest.mark.quick_cases("4-0.99999", "16-0.9-")
 @pytest.mark.parametrize("alpha_labeled", [0, 1e-9, 0.1, 0.6, 0.999])
 @pytest.mark.parametrize("alpha_unlabeled", [0.05, 0.9, 1 - 1e-5])
 @pytest.mark.parametrize("every", [4, 16])

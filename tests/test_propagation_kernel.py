@@ -104,6 +104,7 @@ def test_a_masked_column_stays_as_it_is(rng):
         assert (now[rows][..., [0, 2]] != then[rows][..., [0, 2]]).any()
 
 
+@pytest.mark.quick_cases("1e-09", "0.6", "0.999")
 @pytest.mark.parametrize("alpha_labeled", [0, 1e-9, 1e-3, 0.6, 0.999])
 def test_threads_simd_callback_and_other_labels_change_no_bit(rng, alpha_labeled, monkeypatch):
     n, n_labels, degree = 30_000, 6, 5

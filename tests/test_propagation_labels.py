@@ -49,6 +49,7 @@ def same_alone(W, Y, alpha, known, columns, whole, **options):
         assert part.F.tobytes() == np.ascontiguousarray(whole.F[:, some]).tobytes(), some
 
 
+@pytest.mark.quick_cases("0-2-auto", "0-2-cg-weighted", "0-2-lu-binary")
 @pytest.mark.parametrize("weights", ["binary", "weighted"])
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(
@@ -86,13 +87,14 @@ def test_every_step_of_auto(rng, monkeypatch, weights, limits):
         same_alone(W, Y, alpha, known, subsets, whole, solver=solver)
 
 
+@pytest.mark.quick_cases("options0", "options1", "True-weighted-options2", "False-weighted-options3")
 @pytest.mark.parametrize("options", [{}, {"max_iter": 9}, {"tol": 1e-13}, {"solver": "cg", "tol": 3e-16}])
 @pytest.mark.parametrize("weights", ["binary", "weighted"])
 @pytest.mark.parametrize("ordered", [False, True])
 def test_batches_of_any_width_a_callback_and_small_calls(rng, monkeypatch, weights, ordered, options):
     """Labels that take 3 to 600 sweeps in one batch; some end late, get stuck, or go on after their first end."""
     monkeypatch.setattr(system, "ORDERED_ROWS", 1 if ordered else 10_000)
-    n, n_labels = 300, 45
+    n, n_labels = 90, 45
     W = neighbor_graph(rng.standard_normal((n, 2)), 4, edge_weights="binary" if weights == "binary" else "rbf", sigma=1)
     known, alpha, Y = entries(rng, n, n_labels)
     alpha[:, 7] = 1 - 1e-6

@@ -208,6 +208,7 @@ def test_blank_lines_with_many_labels_do_not_fill_the_memory(tmp_path, little_al
         read_table(tmp_path / "t.csv", label_file=tmp_path / "l.csv.gz")
 
 
+@pytest.mark.slow
 def test_a_column_that_is_left_out_is_not_unpacked(tmp_path):
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -275,7 +276,7 @@ def a_label_asked_for_twice(n):
 def test_the_time_to_read_grows_linearly_with_the_size_of_the_file(tmp_path, make):
     """Eight times the file takes about eight times as long, not 64: the bound lies between."""
     times = []
-    for n in (2_500, 20_000):
+    for n in (1_250, 10_000):
         name, text = make(n)
         (tmp_path / name).write_text(text)
         (tmp_path / "b.csv").write_text("x,y\n1,0\n")
@@ -302,7 +303,7 @@ def test_many_label_ids_cost_no_more_a_row(tmp_path):
 
 
 @pytest.mark.parametrize("kind", campaign.KINDS)
-@pytest.mark.parametrize(("first", "last"), [(0, 40), pytest.param(40, 200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("first", "last"), [(0, 15), pytest.param(15, 200, marks=pytest.mark.slow)])
 def test_damaged_files_are_read_or_raise_a_clear_error(kind, first, last, tmp_path):
     """A reduced campaign: tests/campaigns/readers.py runs a hundred thousand of each kind."""
     with warnings.catch_warnings():

@@ -41,19 +41,6 @@ class Knn(MLkNN):
     cutoffs_ = dict.fromkeys(("f1", "prior", "0.5"), 0.5)
 
 
-@pytest.fixture(autouse=True)
-def small_forests(monkeypatch):
-    """The page is the same with small forests, and there in a second."""
-    lower(monkeypatch)
-
-
-def lower(monkeypatch):
-    monkeypatch.setattr(trials, "TREES", 4)
-    monkeypatch.setattr(trials, "CURVE_TREES", 0)
-    monkeypatch.setattr("nmlsdr._cli.method.TREES", 4)
-    monkeypatch.setattr("nmlsdr._report.rival.STRENGTHS", (0.01, 0.1))
-
-
 HOSTILE = [
     "<script>document.title='taken'</script>",
     "</script><img src=x onerror=\"document.title='taken'\">",
@@ -252,7 +239,6 @@ def facts(tmp_path_factory):
     kept = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("report"))
-        lower(patch)
         patch.setattr("nmlsdr._report.page.render", lambda given: kept.update(given) or "page")
         write_tables(Path(), np.random.default_rng(0), ["csv"])
         arguments = ["report", "train.csv", "--label-columns", label_columns(), "--folds", "2", "--out", "a.html"]

@@ -129,6 +129,7 @@ def test_unlabelled_rows_have_no_flip_scores(data):
     assert not fit(X, Y).flip_scores_[45:].any()
 
 
+@pytest.mark.quick_cases("Emotions", "Birds")
 @pytest.mark.shared
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['dataset']} {case['seed']}")
 def test_golden_numbers(case, shared):
@@ -357,7 +358,7 @@ def test_no_feature_above_chance_gives_a_result_with_a_warning(rng):
 
 
 def test_more_features_than_labelled_rows(rng):
-    X, Y = draw_binary(rng, 60, 200, 3)
+    X, Y = draw_binary(rng, 60, 60, 3)
     Y[20:] = -1
     known = Y[:, 0] != -1
     scores, *_ = reference.residual_propagation(X, np.where(Y == -1, 0, Y), known, X[:10] + 0.01, 3, 6)

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ._cli import bench, completion, datasets, info, models, report, reproduce, review
+from ._cli import bench, completion, datasets, info, models, plan, report, reproduce, review
 from ._cli.console import Console, RunError
 from ._cli.parser import EXAMPLES, Parser
 from ._errors import InputError, printable
@@ -84,7 +84,7 @@ def _parser() -> Parser:
     parser = Parser(prog="nmlsdr", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"nmlsdr {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND", parser_class=Parser)
-    for module in (models, review, report, reproduce, datasets, bench, info):
+    for module in (models, plan, review, report, reproduce, datasets, bench, info):
         module.add_parsers(verbs)
     completion.add_parsers(verbs, parser)
     return parser

@@ -4,13 +4,13 @@ import re
 
 import numpy as np
 import pytest
-from commands import assert_refused, run, write_csv  # noqa: F401
+from commands import run, write_csv  # noqa: F401
+from nmlsdr.datasets._deciding import Choices
 from scipy import sparse
 from sklearn.metrics import average_precision_score
 
 from nmlsdr._report.leaks import find_leaks
 from nmlsdr.datasets import read_table
-from nmlsdr.datasets._annotators import ONLY_WHERE_LABELED, WORDS_OF_LABELS, columns_like_labels
 
 TAGS = ["Keramik", "Textil", "Religion", "Waffe"]
 MATERIALS = ["Holz", "Ton", "Wolle", "Eisen", "Stein"]
@@ -49,35 +49,29 @@ def precision_of_report(run, monkeypatch, *options):  # noqa: F811
     return trial["methods"][0]["cells"][trial["measures"].index("AP")]["mean"], kept[0]["notes"], outcome.err
 
 
-def test_the_command_to_paste_leaves_the_annotators_columns_out(run, catalogue, monkeypatch):  # noqa: F811
-    """The report shows the honest average precision; with the columns it would be near 1, and the columns are named."""
+def test_the_annotators_columns_are_no_features(run, catalogue, monkeypatch):  # noqa: F811
+    """The report shows the honest average precision, with the label column named and nothing else."""
     pytest.importorskip("jinja2")
-    found = run("fit", "catalogue.csv", "--out", "m.skops")
-    advice = "--id Inventar --drop 'Tags A,Tags B,Sicherheit' --one-hot Material --label-list Tags --impute median"
-    assert_refused(
-        found, "not features, because made of the labels' words: 'Tags A', 'Tags B'",
-        "not features, because filled only where labels are: 'Sicherheit'", f"say what to do with: {advice} .",
-    )  # fmt: skip
-    pasted = ["--id", "Inventar", "--drop", "Tags A,Tags B,Sicherheit", "--one-hot", "Material",
-              "--label-list", "Tags", "--impute", "median", "--no-label", "keine"]  # fmt: skip
-    honest, notes, said = precision_of_report(run, monkeypatch, *pasted)
+    honest, notes, said = precision_of_report(run, monkeypatch, "--label-list", "Tags")
     assert notes == []
     assert "alone" not in said
-    # What was proposed before: every column of few words is a category.
-    leaking = [*pasted]
-    leaking[3], leaking[5] = "Sicherheit", "Material,Tags A,Tags B"
-    told, notes, said = precision_of_report(run, monkeypatch, *leaking)
     assert honest < 0.85
-    assert told > 0.95
-    assert "the column 'Tags A' is made of the labels' words" in said
-    assert f"the feature 'Tags A' alone predicts the label {TAGS[0]!r}" in "".join(notes)
-    for verb, more in (("fit", ["--out", "m.skops"]), ("evaluate", [])):
-        words = [verb, *(["m.skops"] if verb == "evaluate" else []), "catalogue.csv"]
-        options = leaking if verb == "fit" else leaking[:2] + leaking[6:8] + ["--no-label", "keine"]
-        outcome = run(*words, *options, *more)
-        assert outcome.status == 0, outcome
-        assert "the feature 'Tags A' alone predicts the label" in outcome.err
-        assert re.search(r"average precision (0\.9[89]|1\.00)\); .* --drop 'Tags A'\.", outcome.err)
+    for name in ANNOTATORS:
+        assert re.search(rf"  {name} +like the labels +it holds the words of the labels", said)
+    assert re.search(r"  Sicherheit +like the labels +it is filled only where labels are", said)
+    assert re.search(r"  Inventar +identifier", said)
+    assert "'keine' means no label" in said
+
+
+def test_a_feature_that_tells_a_label_alone_is_named_by_its_column(run, catalogue):  # noqa: F811
+    options = ["--label-list", "Tags", "--one-hot", "Tags A", "--n-components", "2"]
+    outcome = run("fit", "catalogue.csv", *options, "--out", "m.skops")
+    assert outcome.status == 0, outcome
+    assert f"the feature 'Tags A' alone predicts the label {TAGS[0]!r}" in outcome.err
+    assert re.search(r"average precision (0\.9[89]|1\.00)\); .* --drop 'Tags A'\.", outcome.err)
+    outcome = run("evaluate", "m.skops", "catalogue.csv")
+    assert outcome.status == 0, outcome
+    assert "the feature 'Tags A' alone predicts the label" in outcome.err
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -98,19 +92,16 @@ def test_columns_of_annotators_are_found_also_when_label_columns_are_given(run, 
     else:
         pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
         parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
-    found = run("fit", f"t{suffix}", "--label-columns", "flu,cold", "--out", "m.skops")
-    assert_refused(found, "--drop 'flu by A,second' --one-hot ward --impute median .", "filled only where labels are")
-    columns.pop("b")
-    if suffix == ".csv":  # without another hole nothing is left to be filled in
-        rows = zip(*([("" if v != v else v) for v in values.tolist()] for values in columns.values()), strict=True)
-        write_csv(tmp_path / "t.csv", list(columns), [list(row) for row in rows])
-        found = run("fit", "t.csv", "--label-columns", "flu,cold", "--drop", "second,ward", "--out", "m.skops")
-        assert_refused(found, "only where labels are: 'flu by A'; say what to do with: --drop 'flu by A' .")
+    found = run("plan", f"t{suffix}", "--label-columns", "flu,cold")
+    assert found.status == 0, found
+    assert re.search(r"  flu by A +like the labels +it is filled only where labels are", found.out)
+    assert "--drop 'flu by A,second' --one-hot ward" in found.out
 
 
-def read(tmp_path, names, rows, **options):
+def kinds(tmp_path, names, rows, **options):
     write_csv(tmp_path / "t.csv", names, rows)
-    return read_table(tmp_path / "t.csv", label_columns=["flu"], text_columns="auto", missing=True, **options)
+    table = read_table(tmp_path / "t.csv", label_columns=["flu"], plan=Choices(), **options)
+    return {column.name: column.reason for column in table.plan.columns if column.kind == "like the labels"}
 
 
 def test_columns_that_look_like_labels_are_recognised(tmp_path):
@@ -122,12 +113,12 @@ def test_columns_that_look_like_labels_are_recognised(tmp_path):
         rows.append([i if labelled and i < 40 else "", i if labelled and i < 38 else "",
                      i if labelled or i == 1 else "", ["east", "flu", "west"][i % 3], ["Flu", "-"][i % 2],
                      i % 4 // 2 if labelled else ""])  # fmt: skip
-    found = columns_like_labels(read(tmp_path, names, rows))
-    assert found == {"twenty": ONLY_WHERE_LABELED, "says": WORDS_OF_LABELS}
+    says = {"says": "it holds the words of the labels"}
+    assert kinds(tmp_path, names, rows) == {"twenty": "it is filled only where labels are", **says}
     rows = [[*row[:-1], i % 2] for i, row in enumerate(rows)]  # no row is unlabelled
-    assert columns_like_labels(read(tmp_path, names, rows)) == {"says": WORDS_OF_LABELS}
+    assert kinds(tmp_path, names, rows) == says
     rows = [[*row[:-1], ""] for row in rows]  # all are
-    assert columns_like_labels(read(tmp_path, names, rows)) == {}
+    assert kinds(tmp_path, names, rows) == says
 
 
 # ---------------------------------------------------------------- features that tell a label alone

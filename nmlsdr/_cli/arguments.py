@@ -107,15 +107,16 @@ GRAPH = {
 PREPARING = {
     "--impute": choice(
         ("median", "mean"),
-        "replace missing features (empty, ?, NA, NaN, NULL) by the median or mean of their column",
+        "replace missing features by the median (default) or mean of their column",
     ),
     "--one-hot": option(
         "NAME,...",
-        "one-hot encode these columns; auto: all columns that are not numbers (CSV, Parquet, dense ARFF). A text that "
-        "the model has not seen becomes all 0; an empty cell counts as a text",
+        "these columns are categories, such as codes of digits, with one feature for each level (CSV, Parquet, dense "
+        "ARFF; default: found). A level that the model has not seen becomes all 0",
         _names,
         action="extend",
     ),
+    "--keep-case": flag("categories that differ only in upper case or surrounding blanks are different"),
 }
 KIND = {
     "--kind": choice(
@@ -153,12 +154,26 @@ DATA = {
         "ARFF (Mulan), CSV, TSV, svmlight (these also .gz), Parquet or .npz (arrays X and y); the suffix decides; "
         "-: standard input",
     ),
-    "--separator": option("S", "the character between the labels of --label-list (default: ;)", default=";"),
-    "--no-label": option("WORD", "the word in --label-list for a row without labels, such as none"),
+    "--separator": option("S", "the text between the labels of --label-list (default: found by what it does)"),
+    "--no-label": option(
+        "WORD",
+        "the word in --label-list for a row without labels, such as none (default: found by what it does; '': no word)",
+    ),
+    "--missing": option(
+        "WORD,...",
+        "words that mean a missing value, besides empty, ?, NA, -, k.A. and the like (default: found by how often they "
+        "stand among numbers)",
+        _names,
+    ),
     "--drop": option("NAME,...", "columns to leave out, such as row names", _names, action="extend", default=[]),
-    "--id": option("NAME", "the column that names the rows: not a feature, copied to the output"),
+    "--id": option(
+        "NAME", "the column that names the rows: not a feature, copied to the output (default: found, if there is one)"
+    ),
     "--delimiter": option("C", "CSV: the character between cells (default: guessed from line 1)", _delimiter),
-    "--decimal": choice((".", ","), "CSV: the decimal mark (default: guessed from the first lines)"),
+    "--decimal": choice((".", ","), "the decimal mark of numbers (default: found for each column)"),
+    "--thousands": choice(
+        ("", ".", ",", " ", "'"), "what stands between thousands (default: found for each column)"
+    ),
     "--encoding": option("NAME", "of a text file, such as cp1252 (default: guessed)"),
     "--zero-based": flag("svmlight: feature numbers begin at 0, not at 1"),
     "--max-bytes": option("N", "stop when a file unpacks to more (default: 4 GiB)", count),

@@ -125,7 +125,7 @@ def fit(args: argparse.Namespace, console: Console) -> int:
 
     from .clock import expect_fit
     from .method import graph_settings, scaler_for
-    from .preparing import preparation
+    from .preparing import prepare
     from .reading import note_leaks, read_data
     from .reviewed import fit_reviewed
     from .writing import check_out, input_files, model_output, wrote
@@ -138,7 +138,8 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     table = read_data(args, console, need_labels=True)
     with console.step("look at each feature alone"):
         note_leaks(table, table.target, args, console)
-    steps = [("columns", preparation(table, args)), ("scaler", scaler_for(args, table.data))]
+    encoder = prepare(table, args)
+    steps = [("scaler", scaler_for(args, table.data))]
     if args.classifier != "residual":  # which embeds too
         steps.append(("projection", projection))
     if args.classifier != "none":
@@ -150,10 +151,13 @@ def fit(args: argparse.Namespace, console: Console) -> int:
         if name == "model":
             expect_fit(X, table.target, args, console)
         with console.step(f"fit {type(step).__name__}"):
-            step.fit(X) if name in ("columns", "scaler") else fit_reviewed(step, X, table)
+            step.fit(X) if name == "scaler" else fit_reviewed(step, X, table)
             if step is not steps[-1][1]:
                 X = step.transform(X)
-    names = {"feature_names": table.feature_names, "label_names": table.label_names}
+    if encoder is not None:
+        steps.insert(0, ("columns", encoder))
+    columns = table.feature_names if encoder is None or table.feature_names is None else table.plan.names
+    names = {"feature_names": columns, "label_names": table.label_names}
     with console.step(f"write {args.out}"), model_output(args.out) as path:
         save_model(path, Pipeline(steps), **names, inputs=input_files(args))
     facts = [(table.data.shape[1], "feature"), (table.target.shape[1], "label"), ((~table.labeled).sum(), "unlabelled")]
@@ -226,6 +230,8 @@ def apply_model(
     if need_labels and not table.labeled.any():
         raise InputError(f"{args.data} has no labelled row to compare with; give its labels.")
     X = match_features(table, args.data, model, console)
+    if table.plan is not None:  # the reader has encoded the columns
+        steps.pop(0)
     if any(getattr(step, "with_mean", False) for step in steps) and hasattr(X, "toarray"):
         X = X.toarray()  # sparse rows cannot hold features whose means are subtracted
     for step in steps:

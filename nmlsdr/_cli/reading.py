@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import dataclasses
 import os
 import shutil
 import sys
@@ -11,20 +12,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from nmlsdr._errors import InputError
 from nmlsdr.datasets import read_table
-from nmlsdr.datasets._annotators import columns_like_labels
 from nmlsdr.datasets._columns import nearest
-from nmlsdr.datasets._survey import as_list
+from nmlsdr.datasets._deciding import Choices
 
 from .console import Console
+from .plan import as_list, show_plan
 from .reviewed import names_or_numbers, read_verdicts
 
-_NO_LABEL = ("none", "no", "nothing", "nil", "-", "--", "n/a", "na", "0")
 _MOST_LEAKS = 8  # that are named one by one
-_FEW_ROWS = 50  # with fewer, a count or an age may well differ in every row
 
 # The arguments that `read_table` has by the same name.
 _SETTINGS = (
@@ -41,15 +39,20 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
     if args.data == "-":
         with standard_input() as path:
             named = argparse.Namespace(**{**vars(args), "data": path})
-            return read_data(named, console, need_labels=need_labels, model=model)
+            table = read_data(named, console, need_labels=need_labels, model=model)
+            args.id = named.id
+            return table
+    if model is not None and model.plan is not None:
+        _take_over(model.plan, args, need_labels)
     settings = {name: value for name in _SETTINGS if (value := getattr(args, name, None)) is not None}
     feature_names = n_features = None
+    plan: Any = None
     if model is None:
-        text_columns, missing = args.one_hot or [], args.impute is not None
-        text_columns = "auto" if "auto" in text_columns else text_columns
+        plan, missing = _choices(args), args.impute is not None
     else:  # an svmlight file does not give the number of its features
-        feature_names, n_features = model.feature_names, model.estimator.n_features_in_
-        text_columns, missing = model.text_columns, model.fills_cells
+        plan, missing = model.plan, model.fills_cells
+        if plan is None:
+            feature_names, n_features = model.feature_names, model.estimator.n_features_in_
     with console.step(f"read {args.data}") as show:
         table = read_table(
             args.data,
@@ -57,7 +60,7 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
             id_column=args.id,
             feature_columns=feature_names,
             n_features=n_features,
-            text_columns=text_columns,
+            plan=plan,
             missing=missing,
             **settings,
         )
@@ -66,14 +69,12 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
         if table.target is not None:
             text += f", {table.target.shape[1]} labels, {int(table.labeled.sum())} rows labelled"
         show(text)
-    if args.encoding is None and table.encoding not in (None, "utf-8"):
-        console.note(f"{args.data} is not UTF-8 and is read as {table.encoding}; if names look wrong, give --encoding.")
-    if feature_names is None:
-        _note_ids(table, args, console)
-        _note_no_label(table, args, console)
-        for name, reason in columns_like_labels(table).items():
-            column = f"the column {name!r} is {reason}, so it may contain the labels"
-            console.note(f"{args.data}: {column}; unless new rows have it too, add --drop {as_list([name])}.")
+    if model is None and table.plan is not None:
+        table.plan = dataclasses.replace(table.plan, labels=_labels(table, args))
+        args.id = table.plan.identifier
+        show_plan(table, args, console)
+    elif table.plan is not None and table.ids is not None:
+        args.id = args.id or table.plan.identifier
     if need_labels and table.target is None:
         options = "--labels FILE.xml, --label-columns NAME, --label-file FILE or --label-list NAME"
         raise InputError(f"{args.data} was read without labels; add {options}.")
@@ -103,34 +104,36 @@ def standard_input() -> Iterator[str]:
         yield path
 
 
-def _note_ids(table: Any, args: argparse.Namespace, console: Console) -> None:
-    """Note each feature that has a different whole number in every row: it may be an id."""
-    X, names = table.data, table.feature_names
-    if args.id is not None or names is None or sparse.issparse(X) or len(X) < _FEW_ROWS:
-        return
-    for j, name in enumerate(names):
-        # The first rows decide nearly every column.
-        if name not in table.text_names and all(_whole_and_different(X[:n, j]) for n in (_FEW_ROWS, len(X))):
-            column = f"the column {name!r} has a different whole number in every row"
-            console.note(f"{args.data}: {column}; if it names the rows, add --id {as_list([name])}.")
+def _choices(args: argparse.Namespace) -> Choices:
+    """Return what the arguments say about the columns."""
+    return Choices(
+        missing=args.missing,
+        drop=tuple(args.drop),
+        one_hot=tuple(name for name in args.one_hot or () if name != "auto"),
+        id=args.id,
+        decimal=args.decimal,
+        thousands=args.thousands,
+        keep_case=args.keep_case,
+    )
 
 
-def _whole_and_different(cells: np.ndarray) -> bool:
-    numbers = cells.astype(np.float64)
-    return len(np.unique(numbers)) == len(numbers) and bool((numbers == np.rint(numbers)).all())
+def _labels(table: Any, args: argparse.Namespace) -> dict[str, Any]:
+    """Return where the labels of a table are, for the tables that a model is used on."""
+    if args.label_list is not None:
+        lists = table.lists
+        return {"label_list": args.label_list, "separator": lists.separator, "no_label": lists.no_label or ""}
+    named = args.labels is not None or args.label_columns is not None
+    return {"label_columns": table.label_names} if named else {}
 
 
-def _note_no_label(table: Any, args: argparse.Namespace, console: Console) -> None:
-    """Note a listed label called none (or similar) that is the only one of its rows: it may mean "no label"."""
-    if args.label_list is None:
-        return
-    for c, name in enumerate(table.label_names or ()):
-        rows = table.target[:, c] == 1
-        if name.lower() in _NO_LABEL and not (table.target[rows] == 1).sum() > rows.sum():
-            label = f"the label {name!r} never occurs with another"
-            console.note(
-                f"{args.data}: {label}; if it means that a row has no label, add --no-label {as_list([name])}."
-            )
+def _take_over(plan: Any, args: argparse.Namespace, need_labels: bool) -> None:
+    """Set the options that the model's table had, where others are not given: the id, and where the labels are."""
+    args.missing = sorted({*plan.missing, *(args.missing or ())})
+    sources = ("labels", "label_columns", "label_file", "label_list")
+    if need_labels and all(getattr(args, name) is None for name in sources):
+        for name, value in plan.labels.items():
+            if getattr(args, name) is None:
+                setattr(args, name, value)
 
 
 def note_leaks(
@@ -140,10 +143,11 @@ def note_leaks(
     from nmlsdr._report.leaks import find_leaks
 
     names = names_or_numbers(table.label_names, "label", target.shape[1]) if names is None else names
-    found = find_leaks(table.data, target)
+    X, features = (table.data, table.feature_names) if table.plan is None else table.plan.collapsed(table.data)
+    found = find_leaks(X, target)
     notes = []
     for leak in found[:_MOST_LEAKS]:
-        name = table.feature_names[leak.feature] if table.feature_names else None
+        name = features[leak.feature] if features else None
         shown, advice = (leak.feature, "") if name is None else (repr(name), f" with --drop {as_list([name])}")
         label = f"the label {names[leak.label]!r} (average precision {leak.precision:.2f})"
         advice = f"if it was recorded with the labels, leave it out of the fit{advice}"
@@ -158,6 +162,10 @@ def note_leaks(
 def match_features(table: Any, source: str, model: Any, console: Console) -> Any:
     """Return the table's columns in the order the model was fitted on: by name if both have names, else by number."""
     X = table.data
+    if table.plan is not None:  # the reader has done that
+        own = {*(model.label_names or ()), *(table.label_names or ()), model.plan.labels.get("label_list")}
+        _note_unknown(console, source, "column", [name for name in table.unused or () if name not in own], "used")
+        return X
     wanted, given = model.feature_names, table.feature_names
     n_features = model.estimator.n_features_in_
     if wanted is not None and given is not None:

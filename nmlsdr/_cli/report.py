@@ -80,11 +80,12 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     rows = table.ids or [str(i) for i in range(len(y))]
     with console.step("look at the columns"):
         source = PurePath(args.data).name
-        features = names_or_numbers(table.feature_names, "feature", table.data.shape[1])
-        described = tables.describe_table(table.data, given, known, source=source, feature_names=features)
+        raw, columns = (table.data, table.feature_names) if table.plan is None else table.plan.collapsed(table.data)
+        features = names_or_numbers(columns, "feature", raw.shape[1])
+        described = tables.describe_table(raw, given, known, source=source, feature_names=features)
         labels = tables.describe_labels(given, known, names)
         notes = note_leaks(table, y, args, console)
-    prepare(table, args, console)
+    prepare(table, args)
     features = names_or_numbers(table.feature_names, "feature", table.data.shape[1])
     method, suspects, buried = fit_and_rank(table, args, console, EveryRule, lambda pieces: _later(pieces, args))
     Z = method.embedding_

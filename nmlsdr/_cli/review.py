@@ -42,7 +42,7 @@ def review(args: argparse.Namespace, console: Console) -> int:
 
     suffix = check_out(args, SUFFIXES)
     table = read_data(args, console, need_labels=True)
-    prepare(table, args, console)
+    prepare(table, args)
     method, found, note = fit_and_rank(table, args, console)
     if note is not None:
         console.note(note)

@@ -23,6 +23,7 @@ from sklearn.preprocessing import OneHotEncoder
 from .._checks.arguments import check_rows
 from .._errors import InputError, printable
 from .._output import PathLike
+from ..datasets._plan import Plan
 from .archive import need_skops, read
 from .checking import check_names, check_value, make_tree
 from .samples import check_answers
@@ -49,8 +50,8 @@ class Model(NamedTuple):
         Names of the labels, in order.
     versions : dict of str to str
         Versions of nmlsdr, numpy, scipy and scikit-learn that wrote the file.
-    text_columns : list of str
-        Names of the columns that hold text.
+    plan : Plan or None
+        What the first step does with each column of a raw table.
     fills_cells : bool
         Whether the first step fills empty cells.
     """
@@ -59,7 +60,7 @@ class Model(NamedTuple):
     feature_names: list[str] | None
     label_names: list[str] | None
     versions: dict[str, str]
-    text_columns: list[str]
+    plan: Plan | None
     fills_cells: bool
 
 
@@ -103,17 +104,14 @@ def content_in(content: Any) -> Model:
     return Model(estimator, features, labels, versions, *_table_form(estimator, features))
 
 
-def _table_form(estimator: Any, names: list[str] | None) -> tuple[list[str], bool]:
-    """Return which columns of a table hold text for the first step, and whether cells may be empty."""
+def _table_form(estimator: Any, names: list[str] | None) -> tuple[Plan | None, bool]:
+    """Return the plan of the first step for a table with names, and whether cells may be empty."""
     while isinstance(estimator, Pipeline):
         estimator = estimator.steps[0][1]
-    text_columns: list[str] = []
     steps = estimator.transformers_ if isinstance(estimator, ColumnTransformer) else [("all", estimator, [])]
-    for _, step, columns in steps:
-        if isinstance(step, OneHotEncoder) and names is not None:
-            pairs = zip(columns, step.categories_, strict=False)
-            text_columns += [names[j] for j, values in pairs if values.dtype.kind in "OU"]
-    return text_columns, any(isinstance(step, SimpleImputer) for _, step, _ in steps)
+    plan = getattr(estimator, "plan_", None)
+    fills = plan is not None or any(isinstance(step, SimpleImputer) for _, step, _ in steps)
+    return None if names is None else plan, fills
 
 
 def revived(kept: Any) -> Any:
@@ -166,6 +164,11 @@ def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) ->
     """Return the value of an attribute after its checks."""
     if field.kind == "tree":
         return make_tree(what, stored, letters["D"], letters["C"])
+    if field.kind == "plan":
+        plan = Plan.from_json(stored["plan"])
+        if len(plan.columns) != letters["D"]:
+            raise Refused(f"{what} knows {len(plan.columns)} columns where the others need {letters['D']}")
+        return plan
     if field.kind in ("trees", "forest"):
         trees = [revived(one) for one in (stored if field.kind == "trees" else [stored])]
         kinds = {(type(one).__name__, one.n_features_in_, one.n_outputs_) for one in trees}

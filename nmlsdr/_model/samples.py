@@ -26,6 +26,8 @@ def sample_rows(estimator: Any) -> Any:
     n_features = estimator.n_features_in_
     wave = 0.6 + 0.5 * np.sin(np.arange(1.0, _N_ROWS * n_features + 1)).reshape(_N_ROWS, n_features)
     fitted = vars(estimator)
+    if "plan_" in fitted:
+        return fitted["plan_"].sample(_N_ROWS)
     if "categories_" in fitted:
         columns = [[column[row % len(column)] for row in range(_N_ROWS)] for column in estimator.categories_]
         return np.array(columns, dtype=np.result_type(*estimator.categories_)).T

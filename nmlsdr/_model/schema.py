@@ -15,6 +15,7 @@ from sklearn import compose, ensemble, feature_extraction, impute, preprocessing
 from .. import _estimators as estimators
 from .._errors import InputError
 from .._estimators._thresholds import check_threshold
+from ..datasets._encoder import TableEncoder
 
 _LARGEST = 1e170  # 1 / sqrt of the smallest positive number is 4e161; sums of such numbers are finite
 _MAX_JOBS = 1024  # more threads could end the process; the limit of this machine is checked when it predicts
@@ -66,6 +67,7 @@ _FIELDS = {
     "statistics_": Field("column", "D", dtypes="fO"),
     "categories_": Field("categories", "D"),
     "sparse_output_": Field("flag"),
+    "plan_": Field("plan", "D"),
     "tree_": Field("tree", "D C"),
     "estimators_": Field("trees", "D C"),
     # projections
@@ -130,6 +132,7 @@ _ATTRIBUTES: dict[type, str] = {
     feature_extraction.text.TfidfTransformer: f"{_SEEN} idf_?",
     impute.SimpleImputer: f"{_SEEN} statistics_",
     preprocessing.OneHotEncoder: f"{_SEEN} categories_",
+    TableEncoder: f"{_SEEN} plan_",
     compose.ColumnTransformer: f"{_SEEN} sparse_output_",
     tree.ExtraTreeRegressor: f"{_SEEN} n_outputs_ max_features_ tree_",
     ensemble.ExtraTreesRegressor: f"{_SEEN} n_outputs_ estimators_",

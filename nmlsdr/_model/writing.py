@@ -114,6 +114,8 @@ def encode(value: Any) -> Any:
         return value if value.flags.c_contiguous or value.flags.f_contiguous else np.ascontiguousarray(value)
     if isinstance(value, list):
         return [encode(one) for one in value]
+    if hasattr(value, "to_json"):
+        return {"plan": value.to_json()}
     if hasattr(value, "node_count"):
         return {key: value.__getstate__()[key] for key in ("nodes", "values")}
     return bare(value) if hasattr(value, "get_params") else value

@@ -1,4 +1,5 @@
-"""Data: the synthetic Toy set, the article's benchmarks, readers of files, label noise and missing labels.
+"""Data: the synthetic Toy set, the article's benchmarks, readers of files and raw tables, label noise and missing
+labels.
 
 Loaders return a Bunch with data, target, test_data, test_target, feature_names, label_names and DESCR: raw feature
 values and true labels. An unlabelled row is a row of -1 in the labels.
@@ -6,6 +7,7 @@ values and true labels. An unlabelled row is a row of -1 in the labels.
 
 from ._catalog import fetch_dataset
 from ._cohort import make_cohort
+from ._encoder import TableEncoder
 from ._files import DataFileError
 from ._mulan import load_mulan
 from ._noise import flip_labels, mask_labels
@@ -15,6 +17,7 @@ from ._toy import make_toy
 
 __all__ = [
     "DataFileError",
+    "TableEncoder",
     "fetch_dataset",
     "flip_labels",
     "load_mulan",

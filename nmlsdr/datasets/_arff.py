@@ -3,6 +3,7 @@
 The time to read a header or a row is linear in its length: no pattern can match a text in two ways, so none backtracks.
 """
 
+import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -56,20 +57,14 @@ def read_arff(path: Path_, wanted: Wanted) -> FileContents:
         rows: CollectedRows | None = None
         for text in islice(_statements(lines), wanted.n_rows):
             is_sparse = text.startswith("{")
+            if rows is None and is_sparse and wanted.plan is not None:
+                return read_arff(path, dataclasses.replace(wanted, plan=None))  # sparse rows hold numbers
             if rows is None:
                 rows = CollectedSparseRows(lines, split, codes, omitted) if is_sparse else dense
             if isinstance(rows, CollectedSparseRows) != is_sparse:
                 raise lines.error("dense and sparse rows are mixed; write all rows in one form")
             rows.add((_sparse_cells if is_sparse else _dense_cells)(lines, text, len(attributes)))
         return (rows or dense).contents()
-
-
-def nominal_texts(path: Path_, wanted: Wanted) -> list[str]:
-    """Return the names of the features with declared values that are not numbers, yes/no or true/false."""
-    with Lines(path, wanted.max_bytes) as lines:
-        attributes, split = _attributes(lines, wanted)
-    chosen = [attributes[j] for j in split.features]
-    return [item.name for item in chosen if item.kind == "nominal" and item.codes() is None]
 
 
 def _attributes(lines: Lines, wanted: Wanted) -> tuple[list[Attribute], Split]:
@@ -183,7 +178,7 @@ def _codes(lines: Lines, attributes: Sequence[Attribute], split: Split) -> dict[
         elif kind == "nominal" or kind in TEXTS:
             lines.number = line
             example = repr(shorten(values[0], 30)) if values else f"type {kind}"
-            raise lines.error(f"it holds text ({example}); use --drop or --one-hot, or write numbers", name)
+            raise lines.error(f"it holds text ({example}); use --drop, or write numbers", name)
     return codes
 
 

@@ -13,6 +13,7 @@ from scipy import sparse
 from .._checks.cells import CROSS, LABEL_WORDS, plain_labels
 from ._columns import Split
 from ._files import BLANKS, DataFileError, Lines, Path_, place, shorten
+from ._problems import Problem, problems_in_words
 
 
 class FileContents(NamedTuple):
@@ -23,16 +24,17 @@ class FileContents(NamedTuple):
     feature_names: list[str] | None
     label_names: list[str] | None
     ids: list[str] | None = None  # the texts of the id column
-    tags: list[str] | None = None  # the texts of the column that lists labels
+    tags: Sequence[list[str]] = ()  # the texts of each column that lists labels
     unused: list[str] | None = None  # columns that are neither features, labels nor ids
     encoding: str | None = None  # of a text file, as given or guessed
-    text_names: Sequence[str] = ()  # features that hold texts
+    notes: Sequence[str] = ()  # what a person should know about the file
 
 
 HOLES = ("", "?", "na", "n/a", "nan", "null")
 """How a missing feature is written, in upper or lower case."""
 
 WAITING_CELLS = 1 << 16  # are turned into numbers at once
+WAITING_ROWS = 64  # with a plan, which takes a column at a time, at least so many rows
 
 Codes = Mapping[str, float]  # the number that each declared value of a nominal column stands for
 
@@ -69,13 +71,16 @@ class CollectedRows:
         self._labels = array("b")
         self._minus_one = False  # whether a label column holds a written -1
         self._crosses = False  # whether one holds an x
-        self._texts: dict[Any, list[str]] = {j: [] for j in (split.id, split.label_list, *split.texts) if j is not None}
+        self._texts: dict[Any, list[str]] = {j: [] for j in (split.id, *split.lists) if j is not None}
+        self._problems: list[Problem] = []  # with the line in the place of the row
         self._waiting: list[tuple[int, list[str | None]]] = []  # line numbers and cells of rows that are not yet added
 
     def add(self, cells: Any) -> None:
         """Add the row of the line read last, as text cells in the order of the file's columns; None is missing."""
         self._waiting.append((self.lines.number, cells))
-        if len(self._waiting) * len(cells) >= WAITING_CELLS:
+        n_cells = len(self._waiting) * len(cells)
+        few = self.split.wanted.plan is not None and len(self._waiting) < WAITING_ROWS
+        if n_cells >= (16 * WAITING_CELLS if few else WAITING_CELLS):
             self._add_waiting()
 
     def _add_waiting(self) -> None:
@@ -86,6 +91,8 @@ class CollectedRows:
         if not self._waiting:
             return
         cells = np.array([row for _, row in self._waiting], dtype=object)
+        if self.split.wanted.plan is not None:
+            self._encode(cells)
         try:
             values = self._values(cells[:, self.split.features])
             labels = self._row_of_labels(cells[:, self.split.labels].tolist())
@@ -93,7 +100,12 @@ class CollectedRows:
             for number, row in self._waiting:
                 self.lines.number = number
                 self._features.extend([self._value(j, row[j]) for j in self.split.features])
-                self._labels.extend(self._row_of_labels([[row[j] for j in self.split.labels]]))
+                try:
+                    self._labels.extend(self._row_of_labels([[row[j] for j in self.split.labels]]))
+                except DataFileError:
+                    if self.split.wanted.plan is None:
+                        raise
+                    self._labels.extend(self._row_of_known_labels(row))
         else:
             self._features.frombytes(values.tobytes())
             self._labels.extend(labels)
@@ -101,6 +113,25 @@ class CollectedRows:
             texts += [cell or "" for cell in cells[:, j]]
         self.n_rows += len(cells)
         self._waiting = []
+
+    def _encode(self, cells: NDArray[Any]) -> None:
+        """Add the features of a block by the plan; the cells that do not fit it are kept for one error."""
+        columns = [["" if cell is None else cell for cell in cells[:, j]] for j in self.split.planned]
+        found: list[Problem] = []
+        plan: Any = self.split.wanted.plan
+        self._features.frombytes((plan.encode(columns, found) if columns else np.empty((len(cells), 0))).tobytes())
+        self._problems += [problem._replace(row=self._waiting[problem.row][0]) for problem in found]
+
+    def _row_of_known_labels(self, row: Sequence[str | None]) -> list[int]:
+        """Return the labels of a row, and keep the cells that are none for one error."""
+        labels = []
+        for j, label in zip(self.split.labels, self._labels_of, strict=True):
+            try:
+                labels.append(label(row[j]))
+            except DataFileError:
+                labels.append(-1)
+                self._problems.append(Problem(self.split.names[j], self.lines.number, row[j] or "", True))
+        return labels
 
     def _values(self, cells: NDArray[Any]) -> NDArray[np.float64]:
         """Return the features of a block in which every cell is a plain finite number or a code; else raise."""
@@ -149,11 +180,14 @@ class CollectedRows:
 
     def features(self) -> Any:
         """Return the features (n, D)."""
-        return np.array(self._features, dtype=np.float64).reshape(self.n_rows, len(self.split.features))
+        width = len(self.split.feature_names)
+        return np.array(self._features, dtype=np.float64).reshape(self.n_rows, width)
 
     def contents(self) -> FileContents:
         """Return all that was read."""
         self._add_waiting()
+        if self._problems:
+            raise DataFileError(f"{place(self.lines.path)}: {problems_in_words(self._problems, 'line')}")
         labels = None
         if self.split.labels:
             labels = np.array(self._labels, dtype=np.int64).reshape(self.n_rows, len(self.split.labels))
@@ -161,7 +195,7 @@ class CollectedRows:
                 labels = crossed(self.lines.path, labels, self.split.label_names)
             if self._minus_one:
                 refuse_plus_minus(self.lines.path, labels)
-        return contents(self.features(), labels, self.split, self._texts, self.lines.encoding)
+        return contents(self.features(), labels, self.split, self._texts, self.lines)
 
 
 def contents(
@@ -169,26 +203,19 @@ def contents(
     target: NDArray[np.int64] | None,
     split: Split,
     texts: Mapping[Any, list[str]],
-    encoding: str | None = None,
+    lines: Lines | None = None,
 ) -> FileContents:
     """Return what a file with names of columns holds; `texts` are those of the columns that are not numbers."""
-    if split.texts and not sparse.issparse(data):
-        order = sorted([*split.features, *split.texts])
-        merged = np.empty((len(data), len(order)), dtype=object)
-        merged[:, [order.index(j) for j in split.features]] = data
-        for j in split.texts:
-            merged[:, order.index(j)] = [text.strip(BLANKS) for text in texts[j]]
-        data = merged
     return FileContents(
         data,
         target,
         split.feature_names,
         split.label_names or None,
         texts.get(split.id),
-        texts.get(split.label_list),
+        [texts[j] for j in split.lists],
         split.unused,
-        encoding,
-        [split.names[j] for j in split.texts],
+        None if lines is None else lines.encoding,
+        [] if lines is None else lines.notes,
     )
 
 

@@ -4,20 +4,24 @@ import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ._files import MAX_FEATURES, DataFileError, Path_, check_width, place, shorten
 from ._text import DELIMITERS
 
+if TYPE_CHECKING:
+    from ._plan import Plan
+    from ._statistics import TableStatistics
+
 LabelNames = Sequence[str] | Mapping[str, str]  # names, or names with the place that names them, as "a.xml, line 3"
-TEXT = "a category"  # the role of a feature that holds texts
 
 
 @dataclass(frozen=True)
 class Wanted:
     """What to read from a file, and what is known of its form.
 
-    labels: names of label columns; all_labels: every column is one; texts: features that are categories; labelled:
-    whether the caller has named the labels; all_known: whether every label must be known; n_rows: the number of rows to
+    labels: names of label columns; all_labels: every column is one; plan: what is done with raw columns, or statistics
+    of them, None for a table of numbers; all_known: whether every label must be known; n_rows: the number of rows to
     read from an ARFF file, None for all; the other fields: the parameters of `read_table` of these names.
     """
 
@@ -25,11 +29,10 @@ class Wanted:
     all_labels: bool = False
     drop: Sequence[str] = ()
     id_column: str | None = None
-    label_list: str | None = None
+    label_lists: Sequence[str] = ()
     feature_columns: Sequence[str] | None = None
-    texts: Sequence[str] = ()
+    plan: Plan | TableStatistics | None = None
     missing: bool = False
-    labelled: bool = False
     all_known: bool = False
     n_rows: int | None = None
     delimiter: str | None = None
@@ -46,11 +49,11 @@ class Split:
     """The indices of the columns of each role, in the file's order."""
 
     names: Sequence[str]
-    features: list[int]  # those that hold numbers
-    texts: list[int]  # features that hold words
+    features: list[int]  # those that are read as numbers
+    planned: list[int]  # those that a plan turns into features
     labels: list[int]
     id: int | None
-    label_list: int | None
+    lists: list[int]  # those that list labels in each cell
     unused: list[str]  # names of the columns without a role
     wanted: Wanted
 
@@ -62,7 +65,7 @@ class Split:
     @property
     def feature_names(self) -> list[str]:
         """Names of all features."""
-        return [self.names[j] for j in sorted([*self.features, *self.texts])]
+        return [self.names[j] for j in self.features] if self.wanted.plan is None else self.wanted.plan.feature_names
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
@@ -80,17 +83,21 @@ def split_columns(path: Path_, names: Sequence[str], wanted: Wanted, *, line: in
         if name in position:
             raise DataFileError(f"{place(path, line, name)}: the column name appears twice; rename one.")
         position[name] = j
-    special = {"the id column": wanted.id_column, "the column of label lists": wanted.label_list}
+    id_column = wanted.id_column
+    if id_column is None and wanted.plan is not None and wanted.plan.identifier in position:
+        id_column = wanted.plan.identifier
+    special = {"the id column": [id_column], "a column of label lists": wanted.label_lists}
+    taken = {name for columns in special.values() for name in columns}
     labels: list[str] = list(wanted.labels or ())
     if wanted.all_labels:
-        labels = [name for name in names if name not in wanted.drop and name not in special.values()]
+        labels = [name for name in names if name not in wanted.drop and name not in taken]
     named = {
         "a label": labels,
         "dropped": wanted.drop,
-        **{role: [name] for role, name in special.items() if name is not None},
+        **{role: [name for name in columns if name is not None] for role, columns in special.items()},
     }
     roles: dict[str, str] = {}
-    for role, columns in {**named, TEXT: wanted.texts}.items():
+    for role, columns in named.items():
         for name in columns:
             if name not in position:
                 raise _no_column(path, line, name, names, wanted.labels)
@@ -99,19 +106,35 @@ def split_columns(path: Path_, names: Sequence[str], wanted: Wanted, *, line: in
     if len(set(labels)) < len(labels):
         twice = Counter(labels).most_common(1)[0][0]
         raise DataFileError(f"{place(path)}: the label {shorten(twice)!r} is given twice; name it once.")
-    others = [j for j, name in enumerate(names) if roles.get(name, TEXT) == TEXT]
+    others = [j for j, name in enumerate(names) if name not in roles]
     kept = set(names if wanted.feature_columns is None else wanted.feature_columns)
-    features = [j for j in others if names[j] in kept]
+    planned: list[int] = []
+    if wanted.plan is not None:
+        sources = wanted.plan.sources([names[j] for j in others])
+        _refuse_missing(path, line, sources, position, names)
+        kept, planned = {*sources, *wanted.plan.names}, [position[name] for name in sources]
+    features = [j for j in others if names[j] in kept] if wanted.plan is None else []
     return Split(
         names=names,
-        features=[j for j in features if names[j] not in roles],
-        texts=[j for j in features if names[j] in roles],
+        features=features,
+        planned=planned,
         labels=[j for j, name in enumerate(names) if roles.get(name) == "a label"],
-        id=None if wanted.id_column is None else position[wanted.id_column],
-        label_list=None if wanted.label_list is None else position[wanted.label_list],
+        id=None if id_column is None else position[id_column],
+        lists=[position[name] for name in wanted.label_lists],
         unused=[names[j] for j in others if names[j] not in kept],
         wanted=wanted,
     )
+
+
+def _refuse_missing(
+    path: Path_, line: int | None, wanted: Sequence[str], position: Mapping[str, int], names: Sequence[str]
+) -> None:
+    """Raise if columns that a plan needs are not there."""
+    missing = [name for name in wanted if name not in position]
+    if missing:
+        what = f"it lacks {len(missing)} of the {len(wanted)} columns that the model was fitted on"
+        first = f"the first is {shorten(missing[0])!r}{nearest(missing[0], names)}"
+        raise DataFileError(f"{place(path, line)}: {what}, {first}; give the same columns.")
 
 
 def _no_column(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ._cells import CollectedRows, FileContents, number_problem
 from ._columns import Wanted, split_columns
-from ._files import BLANKS, Lines, Path_
+from ._files import BLANKS, Lines, Path_, shorten
 
 SWAPPED = str.maketrans(",.", ".,")  # a decimal comma becomes a point, and a point an invalid character
 
@@ -22,7 +22,7 @@ def read_csv(path: Path_, wanted: Wanted) -> FileContents:
         split = split_columns(path, next(rows), wanted, line=lines.number)
         collected = CollectedRows(lines, split, {})
         for cells in rows:
-            if dialect.decimal == ",":
+            if dialect.decimal == "," and wanted.plan is None:
                 for j in split.features:
                     cells[j] = cells[j].translate(SWAPPED)
             collected.add(cells)
@@ -44,7 +44,9 @@ def table_rows(lines: Lines, delimiter: str, wanted: Wanted) -> Iterator[list[st
 
     reader = csv.reader(texts(), delimiter=delimiter, strict=True)
     try:
-        names = _names(lines, next(reader, None))
+        names = _names(lines, next(reader, None), wanted)
+        if wanted.plan is not None and names == ["sep="]:
+            names = _names(lines, next(reader, None), wanted)
         yield names
         n_rows = n_delimiters = blank = 0
         for cells in reader:
@@ -68,17 +70,39 @@ def table_rows(lines: Lines, delimiter: str, wanted: Wanted) -> Iterator[list[st
         raise lines.error(f"not a CSV row ({error}); check its quotes") from error
 
 
-def _names(lines: Lines, cells: list[str] | None) -> list[str]:
-    """Return the names of the columns, of which each must have one."""
+def _names(lines: Lines, cells: list[str] | None, wanted: Wanted) -> list[str]:
+    """Return the names of the columns; with a plan a second column of a name, and one without a name, get one."""
     if cells is None:
         lines.number = 1
         raise lines.error("the file is empty; it needs a header line with the names of the columns")
     names = [cell.strip(BLANKS) for cell in cells]
     if not any(names):
         raise lines.error("the line is blank; it must contain the names of the columns")
+    if wanted.plan is not None and not wanted.all_labels:
+        if names == ["sep=", ""]:  # which tells Excel the separator
+            return ["sep="]
+        names = _distinct(names, lines.notes)
     if "" in names:
         raise lines.error(f"column {names.index('') + 1} has no name; name it (or write the file without a row index)")
     numbered = names in ([str(j) for j in range(len(names))], [str(j + 1) for j in range(len(names))])
     if not numbered and all(number_problem(name) is None for name in names):
         raise lines.error("the first line contains only numbers; it must contain the names of the columns")
     return names
+
+
+def _distinct(names: list[str], notes: list[str]) -> list[str]:
+    """Return names in which each occurs once: the second column called a becomes a.2, and a nameless one column 3."""
+    found: list[str] = []
+    taken = set(names)
+    for j, name in enumerate(names):
+        new, number = name or f"column {j + 1}", 2
+        while new in found or (new != name and new in taken):
+            new, number = f"{name or f'column {j + 1}'}.{number}", number + 1
+        if new != name:
+            notes.append(
+                f"a second column {shorten(name)!r} is called {shorten(new)!r}"
+                if name
+                else f"a column without a name is called {new!r}"
+            )
+        found.append(new)
+    return found

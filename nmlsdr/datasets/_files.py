@@ -124,6 +124,7 @@ class Lines:
         self.path = existing(path)
         self.number = 0
         self.text = ""
+        self.notes: list[str] = []  # what a person should know about the file
         self._max_bytes = max_bytes
         self._file: IO[bytes] = open_unpacked(self.path)
         packed = isinstance(self._file, gzip.GzipFile)
@@ -131,6 +132,8 @@ class Lines:
         self._left = self.allowed if packed or max_bytes is not None else MAX_BYTES
         self._line_cost = LINE_COST if packed and max_bytes is None else 0
         self.encoding = encoding or guess_encoding(self._peek())
+        self._codec = "utf-8"
+        self._is_guess = encoding is None and self.encoding == "utf-8"  # as long as all lines are ASCII
         if self.encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig"):
             self._recode()
 
@@ -180,8 +183,11 @@ class Lines:
                 raise self.error(f"longer than {MAX_LINE} bytes; this is not a table")
             raise self.too_large("unpacks to")
         self._left = max(0, self._left - len(raw) - self._line_cost)
+        if self._is_guess and not raw.isascii():
+            self._is_guess = False
+            self.encoding = self._codec = guess_encoding(raw)
         try:
-            text = raw.decode("utf-8")
+            text = raw.decode(self._codec)
         except UnicodeDecodeError as error:
             raise self.error(f"not UTF-8 text ({error.reason}); save the file as UTF-8") from error
         if self.number == 1:

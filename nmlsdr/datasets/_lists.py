@@ -1,7 +1,8 @@
 """Labels that are given as lists: one cell ``flu;cold`` for a row with two labels."""
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,16 +11,69 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from ._columns import Wanted
 from ._files import BLANKS, DataFileError, Path_, check_size, place, shorten
 
+SEPARATORS = (";", "|", ",", "/", "+", "\n")
+NO_LABEL = ("none", "no", "nothing", "nil", "-", "--", "n/a", "na", "0", "keine", "keines", "nichts", "ohne", "aucun",
+            "ninguno", "nessuno", "geen")  # fmt: skip
+CHANCE = 1e-4  # accepted probability that a label of its frequency never stands beside another
+
+
+class Lists(NamedTuple):
+    """What separates the labels of a list, and the word in place of a list without labels."""
+
+    separator: str = ";"
+    no_label: str | None = None
+
+    def tags(self, cell: str) -> set[str]:
+        """Return the labels of one cell."""
+        return {tag for part in cell.split(self.separator) if (tag := part.strip(BLANKS))}
+
+
+def find_lists(cells: Sequence[str], separator: str | None, no_label: str | None) -> Lists:
+    """Return how labels are listed, by what the separator and the word do; what is given is not looked for.
+
+    The separator leaves the fewest different labels. The word never stands beside another label, although it is so
+    frequent that a label would; or it is one of the usual words. An empty `no_label` says that there is none.
+
+    Examples
+    --------
+    >>> find_lists(["flu|cold", "flu", "cold", "keine", "keine", "flu|gout", "gout, acute|cold"], None, None)
+    Lists(separator='|', no_label='keine')
+    """
+    counts = Counter(cells)
+    if separator is None:
+        found = [mark for mark in SEPARATORS if any(mark in cell for cell in counts)]
+        n_tags = {mark: len(set().union(*map(Lists(mark).tags, counts))) for mark in found}
+        separator = min(found, key=lambda mark: n_tags[mark], default=";")
+        n_whole = len({cell.strip(BLANKS) for cell in counts} - {""})
+        if separator not in (";", "|") and n_tags.get(separator, 0) >= n_whole:
+            separator = next((mark for mark in found if mark in (";", "|")), ";")
+    lists = Lists(separator, no_label or None)
+    if no_label is not None:
+        return lists
+    alone, beside = Counter[str](), Counter[str]()
+    for cell, count in counts.items():
+        tags = lists.tags(cell)
+        for tag in tags:
+            (alone if len(tags) == 1 else beside)[tag] += count
+    share = sum(beside.values()) / max(1, sum(beside.values()) + sum(alone.values()))
+    for tag, count in alone.most_common():
+        # Labels stand alone in this share of their cells; so many of them in a row are no chance.
+        frequent = (1 - share) ** count < CHANCE
+        if tag not in beside and (frequent or tag.casefold() in NO_LABEL):
+            return lists._replace(no_label=tag)
+    return lists
+
 
 def listed_labels(
-    path: Path_, cells: Sequence[str], separator: str, no_label: str | None, wanted: Wanted
+    path: Path_, cells: Sequence[str], lists: Lists, wanted: Wanted, names: Sequence[str] | None = None
 ) -> tuple[NDArray[np.int64], list[str]]:
-    """Return labels (n, C), and their names in alphabetical order.
+    """Return labels (n, C), and their names in alphabetical order, unless `names` gives them.
 
-    An empty cell is a row of -1, the word `no_label` a row of 0.
+    An empty cell is a row of -1, the word for no label a row of 0.
     """
-    rows = [{tag for part in cell.split(separator) if (tag := part.strip(BLANKS))} for cell in cells]
-    names = sorted(set().union(*rows) - {no_label})
+    no_label = lists.no_label
+    rows = [lists.tags(cell) for cell in cells]
+    names = sorted(set().union(*rows) - {no_label}) if names is None else list(names)
     if not names:
         raise DataFileError(f"{place(path)}: its column of lists contains no label; give another column.")
     if len(names) > wanted.max_features:

@@ -10,9 +10,9 @@ import numpy as np
 
 from .._errors import import_extra
 from ._cells import FileContents, contents, feature_array, label_array
-from ._columns import Split, Wanted, split_columns
+from ._columns import Wanted, split_columns
 from ._files import DataFileError, Path_, check_size, existing, foreign_bytes, place
-from ._survey import MOST_ROWS, Look, refuse_words
+from ._problems import Problem, problems_in_words
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # pandas writes an index under this name
 WORDS = ("string", "large_string", "dictionary", "temporal")
@@ -26,7 +26,7 @@ def _pyarrow() -> Any:
 
 
 def read_parquet(path: Path_, wanted: Wanted) -> FileContents:
-    """Read columns of numbers or booleans, and those of texts that are wanted.  An index of pandas is left out.
+    """Read columns of numbers or booleans, and of texts for a plan.  An index of pandas is left out.
 
     Labels and texts may be null, and features too if `wanted` allows missing values.
     """
@@ -34,65 +34,46 @@ def read_parquet(path: Path_, wanted: Wanted) -> FileContents:
     with foreign_bytes(found, *UNREADABLE):
         with pyarrow.parquet.ParquetFile(os.fspath(found)) as file:
             schema, n_rows = file.schema_arrow, file.metadata.num_rows
-        split, words = _split(path, schema, wanted)
-        names = split.names
-        kept = [*split.features, *split.labels]
-        texts: dict[Any, list[str]] = {j: [] for j in (split.id, split.label_list, *split.texts) if j is not None}
-        columns = [*kept, *texts]
+        hidden = [name for name in schema.names if PANDAS_INDEX.fullmatch(name) and name != wanted.id_column]
+        split = split_columns(path, schema.names, dataclasses.replace(wanted, drop=[*wanted.drop, *hidden]))
+        names, plan = split.names, wanted.plan
+        words = [j for j in split.planned if _is_one_of(schema.types[j], WORDS)]
+        texts: dict[Any, list[str]] = {j: [] for j in (split.id, *split.lists) if j is not None}
+        columns = [*split.features, *split.planned, *split.labels, *texts]
+        width = len(split.feature_names)
         declared = f"has {n_rows} rows and {len(columns)} columns, a table of"
-        check_size(found, n_rows * max(1, len(columns)) * 8, declared, wanted.max_bytes)
-        for j in sorted(kept, key=words.__contains__):
-            if j in words and wanted.feature_columns is None:
-                refuse_words(path, look_parquet(path, wanted), wanted, None)
-            if not _is_one_of(schema.types[j], NUMBERS):
+        check_size(found, n_rows * max(1, len(columns), width) * 8, declared, wanted.max_bytes)
+        for j in (*split.features, *split.planned, *split.labels):
+            if j not in words and not _is_one_of(schema.types[j], NUMBERS):
                 what = f"its type is {schema.types[j]}, not a number or boolean; use --drop, or convert the column"
                 raise DataFileError(f"{place(path, None, names[j])}: {what}.")
-        narrow = all(schema.types[j] in (pyarrow.float32(), pyarrow.float16()) for j in split.features)
-        data = np.empty((n_rows, len(split.features)), dtype=np.float32 if narrow else np.float64)
+        narrow = plan is None and all(schema.types[j] in (pyarrow.float32(), pyarrow.float16()) for j in split.features)
+        data = np.empty((n_rows, width), dtype=np.float32 if narrow else np.float64)
         labels = np.empty((n_rows, len(split.labels)))
+        problems: list[Problem] = []
         start = 0
         # Only these columns are unpacked: the others may hold texts of any length.
-        for batch in _batches(found, names, columns, split.texts):
+        for batch in _batches(found, names, columns, words):
             end = start + batch.num_rows
             for block, numbered in ((data, split.features), (labels, split.labels)):
                 for position, j in enumerate(numbered):
                     block[start:end, position] = _numbers(batch.column(names[j]))
+            if plan is not None and split.planned:
+                batch_columns = [(j in words, batch.column(names[j])) for j in split.planned]
+                cells = [_texts(column) if is_text else _numbers(column) for is_text, column in batch_columns]
+                bad: list[Problem] = []
+                data[start:end] = plan.encode(cells, bad)
+                problems += [problem._replace(row=problem.row + start + 1) for problem in bad]
             for j, found_texts in texts.items():
                 found_texts += _texts(batch.column(names[j]))
             start = end
         if start != n_rows:
             raise DataFileError(f"{found}: its metadata give {n_rows} rows, but it has {start}; write the file again.")
+    if problems:
+        raise DataFileError(f"{found}: {problems_in_words(problems, 'row')}")
     target = label_array(path, labels, split.label_names) if split.labels else None
-    numbers = [names[j] for j in split.features]
-    return contents(feature_array(path, data, numbers, gaps=wanted.missing), target, split, texts)
-
-
-def look_parquet(path: Path_, wanted: Wanted) -> Look:
-    """Look at the features of a file: which columns hold texts, which texts, and which numbers are missing."""
-    found = existing(path)
-    with foreign_bytes(found, *UNREADABLE):
-        schema = _pyarrow().parquet.read_schema(os.fspath(found))
-        split, words = _split(path, schema, wanted)
-        names = split.names
-        numbers = [j for j in split.features if j not in words and _is_one_of(schema.types[j], NUMBERS)]
-        texts: dict[int, set[str]] = {j: set() for j in words}
-        holes, n_rows = set(), 0
-        for batch in _batches(found, names, [*words, *numbers], words):
-            if n_rows >= MOST_ROWS:
-                break
-            n_rows += batch.num_rows
-            for j in words:
-                texts[j].update(filter(None, set(_texts(batch.column(names[j])))))
-            holes |= {j for j in numbers if j not in holes and np.isnan(_numbers(batch.column(names[j]))).any()}
-    example = {j: min(texts[j], default="") for j in words}
-    return Look(list(names), words, texts, example, sorted(holes), n_rows)
-
-
-def _split(path: Path_, schema: Any, wanted: Wanted) -> tuple[Split, list[int]]:
-    """Return the roles of the columns, without an index that pandas wrote, and the features that hold texts."""
-    hidden = [name for name in schema.names if PANDAS_INDEX.fullmatch(name) and name != wanted.id_column]
-    split = split_columns(path, list(schema.names), dataclasses.replace(wanted, drop=[*wanted.drop, *hidden]))
-    return split, [j for j in split.features if _is_one_of(schema.types[j], WORDS)]
+    gaps = wanted.missing or plan is not None
+    return contents(feature_array(path, data, split.feature_names, gaps=gaps), target, split, texts)
 
 
 def _batches(found: Path_, names: Sequence[str], columns: list[int], words: Sequence[int]) -> Iterator[Any]:
@@ -117,5 +98,5 @@ def _texts(column: Any) -> list[str]:
 def _numbers(column: Any) -> Any:
     """Return one column of a batch as floats, a null as NaN."""
     if column.null_count == len(column):
-        return np.nan
+        return np.full(len(column), np.nan)
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)

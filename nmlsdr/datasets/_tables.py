@@ -11,17 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from ._annotators import columns_like_labels
-from ._arff import nominal_texts, read_arff
+from ._arff import read_arff
 from ._cells import FileContents
 from ._columns import LabelNames, Wanted
 from ._csv import read_csv
+from ._deciding import Choices, decide
 from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, existing, foreign_bytes, place, shorten
-from ._lists import listed_labels
+from ._lists import Lists, find_lists, listed_labels
 from ._mulan import read_labels
 from ._npz import load_npy, read_npz
-from ._parquet import look_parquet, read_parquet
-from ._survey import Proposal, look_csv, refuse_many, survey
+from ._parquet import read_parquet
+from ._plan import Plan
+from ._statistics import TableStatistics
 from ._svmlight import read_svmlight
 
 KINDS = {
@@ -63,12 +64,12 @@ def read_table(
     label_file: Path_ | None = None,
     mask: Path_ | ArrayLike | None = None,
     label_list: str | None = None,
-    separator: str = ";",
+    separator: str | None = None,
     no_label: str | None = None,
     id_column: str | None = None,
     drop: Sequence[str] = (),
     feature_columns: Sequence[str] | None = None,
-    text_columns: Sequence[str] | str = (),
+    plan: Plan | Choices | None = None,
     missing: bool = False,
     delimiter: str | None = None,
     decimal: str | None = None,
@@ -112,10 +113,11 @@ def read_table(
     label_list : str, default=None
         Name of a column whose cells are lists of labels, such as ``flu;cold``. Each label that occurs becomes a label
         column, in alphabetical order. An empty cell is an unlabelled row.
-    separator : str, default=";"
-        Text between the labels of such a list.
+    separator : str, default=None
+        Text between the labels of such a list. None: a semicolon; with a plan it is found by what it does.
     no_label : str, default=None
-        Word in place of such a list for a row that has none of the labels, such as ``none``.
+        Word in place of such a list for a row that has none of the labels, such as ``none``. None: there is no such
+        word; with a plan it is found by what it does, unless this is the empty text.
     id_column : str, default=None
         Name of a column with the names of the rows. It is returned as ``ids`` and is not a feature.
     drop : sequence of str, default=()
@@ -123,9 +125,9 @@ def read_table(
     feature_columns : sequence of str, default=None
         Columns that are features, for example those of a model; columns without any role are ignored then. None: all
         columns without another role.
-    text_columns : sequence of str or "auto", default=()
-        Features that are categories, with texts as values (CSV, TSV, Parquet, dense ARFF). "auto": all columns that
-        are not numbers; each may have at most 100 different texts.
+    plan : Plan or Choices, default=None
+        For a table with columns of text, dates or missing values (CSV, TSV, Parquet, dense ARFF): the ``plan`` that
+        was returned for another table, or choices for a new one. None: all features must be numbers.
     missing : bool, default=False
         Whether feature values may be missing (an empty cell, ?, NA, N/A, NaN, NULL or a null). They are returned as
         NaN. Not for sparse rows.
@@ -150,8 +152,7 @@ def read_table(
     Bunch
         data : ndarray or csr_array of shape (n_samples, n_features)
             Features in float64, or in float32 if the file (npz, Parquet) has no wider type. All values are finite,
-            except NaN if `missing`. With `text_columns` an array of objects, with numbers and texts in the order of
-            the file.
+            except NaN if `missing`, or with a plan.
         target : ndarray of shape (n_samples, n_labels), int64, or None
             Labels 0/1 in the order of columns of the file; -1 where a label is unknown (an empty cell, "?" or -1).
             None if the file was read without labels.
@@ -161,8 +162,14 @@ def read_table(
             Names of features and labels; None if the file has no names.
         ids : list of str, or None
             Cells of `id_column`; None if it was not given.
-        text_names : list of str
-            Names of the features with texts.
+        plan : Plan or None
+            What was done with each column, if a plan was asked for and the file's rows are dense.
+        lists : Lists or None
+            The separator and the word for no label of `label_list`.
+        groups : ndarray of shape (n_samples,), int64, or None
+            Equal for rows with one id, or else for rows with equal cells; None if all rows differ.
+        notes : list of str
+            What a person should know about the file.
         unused : list of str
             Columns that are not in `feature_columns` and have no other role.
         encoding : str or None
@@ -194,69 +201,72 @@ def read_table(
     given = [name for name in sources if arguments[name] is not None]
     if len(given) > 1:
         raise DataFileError(f"{place(path)}: {' and '.join(given)} are given; choose one source of labels.")
-    if not separator:
+    if separator == "":
         raise DataFileError(f"{place(path)}: the separator of its lists of labels is empty; give one such as ';'.")
     names: LabelNames | None = list(label_columns) if label_columns is not None else None
     if labels_xml is not None:
         names = read_labels(labels_xml, max_bytes=max_bytes, max_labels=max_features)
     shared = {field.name: arguments[field.name] for field in dataclasses.fields(Wanted) if field.name in arguments}
-    wanted = Wanted(labels=names, labelled=bool(given), **{**shared, "drop": list(drop)})
+    lists = [label_list] if label_list is not None else []
+    planned = plan is not None and kind_of(path) in ("csv", "parquet", "arff")
+    statistics = TableStatistics(plan.missing or ()) if planned and isinstance(plan, Choices) else None
+    kept = statistics or (plan if planned else None)
+    wanted = Wanted(labels=names, label_lists=lists, **{**shared, "drop": list(drop), "plan": kept})
     with foreign_bytes(path):
-        try:
-            if missing or text_columns:
-                wanted = _with_texts(path, wanted, text_columns)
-            found = _read(path, wanted)
-        except Proposal as proposal:
-            raise _without_labels(path, arguments, proposal) from None
-        if (missing or text_columns) and sparse.issparse(found.data):
-            what = "sparse rows have no missing values or texts; leave --impute and --one-hot out, or save dense rows"
-            raise DataFileError(f"{place(path)}: {what}.")
-    if found.tags is not None:
-        target, label_names = listed_labels(path, found.tags, separator, no_label, wanted)
-        found = found._replace(target=target, label_names=label_names)
-    table = Bunch(**found._asdict())
+        found = _read(path, wanted)
+    if missing and sparse.issparse(found.data):
+        what = "sparse rows have no missing values; leave --impute out, or save dense rows"
+        raise DataFileError(f"{place(path)}: {what}.")
+    table = Bunch(**found._asdict(), plan=kept, lists=None)
     del table["tags"]
-    n_rows, n_columns = table.data.shape
-    if n_rows == 0 or (n_columns == 0 and feature_columns is None):
-        raise DataFileError(f"{place(path)}: it holds {n_rows} rows of {n_columns} features; give a file with data.")
-    if label_file is not None:
+    n_rows = table.data.shape[0]
+    if label_list is not None:
+        table.lists = find_lists(found.tags[0], separator, no_label) if planned else Lists(separator or ";", no_label)
+        table.target, table.label_names = listed_labels(path, found.tags[0], table.lists, wanted)
+    elif label_file is not None:
         with foreign_bytes(label_file):
             table.target, table.label_names = _label_file(label_file, n_rows, path, wanted)
+    if sparse.issparse(table.data):
+        table.plan = None
+    elif statistics is not None:
+        _encode(path, table, statistics, plan, wanted)
+    n_columns = table.data.shape[1]
+    if n_rows == 0 or (n_columns == 0 and feature_columns is None):
+        raise DataFileError(f"{place(path)}: it holds {n_rows} rows of {n_columns} features; give a file with data.")
+    table.groups = _groups(table.ids, None if statistics is None else statistics.row_hashes)
     if mask is not None:
         _apply_mask(table, mask, path)
     table.labeled = None if table.target is None else (table.target != -1).any(axis=1)
     return table
 
 
-def _without_labels(path: Path_, arguments: dict[str, Any], proposal: Proposal) -> DataFileError:
-    """Return the proposal without the columns that look like labels: they show when the table is read as proposed."""
-    options = proposal.options
-    single = {name: options[name][0] for name in ("id_column", "label_list", "separator") if options[name]}
-    more = {"drop": [*arguments["drop"], *options["drop"]], "missing": True}
-    if arguments["text_columns"] != "auto":
-        more["text_columns"] = [*arguments["text_columns"], *options["text_columns"]]
-    try:
-        table = read_table(path, **{**arguments, **single, **more})
-    except (DataFileError, ImportError):  # the user sees this one after following the proposal
-        return proposal
-    like_labels = columns_like_labels(table)
-    if not like_labels:
-        return proposal
-    kept = [j for j, name in enumerate(table.feature_names) if name not in {*like_labels, *table.text_names}]
-    holes = bool(options["missing"]) and any(np.isnan(table.data[:, j].astype(np.float64)).any() for j in kept)
-    return proposal.without(like_labels, holes)
+def _encode(path: Path_, table: Bunch, statistics: TableStatistics, choices: Choices, wanted: Wanted) -> None:
+    """Decide on a plan for a table whose columns were looked at, and read its features by this plan, in place."""
+    labeled = None if table.target is None else (table.target != -1).any(axis=1)
+    names = [*(table.label_names or ()), *([table.lists.no_label] if table.lists and table.lists.no_label else [])]
+    separator = None if table.lists is None else table.lists.separator
+    table.plan = decide(statistics, choices, labeled, names, separator)
+    with foreign_bytes(path):
+        found = _read(path, dataclasses.replace(wanted, plan=table.plan))
+    table.data, table.feature_names, table.ids = found.data, found.feature_names, found.ids
+    table.unused = None
 
 
-def _with_texts(path: Path_, wanted: Wanted, text_columns: Sequence[str] | str) -> Wanted:
-    """Return what is wanted, with the names of the text columns."""
-    kind = kind_of(path)
-    if text_columns and kind in ("npz", "svmlight"):
-        raise DataFileError(f"{place(path)}: a {kind} file holds numbers only; leave --one-hot out.")
-    texts = text_columns
-    if isinstance(texts, str):  # "auto"
-        look = look_parquet if kind == "parquet" else look_csv
-        texts = nominal_texts(path, wanted) if kind == "arff" else refuse_many(path, look(path, wanted), wanted)
-    return dataclasses.replace(wanted, texts=tuple(texts))
+def _groups(ids: Sequence[str] | None, row_hashes: Sequence[int] | None) -> NDArray[np.int64] | None:
+    """Return a number for each row, equal for rows that stay together; None if all rows differ.
+
+    Rows with one id stay together (an empty id names none), or else rows with equal cells. If most rows have an equal,
+    the table has few columns, and equal rows are no duplicates.
+    """
+    if ids is not None:
+        found: Any = [id or f"\0{i}" for i, id in enumerate(ids)]
+    elif row_hashes:
+        found = row_hashes
+    else:
+        return None
+    numbers, groups = np.unique(np.asarray(found), return_inverse=True)
+    few = len(numbers) < len(groups) / 2 and ids is None
+    return None if len(numbers) == len(groups) or few else groups.astype(np.int64)
 
 
 def kind_of(path: Path_) -> str:
@@ -276,15 +286,10 @@ def _read(path: Path_, wanted: Wanted) -> FileContents:
     """Read one file with the reader of its kind."""
     kind = kind_of(path)
     if kind in ("npz", "svmlight"):
-        for what in ("drop", "id_column", "label_list"):
+        for what in ("drop", "id_column", "label_lists"):
             if value := getattr(wanted, what):
                 raise DataFileError(f"{place(path)}: {what}={value} needs columns with names; a {kind} file has none.")
-    try:
-        return READERS[kind](path, wanted)
-    except DataFileError as error:
-        if kind == "csv" and not wanted.all_labels:
-            survey(path, wanted, error)
-        raise
+    return READERS[kind](path, wanted)
 
 
 def _label_file(

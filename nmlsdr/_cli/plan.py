@@ -1,0 +1,138 @@
+"""plan: what is done with every column of a table, as one table of text and as options to paste."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import shlex
+from collections.abc import Iterable
+from typing import Any
+
+from nmlsdr._errors import InputError, printable
+
+from .arguments import DATA, PREPARING, QUIET, add_verb
+from .console import Console
+
+MOST_LINES = 50  # a table with more columns is shown by groups
+MOST_NAMES = 4  # columns of a group that are named
+
+
+def add_parsers(verbs: Any) -> None:
+    """Describe the verb."""
+    add_verb(
+        verbs,
+        "plan",
+        plan,
+        "what would be done with every column of a table, without fitting",
+        "Read a table and print what the other commands do with every column: which are features, as which numbers, "
+        "which are left out and why, and the same as options. A model file holds the plan of its table.",
+        DATA | PREPARING | QUIET,
+        labels="optional; with them, columns that were filled in with the labels are found",
+    )
+
+
+def plan(args: argparse.Namespace, console: Console) -> int:
+    """Run ``nmlsdr plan``."""
+    from .reading import read_data
+
+    words = vars(args).copy()
+    table = read_data(args, Console(quiet=True))
+    if table.plan is None:
+        raise InputError(f"{args.data} holds sparse rows or arrays of numbers, whose columns are all features.")
+    for line in plan_lines(table, args.data):
+        print(printable(line))
+    print(printable(f"The same as options: {as_options(table, words)}"))
+    return 0
+
+
+def show_plan(table: Any, args: argparse.Namespace, console: Console) -> None:
+    """Print the plan of a table on stderr, unless every column is plainly a number."""
+    plain = all(column.kind == "number" and not column.reason for column in table.plan.columns)
+    if console.quiet or (plain and table.lists is None and table.groups is None and not table.notes):
+        return
+    first, *lines = plan_lines(table, args.data)
+    console.note(first)
+    for line in lines:
+        print(printable(line), file=console.stream)
+
+
+def plan_lines(table: Any, source: str) -> list[str]:
+    """Return what was done with every column: a sentence about the table, and a line for each column or group."""
+    import numpy as np
+
+    n_rows, n_features = table.data.shape
+    facts = [f"{n_rows} rows; the columns give {n_features} features"]
+    if table.target is not None:
+        facts.append(f"{table.target.shape[1]} labels, {int(table.labeled.sum())} rows labelled")
+    if table.lists is not None:
+        none = f"{table.lists.no_label!r} means no label" if table.lists.no_label else "no word means no label"
+        facts.append(f"labels are separated by {table.lists.separator!r}, and {none}")
+    if table.encoding not in (None, "utf-8"):
+        facts.append(f"the text is read as {table.encoding}")
+    if table.groups is not None:
+        n_more = n_rows - len(np.unique(table.groups))
+        facts.append(f"{n_more} rows repeat another one and stay together in cross-validation")
+    columns = table.plan.columns
+    groups = _groups(columns) if len(columns) > MOST_LINES else [(c.name, c.kind, c.reason) for c in columns]
+    widths = [min(30, max((len(group[k]) for group in groups), default=0)) for k in (0, 1)]
+    lines = [f"  {name:<{widths[0]}}  {kind:<{widths[1]}}  {reason}".rstrip() for name, kind, reason in groups]
+    return [f"{source}: {'; '.join([*facts, *table.notes])}.", *lines]
+
+
+def _groups(columns: Iterable[Any]) -> list[tuple[str, str, str]]:
+    """Return one line for the columns of each kind: how many, what was found in them, and some names."""
+    found: dict[str, list[Any]] = {}
+    for column in columns:
+        found.setdefault(column.kind, []).append(column)
+    lines = []
+    for kind, members in found.items():
+        if len(members) <= 2:
+            lines += [(column.name, kind, column.reason) for column in members]
+            continue
+        names = ", ".join(column.name for column in members[:MOST_NAMES])
+        more = f" and {len(members) - MOST_NAMES} more" if len(members) > MOST_NAMES else ""
+        n_missing = sum("missing" in column.reason for column in members)
+        holes = f"; {n_missing} of them lack values" if n_missing else ""
+        reason = next((f"; {c.reason}" for c in members if kind not in ("number", "category")), "")
+        lines.append((f"{len(members)} columns", kind, f"{names}{more}{holes}{reason}"))
+    return lines
+
+
+def as_options(table: Any, words: dict[str, Any]) -> str:
+    """Return the plan as options of the command line."""
+    from nmlsdr.datasets._plan import OTHERS
+    from nmlsdr.datasets._values import MISSING
+
+    columns = table.plan.columns
+    numbers = [column for column in columns if column.kind == "number"]
+    dropped = [column.name for column in columns if column.kind in OTHERS and column.kind != "identifier"]
+    options: list[tuple[str, Any]] = [
+        ("--labels", words.get("labels")),
+        ("--label-file", words.get("label_file")),
+        ("--label-columns", words.get("label_columns")),
+        ("--label-list", [words["label_list"]] if words.get("label_list") else None),
+        ("--separator", table.lists and table.lists.separator),
+        ("--no-label", table.lists and (table.lists.no_label or "''")),
+        ("--id", [table.plan.identifier] if table.plan.identifier is not None else None),
+        ("--drop", dropped),
+        ("--one-hot", [column.name for column in columns if column.kind == "category"]),
+        ("--missing", [word for word in table.plan.missing if word not in MISSING]),
+        ("--decimal", "," if numbers and all(column.decimal == "," for column in numbers) else None),
+        ("--keep-case", "" if table.plan.keep_case else None),
+    ]
+    shown = []
+    for name, value in options:
+        if value:
+            text = as_list(value) if isinstance(value, list) else value if value == "''" else shlex.quote(value)
+            shown.append(f"{name} {text}")
+        elif value == "":
+            shown.append(name)
+    return " ".join(shown)
+
+
+def as_list(names: list[str]) -> str:
+    """Return names as one argument of the command line: commas between them, and quoted for the shell."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return shlex.quote(text.getvalue())

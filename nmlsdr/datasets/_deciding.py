@@ -1,0 +1,335 @@
+"""From the statistics of a table to its plan: what each column holds, and the reason in words."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._files import BLANKS, shorten
+from ._plan import Column, Plan, words_of
+from ._statistics import ColumnStatistics, TableStatistics
+from ._values import DATE, NOTATIONS, YES_NO, Notation, fold, number_reader, read_date
+
+MOST_LEVELS = 100  # of a category that have a feature of their own
+ROWS_PER_LEVEL = 5  # rows that a level has on average, where there are more levels than that
+MOST_WORDS = 100  # of a column of texts that have a feature of their own
+WORD_SHARE = 0.01  # of the rows that such a word has at least
+SENTENCE = 4  # texts with so many words on average are sentences
+FREQUENT = 3  # a word that stands so often among numbers is no slip
+SLIPS = 0.05  # a column with a larger share of other texts among its numbers has no slips but words
+FEW_WORDS = 5  # so many different words may stand in half of the cells of a column of numbers
+MOSTLY = 0.8  # the share of numbers in a column with more of them
+ENOUGH = 500  # different numbers of a column, from which its notation is known
+LEAST_COUNTED = 20  # rows of a column of 1, 2, 3, ... that names the rows
+CHANCE = 1e-6  # accepted probability that a column without any link to the labels is filled on labelled rows only
+TAG_SEPARATORS = re.compile("[;|,/]")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a person said about the columns; the fields are the options of the command line by these names."""
+
+    missing: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    one_hot: Sequence[str] = ()
+    id: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    keep_case: bool = False
+
+
+def decide(
+    table: TableStatistics,
+    choices: Choices,
+    labeled: NDArray[np.bool_] | None = None,
+    label_names: Iterable[str] = (),
+    separator: str | None = None,
+) -> Plan:
+    """Return what is to be done with every column.
+
+    Parameters
+    ----------
+    table : TableStatistics
+        Of all columns that are neither labels nor named by `choices.id` or `choices.drop`.
+    choices : Choices
+        They overrule what would be decided.
+    labeled : ndarray of shape (n_rows,), bool, default=None
+        Which rows have labels; None: not known.
+    label_names : iterable of str, default=()
+        The words of the labels.
+    separator : str, default=None
+        What stands between two of them.
+
+    Returns
+    -------
+    Plan
+        Without the values that fill missing ones.
+    """
+    return _Deciding(table, choices, labeled, label_names, separator).plan()
+
+
+class _Deciding:
+    def __init__(self, table: TableStatistics, choices: Choices, labeled: Any, labels: Iterable[str], separator: Any):
+        self.table, self.choices, self.labeled = table, choices, labeled
+        self.labels = {fold(name) for name in labels}
+        marks = [TAG_SEPARATORS.pattern] + ([re.escape(separator)] if separator else [])
+        self.split = re.compile("|".join(marks))
+        self.missing = table.missing
+        self.decimal = choices.decimal or self._usual_decimal()
+        self.found = self._words_for_missing() if choices.missing is None else set()
+        self.n_distinct_rows = len(set(table.row_hashes))
+
+    def plan(self) -> Plan:
+        """Decide column by column; a duplicate and the identifier depend on the columns before."""
+        digests: dict[int, str] = {}
+        columns: list[Column] = []
+        for name, facts in zip(self.table.names, self.table.columns, strict=True):
+            column = self._column(name, facts, digests)
+            digests.setdefault(facts.digest, name)
+            columns.append(column)
+        columns = self._one_identifier(columns)
+        columns += [Column(self.choices.id, "identifier", "as you said")] if self.choices.id is not None else []
+        columns += [Column(name, "dropped", "as you said") for name in self.choices.drop]
+        return Plan(tuple(columns), tuple(sorted(self.missing | self.found)), self.choices.keep_case)
+
+    def _column(self, name: str, facts: ColumnStatistics, digests: dict[int, str]) -> Column:
+        known = self._known(facts)
+        n_missing = self.table.n_rows - sum(known.values())
+        if name in self.choices.one_hot:
+            return self._category(name, facts)
+        if not known:
+            return Column(name, "empty", "no row has a value")
+        if len(known) == 1 and len(facts.numbers) + len(facts.words) == 1:
+            return Column(name, "constant", f"always {shorten(next(iter(known)), 30)!r}")
+        if facts.digest in digests and self.table.n_rows > 1:
+            return Column(name, "duplicate", f"the same as {digests[facts.digest]!r}")
+        if (reason := self._like_labels(facts)) is not None:
+            return Column(name, "like the labels", reason)
+        if len(known) == 1:
+            ((word, count),) = known.items()
+            levels = {**{fold(text): "0" for text in facts.words if fold(text) in self.missing}, fold(word): "1"}
+            reason = f"1: {shorten(word, 20)!r} ({count}), 0: nothing ({n_missing})"
+            return Column(name, "yes/no", reason, levels=levels)
+        for kind in (self._number, self._date, self._yes_no, self._unique):
+            if (column := kind(name, facts, known)) is not None:
+                return column
+        return self._category(name, facts) if self._is_category(known) else self._words(name, facts, known)
+
+    def _known(self, facts: ColumnStatistics) -> Counter[str]:
+        """The different texts that do not mean a missing value."""
+        words = {word: count for word, count in facts.words.items() if fold(word) not in self.missing}
+        numbers = {text: count for text, count in facts.numbers.items() if text not in self.missing}
+        return Counter(numbers | words)
+
+    # ------------------------------------------------------------ numbers and dates
+
+    def _usual_decimal(self) -> str:
+        """The decimal mark of the numbers that have only one reading; a point where none has."""
+        votes = dict.fromkeys(".,", 0)
+        readers = [(notation.decimal, number_reader(notation)) for notation in NOTATIONS]
+        for facts in self.table.columns:
+            for text, count in islice(facts.numbers.items(), ENOUGH):
+                if "." in text or "," in text:
+                    marks = {decimal for decimal, read in readers if read(text) is not None}
+                    if len(marks) == 1:
+                        votes[marks.pop()] += count
+        return "," if votes[","] > votes["."] else "."
+
+    def _notation(self, facts: ColumnStatistics) -> Notation:
+        """The notation that reads most cells; of several the one with the usual decimal mark, then the first."""
+        allowed = [
+            notation
+            for notation in NOTATIONS
+            if self.choices.decimal in (None, notation.decimal) and self.choices.thousands in (None, notation.thousands)
+        ] or [Notation(self.decimal, self.choices.thousands or "")]
+        if not any(set(text) & set(".,' \u2019\u00a0\u202f") for text in facts.numbers):
+            return next((notation for notation in allowed if notation.decimal == self.decimal), allowed[0])
+
+        def worth(notation: Notation) -> tuple[int, bool]:
+            read = number_reader(notation)
+            n_read = sum(count for text, count in islice(facts.numbers.items(), ENOUGH) if read(text) is not None)
+            return n_read, notation.decimal == self.decimal
+
+        return max(allowed, key=worth)
+
+    def _others(self, facts: ColumnStatistics, read: Callable[[str], Any]) -> dict[str, int]:
+        """The texts that are neither missing values nor read by this function, and their counts."""
+        texts = facts.words | facts.numbers
+        return {t: count for t, count in texts.items() if fold(t) not in self.missing and read(t) is None}
+
+    def _mostly(self, facts: ColumnStatistics, read: Callable[[str], Any]) -> dict[str, int] | None:
+        """The other texts if a column holds mostly what this function reads, else None."""
+        others = self._others(facts, read)
+        n_missing = sum(count for text, count in facts.words.items() if fold(text) in self.missing)
+        n_known = facts.n_numbers + facts.n_words - n_missing
+        share = MOSTLY if len(others) > FEW_WORDS else 0.5
+        return others if n_known and sum(others.values()) <= (1 - share) * n_known else None
+
+    def _readers(self, facts: ColumnStatistics) -> list[Callable[[str], Any]]:
+        """How the column would be read as numbers, and as dates."""
+        first = self._month_first(facts)
+        return [number_reader(self._notation(facts)), lambda text: read_date(text, first)]
+
+    def _words_for_missing(self) -> set[str]:
+        """Words that stand among numbers or dates again and again, in whichever column."""
+        counts: Counter[str] = Counter()
+        found = set()
+        for facts in self.table.columns:
+            if not facts.words:
+                continue
+            others = next((o for read in self._readers(facts) if (o := self._mostly(facts, read)) is not None), {})
+            n_others = sum(others.values())
+            if n_others > max(10, SLIPS * (facts.n_numbers + facts.n_words)):
+                found |= {fold(text) for text in others}
+            for text, count in others.items():
+                counts[fold(text)] += count
+        return found | {word for word, count in counts.items() if count >= FREQUENT}
+
+    def _missing_in_words(self, facts: ColumnStatistics) -> str:
+        """What was read as a missing value among numbers, and how often."""
+        missing = self.missing | self.found
+        words = [(word, count) for word, count in facts.words.most_common() if fold(word) in missing]
+        return f"missing: {_counted(words)}" if words else ""
+
+    def _number(self, name: str, facts: ColumnStatistics, known: Counter[str]) -> Column | None:
+        notation = self._notation(facts)
+        if not facts.n_numbers or self._mostly(facts, number_reader(notation)) is None:
+            return None
+        marks = {mark for text in facts.numbers for mark in text if mark in ".,' "}
+        seen = [words for words in notation.words() if notation.thousands or marks & {","}]
+        whole = facts.whole or set()
+        if len(whole) == self.n_distinct_rows >= LEAST_COUNTED:
+            if facts.rising and max(whole) - min(whole) == len(whole) - 1:
+                return Column(name, "identifier", "counts the rows")
+            seen.append("a different whole number in every row; if it names the rows, give --id")
+        reason = "; ".join(filter(None, [*seen, self._missing_in_words(facts)]))
+        return Column(name, "number", reason, decimal=notation.decimal, thousands=notation.thousands)
+
+    def _month_first(self, facts: ColumnStatistics) -> bool:
+        """Whether a date of the column makes sense only if its month is written first, and none if its day is."""
+        parts = [m.groups() for text in facts.words if (m := DATE.fullmatch(text)) and m[2] != "." and len(m[1]) < 3]
+        return any(int(part[2]) > 12 for part in parts) and not any(int(part[0]) > 12 for part in parts)
+
+    def _date(self, name: str, facts: ColumnStatistics, known: Counter[str]) -> Column | None:
+        first = self._month_first(facts)
+        others = self._mostly(facts, lambda text: read_date(text, first))
+        if others is None or not facts.words:
+            return None
+        example = next(text for text in known if text not in others)
+        reason = f"such as {example!r}; becomes the year with its fraction, and the month"
+        reason = "; ".join(filter(None, [reason + ", which stands first" * first, self._missing_in_words(facts)]))
+        return Column(name, "date", reason, month_first=first)
+
+    # ------------------------------------------------------------ words
+
+    def _like_labels(self, facts: ColumnStatistics) -> str | None:
+        """Why a column looks as if it was filled in together with the labels, or None."""
+        words = [word for word in facts.words if fold(word) not in self.missing]
+        parts = {fold(part) for word in words for part in self.split.split(word)} - {""}
+        if 0 < len(parts) <= 2 * len(parts & self.labels):
+            return "it holds the words of the labels"
+        if self.labeled is None or not self.labeled.any() or self.labeled.all():
+            return None
+        # So many filled cells are not all in labelled rows by chance.
+        filled = facts.filled()
+        enough = math.log(CHANCE) / math.log(self.labeled.mean())
+        only = filled.sum() >= enough and not filled[~self.labeled].any()
+        return "it is filled only where labels are" if only else None
+
+    def _yes_no(self, name: str, facts: ColumnStatistics, known: Counter[str]) -> Column | None:
+        words = Counter[str]()
+        for text, count in known.items():
+            if fold(text) not in self.found:
+                words[fold(text)] += count
+        for yes, no in YES_NO:
+            if set(words) == {yes, no}:
+                reason = "; ".join(filter(None, [f"1: {yes!r} ({words[yes]}), 0: {no!r} ({words[no]})",
+                                                 self._missing_in_words(facts)]))  # fmt: skip
+                return Column(name, "yes/no", reason, levels={yes: "1", no: "0"})
+        return None
+
+    def _unique(self, name: str, facts: ColumnStatistics, known: Counter[str]) -> Column | None:
+        """An identifier: a short text that no two rows share, unless the rows are the same."""
+        full = len(known) >= min(self.n_distinct_rows, facts.most) and self.n_distinct_rows > 1
+        if full and _words_each(known) < SENTENCE / 2:
+            return Column(name, "identifier", "a different text in every row")
+        return None
+
+    def _one_identifier(self, columns: list[Column]) -> list[Column]:
+        """Leave the first identifier, unless the person named one; the others only differ from row to row."""
+        n_found = int(self.choices.id is not None)
+        for j, column in enumerate(columns):
+            if column.kind == "identifier":
+                if n_found:
+                    columns[j] = Column(column.name, "text", f"{column.reason}; left out")
+                n_found += 1
+        return columns
+
+    def _key(self, text: str) -> str:
+        return text.strip(BLANKS) if self.choices.keep_case else fold(text)
+
+    def _levels(self, known: Counter[str]) -> tuple[Counter[str], dict[str, str]]:
+        """How often each level occurs, and its most frequent spelling."""
+        counts, shown = Counter[str](), {}
+        for text, count in known.most_common():
+            counts[self._key(text)] += count
+            shown.setdefault(self._key(text), text)
+        return counts, shown
+
+    def _is_category(self, known: Counter[str]) -> bool:
+        counts, _ = self._levels(known)
+        n_known = sum(counts.values())
+        if len(counts) <= MOST_LEVELS:
+            few = len(counts) <= 10 or 2 * len(counts) <= n_known
+            return few and (_words_each(known) < SENTENCE or n_known >= ROWS_PER_LEVEL * len(counts))
+        return n_known >= ROWS_PER_LEVEL * len(counts)
+
+    def _category(self, name: str, facts: ColumnStatistics) -> Column:
+        known = self._known(facts)
+        counts, shown = self._levels(known)
+        n_missing = self.table.n_rows - sum(known.values())
+        kept = sorted(level for level, _ in counts.most_common(MOST_LEVELS))
+        reason = f"{len(counts)} levels" + (f": {', '.join(shown.values())}" if len(counts) <= FEW_WORDS else "")
+        if len(known) > len(counts):
+            reason += f" ({len(known)} spellings)"
+        if len(kept) < len(counts):
+            reason += f"; the {len(kept)} most frequent have features, the others one together"
+        if n_missing:
+            reason += f"; missing in {n_missing} rows"
+        levels = {level: shown[level] for level in kept}
+        other = len(kept) < len(counts)
+        return Column(name, "category", reason, levels=levels, has_missing=n_missing > 0, has_other=other)
+
+    def _words(self, name: str, facts: ColumnStatistics, known: Counter[str]) -> Column:
+        """A column of texts: its frequent words become features, unless there are none."""
+        n_rows = Counter[str]()
+        for text, count in known.items():
+            for word in words_of(text):
+                n_rows[word] += count
+        least = max(FREQUENT, WORD_SHARE * self.table.n_rows)
+        kept = [w for w, n in n_rows.most_common() if least <= n <= self.table.n_rows - least][:MOST_WORDS]
+        texts = f"{len(known)} different texts"
+        if not kept:
+            return Column(name, "text", f"{texts} without words that recur; left out")
+        reason = f"{texts}; becomes {len(kept)} words, there or not"
+        return Column(name, "words", reason, levels={word: word for word in sorted(kept)})
+
+
+def _words_each(texts: Iterable[str]) -> float:
+    """The mean number of words of some texts."""
+    counts = [len(text.split()) for text in texts]
+    return sum(counts) / max(1, len(counts))
+
+
+def _counted(words: list[tuple[str, int]]) -> str:
+    """Return words and how often they occur, the first four of them."""
+    shown = ", ".join(f"{shorten(word, 20)!r} ({count})" if word else f"empty ({count})" for word, count in words[:4])
+    return shown + (f" and {len(words) - 4} other words" if len(words) > 4 else "")

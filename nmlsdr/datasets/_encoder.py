@@ -1,0 +1,237 @@
+"""A raw table as the first step of a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from .._checks.labels import check_labels
+from .._errors import InputError
+from ._deciding import Choices, decide
+from ._plan import Plan
+from ._statistics import Cells, TableStatistics
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turn a table with texts, dates and missing values into numbers.
+
+    What is done with each column is decided from its cells: an identifier, a constant, a copy of another column and a
+    column that was filled in together with the labels are left out; numbers are read with decimal commas and with marks
+    between thousands; words that stand among numbers again and again are missing values, which are replaced by the
+    median; dates become the year and the month, yes and no become 1 and 0, categories one column for each level, and
+    texts one column for each frequent word. The command line does the same.
+
+    Parameters
+    ----------
+    missing : sequence of str, default=None
+        Words that mean a missing value. None: they are found by how often they stand among numbers or dates.
+    drop : sequence of str, default=()
+        Names of columns to leave out.
+    one_hot : sequence of str, default=()
+        Names of columns that are categories, such as a code of digits.
+    decimal : {".", ","}, default=None
+        Decimal mark. None: found for each column.
+    thousands : {"", ".", ",", " ", "'"}, default=None
+        What stands between thousands. None: found for each column.
+    keep_case : bool, default=False
+        Whether texts that differ only in case or surrounding blanks are different categories.
+    impute : {"median", "mean"}, default="median"
+        What replaces a missing number.
+
+    Attributes
+    ----------
+    plan_ : object
+        What is done with each column: ``plan_.columns`` holds the name, the kind and the reason for each.
+    n_features_in_ : int
+        Number of columns of the table.
+    feature_names_in_ : ndarray of shape (n_features_in_,), str
+        Names of the columns, if the table has names.
+
+    See Also
+    --------
+    sklearn.preprocessing.OneHotEncoder : For columns that are known to be categories.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from nmlsdr.datasets import TableEncoder
+    >>> table = pd.DataFrame({"size": ["1,5", "n/a", "2,5"], "wood": ["oak", "Oak ", "ash"]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> [(column.name, column.kind) for column in encoder.plan_.columns]
+    [('size', 'number'), ('wood', 'category')]
+    >>> encoder.get_feature_names_out().tolist()
+    ['size', 'wood=ash', 'wood=oak']
+    >>> encoder.transform(table)
+    array([[1.5, 0. , 1. ],
+           [2. , 0. , 1. ],
+           [2.5, 1. , 0. ]])
+    """
+
+    def __init__(
+        self,
+        *,
+        missing: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+        one_hot: Sequence[str] = (),
+        decimal: str | None = None,
+        thousands: str | None = None,
+        keep_case: bool = False,
+        impute: str = "median",
+    ) -> None:
+        self.missing = missing
+        self.drop = drop
+        self.one_hot = one_hot
+        self.decimal = decimal
+        self.thousands = thousands
+        self.keep_case = keep_case
+        self.impute = impute
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Decide what is done with each column.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers, texts, dates, and missing values.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels), default=None
+            Labels in any form that the estimators take. A column that is filled only where labels are known, or that
+            holds the names of their columns, is not used.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: ArrayLike, y: Any = None) -> NDArray[np.float64]:  # type: ignore[override]
+        """Decide what is done with each column, and return the features.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers, texts, dates, and missing values.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels), default=None
+            Labels, as for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            The features.
+        """
+        if self.impute not in ("median", "mean"):
+            raise InputError(f"impute must be 'median' or 'mean', got {self.impute!r}.")
+        columns = self._columns(X, reset=True)
+        names = [str(name) for name in getattr(self, "feature_names_in_", range(len(columns)))]
+        unknown = [name for name in (*self.drop, *self.one_hot) if name not in names]
+        if unknown:
+            raise InputError(f"There is no column {unknown[0]!r}; drop and one_hot name columns of X.")
+        kept = [j for j, name in enumerate(names) if name not in self.drop]
+        statistics = TableStatistics(self.missing or ())
+        statistics.sources([names[j] for j in kept])
+        statistics.encode([columns[j] for j in kept])
+        choices = Choices(
+            self.missing, tuple(self.drop), tuple(self.one_hot), None, self.decimal, self.thousands, self.keep_case
+        )
+        plan = decide(statistics, choices, _labeled(y), getattr(y, "columns", ()))
+        place = {column.name: column for column in plan.columns}
+        plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)
+        features = self._encode(plan, columns, names)
+        self.plan_ = plan.filled(features, self.impute)
+        return self.plan_.fill_in(features)
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the features of a table with the same columns.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            A category that `fit` has not seen gives zeros.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            The features.
+
+        Raises
+        ------
+        ValueError
+            If a column of numbers or dates holds other texts; the message names up to ten of them.
+        """
+        check_is_fitted(self)
+        return self._encode(self.plan_, self._columns(X, reset=False), self.plan_.names)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the features, such as ``ward=east`` for a level of a category.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns; they must be those of `fit`.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
+        """
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array(self.plan_.feature_names, dtype=object)
+
+    def _encode(self, plan: Plan, columns: list[Cells], names: list[str]) -> NDArray[np.float64]:
+        used = {column.name for column in plan.used}
+        found = plan.encode([cells for cells, name in zip(columns, names, strict=True) if name in used])
+        return found if used else np.empty((len(columns[0]), 0))
+
+    def _columns(self, X: ArrayLike, *, reset: bool) -> list[Cells]:
+        """Return the cells of each column, after scikit-learn's checks of shape and names."""
+        table = validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", reset=reset)
+        return [_cells(table[:, j]) for j in range(table.shape[1])]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def encoder_of(plan: Plan, impute: str, named: bool = True) -> TableEncoder:
+    """Return the fitted encoder of a plan; `named` if its table has names of columns."""
+    encoder = TableEncoder(impute=impute)
+    encoder.plan_ = plan
+    encoder.n_features_in_ = len(plan.columns)
+    if named:
+        encoder.feature_names_in_ = np.array(plan.names, dtype=object)
+    return encoder
+
+
+def _cells(column: NDArray[Any]) -> Cells:
+    """Return numbers as floats, and other cells as texts, a missing one as the empty text."""
+    if column.dtype.kind in "biuf":
+        return column.astype(np.float64)
+    if column.dtype.kind == "O" and not any(isinstance(cell, str) for cell in column):
+        numbers = [np.nan if _is_missing(cell) else cell for cell in column]
+        if all(isinstance(cell, int | float | np.number | np.bool_) for cell in numbers):
+            return np.array(numbers, dtype=np.float64)
+    return ["" if _is_missing(cell) else str(cell) for cell in column]
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, float) and cell != cell) or str(cell) in ("<NA>", "NaT")
+
+
+def _labeled(y: Any) -> NDArray[np.bool_] | None:
+    """Return which rows have labels; None if that cannot be known from y."""
+    if y is None:
+        return None
+    try:
+        return np.asarray(check_labels(y).labeled)
+    except (InputError, TypeError, ValueError):
+        return None

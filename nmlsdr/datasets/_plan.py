@@ -1,0 +1,318 @@
+"""What is done with every column of a raw table: one record for each, which also turns its cells into numbers.
+
+`decide` makes the plan from the statistics of the columns and from what the caller says about them. The readers of
+files and `TableEncoder` encode blocks of cells with it, so that a rule stands in one place.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import InputError
+from ._files import BLANKS
+from ._problems import Problem, problems_in_words
+from ._statistics import Cells, plain_numbers, text_of
+from ._values import NOTATIONS, Notation, fold, is_number, number_reader, read_date
+
+#: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels).
+FEATURES = {"number": 1, "date": 2, "yes/no": 1, "category": None, "words": None}
+#: The kinds of columns that do not.
+OTHERS = ("identifier", "text", "constant", "empty", "duplicate", "like the labels", "dropped")
+WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is done with one column.
+
+    Attributes
+    ----------
+    name, kind, reason : str
+        Its name, a kind of FEATURES or OTHERS, and the facts behind it in words.
+    decimal, thousands : str
+        The notation of its numbers.
+    month_first : bool
+        Whether its dates begin with the month.
+    levels : dict of str to str
+        For a category: its levels, folded, and as they are shown. For words: the words. For yes/no: the texts that
+        mean yes ("1") and no ("0").
+    has_missing, has_other : bool
+        Whether missing values of a category, and levels that are rare, have a feature of their own.
+    fill : tuple of float
+        What takes the place of a missing value; empty: NaN.
+    """
+
+    name: str
+    kind: str
+    reason: str = ""
+    decimal: str = "."
+    thousands: str = ""
+    month_first: bool = False
+    levels: dict[str, str] = field(default_factory=dict)
+    has_missing: bool = False
+    has_other: bool = False
+    fill: tuple[float, ...] = ()
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of its features."""
+        if self.kind == "date":
+            return [f"{self.name} (year)", f"{self.name} (month)"]
+        if self.kind in ("category", "words"):
+            more = ["(missing)"] * self.has_missing + ["(other)"] * self.has_other
+            return [f"{self.name}={level}" for level in [*self.levels.values(), *more]]
+        return [self.name] if self.kind in FEATURES else []
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done with every column of a table.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        In the order of the table, without those of the labels.
+    missing : tuple of str
+        Folded words that mean a missing value.
+    keep_case : bool
+        Whether texts that differ in case or surrounding blanks are different.
+    labels : dict
+        Where the labels were: the parameters of `read_table` of these names.
+    """
+
+    columns: tuple[Column, ...]
+    missing: tuple[str, ...] = ()
+    keep_case: bool = False
+    labels: Mapping[str, Any] = field(default_factory=dict)
+
+    @functools.cached_property
+    def used(self) -> list[Column]:
+        """The columns that become features."""
+        return [column for column in self.columns if column.kind in FEATURES]
+
+    @property
+    def identifier(self) -> str | None:
+        """The name of the column that names the rows."""
+        return next((column.name for column in self.columns if column.kind == "identifier"), None)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of all features."""
+        return [name for column in self.used for name in column.feature_names]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns that it knows."""
+        return [column.name for column in self.columns]
+
+    def sources(self, names: Sequence[str]) -> list[str]:
+        """Return the columns that are needed of a table, in the plan's order."""
+        return [column.name for column in self.used]
+
+    @functools.cached_property
+    def _coders(self) -> list[Callable[[str], Any]]:
+        return [_coder(column, frozenset(self.missing), self.keep_case) for column in self.used]
+
+    @functools.cached_property
+    def _fast(self) -> bool:
+        return not any(is_number(word) for word in self.missing)
+
+    def encode(self, columns: Sequence[Cells], problems: list[Problem] | None = None) -> NDArray[np.float64]:
+        """Return the features of a block.
+
+        Parameters
+        ----------
+        columns : sequence of (list of str or ndarray)
+            The cells of each used column.
+        problems : list, default=None
+            Collects the cells that are not what their column holds; None: they raise.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            With NaN for a missing value whose column has no `fill`.
+        """
+        n_rows = len(columns[0]) if len(columns) else 0
+        blocks = [np.empty((n_rows, 0))]
+        found: list[Problem] = []
+        for column, coder, cells in zip(self.used, self._coders, columns, strict=True):
+            blocks.append(_encode(column, coder, cells, found, self._fast))
+        if found and problems is None:
+            raise InputError(problems_in_words(found, "row"))
+        if problems is not None:
+            problems += found
+        return np.hstack(blocks)
+
+    def collapsed(self, X: NDArray[np.float64]) -> tuple[NDArray[Any], list[str]]:
+        """Return encoded features as one column for each column of the table, with texts for categories, and names."""
+        parts: list[NDArray[Any]] = []
+        start = 0
+        for column in self.used:
+            names = column.feature_names
+            block = X[:, start : start + len(names)]
+            start += len(names)
+            if column.kind == "category":
+                more = [""] * column.has_missing + ["(other)"] * column.has_other
+                levels = np.array([*column.levels.values(), *more, "(none)"], dtype=object)
+                parts.append(levels[np.where(block.any(axis=1), block.argmax(axis=1), len(levels) - 1)])
+            elif column.kind == "words":
+                parts.append(np.array(["".join("01"[int(cell)] for cell in row) for row in block], object))
+            else:
+                parts.append(block[:, 0])
+        texts = any(part.dtype == object for part in parts)
+        table = np.empty((len(X), len(parts)), dtype=object if texts else np.float64)
+        for j, part in enumerate(parts):
+            table[:, j] = part
+        return table, [column.name for column in self.used]
+
+    def filled(self, X: NDArray[np.float64], strategy: str = "median") -> Plan:
+        """Return the plan in which the columns of numbers are filled by the median or mean of these features."""
+        average: Any = np.nanmedian if strategy == "median" else np.nanmean
+        columns, start = [], 0
+        for column in self.columns:
+            width = len(column.feature_names)
+            block = X[:, start : start + width]
+            start += width
+            if column.kind in ("number", "date", "yes/no") and len(X):
+                known = [values[~np.isnan(values)] for values in block.T]
+                column = dataclasses.replace(column, fill=tuple(float(average(v)) if len(v) else 0.0 for v in known))
+            columns.append(column)
+        return dataclasses.replace(self, columns=tuple(columns))
+
+    def fill_in(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return features with every missing value filled, in a new array if there is one."""
+        rows, places = np.nonzero(np.isnan(X))
+        if len(rows):
+            fill = [np.nan if not c.fill else c.fill[k] for c in self.used for k in range(len(c.feature_names))]
+            X = X.copy()
+            X[rows, places] = np.array(fill)[places]
+        return X
+
+    def sample(self, n_rows: int) -> NDArray[Any]:
+        """Return invented rows of text that the plan can encode."""
+        table = np.full((n_rows, len(self.columns)), "", dtype=object)
+        for j, column in enumerate(self.columns):
+            levels = [*column.levels.values()] if column.kind in ("category", "words") else [*column.levels]
+            for i in range(n_rows):
+                if column.kind == "number":
+                    table[i, j] = f"{(*column.fill, 0.0)[0] + i - 0.5:.3f}".replace(".", column.decimal)
+                elif column.kind == "date":
+                    table[i, j] = f"{2000 + i}-0{i + 1}-15"
+                elif levels:
+                    table[i, j] = levels[i % len(levels)]
+        return table
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("columns", "missing", "keep_case", "labels")}
+
+    def to_json(self) -> str:
+        """Return the plan as text."""
+        plain = [
+            {f.name: getattr(c, f.name) for f in dataclasses.fields(c) if getattr(c, f.name) or f.name == "name"}
+            for c in self.columns
+        ]
+        return json.dumps(
+            {"columns": plain, "missing": self.missing, "keep_case": self.keep_case, "labels": dict(self.labels)},
+            ensure_ascii=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """Return the plan that `to_json` wrote; ValueError if it is none."""
+        try:
+            found = json.loads(text)
+            columns = tuple(Column(**{**c, "fill": tuple(map(float, c.get("fill", ())))}) for c in found["columns"])
+            plan = cls(columns, tuple(found["missing"]), found["keep_case"] is True, dict(found["labels"]))
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"it holds no plan of a table ({error})") from None
+        plan._check()
+        return plan
+
+    def _check(self) -> None:
+        """Raise a ValueError if a value is not what `decide` gives."""
+        texts = [*self.missing]
+        for c in self.columns:
+            texts += [c.name, c.kind, c.reason, c.decimal, c.thousands, *c.levels, *c.levels.values()]
+            wide = len(c.feature_names) if c.kind in ("number", "date", "yes/no") else 0
+            if c.kind not in FEATURES and c.kind not in OTHERS:
+                raise ValueError(f"it holds a column of the kind {c.kind!r}")
+            if (c.decimal, c.thousands) not in NOTATIONS or len(c.fill) not in (0, wide):
+                raise ValueError(f"the plan of its column {c.name!r} has impossible numbers")
+            if not all(abs(value) < 1e170 for value in c.fill):
+                raise ValueError(f"the plan of its column {c.name!r} fills with a number that is not finite")
+        if not all(type(text) is str for text in texts):
+            raise ValueError("the plan of its table holds something else than text")
+        "".join(texts).encode()  # fails for half of a surrogate pair, which cannot be printed
+        names = [c.name for c in self.columns]
+        if len(set(names)) < len(names):
+            raise ValueError("the plan of its table names a column twice")
+
+
+# ---------------------------------------------------------------- from cells to numbers
+
+
+def _coder(column: Column, missing: frozenset[str], keep_case: bool) -> Callable[[str], Any]:
+    """Return the function from a text to its numbers (a float, a pair, or the place of the 1); None: a problem."""
+    key: Callable[[str], str] = (lambda text: text.strip(BLANKS)) if keep_case else fold
+    if column.kind == "number":
+        read = number_reader(Notation(column.decimal, column.thousands))
+        return lambda text: np.nan if fold(text) in missing else read(text.strip(BLANKS))
+    if column.kind == "date":
+        nothing = (np.nan, np.nan)
+        return lambda text: nothing if fold(text) in missing else read_date(text.strip(BLANKS), column.month_first)
+    if column.kind == "yes/no":
+        known = {word: float(value) for word, value in column.levels.items()}
+        return lambda text: known.get(fold(text), np.nan if fold(text) in missing else None)
+    place = {level: j for j, level in enumerate(column.levels)}
+    if column.kind == "words":
+        return lambda text: [place[word] for word in words_of(text) if word in place]
+    blank = len(place) if column.has_missing else -1
+    other = len(place) + column.has_missing if column.has_other else -1
+    return lambda text: place.get(key(text), blank if fold(text) in missing else other)
+
+
+def words_of(text: str) -> set[str]:
+    """Return the different words of a text, folded."""
+    return set(WORD.findall(fold(text)))
+
+
+def _encode(
+    column: Column, coder: Callable[[str], Any], cells: Cells, problems: list[Problem], fast: bool
+) -> NDArray[np.float64]:
+    """Return the features of one column; `fast` if no number means a missing value."""
+    width = len(column.feature_names)
+    fill = column.fill or (np.nan,) * width
+    if fast and column.kind == "number" and (isinstance(cells, np.ndarray) or _as_programs_write(column, cells)):
+        values = cells.astype(np.float64) if isinstance(cells, np.ndarray) else plain_numbers(cells)
+        if values is not None and not np.isinf(values).any():
+            return np.where(np.isnan(values), fill[0], values)[:, None]
+    if isinstance(cells, np.ndarray):
+        cells = ["" if value != value else text_of(value) for value in cells.tolist()]
+    codes = {cell: coder(cell) for cell in set(cells)}
+    wrong = {cell for cell, code in codes.items() if code is None}
+    if wrong:
+        problems += [Problem(column.name, i, cell.strip(BLANKS)) for i, cell in enumerate(cells) if cell in wrong]
+        codes |= dict.fromkeys(wrong, (np.nan,) * width if width > 1 else np.nan)
+    if column.kind in ("category", "words"):
+        X = np.zeros((len(cells), width))
+        for i, cell in enumerate(cells):
+            code = codes[cell]
+            if code != -1:
+                X[i, code] = 1.0
+        return X
+    X = np.array([codes[cell] for cell in cells], dtype=np.float64).reshape(len(cells), width)
+    return np.where(np.isnan(X), fill, X)
+
+
+def _as_programs_write(column: Column, cells: Sequence[str]) -> bool:
+    """Whether float() reads the column's notation in these cells."""
+    return column.decimal == "." or not any("." in cell for cell in cells)

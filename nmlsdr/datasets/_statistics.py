@@ -1,0 +1,159 @@
+"""Statistics of the columns of a table, collected block by block: the facts from which a plan is made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._files import BLANKS
+from ._values import MISSING, fold, is_number
+
+MOST_TEXTS = 5_000_000  # different words that are kept of a table, and a tenth as many texts of numbers
+MOST_OF_COLUMN = 100_000
+MOSTLY_DIFFERENT = 0.9  # of a column's whole numbers, or they cannot name the rows
+
+Cells = Sequence[str] | NDArray[Any]  # a column of a block: texts, or numbers with NaN for a missing value
+
+
+def plain_numbers(cells: Cells) -> NDArray[np.float64] | None:
+    """Return the numbers of a column in which every cell is a finite number as a program writes it, else None."""
+    if isinstance(cells, np.ndarray):
+        return None if np.isnan(cells).any() else cells.astype(np.float64, copy=False)
+    text = "".join(cells)
+    if not text.isascii() or "_" in text:  # float() accepts 1_0 and the digits of all scripts
+        return None
+    try:
+        values = np.array(cells, dtype=object).astype(np.float64)  # by float()
+    except ValueError:
+        return None
+    return values if np.isfinite(values).all() else None
+
+
+def text_of(value: float) -> str:
+    """Return the text of a number, a whole one without a decimal point."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+
+
+class ColumnStatistics:
+    """What one column holds.
+
+    Attributes
+    ----------
+    numbers, words : Counter
+        The different texts, without surrounding blanks, that are numbers in some notation, and all others (a missing
+        value is the empty word). Both stop growing at a limit.
+    n_numbers, n_words : int
+        How many cells hold a number, and how many another text.
+    whole : set of float, or None
+        The different numbers, as long as all are whole and nearly all differ.
+    digest : int
+        Equal for columns with equal cells.
+    most : int
+        How many different words are kept.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.numbers: Counter[str] = Counter()
+        self.words: Counter[str] = Counter()
+        self.n_numbers = self.n_words = 0
+        self.whole: set[float] | None = set()
+        self.rising = True
+        self.digest = 0
+        self.most = most
+        self._filled: list[NDArray[np.bool_] | int] = []  # of each block; a number: so many cells, all filled
+
+    def add(self, cells: Cells, missing: frozenset[str]) -> None:
+        """Add the cells of a block."""
+        self.digest = hash((self.digest, cells.tobytes() if isinstance(cells, np.ndarray) else tuple(cells)))
+        values = plain_numbers(cells)
+        if values is not None:
+            self._filled.append(len(values))
+            self._add_numbers(values)
+            if len(self.numbers) < self.most // 10:
+                texts = map(text_of, values.tolist()) if isinstance(cells, np.ndarray) else map(str.strip, cells)
+                self.numbers.update(texts)
+            return
+        if isinstance(cells, np.ndarray):
+            cells = ["" if value != value else text_of(value) for value in cells.tolist()]
+        counts, filled = Counter(cells), {}
+        for cell, count in counts.items():
+            text = cell.strip(BLANKS)
+            filled[cell] = fold(text) not in missing
+            number = is_number(text)
+            known, most = (self.numbers, self.most // 10) if number else (self.words, self.most)
+            if text in known or len(known) < most:
+                known[text] += count
+            self.n_words += 0 if number else count
+            if number:
+                self.n_numbers += count
+        self._filled.append(np.array([filled[cell] for cell in cells], dtype=bool))
+        self.whole = None
+
+    def _add_numbers(self, values: NDArray[np.float64]) -> None:
+        self.n_numbers += len(values)
+        if self.whole is None:
+            return
+        if (values != np.rint(values)).any():
+            self.whole = None
+            return
+        largest = max(self.whole, default=-np.inf)
+        self.rising = self.rising and bool((np.diff(values) >= 0).all()) and values[0] >= largest
+        self.whole.update(values.tolist())
+        if len(self.whole) < MOSTLY_DIFFERENT * self.n_numbers:
+            self.whole = None
+
+    def filled(self) -> NDArray[np.bool_]:
+        """Whether each row has a value here."""
+        parts = [np.ones(part, bool) if isinstance(part, int) else part for part in self._filled]
+        return np.concatenate(parts) if parts else np.zeros(0, bool)
+
+
+class TableStatistics:
+    """The statistics of all columns of a table; it stands in the place of a plan when a file is read first.
+
+    Parameters
+    ----------
+    missing : iterable of str, default=()
+        Words, besides the usual ones, that mean a missing value.
+    """
+
+    def __init__(self, missing: Sequence[str] = ()) -> None:
+        self.missing = MISSING | {fold(word) for word in missing}
+        self.names: list[str] = []
+        self.columns: list[ColumnStatistics] = []
+        self.n_rows = 0
+        self.row_hashes: list[int] = []
+
+    def sources(self, names: Sequence[str]) -> list[str]:
+        """Return the columns that are looked at, which are all."""
+        self.names = list(names)
+        most = max(1000, min(MOST_OF_COLUMN, MOST_TEXTS // max(1, len(names))))
+        self.columns = [ColumnStatistics(most) for _ in names]
+        return self.names
+
+    def encode(self, columns: Sequence[Cells], problems: Any = None) -> NDArray[np.float64]:
+        """Add a block of the table, one entry for each column, and return no feature."""
+        n_rows = len(columns[0]) if len(columns) else 0
+        for column, cells in zip(self.columns, columns, strict=True):
+            column.add(cells, self.missing)
+        self.row_hashes += map(hash, zip(*map(_hashable, columns), strict=True))
+        self.n_rows += n_rows
+        return np.empty((n_rows, 0))
+
+    @property
+    def identifier(self) -> None:
+        """No column names the rows yet."""
+
+    @property
+    def feature_names(self) -> list[str]:
+        """No names."""
+        return []
+
+
+def _hashable(cells: Cells) -> Sequence[Any]:
+    """Return the cells in a form in which equal ones are equal, missing ones too."""
+    return cells.astype(np.float64).view(np.int64).tolist() if isinstance(cells, np.ndarray) else cells

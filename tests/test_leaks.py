@@ -5,12 +5,12 @@ import re
 import numpy as np
 import pytest
 from commands import run, write_csv  # noqa: F401
-from nmlsdr.datasets._deciding import Choices
 from scipy import sparse
 from sklearn.metrics import average_precision_score
 
 from nmlsdr._report.leaks import find_leaks
 from nmlsdr.datasets import read_table
+from nmlsdr.datasets._deciding import Choices
 
 TAGS = ["Keramik", "Textil", "Religion", "Waffe"]
 MATERIALS = ["Holz", "Ton", "Wolle", "Eisen", "Stein"]

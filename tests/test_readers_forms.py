@@ -281,7 +281,7 @@ def test_ids_in_other_kinds(tmp_path, kind):
         ({"id_column": "nam"}, "there is no column 'nam' .*, did you mean 'name'"),
         ({"id_column": "y", "label_columns": ["y"]}, "'y' is a label and the id column; choose one"),
         ({"id_column": "name", "drop": ["name"]}, "'name' is dropped and the id column"),
-        ({"label_list": "name", "id_column": "name"}, "the id column and the column of label lists"),
+        ({"label_list": "name", "id_column": "name"}, "the id column and a column of label lists"),
         ({"label_list": "name", "label_columns": ["y"]}, "choose one source of labels"),
         ({"label_list": "name", "separator": ""}, "the separator .* is empty"),
     ],

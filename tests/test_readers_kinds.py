@@ -249,7 +249,7 @@ def test_parquet_label_file(parquet, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "how", "words"),
     [
-        ({"a": ["x", "y"]}, {}, ["'a' ('x')", "1 column is not numbers"]),
+        ({"a": ["x", "y"]}, {}, ["'a'", "not a number or boolean"]),
         ({"a": [[1], [2]]}, {}, ["column 'a'", "list"]),
         ({"a": [1, None]}, {}, ["row 2", "column 'a'"]),
         ({"a": [1.0, float("nan")]}, {}, ["row 2", "column 'a'"]),

@@ -48,8 +48,9 @@ def plan(args: argparse.Namespace, console: Console) -> int:
 
 def show_plan(table: Any, args: argparse.Namespace, console: Console) -> None:
     """Print the plan of a table on stderr, unless every column is plainly a number."""
-    plain = all(column.kind == "number" and not column.reason for column in table.plan.columns)
-    if console.quiet or (plain and table.lists is None and table.groups is None and not table.notes):
+    plan = table.plan
+    plain = plan.is_plain and not any(column.reason for column in plan.columns if column.kind == "number")
+    if console.quiet or (plain and table.groups is None and not table.notes):
         return
     first, *lines = plan_lines(table, args.data)
     console.note(first)
@@ -68,8 +69,6 @@ def plan_lines(table: Any, source: str) -> list[str]:
     if table.lists is not None:
         none = f"{table.lists.no_label!r} means no label" if table.lists.no_label else "no word means no label"
         facts.append(f"labels are separated by {table.lists.separator!r}, and {none}")
-    if table.encoding not in (None, "utf-8"):
-        facts.append(f"the text is read as {table.encoding}")
     if table.groups is not None:
         n_more = n_rows - len(np.unique(table.groups))
         facts.append(f"{n_more} rows repeat another one and stay together in cross-validation")

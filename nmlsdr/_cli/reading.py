@@ -69,6 +69,8 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
         if table.target is not None:
             text += f", {table.target.shape[1]} labels, {int(table.labeled.sum())} rows labelled"
         show(text)
+    if args.encoding is None and table.encoding not in (None, "utf-8"):
+        console.note(f"{args.data} is not UTF-8 and is read as {table.encoding}; if names look wrong, give --encoding.")
     if model is None and table.plan is not None:
         table.plan = dataclasses.replace(table.plan, labels=_labels(table, args))
         args.id = table.plan.identifier
@@ -108,9 +110,7 @@ def _choices(args: argparse.Namespace) -> Choices:
     """Return what the arguments say about the columns."""
     return Choices(
         missing=args.missing,
-        drop=tuple(args.drop),
         one_hot=tuple(name for name in args.one_hot or () if name != "auto"),
-        id=args.id,
         decimal=args.decimal,
         thousands=args.thousands,
         keep_case=args.keep_case,

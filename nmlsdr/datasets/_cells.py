@@ -42,8 +42,8 @@ Codes = Mapping[str, float]  # the number that each declared value of a nominal 
 def number_problem(cell: str | None) -> str | None:
     """Return what is wrong with a cell that should hold a finite number, or None."""
     text = (cell or "").strip(BLANKS)
-    if text in ("", "?"):
-        return "the value is missing; fill it in or drop the row (features have no missing values here)"
+    if text.lower() in HOLES:
+        return "the value is missing; fill it in or drop the row, or fit the model with --impute median"
     if not text.isascii():  # float() accepts the digits of all scripts and skips invisible blanks
         return f"{shorten(text)!r} is not a number; write it with the digits 0 to 9 or drop the column"
     if "_" in text:
@@ -186,7 +186,8 @@ class CollectedRows:
     def contents(self) -> FileContents:
         """Return all that was read."""
         self._add_waiting()
-        if self._problems:
+        plan = self.split.wanted.plan
+        if self._problems and plan is not None and plan.is_plan:  # while columns are looked at, they are not complete
             raise DataFileError(f"{place(self.lines.path)}: {problems_in_words(self._problems, 'line')}")
         labels = None
         if self.split.labels:

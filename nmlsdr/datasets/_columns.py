@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ._plan import Plan
     from ._statistics import TableStatistics
 
+CATEGORY = "a category"  # the role of a feature that a person said to be one
 LabelNames = Sequence[str] | Mapping[str, str]  # names, or names with the place that names them, as "a.xml, line 3"
 
 
@@ -95,6 +96,7 @@ def split_columns(path: Path_, names: Sequence[str], wanted: Wanted, *, line: in
         "a label": labels,
         "dropped": wanted.drop,
         **{role: [name for name in columns if name is not None] for role, columns in special.items()},
+        CATEGORY: () if wanted.plan is None else wanted.plan.one_hot,
     }
     roles: dict[str, str] = {}
     for role, columns in named.items():
@@ -106,7 +108,7 @@ def split_columns(path: Path_, names: Sequence[str], wanted: Wanted, *, line: in
     if len(set(labels)) < len(labels):
         twice = Counter(labels).most_common(1)[0][0]
         raise DataFileError(f"{place(path)}: the label {shorten(twice)!r} is given twice; name it once.")
-    others = [j for j, name in enumerate(names) if name not in roles]
+    others = [j for j, name in enumerate(names) if roles.get(name, CATEGORY) == CATEGORY]
     kept = set(names if wanted.feature_columns is None else wanted.feature_columns)
     planned: list[int] = []
     if wanted.plan is not None:

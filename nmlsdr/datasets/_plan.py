@@ -94,10 +94,19 @@ class Plan:
     keep_case: bool = False
     labels: Mapping[str, Any] = field(default_factory=dict)
 
+    is_plan = True
+    one_hot = ()
+
     @functools.cached_property
     def used(self) -> list[Column]:
         """The columns that become features."""
         return [column for column in self.columns if column.kind in FEATURES]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers as programs write them, and the labels need no words either."""
+        odd = [c for c in self.columns if c.kind not in ("number", "dropped") or (c.decimal, c.thousands) != (".", "")]
+        return not odd and not self.labels.get("label_list")
 
     @property
     def identifier(self) -> str | None:

@@ -21,6 +21,7 @@ class Problem(NamedTuple):
 
 def problems_in_words(problems: Sequence[Problem], place: str) -> str:
     """Return one sentence about such cells; `place` is "row" or "line"."""
+    problems = sorted(problems, key=lambda problem: problem.row)
     shown = [f"{place} {p.row}, column {shorten(p.name)!r}: {shorten(p.text)!r}" for p in problems[:MOST_SHOWN]]
     rest = f" and {len(problems) - MOST_SHOWN} more" if len(problems) > MOST_SHOWN else ""
     advice = []

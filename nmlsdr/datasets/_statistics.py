@@ -117,11 +117,16 @@ class TableStatistics:
 
     Parameters
     ----------
-    missing : iterable of str, default=()
+    missing : sequence of str, default=()
         Words, besides the usual ones, that mean a missing value.
+    one_hot : sequence of str, default=()
+        Columns that are said to be categories.
     """
 
-    def __init__(self, missing: Sequence[str] = ()) -> None:
+    is_plan = False
+
+    def __init__(self, missing: Sequence[str] = (), one_hot: Sequence[str] = ()) -> None:
+        self.one_hot = one_hot
         self.missing = MISSING | {fold(word) for word in missing}
         self.names: list[str] = []
         self.columns: list[ColumnStatistics] = []

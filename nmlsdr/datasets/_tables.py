@@ -209,7 +209,9 @@ def read_table(
     shared = {field.name: arguments[field.name] for field in dataclasses.fields(Wanted) if field.name in arguments}
     lists = [label_list] if label_list is not None else []
     planned = plan is not None and kind_of(path) in ("csv", "parquet", "arff")
-    statistics = TableStatistics(plan.missing or ()) if planned and isinstance(plan, Choices) else None
+    statistics = None
+    if planned and isinstance(plan, Choices):
+        statistics = TableStatistics(plan.missing or (), plan.one_hot)
     kept = statistics or (plan if planned else None)
     wanted = Wanted(labels=names, label_lists=lists, **{**shared, "drop": list(drop), "plan": kept})
     with foreign_bytes(path):
@@ -231,6 +233,11 @@ def read_table(
     elif statistics is not None:
         _encode(path, table, statistics, plan, wanted)
     n_columns = table.data.shape[1]
+    if n_rows and n_columns == 0 and table.plan is not None and table.plan.columns:
+        first = table.plan.columns[0]
+        why = f"the first, {shorten(first.name)!r}: {first.kind}, {first.reason}"
+        what = f"none of its columns can be a feature ({why})"
+        raise DataFileError(f"{place(path)}: {what}; give a file with data.")
     if n_rows == 0 or (n_columns == 0 and feature_columns is None):
         raise DataFileError(f"{place(path)}: it holds {n_rows} rows of {n_columns} features; give a file with data.")
     table.groups = _groups(table.ids, None if statistics is None else statistics.row_hashes)
@@ -242,6 +249,7 @@ def read_table(
 
 def _encode(path: Path_, table: Bunch, statistics: TableStatistics, choices: Choices, wanted: Wanted) -> None:
     """Decide on a plan for a table whose columns were looked at, and read its features by this plan, in place."""
+    choices = dataclasses.replace(choices, id=wanted.id_column, drop=wanted.drop)
     labeled = None if table.target is None else (table.target != -1).any(axis=1)
     names = [*(table.label_names or ()), *([table.lists.no_label] if table.lists and table.lists.no_label else [])]
     separator = None if table.lists is None else table.lists.separator

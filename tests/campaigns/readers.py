@@ -34,6 +34,7 @@ from campaigns import record
 from campaigns.files import KINDS, SEEDS, damaged, model_bytes
 from nmlsdr._errors import InputError, printable
 from nmlsdr._model.reading import open_model
+from nmlsdr._model.samples import sample_rows
 from nmlsdr.cli import main as command
 from nmlsdr.datasets import load_mulan, read_table
 
@@ -97,6 +98,11 @@ def check_table(table):
     return table
 
 
+def first_step(estimator):
+    """The first step of a pipeline, or the estimator itself."""
+    return estimator.steps[0][1] if hasattr(estimator, "steps") else estimator
+
+
 def check_model(model):
     """What was read must predict probabilities, and its names be those of its columns."""
     estimator = model.estimator
@@ -106,9 +112,8 @@ def check_model(model):
     if n_features > 1000:
         return model
     X = np.linspace(-1, 2, 7 * n_features).reshape(7, n_features)
-    if model.text_columns:
-        X = X.astype(object)
-        X[:, [model.feature_names.index(name) for name in model.text_columns]] = "a"
+    if hasattr(first_step(estimator), "plan_") or hasattr(first_step(estimator), "transformers_"):
+        X = sample_rows(estimator)
     with np.errstate(all="ignore"):
         if hasattr(estimator, "predict_proba"):
             scores = estimator.predict_proba(X)

@@ -1,7 +1,5 @@
 """plan: what is done with every column of a table, as one table of text and as options to paste."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import io

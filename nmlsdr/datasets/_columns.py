@@ -32,7 +32,7 @@ class Wanted:
     id_column: str | None = None
     label_lists: Sequence[str] = ()
     feature_columns: Sequence[str] | None = None
-    plan: Plan | TableStatistics | None = None
+    plan: "Plan | TableStatistics | None" = None
     missing: bool = False
     all_known: bool = False
     n_rows: int | None = None

@@ -1,7 +1,5 @@
 """From the statistics of a table to its plan: what each column holds, and the reason in words."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """A raw table as the first step of a pipeline."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Self
 

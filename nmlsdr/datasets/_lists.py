@@ -44,8 +44,8 @@ def find_lists(cells: Sequence[str], separator: str | None, no_label: str | None
         found = [mark for mark in SEPARATORS if any(mark in cell for cell in counts)]
         n_tags = {mark: len(set().union(*map(Lists(mark).tags, counts))) for mark in found}
         separator = min(found, key=lambda mark: n_tags[mark], default=";")
-        n_whole = len({cell.strip(BLANKS) for cell in counts} - {""})
-        if separator not in (";", "|") and n_tags.get(separator, 0) >= n_whole:
+        n_recurring = sum(len(Lists(separator).tags(cell)) for cell in counts) - n_tags.get(separator, 0)
+        if separator not in (";", "|") and not n_recurring:
             separator = next((mark for mark in found if mark in (";", "|")), ";")
     lists = Lists(separator, no_label or None)
     if no_label is not None:

@@ -4,15 +4,13 @@
 files and `TableEncoder` encode blocks of cells with it, so that a rule stands in one place.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,7 +181,7 @@ class Plan:
             table[:, j] = part
         return table, [column.name for column in self.used]
 
-    def filled(self, X: NDArray[np.float64], strategy: str = "median") -> Plan:
+    def filled(self, X: NDArray[np.float64], strategy: str = "median") -> Self:
         """Return the plan in which the columns of numbers are filled by the median or mean of these features."""
         average: Any = np.nanmedian if strategy == "median" else np.nanmean
         columns, start = [], 0
@@ -235,7 +233,7 @@ class Plan:
         )
 
     @classmethod
-    def from_json(cls, text: str) -> Plan:
+    def from_json(cls, text: str) -> Self:
         """Return the plan that `to_json` wrote; ValueError if it is none."""
         try:
             found = json.loads(text)

@@ -1,7 +1,5 @@
 """Cells that are not what their column holds: all of a table in one sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Statistics of the columns of a table, collected block by block: the facts from which a plan is made."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

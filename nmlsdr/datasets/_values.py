@@ -1,7 +1,5 @@
 """What the text of one cell may mean: a number in some notation, a date, yes or no, or a missing value."""
 
-from __future__ import annotations
-
 import datetime
 import functools
 import re

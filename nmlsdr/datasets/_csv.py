@@ -92,7 +92,7 @@ def _names(lines: Lines, cells: list[str] | None, wanted: Wanted) -> list[str]:
 
 def _distinct(names: list[str], notes: list[str]) -> list[str]:
     """Return names in which each occurs once: the second column called a becomes a.2, and a nameless one column 3."""
-    found: list[str] = []
+    found: dict[str, None] = {}
     taken = set(names)
     for j, name in enumerate(names):
         new, number = name or f"column {j + 1}", 2
@@ -104,5 +104,5 @@ def _distinct(names: list[str], notes: list[str]) -> list[str]:
                 if name
                 else f"a column without a name is called {new!r}"
             )
-        found.append(new)
-    return found
+        found[new] = None
+    return list(found)

@@ -28,6 +28,7 @@ MOSTLY = 0.8  # the share of numbers in a column with more of them
 ENOUGH = 500  # different numbers of a column, from which its notation is known
 LEAST_COUNTED = 20  # rows of a column of 1, 2, 3, ... that names the rows
 CHANCE = 1e-6  # accepted probability that a column without any link to the labels is filled on labelled rows only
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 TAG_SEPARATORS = re.compile("[;|,/]")
 
 
@@ -134,6 +135,9 @@ class _Deciding:
         votes = dict.fromkeys(".,", 0)
         readers = [(notation.decimal, number_reader(notation)) for notation in NOTATIONS]
         for facts in self.table.columns:
+            if _is_decimal(facts):
+                votes["."] += facts.n_numbers
+                continue
             for text, count in islice(facts.numbers.items(), ENOUGH):
                 if "." in text or "," in text:
                     marks = {decimal for decimal, read in readers if read(text) is not None}
@@ -148,6 +152,8 @@ class _Deciding:
             for notation in NOTATIONS
             if self.choices.decimal in (None, notation.decimal) and self.choices.thousands in (None, notation.thousands)
         ] or [Notation(self.decimal, self.choices.thousands or "")]
+        if NOTATIONS[0] in allowed and _is_decimal(facts):
+            return NOTATIONS[0]
         if not any(set(text) & set(".,' \u2019\u00a0\u202f") for text in facts.numbers):
             return next((notation for notation in allowed if notation.decimal == self.decimal), allowed[0])
 
@@ -160,7 +166,8 @@ class _Deciding:
 
     def _others(self, facts: ColumnStatistics, read: Callable[[str], Any]) -> dict[str, int]:
         """The texts that are neither missing values nor read by this function, and their counts."""
-        texts = facts.words | facts.numbers
+        is_plain = facts.is_plain and read is number_reader(NOTATIONS[0])
+        texts = facts.words if is_plain else facts.words | facts.numbers
         return {t: count for t, count in texts.items() if fold(t) not in self.missing and read(t) is None}
 
     def _mostly(self, facts: ColumnStatistics, read: Callable[[str], Any]) -> dict[str, int] | None:
@@ -319,6 +326,11 @@ class _Deciding:
             return Column(name, "text", f"{texts} without words that recur; left out")
         reason = f"{texts}; becomes {len(kept)} words, there or not"
         return Column(name, "words", reason, levels={word: word for word in sorted(kept)})
+
+
+def _is_decimal(facts: ColumnStatistics) -> bool:
+    """Whether `float` reads all numbers of a column, and the points of some cannot stand between thousands."""
+    return facts.is_plain and any("." in text and not THOUSANDS.fullmatch(text) for text in facts.numbers)
 
 
 def _words_each(texts: Iterable[str]) -> float:

@@ -234,34 +234,34 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the plan that `to_json` wrote; ValueError if it is none."""
+        """Return the plan that `to_json` wrote; an InputError if it is none."""
         try:
             found = json.loads(text)
             columns = tuple(Column(**{**c, "fill": tuple(map(float, c.get("fill", ())))}) for c in found["columns"])
             plan = cls(columns, tuple(found["missing"]), found["keep_case"] is True, dict(found["labels"]))
         except (TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"it holds no plan of a table ({error})") from None
+            raise InputError(f"it holds no plan of a table ({error})") from None
         plan._check()
         return plan
 
     def _check(self) -> None:
-        """Raise a ValueError if a value is not what `decide` gives."""
+        """Raise an InputError if a value is not what `decide` gives."""
         texts = [*self.missing]
         for c in self.columns:
             texts += [c.name, c.kind, c.reason, c.decimal, c.thousands, *c.levels, *c.levels.values()]
             wide = len(c.feature_names) if c.kind in ("number", "date", "yes/no") else 0
             if c.kind not in FEATURES and c.kind not in OTHERS:
-                raise ValueError(f"it holds a column of the kind {c.kind!r}")
+                raise InputError(f"it holds a column of the kind {c.kind!r}")
             if (c.decimal, c.thousands) not in NOTATIONS or len(c.fill) not in (0, wide):
-                raise ValueError(f"the plan of its column {c.name!r} has impossible numbers")
+                raise InputError(f"the plan of its column {c.name!r} has impossible numbers")
             if not all(abs(value) < 1e170 for value in c.fill):
-                raise ValueError(f"the plan of its column {c.name!r} fills with a number that is not finite")
+                raise InputError(f"the plan of its column {c.name!r} fills with a number that is not finite")
         if not all(type(text) is str for text in texts):
-            raise ValueError("the plan of its table holds something else than text")
+            raise InputError("the plan of its table holds something else than text")
         "".join(texts).encode()  # fails for half of a surrogate pair, which cannot be printed
         names = [c.name for c in self.columns]
         if len(set(names)) < len(names):
-            raise ValueError("the plan of its table names a column twice")
+            raise InputError("the plan of its table names a column twice")
 
 
 # ---------------------------------------------------------------- from cells to numbers

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._files import BLANKS
-from ._values import MISSING, fold, is_number
+from ._values import MISSING, NOTATIONS, fold, is_number, number_reader
 
 MOST_TEXTS = 5_000_000  # different words that are kept of a table, and a tenth as many texts of numbers
 MOST_OF_COLUMN = 100_000
@@ -48,6 +48,8 @@ class ColumnStatistics:
         How many cells hold a number, and how many another text.
     whole : set of float, or None
         The different numbers, as long as all are whole and nearly all differ.
+    is_plain : bool
+        Whether `float` reads all the numbers.
     digest : int
         Equal for columns with equal cells.
     most : int
@@ -59,7 +61,7 @@ class ColumnStatistics:
         self.words: Counter[str] = Counter()
         self.n_numbers = self.n_words = 0
         self.whole: set[float] | None = set()
-        self.rising = True
+        self.rising = self.is_plain = True
         self.digest = 0
         self.most = most
         self._filled: list[NDArray[np.bool_] | int] = []  # of each block; a number: so many cells, all filled
@@ -88,6 +90,7 @@ class ColumnStatistics:
             self.n_words += 0 if number else count
             if number:
                 self.n_numbers += count
+                self.is_plain = self.is_plain and number_reader(NOTATIONS[0])(text) is not None
         self._filled.append(np.array([filled[cell] for cell in cells], dtype=bool))
         self.whole = None
 

@@ -25,9 +25,6 @@ def count_neighbor_labels(
     cdef Py_ssize_t i, q = neighbors.shape[0], k = neighbors.shape[1], n_labels = Y.shape[1]
     if q == 0 or n_labels == 0:
         return
-    if k == 0:
-        delta[:, :] = 0
-        return
     for i in prange(q, nogil=True, num_threads=n_threads, schedule="static"):
         count_row(&Y[0, 0], n_labels, &neighbors[i, 0], k, &delta[i, 0])
 

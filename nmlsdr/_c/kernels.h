@@ -15,24 +15,18 @@
 #define NM(x) nmlsdr_##x
 #define NM_TEMPLATE "products_tile.h"
 #include "simd.h"
-#undef NM_TEMPLATE
 #undef T
 #undef NM_DOUBLE
-#undef NM
 
 #define T double
 #define NM_DOUBLE 1
 #define NM(x) nmlsdr_tree_##x
 #define NM_TEMPLATE "tree_leaf.h"
 #include "simd.h"
-#undef NM_TEMPLATE
-#undef NM
 
 #define NM(x) nmlsdr_few_##x
 #define NM_TEMPLATE "few_rows.h"
 #include "simd.h"
-#undef NM_TEMPLATE
-#undef NM
 #undef T
 #undef NM_DOUBLE
 

@@ -2,7 +2,7 @@
  *
  * GCC and clang add, subtract and multiply vectors of any width; what remains are the operations that they lack.
  * Fused products only propose candidates; the canonical distance never fuses (distance.h).
- * Included by kernels.h only, with T, NM, NM_DOUBLE (1 for double) and NM_TEMPLATE defined.
+ * Included by kernels.h only, with T, NM, NM_DOUBLE (1 for double) and NM_TEMPLATE defined; NM and NM_TEMPLATE end here.
  */
 #undef VZERO
 #undef VLOAD
@@ -151,3 +151,5 @@ enum { NM(lanes_neon) = G };
 #include "simd_clear.h"
 #endif
 #undef NM_UNALIGNED
+#undef NM_TEMPLATE
+#undef NM

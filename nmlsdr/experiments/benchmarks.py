@@ -18,12 +18,10 @@ def benchmarks_section(found: list[Results], *, size: str) -> Section:
     """Tables, figures and claims of the benchmark study."""
     (results,) = found
     ten = results.of(TEN_METHODS)
-    n_datasets, n_methods = len(results.datasets), len(results.methods)
-    section = begin_section("benchmarks", found, n_seeds=results.n_seeds, n_datasets=n_datasets, n_methods=n_methods)
+    counts = {"n_datasets": len(results.datasets), "n_methods": len(results.methods)}
+    section = begin_section("benchmarks", found, size, n_seeds=results.n_seeds, **counts)
     if size == "full":
         section.paragraphs += general_notes("benchmarks", results.datasets)
-    else:
-        section.paragraphs.append(resource("texts.json")["sections"]["benchmarks"]["small"])
     section.tables += [metric_table(ten, m) for m in range(len(METRICS))]
     complete = _complete(ten)
     if complete is not None:

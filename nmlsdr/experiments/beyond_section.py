@@ -48,10 +48,7 @@ def beyond_section(found: list[Results], *, size: str) -> Section:
     ranked = [results for results in found if results.study.name in REGIMES]
     decided = [with_variant(results, "f1") for results in ranked]  # a cut-off moves no ranking
     reviews = [with_chance(with_variant(results, "adjusted")) for results in found if results.study.name in REVIEWS]
-    section = begin_section("beyond", found)
-    texts = resource("texts.json")["sections"]["beyond"]
-    if size != "full":
-        section.paragraphs.append(texts["small"])
+    section = begin_section("beyond", found, size)
     section.paragraphs.append(seeds_used(found))
     for plain, base in zip(ranked, decided, strict=True):
         if plain.study is BASE:
@@ -65,7 +62,7 @@ def beyond_section(found: list[Results], *, size: str) -> Section:
     if any(results.study is not BASE for results in ranked):
         section.tables += [regime_table(ranked, RANKING), regime_table(decided, SEVEN)]
     if reviews:
-        section.paragraphs.append(texts["review"])
+        section.paragraphs.append(resource("texts.json")["sections"]["beyond"]["review"])
         section.claims += review_claims(reviews)
         section.tables += review_tables(reviews)
         section.tables.append(kinds_table(reviews))

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from .. import MLkNN, SemiSupervisedMLkNN
 from .._methods import METHODS, Method
-from ..metrics import hamming_loss, macro_f1, micro_f1, score_table
+from ..metrics import score_table
 from .protocol import METRICS, N_NEIGHBORS, Draw, Study, draw, versions
 from .store import CellKey, Record
 
@@ -60,13 +60,7 @@ def run_cell(
 
 def measures(target: NDArray[Any], scores: NDArray[Any], predicted: NDArray[Any] | None = None) -> dict[str, Any]:
     """The seven measures, None for one without a value; HL' and both F1 of `predicted` where it is given."""
-    table = score_table(target, scores, coverage_by="C", coverage_empty=-1)
-    if predicted is not None:
-        table |= {
-            "HL'": 1.0 - hamming_loss(target, predicted),
-            "MaF1": macro_f1(target, predicted),
-            "MiF1": micro_f1(target, predicted),
-        }
+    table = score_table(target, scores, predictions=predicted, coverage_by="C", coverage_empty=-1)
     return {name: float(table[name]) if np.isfinite(table[name]) else None for name in METRICS}
 
 

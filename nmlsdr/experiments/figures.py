@@ -16,12 +16,9 @@ from .statistics import Friedman, undistinguished_groups
 
 
 def _figure(width: float, height: float) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def image_bytes(figure: Any, kind: str) -> bytes:

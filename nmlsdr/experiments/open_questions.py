@@ -32,7 +32,7 @@ from .beyond import BASE, SIX_SETS
 from .cell import Measured, measures
 from .protocol import N_NEIGHBORS, Draw, Study
 from .results import Results, begin_section, mean, std
-from .tables import Entry, ResultTable, Section, best_in_bold, number, resource, titled
+from .tables import Entry, ResultTable, Section, best_in_bold, number, titled
 
 Floats = NDArray[np.float64]
 Embedding = tuple[Floats, Floats]  # of the training and the test rows
@@ -233,9 +233,7 @@ def measure(study: Study, method: str, data: Draw) -> Measured:
 def open_section(found: list[Results], *, size: str) -> Section:
     """For each question a summary, and each result by data sets."""
     (results,) = found
-    section = begin_section("open", found, n_seeds=results.n_seeds, landmarks=LANDMARKS, exponent=EXPONENT)
-    if size != "full":
-        section.paragraphs.append(resource("texts.json")["sections"]["beyond"]["small"])
+    section = begin_section("open", found, size, n_seeds=results.n_seeds, landmarks=LANDMARKS, exponent=EXPONENT)
     for question in QUESTIONS:
         some = results.of([REFERENCE, *(name for name in VARIANTS if name.split("-")[0] == question)])
         if set(some.methods) - {REFERENCE}:

@@ -140,12 +140,13 @@ def _in_order(known: tuple[str, ...], found: set[str]) -> tuple[str, ...]:
 # ---------------------------------------------------------------- tables of several sections
 
 
-def begin_section(name: str, found: list[Results], **values: Any) -> Section:
+def begin_section(name: str, found: list[Results], size: str, **values: Any) -> Section:
     """Make a section with the title and paragraphs of ``texts.json``, and the cells, failures and settings found."""
     texts = resource("texts.json")["sections"][name]
+    small = texts.get("small", []) if size != "full" else []
     return Section(
         name, texts["title"].format(**values), all_cells(name, found),
-        paragraphs=[text.format(**values) for text in texts["paragraphs"]],
+        paragraphs=[text.format(**values) for text in (*texts["paragraphs"], *small)],
         settings=[results.settings for results in found],
         failures=[text for results in found for text in results.failures],
     )  # fmt: skip

@@ -40,7 +40,7 @@ ARTICLE_COUNTS = {"healthy": 1734, "hypertension": 2547, "diabetes": 1971, "both
 def toy_section(found: list[Results], *, size: str, with_figure: bool = True) -> Section:
     """Tables, figure and claims of the Toy study."""
     (results,) = found
-    section = begin_section("toy", found, n_seeds=results.n_seeds)
+    section = begin_section("toy", found, size, n_seeds=results.n_seeds)
     reduced = " A reduced set: do not compare these numbers with the article's." if size == "small" else ""
     section.tables.append(method_table(results, "toy", reduced=reduced))
     if size == "full":
@@ -101,7 +101,7 @@ def case_study_section(found: list[Results], *, size: str, with_figure: bool = T
     """Tables with paired t-tests, four pictures and claims of the case study."""
     (results,) = found
     drawn = "200 + 200" if size == "small" else "1000 + 1000"
-    section = begin_section("case-study", found, n_seeds=results.n_seeds, drawn=drawn)
+    section = begin_section("case-study", found, size, n_seeds=results.n_seeds, drawn=drawn)
     ten = results.of(TEN_METHODS)
     section.tables += [counts_table(size), tested_table(ten)]
     if results.n_seeds > 1:

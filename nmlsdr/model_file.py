@@ -27,6 +27,7 @@ def save_model(
     feature_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
     inputs: Iterable[PathLike] = (),
+    fitted: dict[str, Any] | None = None,
 ) -> None:
     """Write a fitted estimator, or a pipeline of estimators, to a file as data.
 
@@ -44,6 +45,8 @@ def save_model(
         ``label_names_in_``, if it has them.
     inputs : iterable of str or path-like, default=()
         Files that must not be overwritten; an error is raised if ``path`` is one of them.
+    fitted : dict or None, default=None
+        Hashes of the rows of the fit, which the command line keeps to say which rows of a table a model knows.
 
     Raises
     ------
@@ -69,7 +72,7 @@ def save_model(
     skops = need_skops()
     check_is_fitted(estimator)
     try:
-        content = content_out(estimator, feature_names, label_names)
+        content = content_out(estimator, feature_names, label_names, fitted)
     except (Refused, ValueError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise ModelFileError(f"The model cannot be written to {os.fspath(path)!r}: {reason}.") from None

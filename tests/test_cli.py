@@ -77,7 +77,8 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
     written = read_json("measures.json")
     per_label = written.pop("labels")
     assert written == pytest.approx(measures, abs=1e-12)
-    *table, _, head, line = outcome.out.splitlines()
+    said, _, *table, _, head, line = outcome.out.splitlines()
+    assert said == "0 of these 25 rows were fitted with their labels."
     assert table[0].split() == ["label", "positives", "predicted", "precision", "recall", "F1", "AP"]
     for c, (name, row, shown) in enumerate(zip(expected, per_label, table[1:], strict=True)):
         Y, given = Y_test[:, c], values[:, c]

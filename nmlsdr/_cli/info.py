@@ -8,6 +8,8 @@ from nmlsdr._errors import printable
 from .arguments import QUIET, add_verb, option
 from .console import Console
 
+MOST = 50  # columns or categories that are listed by name
+
 # The purpose of each optional package.
 OPTIONAL = {
     "pooch": "fetches data sets; pip install 'nmlsdr[datasets]'",
@@ -87,7 +89,44 @@ def _model_lines(path: str) -> list[tuple[str, str]]:
     steps = model.estimator.steps if isinstance(model.estimator, Pipeline) else [("model", model.estimator)]
     lines = [(name, " ".join(repr(step).split())) for name, step in steps]
     lines.append(("features", str(model.estimator.n_features_in_)))
+    lines += _columns(steps[0][1], model.feature_names or [])
     if model.label_names is not None:
         lines.append(("labels", f"{len(model.label_names)}: {'; '.join(model.label_names)}"))
+    lines += _decision(steps[-1][1])
+    if model.fitted is not None:
+        counts = [len(model.fitted[key]) for key in ("labeled", "others")]
+        lines.append(("fitted on", f"{sum(counts)} different rows, {counts[0]} of them labelled"))
+    if model.date is not None:
+        lines.append(("date", model.date))
     lines.append(("written by", ", ".join(f"{name} {version}" for name, version in model.versions.items())))
     return lines
+
+
+def _columns(first: Any, names: list[str]) -> list[tuple[str, str]]:
+    """The columns of numbers by name, and each column of categories with its categories."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.preprocessing import OneHotEncoder
+
+    words: dict[int, list[str]] = {}
+    for _, step, columns in first.transformers_ if isinstance(first, ColumnTransformer) else []:
+        if isinstance(step, OneHotEncoder) and names:
+            words |= {j: list(map(str, values)) for j, values in zip(columns, step.categories_, strict=True)}
+    numbers = [name for j, name in enumerate(names) if j not in words]
+    lines = [("numbers", _few(numbers))] if numbers else []
+    return lines + [(names[j], f"categories, {_few(values)}") for j, values in words.items()]
+
+
+def _few(names: list[str]) -> str:
+    """How many there are, and the first of them."""
+    return f"{len(names)}: {'; '.join(names[:MOST])}" + ("; ..." if len(names) > MOST else "")
+
+
+def _decision(step: Any) -> list[tuple[str, str]]:
+    """How the classifier decides, and its cut-offs."""
+    if not hasattr(step, "thresholds_"):
+        return []
+    rule = {"f1": "the best expected F1 (f1)", "prior": "as large a share of rows as have the label (prior)"}
+    words = rule.get(step.threshold, "a number") if isinstance(step.threshold, str) else "a number"
+    low, high = float(min(step.thresholds_)), float(max(step.thresholds_))
+    values = f"{low:.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"{low:.3g} to {high:.3g}"
+    return [("cut-off", f"{words}: a label is predicted above {values}")]

@@ -121,6 +121,7 @@ def fit(args: argparse.Namespace, console: Console) -> int:
 
     from nmlsdr._methods import METHODS, find_method
     from nmlsdr._model.archive import need_skops
+    from nmlsdr._model.rows import fitted_rows
     from nmlsdr.model_file import save_model
 
     from .clock import expect_fit
@@ -159,7 +160,8 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     columns = table.feature_names if encoder is None or table.feature_names is None else table.plan.names
     names = {"feature_names": columns, "label_names": table.label_names}
     with console.step(f"write {args.out}"), model_output(args.out) as path:
-        save_model(path, Pipeline(steps), **names, inputs=input_files(args))
+        fitted = fitted_rows(table.data, table.labeled)
+        save_model(path, Pipeline(steps), **names, inputs=input_files(args), fitted=fitted)
     facts = [(table.data.shape[1], "feature"), (table.target.shape[1], "label"), ((~table.labeled).sum(), "unlabelled")]
     hint = " To see what was learned and what to check: nmlsdr report, with the same options."
     wrote(console, args.out, len(table.target), *facts, hint=hint)
@@ -229,7 +231,7 @@ def apply_model(
     table = read_data(args, console, model=model, need_labels=need_labels)
     if need_labels and not table.labeled.any():
         raise InputError(f"{args.data} has no labelled row to compare with; give its labels.")
-    X = match_features(table, args.data, model, console)
+    X = table.matched = match_features(table, args.data, model, console)
     if table.plan is not None:  # the reader has encoded the columns
         steps.pop(0)
     if any(getattr(step, "with_mean", False) for step in steps) and hasattr(X, "toarray"):
@@ -322,6 +324,7 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
     if args.out is not None:
         check_out(args, (".json", ".csv"))
     model, classifier, table, X = apply_model(args, console, need_labels=True)
+    rows = table.matched
     scores = in_blocks(classifier.predict_proba, X, console)
     names = names_or_numbers(model.label_names, "label", scores.shape[1])
     target = match_labels(table, args, model, len(names), console)
@@ -338,12 +341,25 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
     if args.compare is not None:
         compared |= _measures_of_rivals(args, console, X[known], target[known], len(names))
     if args.out != "-":
+        if model.fitted is not None:
+            print(_known_rows(rows[known], model.fitted), end="\n\n")
         print(label_table(per_label))
         print(measure_table(compared))
     if args.out is not None:
         write_measures(args.out, measures, per_label, compared, input_files(args))
         wrote(console, args.out, int(known.sum()), (len(names), "label"))
     return 0
+
+
+def _known_rows(rows: Any, fitted: dict[str, Any]) -> str:
+    """Say how many of these rows the model was fitted on."""
+    from nmlsdr._model.rows import were_fitted
+
+    with_labels, without = (int(found.sum()) for found in were_fitted(rows, fitted))
+    said = f"{with_labels} of these {rows.shape[0]} rows were fitted with their labels"
+    if without:
+        said += f", {without} without labels"
+    return said + ("; on rows that were fitted the measures are too good." if with_labels else ".")
 
 
 def _measures_of_rivals(

@@ -54,6 +54,10 @@ class Model(NamedTuple):
         What the first step does with each column of a raw table.
     fills_cells : bool
         Whether the first step fills empty cells.
+    date : str or None
+        Day on which the file was written, such as 2026-11-22.
+    fitted : dict or None
+        Hashes of the rows of the fit, for `rows.were_fitted`.
     """
 
     estimator: Any
@@ -62,6 +66,8 @@ class Model(NamedTuple):
     versions: dict[str, str]
     plan: Plan | None
     fills_cells: bool
+    date: str | None
+    fitted: dict[str, Any] | None
 
 
 def open_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Model:
@@ -101,7 +107,19 @@ def content_in(content: Any) -> Model:
     check_names(estimator, features, labels)
     versions = {key: printable(str(content["versions"][key])) for key in ("nmlsdr", "numpy", "scipy", "scikit-learn")}
     check_answers(estimator, _value(content["rows"]), _value(content["answers"]))
-    return Model(estimator, features, labels, versions, *_table_form(estimator, features))
+    date = None if content.get("date") is None else printable(str(content["date"]))
+    form = _table_form(estimator, features)
+    return Model(estimator, features, labels, versions, *form, date, _fitted(content.get("fitted")))
+
+
+def _fitted(kept: Any) -> dict[str, Any] | None:
+    """Return the hashes of the rows of the fit; `Refused` if they are none."""
+    if kept is None:
+        return None
+    salt, hashes = kept["salt"], [_value(kept[key]) for key in ("labeled", "others")]
+    if not isinstance(salt, str) or len(salt) > 64 or any(a.ndim != 1 or a.dtype != np.uint64 for a in hashes):
+        raise Refused("what it holds of the rows of its fit are no hashes")
+    return {"salt": salt, "labeled": hashes[0], "others": hashes[1]}
 
 
 def _table_form(estimator: Any, names: list[str] | None) -> tuple[Plan | None, bool]:

@@ -4,6 +4,7 @@ skops would pack a sparse matrix, write an object array as one part of the schem
 in a form that cannot be checked before they are made. `encode` gives dictionaries of plain arrays and text for these.
 """
 
+import datetime
 import json
 from collections.abc import Iterable
 from inspect import signature
@@ -23,7 +24,12 @@ from .samples import answers, sample_rows
 from .schema import Refused, table
 
 
-def content_out(estimator: Any, feature_names: Iterable[str] | None, label_names: Iterable[str] | None) -> Any:
+def content_out(
+    estimator: Any,
+    feature_names: Iterable[str] | None,
+    label_names: Iterable[str] | None,
+    fitted: dict[str, Any] | None = None,
+) -> Any:
     """Return what is written of a model, after the checks that reading makes; names default to those that it saw."""
     kept = bare(estimator)
     back = revived(kept)
@@ -44,6 +50,8 @@ def content_out(estimator: Any, feature_names: Iterable[str] | None, label_names
             "scipy": scipy.__version__,
             "scikit-learn": sklearn.__version__,
         },
+        "date": datetime.date.today().isoformat(),
+        "fitted": fitted,
         "feature_names": None if names is None else encode(np.array(names, dtype=object)),
         "label_names": None if labels is None else encode(np.array(labels, dtype=object)),
         "rows": encode(rows),

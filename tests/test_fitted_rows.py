@@ -1,0 +1,84 @@
+"""A model file knows the rows of its fit by hashes: evaluate counts them, and the file holds no row."""
+
+import datetime
+
+import numpy as np
+import pytest
+from commands import label_columns, run, tables, write_csv  # noqa: F401
+from scipy import sparse
+
+from nmlsdr._model.reading import open_model
+from nmlsdr._model.rows import fitted_rows, were_fitted
+from nmlsdr.model_file import ModelFileError, save_model
+
+pytest.importorskip("skops")
+
+
+def counts(X, kept):
+    return [int(found.sum()) for found in were_fitted(X, kept)]
+
+
+@pytest.mark.parametrize("form", ["numbers", "texts", "sparse"])
+def test_the_same_rows_are_known_in_any_order_and_others_are_not(rng, form):
+    X = np.where(rng.random((40, 3)) < 0.4, 0.0, rng.normal(size=(40, 3)).round(2) + 5)
+    X[:, 0] += np.arange(40)
+    if form == "texts":
+        X = X.astype(object)
+        X[:, 1] = [f"word {i % 4}" for i in range(40)]
+    if form == "sparse":
+        X = sparse.csr_array(X)
+    kept = fitted_rows(X[:30], np.arange(30) < 20)
+    order = rng.permutation(40)
+    assert counts(X[order], kept) == [20, 10]
+    assert counts(X[30:], kept) == [0, 0]
+
+
+def test_every_file_has_a_salt_of_its_own(rng):
+    X, labeled = rng.normal(size=(5, 2)), np.ones(5, dtype=bool)
+    one, two = fitted_rows(X, labeled), fitted_rows(X, labeled)
+    assert one["salt"] != two["salt"]
+    assert not np.isin(one["labeled"], two["labeled"]).any()
+
+
+def test_minus_zero_and_every_kind_of_nan_are_the_same(rng):
+    X = np.array([[0.0, np.nan]])
+    other = np.array([[-0.0, np.frombuffer(b"\x01\0\0\0\0\0\xf8\xff", dtype="<f8")[0]]])
+    assert counts(other, fitted_rows(X, np.array([True]))) == [1, 0]
+
+
+def test_evaluate_says_how_many_rows_were_fitted(run, tables):  # noqa: F811
+    columns = ["--label-columns", label_columns()]
+    settings = ["--method", "MDDMp", "--classifier", "mlknn"]
+    assert run("fit", "train.csv", *columns, *settings, "--out", "m.skops").status == 0
+    outcome = run("evaluate", "m.skops", "train.csv", *columns)
+    assert "60 of these 60 rows were fitted with their labels; " in outcome.out
+    outcome = run("evaluate", "m.skops", "test.csv", *columns)
+    assert "0 of these 25 rows were fitted with their labels.\n" in outcome.out
+    assert "too good" not in outcome.out
+
+
+def test_info_prints_columns_cutoffs_rows_and_date(run, rng):  # noqa: F811
+    rows = [[i % 7, "uvw"[i % 3], rng.normal(), int(i % 7 > 3)] for i in range(40)]
+    write_csv("a.csv", ["age", "ward", "x", "flu"], rows)
+    settings = ["--one-hot", "ward", "--method", "MDDMp", "--classifier", "mlknn"]
+    assert run("fit", "a.csv", "--label-columns", "flu", *settings, "--out", "m.skops").status == 0
+    said = " ".join(run("info", "m.skops").out.split())
+    assert "numbers 2: age; x" in said
+    assert "ward categories, 3: u; v; w" in said
+    assert "cut-off a number: a label is predicted above 0.5" in said
+    assert "fitted on 40 different rows, 40 of them labelled" in said
+    assert f"date {datetime.date.today().isoformat()}" in said
+
+
+def test_a_file_without_hashes_is_read_and_forged_ones_are_refused(tmp_path, rng):
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler().fit(rng.normal(size=(5, 2)))
+    path = tmp_path / "m.skops"
+    save_model(path, scaler)
+    assert open_model(path).fitted is None
+    good = fitted_rows(rng.normal(size=(5, 2)), np.ones(5, dtype=bool))
+    for forged in ({"salt": 1}, {"salt": "x" * 100}, {"labeled": np.zeros(3)}, {"others": np.zeros((2, 2), np.uint64)}):
+        save_model(path, scaler, fitted={**good, **forged})
+        with pytest.raises(ModelFileError):
+            open_model(path)

@@ -89,7 +89,7 @@ def _model_lines(path: str) -> list[tuple[str, str]]:
     steps = model.estimator.steps if isinstance(model.estimator, Pipeline) else [("model", model.estimator)]
     lines = [(name, " ".join(repr(step).split())) for name, step in steps]
     lines.append(("features", str(model.estimator.n_features_in_)))
-    lines += _columns(steps[0][1], model.feature_names or [])
+    lines += _columns(model.plan, model.feature_names or [])
     if model.label_names is not None:
         lines.append(("labels", f"{len(model.label_names)}: {'; '.join(model.label_names)}"))
     lines += _decision(steps[-1][1])
@@ -102,18 +102,17 @@ def _model_lines(path: str) -> list[tuple[str, str]]:
     return lines
 
 
-def _columns(first: Any, names: list[str]) -> list[tuple[str, str]]:
-    """The columns of numbers by name, and each column of categories with its categories."""
-    from sklearn.compose import ColumnTransformer
-    from sklearn.preprocessing import OneHotEncoder
-
-    words: dict[int, list[str]] = {}
-    for _, step, columns in first.transformers_ if isinstance(first, ColumnTransformer) else []:
-        if isinstance(step, OneHotEncoder) and names:
-            words |= {j: list(map(str, values)) for j, values in zip(columns, step.categories_, strict=True)}
-    numbers = [name for j, name in enumerate(names) if j not in words]
-    lines = [("numbers", _few(numbers))] if numbers else []
-    return lines + [(names[j], f"categories, {_few(values)}") for j, values in words.items()]
+def _columns(plan: Any, names: list[str]) -> list[tuple[str, str]]:
+    """The columns by name: those with levels with them, and the others together by their kind."""
+    kinds: dict[str, list[str]] = {}
+    lines = []
+    columns = [(c.name, c.kind, c.levels) for c in plan.columns] if plan else [(name, "number", {}) for name in names]
+    for name, kind, levels in columns:
+        if kind in ("category", "words"):
+            lines.append((name, f"{kind}, {_few(list(levels.values()))}"))
+        else:
+            kinds.setdefault(kind, []).append(name)
+    return [*((f"column: {kind}", _few(found)) for kind, found in kinds.items()), *lines]
 
 
 def _few(names: list[str]) -> str:

@@ -299,8 +299,8 @@ def _encode(
     width = len(column.feature_names)
     fill = column.fill or (np.nan,) * width
     if fast and column.kind == "number" and (isinstance(cells, np.ndarray) or _as_programs_write(column, cells)):
-        values = cells.astype(np.float64) if isinstance(cells, np.ndarray) else plain_numbers(cells)
-        if values is not None and not np.isinf(values).any():
+        values = plain_numbers(cells)
+        if values is not None:
             return np.where(np.isnan(values), fill[0], values)[:, None]
     if isinstance(cells, np.ndarray):
         cells = ["" if value != value else text_of(value) for value in cells.tolist()]

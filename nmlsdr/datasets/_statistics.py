@@ -18,17 +18,19 @@ Cells = Sequence[str] | NDArray[Any]  # a column of a block: texts, or numbers w
 
 
 def plain_numbers(cells: Cells) -> NDArray[np.float64] | None:
-    """Return the numbers of a column in which every cell is a finite number as a program writes it, else None."""
+    """Return a column as floats if every cell is empty (NaN) or a finite number as a program writes it, else None."""
     if isinstance(cells, np.ndarray):
-        return None if np.isnan(cells).any() else cells.astype(np.float64, copy=False)
+        values = cells.astype(np.float64, copy=False)
+        return None if np.isinf(values).any() else values
     text = "".join(cells)
     if not text.isascii() or "_" in text:  # float() accepts 1_0 and the digits of all scripts
         return None
     try:
-        values = np.array(cells, dtype=object).astype(np.float64)  # by float()
+        values = np.array([cell or "nan" for cell in cells], dtype=object).astype(np.float64)  # by float()
     except ValueError:
         return None
-    return values if np.isfinite(values).all() else None
+    n_finite = np.isfinite(values).sum()
+    return values if n_finite + cells.count("") == len(cells) else None
 
 
 def text_of(value: float) -> str:
@@ -71,11 +73,17 @@ class ColumnStatistics:
         self.digest = hash((self.digest, cells.tobytes() if isinstance(cells, np.ndarray) else tuple(cells)))
         values = plain_numbers(cells)
         if values is not None:
-            self._filled.append(len(values))
-            self._add_numbers(values)
+            known = ~np.isnan(values)
+            n_empty = len(values) - int(known.sum())
+            self._filled.append(known if n_empty else len(values))
+            if n_empty:
+                self.words[""] += n_empty
+                self.n_words += n_empty
+                self.whole = None
+            self._add_numbers(values[known])
             if len(self.numbers) < self.most // 10:
-                texts = map(text_of, values.tolist()) if isinstance(cells, np.ndarray) else map(str.strip, cells)
-                self.numbers.update(texts)
+                texts = map(text_of, values[known].tolist()) if isinstance(cells, np.ndarray) else map(str.strip, cells)
+                self.numbers.update(text for text in texts if text)
             return
         if isinstance(cells, np.ndarray):
             cells = ["" if value != value else text_of(value) for value in cells.tolist()]

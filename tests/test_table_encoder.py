@@ -1,0 +1,81 @@
+"""TableEncoder: the plan of a raw table as the first step of a pipeline."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from nmlsdr import ResidualPropagation
+from nmlsdr.datasets import TableEncoder
+from nmlsdr.model_file import load_model, save_model
+
+pandas = pytest.importorskip("pandas")
+
+
+@parametrize_with_checks([TableEncoder()])
+def test_scikit_learn_accepts_the_encoder(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def frame(rng):
+    n = 60
+    return pandas.DataFrame(
+        {
+            "id": [f"p{i}" for i in range(n)],
+            "size": [f"{x:.2f}".replace(".", ",") if i % 9 else "k.A." for i, x in enumerate(rng.normal(size=n))],
+            "age": np.where(np.arange(n) % 7 == 0, np.nan, rng.integers(20, 80, n)),
+            "seen": pandas.to_datetime("2020-01-01") + pandas.to_timedelta(rng.integers(0, 900, n), unit="D"),
+            "ward": pandas.Categorical(["east", "west", None][i % 3] for i in range(n)),
+            "smoker": np.arange(n) % 2 == 0,
+            "code": np.arange(n) % 3,
+        }
+    )
+
+
+def test_a_data_frame_of_every_kind_of_column_is_encoded(frame):
+    encoder = TableEncoder(one_hot=["code"]).set_output(transform="pandas")
+    found = encoder.fit_transform(frame)
+    names = ["size", "age", "seen (year)", "seen (month)", "ward=east", "ward=west", "ward=(missing)", "smoker",
+             "code=0", "code=1", "code=2"]  # fmt: skip
+    assert found.columns.tolist() == names
+    assert np.isfinite(found.to_numpy()).all()
+    assert found["age"][0] == frame["age"].median()
+    assert found["code=2"].tolist() == [float(i % 3 == 2) for i in range(60)]
+    pandas.testing.assert_frame_equal(encoder.transform(frame), found)
+    new = frame.head(2).assign(ward=["north", "west"])
+    assert encoder.transform(new)[["ward=east", "ward=west", "ward=(missing)"]].to_numpy().tolist() == [[0, 0, 0], [0, 1, 0]]
+
+
+def test_columns_that_go_with_the_labels_are_left_out(frame, rng):
+    y = np.full((60, 2), -1)
+    y[::3] = rng.integers(0, 2, (20, 2))
+    sure = np.where(np.arange(60) % 3 == 0, rng.random(60), np.nan)
+    encoder = TableEncoder().fit(frame.assign(sure=sure), y)
+    assert {column.name: column.kind for column in encoder.plan_.columns}["sure"] == "like the labels"
+    assert "sure" in TableEncoder().fit(frame.assign(sure=sure)).get_feature_names_out()
+
+
+def test_it_stands_first_in_a_pipeline_and_in_a_model_file(frame, rng, tmp_path):
+    y = rng.integers(0, 2, (60, 2))
+    model = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation(n_estimators=0, n_neighbors=5))
+    model.fit(frame, y)
+    scores = model.predict_proba(frame)
+    assert pickle.loads(pickle.dumps(model)).predict_proba(frame).tolist() == scores.tolist()
+    assert clone(model).fit(frame, y).predict_proba(frame).tolist() == scores.tolist()
+    save_model(tmp_path / "m.skops", model)
+    np.testing.assert_allclose(load_model(tmp_path / "m.skops").predict_proba(frame), scores)
+
+
+def test_errors_name_the_column_and_the_cell(frame):
+    encoder = TableEncoder().fit(frame)
+    with pytest.raises(ValueError, match=r"1 cell is not what the column holds: row 1, column 'size': 'big'"):
+        encoder.transform(frame.assign(size=["1,5", "big", *frame["size"][2:]]))
+    with pytest.raises(ValueError, match="There is no column 'wards'"):
+        TableEncoder(drop=["wards"]).fit(frame)
+    with pytest.raises(ValueError, match="impute must be 'median' or 'mean', got 'mode'"):
+        TableEncoder(impute="mode").fit(frame)

@@ -149,7 +149,7 @@ def test_ten_thousand_columns_are_shown_by_groups(run, tmp_path, rng):  # noqa: 
     found = run("plan", "wide.csv", "--label-columns", "y")
     assert found.status == 0, found
     head, numbers, ward, options = found.out.splitlines()
-    assert head == "wide.csv: 40 rows; the columns give 10002 features; 1 labels, 40 rows labelled."
+    assert head == "wide.csv: 40 rows; the columns give 10002 features; 1 label, 40 rows labelled."
     assert numbers.split() == ["10000", "columns", "number", "g0,", "g1,", "g2,", "g3", "and", "9996", "more"]
     assert ward.split() == ["ward", "category", "2", "levels:", "east,", "west"]
     assert options == "The same as options: --label-columns y --one-hot ward"
@@ -213,3 +213,27 @@ def test_the_options_of_a_plan_give_the_same_plan(run, tmp_path):  # noqa: F811
     for name in "ab":
         assert_done(run("transform", f"{name}.skops", "t.csv", "--out", f"{name}.csv"))
     assert read_csv(tmp_path / "a.csv") == read_csv(tmp_path / "b.csv")
+
+
+def test_columns_of_several_annotators_give_votes(run, tmp_path, rng):  # noqa: F811
+    rows = []
+    for i in range(90):
+        on = rng.random(2) < 0.5
+        tags = "+".join(name for name, given in zip(("flu", "cold"), on, strict=True) if given) or "rien"
+        other = rng.choice(["flu", "cold", "flu+cold", "rien"])
+        columns = [tags, tags if i % 3 else other, "" if i % 2 else tags] if i % 5 else ["", "", ""]
+        rows.append([*(on + 0.8 * rng.normal(size=2)).round(3), *columns])
+    write_csv(tmp_path / "t.csv", ["a", "b", "A", "B", "C"], rows)
+    table = read_table(tmp_path / "t.csv", annotators=["A", "B", "C"], plan=Choices())
+    assert table.lists == Lists("+", "rien")
+    assert table.label_names == ["cold", "flu"]
+    for row, votes, labels in zip(rows, table.votes, table.target, strict=True):
+        given = [cell.split("+") for cell in row[2:] if cell]
+        share = [np.mean([name in tags for tags in given]) if given else -1 for name in ("cold", "flu")]
+        np.testing.assert_allclose(votes, share)
+        assert labels.tolist() == [-1 if v in (-1, 0.5) else int(v > 0.5) for v in share]
+    assert_done(run("fit", "t.csv", "--annotators", "A,B,C", "--n-components", "2", "--out", "m.skops"))
+    found = run("evaluate", "m.skops", "t.csv")
+    assert found.status == 0, found
+    assert "MiF1" in found.out
+    assert_done(run("review", "t.csv", "--annotators", "A,B,C", "--out", "r.csv"))

@@ -165,6 +165,27 @@ def test_the_trial_scores_rows_that_were_not_fitted_on(rng):
     assert sum(map(len, seen)) == len(labeled) == facts["n_rows"]
 
 
+def test_rows_of_one_group_stay_in_one_fold(rng):
+    X, y = two_groups(rng)
+    groups = np.arange(len(X)) // 4
+    X[:, 0] = groups
+    seen = []
+
+    class Sees(Knn):
+        def fit(self, X, y):
+            self.groups_ = set(X[(y != -1).any(axis=1), 0])
+            return super().fit(X, y)
+
+        def predict_proba(self, X):
+            assert not self.groups_ & set(X[:, 0])
+            seen.extend(X[:, 0])
+            return super().predict_proba(X)
+
+    assert trials.run_trial({"it": ("", Sees(3))}, None, X, y, list("abc"), groups=groups, n_folds=4) is not None
+    assert len(seen) == (y != -1).any(axis=1).sum()
+    assert trials.run_trial({"it": ("", Sees(3))}, None, X, y, list("abc"), groups=groups // 4, n_folds=4) is None
+
+
 def test_the_trial_is_the_mean_over_folds_of_the_measures(rng):
     from sklearn.model_selection import KFold
 

@@ -144,6 +144,11 @@ _LABELS = {
     "--label-file": option(
         "FILE", "a file with one row per row of DATA, every column a label 0/1; a row that is empty or -1 is unlabelled"
     ),
+    "--annotators": option(
+        "NAME,...",
+        "these columns hold such lists, one column for each annotator, whose votes count; an empty cell is no vote",
+        _names,
+    ),
     "--label-list": option(
         "NAME", "this column holds the labels of a row in one cell, such as flu;cold; an empty cell is unlabelled"
     ),

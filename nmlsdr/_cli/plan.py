@@ -63,7 +63,8 @@ def plan_lines(table: Any, source: str) -> list[str]:
     n_rows, n_features = table.data.shape
     facts = [f"{n_rows} rows; the columns give {n_features} features"]
     if table.target is not None:
-        facts.append(f"{table.target.shape[1]} labels, {int(table.labeled.sum())} rows labelled")
+        n_labels = table.target.shape[1]
+        facts.append(f"{n_labels} label{'s' * (n_labels > 1)}, {int(table.labeled.sum())} rows labelled")
     if table.lists is not None:
         none = f"{table.lists.no_label!r} means no label" if table.lists.no_label else "no word means no label"
         facts.append(f"labels are separated by {table.lists.separator!r}, and {none}")
@@ -109,6 +110,7 @@ def as_options(table: Any, words: dict[str, Any]) -> str:
         ("--label-file", words.get("label_file")),
         ("--label-columns", words.get("label_columns")),
         ("--label-list", [words["label_list"]] if words.get("label_list") else None),
+        ("--annotators", words.get("annotators")),
         ("--separator", table.lists and table.lists.separator),
         ("--no-label", table.lists and (table.lists.no_label or "''")),
         ("--id", [table.plan.identifier] if table.plan.identifier is not None else None),

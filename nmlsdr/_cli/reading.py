@@ -26,7 +26,7 @@ _MOST_LEAKS = 8  # that are named one by one
 
 # The arguments that `read_table` has by the same name.
 _SETTINGS = (
-    *("label_columns", "label_file", "label_list", "separator", "no_label", "mask", "drop"),
+    *("label_columns", "label_file", "label_list", "annotators", "separator", "no_label", "mask", "drop"),
     *("delimiter", "decimal", "encoding", "zero_based", "max_bytes", "max_features"),
 )
 
@@ -119,9 +119,9 @@ def _choices(args: argparse.Namespace) -> Choices:
 
 def _labels(table: Any, args: argparse.Namespace) -> dict[str, Any]:
     """Return where the labels of a table are, for the tables that a model is used on."""
-    if args.label_list is not None:
-        lists = table.lists
-        return {"label_list": args.label_list, "separator": lists.separator, "no_label": lists.no_label or ""}
+    lists, source = table.lists, "label_list" if args.annotators is None else "annotators"
+    if lists is not None:
+        return {source: getattr(args, source), "separator": lists.separator, "no_label": lists.no_label or ""}
     named = args.labels is not None or args.label_columns is not None
     return {"label_columns": table.label_names} if named else {}
 
@@ -129,7 +129,7 @@ def _labels(table: Any, args: argparse.Namespace) -> dict[str, Any]:
 def _take_over(plan: Any, args: argparse.Namespace, need_labels: bool) -> None:
     """Set the options that the model's table had, where others are not given: the id, and where the labels are."""
     args.missing = sorted({*plan.missing, *(args.missing or ())})
-    sources = ("labels", "label_columns", "label_file", "label_list")
+    sources = ("labels", "label_columns", "label_file", "label_list", "annotators")
     if need_labels and all(getattr(args, name) is None for name in sources):
         for name, value in plan.labels.items():
             if getattr(args, name) is None:
@@ -163,7 +163,9 @@ def match_features(table: Any, source: str, model: Any, console: Console) -> Any
     """Return the table's columns in the order the model was fitted on: by name if both have names, else by number."""
     X = table.data
     if table.plan is not None:  # the reader has done that
-        own = {*(model.label_names or ()), *(table.label_names or ()), model.plan.labels.get("label_list")}
+        labels = model.plan.labels
+        own = {*(model.label_names or ()), *(table.label_names or ()), labels.get("label_list")}
+        own |= set(labels.get("annotators", ()))
         _note_unknown(console, source, "column", [name for name in table.unused or () if name not in own], "used")
         return X
     wanted, given = model.feature_names, table.feature_names
@@ -191,7 +193,7 @@ def match_labels(table: Any, args: argparse.Namespace, model: Any, n_labels: int
             counts = f"{args.data} has {target.shape[1]} labels, but the model predicts {n_labels}"
             raise InputError(f"{counts}; give the same labels.")
         return target
-    if args.label_list is None:
+    if args.label_list is None and args.annotators is None:
         _need(wanted, given, given, f"{args.data} lacks", "labels that the model predicts", "labels")
     _note_unknown(console, args.data, "label", [name for name in given if name not in wanted], "counted")
     # With --label-list, a label that occurs in no row is 0 in all of them.

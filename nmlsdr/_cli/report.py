@@ -200,8 +200,8 @@ def _tried(method: Any, table: Any, args: argparse.Namespace, names: list[str], 
             ),
             **trials.baselines(y, args.folds, args.n_neighbors, args.jobs),
         }
-        trial = trials.run_trial(methods, scaler, X, y, names, n_folds=args.folds, show=show)
-        curve = trials.learning_curve(method, scaler, X, y, show=show)
+        trial = trials.run_trial(methods, scaler, X, y, names, groups=table.groups, n_folds=args.folds, show=show)
+        curve = trials.learning_curve(method, scaler, X, y, groups=table.groups, show=show)
         show("cross-validate")
     return trial, curve
 

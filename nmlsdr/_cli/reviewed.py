@@ -75,10 +75,13 @@ def fit_reviewed(step: Any, X: Any, table: Any) -> Any:
     # Imported here and not above: --help need not load scikit-learn.
     from sklearn.utils.validation import has_fit_parameter
 
+    y = table.target
+    if table.votes is not None and getattr(step, "_takes_votes", False):
+        y = table.votes if table.reviewed is None else np.where(table.reviewed, y, table.votes)
     if table.reviewed is None or not table.reviewed.any() or not has_fit_parameter(step, "alpha"):
-        return step.fit(X, table.target)
-    alpha = alphas_of_labels(check_labels(table.target), step.alpha_labeled, step.alpha_unlabeled)
-    return step.fit(X, table.target, alpha=np.where(table.reviewed, 0.0, alpha if alpha.ndim == 2 else alpha[:, None]))
+        return step.fit(X, y)
+    alpha = alphas_of_labels(check_labels(y), step.alpha_labeled, step.alpha_unlabeled)
+    return step.fit(X, y, alpha=np.where(table.reviewed, 0.0, alpha if alpha.ndim == 2 else alpha[:, None]))
 
 
 def read_verdicts(path: str, table: Any, source: str, id_name: str | None = None) -> None:

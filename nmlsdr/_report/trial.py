@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import average_precision_score
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer
 
@@ -109,6 +109,7 @@ def run_trial(
     y: NDArray[Any],
     label_names: Sequence[str],
     *,
+    groups: NDArray[Any] | None = None,
     n_folds: int = 5,
     seed: int = 0,
     show: Callable[[str], None] = lambda text: None,
@@ -125,6 +126,8 @@ def run_trial(
     y : ndarray (n, C)
         0, 1, and -1 for unknown entries.
     label_names : sequence of str
+    groups : ndarray (n,), default=None
+        Rows of one group stay in one fold. None: every row is on its own.
     n_folds : int, default=5
     seed : int, default=0
     show : callable, default: nothing
@@ -136,12 +139,12 @@ def run_trial(
         None where there are too few labelled rows for folds.
     """
     labeled = np.flatnonzero((y != -1).any(axis=1))
-    if len(labeled) < 2 * n_folds:
+    if len(labeled if groups is None else np.unique(groups[labeled])) < 2 * n_folds:
         return None
     ours = next(iter(methods))
     scores, decided = np.full(y.shape, np.nan), {rule: np.zeros(y.shape, dtype=bool) for rule in (*RULES, "0.5")}
     tables: dict[str, list[dict[str, float]]] = {name: [] for name in methods}  # a row for each fold
-    folds = _scaled_folds(scaler, X, y, n_folds, seed)
+    folds = _scaled_folds(scaler, X, y, groups, n_folds, seed)
     for number, (train, test, near, far) in enumerate(folds, start=1):
         for name, (_, estimator) in methods.items():
             show(fold_text(number, n_folds, name))
@@ -176,9 +179,12 @@ def run_trial(
     }
 
 
-def _scaled_folds(scaler: Any, X: Any, y: NDArray[Any], n_folds: int, seed: int) -> Iterator[tuple[Any, ...]]:
+def _scaled_folds(
+    scaler: Any, X: Any, y: NDArray[Any], groups: NDArray[Any] | None, n_folds: int, seed: int
+) -> Iterator[tuple[Any, ...]]:
     """Yield the training and test rows of each fold, by number and as features scaled by the training rows."""
-    for train, test in LabeledRowsSplit(KFold(n_folds, shuffle=True, random_state=seed)).split(X, y):
+    kind = KFold if groups is None else GroupKFold
+    for train, test in LabeledRowsSplit(kind(n_folds, shuffle=True, random_state=seed)).split(X, y, groups):
         near, far = X[train], X[test]
         if scaler is not None:
             fitted = clone(scaler).fit(near)
@@ -228,7 +234,14 @@ def against_best(folds: dict[str, NDArray[np.float64]]) -> Facts | None:
 
 
 def learning_curve(
-    method: Any, scaler: Any, X: Any, y: NDArray[Any], *, seed: int = 0, show: Callable[[str], None] = lambda text: None
+    method: Any,
+    scaler: Any,
+    X: Any,
+    y: NDArray[Any],
+    *,
+    groups: NDArray[Any] | None = None,
+    seed: int = 0,
+    show: Callable[[str], None] = lambda text: None,
 ) -> Facts | None:
     """F1 over all labels from fewer and fewer labelled rows: would more labels help?
 
@@ -239,12 +252,13 @@ def learning_curve(
     dict or None
         None where a fourth of the labelled rows is too few for a fit.
     """
-    n_labeled = int((y != -1).any(axis=1).sum())
+    labeled = (y != -1).any(axis=1)
+    n_labeled = int(labeled.sum()) if groups is None else len(np.unique(groups[labeled]))
     if n_labeled < 4 * 2 * CURVE_FOLDS:
         return None
     small = clone(method).set_params(n_estimators=min(CURVE_TREES, method.n_estimators))
     found = np.zeros((CURVE_FOLDS, len(CURVE_SHARES)))
-    for fold, (train, test, near, far) in enumerate(_scaled_folds(scaler, X, y, CURVE_FOLDS, seed)):
+    for fold, (train, test, near, far) in enumerate(_scaled_folds(scaler, X, y, groups, CURVE_FOLDS, seed)):
         labeled = np.flatnonzero((y[train] != -1).any(axis=1))
         order = np.random.default_rng([seed, fold]).permutation(labeled)
         for place, share in enumerate(CURVE_SHARES):

@@ -65,15 +65,15 @@ def find_lists(cells: Sequence[str], separator: str | None, no_label: str | None
 
 
 def listed_labels(
-    path: Path_, cells: Sequence[str], lists: Lists, wanted: Wanted, names: Sequence[str] | None = None
+    path: Path_, cells: Sequence[str], lists: Lists, wanted: Wanted
 ) -> tuple[NDArray[np.int64], list[str]]:
-    """Return labels (n, C), and their names in alphabetical order, unless `names` gives them.
+    """Return labels (n, C), and their names in alphabetical order.
 
     An empty cell is a row of -1, the word for no label a row of 0.
     """
     no_label = lists.no_label
     rows = [lists.tags(cell) for cell in cells]
-    names = sorted(set().union(*rows) - {no_label}) if names is None else list(names)
+    names = sorted(set().union(*rows) - {no_label})
     if not names:
         raise DataFileError(f"{place(path)}: its column of lists contains no label; give another column.")
     if len(names) > wanted.max_features:
@@ -92,3 +92,25 @@ def indicator(path: Path_, rows: Sequence[set[Any]], names: Sequence[str], wante
     declared = f"has {len(rows)} rows and {len(names)} labels, a table of"
     check_size(path, len(rows) * len(names) * 8, declared, wanted.max_bytes)
     return np.asarray(MultiLabelBinarizer(classes=list(names)).fit_transform(rows), dtype=np.int64)
+
+
+def votes_of(labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the share of annotators who gave each label, and what most of them say; -1 where that is not known.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_annotators, n_samples, n_labels)
+        1, 0, and -1 where an annotator did not vote.
+
+    Returns
+    -------
+    votes, target : ndarray of shape (n_samples, n_labels)
+
+    Examples
+    --------
+    >>> votes_of(np.array([[[1, 0]], [[1, -1]], [[0, 1]]]))
+    (array([[0.66666667, 0.5       ]]), array([[ 1, -1]]))
+    """
+    n_votes = (labels != -1).sum(axis=0)
+    votes = np.where(n_votes, (labels == 1).sum(axis=0) / np.maximum(n_votes, 1), -1.0)
+    return votes, np.where((n_votes == 0) | (votes == 0.5), -1, (votes > 0.5).astype(np.int64))

@@ -104,7 +104,7 @@ class Plan:
     def is_plain(self) -> bool:
         """Whether all columns are numbers as programs write them, and the labels need no words either."""
         odd = [c for c in self.columns if c.kind not in ("number", "dropped") or (c.decimal, c.thousands) != (".", "")]
-        return not odd and not self.labels.get("label_list")
+        return not odd and "separator" not in self.labels
 
     @property
     def identifier(self) -> str | None:

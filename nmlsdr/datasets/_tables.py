@@ -17,7 +17,7 @@ from ._columns import LabelNames, Wanted
 from ._csv import read_csv
 from ._deciding import Choices, decide
 from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, existing, foreign_bytes, place, shorten
-from ._lists import Lists, find_lists, listed_labels
+from ._lists import Lists, find_lists, listed_labels, votes_of
 from ._mulan import read_labels
 from ._npz import load_npy, read_npz
 from ._parquet import read_parquet
@@ -64,6 +64,7 @@ def read_table(
     label_file: Path_ | None = None,
     mask: Path_ | ArrayLike | None = None,
     label_list: str | None = None,
+    annotators: Sequence[str] | None = None,
     separator: str | None = None,
     no_label: str | None = None,
     id_column: str | None = None,
@@ -92,8 +93,9 @@ def read_table(
     ``.libsvm`` (``.gz``)
     ========================== =================================================================================
 
-    Labels are read from columns of the file itself (`labels_xml`, `label_columns` or `label_list`) or from another file
-    (`label_file`); give at most one of the four.  An npz or svmlight file stores labels separately, and needs none.
+    Labels are read from columns of the file itself (`labels_xml`, `label_columns`, `label_list` or `annotators`) or
+    from another file (`label_file`); give at most one of the five.  An npz or svmlight file stores labels separately,
+    and needs none.
 
     Parameters
     ----------
@@ -113,6 +115,9 @@ def read_table(
     label_list : str, default=None
         Name of a column whose cells are lists of labels, such as ``flu;cold``. Each label that occurs becomes a label
         column, in alphabetical order. An empty cell is an unlabelled row.
+    annotators : sequence of str, default=None
+        Names of such columns, one for each annotator; an empty cell is no vote. A label is 1 if more than half of
+        those who voted on the row gave it, 0 if fewer did, and unknown if half of them did.
     separator : str, default=None
         Text between the labels of such a list. None: a semicolon; with a plan it is found by what it does.
     no_label : str, default=None
@@ -156,6 +161,8 @@ def read_table(
         target : ndarray of shape (n_samples, n_labels), int64, or None
             Labels 0/1 in the order of columns of the file; -1 where a label is unknown (an empty cell, "?" or -1).
             None if the file was read without labels.
+        votes : ndarray of shape (n_samples, n_labels), float64, or None
+            For `annotators`: the share of those who voted on the row that gave the label; -1 where nobody voted.
         labeled : ndarray of shape (n_samples,), bool, or None
             True for rows with a known label. None if the file was read without labels.
         feature_names, label_names : list of str, or None
@@ -197,7 +204,7 @@ def read_table(
     >>> folder.cleanup()
     """
     arguments = {name: value for name, value in locals().items() if name != "path"}
-    sources = ("labels_xml", "label_columns", "label_file", "label_list")
+    sources = ("labels_xml", "label_columns", "label_file", "label_list", "annotators")
     given = [name for name in sources if arguments[name] is not None]
     if len(given) > 1:
         raise DataFileError(f"{place(path)}: {' and '.join(given)} are given; choose one source of labels.")
@@ -207,7 +214,7 @@ def read_table(
     if labels_xml is not None:
         names = read_labels(labels_xml, max_bytes=max_bytes, max_labels=max_features)
     shared = {field.name: arguments[field.name] for field in dataclasses.fields(Wanted) if field.name in arguments}
-    lists = [label_list] if label_list is not None else []
+    lists = list(annotators) if annotators is not None else [label_list] if label_list is not None else []
     planned = plan is not None and kind_of(path) in ("csv", "parquet", "arff")
     statistics = None
     if planned and isinstance(plan, Choices):
@@ -219,12 +226,16 @@ def read_table(
     if missing and sparse.issparse(found.data):
         what = "sparse rows have no missing values; leave --impute out, or save dense rows"
         raise DataFileError(f"{place(path)}: {what}.")
-    table = Bunch(**found._asdict(), plan=kept, lists=None)
+    table = Bunch(**found._asdict(), plan=kept, lists=None, votes=None)
     del table["tags"]
     n_rows = table.data.shape[0]
-    if label_list is not None:
-        table.lists = find_lists(found.tags[0], separator, no_label) if planned else Lists(separator or ";", no_label)
-        table.target, table.label_names = listed_labels(path, found.tags[0], table.lists, wanted)
+    if lists:
+        cells = [cell for column in found.tags for cell in column]
+        table.lists = find_lists(cells, separator, no_label) if planned else Lists(separator or ";", no_label)
+        each, table.label_names = listed_labels(path, cells, table.lists, wanted)
+        table.target = each
+        if annotators is not None:
+            table.votes, table.target = votes_of(each.reshape(len(lists), n_rows, -1))
     elif label_file is not None:
         with foreign_bytes(label_file):
             table.target, table.label_names = _label_file(label_file, n_rows, path, wanted)
@@ -328,6 +339,8 @@ def _apply_mask(table: Bunch, mask: Path_ | ArrayLike, path: Path_) -> None:
     if not np.isin(keep, (0, 1)).all():
         raise DataFileError(f"{source}: a value is neither 0 nor 1; write 1 for rows whose labels are used.")
     table.target[keep == 0] = -1
+    if table.votes is not None:
+        table.votes[keep == 0] = -1
 
 
 def _read_mask(path: Path_) -> NDArray[Any]:

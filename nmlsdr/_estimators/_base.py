@@ -341,7 +341,7 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         """
         labels = check_labels(y)
         refuse_votes(labels, f"{type(self).__name__}.score")
-        unknown: np.ndarray = ~labels.known.all(axis=1)
+        unknown = ~np.asarray(labels.known.all(axis=1))
         if unknown.any():
             raise InputError(
                 f"y has unknown labels in {unknown.sum()} of {len(unknown)} rows, and predictions of them cannot be "

@@ -1,10 +1,10 @@
-"""Kernel of the dependence weights: one pass over rows that each go to the best of their labels.
+"""Kernel of the dependence weights: one pass that assigns each row to the best of its labels.
 
-The objective is |A|^2 for A = (W o Y)' Xc (C x D).  With A at hand, what row i gains at label k is
-g_k = A_k x_i - w_ik |x_i|^2, its own part taken out, and moving the row changes only the columns of its labels:
-m dot products and m updates of D numbers for a row with m labels.  A row meets the A that the row before it left,
-so the pass is sequential and has no n_threads.  In NumPy the same pass is six calls a row and five to ten times
-slower (the arithmetic of a row takes half a microsecond).
+The objective is |A|^2 for A = (W o Y)' Xc (C x D).  The gain of row i at label k is g_k = A_k x_i - w_ik |x_i|^2, where
+the second term removes the row's own part of A_k.  Assigning the row to another label changes only the rows of A of its
+labels: m dot products and m updates of D numbers for a row with m labels.  Each row needs A as the previous row has
+left it, so the pass is sequential and has no n_threads.  In NumPy the same pass needs six calls for each row and takes
+five to ten times as long (the arithmetic of a row takes half a microsecond).
 
 Dot products are eight partial sums over j mod 8, folded as in the canonical distance: the same bits everywhere.
 """

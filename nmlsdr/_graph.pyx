@@ -1,10 +1,10 @@
 """Kernels of the exact neighbour search; _weights.pyx makes W and T of its lists.
 
-The caller checks its arguments and allocates what is answered; a search allocates what it needs beside, its own float
-copies of the rows included, and frees it with the object.  Nothing here looks at an environment variable.  Either one
-thread owns an output row, or the threads share the rows that a few queries meet and what they found is merged in the
-order (squared distance, row): the answer does not depend on the number of threads.  Rows come as `_search.rows.Rows`:
-addresses and sizes, under names.
+The caller checks the arguments and allocates the results.  A search allocates its working memory, which includes packed
+float copies of the rows, and frees it with the object.  Nothing here reads an environment variable.  The result does
+not depend on the number of threads: either one thread computes an output row, or, with few queries, the rows are
+divided among the threads and their results are merged in the order (squared distance, row).  Rows are passed as
+`_search.rows.Rows`: addresses and sizes with names.
 """
 
 from cython.parallel cimport prange
@@ -97,7 +97,7 @@ SIMD_LEVELS = ("portable", "neon") if NMLSDR_NEON else ("portable", "avx2", "avx
 
 
 def build_facts():
-    """How this module was compiled; optimized is None where the compiler does not say."""
+    """How this module was compiled; optimized is None where the compiler does not report it."""
     return {"compiler": NMLSDR_COMPILER.decode(), "openmp": NMLSDR_OPENMP, "fast_math": NMLSDR_FAST_MATH != 0,
             "optimized": None if NMLSDR_OPTIMIZED < 0 else NMLSDR_OPTIMIZED != 0, "debug": NMLSDR_DEBUG_BUILD != 0,
             "n_simd_levels": NMLSDR_N_SIMD_LEVELS}
@@ -220,17 +220,17 @@ cdef class Few(Progress):
 
     Parameters
     ----------
-    angle : whether the rows are to be divided by their norms first; the queries, float64, are so already
+    angle : whether to divide the rows by their norms first; the queries, in float64, are divided already
     """
     cdef nmlsdr_few *few
 
     def __cinit__(self, rows, queries, squared, indices, *, int level, int n_threads, bint angle=False):
         if self.queries is NULL or self.rows.kind > 1:
-            raise ValueError("queries are met one by one by dense rows only.")
+            raise ValueError("a search for a few queries needs queries and dense rows.")
         self.few = few_new(&self.rows, self.queries, self.k, self.squared, self.indices, angle, level,
                            n_threads)
         if self.few is NULL:
-            raise MemoryError("no memory for the queries; ask fewer at once.")
+            raise MemoryError("no memory for the queries; pass fewer at once.")
 
     def __dealloc__(self):
         few_free(self.few)
@@ -270,7 +270,7 @@ cdef class Views(Progress):
     def __cinit__(self, rows, queries, squared, indices, *, Index index, int n_threads):
         self.views = views_new(index.index, self.queries, self.k, self.squared, self.indices, n_threads)
         if self.views is NULL:
-            raise MemoryError("no memory for the queries; ask fewer at once.")
+            raise MemoryError("no memory for the queries; pass fewer at once.")
 
     def __dealloc__(self):
         views_free(self.views)

@@ -98,9 +98,9 @@ cdef struct Sweeps:  # what the threads of `BatchKernels.sweeps` share
 
 
 cdef class BatchKernels:
-    """The kernels over the arrays of one batch of labels; `nmlsdr_batch` in propagation.h says what each array is.
+    """The kernels over the arrays of one batch of labels; `nmlsdr_batch` in propagation.h describes each array.
 
-    The arrays rho, along and peak of the methods hold sum m z^2, sum m p z and max |z / h| of each column.
+    The arrays rho, along and peak of the methods contain sum m z^2, sum m p z and max |z / h| of each column.
     """
 
     cdef Sweeps w
@@ -359,10 +359,10 @@ def eliminate(
 def breadth_first(
     const int64_t[::1] indptr,       # IN  (n + 1)
     const int32_t[::1] indices,      # IN  (nnz)
-    int32_t[::1] order,              # OUT (n) rows in the order in which they are met
+    int32_t[::1] order,              # OUT (n) rows in the order of the search
     int32_t[::1] component,          # OUT (n) number of the component of each row
 ):
-    """Breadth-first search from the first row, and from the first row not met where a component ends.
+    """Breadth-first search from the first row; where a component ends, from the first row that is not yet reached.
 
     Returns the number of components.
     """

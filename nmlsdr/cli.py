@@ -13,7 +13,7 @@ from typing import Any
 
 from ._cli import bench, completion, datasets, info, models, plan, report, reproduce, review
 from ._cli.console import Console, RunError
-from ._cli.parser import EXAMPLES, Parser
+from ._cli.parser import EXAMPLES, Parser, check_files
 from ._errors import InputError, printable
 from ._version import __version__
 
@@ -57,6 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if arguments[0] in SPOKEN:  # `nmlsdr help fit` is `nmlsdr fit --help`
                 arguments = [*arguments[1:], *SPOKEN[arguments[0]]]
             args = _parser().parse_args(arguments)
+            check_files(args)
             args.words = arguments[1:]  # which the report shows
             console = Console(args.quiet)
             with console.listening():

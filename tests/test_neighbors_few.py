@@ -61,7 +61,7 @@ def test_few_queries_use_this_search_and_many_do_not(rng, monkeypatch):
             assert_same(graph.squared_neighbors(X, 4, queries=Q[:q]), scan(X, 4, Q[:q]))
         graph.squared_neighbors(X, 4)
     assert len(taken) == 4
-    assert strategy.few(X, Q[:9], 300, 2).way == "few"
+    assert strategy.few(X, Q[:9], 300, 2).method == "few"
     assert strategy.few(X, Q[:9], 300_000, 2) is None  # heaps of 80 MB
 
 

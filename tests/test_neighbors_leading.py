@@ -104,7 +104,7 @@ def test_rows_beyond_memory_are_read_in_order(tmp_path, monkeypatch):
     mapped = check_rows(np.load(tmp_path / "x.npy", mmap_mode="r"))
     assert strategy.strategy(mapped, None, 5, 2).leads is not None
     monkeypatch.setattr(memory, "memory_bytes", lambda: 1.9 * mapped.nbytes)
-    assert strategy.strategy(mapped, None, 5, 2).way == "products"
+    assert strategy.strategy(mapped, None, 5, 2).method == "products"
     assert strategy.strategy(np.array(mapped), None, 5, 2).leads is not None
 
 

@@ -56,8 +56,8 @@ def test_small_searches_do_not_look_for_structure():
     assert strategy(GAUSS[:3999], None, 3, 2).reason == f"fewer than 4000 rows: {too_few}"
     assert strategy(GAUSS, GAUSS[:249], 3, 2).reason == f"fewer than 250 queries: {too_few}"
     assert strategy(GAUSS, GAUSS[:250], 3, 2).reason.startswith("the rows form no tight groups")
-    assert strategy(FAR, FAR[:999], 3, 2).way != "groups"
-    assert strategy(FAR, FAR[:1050], 3, 2).way == "groups"
+    assert strategy(FAR, FAR[:999], 3, 2).method != "groups"
+    assert strategy(FAR, FAR[:1050], 3, 2).method == "groups"
 
 
 def test_rows_without_features_are_in_the_order_of_their_index():

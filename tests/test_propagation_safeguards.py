@@ -65,7 +65,7 @@ def test_a_change_that_is_no_number_is_dropped(rng):
     assert np.isfinite(expanded(batch.p)).all()
     while batch.active().any():
         batch.advance(4)
-    batch.settle(F, 0 * LIMIT)
+    batch.check_stopped(F, 0 * LIMIT)
     assert system.sweep(F)[1].max() <= 1e-6  # as far as float32 sweeps alone go
 
 
@@ -76,7 +76,7 @@ def test_an_iterate_that_is_no_number_never_leaves_the_batch(rng):
     batch.advance(4)
     system.clip = batch.clip = False
     batch.x[:, 1] = np.inf
-    batch.settle(F, LIMIT)
+    batch.check_stopped(F, LIMIT)
     assert batch.peak[1] == np.inf
     np.testing.assert_array_equal(F[:, 1], before[:, 1])
     assert np.isfinite(F).all()
@@ -87,7 +87,7 @@ def test_a_column_whose_residual_was_underestimated_continues(rng):
     _, F, batch = batch_of(rng)
     batch.advance(6)
     batch.peak[:] = 1e-9
-    assert batch.settle(F, LIMIT)
+    assert batch.check_stopped(F, LIMIT)
     assert not batch.done.any()
     assert batch.active().all()
     np.testing.assert_array_equal(batch.p[:, :3], upper(batch.z[:, :3]))
@@ -98,7 +98,7 @@ def test_a_worse_iterate_never_replaces_a_better_one(rng):
     before, residuals = F.copy(), system.sweep(F)[1]
     batch.clip = False
     batch.x[:, 0] = 100.0 * system.sought[:, 0]  # as if rounding had led the first label astray
-    assert not batch.settle(F, 0 * LIMIT)
+    assert not batch.check_stopped(F, 0 * LIMIT)
     np.testing.assert_array_equal(F, before)
     np.testing.assert_array_equal(batch.best, residuals)
 

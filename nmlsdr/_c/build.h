@@ -1,4 +1,4 @@
-/* What the compiler says of the build that it is making: for `nmlsdr info`.  */
+/* Facts about this build from the compiler's macros, for `nmlsdr info`.  */
 #ifndef NMLSDR_BUILD_H
 #define NMLSDR_BUILD_H
 
@@ -27,10 +27,10 @@
 #elif defined(__GNUC__)
 #define NMLSDR_OPTIMIZED 0
 #else
-#define NMLSDR_OPTIMIZED -1 /* it does not say */
+#define NMLSDR_OPTIMIZED -1 /* unknown: the compiler defines no macro for it */
 #endif
 
-#ifdef __FAST_MATH__ /* from the builder's own CFLAGS: setup.py never asks for it, and no bit is promised with it */
+#ifdef __FAST_MATH__ /* only from the builder's own CFLAGS: setup.py does not set it, and results may then differ in any bit */
 #define NMLSDR_FAST_MATH 1
 #else
 #define NMLSDR_FAST_MATH 0

@@ -1,10 +1,11 @@
 /* Exact nearest neighbours of a few queries: the canonical distance of every pair, nothing prepared for many.
  *
  *   nmlsdr_few_new      copies the queries, allocates one heap for each query and thread
- *   nmlsdr_few_step     meets the next rows; loop over it
+ *   nmlsdr_few_step     compares the next rows with all queries; call it until it returns 0
  *   nmlsdr_few_free
  *
- * Each row is read once and meets all queries.  The threads share the rows (shares.h), so one query keeps them all busy.
+ * Each row is read once and compared with all queries.  The rows are divided among the threads (shares.h), so even one query
+ * uses all of them.
  *
  * By angle the rows are searched as if each were divided by its norm.  The cosine, from two products, rules out all but some
  * tens of rows a query, and only these are divided (docs/neighbours.md: By angle).
@@ -22,7 +23,7 @@ typedef struct {
     nmlsdr_shares found;    /* heaps */
     ptrdiff_t padded;       /* features rounded up to 8 */
     ptrdiff_t chunk;        /* rows that are converted together */
-    ptrdiff_t next;         /* the first row that nobody met */
+    ptrdiff_t next;         /* the first row that is not yet compared */
     double *query;          /* (n queries, padded), zeros behind the features */
     double *converted;      /* (threads, chunk, padded) */
     double *unit;           /* (threads, padded) a row divided by its norm */
@@ -49,12 +50,12 @@ static void nmlsdr_few_convert(const nmlsdr_rows *x, ptrdiff_t first, ptrdiff_t 
     }
 }
 
-/* Arguments as nmlsdr_search_new; dense rows, of any of both types.  angle: the rows are divided by their norms, the queries
- * are so already.  NULL: out of memory. */
+/* Arguments as of nmlsdr_search_new; the rows are dense, of either type.  angle: the rows are divided by their norms here,
+ * and the caller has divided the queries.  NULL: out of memory. */
 static nmlsdr_few *nmlsdr_few_new(const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
                                   ptrdiff_t *indices, int angle, int level, int n_threads)
 {
-    enum { CACHED = 2048 }; /* values of the rows that meet all queries: half of a first-level cache */
+    enum { CACHED = 2048 }; /* values of the rows that are compared together: half of a first-level cache */
     const ptrdiff_t padded = (rows->d + 7) / 8 * 8, fitting = CACHED / padded / 4 * 4;
     nmlsdr_few *q = (nmlsdr_few *)calloc(1, sizeof(nmlsdr_few));
     if (!q) return NULL;
@@ -78,7 +79,7 @@ static nmlsdr_few *nmlsdr_few_new(const nmlsdr_rows *rows, const nmlsdr_rows *qu
     return q;
 }
 
-/* A row divided by its norm, as `_search/cosine.py` does it; 0: it has none. */
+/* A row divided by its norm, as `_search/cosine.py` divides it; returns 0 for a row of zeros. */
 static int nmlsdr_few_unit(const double *row, ptrdiff_t padded, double *to)
 {
     double a[8] = {0, 0, 0, 0, 0, 0, 0, 0}, largest = 0;
@@ -101,19 +102,19 @@ static int nmlsdr_few_unit(const double *row, ptrdiff_t padded, double *to)
 /* n converted rows, from `first` on, against one query by angle.  |unit row - query|^2 is 2 - 2 cos up to the rounding of the
  * norms, the quotients, the products and the canonical distance itself, each at most d + 16 times 2^-53 and a few of them:
  * far below the slack.  norm: of the rows, 0 where it is not known. */
-static inline void nmlsdr_few_offer_by_angle(const nmlsdr_few *q, nmlsdr_encounter met, const double *norm, ptrdiff_t first,
+static inline void nmlsdr_few_offer_by_angle(const nmlsdr_few *q, nmlsdr_encounter compared, const double *norm, ptrdiff_t first,
                                              ptrdiff_t n, ptrdiff_t i, int thread)
 {
-    const double slack = (double)(q->padded + 16) * 0x1p-46, *rows = (const double *)met.rows;
+    const double slack = (double)(q->padded + 16) * 0x1p-46, *rows = (const double *)compared.rows;
     double dot[NMLSDR_MOST_CONVERTED], *unit = q->unit + thread * q->padded, *heap = nmlsdr_shared_squared(&q->found, thread, i);
     ptrdiff_t *index = nmlsdr_shared_rows(&q->found, thread, i);
 
-    q->kernels->dots(&met, n, dot);
-    met.rows = unit;
+    q->kernels->dots(&compared, n, dot);
+    compared.rows = unit;
     for (ptrdiff_t r = 0; r < n; r++) {
         double squared = NMLSDR_ZERO_ROW;
         if (norm[r] > 0 && 2 * dot[r] < (2 - slack - heap[0]) * norm[r]) continue; /* farther than the k-th */
-        if (nmlsdr_few_unit(rows + r * q->padded, q->padded, unit)) q->kernels->distances(&met, NULL, 1, &squared);
+        if (nmlsdr_few_unit(rows + r * q->padded, q->padded, unit)) q->kernels->distances(&compared, NULL, 1, &squared);
         nmlsdr_heap_offer(heap, index, q->found.k, squared, first + r);
     }
 }
@@ -123,27 +124,27 @@ static void nmlsdr_few_offer(const nmlsdr_few *q, ptrdiff_t first, ptrdiff_t n)
 {
     const int thread = nmlsdr_thread();
     double squared[NMLSDR_MOST_CONVERTED], norm[NMLSDR_MOST_CONVERTED], *rows = q->converted + thread * q->chunk * q->padded;
-    nmlsdr_encounter met = {NULL, rows, 1, q->padded};
+    nmlsdr_encounter compared = {NULL, rows, 1, q->padded};
     nmlsdr_few_convert(&q->rows, first, n, q->padded, rows);
     if (q->angle) {
-        q->kernels->dots(&met, n, norm);
+        q->kernels->dots(&compared, n, norm);
         for (ptrdiff_t r = 0; r < n; r++) norm[r] = norm[r] > 1e-200 && norm[r] < 1e305 ? sqrt(norm[r]) : 0;
     }
 
     for (ptrdiff_t i = 0; i < q->found.n_queries; i++) {
         double *heap = nmlsdr_shared_squared(&q->found, thread, i);
         ptrdiff_t *index = nmlsdr_shared_rows(&q->found, thread, i);
-        met.query = q->query + i * q->padded;
+        compared.query = q->query + i * q->padded;
         if (q->angle) {
-            nmlsdr_few_offer_by_angle(q, met, norm, first, n, i, thread);
+            nmlsdr_few_offer_by_angle(q, compared, norm, first, n, i, thread);
             continue;
         }
-        q->kernels->distances(&met, NULL, n, squared);
+        q->kernels->distances(&compared, NULL, n, squared);
         for (ptrdiff_t r = 0; r < n; r++) nmlsdr_heap_offer(heap, index, q->found.k, squared[r], first + r);
     }
 }
 
-/* Meet about `budget` thousand pairs.  1: call again; 0: done. */
+/* Compare about `budget` thousand pairs of a row and a query.  Returns 1: call again; 0: done. */
 static int nmlsdr_few_step(nmlsdr_few *q, double budget)
 {
     const double chunks = 1 + budget * 1000 / (double)(q->found.n_queries * q->chunk);

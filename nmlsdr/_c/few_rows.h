@@ -41,19 +41,19 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(some)(const void *const *row, pt
 }
 
 /* Rows number which[0] .. which[n - 1], or 0 .. n - 1. */
-static NM_TARGET void NM_LEVEL(distances)(const nmlsdr_encounter *met, const ptrdiff_t *which, ptrdiff_t n, double *squared)
+static NM_TARGET void NM_LEVEL(distances)(const nmlsdr_encounter *compared, const ptrdiff_t *which, ptrdiff_t n, double *squared)
 {
-    const ptrdiff_t d = met->d, bytes = d * (met->wide ? 8 : 4);
-    const double *query = met->query;
+    const ptrdiff_t d = compared->d, bytes = d * (compared->wide ? 8 : 4);
+    const double *query = compared->query;
     for (ptrdiff_t p = 0; p < n; p += 4) {
         const void *row[4];
         const int here = n - p < 4 ? (int)(n - p) : 4;
-        for (int r = 0; r < here; r++) row[r] = (const char *)met->rows + (which ? which[p + r] : p + r) * bytes;
-        if (here == 4 && met->wide) NM_LEVEL(some)(row, d, query, squared + p, 1, 4);
+        for (int r = 0; r < here; r++) row[r] = (const char *)compared->rows + (which ? which[p + r] : p + r) * bytes;
+        if (here == 4 && compared->wide) NM_LEVEL(some)(row, d, query, squared + p, 1, 4);
         else if (here == 4) NM_LEVEL(some)(row, d, query, squared + p, 0, 4);
         else
             for (int r = 0; r < here; r++) {
-                if (met->wide) NM_LEVEL(some)(row + r, d, query, squared + p + r, 1, 1);
+                if (compared->wide) NM_LEVEL(some)(row + r, d, query, squared + p + r, 1, 1);
                 else NM_LEVEL(some)(row + r, d, query, squared + p + r, 0, 1);
             }
     }
@@ -61,10 +61,10 @@ static NM_TARGET void NM_LEVEL(distances)(const nmlsdr_encounter *met, const ptr
 
 /* Products of the first n rows, doubles padded to eights, with the query, or with themselves without one; fused, they only
  * rule out (few.h). */
-static NM_TARGET void NM_LEVEL(dots)(const nmlsdr_encounter *met, ptrdiff_t n, double *dot)
+static NM_TARGET void NM_LEVEL(dots)(const nmlsdr_encounter *compared, ptrdiff_t n, double *dot)
 {
-    const ptrdiff_t d = met->d;
-    const double *rows = (const double *)met->rows, *query = met->query;
+    const ptrdiff_t d = compared->d;
+    const double *rows = (const double *)compared->rows, *query = compared->query;
     for (ptrdiff_t r = 0; r < n; r++) {
         const double *x = rows + r * d, *y = query ? query : x;
         double sums[8];

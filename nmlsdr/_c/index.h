@@ -3,13 +3,14 @@
  *   nmlsdr_index_new     centre, scale, packed rows or columns and postings, bounds: read only from then on
  *   nmlsdr_index_takes   whether the bounds hold for these queries
  *   nmlsdr_views_new     one view of the index for each thread: its own candidates and nearest of all queries
- *   nmlsdr_views_step    meets the next rows; loop over it
+ *   nmlsdr_views_step    compares the next rows with all queries; call it until it returns 0
  *   nmlsdr_views_free    nmlsdr_search_free for the index
  *
- * An index is a search by products without queries; a view is a copy of it that has them, and shares the rows.  The
- * threads share the rows, so one query keeps them all busy; what they found is merged in the order (squared distance, row),
- * which is total: who met which row changes nothing.  Float products only, never exact ones: queries need not be integers
- * where the rows are, and what float products cannot tell apart is decided by canonical distances, at most all of them.
+ * An index is a search by products without queries; a view is a copy of it that has them, and uses the same
+ * packed rows.  The rows are divided among the threads, so even one query uses all of them.  The results of the threads are
+ * merged in the order (squared distance, row), which is total, so they do not depend on which thread searched which row.
+ * The products are never treated as exact, because queries need not be integers where the rows are.  Where rounded products
+ * cannot order two rows, canonical distances decide, at most one for each row.
  */
 #ifndef NMLSDR_INDEX_H
 #define NMLSDR_INDEX_H
@@ -44,7 +45,8 @@ fail:
     return NULL;
 }
 
-/* Whether scores of these queries neither overflow nor round more often than the bounds of the rows say. */
+/* Whether the error bounds of the index hold for these queries: their scores do not overflow, and their sums of products
+ * have no more terms than those of the rows. */
 static int nmlsdr_index_takes(const nmlsdr_search *index, const nmlsdr_rows *queries)
 {
     nmlsdr_search one = *index;
@@ -57,7 +59,7 @@ static int nmlsdr_index_takes(const nmlsdr_search *index, const nmlsdr_rows *que
 }
 
 typedef struct {
-    nmlsdr_search *view; /* (n_views), each with one scratch and memory of its own; the rest is the index's */
+    nmlsdr_search *view; /* (n_views), each with its own scratch and memory; the other fields are copies of the index's */
     int n_views;
     ptrdiff_t next;      /* the next block of rows */
     nmlsdr_shares found;

@@ -13,7 +13,7 @@ typedef struct {
     ptrdiff_t d, leaf;
 } nmlsdr_leaf_queries;
 
-/* One query and the dense rows that it meets. */
+/* One query and the dense rows that it is compared with. */
 typedef struct {
     const double *query; /* (d) */
     const void *rows;    /* of doubles if wide, of floats if not */
@@ -25,7 +25,7 @@ typedef struct {
 typedef struct {
     float *sums;         /* one for each row of the block: -h_j and the products by postings */
     const float *value;  /* the row's values, */
-    const int32_t *slot; /* and the columns that they meet */
+    const int32_t *slot; /* and the columns that they are multiplied with */
     ptrdiff_t n_columns;
 } nmlsdr_sparse_row;
 

@@ -58,7 +58,7 @@ static void nmlsdr_merge_halves(const nmlsdr_found *x, ptrdiff_t n, nmlsdr_found
     if (n % 2) to[n / 2] = a <= last_a ? *a : *b;
 }
 
-/* Sort x, into the spare n if `away`. */
+/* Sort x by merging; the result is in x, or with `away` in spare (n). */
 static void nmlsdr_sort_found(nmlsdr_found *x, ptrdiff_t n, nmlsdr_found *spare, int away)
 {
     if (n > 4) {
@@ -79,7 +79,7 @@ static void nmlsdr_sort_found(nmlsdr_found *x, ptrdiff_t n, nmlsdr_found *spare,
     if (away) memcpy(spare, x, (size_t)n * sizeof(nmlsdr_found));
 }
 
-/* Keep the k nearest of those so far and of n others, which need no order; there is room for n more behind them. */
+/* Keep the k nearest of the k so far and of n others in any order; `found` has memory for n more entries. */
 static void nmlsdr_keep_nearest(double *squared, ptrdiff_t *row, ptrdiff_t k, nmlsdr_found *x, ptrdiff_t n)
 {
     ptrdiff_t own = squared[0] < INFINITY ? k : 0;

@@ -101,14 +101,14 @@ static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_
     }
 }
 
-/* Whether a thread works on the spans of a pair.  The rows that queries meet are only read. */
-static void nmlsdr_hold(nmlsdr_search *q, const nmlsdr_spans *s, ptrdiff_t I, ptrdiff_t J, unsigned char held)
+/* Mark the spans of a pair as in work, or as free.  With queries, the spans of the rows are only read and need no mark. */
+static void nmlsdr_mark_busy(nmlsdr_search *q, const nmlsdr_spans *s, ptrdiff_t I, ptrdiff_t J, unsigned char busy)
 {
-    q->schedule.held[I] = held;
-    if (q->symmetric) q->schedule.held[(s->one_window ? 0 : s->a) + J] = held;
+    q->schedule.busy[I] = busy;
+    if (q->symmetric) q->schedule.busy[(s->one_window ? 0 : s->a) + J] = busy;
 }
 
-/* The first pair that nobody took and whose spans nobody holds; 0 if there is none. */
+/* The first pair that is not taken and whose spans no thread works on; 0 if there is none. */
 static int nmlsdr_take_pair(nmlsdr_search *q, const nmlsdr_spans *s, ptrdiff_t *I, ptrdiff_t *J)
 {
     nmlsdr_schedule *at = &q->schedule;
@@ -119,9 +119,9 @@ static int nmlsdr_take_pair(nmlsdr_search *q, const nmlsdr_spans *s, ptrdiff_t *
             *taken = 0;
             at->first++;
         }
-        if (!there || at->held[*I] || (q->symmetric && at->held[(s->one_window ? 0 : s->a) + *J])) continue;
+        if (!there || at->busy[*I] || (q->symmetric && at->busy[(s->one_window ? 0 : s->a) + *J])) continue;
         *taken = 1;
-        nmlsdr_hold(q, s, *I, *J, 1);
+        nmlsdr_mark_busy(q, s, *I, *J, 1);
         return 1;
     }
     return 0;
@@ -145,7 +145,7 @@ static int nmlsdr_run_windows(nmlsdr_search *q, double budget)
         while (found) {
             NMLSDR_OMP(critical(nmlsdr_pairs))
             {
-                if (I >= 0) nmlsdr_hold(q, &spans, I, J, 0);
+                if (I >= 0) nmlsdr_mark_busy(q, &spans, I, J, 0);
                 found = some >= 1 && nmlsdr_take_pair(q, &spans, &I, &J);
                 some -= found;
             }

@@ -144,10 +144,10 @@ static void nmlsdr_measure_apart(const nmlsdr_collector *c, ptrdiff_t row, ptrdi
         return;
     }
     for (ptrdiff_t p = 0; p < n; p++) nmlsdr_prefetch_row(others, w->which[p]);
-    nmlsdr_encounter met = {w->query, others->data, others->kind == NMLSDR_DENSE_F64, x->d};
+    nmlsdr_encounter compared = {w->query, others->data, others->kind == NMLSDR_DENSE_F64, x->d};
     if (x->kind == NMLSDR_DENSE_F32) nmlsdr_dense_row(x, row, w->query);
-    else met.query = (const double *)x->data + row * x->d;
-    c->search->kernels->distances(&met, w->which, n, w->apart);
+    else compared.query = (const double *)x->data + row * x->d;
+    c->search->kernels->distances(&compared, w->which, n, w->apart);
 }
 
 /* Decide the whole buffer by canonical distances: the k nearest are kept, the buffer empties. */
@@ -250,7 +250,7 @@ struct nmlsdr_pair {
     nmlsdr_collector a, b;
 };
 
-/* One row of a tile: bit c of `passed` says that column c passed the row's threshold or its own. */
+/* One row of a tile: bit c of `passed` is set if column c passed the row's threshold or its own. */
 static void nmlsdr_push_row(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j, unsigned long long passed, const float *score)
 {
     const nmlsdr_search *q = p->a.search;

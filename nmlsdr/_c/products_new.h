@@ -139,9 +139,9 @@ static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
     const ptrdiff_t spans = q->queries->blocks + q->rows->blocks;
     if (q->tuning.lead_d && !nmlsdr_leads_fit(q)) q->tuning.lead_d = 0;
     q->schedule.window[0].first = q->schedule.window[1].first = -1;
-    q->schedule.held = (unsigned char *)nmlsdr_new(&q->memory, spans, 1);
-    if (!q->schedule.held || nmlsdr_new_scratch(q) || nmlsdr_side_new(q, q->queries, 1)) return -1;
-    memset(q->schedule.held, 0, (size_t)spans);
+    q->schedule.busy = (unsigned char *)nmlsdr_new(&q->memory, spans, 1);
+    if (!q->schedule.busy || nmlsdr_new_scratch(q) || nmlsdr_side_new(q, q->queries, 1)) return -1;
+    memset(q->schedule.busy, 0, (size_t)spans);
     if (q->rows != q->queries && nmlsdr_side_new(q, q->rows, 0)) return -1;
     if (q->tuning.lead_d) nmlsdr_pack_leads(q);
     return q->storage.sparse ? nmlsdr_new_postings(q) : nmlsdr_new_windows(q, window_bytes);

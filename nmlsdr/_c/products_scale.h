@@ -28,7 +28,7 @@ static int nmlsdr_choose_centre(nmlsdr_search *q)
     return 0;
 }
 
-/* max |x - centre| of one side, and whether all of x are integers.  Asked of the values, not of x - centre, which rounds:
+/* max |x - centre| of one side, and whether all of x are integers.  Tested on the values and not on x - centre, which is rounded:
  * 1e-18 - 1 is an integer.  The centre is a value of the rows; the difference of two integers is exact below 2^53. */
 static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *integral)
 {

@@ -12,7 +12,7 @@
 #include "kernels.h"
 #include "products_packed.h"
 
-/* The postings of block J of sparse rows: for each rare feature, who holds it; the frequent features as columns. */
+/* The postings of block J of sparse rows: for each rare feature, the rows that have it; the frequent features as columns. */
 static void nmlsdr_post(nmlsdr_search *q, ptrdiff_t J)
 {
     const nmlsdr_storage *stored = &q->storage;

@@ -1,4 +1,4 @@
-/* What a search by products holds: its two sides, how rows are scaled and stored, its sizes, and where it stands. */
+/* The state of a search by products: its two sides, the scaling and storage of the rows, its sizes, and its progress. */
 #ifndef NMLSDR_PRODUCTS_STATE_H
 #define NMLSDR_PRODUCTS_STATE_H
 
@@ -17,7 +17,7 @@
 #ifndef NMLSDR_RANKED
 #define NMLSDR_RANKED 16 /* up to this k each row ranks its k best bounds at every push: .93 of the time at 10, 1.09 at 20 */
 #endif
-#define NMLSDR_RANKS(k) (((k) + 7) / 8 * 8 + 8) /* room for them: whole vectors, and one that is read behind */
+#define NMLSDR_RANKS(k) (((k) + 7) / 8 * 8 + 8) /* floats to allocate for them: whole vectors, and one more that may be read */
 #define NMLSDR_SPAN 8 /* blocks that stay near while they are paired with as many others, if threads have enough to do */
 #define NMLSDR_NEAR 2e6 /* bytes of packed rows that stay near from packing to product, if the queries are few */
 #define NMLSDR_LOWEST (-0x1p126f) /* below every score */
@@ -47,12 +47,12 @@ typedef struct {
     float *lower;         /* capacity and up to eight: lower bounds of one row's candidates */
     ptrdiff_t *which;     /* capacity: those that are decided, */
     double *apart;        /* their squared distances, */
-    nmlsdr_found *found;  /* both, and room to sort them */
+    nmlsdr_found *found;  /* both as pairs, and as much memory again to sort them */
     double *query;        /* (d) the row that they are candidates of */
     float *partial;       /* one block of products */
     int32_t *slots;       /* the frequent features that a sparse row holds */
     int64_t decided;      /* canonical distances computed */
-    int64_t pairs;        /* pairs of blocks met */
+    int64_t pairs;        /* pairs of blocks that were multiplied */
     int64_t tiles, alive; /* tested by their leading coordinates, and not ruled out */
     unsigned char *tile;  /* one block pair's */
     const char *prefetch; /* the packed block that comes next, or NULL */
@@ -93,8 +93,8 @@ typedef struct {
     ptrdiff_t chunk;      /* blocks in a window */
 } nmlsdr_tuning;
 
-/* Where the search stands. */
-enum { NMLSDR_AHEAD = 4096 }; /* pairs of spans from the first that nobody took to the last that somebody may take */
+/* The progress of a search. */
+enum { NMLSDR_AHEAD = 4096 }; /* a thread may take one of this many pairs of spans, counted from the first that is not taken */
 typedef struct {
     ptrdiff_t chunk_a;   /* which window of the queries is in work */
     ptrdiff_t chunk_b;   /* which window of the rows */
@@ -104,7 +104,7 @@ typedef struct {
     struct { ptrdiff_t first, count; float *z; } window[2]; /* the blocks that are packed: of the queries, of the rows */
     int second;          /* which window holds the second block of a pair */
     unsigned char taken[NMLSDR_AHEAD]; /* which pairs from `first` on are taken, each at its number modulo the size */
-    unsigned char *held; /* which spans a thread works on */
+    unsigned char *busy; /* which spans a thread works on */
 } nmlsdr_schedule;
 
 typedef struct {
@@ -121,7 +121,8 @@ typedef struct {
     const nmlsdr_kernels *kernels; /* of the level (kernels.h) */
 } nmlsdr_search;
 
-/* What a caller found out about the rows: orthogonal coordinates that hold most of their distances (docs/neighbours.md). */
+/* Leading coordinates: orthogonal coordinates that contain most of the distances of the rows (docs/neighbours.md).  The
+ * caller computes them. */
 typedef struct {
     ptrdiff_t d;               /* coordinates */
     const double *rows, *queries; /* (n, d + 1): coordinates, then |x - centre|^2 or more; differences never longer */

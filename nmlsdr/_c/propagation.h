@@ -65,7 +65,7 @@ typedef struct {
     float *top;               /* (n_blocks, width) the largest residual of a sweep */
 } nmlsdr_columns;
 
-/* Each meets the rows of block b; what it does stands above it in propagation_loops.h. */
+/* Each works on the rows of block b; propagation_loops.h describes it above its definition. */
 typedef void (*nmlsdr_loop)(const nmlsdr_batch *s, const nmlsdr_columns *columns, ptrdiff_t b);
 
 /* The loops of one width and level. */

@@ -1,6 +1,7 @@
-/* Few queries among many rows: each thread meets a share of the rows and keeps the k nearest of it for every query.
+/* Few queries among many rows: each thread searches a share of the rows and keeps the k nearest rows of its share for every query.
  *
- * The shares are merged in the order (squared distance, row), which is total: who met which row changes nothing.
+ * The shares are merged in the order (squared distance, row).  This order is total, so the result does not depend on which
+ * thread searched which row.
  */
 #ifndef NMLSDR_SHARES_H
 #define NMLSDR_SHARES_H
@@ -43,7 +44,7 @@ static int nmlsdr_shares_new(nmlsdr_shares *s, int n_shares, ptrdiff_t n_queries
     return 0;
 }
 
-/* All shares into the first, sorted. */
+/* Merge all shares into the first, sorted. */
 static void nmlsdr_merge_shares(const nmlsdr_shares *s)
 {
     const ptrdiff_t k = s->k;

@@ -9,7 +9,7 @@
  *   1 neon       16-byte vectors with fused multiply-add; the propagation's loops, which never fuse, are the portable ones
  *
  * A template is compiled once for each level, and one table a kernel module takes its copies by the number of the level
- * (kernels.h, propagation.h); `nmlsdr/_process/threads.py` says which number to run on.
+ * (kernels.h, propagation.h); `nmlsdr/_process/threads.py` chooses the level to run on.
  */
 #ifndef NMLSDR_SIMD_LEVELS_H
 #define NMLSDR_SIMD_LEVELS_H

@@ -1,8 +1,8 @@
-/* Where the threads of one parallel region wait for each other.
+/* A barrier: the threads of one parallel region wait for each other.
  *
- * They look for about .1 ms and then take naps: OpenMP's own barrier puts them to sleep at once (_process/openmp.py), which is
- * right between calls and takes longer than what lies between two barriers of a sweep.  (To give the time away by
- * sched_yield instead of the naps took twice as long beside two busy processes.)
+ * A waiting thread spins for about .1 ms and then sleeps 50 us at a time.  OpenMP's own barrier puts threads to sleep at once
+ * (_process/openmp.py).  That is right between calls, but waking them takes longer than the work between two barriers of a
+ * sweep.  (With sched_yield instead of sleeping, a sweep took twice as long while two other processes kept the cores busy.)
  */
 #ifndef NMLSDR_TEAM_H
 #define NMLSDR_TEAM_H
@@ -21,15 +21,15 @@ __declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds); /* windo
 #else
 #define NM_PAUSE() ((void)0)
 #endif
-#define NM_LOOKS 4000
+#define NM_SPINS 4000
 
-/* All zeros at first. */
+/* Initialized with zeros. */
 typedef struct {
     int waiting;
     unsigned turn;
 } nmlsdr_meeting;
 
-/* How many threads there are, which may be fewer than were asked for. */
+/* The number of threads of this region, which may be smaller than requested. */
 static int nmlsdr_members(void)
 {
 #ifdef _OPENMP
@@ -49,10 +49,10 @@ static void nmlsdr_meet(nmlsdr_meeting *meeting, int members)
         __atomic_store_n(&meeting->turn, turn + 1, __ATOMIC_RELEASE);
         return;
     }
-    for (int looks = 0; __atomic_load_n(&meeting->turn, __ATOMIC_ACQUIRE) == turn;)
-        if (looks < NM_LOOKS) {
+    for (int spins = 0; __atomic_load_n(&meeting->turn, __ATOMIC_ACQUIRE) == turn;)
+        if (spins < NM_SPINS) {
             NM_PAUSE();
-            looks++;
+            spins++;
         } else
             NM_NAP();
 #elif defined(_OPENMP)

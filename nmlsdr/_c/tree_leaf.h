@@ -23,7 +23,7 @@ static inline NM_TARGET NM_INLINE V NM_LEVEL(fold)(const V *t, int d)
     return even;
 }
 
-/* Squared distances of the rows of a leaf to one query; bit c says that row c is at most `limit` away. */
+/* Squared distances of the rows of a leaf to one query; bit c is set if the distance of row c is at most `limit`. */
 static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(scan_d)(const nmlsdr_leaf_queries *a, const double *rows,
                                                             const double *query, int d, double limit, double *squared)
 {
@@ -41,7 +41,7 @@ static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(scan_d)(const nmls
     return hits;
 }
 
-/* Bit p says that query p may have a neighbour in the box. */
+/* Bit p is set if query p may have a neighbour in the box. */
 static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(near_d)(const nmlsdr_leaf_queries *a, const double *box, int d)
 {
     unsigned long long near = 0;

@@ -96,6 +96,14 @@ def _is_model(path: str) -> bool:
     return path.lower().endswith(".skops")
 
 
+def check_files(args: argparse.Namespace) -> None:
+    """Raise for files of the wrong kind or in the wrong order, before any is read."""
+    given = defaultdict(str, {name: value for name, value in vars(args).items() if isinstance(value, str)})
+    for applies, answer in _FILES:
+        if applies(given):
+            raise InputError(f"{answer.format_map(given)}.")
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence that says what to write instead, without the usage text."""
 
@@ -127,12 +135,6 @@ class Parser(argparse.ArgumentParser):
         found, others = super().parse_known_args(args, namespace)
         if others:
             raise InputError(f"unrecognized arguments: {' '.join(others)}; {self._why_too_many(args, others[0])}.")
-        if self._subparsers is None:
-            texts = {name: value for name, value in vars(found).items() if isinstance(value, str)}
-            given = defaultdict(str, texts, verb=self._verb)
-            for applies, answer in _FILES:
-                if applies(given):
-                    raise InputError(f"{answer.format_map(given)}.")
         return found, others
 
     def _refuse_unknown(self, word: str) -> None:

@@ -5,7 +5,7 @@ The strategies of a search (docs/neighbours.md has the same table, and explains 
 | strategy | used for | what it does | C |
 |---|---|---|---|
 | index | no features at all | all distances are 0: the first rows by number are the neighbours | – |
-| few | dense rows, up to 24 queries | exact distances of all pairs; the threads share the rows | few.h |
+| few | dense rows, up to 24 queries | exact distances of all pairs; the rows are divided among the threads | few.h |
 | tree | dense rows, up to 8 features | searches a k-d tree with exact distances | tree.h |
 | groups | dense, from 4000 rows and 1000 queries, in tight clusters far apart | searches each by itself | products.h |
 | leading coordinates | dense, from 4000 rows, 250 queries, 32 features near a plane | skips far pairs | products.h |
@@ -15,20 +15,20 @@ The strategies of a search (docs/neighbours.md has the same table, and explains 
 | proposals | candidates of a transformer or a precomputed matrix | computes their exact distances | rows.h |
 
 `run.search` chooses "index"; `prepared` and `proposals` choose the strategies of their names; `strategy` chooses
-among the others, from top to bottom.  "few" and "prepared" hold at most 4 million neighbours in all lists of all
-threads.  Without separate queries the rows are the queries.  Rows are near a plane if a few directions hold most of
+among the others, from top to bottom.  "few" and "prepared" keep at most 4 million neighbours in all lists of all
+threads.  Without separate queries the rows are the queries.  Rows are near a plane if a few directions contain most of
 their variance.  A file larger than half of the memory is searched by products, without looking for groups and
 directions.
 
-Who calls whom; imports point down:
+The files; each imports only files below it:
 
-    proposals.py   candidates of a transformer or a matrix     estimate.py   what a long search will cost
+    proposals.py   candidates of a transformer or a matrix     estimate.py   the time and memory of a long search
     prepared.py    rows packed once for few queries at a time
-    run.py         check, choose, step, serve Ctrl-C: `squared_neighbors`, and `search`, which c_api calls
-    strategy.py    which way a search takes; writes it to the logger "nmlsdr" at DEBUG
-    far_groups.py  leading.py      what lies in far groups, or near a few directions; run.py searches group by group
+    run.py         a search in steps: `squared_neighbors`, and `search`, which c_api calls
+    strategy.py    chooses the strategy and logs it to "nmlsdr" at DEBUG
+    far_groups.py  leading.py      tight groups that are far apart; a few directions with most of the variance
     cosine.py                      rows of length 1, for the neighbours by angle
-    rows.py  memory.py             rows as the kernels take them; how much memory there is
+    rows.py  memory.py             rows in the form of the kernels; the size of the memory
     .. _graph.pyx                  the kernels, over .. _c/
 
 `_c/`, each file over those below it:
@@ -39,15 +39,15 @@ Who calls whom; imports point down:
     products_sparse.h                          pairs of sparse blocks
     products_packed.h  products_scale.h  products_storage.h     pairs of packed blocks; centre and scale; columns or not
     shares.h  kernels.h                        a share of the rows for each thread; what has SIMD levels, in one table
-    products_candidates.h                      the candidates of each row, and how they are decided
-    products_state.h                           what a search by products holds
-    kernel_types.h  nearest.h  heap.h  rows.h  what kernels take; the k best, twice; rows as callers hold them
+    products_candidates.h                      the candidates of each row, and their exact distances
+    products_state.h                           the state of a search by products
+    kernel_types.h  nearest.h  heap.h  rows.h  types of kernels; list and heap of the k nearest; rows of the caller
     platform.h  distance.h                     compilers, OpenMP and memory; the canonical distance
     simd_levels.h                              the SIMD levels, for the loops of the propagation too
 
     templates, included once per SIMD level by way of simd.h, which simd_clear.h ends:
     products_tile.h  tree_leaf.h  few_rows.h
-    beside the search: build.h, what `nmlsdr info` says of the build; propagation.h, propagation_loops.h and team.h,
+    other files: build.h, what `nmlsdr info` reports about the build; propagation.h, propagation_loops.h and team.h,
     the propagation
 """
 

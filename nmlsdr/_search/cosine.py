@@ -92,7 +92,7 @@ def first_rows(queries: np.ndarray, k: int, *, itself: bool) -> np.ndarray:
 
 
 def _for_values(of_rows: np.ndarray, lengths: np.ndarray | None) -> np.ndarray:
-    """A number of each row beside its values: dense ones, or ``lengths`` stored ones."""
+    """One number for each row, repeated for its stored values (``lengths`` of them) if the rows are sparse."""
     return of_rows[:, None] if lengths is None else np.repeat(of_rows, lengths)
 
 

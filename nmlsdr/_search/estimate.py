@@ -1,14 +1,15 @@
-"""Large work says what it will cost before it starts: a search that takes over a minute, or half of the memory.
+"""Estimate and log the cost of a large search before it starts: over a minute of time, or half of the memory.
 
-Once in a process the first large search also says, as a warning, if the kernels were built without OpenMP or without
-the vectors that x86 processors have: then it takes many times longer than it would have to, and nothing else shows it.
+The first large search of a process also warns if the kernels were built without OpenMP or without the vector
+instructions of x86 processors: the search then takes many times longer than necessary.
 
-The estimate goes to the logger "nmlsdr" at level INFO.  The command line listens and writes it to stderr; a program
-listens with ``logging.basicConfig(level=logging.INFO)``.  While nobody listens at that level, nothing is measured.
+The estimate goes to the logger "nmlsdr" at level INFO.  The command line writes it to stderr; a program sees it after
+``logging.basicConfig(level=logging.INFO)``.  If that level is disabled, nothing is measured.
 
 The time is proportional to the number of pairs.  The time of a pair, with its features, is measured: some of the rows
-are searched as queries on one thread.  A search of the rows among themselves meets each pair once, hence the half, and
-threads are assumed to share the work evenly.  A tree (up to 8 features) meets fewer pairs, in the measured part too.
+are searched as queries on one thread.  A search of the rows among themselves computes each pair once, hence the
+factor 1/2, and the work is assumed to divide evenly among the threads.  A tree (up to 8 features) computes fewer pairs,
+in the measured part too.
 """
 
 import functools
@@ -30,11 +31,11 @@ from .strategy import LOGGER
 LONG = 60.0  # seconds
 _PROBED = 96, 768  # queries of the probe; a probe of 96 packs all rows too, which adds about a fifth to its time
 _PROBE_WORK = 1e10  # queries times stored features of a probe, about .1 s
-# Pairs times stored features that no data took a minute for, on one thread: the slowest were clusters that only
-# canonical distances tell apart (docs/neighbours.md).  It decides whether to spend a second on a probe, nothing else.
+# With fewer pairs times stored features, no data set took a minute on one thread: the slowest were clusters whose rows
+# only canonical distances can order (docs/neighbours.md).  It only decides whether to spend a second on a probe.
 PROBE_FROM = 3e11
-# Lists of neighbours (16 bytes each), the graph made of them and what is sorted on the way, at the peak: the arrays of
-# `graph.union_graph`, counted, and seen with tracemalloc.
+# Bytes at the peak: the lists of neighbours (16 bytes each), the graph made of them, and the arrays that
+# `graph.union_graph` sorts; counted, and confirmed with tracemalloc.
 BYTES_PER_NEIGHBOR = 56
 
 
@@ -42,13 +43,13 @@ class Estimate(NamedTuple):
     """What a search will cost."""
 
     seconds: float
-    bytes: int  # beside the rows
+    bytes: int  # in addition to the rows
     n_probed: int  # queries of the probe
     n_threads: int
 
 
 def say_if_large(rows: Any, n_neighbors: int, *, n_queries: int | None = None, n_jobs: int | None = None) -> None:
-    """Log the estimate of a search if it is large and somebody listens.
+    """Log the estimate of a search if it is large and the level INFO is enabled.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def _stored(rows: Any) -> int:
 
 
 def duration(seconds: float) -> str:
-    """One or two digits, which is what an estimate is worth.
+    """Round to one or two digits, since an estimate is not more precise.
 
     Examples
     --------

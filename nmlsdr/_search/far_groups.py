@@ -1,10 +1,10 @@
-"""Far tight groups of rows: each is searched by itself, around its own centre.
+"""Tight groups of rows that are far apart: each group is searched by itself, around its own centre.
 
-The error bound of the products grows with the squared distance to the centre, so rows of a cluster whose width is 1e-4
-of its distance to another look alike to float products: they would be decided pair by pair.  Groups are found by the
-distances of all rows from one row of the tightest group.  The difference of two such distances is a lower bound of the
-distance between the two rows, so a query whose k-th neighbour in its group is nearer than that bound to every row
-outside needs no other row.  The others are searched among all rows: the answer does not depend on the groups
+The error bound of the products grows with the squared distance to the centre, so float products cannot order the rows
+of a cluster whose width is 1e-4 of its distance to another: every pair would need a canonical distance.  Groups are
+found by the distances of all rows from one row of the tightest group.  The difference of two such distances is a lower
+bound of the distance between the two rows, so a query whose k-th neighbour in its group is nearer than that bound to
+every row outside needs no other row.  The others are searched among all rows: the answer does not depend on the groups
 (docs/neighbours.md).  The bound is lowered by its rounding: (D + 8) 2^-50 of each of the two distances, and 1e-9 of the
 difference; below 1e-140 it excludes nothing, because squares may underflow.
 
@@ -19,7 +19,7 @@ from scipy.spatial.distance import cdist
 
 from .._process.threads import single_threaded_blas
 
-_LOOK, _SAMPLE = 128, 256  # rows of the look that every large search pays for, and of the sample that finds the groups
+_FIRST_TEST, _SAMPLE = 128, 256  # rows of the test that every large search makes, and of the sample that finds groups
 _TIGHT = 1e-3  # squared distance of neighbours as a share of the large ones: above, products decide
 _GAP = 10.0  # a gap between groups is so many times wider than the widest gap that is not one
 _LEFT_OUT = 1 / 16  # share of the rows in groups too small to answer, above which there are no groups
@@ -42,11 +42,11 @@ def far_groups(rows: np.ndarray, queries: np.ndarray | None, k: int) -> Groups |
     k : int
     """
     with single_threaded_blas(), np.errstate(all="ignore"):  # squares may overflow: then there are no groups
-        if not _is_tight(_rough_distances(_sample(rows, _LOOK))):
+        if not _is_tight(_rough_distances(_sample(rows, _FIRST_TEST))):
             return None
         sample = _sample(rows, _SAMPLE)
         between = cdist(sample, sample, "sqeuclidean")
-        between[between == 0] = np.inf  # duplicates show no width
+        between[between == 0] = np.inf  # duplicates say nothing about the width of a group
         centre = sample[np.argmin(between.min(axis=1))]  # a row of the tightest group
         place = np.sort(_radii(sample, centre)[0])
         cuts = _cuts(place[1:])  # without that row itself: from it to the next is no gap between groups

@@ -1,7 +1,7 @@
-"""Leading coordinates for the neighbour search: orthogonal coordinates that hold most of the distances.
+"""Leading coordinates for the neighbour search: orthogonal coordinates that contain most of the distances.
 
-A pair of rows whose leading coordinates are too far apart needs no full product.  The coordinates only rule out: the
-search's bound covers their rounding, so the answer is the same with them and without (docs/neighbours.md).
+A pair of rows whose leading coordinates are too far apart needs no full product.  The coordinates only rule out pairs,
+and the search's bound covers their rounding, so the result is the same with and without them (docs/neighbours.md).
 
 The axes V are orthonormal to 1e-10 (checked) and shortened by 1e-9, so |V'(x - y)| <= |x - y|.  The coordinates are
 computed in float64 with an error of at most (D + 8) sqrt(d) 2^-53 |x - c|, then rounded to float32.  Both are relative
@@ -37,7 +37,7 @@ class Leads(NamedTuple):
 
 
 def leading_coordinates(rows: np.ndarray, queries: np.ndarray | None, n_threads: int) -> Leads | None:
-    """Coordinates for `_graph.Search`, or None if no few of them hold most of the variance, or too few rows repay them.
+    """Coordinates for `_graph.Search`, or None if they do not contain most of the variance or there are too few rows.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def leading_coordinates(rows: np.ndarray, queries: np.ndarray | None, n_threads:
 
 def _placed(side: np.ndarray, axes: np.ndarray, centre: np.ndarray, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
     """The coordinates of one side, and its rows in the order of the leaves of the tree of the first eight."""
-    with single_threaded_blas():  # idle BLAS threads would spin beside the search's
+    with single_threaded_blas():  # idle BLAS threads would spin and slow down the threads of the search
         lead = _project(side, axes, centre)
     order = np.empty(len(lead), dtype=np.intp)
     narrow = np.ascontiguousarray(lead[:, : min(8, axes.shape[1])])

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def memory_bytes() -> float:
-    """Bytes of this machine's memory; infinite where the system does not say."""
+    """Bytes of this machine's memory; infinite where the system does not report it."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):

@@ -15,14 +15,15 @@ from .rows import kernel_rows
 from .run import advance, search
 from .strategy import Strategy, log
 
-# More queries at once repay a look how the rows lie (strategy.py), and to pack the rows again costs them a tenth.
+# For more queries at once, looking for structure in the rows (strategy.py) saves time, and packing the rows again is
+# only a tenth of the work.
 MOST_QUERIES = 249
-_MOST_KEPT = 4e6  # neighbours that the threads' lists hold at most, as `_FEW_NEIGHBORS` in strategy.py
-_VALUES_PER_THREAD = 250_000  # values for each thread to read: about 30 us, what it takes to wake one
+_MOST_KEPT = 4e6  # the largest number of neighbours in the lists of all threads, as `_FEW_NEIGHBORS` in strategy.py
+_VALUES_PER_THREAD = 250_000  # values that one thread reads in about 30 us, which is the time to wake a thread
 
 
 class PreparedRows:
-    """Checked rows and what a few queries need of them beside; read only, so threads may share it.
+    """Checked rows, packed for searches with a few queries; not changed later, so threads may share it.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class PreparedRows:
             self._packed = _graph.Index(kernel_rows(self._searched), level=simd(), n_threads=n_threads)
 
     def neighbors(self, queries: Any, n_neighbors: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
-        """What `squared_neighbors` answers for these rows and checked queries."""
+        """Return what `squared_neighbors` returns for these rows and checked queries."""
         refuse_unequal_features(self.rows.shape[1], queries.shape[1])
         k = check_n_neighbors(n_neighbors, self.rows.shape[0], exclude_self=False)
         squared = np.empty((queries.shape[0], k))
@@ -56,7 +57,7 @@ class PreparedRows:
         return squared, indices
 
     def _find(self, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
-        """By the packed rows if they serve so many queries, and these, and as any search otherwise."""
+        """Search the packed rows if they suit the number and the values of the queries; otherwise search as usual."""
         rows, k = self._searched, squared.shape[1]
         stored = None
         if self._packed is not None and len(squared) <= MOST_QUERIES and squared.size * n_threads <= _MOST_KEPT:
@@ -73,7 +74,7 @@ class PreparedRows:
 
 
 def _stored_alike(rows: Any, queries: Any) -> Any:
-    """The queries as an index of the rows takes them; None where only a copy of all rows would meet them."""
+    """The queries in the storage of the packed rows; None if the rows would have to be converted."""
     if not sparse.issparse(rows):
         queries = queries.toarray() if sparse.issparse(queries) else queries
         return queries.astype(np.float64, copy=False) if rows.dtype == np.float64 else queries

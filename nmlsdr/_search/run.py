@@ -1,4 +1,4 @@
-"""A search from its arguments to its answer: check, choose a way, step, serve Ctrl-C between the steps."""
+"""A search: check the arguments, choose a method, and run its kernel in steps, between which Ctrl-C works."""
 
 import time
 from typing import Any
@@ -30,8 +30,8 @@ def squared_neighbors(
     """As `nmlsdr.graph.kneighbors`, with the canonical squared distances that order and merges must use.
 
     With ``metric="cosine"`` they are those of rows of length 1, 2 (1 - cos).
-    ``checked`` says that `check_rows` gave X and the queries: to look at a hundred thousand rows again would take
-    longer than to answer a query.
+    ``checked`` is True if X and the queries come from `check_rows`: checking a hundred thousand rows again would take
+    longer than answering a query.
     """
     n_threads = check_n_jobs(n_jobs)
     find = search if check_metric(metric) == "euclidean" else _search_by_angle
@@ -75,8 +75,8 @@ def _search_by_angle(rows: Any, queries: Any, squared: np.ndarray, indices: np.n
         return
     unit = UnitRows.of(rows, n_threads)
 
-    def find(asked: Any, *answer: Any) -> None:
-        search(*((unit.near, None) if asked is None else match_rows(unit.near, asked)), *answer)
+    def find(some: Any, *answer: Any) -> None:
+        search(*((unit.near, None) if some is None else match_rows(unit.near, some)), *answer)
 
     search_by_angle(find, unit, queries, squared, indices, n_threads)
 
@@ -84,12 +84,12 @@ def _search_by_angle(rows: Any, queries: Any, squared: np.ndarray, indices: np.n
 def _few_by_angle(
     chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int
 ) -> None:
-    """A few queries meet the rows as these are, and the kernel divides by their norms those that come near."""
+    """Search the rows as they are; the kernel divides only those rows by their norms that may be neighbours."""
 
-    def find(asked: Any, *answer: Any) -> None:
-        _run(chosen, rows, asked, *answer, by_angle=True)
+    def find(some: Any, *answer: Any) -> None:
+        _run(chosen, rows, some, *answer, by_angle=True)
 
-    all_rows = UnitRows(rows, np.arange(rows.shape[0]), np.empty(0, dtype=np.intp))  # the kernel knows rows of zeros
+    all_rows = UnitRows(rows, np.arange(rows.shape[0]), np.empty(0, dtype=np.intp))  # the kernel handles rows of zeros
     search_by_angle(find, all_rows, queries, squared, indices, n_threads)
     log(chosen, rows, len(squared), squared.shape[1], n_threads, ", by angle")
 
@@ -97,7 +97,7 @@ def _few_by_angle(
 def _by_groups(
     chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int
 ) -> None:
-    """Group by group, with one group copied at a time, then from all rows what no group answers for sure."""
+    """Search each query in its own group; then search all rows for the queries whose answer is not certain."""
     groups, itself, k = chosen.groups, queries is None, squared.shape[1]
     assert groups is not None
     failed = np.ones(len(squared), dtype=bool)
@@ -141,26 +141,26 @@ def _run(
     *,
     by_angle: bool = False,
 ) -> str:
-    """Every query by one kernel.  What is to be said of the kernel."""
+    """Run one kernel for all queries; return a note for the log."""
     given, others = kernel_rows(rows), None if queries is None else kernel_rows(queries)
     pairs = rows.shape[0] * (rows.shape[0] / 2 if queries is None else queries.shape[0])
     work = pairs * (rows.shape[1] + 10 * squared.shape[1])
     n_threads = worthwhile_threads(n_threads, work, _WORK_PER_THREAD)
     running: _graph.Progress
-    if chosen.way == "few" and others is not None:
+    if chosen.method == "few" and others is not None:
         running = _graph.Few(given, others, squared, indices, level=simd(), n_threads=n_threads, angle=by_angle)
-    elif chosen.way == "tree":
+    elif chosen.method == "tree":
         running = _graph.Tree(given, others, squared, indices, level=simd(), n_threads=n_threads)
     else:
         running = _graph.Search(given, others, squared, indices, level=simd(), n_threads=n_threads, leads=chosen.leads)
     advance(running)
-    if chosen.way != "sparse products":
+    if chosen.method != "sparse products":
         return ""
     return ", by columns and postings" if running.facts["sparse"] else ", by packed blocks"
 
 
 def advance(running: _graph.Progress) -> None:
-    """Step until the search is done; between its steps Ctrl-C is served."""
+    """Call `step` until the search is done; Ctrl-C works between two steps."""
     budget = 64.0
     more = True
     while more:

@@ -1,6 +1,6 @@
-"""Which of the ways "few" to "sparse products" a search takes: by its sizes, and for many dense rows by how these lie.
+"""Choose the method of a search, from "few" to "sparse products": by sizes, and by structure for many dense rows.
 
-The way and the reason go to the logger "nmlsdr" at level DEBUG, one line a search.
+One line for each search goes to the logger "nmlsdr" at level DEBUG, with the method and the reason for it.
 """
 
 import logging
@@ -14,23 +14,23 @@ from . import far_groups, leading, memory
 LOGGER = logging.getLogger("nmlsdr")
 
 # Sizes, all measured (docs/neighbours.md).
-_FEW = 24  # queries at most that neither packed rows nor a tree would make faster
-_FEW_NEIGHBORS = 4e6  # neighbours that the heaps of all threads hold at most, 16 bytes each
+_FEW = 24  # the largest number of queries for which packing the rows or building a tree takes longer than it saves
+_FEW_NEIGHBORS = 4e6  # the largest number of neighbours in the heaps of all threads, 16 bytes each
 _TREE_FEATURES = 8  # features at most
-_LARGE = 4000  # from so many rows, and a sixteenth of it of queries, a look how the rows lie pays off
+_LARGE = 4000  # rows, and 1/16 of it queries, from which looking for structure in the rows saves time
 
 
 class Strategy(NamedTuple):
-    """A way, one of those that `nmlsdr._search` lists, why, and what was found about the rows."""
+    """A method, one of those that `nmlsdr._search` lists, the reason for it, and the structure found in the rows."""
 
-    way: str
+    method: str
     reason: str
     groups: far_groups.Groups | None = None
     leads: leading.Leads | None = None
 
 
 def strategy(rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = False) -> Strategy:
-    """Choose the way of a search.
+    """Choose the method of a search.
 
     Parameters
     ----------
@@ -67,7 +67,10 @@ def strategy(rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = F
 
 
 def few(rows: Any, queries: Any, k: int, n_threads: int) -> Strategy | None:
-    """The way of so few queries that no preparation of the rows pays off, dividing them by their norms included."""
+    """The method "few", if there are so few queries that any preparation of the rows takes longer than it saves.
+
+    Dividing the rows by their norms counts as preparation too.
+    """
     q = queries.shape[0]
     if sparse.issparse(rows) or rows.shape[1] == 0 or q > _FEW or q * k * n_threads > _FEW_NEIGHBORS:
         return None
@@ -75,11 +78,11 @@ def few(rows: Any, queries: Any, k: int, n_threads: int) -> Strategy | None:
 
 
 def log(chosen: Strategy, rows: Any, n_queries: int | None, k: int, n_threads: int, more: str = "") -> None:
-    """One line a search: the way, the sizes, the reason."""
+    """Log one line: the method, the sizes, the reason."""
     if LOGGER.isEnabledFor(logging.DEBUG):
         of = "" if n_queries is None else f"{n_queries} queries among "
         storage = "CSR " if sparse.issparse(rows) else ""
         LOGGER.debug(
-            f"neighbours by {chosen.way}: {of}{rows.shape[0]} x {rows.shape[1]} {storage}{rows.dtype} rows, k={k}, "
+            f"neighbours by {chosen.method}: {of}{rows.shape[0]} x {rows.shape[1]} {storage}{rows.dtype} rows, k={k}, "
             f"{n_threads} thread{'s' if n_threads > 1 else ''}, {SIMD_LEVELS[simd()]}; {chosen.reason}{more}"
         )

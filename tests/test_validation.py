@@ -247,7 +247,7 @@ def test_an_error_names_the_column_of_a_data_frame_and_the_cell(table, words, li
     frame = pytest.importorskip(library).DataFrame(table)
     with pytest.raises(nmlsdr.InputError, match=words) as error:
         check_rows(frame)
-    assert "encode text and dates" in str(error.value) or "impute" in str(error.value)
+    assert "TableEncoder" in str(error.value) or "impute" in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ _OPTIONS = _by_word({  # options of other programs
     "--index --index-col --ids --row-names": "write --id NAME",
     "--features --columns": "every column that is not a label is a feature; leave columns out with --drop NAME,...",
     "--categorical --categories --dummies": "write --one-hot NAME,...",
-    "--missing --na --na-values --fillna": "write --impute median",
+    "--na --na-values --nan": "write --missing WORD,...",
     "--header --no-header": "line 1 of a table always gives the names of the columns",
     "--alpha": "write --alpha-labeled A or --alpha-unlabeled A",
     "--verbose -v": "progress is shown unless you add --quiet",

@@ -24,7 +24,7 @@ def problems_in_words(problems: Sequence[Problem], place: str) -> str:
     rest = f" and {len(problems) - MOST_SHOWN} more" if len(problems) > MOST_SHOWN else ""
     advice = []
     if any(p.is_label for p in problems):
-        advice.append("write a label as 0, 1, yes, no, or nothing where it is not known")
+        advice.append("write a label as 0, 1, yes, no, or nothing if unknown (--label-list is for lists of labels)")
     words = list(dict.fromkeys(p.text for p in problems if not p.is_label))
     if words:
         listed = ",".join(words[:3]) + ("" if len(words) <= 3 else ",...")

@@ -16,10 +16,6 @@ MISSING = frozenset(
 )  # fmt: skip
 """Words, folded, that mean a missing value wherever they stand; others are found by how often they occur."""
 
-YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("ja", "nein"), ("j", "n"), ("wahr", "falsch"), ("ja", "nee"),
-          ("oui", "non"), ("vrai", "faux"), ("sí", "no"), ("si", "no"), ("sì", "no"), ("sim", "não"))  # fmt: skip
-"""Pairs of words for yes and no, folded."""
-
 DATE = re.compile(r"(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})(?:[T ]\d{1,2}:\d{2}.*)?", re.ASCII)
 TWO_DIGIT_YEARS = 1950  # the first year that is written with two digits
 

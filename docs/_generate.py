@@ -105,14 +105,14 @@ def write_how_it_works(folder: Path) -> None:
 
 
 # The options of the commands that read tables, in the order in which a beginner meets them.
-FIRST_OPTIONS = ["--label-columns", "--label-list", "--out", "--impute", "--one-hot", "--id"]
+FIRST_OPTIONS = ["--label-columns", "--label-list", "--out", "--id", "--drop", "--missing"]
 OPTION_GROUPS = {
-    "More about where the labels are": ["--labels", "--label-file", "--separator", "--no-label"],
-    "Which columns and rows to use": ["--drop", "--mask"],
+    "More about where the labels are": ["--annotators", "--labels", "--label-file", "--separator", "--no-label"],
+    "What is done with columns and rows": ["--one-hot", "--impute", "--keep-case", "--mask"],
     "The method": ["--threshold", "--method", "--classifier", "--n-components", "--n-neighbors", "--metric",
                    "--alpha-labeled", "--alpha-unlabeled", "--no-standardize", "--seed"],
     "What to show or write": ["--kind", "--top", "--explain", "--reviewed", "--folds", "--scores", "--compare"],
-    "How the file is written": ["--delimiter", "--decimal", "--encoding", "--zero-based"],
+    "How the file is written": ["--delimiter", "--decimal", "--thousands", "--encoding", "--zero-based"],
     "Threads, messages and limits": ["--jobs", "--quiet", "--traceback", "--max-bytes", "--max-features"],
 }  # fmt: skip
 
@@ -126,13 +126,14 @@ COMMANDS = {
     "report": ("train.csv", "report.html"),
 }
 EXAMPLES = {
-    "--label-columns": "flu,cold", "--label-list": "diagnoses", "--impute": "median", "--one-hot": "auto",
+    "--label-columns": "flu,cold", "--label-list": "diagnoses", "--impute": "mean", "--one-hot": "ward",
+    "--missing": "k.A.,unclear", "--annotators": "anna,ben,chris", "--thousands": "'.'", "--keep-case": "",
     "--id": "patient", "--labels": "names.xml", "--label-file": "labels.csv", "--drop": "admitted,note",
     "--mask": "use.csv", "--threshold": "0.5", "--n-neighbors": "15", "--kind": "missing", "--scores": "",
     "--compare": "train.csv", "--delimiter": "tab", "--jobs": "2", "--reviewed": "checked.csv", "--folds": "3",
     "--separator": "','", "--top": "50",
 }  # fmt: skip
-LABEL_OPTIONS = ("--label-columns", "--label-list", "--labels", "--label-file")
+LABEL_OPTIONS = ("--label-columns", "--label-list", "--annotators", "--labels", "--label-file")
 
 
 def example(command: str, option: str) -> str:

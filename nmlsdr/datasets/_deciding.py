@@ -284,7 +284,8 @@ class _Deciding:
 
     def _levels(self, known: Counter[str]) -> tuple[Counter[str], dict[str, str]]:
         """How often each level occurs, and its most frequent spelling."""
-        counts, shown = Counter[str](), {}
+        counts = Counter[str]()
+        shown: dict[str, str] = {}
         for text, count in known.most_common():
             counts[self._key(text)] += count
             shown.setdefault(self._key(text), text)

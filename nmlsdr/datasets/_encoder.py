@@ -108,7 +108,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, X: ArrayLike, y: Any = None) -> NDArray[np.float64]:  # type: ignore[override]
+    def fit_transform(self, X: ArrayLike, y: Any = None) -> NDArray[np.float64]:
         """Decide what is done with each column, and return the features.
 
         Parameters

@@ -73,24 +73,24 @@ class ColumnStatistics:
         self.digest = hash((self.digest, cells.tobytes() if isinstance(cells, np.ndarray) else tuple(cells)))
         values = plain_numbers(cells)
         if values is not None:
-            known = ~np.isnan(values)
-            n_empty = len(values) - int(known.sum())
-            self._filled.append(known if n_empty else len(values))
+            filled = ~np.isnan(values)
+            n_empty = len(values) - int(filled.sum())
+            self._filled.append(filled if n_empty else len(values))
             if n_empty:
                 self.words[""] += n_empty
                 self.n_words += n_empty
                 self.whole = None
-            self._add_numbers(values[known])
+            self._add_numbers(values[filled])
             if len(self.numbers) < self.most // 10:
-                texts = map(text_of, values[known].tolist()) if isinstance(cells, np.ndarray) else map(str.strip, cells)
+                texts = map(text_of, values[filled].tolist()) if isinstance(cells, np.ndarray) else map(str.strip, cells)
                 self.numbers.update(text for text in texts if text)
             return
         if isinstance(cells, np.ndarray):
             cells = ["" if value != value else text_of(value) for value in cells.tolist()]
-        counts, filled = Counter(cells), {}
+        counts, is_filled = Counter(cells), {}
         for cell, count in counts.items():
             text = cell.strip(BLANKS)
-            filled[cell] = fold(text) not in missing
+            is_filled[cell] = fold(text) not in missing
             number = is_number(text)
             known, most = (self.numbers, self.most // 10) if number else (self.words, self.most)
             if text in known or len(known) < most:
@@ -99,7 +99,7 @@ class ColumnStatistics:
             if number:
                 self.n_numbers += count
                 self.is_plain = self.is_plain and number_reader(NOTATIONS[0])(text) is not None
-        self._filled.append(np.array([filled[cell] for cell in cells], dtype=bool))
+        self._filled.append(np.array([is_filled[cell] for cell in cells], dtype=bool))
         self.whole = None
 
     def _add_numbers(self, values: NDArray[np.float64]) -> None:

@@ -241,7 +241,7 @@ def read_table(
             table.target, table.label_names = _label_file(label_file, n_rows, path, wanted)
     if sparse.issparse(table.data):
         table.plan = None
-    elif statistics is not None:
+    elif statistics is not None and isinstance(plan, Choices):
         _encode(path, table, statistics, plan, wanted)
     n_columns = table.data.shape[1]
     if n_rows and n_columns == 0 and table.plan is not None and table.plan.columns:

@@ -266,7 +266,10 @@ def test_evaluate_reads_holes_too(run, raw):  # noqa: F811
 def test_a_category_unseen_at_fit_becomes_all_zeros(run, raw, tmp_path):  # noqa: F811
     assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.skops"))
     write_csv(tmp_path / "new.csv", ["ward", "age", "visits", "smoker"], [["mars", "", "1", "yes"]])
-    assert_done(run("predict", "m.skops", "new.csv", "-o", "out.csv"))
+    found = run("predict", "m.skops", "new.csv", "-o", "out.csv")
+    assert found.status == 0, found
+    unseen = "new.csv: the column 'ward' has a level in 1 row that the model has not seen; it counts as none."
+    assert found.err.splitlines()[0] == f"nmlsdr: {unseen}"
     plan = open_model(tmp_path / "m.skops").plan
     assert plan.encode([["mars"], ["1"], ["1"], ["yes"]]).tolist() == [[0, 0, 0, 0, 1, 1, 1]]
     write_csv(tmp_path / "lacks.csv", ["age", "visits", "smoker"], [["1", "1", "no"]])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from campaigns import museum
 from commands import assert_done, read_csv, run, write_csv  # noqa: F401
 
 from nmlsdr.datasets import DataFileError, read_table
@@ -237,3 +238,26 @@ def test_columns_of_several_annotators_give_votes(run, tmp_path, rng):  # noqa: 
     assert found.status == 0, found
     assert "MiF1" in found.out
     assert_done(run("review", "t.csv", "--annotators", "A,B,C", "--out", "r.csv"))
+
+
+def test_a_museums_catalogue_goes_through_with_one_command_each(run, tmp_path, monkeypatch):  # noqa: F811
+    """Only the label column is named; the annotators' columns are no features, and predictions are honest."""
+    pytest.importorskip("jinja2")
+    museum.write(900, str(tmp_path))
+    found = run("fit", "coleccion.csv", "--label-list", "Temas", "--out", "m.skops")
+    assert found.status == 0, found
+    kinds = {line.split("  ")[1].strip(): line for line in found.err.splitlines() if line.startswith("  ")}
+    for name in museum.ANNOTATED[:-1]:
+        assert "like the labels" in kinds[name]
+    assert "'ninguno' means no label" in found.err
+    assert "23 rows repeat another one" in found.err
+    found = run("predict", "m.skops", "tomorrow.csv", "--scores", "--out", "p.csv")
+    assert found.status == 0, found
+    assert "the column 'Material' has a level in 8 rows that the model has not seen" in found.err
+    assert read_csv(tmp_path / "p.csv")[0][:2] == ["Inventario", "row"]
+    assert museum.score("p.csv", "tomorrow.truth.csv") > 0.45
+    found = run("evaluate", "m.skops", "tomorrow.csv", "--label-file", "tomorrow.truth.csv")
+    assert found.status == 0, found
+    assert "MaF1" in found.out
+    found = run("report", "coleccion.csv", "--label-list", "Temas", "--folds", "0", "--out", "r.html")
+    assert found.status == 0, found

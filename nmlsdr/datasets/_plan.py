@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -159,14 +159,23 @@ class Plan:
             problems += found
         return np.hstack(blocks)
 
+    def _blocks(self, X: NDArray[np.float64]) -> Iterator[tuple[Column, NDArray[np.float64]]]:
+        """Yield each used column with its features."""
+        start = 0
+        for column in self.used:
+            end = start + len(column.feature_names)
+            yield column, X[:, start:end]
+            start = end
+
+    def unseen(self, X: NDArray[np.float64]) -> dict[str, int]:
+        """Return the categories with a level that the plan does not know, and in how many of these rows."""
+        counts = {c.name: int((~block.any(axis=1)).sum()) for c, block in self._blocks(X) if c.kind == "category"}
+        return {name: count for name, count in counts.items() if count}
+
     def collapsed(self, X: NDArray[np.float64]) -> tuple[NDArray[Any], list[str]]:
         """Return encoded features as one column for each column of the table, with texts for categories, and names."""
         parts: list[NDArray[Any]] = []
-        start = 0
-        for column in self.used:
-            names = column.feature_names
-            block = X[:, start : start + len(names)]
-            start += len(names)
+        for column, block in self._blocks(X):
             if column.kind == "category":
                 more = [""] * column.has_missing + ["(other)"] * column.has_other
                 levels = np.array([*column.levels.values(), *more, "(none)"], dtype=object)
@@ -183,17 +192,14 @@ class Plan:
 
     def filled(self, X: NDArray[np.float64], strategy: str = "median") -> Self:
         """Return the plan in which the columns of numbers are filled by the median or mean of these features."""
-        average: Any = np.nanmedian if strategy == "median" else np.nanmean
-        columns, start = [], 0
-        for column in self.columns:
-            width = len(column.feature_names)
-            block = X[:, start : start + width]
-            start += width
+        average: Any = np.median if strategy == "median" else np.mean
+        filled = {}
+        for column, block in self._blocks(X):
             if column.kind in ("number", "date", "yes/no") and len(X):
                 known = [values[~np.isnan(values)] for values in block.T]
-                column = dataclasses.replace(column, fill=tuple(float(average(v)) if len(v) else 0.0 for v in known))
-            columns.append(column)
-        return dataclasses.replace(self, columns=tuple(columns))
+                fill = tuple(float(average(values)) if len(values) else 0.0 for values in known)
+                filled[column.name] = dataclasses.replace(column, fill=fill)
+        return dataclasses.replace(self, columns=tuple(filled.get(c.name, c) for c in self.columns))
 
     def fill_in(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return features with every missing value filled, in a new array if there is one."""

@@ -82,7 +82,8 @@ class ColumnStatistics:
                 self.whole = None
             self._add_numbers(values[filled])
             if len(self.numbers) < self.most // 10:
-                texts = map(text_of, values[filled].tolist()) if isinstance(cells, np.ndarray) else map(str.strip, cells)
+                is_array = isinstance(cells, np.ndarray)
+                texts = map(text_of, values[filled].tolist()) if is_array else map(str.strip, cells)
                 self.numbers.update(text for text in texts if text)
             return
         if isinstance(cells, np.ndarray):

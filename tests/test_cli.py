@@ -100,6 +100,7 @@ def test_method_reads_something(run, tables, model):
     assert read_json("measures.json")["AP"] > 0.95
 
 
+@pytest.mark.quick_cases("NMLSDR", "MDDMp", "CCA", "wMLDAe")
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method(run, tables, method):
     assert_done(run("fit", "train.csv", *COLUMNS, "--method", method.lower(), "--seed", "1", "--classifier",

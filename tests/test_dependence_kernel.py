@@ -27,7 +27,7 @@ def sweep(X, visited, place, mean, indptr, indices, share, A):
     X, mean, visited, place, *rest)], ids=["kernel", "twin"])  # fmt: skip
 def test_a_row_is_assigned_to_the_label_with_the_largest_gain(run):
     """Rows -1, -1, 1, 1, 1; the last carries both labels: A = (-1.5 + ..), by hand."""
-    X, Y = np.array([[-1.0], [-1.0], [0.0], [1.0], [1.0]]), np.array([[1, 0], [1, 0], [0, 0], [0, 1], [1, 1]])
+    X, Y = np.array([[-1.0], [-1.0], [0.0], [1.0], [1.0]]), np.array([[1.0, 0], [1, 0], [0, 0], [0, 1], [1, 1]])
     mean, indptr, indices, share, A = problem(X, Y)
     np.testing.assert_array_equal(A, [[-1.5], [1.5]])  # -1 - 1 + 1/2 and 1 + 1/2
     every = np.arange(5)

@@ -83,17 +83,18 @@ def typed(text):
 
 
 def refusal(arguments):
-    """What the parsers say against the arguments, or nothing."""
+    """What the parsers say against the arguments, or nothing; the files that pages speak of are not here."""
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):  # --help and --version
             _parser().parse_args(arguments)
     except InputError as error:
-        return str(error)
+        return "" if "No such file" in str(error) else str(error)
     return ""
 
 
 def known(arguments):
     """Whether the parsers know a command and its options as a sentence mentions them, values left out."""
+    arguments = arguments[1:] if arguments[0] == "help" else arguments
     parser = _parser()
     options = set(parser._option_string_actions)
     for word in arguments:

@@ -49,6 +49,7 @@ def precision_of_report(run, monkeypatch, *options):  # noqa: F811
     return trial["methods"][0]["cells"][trial["measures"].index("AP")]["mean"], kept[0]["notes"], outcome.err
 
 
+@pytest.mark.slow
 def test_the_annotators_columns_are_no_features(run, catalogue, monkeypatch):  # noqa: F811
     """The report shows the honest average precision, with the label column named and nothing else."""
     pytest.importorskip("jinja2")

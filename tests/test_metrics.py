@@ -341,7 +341,7 @@ def test_any_array_form(name):
         ([[1, -1], [-1, 1]], np.zeros((2, 2)), r"contains -1 and \+1 \(row 0\)"),
         ([[0.5, 0]], np.zeros((1, 2)), r"got 0.5 in row 0, label 0; round votes first"),
         ([[1, 0]], [[0.1, np.nan]], r"scores holds NaN, first in row 0, label 1"),
-        ([["a", "b"]], np.zeros((1, 2)), r"got dtype <U1; turn label names into columns"),
+        ([["a", "b"]], np.zeros((1, 2)), r"column 0 holds text: 'a' in row 0; turn label names into columns"),
         ([[1, 0]], np.ones((1, 2)) * 1j, r"scores has dtype complex128"),
         ([[1, 0], [1]], np.zeros((2, 2)), r"Y has rows of different lengths"),
         ([[1, 0]], np.ma.masked_array([[0.1, 0.2]], mask=[[True, False]]), r"scores is a masked array"),

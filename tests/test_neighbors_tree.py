@@ -64,12 +64,6 @@ def test_low_dimensional_rows_are_given_to_the_tree(rng, monkeypatch):
     assert_same(graph.squared_neighbors(wide, 3), scan(wide, 3))
 
 
-def test_the_tree_refuses_more_features_than_it_has_sums_for(rng):
-    X = rng.standard_normal((20, 9))
-    with pytest.raises(ValueError, match="1 to 8 features"):
-        by_tree(X, 2)
-
-
 def test_many_equal_rows_do_not_make_the_tree_visit_all_pairs():
     X = np.ones((20_000, 3))
     facts = by_tree(X, 10)[2]

@@ -115,7 +115,7 @@ def expected_failures(estimator):
     return reasons
 
 
-@pytest.mark.quick_cases("NMLSDR()", "ResidualPropagation(", "MLkNN()")
+@pytest.mark.quick_cases("NMLSDR()-", "ResidualPropagation(")
 @pytest.mark.filterwarnings("ignore:n_neighbors=:UserWarning")  # some checks fit 10 rows with the default k = 10
 @pytest.mark.filterwarnings("ignore:n_components=:UserWarning")
 @parametrize_with_checks(

@@ -83,6 +83,7 @@ def _quiet():
 # ---------------------------------------------------------------- the arguments change
 
 
+@pytest.mark.quick_cases("NMLSDR", "ResidualPropagation", "MLkNN")
 @pytest.mark.parametrize("stored", STORED)
 @pytest.mark.parametrize("name", EVERY)
 def test_another_fit_on_the_same_object_with_other_numbers_in_it(name, stored):

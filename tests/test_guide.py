@@ -94,7 +94,7 @@ def refusal(arguments):
 
 def known(arguments):
     """Whether the parsers know a command and its options as a sentence mentions them, values left out."""
-    arguments = arguments[1:] if arguments[0] == "help" else arguments
+    arguments = arguments[1:] if arguments[0] in ("help", "version") else arguments  # answered before the parser
     parser = _parser()
     options = set(parser._option_string_actions)
     for word in arguments:

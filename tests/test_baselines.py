@@ -64,7 +64,7 @@ def pair(model):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_attributes_and_transform(data, name):
+def test_fitted_attributes_agree_with_transform(data, name):
     X, Y = data
     model = clone(METHODS[name])
     embedding = model.fit_transform(X, Y)

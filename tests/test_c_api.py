@@ -135,7 +135,7 @@ def test_get_include_returns_the_folder_of_the_header_with_the_version_of_the_ta
     assert f"#define NMLSDR_API {table().version}\n" in header
 
 
-def test_the_table_searches():
+def test_the_functions_of_the_c_table_search_neighbours():
     X = np.array([[0.0], [1.0], [3.0]])
     squared, indices = np.empty((3, 1)), np.empty((3, 1), np.intp)
     assert table().nearest_f64(at(X), 3, 1, 1, at(squared), at(indices), 1) == 0

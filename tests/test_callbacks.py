@@ -33,7 +33,7 @@ def test_fits_need_no_callbacks():
 
 
 @pytest.mark.parametrize("kept", [0, selection.KEPT_PREDICTIONS])
-def test_cross_fit_tells_its_folds(rng, monkeypatch, kept):
+def test_cross_fit_reports_each_of_its_folds_once(rng, monkeypatch, kept):
     """Once, also where the chosen strengths go through them again."""
     monkeypatch.setattr(selection, "KEPT_PREDICTIONS", kept)
     X, Y = rng.normal(size=(60, 5)), rng.random((60, 2)) > 0.5
@@ -185,7 +185,7 @@ def test_no_bit_changes_and_nothing_is_left(samples, estimator, steps):
 
 @needs_callbacks
 @each_estimator
-def test_copies_and_files(tmp_path, samples, estimator, steps):
+def test_copies_keep_callbacks_and_model_files_leave_them_out(tmp_path, samples, estimator, steps):
     told = clone(estimator).set_callbacks(Recorder()).fit(*samples)
     assert_equal_bits(pickle.loads(pickle.dumps(told)), told)
     assert clone(told)._skl_callbacks == told._skl_callbacks  # scikit-learn hands them on
@@ -257,7 +257,7 @@ def test_pipelines_and_searches_hand_callbacks_on(samples):
 
 
 @needs_callbacks
-def test_the_progress_bar(samples, capsys):
+def test_scikit_learns_progress_bar_shows_every_step(samples, capsys):
     pytest.importorskip("rich", reason="scikit-learn's ProgressBar needs rich")
     from sklearn.callback import ProgressBar
 

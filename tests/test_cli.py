@@ -94,7 +94,7 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
     assert line.split() == [f"{value:.3f}" for value in measures.values()]
 
 
-def test_method_reads_something(run, tables, model):
+def test_a_fitted_model_predicts_far_better_than_chance(run, tables, model):
     """Not only equal to itself: far better than guessing."""
     assert_done(run("evaluate", model, "test.csv", *COLUMNS, "--out", "measures.json"))
     assert read_json("measures.json")["AP"] > 0.95
@@ -102,7 +102,7 @@ def test_method_reads_something(run, tables, model):
 
 @pytest.mark.quick_cases("NMLSDR", "MDDMp", "CCA", "wMLDAe")
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method(run, tables, method):
+def test_every_method_fits_and_predicts_on_the_command_line(run, tables, method):
     assert_done(run("fit", "train.csv", *COLUMNS, "--method", method.lower(), "--seed", "1", "--classifier",
                    "semi-supervised", "--out", "model.skops"))  # fmt: skip
     assert_done(run("predict", "model.skops", "test.csv", *COLUMNS, "--out", "labels.csv"))
@@ -231,7 +231,7 @@ def test_a_model_of_a_data_frame_finds_its_columns_by_name(run, tables, tmp_path
     np.testing.assert_array_equal(predicted("labels.csv")[1], expected)
 
 
-def test_model_knows_names(run, tables, model):
+def test_a_model_file_contains_the_names_of_features_and_labels(run, tables, model):
     opened = open_model(model)
     assert opened.feature_names == FEATURES
     assert opened.label_names == LABELS
@@ -327,7 +327,7 @@ def test_other_columns_are_left_out_with_a_note(run, tables, model, tmp_path):
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 
-def test_dropped_text_column(run, tables, tmp_path):
+def test_a_text_column_that_is_dropped_does_not_change_the_model(run, tables, tmp_path):
     X, Y, _, _ = tables
     rows = [[f"patient {i}", *x, *y] for i, (x, y) in enumerate(zip(X.tolist(), Y.tolist(), strict=True))]
     write_csv(tmp_path / "named.csv", ["id", *FEATURES, *LABELS], rows)
@@ -394,7 +394,7 @@ def test_float32_stays_and_is_written_exactly(run, tables, tmp_path):
     np.testing.assert_array_equal(text.astype(np.float32), exact)
 
 
-def test_info(run):
+def test_info_prints_versions_and_threads(run):
     outcome = run("info")
     assert_done(outcome)
     assert outcome.out.startswith("nmlsdr ")

@@ -21,7 +21,7 @@ def contests(ours=0.001, theirs=0.08):
     ]
 
 
-def test_who_is_faster(run, monkeypatch):  # noqa: F811
+def test_bench_reports_which_package_is_faster(run, monkeypatch):  # noqa: F811
     monkeypatch.setattr(bench, "_contests", lambda n_threads: contests())
     done = run("bench", "--jobs", "1", "--seconds", "0.05")
     assert done.status == 0

@@ -224,7 +224,7 @@ MATCHING = [
         ),
     ],
 )
-def test_wrong_input(run, bad, one_parser, arguments, words):
+def test_wrong_input_is_answered_by_one_sentence(run, bad, one_parser, arguments, words):
     out = {"fit": "old.skops", "evaluate": "measures.json", "report": "page.html"}.get(arguments[0], "result.csv")
     assert_refused(run(*arguments, "--out", out), *words)
 
@@ -248,7 +248,7 @@ def full(run, tables, bad_folder, tmp_path):
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_wrong_outputs(run, full, verb, monkeypatch):
+def test_an_output_that_cannot_be_written_is_refused_before_any_work(run, full, verb, monkeypatch):
     suffix = SUFFIX.get(verb, ".csv")
     command = VERBS[verb]
     (full / f"here{suffix}").mkdir()
@@ -291,7 +291,7 @@ def test_output_that_is_an_input(run, full, verb):
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_link_is_followed(run, full, verb):
+def test_an_output_that_is_a_link_is_written_to_its_target(run, full, verb):
     suffix = SUFFIX.get(verb, ".csv")
     (full / "elsewhere").mkdir()
     (full / f"link{suffix}").symlink_to(f"elsewhere/real{suffix}")
@@ -322,7 +322,7 @@ def test_full_disk_is_a_failed_run(run, full, verb, monkeypatch):
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_interrupt(run, full, verb, monkeypatch):
+def test_an_interrupt_keeps_the_old_result(run, full, verb, monkeypatch):
     """Ctrl-C just before the rename: status 130, the old result stays, nothing is left behind."""
     suffix = SUFFIX.get(verb, ".csv")
     (full / f"result{suffix}").write_text("old")
@@ -363,7 +363,7 @@ def test_wrong_input_of_the_other_verbs(run, tables, arguments, words):
     assert_refused(run(*arguments), *words)
 
 
-def test_verify_tells_missing_files(run, tmp_path):
+def test_verify_lists_missing_files(run, tmp_path):
     outcome = run("datasets", "verify", "birds", "--data-home", tmp_path)
     assert outcome.status == 1
     assert outcome.err.splitlines() == ["nmlsdr: 3 of 3 files are missing or have unexpected content; see the list."]
@@ -380,7 +380,7 @@ def test_missing_pyarrow_is_reported_before_any_work(run, full, monkeypatch):
     assert_refused(outcome, "pyarrow", "pip install 'nmlsdr[parquet]'", status=1)
 
 
-def test_traceback_on_request(run, bad):
+def test_traceback_option_raises_the_error(run, bad):
     with pytest.raises(ValueError, match=r"absent\.csv"):
         main(["fit", "absent.csv", "--out", "a.skops", "--traceback"])
 

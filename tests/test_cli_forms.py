@@ -183,14 +183,14 @@ def test_nmlsdr_alone_shows_examples(run):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh", "fish"])
-def test_completion(run, shell):
+def test_completion_scripts_contain_the_options(run, shell):
     pytest.importorskip("shtab")
     outcome = run("completion", shell)
     assert_done(outcome)
     assert ("--label-columns" if shell != "tcsh" else "evaluate") in outcome.out
 
 
-def test_completion_without_shtab(run, monkeypatch):
+def test_completion_without_shtab_says_how_to_install_it(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "shtab", None)
     assert_refused(run("completion", "bash"), "pip install 'nmlsdr[cli]'", status=1)
 

@@ -48,7 +48,7 @@ def test_as_a_module_in_a_process_of_its_own():
 @pytest.mark.parametrize(
     "verb", ["", "fit", "transform", "predict", "evaluate", "review", "report", "reproduce", "info"]
 )
-def test_help(run, verb):
+def test_help_of_every_command_is_printed(run, verb):
     outcome = run(*filter(None, [verb]), "--help")
     assert_done(outcome)
     assert outcome.out.startswith(f"usage: nmlsdr {verb}".rstrip())
@@ -91,7 +91,7 @@ def ctrl_c():
 
 @POSIX
 @pytest.mark.parametrize("command", [PREDICT, FIT], ids=["predict", "fit"])
-def test_ctrl_c(run, folder, monkeypatch, ctrl_c, command):
+def test_ctrl_c_ends_a_process_with_status_130(run, folder, monkeypatch, ctrl_c, command):
     before = contents()
     monkeypatch.setattr(os, "fsync", lambda descriptor: os.kill(os.getpid(), signal.SIGINT))
     outcome = run(*command)

@@ -108,7 +108,7 @@ def test_a_kind_is_its_part_of_both(run, groups, kind):  # noqa: F811
     assert first == alone[:3]
 
 
-def test_labelled_rows_only(run, tables, tmp_path):  # noqa: F811
+def test_only_labelled_rows_are_reviewed(run, tables, tmp_path):  # noqa: F811
     (tmp_path / "mask.txt").write_text("1\n" * 20 + "0\n" * 40)
     assert run("review", "train.csv", *COLUMNS, "--mask", "mask.txt", "--out", "review.csv").status == 0
     rows = read_csv("review.csv")[1]
@@ -146,7 +146,7 @@ def test_explanations_are_the_nearest_rows(run, groups):  # noqa: F811
         assert [float(v) for v in row[10::3]] == pytest.approx(distances[near], abs=1e-8)
 
 
-def test_explanations_by_angle(run, groups):  # noqa: F811
+def test_explanations_use_the_cosine_distance_if_it_is_chosen(run, groups):  # noqa: F811
     from sklearn.metrics.pairwise import cosine_distances
 
     X, given, _ = groups
@@ -160,7 +160,7 @@ def test_explanations_by_angle(run, groups):  # noqa: F811
 # ---------------------------------------------------------------- verdicts
 
 
-def test_the_loop_closes(run, groups):  # noqa: F811
+def test_verdicts_are_used_by_the_next_review_and_fit(run, groups):  # noqa: F811
     """review -> verdicts -> review: what was decided is set, clamped and no longer listed; fit takes the same file."""
     from nmlsdr.model_file import load_model
 

@@ -78,7 +78,7 @@ def test_a_row_of_zeros_is_at_distance_one_from_every_row():
 
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array, sparse.csr_matrix])
 @pytest.mark.parametrize(("n", "d"), [(4, 0), (4, 3), (2, 1)])
-def test_only_zeros(storage, n, d):
+def test_rows_of_zeros_have_cosine_distance_1_to_all_rows(storage, n, d):
     distances, indices = graph.kneighbors(storage(np.zeros((n, d))), n - 1, metric="cosine")
     assert (distances == 1).all()
     assert indices.tolist() == [[j for j in range(n) if j != i] for i in range(n)]
@@ -173,7 +173,7 @@ def test_zeros_among_more_rows_than_one_block(rng):
 
 
 @pytest.mark.parametrize("edge_weights", ["binary", "rbf"])
-def test_graph(edge_weights, rng):
+def test_the_cosine_graph_equals_the_reference(edge_weights, rng):
     X = hard_rows(rng)
     W = graph.neighbor_graph(X, 5, edge_weights=edge_weights, metric="cosine")
     expected = reference.neighbor_graph(X, 5, edge_weights=edge_weights, metric="cosine")

@@ -23,7 +23,7 @@ def data(rng):
     return X, Y
 
 
-def test_by_hand():
+def test_prior_cutoffs_computed_by_hand():
     # 10 rows.  A share of .3: the third largest.  .25: 2.5 rows, half to even, so the second largest.
     scores = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0])
     assert prior_cutoffs(scores[:, None], [0.3]).tolist() == [0.7]
@@ -40,7 +40,7 @@ def test_ties_that_let_far_too_many_in_raise_the_bar():
     assert prior_cutoffs(np.zeros((10, 1)), [0.1]).tolist() == [np.inf]
 
 
-def test_equals_the_twin(rng):
+def test_prior_cutoffs_equal_the_plain_implementation(rng):
     for decimals in (1, 2, 6):
         scores = rng.random((57, 9)).round(decimals)
         shares = rng.random(9) ** 3
@@ -94,7 +94,7 @@ def test_f1_is_one_cut_off_from_the_scores_of_the_labelled_rows(data, Classifier
     np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) > model.thresholds_)
 
 
-def test_f1_by_hand():
+def test_f1_cutoffs_computed_by_hand():
     """Scores 1, .6, .2: the best expected F1 takes two of them, 2 (1 + .6) / (1.8 + 2)."""
     assert f1_cutoff(np.array([0.2, 1.0, 0.6]), 0.0) == pytest.approx(1.6 / 3.8)
     assert f1_cutoff(np.zeros(4), 0.0) == 0.5
@@ -105,7 +105,7 @@ def test_f1_by_hand():
     assert f1_cutoff(flipped, 0.1) == pytest.approx(0.1 + 0.8 * 1.6 / 3.8)
 
 
-def test_f1_cutoff_equals_the_twin(rng):
+def test_f1_cutoffs_equal_the_plain_implementation(rng):
     for _ in range(200):
         scores, rate = rng.normal(0.2, 0.5, 40), rng.choice([0.0, 0.1, 0.3])
         assert f1_cutoff(scores, rate) == pytest.approx(reference.f1_cutoff(scores, rate), abs=1e-12)

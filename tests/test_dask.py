@@ -49,7 +49,7 @@ def test_neighbours_of_the_rows(rows, size, dtype, metric):
 @pytest.mark.parametrize("size", [120, 50, 17])
 @pytest.mark.parametrize("source", ["blocks", "memory", "the rows"])
 @pytest.mark.parametrize("metric", METRICS)
-def test_neighbours_of_queries(rows, rng, size, source, metric):
+def test_neighbours_of_queries_equal_those_without_dask(rows, rng, size, source, metric):
     Q = rows if source == "the rows" else rng.integers(0, 3, size=(31, 4)).astype(float)
     queries = Q if source == "memory" else in_blocks(Q, 11)
     expected = graph.kneighbors(rows, 9, queries=Q, metric=metric)
@@ -92,7 +92,7 @@ def test_lists_are_chunked_as_the_queries(rows):
 
 @pytest.mark.parametrize("edge_weights", ["binary", "rbf"])
 @pytest.mark.parametrize("metric", METRICS)
-def test_graph(rows, edge_weights, metric):
+def test_the_graph_equals_that_without_dask(rows, edge_weights, metric):
     W = nmlsdr.dask.neighbor_graph(in_blocks(rows, 50), 6, edge_weights=edge_weights, metric=metric)
     expected = graph.neighbor_graph(rows, 6, edge_weights=edge_weights, metric=metric)
     for part in ("indptr", "indices", "data"):
@@ -114,7 +114,7 @@ def test_graph(rows, edge_weights, metric):
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
-def test_refused(rows, call, message):
+def test_wrong_arguments_of_dask_functions_are_refused(rows, call, message):
     with pytest.raises(ValueError, match=message):
         call(in_blocks(rows, 50))
 

@@ -291,7 +291,7 @@ def test_warnings_are_issued_once(rng):
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
-def test_refused(rng, call, message):
+def test_wrong_arguments_of_dask_estimators_are_refused(rng, call, message):
     X, Y = draw(rng)
     with pytest.raises(ValueError, match=message):
         call(da.from_array(X, chunks=(50, -1)), Y)

@@ -46,7 +46,7 @@ def test_counts_are_the_article_s(shared, name):
     assert dataset_info(name)["paper"] == dict(zip(printed["columns"], printed["rows"][name], strict=True))
 
 
-def test_catalogue():
+def test_the_catalogue_describes_the_nine_data_sets():
     assert list_datasets() == NINE
     for name in NINE:
         info = dataset_info(name)
@@ -57,7 +57,7 @@ def test_catalogue():
 
 
 @pytest.mark.parametrize("name", ["nothing", "", None, 3])
-def test_unknown_name(name):
+def test_an_unknown_data_set_is_refused_with_the_known_names(name):
     with pytest.raises(DataFileError, match="choose one of Birds, Corel"):
         paper_split(name)
 
@@ -119,7 +119,7 @@ def write(folder, files, *, packed=False):
 
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize("where", ["small-1", "."])
-def test_rules(tmp_path, small, packed, where):
+def test_the_rules_of_a_data_set_drop_columns_and_labels(tmp_path, small, packed, where):
     write(tmp_path / where, small, packed=packed)
     split = paper_split("SMALL", tmp_path)
     # row: dropped by name; zero: constant on the first two rows; never: no positive on them
@@ -131,7 +131,7 @@ def test_rules(tmp_path, small, packed, where):
     assert split.test_target.tolist() == [[1, 0]]
 
 
-def test_swap(tmp_path, small):
+def test_training_and_test_file_are_swapped_where_the_catalogue_says_so(tmp_path, small):
     catalog_module.catalog()["sets"]["Small"]["rules"] = {"swap": True, "drop": ["row"]}
     write(tmp_path / "small-1", {**small, "s-test.arff": ARFF + "d,5,1,NO,1,0,1\nd,5,4,NO,1,0,1\n"})
     split = paper_split("small", tmp_path)
@@ -170,7 +170,7 @@ def states(folder):
     return [entry["state"] for entry in verify_dataset("small", folder)]
 
 
-def test_verify(tmp_path, small):
+def test_verify_reports_the_state_of_each_file(tmp_path, small):
     assert states(tmp_path) == ["missing"] * 3
     assert list(tmp_path.iterdir()) == []
     folder = tmp_path / "small-1"
@@ -204,7 +204,7 @@ def server(folder):
             thread.join()
 
 
-def test_fetch(tmp_path, small):
+def test_fetched_files_are_unpacked_and_found(tmp_path, small):
     remote, home = tmp_path / "remote", tmp_path / "home"
     write(remote / "far", small)
     with server(remote) as address:

@@ -75,7 +75,7 @@ def test_toy_values_are_uniform_integers(toy):
     assert np.abs(counts / counts.sum() - 0.1).max() < 0.004
 
 
-def test_toy_independent_noise():
+def test_independent_noise_of_toy_has_the_expected_share_of_ones():
     X, _ = whole(make_toy(n_samples=2000, noise="independent", random_state=0))
     counts = (X[:, 80:] > 0).reshape(-1, 12, 20).sum(axis=2)
     assert {0, 1, 2, 3, 4, 5, 6, 7, 8} <= set(np.unique(counts))
@@ -103,7 +103,7 @@ def test_toy_leaves_the_global_generator_alone():
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(8, 70), st.integers(1, 7), st.integers(0, 3), st.sampled_from(["exact", "independent"]), st.data())
-def test_toy_sizes(n_samples, block_size, n_noise_blocks, noise, data):
+def test_make_toy_returns_the_requested_sizes(n_samples, block_size, n_noise_blocks, noise, data):
     n_train = data.draw(st.none() | st.integers(1, n_samples - 1))
     toy = make_toy(
         n_samples=n_samples,
@@ -136,7 +136,7 @@ def test_toy_sizes(n_samples, block_size, n_noise_blocks, noise, data):
         ({"random_state": True}, "random_state must be an integer of at least 0"),
     ],
 )
-def test_toy_refuses(wrong, words):
+def test_make_toy_refuses_wrong_arguments(wrong, words):
     with pytest.raises(ValueError, match=words):
         make_toy(**wrong)
 
@@ -178,7 +178,7 @@ def test_mask_keeps_round_of_the_fraction_and_nests(Y, one, two, seed):
     assert ((large != -1) | (small == -1)).all()
 
 
-def test_flip_rate():
+def test_flip_labels_flips_the_requested_share_of_0s_and_of_1s():
     Y = np.tile([0, 1], (20000, 2))
     flipped = flip_labels(Y, 0.1, random_state=0)
     # 40 000 entries each way: standard error .0015
@@ -186,7 +186,7 @@ def test_flip_rate():
     assert abs((flipped != Y)[:, 1::2].mean() - 0.1) < 0.008
 
 
-def test_flip_extremes():
+def test_flip_labels_flips_nothing_at_0_and_everything_at_1():
     Y = np.eye(3, dtype=bool)
     assert np.array_equal(flip_labels(Y, 0), Y)
     assert np.array_equal(flip_labels(Y, 1), ~Y)
@@ -262,7 +262,7 @@ def test_sparse_and_dense_labels_are_flipped_alike():
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), "half", None, True])
-def test_shares_refused(share):
+def test_shares_outside_0_to_1_are_refused(share):
     with pytest.raises(ValueError, match=r"p must be a number in \[0, 1\]"):
         flip_labels([[0, 1]], share)
     with pytest.raises(ValueError, match=r"fraction must be a number in \[0, 1\]"):

@@ -41,7 +41,7 @@ def test_a_row_is_assigned_to_the_label_with_the_largest_gain(run):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_features", [1, 7, 8, 9, 40])
 @pytest.mark.parametrize("kind", ["normal", "tied", "equal rows", "large offset"])
-def test_the_sweep_equals_its_twin(rng, kind, n_features, dtype):
+def test_the_sweep_equals_the_plain_implementation(rng, kind, n_features, dtype):
     X, Y = draw_binary(rng, 60, n_features, 6)
     if kind == "tied":
         X, Y = rng.integers(-1, 2, X.shape).astype(float), np.column_stack([Y, Y])
@@ -86,7 +86,7 @@ def test_a_gain_below_rounding_is_none(gain, moves):
     assert sweep(np.ones((1, 1)), one, one, np.zeros(1), np.array([0, 2]), np.array([0, 1]), share, A) == moves
 
 
-def test_nothing_to_visit():
+def test_a_sweep_without_rows_changes_nothing():
     X, none = np.ones((3, 2)), np.empty(0, dtype=np.intp)
     mean, indptr, indices, share, A = problem(X, np.ones((3, 2)))
     assert sweep(X, none, none, mean, indptr, indices, share, A) == 0

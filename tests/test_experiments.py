@@ -238,7 +238,7 @@ def example_table():
     return tables.ResultTable("name", "Title", ["Row", "x", "y"], [("first", entries)], "A note.")
 
 
-def test_the_ways_to_write_a_table():
+def test_tables_are_written_in_every_format():
     table = example_table()
     assert table.to_csv() == "Row,x,y\nfirst,0.5,a_b & 5 %\n"
     assert table.to_text().splitlines() == [
@@ -309,7 +309,7 @@ def test_the_page_escapes_all_that_it_is_given():
 # ---- the runner
 
 
-def test_progress_tells_what_is_left():
+def test_progress_shows_the_remaining_time():
     stream = io.StringIO()
     cells = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(4)]
     progress = runner.CellProgress(cells[1:], 1, jobs=1, stream=stream, every=0.0)
@@ -503,7 +503,7 @@ def test_the_command_line_knows_every_study():
     assert tuple(protocol.STUDIES) == reproduce_arguments.STUDIES
 
 
-def test_traceback_on_request(tmp_path):
+def test_traceback_option_raises_the_error(tmp_path):
     with pytest.raises(InputError, match="did you mean NMLSDR"):
         reproduce("toy", "--methods", "NMLSD", "--out", tmp_path, "--traceback")
 

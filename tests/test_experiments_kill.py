@@ -174,7 +174,7 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.environ.get("NMLSDR_RANDOM_KILLS", "0") in ("", "0"), reason="set NMLSDR_RANDOM_KILLS=N to run")
-def test_random_kills(tmp_path, uninterrupted, start):
+def test_a_run_that_is_killed_at_random_ends_with_the_same_results(tmp_path, uninterrupted, start):
     out = tmp_path / "out"
     chance = random.Random(int(os.environ.get("NMLSDR_TEST_SEED", "0")))
     finished = 0

@@ -100,7 +100,7 @@ def test_scores_sum_to_the_number_of_pairs_and_holm_is_the_most_careful(rng):
     assert np.all(p + p.T >= 1.0)  # one of the two directions has at least half of the distribution
 
 
-def test_holm_by_hand():
+def test_holms_correction_computed_by_hand():
     # 4 p-values, sorted .005 .01 .03 .04, times 4 3 2 1, then never falling
     np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
     np.testing.assert_allclose(holm([0.9, 0.8]), [1.0, 1.0])
@@ -137,7 +137,7 @@ def test_groups_of_a_critical_difference_diagram():
     assert undistinguished_groups([1.0, 1.2, 3.0, 3.1], 0.5) == [(0, 1), (2, 3)]
 
 
-def test_paired_t(rng):
+def test_the_paired_t_test_equals_that_of_scipy(rng):
     a, b = rng.normal(size=10), rng.normal(size=10)
     assert paired_t_p_value(a, b) == pytest.approx(stats.ttest_rel(a, b).pvalue)
     assert paired_t_p_value(a, a) == 1.0

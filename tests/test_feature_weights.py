@@ -16,7 +16,7 @@ def draw(rng, l=40, D=12, C=3):
     return X, Y
 
 
-def test_by_hand():
+def test_feature_weights_computed_by_hand():
     # Yc = (-1, -1, 1, 1) / 2, |Yc|^2 = 1; features: orthogonal to it, twice it, and (3, 1, -1, -3) / 2 centred
     X = np.array([[0.0, 0.0, 3.0], [1.0, 0.0, 2.0], [0.0, 2.0, 1.0], [1.0, 2.0, 0.0]])
     # h = 0, 4, 4;  |Xc_j|^2 = 1, 4, 5;  h0 = |Xc_j|^2 / 3
@@ -31,7 +31,7 @@ def test_chance_is_the_mean_over_all_permutations_of_the_labels(rng):
     np.testing.assert_allclose(feature_weights(X, Y), np.maximum(0, 1 - h0 / h), atol=1e-12)
 
 
-def test_equals_the_twin(rng):
+def test_feature_weights_equal_the_plain_implementation(rng):
     X, Y = draw(rng)
     kappa = feature_weights(X, Y)
     assert ((kappa >= 0) & (kappa < 1)).all()

@@ -42,7 +42,7 @@ def assert_same_neighbors(X, k, expected, **options):
 
 @pytest.mark.parametrize("n_jobs", THREADS)
 @pytest.mark.parametrize("name", CASES)
-def test_neighbors_equal_the_twin(name, n_jobs):
+def test_neighbours_equal_the_plain_implementation(name, n_jobs):
     X = CASES[name]
     for k in {1, min(5, len(X) - 1), len(X) - 1}:
         expected = reference.kneighbors(X, k)
@@ -69,7 +69,7 @@ def test_queries_do_not_exclude_self():
 
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_queries_equal_the_twin(storage, dtype):
+def test_neighbours_of_queries_equal_the_plain_implementation(storage, dtype):
     X = CASES["integers with ties"]
     Q = X[::3] + 1
     squared, indices = graph.squared_neighbors(X, 7, queries=storage(Q.astype(dtype)))
@@ -80,7 +80,7 @@ def test_queries_equal_the_twin(storage, dtype):
 
 @pytest.mark.parametrize("n_jobs", THREADS)
 @pytest.mark.parametrize("name", CASES)
-def test_graph_and_transition_matrix_equal_the_twin(name, n_jobs):
+def test_graph_and_transition_matrix_equal_the_plain_implementation(name, n_jobs):
     X = CASES[name]
     k = min(4, len(X) - 1)
     W = graph.neighbor_graph(X, k, n_jobs=n_jobs)
@@ -92,7 +92,7 @@ def test_graph_and_transition_matrix_equal_the_twin(name, n_jobs):
 
 
 @pytest.mark.parametrize("sigma", [None, 0.7])
-def test_rbf_weights_equal_the_twin(sigma):
+def test_rbf_weights_equal_the_plain_implementation(sigma):
     X = CASES["gauss"]
     W = graph.neighbor_graph(X, 4, edge_weights="rbf", sigma=sigma)
     np.testing.assert_allclose(W.toarray(), reference.neighbor_graph(X, 4, "rbf", sigma), rtol=1e-12)
@@ -111,7 +111,7 @@ def test_a_width_whose_square_underflows_gives_duplicates_weight_one():
     np.testing.assert_array_equal(W.toarray(), np.kron(np.eye(2), 1 - np.eye(3)))
 
 
-def test_a_width_whose_square_overflows_still_tells_distances_apart():
+def test_a_width_whose_square_overflows_still_gives_different_weights():
     X = np.array([[0.0], [1e150], [-1e150]])
     W = graph.neighbor_graph(X, 2, edge_weights="rbf", sigma=1e155)
     np.testing.assert_allclose(1 - W.toarray()[1], [1e-10, 1.0, 4e-10], rtol=1e-5)

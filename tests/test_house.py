@@ -93,7 +93,7 @@ def test_imports_of_kernels_point_down(path):
         assert FLOORS[target] <= FLOORS[path.stem], f"{path.name} imports {target} of floor {FLOORS[target]}"
 
 
-def test_no_ring_of_modules():
+def test_no_modules_import_each_other_in_a_circle():
     """Imports at the head of files, among the entries of the root: what they need is complete before them."""
     needs = {}
     for path, name in sources():

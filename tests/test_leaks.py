@@ -64,7 +64,7 @@ def test_the_annotators_columns_are_no_features(run, catalogue, monkeypatch):  #
     assert "'keine' means no label" in said
 
 
-def test_a_feature_that_tells_a_label_alone_is_named_by_its_column(run, catalogue):  # noqa: F811
+def test_a_feature_that_alone_predicts_a_label_is_named_by_its_column(run, catalogue):  # noqa: F811
     options = ["--label-list", "Tags", "--one-hot", "Tags A", "--n-components", "2"]
     outcome = run("fit", "catalogue.csv", *options, "--out", "m.skops")
     assert outcome.status == 0, outcome
@@ -141,7 +141,7 @@ def leaking_table(rng, n=400):
 
 
 @pytest.mark.parametrize("form", ["numbers", "texts", "unknown", "unlabelled"])
-def test_features_that_tell_a_label_are_found(rng, form):
+def test_features_that_alone_predict_a_label_are_found(rng, form):
     X, y, pairs = leaking_table(rng)
     if form == "texts":
         X = X.astype(object)

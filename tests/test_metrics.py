@@ -77,7 +77,7 @@ def random_case(n_samples, n_labels, seed):
 @pytest.mark.quick_cases("0-", "2-17")
 @pytest.mark.parametrize("n_labels", [1, 2, 3, 6, 17])
 @pytest.mark.parametrize("seed", range(4))
-def test_equal_to_naive_counting(n_labels, seed):
+def test_measures_equal_counts_over_all_pairs(n_labels, seed):
     truth, scores = random_case(60, n_labels, seed)
     expected = np.array([naive_row(t, s) for t, s in zip(truth, scores, strict=True)], dtype=float)
     assert np.array_equal(by_row(metrics.ranking_loss, truth, scores), expected[:, 0], equal_nan=True)
@@ -174,7 +174,7 @@ def test_authors_seven_numbers_on_emotions(shared, standardised):
     np.testing.assert_allclose(measured, expected, rtol=1e-14)
 
 
-def test_where_mulan_agrees(golden):
+def test_measures_equal_those_of_mulan_apart_from_ties_and_uniform_rows(golden):
     """Mulan's columns RL, OE, Cov, AP differ only in ties and in rows without or with all labels."""
     truth, scores, mulan = golden["truth"], golden["scores"], golden["mulan"]
     assert np.array_equal(by_row(metrics.coverage, truth, scores), mulan[:, 2])
@@ -318,7 +318,7 @@ def forms(truth, scores):
 
 
 @pytest.mark.parametrize("name", [*NAMES, "score_table"])
-def test_any_array_form(name):
+def test_measures_accept_every_form_of_array(name):
     truth, scores = random_case(20, 4, 2)
     kept = truth.copy(), scores.copy()
     expected = getattr(metrics, name)(truth, scores)

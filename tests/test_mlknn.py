@@ -52,7 +52,7 @@ CASES = {
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_equals_the_twin_bit_for_bit(case, n_jobs, rng):
+def test_mlknn_equals_the_plain_implementation_bit_for_bit(case, n_jobs, rng):
     Y, indices, queries = draw(rng, **case)
     table = mlknn.fit_posterior(Y, indices, smoothing=0.7, n_jobs=n_jobs)
     assert_is_posterior(table)
@@ -70,7 +70,7 @@ def test_equals_the_twin_bit_for_bit(case, n_jobs, rng):
     n=st.integers(2, 24), C=st.sampled_from([1, 2, 15, 16, 17, 32]), k=st.integers(1, 23),
     s=st.floats(1e-6, 1e6), seed=st.integers(0, 2**20),
 )  # fmt: skip
-def test_equals_the_twin_on_drawn_cases(n, C, k, s, seed):
+def test_mlknn_equals_the_plain_implementation_on_random_cases(n, C, k, s, seed):
     Y, indices, queries = draw(np.random.default_rng(seed), n, C, min(k, n - 1))
     table = mlknn.fit_posterior(Y, indices, smoothing=s)
     assert_is_posterior(table)
@@ -122,7 +122,7 @@ def test_label_without_and_with_only_positives():
     assert scores[0, 0] == pytest.approx(1 - scores[0, 1], rel=1e-14)
 
 
-def test_a_thousand_labels(rng):
+def test_the_posterior_of_a_label_does_not_depend_on_999_other_labels(rng):
     Y, indices, queries = draw(rng, n=40, C=1000, k=6, p=0.05)
     table = mlknn.fit_posterior(Y, indices)
     assert_is_posterior(table)
@@ -183,7 +183,7 @@ def test_a_table_accepts_only_arrays_of_its_own_shape():
 # ---------------------------------------------------------------- the twin, by hand
 
 
-def test_twin_by_hand():
+def test_the_plain_implementation_computed_by_hand():
     Y, indices = [[1, 0], [1, 1], [0, 0]], [[1, 2], [0, 2], [1, 0]]
     delta = reference.count_neighbor_labels(Y, indices)
     assert delta.tolist() == [[1, 1], [1, 0], [2, 1]]

@@ -240,7 +240,7 @@ def test_transformer_is_fitted_once(Classifier, rng, monkeypatch):
 
 @BOTH
 @pytest.mark.parametrize("form", ["csr", "csr_matrix", "unsorted", "dense"])
-def test_precomputed_distances(Classifier, form, rng):
+def test_precomputed_distances_give_the_same_predictions(Classifier, form, rng):
     X, Y = draw(rng, hidden=12)
     X[40:50] = X[:10]
     queries = rng.normal(size=(15, 4))

@@ -57,7 +57,7 @@ def test_feature_names_seen_at_fit_survive_a_round_trip(tmp_path, rng):
     back.transform(frame)
 
 
-def test_names_and_versions(tmp_path, scaler):
+def test_a_model_file_contains_names_and_versions(tmp_path, scaler):
     save_model(tmp_path / "m.skops", scaler, feature_names=list("abcde"), label_names=["x", "ü"])
     model = open_model(tmp_path / "m.skops")
     assert model.feature_names == list("abcde")
@@ -137,7 +137,7 @@ def test_an_estimator_is_written_in_its_plain_form(tmp_path, rng, in_pipeline):
 # --------------------------------------------------------------------------------------------------------- refused
 
 
-def test_unfitted(tmp_path):
+def test_an_unfitted_estimator_is_not_saved(tmp_path):
     with pytest.raises(NotFittedError):
         save_model(tmp_path / "m.skops", StandardScaler())
 
@@ -175,7 +175,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_foreign_file(tmp_path, name):
+def test_a_file_of_another_kind_is_refused(tmp_path, name):
     content, message = FOREIGN[name]
     (tmp_path / "m.skops").write_bytes(content)
     with pytest.raises(ModelFileError, match=message) as error:
@@ -183,12 +183,12 @@ def test_foreign_file(tmp_path, name):
     assert "\n" not in str(error.value)
 
 
-def test_missing_file(tmp_path):
+def test_a_missing_model_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "m.skops")
 
 
-def test_other_archives(tmp_path):
+def test_zip_archives_of_another_kind_are_refused(tmp_path):
     np.savez(tmp_path / "m.npz", X=np.eye(3))
     with pytest.raises(ModelFileError, match="is an archive but not a model file"):
         load_model(tmp_path / "m.npz")
@@ -217,7 +217,7 @@ def test_every_flipped_byte_is_noticed(tmp_path, scaler):
 
 
 @pytest.mark.parametrize("keep", [0.1, 0.5, 0.9, 0.999])
-def test_cut_file(tmp_path, scaler, keep):
+def test_a_truncated_model_file_is_refused(tmp_path, scaler, keep):
     save_model(tmp_path / "m.skops", scaler)
     whole = (tmp_path / "m.skops").read_bytes()
     (tmp_path / "m.skops").write_bytes(whole[: int(len(whole) * keep)])
@@ -383,7 +383,7 @@ def many_rows(schema, arrays):
         (attribute("n_features_in_", True), "n_features_in_ cannot be this value of the type bool"),
     ],
 )
-def test_forged_file(tmp_path, scaler, change, message):
+def test_a_model_file_with_changed_content_is_refused(tmp_path, scaler, change, message):
     save_model(tmp_path / "m.skops", scaler)
     forge(tmp_path / "m.skops", change)
     with pytest.raises(ModelFileError, match=message) as error:

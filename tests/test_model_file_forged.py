@@ -167,7 +167,7 @@ def test_classes_of_a_label_are_0_and_1(tmp_path, samples, values):
         load_model(tmp_path / "m.skops")
 
 
-def test_precomputed_columns_outside(tmp_path, samples):
+def test_precomputed_columns_outside_of_the_rows_are_refused(tmp_path, samples):
     X, Y = samples
     distances = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
     save_model(tmp_path / "m.skops", nmlsdr.MLkNN(4, neighbors="precomputed").fit(distances, Y))
@@ -258,7 +258,7 @@ def test_a_member_that_is_there_twice(tmp_path, samples):
         load_model(path)
 
 
-def test_a_huge_schema(tmp_path, samples, monkeypatch):
+def test_a_model_file_with_a_huge_schema_is_refused(tmp_path, samples, monkeypatch):
     """Text takes many times its size once it is parsed: it is refused before."""
     path = tmp_path / "m.skops"
     save_model(path, StandardScaler().fit(samples[0]))
@@ -269,7 +269,7 @@ def test_a_huge_schema(tmp_path, samples, monkeypatch):
 
 
 @pytest.mark.parametrize("n_copies", [1, 5000])
-def test_members_that_overlap(tmp_path, samples, n_copies):
+def test_archive_members_that_overlap_are_refused(tmp_path, samples, n_copies):
     """Many entries for the same bytes: a small archive that unpacks to much."""
     path = tmp_path / "m.skops"
     save_model(path, StandardScaler().fit(samples[0]))

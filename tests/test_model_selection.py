@@ -123,7 +123,7 @@ def test_one_column_of_classes_is_stratified(rng, classes):
         assert np.ptp(counts, axis=0).max() <= 1
 
 
-def test_groups_stay_together(rng):
+def test_rows_of_a_group_stay_in_one_fold(rng):
     X, y = make_data(rng, 2)
     groups = rng.integers(0, 10, len(y))
     splitter = LabeledRowsSplit(GroupKFold(3))
@@ -149,7 +149,7 @@ def test_pairs_and_predefined_folds_refer_to_all_rows(rng):
 
 
 @pytest.mark.parametrize("form", [np.asarray, pd.DataFrame, lambda y: pd.DataFrame(y).astype(float), np.ndarray.tolist])
-def test_forms_of_y(rng, form):
+def test_every_form_of_y_gives_the_same_folds(rng, form):
     X, y = make_data(rng, 3)
     for (train, test), (same_train, same_test) in zip(
         LabeledRowsSplit(3).split(X, form(y)), LabeledRowsSplit(3).split(None, y), strict=True
@@ -284,7 +284,7 @@ def test_one_label_in_every_form_of_scikit_learn_is_accepted(rng):
         assert SCORERS["hamming_loss"]._score_func(y, form) == -expected
 
 
-def test_sparse_truth(rng):
+def test_scorers_accept_sparse_labels(rng):
     X, y = make_data(rng, 3, unlabelled=0)
     model = NearestRow().fit(X, y)
     assert SCORERS["macro_f1"](model, X, sparse.csr_array(y)) == SCORERS["macro_f1"](model, X, y)

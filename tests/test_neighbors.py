@@ -45,7 +45,7 @@ def test_every_strategy_finds_the_same_bits(name):
     n_threads=st.integers(1, 3),
     seed=st.integers(0, 9),
 )
-def test_around_block_boundaries(name, n, d, k, narrow, queries, windows, level, n_threads, seed):
+def test_sizes_around_blocks_give_exact_neighbours(name, n, d, k, narrow, queries, windows, level, n_threads, seed):
     X = make(name, (n, d), seed)
     if narrow and np.abs(X).max() < 1e38:
         X = X.astype(np.float32)
@@ -125,7 +125,7 @@ def test_blocks_of_a_span_are_paired_once(name, rows_in_windows):
 
 @settings(max_examples=15, deadline=None)
 @given(name=st.sampled_from(sorted(MAKERS)), n=st.integers(2, 40), d=st.integers(1, 20), k=st.integers(1, 12))
-def test_small_searches_equal_the_twin(name, n, d, k):
+def test_small_searches_equal_the_plain_implementation(name, n, d, k):
     X = make(name, (n, d), 1)
     k = min(k, n - 1)
     assert_same(graph.squared_neighbors(X, k), reference.kneighbors(X, k))

@@ -75,7 +75,7 @@ def test_the_bound_of_sparse_products(window_bytes, copies, level):
         assert_same(found, scan(rows, 1, query))
 
 
-def test_through_the_door():
+def test_the_error_bound_holds_for_public_searches_with_many_queries():
     """Thirty times the same query, so that they are not met pair by pair."""
     query, rows = swamped_rows(192, 2.0**-24)
     query = np.repeat(query, 30, axis=0)

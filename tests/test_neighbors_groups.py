@@ -65,7 +65,7 @@ CASES = {
 @pytest.mark.quick_cases("float64")
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_groups_equal_the_twin(name, dtype, taken, rng):
+def test_a_search_by_groups_equals_the_plain_implementation(name, dtype, taken, rng):
     with np.errstate(over="ignore", under="ignore"):
         X = CASES[name](rng)
         X = X if np.abs(X).max() > 1e30 else X.astype(dtype)
@@ -141,7 +141,7 @@ def scales_within_scales(rng, n_scales, per_scale, d, factor=12.0):
 
 
 @pytest.mark.parametrize("factor", [3.0, 10.0, 12.0])
-def test_groups_within_groups_within_groups_equal_the_twin(factor, taken, rng):
+def test_nested_groups_equal_the_plain_implementation(factor, taken, rng):
     X = scales_within_scales(rng, 12, 60, 9, factor)
     expected = reference.kneighbors(X, 7)
     assert_same(graph.squared_neighbors(X, 7), expected)
@@ -167,7 +167,7 @@ def test_nested_scales_are_parted_at_once(factor, rng):
 
 
 @pytest.mark.slow
-def test_no_more_than_one_group_is_copied_however_deep_it_lies(taken, rng):
+def test_only_one_group_is_copied_at_a_time_at_any_depth(taken, rng):
     """tracemalloc counts NumPy's memory; what the kernels allocate is O(n k) and one window."""
     X = scales_within_scales(rng, 40, 250, 32)
     tracemalloc.start()

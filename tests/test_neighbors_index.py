@@ -66,7 +66,7 @@ def test_packed_rows_find_the_same_bits(name, d):
     name=st.sampled_from(sorted(MAKERS)), n=st.integers(1, 400), d=st.integers(1, 30), q=st.integers(1, 120),
     k=st.integers(1, 70), n_threads=st.integers(1, 5), budget=st.sampled_from([0.01, 0.5, 1e9]),
 )  # fmt: skip
-def test_any_sizes_equal_the_twin(name, n, d, q, k, n_threads, budget):
+def test_any_sizes_equal_the_plain_implementation(name, n, d, q, k, n_threads, budget):
     X, k = make(name, (n, d), 1), min(k, n)
     Q = queries_of(X, make(name, (q, d), 1))[:q]
     assert_same(by_index(X, Q, k, n_threads=n_threads, budget=budget)[:2], reference.kneighbors(X, k, queries=Q))
@@ -159,7 +159,7 @@ def test_one_line_a_question(rng, caplog):
     assert caplog.messages[0].startswith("neighbours by prepared: 2 queries among 60 x 12 float64 rows, k=3, 1 thread,")
 
 
-def test_hostile_rows_and_queries(rng):
+def test_rows_and_queries_that_stress_rounding_give_exact_neighbours(rng):
     for name in MAKERS:
         X = make(name, (150, 9), 1)
         index = ExactIndex(X)

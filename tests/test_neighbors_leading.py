@@ -53,7 +53,7 @@ def test_distant_pairs_are_ruled_out(dtype):
     assert_same(asked, by_products(X, 10, leads=None, queries=Q))
 
 
-def test_integers_stay_exact():
+def test_leading_coordinates_keep_integer_distances_exact():
     X = np.round(40 * folded(4500, 80))
     found = by_products(X, 10, leads=coordinates(X))
     assert found[2]["integral"]

@@ -43,7 +43,7 @@ def test_rounded_values_tie_at_every_rank(d):
 
 @settings(max_examples=60, deadline=None)
 @given(name=st.sampled_from(sorted(MAKERS)), n=st.integers(2, 150), d=st.integers(1, 8), k=st.integers(1, 70))
-def test_sizes_around_leaves_equal_the_twin(name, n, d, k):
+def test_sizes_around_those_of_leaves_equal_the_plain_implementation(name, n, d, k):
     X = make(name, (n, d), 1)
     k = min(k, n - 1)
     assert_same(by_tree(X, k), reference.kneighbors(X, k))
@@ -72,7 +72,7 @@ def test_many_equal_rows_do_not_make_the_tree_visit_all_pairs():
     assert facts["visited"] < distinct["visited"]
 
 
-def test_a_worst_neighbour_that_changes_only_its_index_ends_the_walk():
+def test_a_farthest_neighbour_of_which_only_the_index_changes_ends_the_search():
     """256 corners of a cube, all as far from the centre: after the first leaf only indices improve, soon none can."""
     corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * 8)).reshape(8, -1).T
     X = np.tile(corners, (64, 1))  # each leaf is a corner, its rows are corner, corner + 256, ...

@@ -35,7 +35,7 @@ def pair(model):
     return model.components_, model.eigenvalues_
 
 
-def test_equals_the_twin_of_the_whole_method(data):
+def test_nmlsdr_equals_the_plain_implementation_of_the_whole_method(data):
     X, Y = data
     labeled = (Y != -1).any(axis=1)
     components, eigenvalues, F, _ = reference.nmlsdr(X, np.where(Y == -1, 0, Y), labeled, 3, n_neighbors=6)
@@ -44,7 +44,7 @@ def test_equals_the_twin_of_the_whole_method(data):
     assert_same_directions(pair(model), (components, eigenvalues), 1e-8)
 
 
-def test_attributes(data):
+def test_fitted_attributes_have_the_documented_shapes(data):
     X, Y = data
     model = NMLSDR(n_neighbors=6).fit(X, Y)
     F, hard = model.label_distributions_, model.transduction_
@@ -147,7 +147,7 @@ def test_a_graph_is_not_sliced_by_cross_validation(data):
         )
 
 
-def test_metadata_is_routed(data):
+def test_metadata_of_fit_is_routed_through_a_pipeline(data):
     X, Y = data
     X, y = X[:40], Y[:40].astype(int)
     seen = []
@@ -181,7 +181,7 @@ def test_neighbour_transformers_propose_the_graph(data):
 # ---------------------------------------------------------------- storage, threads, invariance
 
 
-def test_storage_and_threads(data):
+def test_storage_of_rows_and_number_of_threads_do_not_change_the_result(data):
     X, Y = data
     X[np.abs(X) < 0.7] = 0.0
     base = NMLSDR(n_neighbors=6).fit(X, Y)
@@ -196,7 +196,7 @@ def test_storage_and_threads(data):
         np.testing.assert_array_equal(model.components_, base.components_)
 
 
-def test_float32_stays_float32(data):
+def test_float32_rows_give_a_float32_embedding(data):
     X, Y = data
     single = X.astype(np.float32)
     model = NMLSDR().fit(single, Y)

@@ -42,7 +42,7 @@ def test_old_content_stays_until_the_end_and_after_an_error(tmp_path):
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_permissions(tmp_path):
+def test_a_new_file_has_the_usual_permissions(tmp_path):
     write(tmp_path / "fresh")
     (tmp_path / "plain").write_bytes(b"")
     assert (tmp_path / "fresh").stat().st_mode == (tmp_path / "plain").stat().st_mode
@@ -52,7 +52,7 @@ def test_permissions(tmp_path):
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_link_is_followed(tmp_path, exists):
+def test_an_output_that_is_a_link_is_written_to_its_target(tmp_path, exists):
     (tmp_path / "far").mkdir()
     if exists:
         (tmp_path / "far" / "real").write_bytes(b"old")
@@ -83,7 +83,7 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_longest_name(tmp_path):
+def test_a_file_name_of_the_largest_length_can_be_written(tmp_path):
     name = "é" * 127  # 254 bytes; the temporary name must be cut, even inside a character
     write(tmp_path / name)
     assert os.listdir(tmp_path) == [name]
@@ -137,7 +137,7 @@ def too_long(tmp_path):
 @pytest.mark.parametrize(
     "case", [same, same_by_link, same_by_hard_link, folder, slash, no_folder, file_as_folder, circle, too_long]
 )
-def test_refused(tmp_path, case):
+def test_an_output_that_cannot_be_written_is_refused_and_nothing_changes(tmp_path, case):
     name, message = case(tmp_path)
     path = os.path.join(tmp_path, name)
     before = sorted(os.listdir(tmp_path))
@@ -154,7 +154,7 @@ def test_refused(tmp_path, case):
     ("name", "protected", "message"),
     [("a", "a", "write-protected; choose another name"), ("b", ".", "folder '.*' is write-protected")],
 )
-def test_write_protected(tmp_path, monkeypatch, name, protected, message):
+def test_a_write_protected_folder_is_refused(tmp_path, monkeypatch, name, protected, message):
     """Asked of os.access, so that the test says the same for root, who may write everywhere."""
     (tmp_path / "a").write_bytes(b"old")
     locked = os.path.realpath(tmp_path / protected)

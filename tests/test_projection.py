@@ -25,7 +25,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("solver", ["svd", "eigsh", "auto"])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_equals_the_twin_and_is_orthonormal(rng, shape, solver):
+def test_the_projection_equals_the_plain_implementation_and_is_orthonormal(rng, shape, solver):
     X, F = draw(rng, *SHAPES[shape])
     bound = min(F.shape[1], X.shape[1], len(X) - 1)
     for d in {1, max(1, bound // 2), bound}:
@@ -49,7 +49,7 @@ def test_read_only_and_integer_rows_are_accepted(rng):
     assert_same_directions(hsic_projection(whole, F > 0.5), hsic_projection(whole.astype(float), (F > 0.5) * 1.0), 0.0)
 
 
-def test_float32_stays_float32(rng):
+def test_float32_rows_give_float32_directions(rng):
     X, F = draw(rng, 60, 9, 4)
     single = X.astype(np.float32)
     components, eigenvalues = hsic_projection(single, F)

@@ -168,7 +168,7 @@ def test_isolated_clamped_and_unreached_rows(rng, solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_degenerate_sizes(solver):
+def test_propagation_without_rows_or_labels_returns_empty_arrays(solver):
     nothing = propagate(np.zeros((0, 0)), np.zeros((0, 2)), 0.5, solver=solver)
     assert (nothing.F.shape, nothing.residual) == ((0, 2), 0)
     no_labels = propagate([[0, 1], [1, 0]], np.zeros((2, 0)), 0.5, labeled=[True, False], solver=solver)
@@ -242,7 +242,7 @@ def test_wrong_arguments_are_refused(options, message):
 
 
 @pytest.mark.parametrize("solver", ["cg", "fixed_point"])
-def test_warm_start(rng, solver):
+def test_a_start_at_the_solution_needs_at_most_one_sweep(rng, solver):
     W, Y, labeled = problem(rng)
     alpha = np.where(labeled, 1e-9, 0.999)
     cold = propagate(W, Y, alpha, labeled=labeled, solver=solver)
@@ -304,7 +304,7 @@ def test_a_tolerance_below_rounding_ends_with_a_warning(rng, solver, tol):
 @pytest.mark.parametrize("alpha_labeled", [0, 1e-9, 0.1, 0.6, 0.999])
 @pytest.mark.parametrize("alpha_unlabeled", [0.05, 0.9, 1 - 1e-5])
 @pytest.mark.parametrize("every", [4, 16])
-def test_hubs_and_fast_convergence(rng, monkeypatch, every, alpha_labeled, alpha_unlabeled):
+def test_conjugate_gradients_converge_on_a_graph_with_hubs(rng, monkeypatch, every, alpha_labeled, alpha_unlabeled):
     """The Toy set has a row with 5420 neighbours of 6000; with a stale direction kept it diverged, as this does."""
     monkeypatch.setattr("nmlsdr._solvers.conjugate_gradients.ROUND", every)
     n = 1500

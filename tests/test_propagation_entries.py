@@ -91,7 +91,7 @@ def test_threads_simd_batches_and_other_labels_change_no_bit(rng, monkeypatch, w
 @pytest.mark.parametrize("level", range(_graph.best_simd_level() + 1))
 @pytest.mark.parametrize(("n_labels", "block", "n_threads"), [(4, 7, 1), (8, 256, 2), (13, 32, 3), (29, 32, 2)])
 @pytest.mark.parametrize("weights", ["binary", "rbf"])
-def test_kernels_equal_their_twins(rng, weights, n_labels, block, n_threads, level):
+def test_kernels_equal_the_plain_implementations(rng, weights, n_labels, block, n_threads, level):
     W, Y, alpha, known = problem(rng, 83, 0.4, n_labels=n_labels, weights=weights)
     s = System(check_graph(W), np.where(known, Y, 0), alpha, known, 1)
     assert 0 < np.count_nonzero(s.sought) < s.sought.size
@@ -140,7 +140,7 @@ def test_components_are_reached_label_by_label(solver):
     assert both.n_unreached == 0
 
 
-def test_an_edge_of_weight_0_reaches_nobody():
+def test_an_edge_of_weight_0_spreads_no_label():
     W = sparse.csr_array((np.array([1.0, 1.0, 0.0, 0.0]), np.array([1, 0, 2, 1]), np.array([0, 1, 3, 4])))
     known = np.array([[1, 1], [0, 1], [0, 0]], bool)
     with pytest.warns(UserWarning, match="1 of 3 rows"):

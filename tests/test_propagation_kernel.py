@@ -43,7 +43,7 @@ def same_bits(*pairs):
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize(("width", "block"), [(4, 1), (4, 256), (8, 7), (16, 32), (32, 83)])
 @pytest.mark.parametrize("weights", ["binary", "rbf"])
-def test_kernels_equal_their_twins(rng, weights, width, block, n_threads, level):
+def test_kernels_equal_the_plain_implementations(rng, weights, width, block, n_threads, level):
     s = system(rng, weights)
     assert s.n_unreached >= 6
     assert 0 < np.count_nonzero(s.sought) < len(s.sought) - 6

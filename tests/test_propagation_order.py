@@ -43,7 +43,7 @@ def test_order_of_every_graph_on_up_to_five_nodes(n):
         np.testing.assert_array_equal(component, csgraph.connected_components(W, directed=False)[1])
 
 
-def test_order_by_hand():
+def test_the_breadth_first_order_computed_by_hand():
     """0 - 3, 3 - 1 and 2 alone: 0 meets 3, 3 meets 1, and 2 begins anew."""
     W = sparse.csr_array(np.array([[0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0], [1, 1, 0, 0]], float))
     assert ordered(W)[0].tolist() == [0, 3, 1, 2]

@@ -318,7 +318,7 @@ def test_auto_continues_where_a_solver_fails(rng, monkeypatch, broken):
     np.testing.assert_allclose(result.F, closed, rtol=0, atol=1e-6)
 
 
-def test_elimination_equals_its_twin(rng):
+def test_elimination_equals_the_plain_implementation(rng):
     for n, n_labels in ((0, 2), (1, 1), (2, 0), (30, 5)):
         P = rng.random((n, n)) * (rng.random((n, n)) < 0.4) / max(n, 1)
         slack, B = rng.random(n), rng.standard_normal((n, n_labels))

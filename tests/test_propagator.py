@@ -77,7 +77,7 @@ def test_prediction_by_blocks_changes_no_bit(rng, monkeypatch):
     assert model.predict_proba(X).tobytes() == whole.tobytes()
 
 
-def test_one_dimensional_labels(rng):
+def test_classes_in_a_1d_y_are_propagated(rng):
     X, y, _ = groups(rng, flipped=0.0)
     names = np.where(y[:, 0] == -1, "-1", np.where(y[:, 0] == 1, "a", "b"))
     labeled = names != "-1"

@@ -47,7 +47,7 @@ def refused(load):
     return refused
 
 
-def test_dense(load):
+def test_a_dense_arff_file_is_read(load):
     for packed in (False, True):
         read = load(HEAD + "1.5,3,1\n-2e1,1,0\n", packed=packed)
         assert isinstance(read.data, np.ndarray)
@@ -94,7 +94,7 @@ def test_nominal_values_are_codes_not_positions(load):
     ],
     ids=["CRLF", "no final newline", "blanks", "comments", "upper case", "tabs", "list with blanks", "quotes", "BOM"],
 )
-def test_survives(load, text):
+def test_unusual_but_valid_arff_files_are_read(load, text):
     read = load(text)
     assert read.feature_names == ["x", "n"]
     assert read.data.tolist() == [[1, 3]]
@@ -107,7 +107,7 @@ def test_sparse_file_with_crlf_and_no_final_newline(load):
     assert read.target.tolist() == [[1], [0]]
 
 
-def test_odd_names(load):
+def test_unusual_names_of_attributes_are_read(load):
     names = [
         "-",
         "/",
@@ -144,7 +144,7 @@ def test_labels_are_in_the_order_of_the_arff_file(load):
     assert read.target.tolist() == [[1, 1, 0]]
 
 
-def test_quoted_values(load):
+def test_quoted_values_are_read(load):
     head = (
         "@relation r\n@attribute k {'a, b','it\\'s',\"{1 2}\"}\n@attribute x real\n@attribute y {'no','yes'}\n@data\n"
     )
@@ -165,7 +165,7 @@ def test_drop_and_first_rows(load):
 
 
 @pytest.mark.parametrize("cell", ["?", "", "nan", "NaN", "inf", "-Infinity", "1e999", "1_0", "abc", "'1 2'", "0x10"])
-def test_wrong_number(refused, cell):
+def test_a_cell_that_is_not_a_number_is_refused(refused, cell):
     refused(["a.arff, line 7", "column 'x'"], HEAD + f"1,3,0\n{cell},3,1\n")
     if cell:
         refused(["a.arff, line 7", "column 'x'"], HEAD + f"{{0 1}}\n{{0 {cell},2 1}}\n")
@@ -205,7 +205,7 @@ def test_wrong_number(refused, cell):
         ("% only a comment\n\n", ["a.arff", "0 rows"]),
     ],
 )
-def test_wrong_row(refused, rows, words):
+def test_a_row_of_the_wrong_form_is_refused(refused, rows, words):
     refused(words, HEAD + rows)
 
 
@@ -236,7 +236,7 @@ def test_wrong_row(refused, rows, words):
         ("@relation r\n@attribute x real\n@attribute y {a,b}\n@data\n1,a\n", ["line 3", "column 'y'"]),
     ],
 )
-def test_wrong_header(refused, head, words):
+def test_a_wrong_arff_header_is_refused(refused, head, words):
     refused(words, head)
 
 
@@ -255,7 +255,7 @@ def test_wrong_header(refused, head, words):
         ("<labels><label name='y'/><label name='z'/></labels>", ["a.xml, line 1", "a.arff", "'z'"]),
     ],
 )
-def test_wrong_xml(refused, xml, words):
+def test_a_wrong_xml_file_of_labels_is_refused(refused, xml, words):
     refused(words, HEAD + "1,3,1\n", xml)
 
 
@@ -267,7 +267,7 @@ def test_xml_in_another_encoding(load):
         load(HEAD + "1,3,1\n", hidden)
 
 
-def test_limits(load, refused):
+def test_arff_files_larger_than_the_limits_are_refused(load, refused):
     rows = "1,3,1\n" * 10000
     refused(["a.arff, line", "max_bytes=2000"], HEAD + rows, packed=True, max_bytes=2000)
     refused(["max_features=2"], HEAD + rows, max_features=2)
@@ -291,7 +291,7 @@ def test_one_endless_line_is_bounded(refused):
 @pytest.mark.parametrize(
     "row", ["'" + "\\'" * 50000, "{0 '" + "\\'" * 50000, '"' * 50001, "{ " * 50000, "1" + " ," * 50000]
 )
-def test_hostile_row_takes_linear_time(refused, row):
+def test_a_malicious_row_takes_linear_time(refused, row):
     refused(["line 6"], HEAD + row + "\n")
 
 
@@ -308,7 +308,7 @@ def test_hostile_row_takes_linear_time(refused, row):
     ],
     ids=["words", "blanks", "quotes", "backslashes", "escaped quotes", "blanks before the type"],
 )
-def test_hostile_header_takes_linear_time(refused, line):
+def test_a_malicious_header_takes_linear_time(refused, line):
     refused(["line 2"], f"@relation r\n{line}\n@data\n")  # a quadratic pattern takes minutes
 
 
@@ -323,7 +323,7 @@ def test_broken_gzip_and_other_files(tmp_path):
         load_mulan(tmp_path / "a.arff", tmp_path / "b.xml")
 
 
-def test_without_liac_arff(load, monkeypatch):
+def test_arff_files_are_read_without_liac_arff(load, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "arff", None)
@@ -334,7 +334,7 @@ def test_without_liac_arff(load, monkeypatch):
     ("text", "value"),
     [("a\\'b", "a\\'b"), ("'a\\'b'", "a'b"), ('"\\u00e5\\t\\\\"', "å\t\\"), ("'\\101\\q'", "Aq"), ("''", "")],
 )
-def test_unquote(text, value):
+def test_quotes_and_escapes_are_removed(text, value):
     assert unquote(text) == value
 
 
@@ -383,7 +383,7 @@ def quoted(text):
     st.booleans(),
     st.integers(0, 2**32 - 1),
 )
-def test_round_trip(tmp_path_factory, columns, n_rows, is_sparse, seed):
+def test_written_arff_files_are_read_back(tmp_path_factory, columns, n_rows, is_sparse, seed):
     """Any names, any doubles: what is written is what is read, bit for bit, dense or sparse."""
     folder = tmp_path_factory.mktemp("trip")
     rng = np.random.default_rng(seed)
@@ -412,7 +412,7 @@ def test_round_trip(tmp_path_factory, columns, n_rows, is_sparse, seed):
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(names, min_size=1, max_size=5, unique=True))
-def test_xml_round_trip(tmp_path_factory, labels):
+def test_written_names_of_labels_are_read_back(tmp_path_factory, labels):
     from xml.sax.saxutils import quoteattr
 
     file = tmp_path_factory.mktemp("xml") / "t.xml"

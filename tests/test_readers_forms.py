@@ -172,7 +172,7 @@ def test_a_blank_line_of_a_label_file_is_an_unlabelled_row(read, tmp_path, text,
 # ------------------------------------------------------------------------------------------------------------ limits
 
 
-def test_limits_hold(read):
+def test_readers_of_all_forms_respect_the_limits(read):
     packed = gzip.compress(b"a,b\n" + b"0,0\n" * 100_000)
     with pytest.raises(DataFileError, match="max_bytes=1000"):
         read(packed, "t.csv.gz", max_bytes=1000)
@@ -230,7 +230,7 @@ def test_points_and_commas_in_one_file_are_not_guessed(read):
     [("utf-8", None, "utf-8"), ("utf-8-sig", None, "utf-8"), ("utf-16", None, "utf-16"), ("cp1252", None, "cp1252"),
      ("latin-1", "latin-1", "latin-1"), ("cp1251", "cp1251", "cp1251"), ("utf-16-le", "utf-16-le", "utf-16-le")],
 )  # fmt: skip
-def test_encodings(read, encoding, said, found):
+def test_encodings_are_guessed_or_given(read, encoding, said, found):
     name = "Größe" if encoding != "cp1251" else "рост"
     for packed in (False, True):
         content = f"{name},y\r\n1,0\r\n2,1\r\n".encode(encoding)
@@ -244,7 +244,7 @@ def test_encodings(read, encoding, said, found):
 @pytest.mark.parametrize(
     ("encoding", "words"), [("latin-99", "'latin-99' is not known"), ("ascii", "is not ascii text")]
 )
-def test_wrong_encodings(read, encoding, words):
+def test_a_wrong_encoding_is_refused(read, encoding, words):
     with pytest.raises(DataFileError, match=words):
         read("Größe\n1\n", encoding=encoding)
 
@@ -286,12 +286,12 @@ def test_ids_in_other_kinds(tmp_path, kind):
         ({"label_list": "name", "separator": ""}, "the separator .* is empty"),
     ],
 )
-def test_columns_refused(read, how, words):
+def test_columns_that_contradict_each_other_are_refused(read, how, words):
     with pytest.raises(DataFileError, match=words):
         read("name,x,y\na,1,1\n", **how)
 
 
-def test_lists_of_labels(read):
+def test_a_column_of_label_lists_becomes_one_column_for_each_label(read):
     text = "x,tags\n1,flu; cold\n2,\n3,cold;cold;\n4,\n"
     table = read(text, label_list="tags")
     assert table.label_names == ["cold", "flu"]
@@ -340,7 +340,7 @@ def test_a_slip_in_a_column_of_numbers_is_shown_where_it_is(read):
     ("names", "line"),
     [(["a", "b"], "a,b"), (["a b"], "'a b'"), (["a,b", "c"], "'\"a,b\",c'"), (["it's"], """'it'"'"'s'""")],
 )
-def test_names_to_paste(names, line):
+def test_names_are_written_as_an_option_takes_them(names, line):
     assert as_list(names) == line
 
 

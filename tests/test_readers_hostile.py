@@ -127,7 +127,7 @@ def test_damaged_headers_of_arrays(read, header):
 
 
 @pytest.mark.parametrize("code", [0x110000, 0xFFFFFFFF, 0xD800])
-def test_text_that_is_none(read, code):
+def test_bytes_that_are_no_valid_text_are_refused(read, code):
     header = "{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }"
     packed = io.BytesIO(npz_of(header, "feature_names", code.to_bytes(4, "little")))
     with zipfile.ZipFile(packed, "a") as archive, archive.open("X.npy", "w") as file:

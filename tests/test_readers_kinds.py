@@ -21,7 +21,7 @@ Y = np.array([[0, 1], [-1, -1]])
 
 
 @pytest.mark.parametrize(("x", "y"), [("X", "y"), ("data", "target")])
-def test_npz(tmp_path, x, y):
+def test_an_npz_file_is_read(tmp_path, x, y):
     file = tmp_path / "t.npz"
     np.savez_compressed(file, **{x: X, y: Y}, feature_names=["a", "b", "c"], label_names=["u", "v"])
     table = read_table(file)
@@ -43,19 +43,19 @@ def test_npz_without_names_and_labels(tmp_path):
     ("given", "read"),
     [("f4", "f4"), ("f2", "f4"), ("f8", "f8"), (">f8", "f8"), ("i4", "f8"), ("u1", "f8"), ("?", "f8")],
 )
-def test_npz_dtypes(tmp_path, given, read):
+def test_npz_files_of_every_number_type_are_read(tmp_path, given, read):
     np.savez(tmp_path / "t.npz", X=np.ones((2, 2), dtype=given))
     assert read_table(tmp_path / "t.npz").data.dtype == np.dtype(read)
     assert read_table(tmp_path / "t.npz").data.dtype.isnative
 
 
-def test_npz_fortran_order(tmp_path):
+def test_an_npz_file_in_fortran_order_is_read(tmp_path):
     np.savez(tmp_path / "t.npz", X=np.asfortranarray(X))
     assert np.array_equal(read_table(tmp_path / "t.npz").data, X)
 
 
 @pytest.mark.parametrize("build", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
-def test_npz_sparse(tmp_path, build):
+def test_an_npz_file_with_sparse_rows_is_read(tmp_path, build):
     sparse.save_npz(tmp_path / "t.npz", build(X))
     np.savez(tmp_path / "y.npz", y=Y)
     table = read_table(tmp_path / "t.npz", label_file=tmp_path / "y.npz")
@@ -98,7 +98,7 @@ def test_npz_float_labels_with_nan(tmp_path):
         ({}, ["X or data"]),
     ],
 )
-def test_npz_refused(tmp_path, arrays, words):
+def test_wrong_npz_files_are_refused(tmp_path, arrays, words):
     np.savez(tmp_path / "t.npz", **arrays)
     refused(words, tmp_path / "t.npz")
 
@@ -143,7 +143,7 @@ def test_npz_never_loads_a_pickle(tmp_path):
     refused(["not a readable"], tmp_path / "t.npz")
 
 
-def test_npz_is_bounded(tmp_path):
+def test_npz_files_respect_max_bytes(tmp_path):
     np.savez_compressed(tmp_path / "t.npz", X=np.zeros((1000, 100)))
     refused(["max_bytes=1000"], tmp_path / "t.npz", max_bytes=1000)
     refused(["max_features=99"], tmp_path / "t.npz", max_features=99)
@@ -155,7 +155,7 @@ def test_npz_is_bounded(tmp_path):
     refused(["another size than its header says"], tmp_path / "t.npz")
 
 
-def test_npz_damaged(tmp_path):
+def test_damaged_npz_files_are_refused(tmp_path):
     file = tmp_path / "t.npz"
     np.savez(file, X=X, y=Y)
     whole = file.read_bytes()
@@ -210,7 +210,7 @@ def parquet(tmp_path):
     return write
 
 
-def test_parquet(parquet):
+def test_a_parquet_file_is_read(parquet):
     file = parquet(
         {"a": [1.5, 2, 3], "y.1": [1, None, 0], "b": [True, False, True], "z": [0, None, 1]}, row_group_size=2
     )
@@ -222,14 +222,14 @@ def test_parquet(parquet):
     assert table.target.tolist() == [[1, 0], [-1, -1], [0, 1]]
 
 
-def test_parquet_float32(parquet):
+def test_parquet_features_are_float32_if_all_columns_are(parquet):
     narrow = read_table(parquet({"a": np.ones(2, dtype="f4"), "y": [0, 1]}), label_columns=["y"])
     assert narrow.data.dtype == np.float32
     wide = read_table(parquet({"a": np.ones(2, dtype="f4"), "b": [1, 2]}))
     assert wide.data.dtype == np.float64
 
 
-def test_parquet_of_pandas(tmp_path):
+def test_a_parquet_file_written_by_pandas_is_read(tmp_path):
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
     frame = pandas.DataFrame({"a": [1.0, 2.0], "y": [1, 0]}, index=["r1", "r2"])
@@ -239,7 +239,7 @@ def test_parquet_of_pandas(tmp_path):
     assert table.data.tolist() == [[1], [2]]
 
 
-def test_parquet_label_file(parquet, tmp_path):
+def test_a_parquet_file_can_be_the_label_file(parquet, tmp_path):
     (tmp_path / "x.csv").write_text("a\n1\n2\n")
     table = read_table(tmp_path / "x.csv", label_file=parquet({"u": [0, None], "v": [1, None]}))
     assert table.target.tolist() == [[0, 1], [-1, -1]]
@@ -263,11 +263,11 @@ def test_parquet_label_file(parquet, tmp_path):
         ({"a": np.zeros(0)}, {}, ["0 rows"]),
     ],
 )
-def test_parquet_refused(parquet, columns, how, words):
+def test_wrong_parquet_files_are_refused(parquet, columns, how, words):
     refused(words, parquet(columns), **how)
 
 
-def test_parquet_damaged(parquet):
+def test_damaged_parquet_files_are_refused(parquet):
     file = parquet({"a": [1.0, 2.0]})
     whole = file.read_bytes()
     for damaged in (b"", b"PAR1", whole[:-20], b"a,b\n1,2\n"):
@@ -275,7 +275,7 @@ def test_parquet_damaged(parquet):
         refused(["not a readable"], file)
 
 
-def test_parquet_without_pyarrow(tmp_path, monkeypatch):
+def test_parquet_without_pyarrow_says_how_to_install_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "t.parquet").write_bytes(b"")
     with pytest.raises(ImportError, match=r"needs pyarrow; .*nmlsdr\[parquet\]"):

@@ -20,7 +20,7 @@ def svm(folder, text, name="t.svm"):
     return file
 
 
-def test_svmlight(tmp_path):
+def test_an_svmlight_file_is_read(tmp_path):
     file = svm(tmp_path, "# head\n3,10 1:0.5 4:-2 # note\n 2:1\n-1 1:3 3:0\n10 5:0\n")
     table = read_table(file)
     assert isinstance(table.data, sparse.csr_array)
@@ -36,13 +36,13 @@ def test_svmlight(tmp_path):
     assert read_table(file, n_features=3 * 10**9, max_features=10**10).data.indices.dtype == np.int64
 
 
-def test_svmlight_without_labels(tmp_path):
+def test_an_svmlight_file_without_labels_is_read(tmp_path):
     table = read_table(svm(tmp_path, "1:1 2:2\n2:5\n"))
     assert table.target is None
     assert table.data.toarray().tolist() == [[1, 2], [0, 5]]
 
 
-def test_svmlight_from_zero(tmp_path):
+def test_feature_numbers_of_svmlight_can_begin_at_0(tmp_path):
     assert read_table(svm(tmp_path, "1 0:1 2:2\n"), zero_based=True).data.toarray().tolist() == [[1, 0, 2]]
 
 
@@ -75,13 +75,13 @@ def test_svmlight_from_zero(tmp_path):
         ("1 1:1\n" * 100, {"max_bytes": 50}, ["max_bytes=50"]),
     ],
 )
-def test_svmlight_refused(tmp_path, text, how, words):
+def test_wrong_svmlight_files_are_refused(tmp_path, text, how, words):
     refused(words, svm(tmp_path, text), **how)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 8), st.integers(1, 8), st.integers(1, 4), st.integers(0, 2**32 - 1), st.booleans())
-def test_svmlight_round_trip(tmp_path_factory, n_rows, n_features, n_labels, seed, zero_based):
+def test_svmlight_files_written_by_scikit_learn_are_read_bit_for_bit(tmp_path_factory, n_rows, n_features, n_labels, seed, zero_based):
     """What scikit-learn writes is what is read, bit for bit."""
     rng = np.random.default_rng(seed)
     data = rng.standard_normal((n_rows, n_features)) * 10.0 ** rng.integers(-30, 30, size=(n_rows, n_features))
@@ -144,7 +144,7 @@ def test_blank_lines_are_allowed_at_the_end_only(tmp_path, blank):
         )
 
 
-def test_all_tiny_files(tmp_path):
+def test_all_files_of_up_to_three_letters_are_read_or_refused(tmp_path):
     """Of up to 3 letters; tests/campaigns/tiny_svmlight.py goes to 6."""
     counts = tiny_svmlight.run(3, tmp_path)
     assert counts["read"] > 50
@@ -158,7 +158,7 @@ def test_the_pattern_takes_time_that_grows_with_the_line(text, times):
     _svmlight.ROW.fullmatch(text * times + "x")
 
 
-def test_limits_hold(tmp_path, monkeypatch):
+def test_svmlight_files_respect_the_limits(tmp_path, monkeypatch):
     monkeypatch.setattr("nmlsdr.datasets._files.ALWAYS_ALLOWED", 1 << 18)
     refused(["more than"], svm(tmp_path, gzip.compress(b"1 1:1\n" * 20_000), "t.svm.gz"))
     refused(["more than"], svm(tmp_path, b"1 1:1\n" * 100), max_bytes=50)

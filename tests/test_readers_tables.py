@@ -32,7 +32,7 @@ CSV = "a,flu,b,cold\n1,0,-2.5,1\n0,1,3e2,1\n4,,5,\n6,-1,7,-1\n8,0,9,0\n"
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "T.CSV", "t.tsv", "a.b.csv"])
-def test_csv(tmp_path, name):
+def test_a_csv_file_is_read(tmp_path, name):
     text = CSV.replace(",", "\t") if "tsv" in name else CSV
     table = read_table(put(tmp_path, name, text), label_columns=["cold", "flu"])
     assert table.feature_names == ["a", "b"]
@@ -44,7 +44,7 @@ def test_csv(tmp_path, name):
     assert table.labeled.tolist() == [True, True, False, False, True]
 
 
-def test_csv_without_labels(tmp_path):
+def test_a_csv_file_without_labels_is_read(tmp_path):
     table = read_table(put(tmp_path, "t.csv", "a,b\n1,2\n"))
     assert table.data.tolist() == [[1, 2]]
     assert table.target is None
@@ -57,13 +57,13 @@ def test_csv_without_labels(tmp_path):
     ["a,b\r\n1,2\r\n3,4", "\ufeffa,b\n1,2\n3,4\n", '"a","b"\n"1", 2\n3,4\n\n\n', " a , b\n1,2\n3,4\n"],
     ids=["CRLF, no final newline", "BOM", "quotes, blanks, blank lines at the end", "blanks in names"],
 )
-def test_csv_survives(tmp_path, text):
+def test_unusual_but_valid_csv_files_are_read(tmp_path, text):
     table = read_table(put(tmp_path, "t.csv", text))
     assert table.feature_names == ["a", "b"]
     assert table.data.tolist() == [[1, 2], [3, 4]]
 
 
-def test_csv_drop(tmp_path):
+def test_columns_to_drop_are_not_read(tmp_path):
     table = read_table(put(tmp_path, "t.csv", "id,a\nx,1\ny,2\n"), drop=["id"])
     assert table.feature_names == ["a"]
     assert table.data.tolist() == [[1], [2]]
@@ -90,7 +90,7 @@ def test_csv_drop(tmp_path):
         (b"a,b\n1,\xff\n", ["line 2", "is not a number"]),
     ],
 )
-def test_csv_refused(tmp_path, text, words):
+def test_wrong_csv_files_are_refused(tmp_path, text, words):
     refused(words, put(tmp_path, "t.csv", text))
 
 
@@ -103,7 +103,7 @@ def test_csv_refused(tmp_path, text, words):
         ("a,b\n1,0\n", ["'y'", "no column"]),
     ],
 )
-def test_labels_refused(tmp_path, text, words):
+def test_wrong_labels_are_refused(tmp_path, text, words):
     refused(words, put(tmp_path, "t.csv", text), label_columns=["y"])
 
 
@@ -122,7 +122,7 @@ def test_numbered_header_is_a_header(tmp_path):
     assert read_table(put(tmp_path, "t.csv", "0,1,2\n5,6,7\n")).feature_names == ["0", "1", "2"]
 
 
-def test_label_file(tmp_path):
+def test_labels_are_read_from_a_second_file(tmp_path):
     data = put(tmp_path, "x.csv", "a\n1\n2\n3\n")
     labels = put(tmp_path, "y.csv", "u,v\n0,1\n\n-1,-1\n")
     table = read_table(data, label_file=labels)
@@ -145,7 +145,7 @@ def test_label_file_of_another_length(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["1\n0\n1\n", "labeled\n1\n0\n1\n", "True\nFalse\nTrue"])
-def test_mask(tmp_path, text):
+def test_a_mask_hides_the_labels_of_some_rows(tmp_path, text):
     data = put(tmp_path, "t.csv", "a,y\n1,0\n2,1\n3,1\n")
     for mask in (put(tmp_path, "m.txt", text), [1, 0, 1], np.array([True, False, True])):
         table = read_table(data, label_columns=["y"], mask=mask)
@@ -155,7 +155,7 @@ def test_mask(tmp_path, text):
     assert read_table(data, label_columns=["y"], mask=tmp_path / "m.npy").target.tolist() == [[0], [-1], [1]]
 
 
-def test_mask_refused(tmp_path):
+def test_a_wrong_mask_is_refused(tmp_path):
     data = put(tmp_path, "t.csv", "a,y\n1,0\n2,1\n")
     refused("no labels", data, mask=[1, 0])
     refused("shape (1,)", data, label_columns=["y"], mask=[1])
@@ -190,14 +190,14 @@ def test_plus_and_minus_one_are_not_read_as_yes_and_unknown(tmp_path):
     assert read_table(mixed, label_columns=["y"]).target.tolist() == [[-1], [1], [0]]
 
 
-def test_limits(tmp_path):
+def test_csv_files_larger_than_the_limits_are_refused(tmp_path):
     file = put(tmp_path, "t.csv.gz", "a,b\n" + "0,0\n" * 10**5)
     refused(["line", "max_bytes=1000"], file, max_bytes=1000)
     refused("max_features=1", file, max_features=1)
     assert read_table(file, max_bytes=4 + 4 * 10**5).data.shape == (10**5, 2)
 
 
-def test_broken_gzip(tmp_path):
+def test_a_damaged_gzip_file_is_refused(tmp_path):
     file = put(tmp_path, "t.csv.gz", "a,b\n" + "0,0\n" * 1000)
     file.write_bytes(file.read_bytes()[:-20])
     refused("get the file again", file)

@@ -349,7 +349,7 @@ def test_the_report_of_a_table(run, tables):  # noqa: F811
     assert page.index("In short") < page.index("What to check") < page.index("What was read")
 
 
-def test_hostile_columns_from_a_file(run, rng):  # noqa: F811
+def test_names_of_columns_with_html_are_escaped_in_the_page(run, rng):  # noqa: F811
     names = [name for name in HOSTILE if name.isprintable()]
     X, Y = rng.normal(size=(40, 3)).round(3), (rng.random((40, len(names))) < 0.4).astype(int)
     write_csv("a.csv", ["<b>one", "t&wo", 'th"ree', *names], np.hstack([X.astype(object), Y]).tolist())
@@ -362,7 +362,7 @@ def test_hostile_columns_from_a_file(run, rng):  # noqa: F811
     assert pages[0] == pages[1]
 
 
-def test_wrong_folds(run, tables):  # noqa: F811
+def test_a_wrong_number_of_folds_is_refused(run, tables):  # noqa: F811
     for folds in ("1", "-2", "x"):
         outcome = run("report", "train.csv", "--label-columns", label_columns(), "--folds", folds, "--out", "a.html")
         assert_refused(outcome, "--folds", "at least 2, or 0")

@@ -52,7 +52,7 @@ def fit(X, Y, **parameters):
 
 
 @pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, sparse.csr_array])
-def test_equals_the_twin(data, layout):
+def test_residual_propagation_equals_the_plain_implementation(data, layout):
     X, Y, new = data
     known = Y[:, 0] != -1
     scores, E, cutoffs, flips = reference.residual_propagation(X, np.where(Y == -1, 0, Y), known, new, 4, 6)
@@ -132,7 +132,7 @@ def test_unlabelled_rows_have_no_flip_scores(data):
 @pytest.mark.quick_cases("Emotions", "Birds")
 @pytest.mark.shared
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['dataset']} {case['seed']}")
-def test_golden_numbers(case, shared):
+def test_results_equal_the_stored_numbers(case, shared):
     """The article's draw of the set and seed: noisy, partial labels in; measures on clean test labels out."""
     from nmlsdr.experiments.protocol import STUDIES, draw
 
@@ -256,7 +256,7 @@ def test_threads_do_not_matter(data):
     np.testing.assert_array_equal(rank_scores(one, new), rank_scores(two, new))
 
 
-def test_float32_stays_float32(data):
+def test_float32_rows_give_a_float32_embedding(data):
     X, Y, new = data
     single = fit(X.astype(np.float32), Y)
     assert single.components_.dtype == single.embedding_.dtype == np.float32
@@ -273,7 +273,7 @@ def test_a_large_offset_costs_few_digits(data):
     )
 
 
-def test_clone_and_refit(data):
+def test_a_clone_keeps_the_parameters_and_can_be_fitted_on_other_data(data):
     X, Y, new = data
     model = fit(X, Y, ridge=(1.0, 3.0), threshold="prior")
     again = clone(model)
@@ -313,7 +313,7 @@ def test_data_without_a_labelled_row_raise_a_clear_error(data):
         fit(data[0], np.full((90, 3), -1))
 
 
-def test_one_label(data):
+def test_one_label_can_be_fitted(data):
     X, Y, new = data
     model = fit(X, Y[:, :1])
     assert rank_scores(model, new).shape == (30, 1)
@@ -366,7 +366,7 @@ def test_more_features_than_labelled_rows(rng):
 
 
 @pytest.mark.filterwarnings("ignore:50 of 150 rows lie in components:UserWarning")  # as the rows are drawn
-def test_wide_sparse_rows(rng):
+def test_sparse_rows_are_fitted_as_their_dense_columns_that_are_not_constant(rng):
     """As their dense columns that hold anything: the others are constant."""
     X = sparse.random_array((150, 50_000), density=2e-3, random_state=rng, format="csr")
     Y = (rng.random((150, 3)) < 0.4).astype(int)

@@ -88,7 +88,7 @@ def test_scores_cutoff_and_review_are_those_of_the_definition(data, layout):
 @pytest.mark.quick_cases("Emotions 0", "Birds 1")
 @pytest.mark.shared
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['dataset']} {case['seed']}")
-def test_golden_numbers(case, shared):
+def test_results_with_a_forest_equal_the_stored_numbers(case, shared):
     """The article's draw of the set and seed: noisy, partial labels in; measures on clean test labels out."""
     from nmlsdr.experiments.protocol import STUDIES, draw
 
@@ -261,7 +261,7 @@ def test_classes_have_no_flip_rate_and_get_the_best_score(data):
     np.testing.assert_array_equal(model.decision_function(new), rank_scores(model, new))
 
 
-def test_one_label(data, recwarn):
+def test_one_label_can_be_fitted_with_a_forest(data, recwarn):
     X, Y, new = data
     model = fit(X, Y[:, :1])
     assert rank_scores(model, new).shape == (30, 1)

@@ -64,7 +64,7 @@ def test_large_systems_are_compared_in_float32_and_the_best_pairs_again_in_float
         assert (single.errors != double.errors).any()  # they were compared in float32 indeed
 
 
-def test_pairs_that_float32_cannot_tell_apart_are_told_apart_in_float64(rng, monkeypatch):
+def test_pairs_that_are_equal_in_float32_are_computed_in_float64(rng, monkeypatch):
     """The errors of two strengths that differ by a rounding error of float32; the smaller one wins in either order."""
     X, Y = draw(rng)
     monkeypatch.setattr(selection, "_SINGLE_FROM", 1)
@@ -249,7 +249,7 @@ def test_wide_sparse_rows_stay_sparse(rng):
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-def test_regression_equals_the_twin(rng, path, layout):
+def test_ridge_regression_equals_the_plain_implementation(rng, path, layout):
     X, Y = draw(rng, path)
     w = rng.random(X.shape[1]) * (rng.random(X.shape[1]) < 0.7)
     for weights in (None, w, np.zeros_like(w)):

@@ -63,7 +63,7 @@ def test_storage_does_not_matter(rng, method, shape, layout):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("shape", ["tall", "wide"])
-def test_float32_stays_float32(rng, method, shape):
+def test_float32_rows_give_float32_directions(rng, method, shape):
     X, Y = draw_binary(rng, *SHAPES[shape])
     single = X.astype(np.float32)
     solve, _ = METHODS[method]
@@ -113,7 +113,7 @@ def test_no_feature_by_feature_matrix_with_fewer_rows(rng):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 20, 130])
-def test_leading_eigenvectors(rng, n):
+def test_leading_eigenvectors_equal_those_of_a_dense_solver(rng, n):
     """By inverse iteration (few) and by divide and conquer."""
     A = rng.standard_normal((n, n))
     S = A @ A.T
@@ -230,7 +230,7 @@ def test_soft_weights_and_labels_without_weight_are_accepted(rng):
 # ---------------------------------------------------------------- weights
 
 
-def test_entropy_and_correlation_weights_equal_the_twin(rng):
+def test_entropy_and_correlation_weights_equal_the_plain_implementation(rng):
     _, Y = draw_binary(rng, 60, 9, 5)
     Y[:, 3] = 0.0
     np.testing.assert_array_equal(label_weights.entropy_weights(Y), twin.entropy_weights(Y))
@@ -238,7 +238,7 @@ def test_entropy_and_correlation_weights_equal_the_twin(rng):
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-def test_fuzzy_weights_equal_the_twin(rng, layout):
+def test_fuzzy_weights_equal_the_plain_implementation(rng, layout):
     X, Y = draw_binary(rng, 60, 9, 5)
     Y[:, 3] = 0.0
     Y[7] = 0.0
@@ -257,7 +257,7 @@ def test_a_row_on_several_centres_is_shared(rng):
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-def test_dependence_weights_equal_the_twin_in_a_given_order(rng, layout):
+def test_dependence_weights_equal_the_plain_implementation_in_a_given_order(rng, layout):
     X, Y = draw_binary(rng, 50, 9, 6)
     order = rng.permutation(50)
     found, objective = label_weights.dependence_weights(layout(X), Y, generator=InOrder(order))

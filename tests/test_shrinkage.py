@@ -38,7 +38,7 @@ def test_no_shrinkage_is_the_article_to_the_bit(data):
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("b", [0.5, 1.0])
-def test_equals_the_twin(data, b, layout):
+def test_shrinkage_equals_the_plain_implementation(data, b, layout):
     X, Y = data
     known = Y[:, 0] != -1
     components, eigenvalues, F, _ = reference.nmlsdr(X, np.where(Y == -1, 0, Y), known, 3, 6, shrinkage=b)
@@ -77,7 +77,7 @@ def test_a_refit_forgets_the_weights(data):
     np.testing.assert_array_equal(model.components_, NMLSDR().fit(X, Y).components_)
 
 
-def test_float32_stays_float32(data):
+def test_float32_rows_give_float32_results(data):
     X, Y = data
     single = NMLSDR(shrinkage=1.0).fit(X.astype(np.float32), Y)
     assert single.components_.dtype == np.float32

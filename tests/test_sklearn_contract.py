@@ -125,7 +125,7 @@ def expected_failures(estimator):
     ],
     expected_failed_checks=expected_failures,
 )
-def test_scikit_learn_checks(estimator, check):
+def test_estimators_pass_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
@@ -181,7 +181,7 @@ def test_pipeline_after_a_scaler(name):
 
 
 @every_transformer
-def test_column_transformer(name):
+def test_transformers_work_in_a_column_transformer(name):
     X, Y = draw()
     columns = ColumnTransformer([("some", make(name), [0, 2, 4, 5]), ("kept", "passthrough", [1])])
     Z = columns.fit_transform(X, Y)
@@ -257,7 +257,7 @@ COPIES = {"pickle": lambda model: pickle.loads(pickle.dumps(model)), "joblib": _
 @every_estimator
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES.keys())
-def test_round_trip(name, copy, storage):
+def test_copies_and_pickles_give_the_same_results(name, copy, storage):
     X, Y = draw()
     X = storage(X)
     model = make(name).fit(X, Y)
@@ -271,7 +271,7 @@ def test_round_trip(name, copy, storage):
 
 @every_transformer
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_set_output(name, library):
+def test_set_output_gives_data_frames(name, library):
     frames = pytest.importorskip(library)
     X, Y = draw()
     columns = [f"f{j}" for j in range(X.shape[1])]
@@ -285,7 +285,7 @@ def test_set_output(name, library):
 
 
 @every_transformer
-def test_feature_names_out(name):
+def test_get_feature_names_out_names_the_components(name):
     X, Y = draw()
     model = make(name).fit(X, Y)
     d = model.transform(X).shape[1]
@@ -337,7 +337,7 @@ def test_labels_by_one_rule(name):
 
 @every_estimator
 @pytest.mark.parametrize("kind", ["numbers", "strings"])
-def test_one_dimensional_y(name, kind):
+def test_classes_in_a_1d_y_are_accepted(name, kind):
     X, _ = draw()
     codes = np.digitize(X[:, 0], [-0.5, 0.5])
     codes[::4] = -1
@@ -475,7 +475,7 @@ def test_sparse_tag_is_true(name):
 
 @every_estimator
 @pytest.mark.parametrize("interface", ["sparray", "spmatrix"])
-def test_sparse_interface(name, interface):
+def test_sparse_attributes_follow_scikit_learns_sparse_interface(name, interface):
     """Arrays and matrices in, whatever interface scikit-learn is told to put out."""
     if "sparse_interface" not in sklearn.get_config():
         pytest.skip("sparse_interface came with scikit-learn 1.9")

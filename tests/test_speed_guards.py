@@ -40,17 +40,17 @@ def ring(n, k):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_dense_neighbours(rng, dtype):
+def test_dense_neighbours_are_found_in_the_expected_time(rng, dtype):
     X = rng.standard_normal((400, 60)).astype(dtype)
     assert speedup(lambda: kneighbors(X, 10, n_jobs=1), lambda: reference.kneighbors(X, 10)) > 6
 
 
-def test_sparse_neighbours(rng):
+def test_sparse_neighbours_are_found_in_the_expected_time(rng):
     X = sparse.csr_array(np.where(rng.random((400, 300)) < 0.05, 1.0, 0.0) * rng.standard_normal((400, 300)))
     assert speedup(lambda: kneighbors(X, 10, n_jobs=1), lambda: reference.kneighbors(X, 10)) > 8
 
 
-def test_queries(rng):
+def test_queries_are_answered_in_the_expected_time(rng):
     X, queries = rng.standard_normal((400, 60)), rng.standard_normal((200, 60))
     ours = speedup(
         lambda: kneighbors(X, 10, queries=queries, n_jobs=1), lambda: reference.kneighbors(X, 10, queries=queries)
@@ -58,19 +58,19 @@ def test_queries(rng):
     assert ours > 4
 
 
-def test_transition_matrix():
+def test_the_transition_matrix_is_made_in_the_expected_time():
     W = ring(1000, 5)
     assert speedup(lambda: transition_matrix(W, n_jobs=1), lambda: reference.transition_matrix(W.toarray())) > 3
 
 
-def test_propagation(rng):
+def test_labels_are_propagated_in_the_expected_time(rng):
     W, Y = ring(600, 5), (rng.random((600, 10)) < 0.2).astype(float)
     dense = W.toarray()
     ours = speedup(lambda: propagate(W, Y, 0.6, n_jobs=1), lambda: reference.propagate(dense, Y, 0.6), rounds=3)
     assert ours > 3
 
 
-def test_mlknn(rng):
+def test_mlknn_predicts_in_the_expected_time(rng):
     Y, indices = (rng.random((1000, 30)) < 0.2).astype(np.uint8), np.arange(1000)[:, None] + np.arange(1, 11)
     indices %= 1000
 
@@ -84,7 +84,7 @@ def test_mlknn(rng):
     assert speedup(ours, plain, rounds=3) > 4  # the loop does a tenth of the labels and no posterior
 
 
-def test_dependence_sweep(rng):
+def test_a_dependence_sweep_takes_the_expected_time(rng):
     X, Y = rng.standard_normal((300, 200)), (rng.random((300, 20)) < 0.15).astype(float)
     indptr = np.r_[0, np.cumsum(Y.sum(axis=1))].astype(np.intp)
     rest = (indptr, np.nonzero(Y)[1].copy(), np.full(int(Y.sum()), 0.5))

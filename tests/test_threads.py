@@ -26,7 +26,7 @@ def cores(monkeypatch):
     [(2, None, 2), (2, 1, 1), (2, 64, 64), (16, 64, 64), (17, 68, 68), (100, 400, 400), (2, -1, 2), (2, -2, 1),
      (2, -(2**40), 1)],
 )  # fmt: skip
-def test_counts(cores, allowed, n_jobs, threads):
+def test_n_jobs_gives_the_number_of_threads(cores, allowed, n_jobs, threads):
     cores(allowed)
     assert check_n_jobs(n_jobs) == threads
     if n_jobs is not None:

@@ -16,7 +16,7 @@ from nmlsdr._checks.labels import check_labels
 from nmlsdr.propagation import propagate
 
 
-def test_two_dimensional_labels():
+def test_two_dimensional_labels_are_read_by_the_label_rule():
     labels = check_labels([[1, 0], [-1, -1], [0, 0]])
     np.testing.assert_array_equal(labels.Y, [[1, 0], [0, 0], [0, 0]])
     np.testing.assert_array_equal(labels.labeled, [True, False, True])
@@ -52,7 +52,7 @@ def test_labeled_overrides_minus_one_and_ignores_the_rest():
         ([True, False], [False, True], [[0, 1], [1, 0]]),
     ],
 )
-def test_one_dimensional_labels(y, classes, Y):
+def test_one_dimensional_labels_are_read_as_classes(y, classes, Y):
     labels = check_labels(y)
     assert labels.single
     assert labels.classes.tolist() == classes
@@ -80,7 +80,7 @@ def test_bad_labels_raise_a_clear_error(y, message):
         check_labels(y)
 
 
-def test_lengths_must_agree():
+def test_x_and_y_of_different_lengths_are_refused():
     with pytest.raises(ValueError, match="X has 3 rows, y has 2"):
         check_labels([0, 1], n_samples=3)
     with pytest.raises(ValueError, match=r"labeled must be a boolean array of shape \(2,\)"):

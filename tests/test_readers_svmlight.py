@@ -81,7 +81,7 @@ def test_wrong_svmlight_files_are_refused(tmp_path, text, how, words):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 8), st.integers(1, 8), st.integers(1, 4), st.integers(0, 2**32 - 1), st.booleans())
-def test_svmlight_files_written_by_scikit_learn_are_read_bit_for_bit(tmp_path_factory, n_rows, n_features, n_labels, seed, zero_based):
+def test_svmlight_files_of_scikit_learn_are_read(tmp_path_factory, n_rows, n_features, n_labels, seed, zero_based):
     """What scikit-learn writes is what is read, bit for bit."""
     rng = np.random.default_rng(seed)
     data = rng.standard_normal((n_rows, n_features)) * 10.0 ** rng.integers(-30, 30, size=(n_rows, n_features))

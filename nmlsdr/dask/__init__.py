@@ -22,7 +22,7 @@ from ._estimators import (
     SemiSupervisedMLkNN,
 )
 from ._files import open_rows
-from ._functions import kneighbors, neighbor_graph
+from ._neighbors import kneighbors, neighbor_graph
 
 __all__ = [
     "MDDM",

@@ -14,21 +14,29 @@ static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block,
     for (ptrdiff_t r = 0; r < NMLSDR_BLOCK; r++) {
         const ptrdiff_t at = block * NMLSDR_BLOCK + r;
         float *to = z + r / lanes * lanes * d + r % lanes;
-        for (ptrdiff_t j = 0; j < d; j++) to[j * lanes] = 0;
         if (at >= s->rows.n) {
+            for (ptrdiff_t j = 0; j < d; j++) to[j * lanes] = 0;
             h[at] = INFINITY;
             e[at] = 0;
             continue;
         }
 
         const ptrdiff_t row = s->order ? s->order[at] : at;
-        const ptrdiff_t first = nmlsdr_row_pointer(&s->rows, row), end = nmlsdr_row_pointer(&s->rows, row + 1);
         double square[4] = {0, 0, 0, 0};
-        for (ptrdiff_t p = first; p < end; p++) {
-            const ptrdiff_t j = s->rows.indices ? s->rows.indices[p] : p - first;
-            const float y = (float)((nmlsdr_entry_value(&s->rows, p) - q->scaling.centre[j]) * scale);
-            to[j * lanes] = y;
-            square[j & 3] += (double)y * (double)y;
+        if (s->rows.kind <= NMLSDR_DENSE_F64) {
+            for (ptrdiff_t j = 0; j < d; j++) {
+                const float y = (float)((nmlsdr_entry_value(&s->rows, row * d + j) - q->scaling.centre[j]) * scale);
+                to[j * lanes] = y;
+                square[j & 3] += (double)y * (double)y;
+            }
+        } else {
+            for (ptrdiff_t j = 0; j < d; j++) to[j * lanes] = 0;
+            for (ptrdiff_t p = s->rows.indptr[row]; p < s->rows.indptr[row + 1]; p++) {
+                const ptrdiff_t j = s->rows.indices[p];
+                const float y = (float)(nmlsdr_entry_value(&s->rows, p) * scale);
+                to[j * lanes] = y;
+                square[j & 3] += (double)y * (double)y;
+            }
         }
         nmlsdr_bounds(q, (square[0] + square[1]) + (square[2] + square[3]), &h[at], &e[at]);
     }

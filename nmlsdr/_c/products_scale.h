@@ -34,6 +34,16 @@ static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *i
 {
     double most = 0;
     int whole = *integral;
+    if (x->indices) {
+        for (ptrdiff_t p = 0; p < nmlsdr_row_pointer(x, x->n); p++) {
+            const double y = fabs(nmlsdr_entry_value(x, p)); /* the centre is 0 */
+            if (y > most) most = y;
+            whole = whole && y == floor(y);
+        }
+        *integral = whole;
+        return most;
+    }
+
     /* MSVC's OpenMP, of 2002, knows no reduction by max, and no index that is declared in the loop */
     NMLSDR_OMP(parallel num_threads(q->n_threads))
     {
@@ -42,11 +52,10 @@ static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *i
         ptrdiff_t i;
         NMLSDR_OMP(for schedule(static))
         for (i = 0; i < x->n; i++) {
-            const ptrdiff_t first = nmlsdr_row_pointer(x, i), end = nmlsdr_row_pointer(x, i + 1);
             double top = 0;
-            for (ptrdiff_t p = first; p < end; p++) {
-                const double value = nmlsdr_entry_value(x, p);
-                const double y = fabs(value - q->scaling.centre[x->indices ? x->indices[p] : p - first]);
+            for (ptrdiff_t j = 0; j < q->d; j++) {
+                const double value = nmlsdr_entry_value(x, i * q->d + j);
+                const double y = fabs(value - q->scaling.centre[j]);
                 top = y > top ? y : top;
                 if (inside && value != floor(value)) inside = 0;
             }

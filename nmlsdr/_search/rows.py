@@ -33,7 +33,8 @@ def kernel_rows(rows: Any) -> Rows:
     if rows.shape[1] >= 2**31:
         raise InputError(f"Sparse rows have at most 2^31 - 1 features, got {rows.shape[1]}; drop empty columns.")
     parts = rows.data, rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64, copy=False)
-    return Rows(2 + wide, *(part.ctypes.data for part in parts), rows.shape[0], rows.shape[1], parts)
+    data, indices, indptr = (part.ctypes.data for part in parts)
+    return Rows(2 + wide, data, indices, indptr, rows.shape[0], rows.shape[1], parts)
 
 
 def array_at(address: int, shape: tuple[int, ...], dtype: str) -> np.ndarray:

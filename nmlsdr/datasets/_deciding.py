@@ -107,13 +107,13 @@ class _Deciding:
             return self._category(name, facts)
         if not known:
             return Column(name, "empty", "no row has a value")
-        if len(known) == 1 and len(facts.numbers) + len(facts.words) == 1:
+        if len(known) == 1 and len(facts.numbers) + len(facts.words) == 1 and self.table.n_rows > 1:
             return Column(name, "constant", f"always {shorten(next(iter(known)), 30)!r}")
         if facts.digest in digests and self.table.n_rows > 1:
             return Column(name, "duplicate", f"the same as {digests[facts.digest]!r}")
         if (reason := self._like_labels(facts)) is not None:
             return Column(name, "like the labels", reason)
-        if len(known) == 1:
+        if len(known) == 1 and n_missing:
             ((word, count),) = known.items()
             levels = {**{fold(text): "0" for text in facts.words if fold(text) in self.missing}, fold(word): "1"}
             reason = f"1: {shorten(word, 20)!r} ({count}), 0: nothing ({n_missing})"

@@ -210,11 +210,13 @@ def save_beyond() -> None:
         "dask-beyond", title="Dask, modelled", command="python bench/bench_dask.py --beyond",
         columns=[("n", "rows", "d"), ("D", "features", "d"), ("gigabytes", "X", ".1f GB"),
                  ("machines", "machines", "d"), ("order", "q", "d"), ("tasks", "tasks", "d"),
-                 ("task", "rows of a task", ".2f GB"), ("read", "read", ".0f GB"), ("moved", "moved", ".1f GB"),
-                 ("hours", "search, modelled", ".2f h")],
+                 ("task", "size of the rows of a task", ".2f GB"), ("read", "read by all tasks", ".0f GB"),
+                 ("moved", "lists sent back by all tasks", ".1f GB"),
+                 ("hours", "search, estimated", ".2f h")],
         rows=beyond(),
-        notes="Not measured: what the plan says. Machines like this one, with a worker of 4 GB for each core: "
-              "one block is read and searched here, and pairs and bytes are counted. The network is not in the model.",
+        notes="These times were not measured; they are what the plan estimates. The machines are assumed to be like this "
+              "one, with a worker of 4 GB for each core. The time of reading and searching one block was measured here and "
+              "multiplied by the number of pairs and of bytes. The network is left out.",
     )  # fmt: skip
 
 

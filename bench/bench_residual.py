@@ -82,7 +82,7 @@ def main():
         title="ResidualPropagation.fit compared with other methods, CPU seconds on one thread",
         columns=[("n", "n", "d"), ("D", "D", "d"), ("C", "C", "d"), ("l", "labelled", "d"),
                  ("default", "ResidualPropagation", ".2f"), ("no_forest", "without its forest", ".2f"),
-                 ("nmlsdr", "NMLSDR", ".2f"), ("logistic", "logistic regression, C tuned", ".2f"),
+                 ("nmlsdr", "NMLSDR", ".2f"), ("logistic", "logistic regression, its regularisation tuned", ".2f"),
                  ("forest", "300 extremely randomised trees", ".2f")],
         rows=[cost(*shape, args.rounds) for shape in COST],
         notes=f"The fewest seconds of {args.rounds} rounds in turns. A tree draws at most 1000 rows, which bounds the "

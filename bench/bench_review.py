@@ -169,7 +169,7 @@ def main():
 
 
 RIVALS = {"ours": "now", "logistic": "cleanlab, logistic", "residual": "cleanlab, residual"}
-MASKS = ("ours", "cleanlab")
+MASKS = {"ours": "label_flips_", "cleanlab": "cleanlab"}
 PLACE = [("noise", "labels", "s"), ("set", "set", "s")]
 
 
@@ -206,15 +206,15 @@ def save(by_kind, peers, masks, notes):
         + [(f"{short}_ap", f"AP: {words}", ".1f") for short, words in who.items()],
         notes=notes,
     )
-    what = {"size": "entries", "right": "of them wrong, %", "found": "of the wrong ones, %"}
+    what = {"size": "marked entries", "right": "precision, %", "found": "recall, %"}
     save_table(
         "review_masks",
         command=command,
         rows=masks,
         title="`label_flips_` beside the mask of cleanlab's find_multilabel_issues_per_class (logistic regression)",
         columns=PLACE
-        + [(f"{who}_{key}", f"{who}: {words}", ".0f") for who in MASKS for key, words in what.items()]
-        + [("shared", "in both, % of the union", ".0f")],
+        + [(f"{who}_{key}", f"{MASKS[who]}: {words}", ".0f") for who in MASKS for key, words in what.items()]
+        + [("shared", "marked by both, % of those marked by at least one", ".0f")],
         notes=notes,
     )
 

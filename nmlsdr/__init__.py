@@ -23,7 +23,7 @@ The layers of the package. A file imports only from its own layer and the layers
                   _solvers/               the solvers of eq. (8) that propagation.py uses
                   projection.py           HSIC projection P, weights of features      article eq. (9)-(14)
                   _projections/           eigenproblems of the baselines; label weightings of MLDA
-                                          (chosen in _estimators/_supervised.py)
+                                          (`MLDA._weights` in _estimators/_supervised.py chooses)
                   _ridge/                 ridge regression of the labels on the features; its cross-validation
                   mlknn.py                ML-kNN counts and posterior
                   metrics.py              the seven measures                          article eq. (15)-(21)
@@ -33,8 +33,8 @@ The layers of the package. A file imports only from its own layer and the layers
                   _moments.py             sums over rows: means, Gram matrices, products with labels
                   _output.py              writes a result file completely or not at all
                   _process/               number of threads, the BLAS limit, how idle threads wait
-    0 kernels     _graph.pyx              the exact neighbour search
-                  _weights.pyx            symmetry of W, W~ and T
+    0 kernels     _graph.pyx              the kernels of the exact neighbour search
+                  _weights.pyx            W~ (eq. 4) and T (eq. 5), the check that W is symmetric
                   _propagation.pyx        sweeps and elimination of the solvers, components of the graph
                   _mlknn.pyx              label counts among neighbours, the posterior
                   _dependence.pyx         MLDA's "dependence" label weights

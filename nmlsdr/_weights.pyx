@@ -1,4 +1,4 @@
-"""Kernels of the graph's weights: symmetry of W, W~ (eq. 4) and T (eq. 5).
+"""Kernels of the graph's weights: W~ (eq. 4), T (eq. 5), and the check that W is symmetric.
 
 Every function fills buffers that its caller allocated and checked.  One thread writes each output row, so the answer
 does not depend on the number of threads.

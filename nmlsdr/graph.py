@@ -133,9 +133,9 @@ class ExactIndex:
     Notes
     -----
     The index keeps a copy of dense rows and another copy of them in float32; for sparse rows it keeps about twice the
-    stored values. With "cosine" it also keeps the rows divided by their norms, in float64. A memory map
-    larger than half of the memory is never copied. The index does not change after it is made, so any number of
-    threads may use it at once. A pickle contains X only; the first query prepares the rows again.
+    stored values. With "cosine" it also keeps the rows divided by their norms, in float64. A memory map larger than
+    half of the memory is not copied, except where X has up to 8 features. The index does not change after it is made,
+    so any number of threads may use it at once. A pickle contains X only; the first query prepares the rows again.
 
     Examples
     --------

@@ -8,16 +8,16 @@ The strategies of a search (docs/neighbours.md has the same table, and explains 
 | few | dense rows, up to 24 separate queries | exact distances of all pairs; the rows are divided among the threads | few.h |
 | tree | dense rows, up to 8 features | searches a k-d tree with exact distances | tree.h |
 | groups | dense, from 4000 rows and 1000 queries, in tight clusters far apart | searches each by itself | products.h |
-| leading coordinates | dense, from 4000 rows, 250 queries, 32 features near a plane | skips far pairs | products.h |
+| leading coordinates | dense, from 4000 rows, 250 queries, 32 features; near a plane | skips far pairs | products.h |
 | products | other dense rows | products of blocks of 96 rows propose pairs, exact distances decide | products.h |
 | sparse products | CSR rows | the same, with dense columns for frequent features and lists for others | products.h |
 | prepared | an `ExactIndex`, up to 249 queries | as products, with blocks that were prepared before | index.h |
 | proposals | candidates of a transformer or a precomputed matrix | computes their exact distances | rows.h |
 
 `run.search` chooses "index"; `prepared` and `proposals` choose the strategies of their names; `strategy` chooses
-among the others, from top to bottom.  "few" and "prepared" keep at most 4 million neighbours in all lists of all
-threads.  Without separate queries the rows are the queries.  Rows are near a plane if a few directions contain most of
-their variance.  A file larger than half of the memory is searched by products, without looking for groups and
+among the others, from top to bottom.  Without separate queries the rows are the queries, and "few" is not used.
+"few" and "prepared" need queries x k x threads of at most 4 million.  Rows are near a plane if a few directions hold
+most of their variance.  A memory map larger than half of the memory is searched without looking for groups and
 directions.
 
 The files; each imports only files below it:

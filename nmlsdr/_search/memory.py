@@ -22,7 +22,7 @@ def is_memory_map(rows: Any) -> bool:
 
 
 def is_out_of_core(rows: Any) -> bool:
-    """Whether dense rows are a memory map of more than half of the memory: to be read in order, never copied.
+    """Whether dense rows are a memory map of more than half of the memory: to be read in order.
 
     A smaller map, such as joblib makes for its workers, is as good as an array.
     """

@@ -5,7 +5,7 @@ The strategies of a search (docs/neighbours.md has the same table, and explains 
 | strategy | used for | what it does | C file in `nmlsdr/_c/` |
 |---|---|---|---|
 | index | no features at all | all distances are 0: the first rows by number are the neighbours | – |
-| few | dense rows, up to 24 separate queries | exact distances of all pairs; the rows are divided among the threads | few.h |
+| few | dense rows, up to 24 separate queries | exact distances of all pairs; threads share the rows | few.h |
 | tree | dense rows, up to 8 features | searches a k-d tree with exact distances | tree.h |
 | groups | dense, from 4000 rows and 1000 queries, in tight clusters far apart | searches each by itself | products.h |
 | leading coordinates | dense, from 4000 rows, 250 queries, 32 features; near a plane | skips far pairs | products.h |

@@ -214,9 +214,9 @@ def save_beyond() -> None:
                  ("moved", "lists sent back by all tasks", ".1f GB"),
                  ("hours", "search, estimated", ".2f h")],
         rows=beyond(),
-        notes="These times were not measured; they are what the plan estimates. The machines are assumed to be like this "
-              "one, with a worker of 4 GB for each core. The time of reading and searching one block was measured here and "
-              "multiplied by the number of pairs and of bytes. The network is left out.",
+        notes="These times were not measured; they are what the plan estimates. The machines are assumed to be like "
+              "this one, with a worker of 4 GB for each core. The time of reading and searching one block was measured "
+              "here and multiplied by the number of pairs and of bytes. The network is left out.",
     )  # fmt: skip
 
 

@@ -261,8 +261,8 @@ def main() -> None:
                  ("fit", "fit", ".1f ms"), ("book", "dense form", ".1f ms"), ("ratio", "ratio", ".2f x")],
         values={"least": min(ratios), "most": max(ratios), "small_least": min(small), "small_most": max(small)},
         notes="The ratio is the dense form's time over that of the fit. On both sides the same functions "
-        "compute the label weights of wMLDAe and wMLDAc. F and F~ are also the same, and are computed before, so their cost "
-        "is not in the ratio.",
+        "compute the label weights of wMLDAe and wMLDAc. F and F~ are also the same, and are computed before, so "
+        "their cost is not in the ratio.",
     )  # fmt: skip
     save_table(
         "methods_solver", title="hsic_projection: eigsh against svd (one thread)", command=command,

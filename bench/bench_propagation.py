@@ -431,7 +431,8 @@ def flips():
             print(rows[-1], flush=True)
     columns = [("data", "training rows of", "s"), ("alpha", "alpha_labeled", ".1f"), ("wrong", "wrong entries", "d"),
                ("precision", "precision of label_flips_", ".3f"), ("recall", "recall of label_flips_", ".3f"),
-               ("area", "area under precision-recall of flip_scores_", ".3f"), ("spread", "its standard deviation over the seeds", ".3f"),
+               ("area", "area under precision-recall of flip_scores_", ".3f"),
+               ("spread", "its standard deviation over the seeds", ".3f"),
                ("first", "precision of as many first entries as are wrong", ".3f")]  # fmt: skip
     return columns, rows
 

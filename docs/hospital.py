@@ -1,6 +1,6 @@
 """Write tables as hospitals have them, and check a review list against what is true: a simulation.
 
-    python hospital.py write                               # 20 000 rows, 300 columns
+    python hospital.py write                               # 6000 rows, 100 columns
     python hospital.py write --rows 1200 --columns 40
     python hospital.py check review.csv --out checked.csv
 
@@ -103,8 +103,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     verbs = parser.add_subparsers(required=True)
     writing = verbs.add_parser("write")
-    writing.add_argument("--rows", type=int, default=20_000)
-    writing.add_argument("--columns", type=int, default=300)
+    writing.add_argument("--rows", type=int, default=6000)
+    writing.add_argument("--columns", type=int, default=100)
     writing.add_argument("--seed", type=int, default=0)
     writing.set_defaults(run=write)
     checking = verbs.add_parser("check")

@@ -77,12 +77,14 @@ def test_the_files_match_the_page(small):
 
     _, folder = small
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "<h1>hospital.csv</h1>" in page
-    assert "Does it help on these data?" in page
+    assert "<h1>Report on hospital.csv, " in page
+    assert "Does the method help here?" in page
     model = open_model(folder / "model.skops")
     assert len(model.label_names) == 8
-    assert {"ward", "smoker", "lab_000"} <= set(model.feature_names)
-    assert not {"patient", "admitted", "note", "diagnoses"} & set(model.feature_names)
+    kinds = {column.name: column.kind for column in model.plan.columns}
+    assert (kinds["patient"], kinds["admitted"], kinds["ward"]) == ("identifier", "date", "category")
+    assert (kinds["smoker"], kinds["lab_000"]) == ("yes/no", "number")
+    assert "diagnoses" not in kinds
     assert len((folder / "predicted.csv").read_text().splitlines()) == 161
 
 

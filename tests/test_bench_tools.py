@@ -499,7 +499,7 @@ def test_kernels_are_timed_without_their_checks():
         cases.build(name, cases.CASES[name].small).alone(1)
 
 
-def test_an_exponent_off_theory_is_explained_or_said_not_to_be():
+def test_an_exponent_that_differs_from_theory_is_explained_or_marked():
     growth = load("growth")
     case = {"case": "neighbours-dense", "varies": "k", "theory": 0}
     assert growth.explained([{**case, "time": 0.1}]) == ""

@@ -282,7 +282,7 @@ def test_absurd_thread_counts_are_clipped():
 
 
 @pytest.mark.parametrize(("error", "code"), [(MemoryError, -1), (RuntimeError, -4), (ZeroDivisionError, -4)])
-def test_what_python_raises_becomes_a_number(monkeypatch, error, code):
+def test_errors_of_python_become_error_codes(monkeypatch, error, code):
     def stopped(*given, **options):
         raise error
 

@@ -483,7 +483,7 @@ def test_review_has_no_seed_option_because_it_uses_none(run, tables):
     assert "--seed" in outcome.err
 
 
-def test_nothing_else_is_left_behind(run, tables, model):
+def test_commands_leave_no_temporary_files(run, tables, model):
     before = listing()
     assert_done(run("predict", model, "test.csv", *COLUMNS, "--out", "labels.csv"))
     assert listing() == sorted([*before, "labels.csv"])

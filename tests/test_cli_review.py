@@ -218,7 +218,7 @@ def test_files_of_verdicts_that_cannot_be_read(run, groups, tmp_path):  # noqa: 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 @pytest.mark.parametrize("verdict", ["1", "yes", "TRUE", "add", " y "])
-def test_what_spreadsheets_save_is_read(run, groups, delimiter, verdict, tmp_path):  # noqa: F811
+def test_verdicts_saved_by_spreadsheets_are_read(run, groups, delimiter, verdict, tmp_path):  # noqa: F811
     lines = [["verdict", "Label", "note", "row"], [verdict, "label_0", "sure", "1"], ["", "label_0", "", "2"], []]
     text = "\r\n".join(delimiter.join(line) for line in lines)
     (tmp_path / "checked.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())

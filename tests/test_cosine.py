@@ -48,7 +48,7 @@ def test_scaling_rows_by_powers_of_two_changes_nothing(n, d, k, seed):
     assert_same(graph.kneighbors(scaled, k, metric="cosine"), graph.kneighbors(X, k, metric="cosine"))
 
 
-def test_it_is_the_cosine_distance(rng):
+def test_distances_equal_the_definition_of_the_cosine_distance(rng):
     X, Q = rng.standard_normal((300, 20)), rng.standard_normal((50, 20))
     apart = cosine_distances(Q, X)
     distances, indices = graph.kneighbors(X, 15, queries=Q, metric="cosine")

@@ -481,7 +481,7 @@ def kill_a_worker(client, after):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["NMLSDR", "SemiSupervisedMLkNN"])
-def test_two_processes_one_of_them_killed(rng, cluster, monkeypatch, name):
+def test_a_fit_survives_the_loss_of_one_of_two_processes(rng, cluster, monkeypatch, name):
     X, Y = draw(rng, labels=20)
     expected = in_one_process(name).fit(X, Y)
     plan = neighbor_tasks.make_plan

@@ -206,7 +206,7 @@ def test_each_function_derives_its_own_random_stream_from_a_seed(seed):
     assert draws == [generator(0, branch).random() for branch in (TOY, FLIP, MASK)]
 
 
-def test_one_seed_for_all_does_not_tie_mask_to_noise():
+def test_mask_and_noise_of_one_seed_are_independent():
     Y = np.zeros((20000, 1), dtype=int)
     noisy = flip_labels(Y, 0.5, random_state=0)[:, 0] == 1
     kept = mask_labels(Y, 0.5, random_state=0)[:, 0] == 0

@@ -46,7 +46,7 @@ def results(gains, methods=METHODS, seeds=2, regime=BASE):
 # ---- what the study is
 
 
-def test_nothing_of_it_moves_the_studies_of_the_article(monkeypatch):
+def test_this_study_does_not_change_the_settings_of_the_articles_studies(monkeypatch):
     """Their settings, and so their fingerprints, say what a study is and nothing more."""
     monkeypatch.setattr(protocol, "versions", lambda: {"nmlsdr": "0"})
     settings = {
@@ -358,7 +358,7 @@ def test_losses_are_named_for_rankings_and_all_measures():
     assert losses(results([[1.0, 1.0], [2.0, 2.0]]), SEVEN).endswith("to none here.")
 
 
-def test_rankings_stand_apart_from_decisions_and_only_complete_methods_are_compared():
+def test_ranking_measures_are_separate_and_only_complete_methods_are_compared():
     found = results([[1.0] * 10, [2.0] * 10])
     found.values[:, :, [METRICS.index(name) for name in ("HL'", "MaF1", "MiF1")]] = 0.2
     found.values[found.datasets.index("Corel"), 2] = np.nan

@@ -60,7 +60,7 @@ def test_scale_shift_and_order_do_not_matter(rng):
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-def test_nothing_to_see_is_zero(rng, layout):
+def test_constant_features_and_constant_labels_have_weight_0(rng, layout):
     X, Y = draw(rng)
     X[:, 4], X[:, 5] = 0.1, 0.0  # the mean of .1 is not .1: rounding must not pass for dependence
     assert (feature_weights(layout(X), Y)[4:6] == 0).all()

@@ -30,6 +30,6 @@ def test_the_same_eight_lines_after():
     np.testing.assert_array_equal(names["labels"], names["scores"] >= 0.5)
 
 
-def test_one_search_for_a_grid():
+def test_the_grid_search_of_the_page_runs():
     names = run(blocks()[2])
     assert names["search"].best_params_.keys() == names["grid"].keys()

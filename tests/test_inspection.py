@@ -120,7 +120,7 @@ def test_a_classifier_at_the_end_is_left_out(two_groups):
 
 
 @pytest.mark.parametrize("color_by", [1, "cold"])
-def test_one_label_parts_given_from_not_given(two_groups, color_by):
+def test_the_colours_of_one_label_show_where_it_was_given(two_groups, color_by):
     pandas = pytest.importorskip("pandas")
     X, Y = two_groups
     frame = pandas.DataFrame(Y, columns=["flu", "cold"])

@@ -152,7 +152,7 @@ def test_an_unfitted_estimator_is_not_saved(tmp_path):
         (lambda X: make_pipeline(StandardScaler(), PCA(2)).fit(X), "it is a PCA"),
     ],
 )
-def test_what_cannot_be_written(tmp_path, rng, make, message):
+def test_objects_that_cannot_be_written_are_refused(tmp_path, rng, make, message):
     (tmp_path / "m.skops").write_bytes(b"old")
     with pytest.raises(ModelFileError, match=message):
         save_model(tmp_path / "m.skops", make(rng.normal(size=(9, 4))))
@@ -268,7 +268,7 @@ def test_pickle_inside_is_never_run(tmp_path, scaler):
         lambda: ExtraTreesRegressor(1).fit(np.eye(3), [0, 1, 2]).estimators_[0].tree_,
     ],
 )
-def test_what_skops_would_make_is_refused_before_it_is_made(tmp_path, scaler, monkeypatch, make):
+def test_untrusted_types_are_refused_before_skops_creates_objects(tmp_path, scaler, monkeypatch, make):
     """skops itself trusts most of these; a file with one of them is not even given to it."""
     skops.io.dump({"format": "nmlsdr-model 2", "model": make()}, tmp_path / "m.skops")
     monkeypatch.setattr(skops.io, "load", None)  # never reached

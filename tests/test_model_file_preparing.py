@@ -183,7 +183,7 @@ def test_a_pipeline_from_raw_rows_predicts_the_same(tmp_path, mixed):
         (lambda X: columns(remainder=StandardScaler()).fit(X), "remainder"),
     ],
 )
-def test_what_is_no_data_is_not_written(tmp_path, mixed, make, message):
+def test_attributes_that_are_not_data_are_not_written(tmp_path, mixed, make, message):
     with pytest.raises(ModelFileError, match=message):
         save_model(tmp_path / "m.skops", make(mixed[0]))
     assert not (tmp_path / "m.skops").exists()

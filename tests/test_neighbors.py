@@ -164,7 +164,7 @@ def test_permuted_rows_give_permuted_neighbours(rng):
     np.testing.assert_array_equal(order[permuted[1]], indices[order])
 
 
-def test_what_float_products_cannot_decide_is_decided_by_distances(rng):
+def test_pairs_that_float_products_cannot_order_are_ordered_by_distances(rng):
     X = 1e-3 * rng.standard_normal((1500, 20)) + np.where(rng.random((1500, 1)) < 0.5, 1e3, -1e3)
     found = by_products(X, 10, budget=1.0)
     assert found[2]["decided"] > 1500 * 1500 / 4

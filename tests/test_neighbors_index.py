@@ -87,7 +87,7 @@ def test_float64_queries_are_compared_with_float32_rows(name):
     assert_same(by_index(X, Q, 5)[:2], scan(X.astype(float), 5, Q))
 
 
-def test_what_is_decided_one_by_one_is_little(rng):
+def test_few_pairs_need_a_canonical_distance(rng):
     X = rng.standard_normal((20_000, 40))
     found = by_index(X, X[:4], 10, n_threads=1)
     assert found[2]["decided"] < 4 * 15
@@ -151,7 +151,7 @@ def test_the_memory_for_neighbours_of_all_threads_is_bounded(rng, monkeypatch):
         assert len(taken) == n_taken
 
 
-def test_one_line_a_question(rng, caplog):
+def test_each_search_logs_one_line(rng, caplog):
     index = ExactIndex(rng.standard_normal((60, 12)), n_jobs=2)
     with caplog.at_level(logging.DEBUG, logger="nmlsdr"):
         index.query(np.zeros((2, 12)), 3)

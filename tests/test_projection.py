@@ -308,7 +308,7 @@ def test_a_constant_feature_has_no_part_in_any_direction(rng, solver):
     assert np.abs(components[:, [1, 4]]).max() < 1e-15  # what LAPACK's rotations leave of an exact 0
 
 
-def test_what_float32_rounded_away_is_no_direction(rng):
+def test_directions_lost_to_float32_rounding_are_not_kept(rng):
     """Rows of rank 2 that were rounded to float32, and four labels: the other two directions are rounding errors."""
     X = (rng.standard_normal((40, 2)) @ rng.standard_normal((2, 6))).astype(np.float32)
     F = rng.random((40, 4))

@@ -71,7 +71,7 @@ def test_escapes_of_half_a_character_do_not_reach_a_name(read):
     assert read("t.arff", text).feature_names == ["😀", "\ufffd"]
 
 
-def test_an_error_that_nobody_foresaw_names_the_file_and_what_it_was(tmp_path):
+def test_an_unexpected_error_names_the_file_and_its_cause(tmp_path):
     with pytest.raises(DataFileError, match=r"t\.csv: it cannot be read \(KeyError: 'x'\); get the file again\."), \
          foreign_bytes(tmp_path / "t.csv"):  # fmt: skip
         raise KeyError("x")
@@ -81,7 +81,7 @@ def test_an_error_that_nobody_foresaw_names_the_file_and_what_it_was(tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["foo", "rot13", "idna", "utf-7", "undefined", "big5", "cp037", "mbcs"])
-def test_encodings_that_xml_cannot_have(tmp_path, encoding):
+def test_xml_files_that_declare_an_impossible_encoding_are_refused(tmp_path, encoding):
     (tmp_path / "a.arff").write_text(HEAD + "1,2,3,1\n")
     (tmp_path / "a.xml").write_text(f'<?xml version="1.0" encoding="{encoding}"?><labels><label name="y"/></labels>')
     with pytest.raises(DataFileError, match=r"a\.xml"):
@@ -120,7 +120,7 @@ def npz_of(header, name="X", data=b"\0" * 64):
         "\x0c\x00\xff",
     ],
 )
-def test_damaged_headers_of_arrays(read, header):
+def test_damaged_headers_of_npz_arrays_are_refused(read, header):
     """NumPy answers these with TokenError, TypeError, SyntaxError, MemoryError ..."""
     with pytest.raises(DataFileError, match=r"t\.npz: not a readable \.npz file \("):
         read("t.npz", npz_of(header))
@@ -150,7 +150,7 @@ def test_headers_of_other_writers_are_read(read):
 
 
 @pytest.mark.parametrize(("row", "count"), [("'1',2,3", 3), ("'1',2,3,1,5", 5), ("'1'", 1)])
-def test_quoted_rows_of_another_length(read, row, count):
+def test_quoted_rows_of_a_wrong_length_are_refused(read, row, count):
     with pytest.raises(DataFileError, match=f"line 7: {count} values, but there are 4 attributes"):
         read("t.arff", HEAD + row + "\n")
 
@@ -179,7 +179,7 @@ def little_allowed(monkeypatch):
     return 1 << 20
 
 
-def test_a_packed_file_may_grow_so_much_and_no_more(tmp_path, little_allowed):
+def test_a_packed_file_may_unpack_up_to_the_limit_and_not_beyond(tmp_path, little_allowed):
     path = tmp_path / "t.csv.gz"
     row = b",".join([b"0"] * 500) + b"\n"
     head = b",".join(b"a%d" % j for j in range(500)) + b"\n"
@@ -288,7 +288,7 @@ def test_the_time_to_read_grows_linearly_with_the_size_of_the_file(tmp_path, mak
     assert times[1] < 25 * times[0] + 0.05
 
 
-def test_many_label_ids_cost_no_more_a_row(tmp_path):
+def test_reading_time_of_a_row_does_not_grow_with_the_number_of_label_ids(tmp_path):
     (tmp_path / "t.svm").write_text("1,2,3,4,5 1:1\n" * 300)
     times = []
     for n in (100, 20_000):

@@ -100,7 +100,7 @@ def test_a_fitted_model_predicts_far_better_than_chance(run, tables, model):
     assert read_json("measures.json")["AP"] > 0.95
 
 
-@pytest.mark.quick_cases("NMLSDR", "MDDMp", "CCA", "wMLDAe")
+@pytest.mark.quick_cases("NMLSDR", "SSMLDR", "MDDMp", "CCA")
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_fits_and_predicts_on_the_command_line(run, tables, method):
     assert_done(run("fit", "train.csv", *COLUMNS, "--method", method.lower(), "--seed", "1", "--classifier",

@@ -70,7 +70,7 @@ def test_a_second_start_does_no_work(uninterrupted, start):
     assert tables(uninterrupted) == expected
 
 
-@pytest.mark.quick_cases("before-rename@1-", "after-rename@5", "after-rename@12")
+@pytest.mark.quick_cases("before-flush@1-", "after-rename@5", "after-rename@12")
 @pytest.mark.parametrize(
     ("fault", "finished"),
     [("before-flush@1", 0), ("after-flush@1", 0), ("before-rename@1", 0), ("after-rename@1", 1),

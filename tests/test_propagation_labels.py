@@ -49,7 +49,7 @@ def same_alone(W, Y, alpha, known, columns, whole, **options):
         assert part.F.tobytes() == np.ascontiguousarray(whole.F[:, some]).tobytes(), some
 
 
-@pytest.mark.quick_cases("0-2-auto", "0-2-cg-weighted", "0-2-lu-binary")
+@pytest.mark.quick_cases("0-2-auto", "0-2-cg-weighted", "0-2-fixed_point-binary")
 @pytest.mark.parametrize("weights", ["binary", "weighted"])
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(

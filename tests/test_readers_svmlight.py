@@ -51,7 +51,7 @@ def test_feature_numbers_of_svmlight_can_begin_at_0(tmp_path):
     [
         ("1 0:1\n", {}, ["line 1", "zero_based"]),
         ("1 1:1\n1 2:x\n", {}, ["line 2", "column '2'", "'x'"]),
-        ("1 1:nan\n", {}, ["line 1", "finite"]),
+        ("1 1:nan\n", {}, ["line 1", "missing"]),
         ("1 1:1 1:2\n", {}, ["line 1", "index 1 appears twice"]),
         ("1 1:1\n1 7:1 3:2 # note\n", {}, ["line 2", "index 3 appears twice or after a larger one"]),
         ("1 1:1\n\n# c\n2 1:1e400 2:1\n", {}, ["line 2", "blank"]),

@@ -248,7 +248,7 @@ class Recorder:
     ],
 )
 def test_reviewed_entries_alone_have_alpha_zero(settings, expected):
-    table = Bunch(target=np.array([[1, 0], [0, 1], [-1, -1]]), reviewed=None)
+    table = Bunch(target=np.array([[1, 0], [0, 1], [-1, -1]]), reviewed=None, votes=None)
     assert fit_reviewed(Recorder(**settings), None, table).alpha is None
     table.reviewed = np.zeros((3, 2), dtype=bool)
     assert fit_reviewed(Recorder(**settings), None, table).alpha is None

@@ -175,9 +175,13 @@ DATA = {
         "NAME", "the column that names the rows: not a feature, copied to the output (default: found, if there is one)"
     ),
     "--delimiter": option("C", "CSV: the character between cells (default: guessed from line 1)", _delimiter),
-    "--decimal": choice((".", ","), "the decimal mark of numbers (default: found for each column)"),
+    "--decimal": choice(
+        (".", ","), "the decimal mark of numbers, a point or a comma (default: found for each column)", metavar="MARK"
+    ),
     "--thousands": choice(
-        ("", ".", ",", " ", "'"), "what stands between thousands (default: found for each column)"
+        ("", ".", ",", " ", "'"),
+        "what stands between thousands: a point, a comma, a blank or an apostrophe (default: found for each column)",
+        metavar="MARK",
     ),
     "--encoding": option("NAME", "of a text file, such as cp1252 (default: guessed)"),
     "--zero-based": flag("svmlight: feature numbers begin at 0, not at 1"),
@@ -220,9 +224,10 @@ def add_verb(
     """
     parser: Parser = verbs.add_parser(name, help=summary, description=description)
     if labels is not None:
-        group = parser.add_argument_group(f"where the labels are ({labels})").add_mutually_exclusive_group()
-        for words, settings in _LABELS.items():
-            group.add_argument(words, **settings)
+        group = parser.add_argument_group(f"where the labels are ({labels})")
+        exclusive = group.add_mutually_exclusive_group()
+        for words, settings in _LABELS.items():  # `read_table` refuses --annotators with another
+            (group if words == "--annotators" else exclusive).add_argument(words, **settings)
     for words, settings in options.items():
         parser.add_argument(*([_SHORT[words]] if words in _SHORT else []), words, **settings)
     parser.set_defaults(run=run, **({} if "--quiet" in options else {"quiet": False}))

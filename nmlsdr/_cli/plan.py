@@ -61,7 +61,7 @@ def plan_lines(table: Any, source: str) -> list[str]:
     import numpy as np
 
     n_rows, n_features = table.data.shape
-    facts = [f"{n_rows} rows; the columns give {n_features} features"]
+    facts = [f"{n_rows} rows; the columns give {n_features} feature{'s' * (n_features > 1)}"]
     if table.target is not None:
         n_labels = table.target.shape[1]
         facts.append(f"{n_labels} label{'s' * (n_labels > 1)}, {int(table.labeled.sum())} rows labelled")

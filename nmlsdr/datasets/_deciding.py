@@ -264,7 +264,8 @@ class _Deciding:
 
     def _unique(self, name: str, facts: ColumnStatistics, known: Counter[str]) -> Column | None:
         """An identifier: a short text that no two rows share, unless the rows are the same."""
-        full = len(known) >= min(self.n_distinct_rows, facts.most) and self.n_distinct_rows > 1
+        texts = len(known) if len(known) >= facts.most else len({self._key(text) for text in known})
+        full = texts >= min(self.n_distinct_rows, facts.most) and self.n_distinct_rows > 1
         if full and _words_each(known) < SENTENCE / 2:
             return Column(name, "identifier", "a different text in every row")
         return None

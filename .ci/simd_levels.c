@@ -38,7 +38,8 @@ static double bell(void)
 enum { MOST = 700, WIDEST = 260, K = 7 };
 static double numbers[MOST * WIDEST], squared[MOST * K], expected[MOST * K];
 static float singles[MOST * WIDEST];
-static int32_t columns[MOST * WIDEST], pointers[MOST + 1];
+static int32_t columns[MOST * WIDEST];
+static int64_t pointers[MOST + 1];
 static ptrdiff_t indices[MOST * K], nearest[MOST * K];
 
 static void by_definition(const nmlsdr_rows *x, const nmlsdr_rows *queries)
@@ -137,9 +138,9 @@ static int search_case(ptrdiff_t n, ptrdiff_t d, int numbers_kind, int levels, l
                 singles[stored] = singles[i * d + j];
                 columns[stored++] = (int32_t)j;
             }
-        pointers[i + 1] = (int32_t)stored;
+        pointers[i + 1] = stored;
     }
-    const nmlsdr_rows x = {NMLSDR_CSR_F32_I32, n, d, singles, columns, pointers};
+    const nmlsdr_rows x = {NMLSDR_CSR_F32, n, d, singles, columns, pointers};
     by_definition(&x, NULL);
     for (int level = 0; level < levels; level++) wrong += search_all(&x, NULL, level, made);
     return wrong;

@@ -28,6 +28,7 @@ def save_model(
     label_names: Sequence[str] | None = None,
     inputs: Iterable[PathLike] = (),
     fitted: dict[str, Any] | None = None,
+    plan: Any = None,
 ) -> None:
     """Write a fitted estimator, or a pipeline of estimators, to a file as data.
 
@@ -47,6 +48,9 @@ def save_model(
         Files that must not be overwritten; an error is raised if ``path`` is one of them.
     fitted : dict or None, default=None
         Hashes of the rows of the fit, which the command line keeps to say which rows of a table a model knows.
+    plan : object, default=None
+        ``plan`` of the table of the fit, if every feature is a column of numbers: the command line then reads other
+        tables as it read this one.
 
     Raises
     ------
@@ -72,7 +76,7 @@ def save_model(
     skops = need_skops()
     check_is_fitted(estimator)
     try:
-        content = content_out(estimator, feature_names, label_names, fitted)
+        content = content_out(estimator, feature_names, label_names, fitted, plan)
     except (Refused, ValueError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise ModelFileError(f"The model cannot be written to {os.fspath(path)!r}: {reason}.") from None

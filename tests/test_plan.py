@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 from campaigns import museum
-from commands import assert_done, read_csv, run, write_csv  # noqa: F401
+from commands import assert_done, assert_refused, read_csv, run, write_csv  # noqa: F401
+from sklearn.preprocessing import StandardScaler
 
+from nmlsdr._model.reading import open_model
 from nmlsdr.datasets import DataFileError, read_table
 from nmlsdr.datasets._deciding import Choices
 from nmlsdr.datasets._lists import Lists, find_lists
 from nmlsdr.datasets._plan import Column, Plan
+from nmlsdr.model_file import ModelFileError, load_model, save_model
 
 
 @pytest.fixture
@@ -261,3 +264,106 @@ def test_a_museums_catalogue_goes_through_with_one_command_each(run, tmp_path, m
     assert "MaF1" in found.out
     found = run("report", "coleccion.csv", "--label-list", "Temas", "--folds", "0", "--out", "r.html")
     assert found.status == 0, found
+
+
+def write_numbers(path, names, rows):
+    """Write a table of numbers in the format of the suffix."""
+    if path.suffix == ".parquet":
+        pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        columns = zip(*([None if cell == "" else float(cell) for cell in row] for row in rows), strict=True)
+        return parquet.write_table(pyarrow.table(dict(zip(names, columns, strict=True))), path)
+    mark = "\t" if path.suffix == ".tsv" else ","
+    head = [mark.join(names)]
+    if path.suffix == ".arff":
+        head = ["@relation r", *(f"@attribute {name} numeric" for name in names), "@data"]
+    lines = [mark.join(str(cell) or "?" * (path.suffix == ".arff") for cell in row) for row in rows]
+    return path.write_text("\n".join([*head, *lines]) + "\n")
+
+
+@pytest.fixture
+def numbers(rng):
+    """Rows of two features, one column that is dropped, and two labels."""
+    X = rng.normal(size=(60, 2)).round(3)
+    return [[a, b, i, int(a + b > 0), int(a > b)] for i, (a, b) in enumerate(X.tolist())]
+
+
+FIT = ["--label-columns", "y,z", "--drop", "c", "--n-components", "1", "--classifier", "mlknn", "--method", "MDDMp"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arff"])
+def test_the_model_of_a_table_of_plain_numbers_knows_its_columns(run, tmp_path, numbers, suffix):  # noqa: F811
+    names, file = ["a", "b", "c", "y", "z"], f"t.{suffix}"
+    write_numbers(tmp_path / file, names, numbers)
+    assert_done(run("fit", file, *FIT, "-o", "m.skops"))
+    kinds = {column.name: column.kind for column in open_model(tmp_path / "m.skops").plan.columns}
+    assert kinds == {"a": "number", "b": "number", "c": "dropped"}
+    found = run("evaluate", "m.skops", file)
+    assert (found.status, found.err) == (0, ""), found
+    median = float(np.median([row[1] for row in numbers]))
+    for name, cell in (("gap", ""), ("median", median)):
+        write_numbers(tmp_path / f"{name}.{suffix}", ["b", "a"], [[cell, 0.1], [0.3, 0.2]])
+        assert_done(run("predict", "m.skops", f"{name}.{suffix}", "--scores", "-o", f"{name}.p.csv"))
+    assert read_csv(tmp_path / "gap.p.csv") == read_csv(tmp_path / "median.p.csv")
+    if suffix != "parquet":  # whose columns of numbers hold nothing else
+        write_numbers(tmp_path / f"bad.{suffix}", ["a", "b"], [["x", 1], [1, 2], [3, "y"]])
+        found = run("predict", "m.skops", f"bad.{suffix}", "-o", "p.csv")
+        assert_refused(found, "2 cells are not what the column holds", "column 'a': 'x'", "column 'b': 'y'")
+
+
+def test_the_model_of_plain_numbers_takes_arrays_of_its_features_in_python(run, tmp_path, numbers):  # noqa: F811
+    write_numbers(tmp_path / "t.csv", ["a", "b", "c", "y", "z"], numbers)
+    assert_done(run("fit", "t.csv", *FIT, "-o", "m.skops"))
+    assert_done(run("predict", "m.skops", "t.csv", "-o", "p.csv"))
+    model = load_model(tmp_path / "m.skops")
+    assert [name for name, _ in model.steps] == ["scaler", "projection", "classifier"]
+    wanted = [[int(cell) for cell in row[1:]] for row in read_csv(tmp_path / "p.csv")[1]]
+    assert model.predict(np.array(numbers)[:, :2]).tolist() == wanted
+    np.savez(tmp_path / "t.npz", X=np.array(numbers)[:, :2])
+    assert_done(run("predict", "m.skops", "t.npz", "-o", "q.csv"))
+    assert read_csv(tmp_path / "q.csv") == read_csv(tmp_path / "p.csv")
+
+
+def test_the_plan_of_a_wide_table_of_numbers_is_short():
+    plan = Plan(tuple(Column(f"g{j}", "number", fill=(j / 8,)) for j in range(10_000)))
+    text = plan.to_json()
+    assert len(text) < 20 * 10_000
+    assert Plan.from_json(text) == plan
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [Plan((Column("a", "number", fill=(0.0,)),)), Plan((Column("a", "number", fill=(0.0,)), Column("b", "number"))),
+     Plan((Column("a", "number", fill=(0.0,)), Column("b", "yes/no", fill=(0.0,))))],
+    ids=["a column too few", "nothing to fill with", "not a number"],
+)  # fmt: skip
+def test_a_plan_that_does_not_give_the_features_of_the_model_is_refused(tmp_path, plan):
+    scaler = StandardScaler().fit([[0.0, 1.0], [2.0, 3.0]])
+    with pytest.raises(ModelFileError, match="does not give the features"):
+        save_model(tmp_path / "m.skops", scaler, feature_names=["a", "b"], plan=plan)
+
+
+@pytest.mark.parametrize("more", [[], ["--id", "who"]])
+def test_a_small_table_with_an_id_column_names_its_rows_everywhere(run, tmp_path, numbers, more):  # noqa: F811
+    """Twelve rows, of which two have one id: they are predicted by name, and stay in one fold of the report."""
+    pytest.importorskip("jinja2")
+    ids = [f"p{min(i, 10)}" for i in range(12)]
+    rows = [[name, *row[:2], *row[3:]] for name, row in zip(ids, numbers[:12], strict=True)]
+    rows[11] = rows[10] if not more else rows[11]  # without --id, only equal rows show that the column is one of ids
+    write_csv(tmp_path / "t.csv", ["who", "a", "b", "y", "z"], rows)
+    found = run("fit", "t.csv", "--label-columns", "y,z", *more, "--n-neighbors", "2", "-o", "m.skops")
+    assert found.status == 0, found
+    assert "1 rows repeat another one and stay together" in found.err
+    assert open_model(tmp_path / "m.skops").plan.identifier == "who"
+    write_csv(tmp_path / "new.csv", ["b", "who", "a"], [[row[2], row[0], row[1]] for row in rows[:3]])
+    assert_done(run("predict", "m.skops", "new.csv", "-o", "p.csv"))
+    names, predicted = read_csv(tmp_path / "p.csv")
+    assert names[0] == "who"
+    assert [row[0] for row in predicted] == ["p0", "p1", "p2"]
+    id_column = more[1] if more else None
+    table = read_table(tmp_path / "t.csv", label_columns=["y", "z"], id_column=id_column, plan=Choices())
+    assert table.groups[10] == table.groups[11]
+    assert len(set(table.groups)) == 11
+    assert run("evaluate", "m.skops", "t.csv").status == 0
+    small = ["--n-neighbors", "2", "--folds", "2"]
+    report = run("report", "t.csv", "--label-columns", "y,z", *more, *small, "-o", "r.html")
+    assert report.status == 0, report

@@ -159,9 +159,12 @@ def fit(args: argparse.Namespace, console: Console) -> int:
         steps.insert(0, ("columns", encoder))
     columns = table.feature_names if encoder is None or table.feature_names is None else table.plan.names
     names = {"feature_names": columns, "label_names": table.label_names}
+    # The plan of a table of plain numbers stands beside the steps. As a step it would make the model in Python warn
+    # about arrays without names, ask for the columns of --drop, and turn each row of numbers into text for its check.
+    plan = table.plan if encoder is None else None
     with console.step(f"write {args.out}"), model_output(args.out) as path:
         fitted = fitted_rows(table.data, table.labeled)
-        save_model(path, Pipeline(steps), **names, inputs=input_files(args), fitted=fitted)
+        save_model(path, Pipeline(steps), **names, inputs=input_files(args), fitted=fitted, plan=plan)
     facts = [(table.data.shape[1], "feature"), (table.target.shape[1], "label"), ((~table.labeled).sum(), "unlabelled")]
     hint = " To see what was learned and what to check: nmlsdr report, with the same options."
     wrote(console, args.out, len(table.target), *facts, hint=hint)
@@ -232,7 +235,7 @@ def apply_model(
     if need_labels and not table.labeled.any():
         raise InputError(f"{args.data} has no labelled row to compare with; give its labels.")
     X = table.matched = match_features(table, args.data, model, console)
-    if table.plan is not None:  # the reader has encoded the columns
+    if table.plan is not None and hasattr(steps[0], "plan_"):  # the reader has encoded the columns
         steps.pop(0)
     if any(getattr(step, "with_mean", False) for step in steps) and hasattr(X, "toarray"):
         X = X.toarray()  # sparse rows cannot hold features whose means are subtracted

@@ -10,8 +10,8 @@ def prepare(table: Any, args: argparse.Namespace) -> Any:
     Returns
     -------
     TableEncoder or None
-        The fitted step that does with new rows what was done with these; None if these were complete numbers, and
-        nothing was decided.
+        The fitted step that does with new rows what was done with these; None if these were complete numbers. Then
+        ``table.plan``, if there is one, needs no step, and says how missing values of new rows are filled.
     """
     import numpy as np
 
@@ -22,8 +22,10 @@ def prepare(table: Any, args: argparse.Namespace) -> Any:
     if plan is None and args.impute is not None and isinstance(table.data, np.ndarray):
         names = table.feature_names or map(str, range(table.data.shape[1]))
         plan = Plan(tuple(Column(name, "number") for name in names))
-    if plan is None or (args.impute is None and plan.is_plain and not np.isnan(table.data).any()):
+    if plan is None:
         return None
     table.plan = plan.filled(table.data, args.impute or "median")
+    if args.impute is None and plan.is_plain and not np.isnan(table.data).any():
+        return None
     table.data = table.plan.fill_in(table.data)
     return encoder_of(table.plan, args.impute or "median", named)

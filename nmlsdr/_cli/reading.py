@@ -51,8 +51,7 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
         plan, missing = _choices(args), args.impute is not None
     else:  # an svmlight file does not give the number of its features
         plan, missing = model.plan, model.fills_cells
-        if plan is None:
-            feature_names, n_features = model.feature_names, model.estimator.n_features_in_
+        feature_names, n_features = model.feature_names, model.estimator.n_features_in_
     with console.step(f"read {args.data}") as show:
         table = read_table(
             args.data,

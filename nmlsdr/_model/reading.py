@@ -51,7 +51,7 @@ class Model(NamedTuple):
     versions : dict of str to str
         Versions of nmlsdr, numpy, scipy and scikit-learn that wrote the file.
     plan : Plan or None
-        What the first step does with each column of a raw table.
+        What is done with each column of a raw table, by the first step or before it.
     fills_cells : bool
         Whether the first step fills empty cells.
     date : str or None
@@ -108,8 +108,17 @@ def content_in(content: Any) -> Model:
     versions = {key: printable(str(content["versions"][key])) for key in ("nmlsdr", "numpy", "scipy", "scikit-learn")}
     check_answers(estimator, _value(content["rows"]), _value(content["answers"]))
     date = None if content.get("date") is None else printable(str(content["date"]))
-    form = _table_form(estimator, features)
-    return Model(estimator, features, labels, versions, *form, date, _fitted(content.get("fitted")))
+    plan, fills = _table_form(estimator, features)
+    if content.get("plan") is not None:
+        plan = Plan.from_json(content["plan"]["plan"])
+        check_plan(plan, features)
+    return Model(estimator, features, labels, versions, plan, fills, date, _fitted(content.get("fitted")))
+
+
+def check_plan(plan: Plan, features: list[str] | None) -> None:
+    """Refuse the plan beside a model if it is not one of plain numbers that gives these features."""
+    if not plan.is_plain or plan.feature_names != features or not all(column.fill for column in plan.used):
+        raise Refused("the plan of its table does not give the features of the model")
 
 
 def _fitted(kept: Any) -> dict[str, Any] | None:

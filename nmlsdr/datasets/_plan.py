@@ -133,6 +133,11 @@ class Plan:
     def _fast(self) -> bool:
         return not any(is_number(word) for word in self.missing)
 
+    @functools.cached_property
+    def is_float(self) -> bool:
+        """Whether the feature of every used column is what `float` returns for a cell that holds a finite number."""
+        return self._fast and all((c.kind, c.decimal) == ("number", ".") for c in self.used)
+
     def encode(self, columns: Sequence[Cells], problems: list[Problem] | None = None) -> NDArray[np.float64]:
         """Return the features of a block.
 
@@ -228,13 +233,15 @@ class Plan:
         return {name: getattr(self, name) for name in ("columns", "missing", "keep_case", "labels")}
 
     def to_json(self) -> str:
-        """Return the plan as text."""
-        plain = [
-            {f.name: getattr(c, f.name) for f in dataclasses.fields(c) if getattr(c, f.name) or f.name == "name"}
+        """Return the plan as text; most columns of a wide table are plain numbers, for which a short list is enough."""
+        columns = [
+            [c.name, *c.fill]
+            if c == Column(c.name, "number", fill=c.fill)
+            else {f.name: getattr(c, f.name) for f in dataclasses.fields(c) if getattr(c, f.name) or f.name == "name"}
             for c in self.columns
         ]
         return json.dumps(
-            {"columns": plain, "missing": self.missing, "keep_case": self.keep_case, "labels": dict(self.labels)},
+            {"columns": columns, "missing": self.missing, "keep_case": self.keep_case, "labels": dict(self.labels)},
             ensure_ascii=False,
         )
 
@@ -243,9 +250,10 @@ class Plan:
         """Return the plan that `to_json` wrote; an InputError if it is none."""
         try:
             found = json.loads(text)
-            columns = tuple(Column(**{**c, "fill": tuple(map(float, c.get("fill", ())))}) for c in found["columns"])
+            kept = ({"name": c[0], "kind": "number", "fill": c[1:]} if type(c) is list else c for c in found["columns"])
+            columns = tuple(Column(**{**c, "fill": tuple(map(float, c.get("fill", ())))}) for c in kept)
             plan = cls(columns, tuple(found["missing"]), found["keep_case"] is True, dict(found["labels"]))
-        except (TypeError, KeyError, AttributeError) as error:
+        except (TypeError, LookupError, AttributeError) as error:
             raise InputError(f"it holds no plan of a table ({error})") from None
         plan._check()
         return plan

@@ -82,7 +82,7 @@ def test_columns_of_texts_with_holes():
 def test_missing_values_are_counted_before_they_are_filled(run, rng):  # noqa: F811
     rows = [[i % 2 + rng.normal() / 9, "" if i % 4 == 0 else 1.5 * i, "uv"[i % 2], (i < 6) ^ i % 2] for i in range(40)]
     write_csv("a.csv", ["a", "b", "ward", "y"], rows)
-    ask = ["--label-columns", "y", "--impute", "mean", "--one-hot", "auto", "--folds", "0"]
+    ask = ["--label-columns", "y", "--impute", "mean", "--folds", "0"]
     assert_done(run("report", "a.csv", *ask, "--out", "a.html"))
     page = Path("a.html").read_text(encoding="utf-8")
     assert re.search(r"<code>b</code>: 10 cells \(25\s%\)", page)

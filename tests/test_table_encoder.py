@@ -4,9 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
+from commands import assert_done, assert_refused, run  # noqa: F401
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nmlsdr import ResidualPropagation
@@ -80,3 +82,18 @@ def test_errors_name_the_column_and_the_cell(frame):
         TableEncoder(drop=["wards"]).fit(frame)
     with pytest.raises(ValueError, match="impute must be 'median' or 'mean', got 'mode'"):
         TableEncoder(impute="mode").fit(frame)
+
+
+def test_the_command_line_names_the_encoder_to_use_in_place_of_a_one_hot_encoder(frame, rng, tmp_path, run):  # noqa: F811
+    wards = ["east" if i % 3 else "west" for i in range(60)]
+    X, y = pandas.DataFrame({"age": frame["age"].fillna(50), "ward": wards}), rng.integers(0, 2, (60, 2))
+    steps = ColumnTransformer([("ward", OneHotEncoder(), ["ward"])], remainder="passthrough", sparse_threshold=0)
+    model = make_pipeline(steps, ResidualPropagation(n_estimators=0, n_neighbors=5)).fit(X, y)
+    X.to_csv(tmp_path / "t.csv", index=False)
+    save_model(tmp_path / "m.skops", model, feature_names=["age", "ward"], label_names=["a", "b"])
+    for verb in ("predict", "transform"):
+        found = run(verb, "m.skops", "t.csv", "-o", "p.csv")
+        assert_refused(found, "OneHotEncoder for columns of text", "nmlsdr.datasets.TableEncoder as the first step")
+    model = make_pipeline(TableEncoder(), ResidualPropagation(n_estimators=0, n_neighbors=5)).fit(X, y)
+    save_model(tmp_path / "m.skops", model, label_names=["a", "b"])
+    assert_done(run("predict", "m.skops", "t.csv", "-o", "p.csv"))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from nmlsdr._errors import InputError
+from nmlsdr._model.reading import encodes_texts
 from nmlsdr.datasets import read_table
 from nmlsdr.datasets._columns import nearest
 from nmlsdr.datasets._deciding import Choices
@@ -42,6 +43,9 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
             table = read_data(named, console, need_labels=need_labels, model=model)
             args.id = named.id
             return table
+    if model is not None and encodes_texts(model.estimator):
+        needs = f"The model {args.model!r} has a OneHotEncoder for columns of text, but is given numbers only"
+        raise InputError(f"{needs}; fit it again with nmlsdr.datasets.TableEncoder as the first step of the pipeline.")
     if model is not None and model.plan is not None:
         _take_over(model.plan, args, need_labels)
     settings = {name: value for name in _SETTINGS if (value := getattr(args, name, None)) is not None}
@@ -109,7 +113,7 @@ def _choices(args: argparse.Namespace) -> Choices:
     """Return what the arguments say about the columns."""
     return Choices(
         missing=args.missing,
-        one_hot=tuple(name for name in args.one_hot or () if name != "auto"),
+        one_hot=tuple(args.one_hot or ()),
         decimal=args.decimal,
         thousands=args.thousands,
         keep_case=args.keep_case,

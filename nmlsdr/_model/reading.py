@@ -141,6 +141,16 @@ def _table_form(estimator: Any, names: list[str] | None) -> tuple[Plan | None, b
     return None if names is None else plan, fills
 
 
+def encodes_texts(estimator: Any) -> bool:
+    """Whether one of the steps is a OneHotEncoder of texts."""
+    if isinstance(estimator, Pipeline):
+        return any(encodes_texts(step) for _, step in estimator.steps)
+    if isinstance(estimator, ColumnTransformer):
+        return any(encodes_texts(step) for _, step, _ in estimator.transformers_)
+    categories = estimator.categories_ if isinstance(estimator, OneHotEncoder) else []
+    return any(isinstance(one, str) for column in categories for one in column.tolist())
+
+
 def revived(kept: Any) -> Any:
     """Return the fitted estimator of which `writing.bare` kept this; `Refused` if ``fit`` makes no such estimator."""
     kind, state = type(kept), vars(kept)

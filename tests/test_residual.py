@@ -299,6 +299,7 @@ def test_few_labelled_rows_give_a_result(data, l):
         assert np.isfinite(model.flip_scores_).all()
 
 
+@pytest.mark.filterwarnings("ignore:.* lie in components of the graph without a labelled row")
 def test_one_labelled_row_causes_a_warning(data):
     X, Y, _ = data
     Y = Y.copy()

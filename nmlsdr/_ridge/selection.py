@@ -244,22 +244,17 @@ def _search(
                 kept[i, j][:, here[0], here[1]] = found
         return (left[..., varies] / variation[varies]).mean(axis=2), kept
 
-    if known is not None or min(X.shape) < _SINGLE_FROM or len(Y) > _SINGLE_CONDITION * min(grid_c):
-        errors[:], kept = compare(grid_b, grid_c, np.float64, callback)
-        i, j = divmod(int(np.argmin(errors)), len(grid_c))
-        return (grid_b[i], grid_c[j]), None if kept is None else kept[i, j]
-
-    errors[:], _ = compare(grid_b, grid_c, np.float32, callback)
-    best, winner, predictions = math.inf, (grid_b[0], grid_c[0]), None
-    near = errors <= errors.min() + _NEAR
-    for i in map(int, np.flatnonzero(near.any(axis=1))):
-        ridges = tuple(np.array(grid_c)[near[i]].tolist())
-        (errors[i, near[i]],), kept = compare((grid_b[i],), ridges, np.float64)
-        j = int(np.argmin(errors[i, near[i]]))
-        if errors[i, near[i]][j] < best:
-            best, winner = errors[i, near[i]][j], (grid_b[i], ridges[j])
-            predictions = None if kept is None else kept[0, j]
-    return winner, predictions
+    in_float32 = known is None and min(X.shape) >= _SINGLE_FROM and len(Y) <= _SINGLE_CONDITION * min(grid_c)
+    b, c = np.arange(len(grid_b)), np.arange(len(grid_c))  # the strengths to compare in float64
+    if in_float32:
+        errors[:], _ = compare(grid_b, grid_c, np.float32, callback)
+        near = errors <= errors.min() + _NEAR
+        b, c, callback = np.flatnonzero(near.any(axis=1)), np.flatnonzero(near.any(axis=0)), None
+    shrinkages, ridges = tuple(grid_b[i] for i in b), tuple(grid_c[j] for j in c)
+    best, kept = compare(shrinkages, ridges, np.float64, callback)
+    errors[np.ix_(b, c)] = best
+    i, j = divmod(int(np.argmin(best)), len(ridges))
+    return (shrinkages[i], ridges[j]), None if kept is None else kept[i, j]
 
 
 # indices of entries, number of b, numbers of c, the predictions of these entries for each of these c

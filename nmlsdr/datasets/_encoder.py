@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from .._checks.cells import is_null
 from .._checks.labels import check_labels
 from .._errors import InputError
 from ._deciding import Choices, decide
@@ -222,7 +223,7 @@ def _cells(column: NDArray[Any]) -> Cells:
 
 
 def _is_missing(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, float) and cell != cell) or str(cell) in ("<NA>", "NaT")
+    return is_null(cell) or str(cell) in ("<NA>", "NaT")
 
 
 def _labeled(y: Any) -> NDArray[np.bool_] | None:

@@ -64,6 +64,7 @@ class ColumnStatistics:
         self.n_numbers = self.n_words = 0
         self.whole: set[float] | None = set()
         self.rising = self.is_plain = True
+        self._last = -np.inf  # whole number, the largest as long as they rise
         self.digest = 0
         self.most = most
         self._filled: list[NDArray[np.bool_] | int] = []  # of each block; a number: so many cells, all filled
@@ -110,8 +111,8 @@ class ColumnStatistics:
         if (values != np.rint(values)).any():
             self.whole = None
             return
-        largest = max(self.whole, default=-np.inf)
-        self.rising = self.rising and bool((np.diff(values) >= 0).all()) and values[0] >= largest
+        self.rising = self.rising and bool((np.diff(values, prepend=self._last) >= 0).all())
+        self._last = values[-1]
         self.whole.update(values.tolist())
         if len(self.whole) < MOSTLY_DIFFERENT * self.n_numbers:
             self.whole = None

@@ -33,8 +33,8 @@ class Notation(NamedTuple):
         return found + ([f"{between[self.thousands]} between thousands"] if self.thousands else [])
 
 
-NOTATIONS = tuple(Notation(decimal, between) for between in ("", "other", " ", "'") for decimal in ".,")
-NOTATIONS = tuple(Notation(d, ".,".replace(d, "") if between == "other" else between) for d, between in NOTATIONS)
+_MARKS = (".", ""), (",", ""), (".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'")
+NOTATIONS = tuple(Notation(decimal, between) for decimal, between in _MARKS)
 """All notations that are looked for; where two read the same cells, the first is meant."""
 
 _BETWEEN = {".": r"\.", ",": ",", " ": "[ \u00a0\u202f]", "'": "['\u2019]"}

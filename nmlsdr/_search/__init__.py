@@ -7,8 +7,8 @@ The strategies of a search (docs/neighbours.md has the same table, and explains 
 | index | no features at all | all distances are 0: the first rows by number are the neighbours | – |
 | few | dense rows, up to 24 separate queries | exact distances of all pairs; threads share the rows | few.h |
 | tree | dense rows, up to 8 features | searches a k-d tree with exact distances | tree.h |
-| groups | dense, from 4000 rows and 1000 queries, in tight clusters far apart | searches each by itself | products.h |
-| leading coordinates | dense, from 4000 rows, 250 queries, 32 features; near a plane | skips far pairs | products.h |
+| groups | dense, from 4000 rows and 1000 queries, in tight clusters | searches each cluster by itself | products.h |
+| leading coordinates | dense, from 4000 rows, 250 queries, 32 features | skips blocks that are far apart | products.h |
 | products | other dense rows | products of blocks of 96 rows propose pairs, exact distances decide | products.h |
 | sparse products | CSR rows | the same, with dense columns for frequent features and lists for others | products.h |
 | prepared | an `ExactIndex`, up to 249 queries | as products, with blocks that were prepared before | index.h |
@@ -16,9 +16,9 @@ The strategies of a search (docs/neighbours.md has the same table, and explains 
 
 `run.search` chooses "index"; `prepared` and `proposals` choose the strategies of their names; `strategy` chooses
 among the others, from top to bottom.  Without separate queries the rows are the queries, and "few" is not used.
-"few" and "prepared" need queries x k x threads of at most 4 million.  Rows are near a plane if a few directions hold
-most of their variance.  A memory map larger than half of the memory is searched without looking for groups and
-directions.
+"few" and "prepared" need queries x k x threads of at most 4 million.  "groups" needs clusters that are far apart,
+and "leading coordinates" a few directions with most of the variance.  A memory map larger than half of the memory is
+searched without looking for them.
 
 The files; each imports only files below it:
 

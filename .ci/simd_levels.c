@@ -79,8 +79,8 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
 {
     const ptrdiff_t q = queries ? queries->n : x->n;
     int wrong = 0;
-    for (int sparse = 0; sparse < (x->kind > NMLSDR_DENSE_F64 ? 2 : 1); sparse++) {
-        nmlsdr_search *s = nmlsdr_search_new(x, queries, K, NULL, squared, indices, sparse, level, 256e6, 1);
+    for (int storage = 0; storage < (x->kind > NMLSDR_DENSE_F64 ? 3 : 2); storage++) { /* floats, integers, sparse */
+        nmlsdr_search *s = nmlsdr_search_new(x, queries, K, NULL, squared, indices, storage == 2, storage == 1, level, 256e6, 1);
         while (nmlsdr_search_step(s, 1000) == 1) {}
         nmlsdr_search_free(s);
         wrong += differs("products", level, x, q);

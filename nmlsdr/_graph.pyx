@@ -31,7 +31,7 @@ cdef extern from "_c/products.h" nogil:
     ctypedef struct nmlsdr_scaling:
         int integral
     ctypedef struct nmlsdr_storage:
-        int sparse
+        int sparse, int16
         Py_ssize_t frequent
     ctypedef struct nmlsdr_tuning:
         Py_ssize_t lead_d, span
@@ -48,7 +48,7 @@ cdef extern from "_c/products.h" nogil:
     int best_level "nmlsdr_best_level"()
     nmlsdr_search *search_new "nmlsdr_search_new"(
         const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, const nmlsdr_leads *leads, double *squared,
-        Py_ssize_t *indices, int sparse, int level, double window_bytes, int n_threads)
+        Py_ssize_t *indices, int sparse, int int16, int level, double window_bytes, int n_threads)
     int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget)
     void search_free "nmlsdr_search_free"(nmlsdr_search *search)
 
@@ -155,6 +155,7 @@ cdef class Search(Progress):
     ----------
     level : SIMD level
     sparse : 1 by columns and postings, 0 by packed blocks, -1 by cost
+    int16 : 1 by packed blocks of 16-bit integers, 0 of floats, -1 by cost
     window_bytes : packed rows in memory at most; 0 for WINDOW_BYTES
     leads : `_search.leading.Leads` or None
     """
@@ -162,13 +163,13 @@ cdef class Search(Progress):
 
     def __cinit__(
         self, rows, queries, squared, indices, *, int level, int n_threads, int sparse=-1,
-        double window_bytes=0, leads=None,
+        int int16=-1, double window_bytes=0, leads=None,
     ):
         cdef nmlsdr_leads leading
         if leads is not None:
             describe_leads(leads, &leading)
         self.search = search_new(&self.rows, self.queries, self.k, NULL if leads is None else &leading, self.squared,
-                                 self.indices, sparse, level, window_bytes or WINDOW_BYTES, n_threads)
+                                 self.indices, sparse, int16, level, window_bytes or WINDOW_BYTES, n_threads)
         if self.search is NULL:
             raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
 
@@ -190,7 +191,7 @@ cdef class Search(Progress):
             alive += self.search.scratch[t].alive
         return {"pairs": pairs, "decided": decided,
                 "integral": bool(self.search.scaling.integral), "sparse": bool(self.search.storage.sparse),
-                "columns": self.search.storage.frequent, "span": self.search.tuning.span,
+                "int16": bool(self.search.storage.int16), "columns": self.search.storage.frequent, "span": self.search.tuning.span,
                 "total": self.search.schedule.total, "leads": self.search.tuning.lead_d, "tiles": tiles, "alive": alive}
 
 

@@ -73,21 +73,24 @@ def described(X, queries):
     return kernel_rows(X), None if queries is None else kernel_rows(queries)
 
 
-def by_products(X, k, *, queries=None, postings=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0, leads=None):
+def by_products(
+    X, k, *, queries=None, postings=-1, int16=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0, leads=None
+):
     """Proposed by products, decided by the canonical distance; with the facts of the search."""
     found = _empty(X, queries, k)
     running = _graph.Search(
         *described(X, queries), *found, level=LEVELS[level], n_threads=n_threads, sparse=postings,
-        window_bytes=window_bytes, leads=leads,
+        int16=int16, window_bytes=window_bytes, leads=leads,
     )  # fmt: skip
     return _answered(running, found, budget)
 
 
-def by_leads(X, k, *, queries=None, level=-1, n_threads=2, budget=64.0):
+def by_leads(X, k, *, queries=None, int16=-1, level=-1, n_threads=2, budget=64.0):
     """By products, with leading coordinates whatever they hold."""
     with any_leads():
         leads = leading.leading_coordinates(X, queries, n_threads)
-    return by_products(X, k, queries=queries, level=level, n_threads=n_threads, budget=budget, leads=leads)
+    options = {"int16": int16, "level": level, "n_threads": n_threads, "budget": budget, "leads": leads}
+    return by_products(X, k, queries=queries, **options)
 
 
 def any_leads():

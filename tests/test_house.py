@@ -122,7 +122,10 @@ def imported_from(tree, path, name):
 
 # ---------------------------------------------------------------- C
 
-TEMPLATES = {"products_tile.h", "tree_leaf.h", "few_rows.h", "simd.h", "simd_clear.h", "propagation_loops.h"}
+TEMPLATES = {
+    *("products_tile.h", "products_int16.h", "tree_leaf.h", "few_rows.h", "propagation_loops.h"),
+    *("simd.h", "simd_clear.h"),
+}
 
 
 def headers():

@@ -23,12 +23,13 @@ enum { NMLSDR_REACH = 8 }; /* queries may lie 2^8 times as far from the centre a
 /* NULL: out of memory. */
 static nmlsdr_search *nmlsdr_index_new(const nmlsdr_rows *rows, int level, double column_bytes, int n_threads)
 {
-    int integral = 0;
+    nmlsdr_extent extent = {0, 0, 0};
     nmlsdr_search *q = nmlsdr_search_of(rows, level, n_threads);
     if (!q) return NULL;
     if (nmlsdr_choose_storage(q, -1, level, column_bytes) || nmlsdr_choose_centre(q)) goto fail;
     q->rows->blocks = (rows->n + q->storage.block - 1) / q->storage.block;
-    q->scaling.extent = nmlsdr_extent(q, rows, &integral);
+    nmlsdr_extend(q, rows, &extent);
+    q->scaling.extent = extent.most;
     nmlsdr_set_scale(q, q->scaling.extent, 60 - NMLSDR_REACH);
     if (nmlsdr_side_new(q, q->rows, 0)) goto fail;
     if (q->storage.sparse) {
@@ -50,9 +51,10 @@ fail:
 static int nmlsdr_index_takes(const nmlsdr_search *index, const nmlsdr_rows *queries)
 {
     nmlsdr_search one = *index;
-    int integral = 0;
+    nmlsdr_extent extent = {0, 0, 0};
     one.n_threads = 1;
-    if (!(nmlsdr_extent(&one, queries, &integral) <= ldexp(index->scaling.extent, NMLSDR_REACH))) return 0;
+    nmlsdr_extend(&one, queries, &extent);
+    if (!(extent.most <= ldexp(index->scaling.extent, NMLSDR_REACH))) return 0;
     for (ptrdiff_t i = 0; index->storage.sparse && i < queries->n; i++)
         if (nmlsdr_row_pointer(queries, i + 1) - nmlsdr_row_pointer(queries, i) > index->storage.longest) return 0;
     return 1;

@@ -35,6 +35,7 @@ typedef struct {
     int lanes; /* floats in a vector */
     void (*products)(const nmlsdr_pair *);
     void (*sweep)(const nmlsdr_pair *, ptrdiff_t row, const nmlsdr_sparse_row *);
+    void (*int16)(const nmlsdr_pair *);
     unsigned long long (*near)(const nmlsdr_leaf_queries *, const double *box);
     unsigned long long (*scan)(const nmlsdr_leaf_queries *, const double *rows, const double *query, double limit,
                                double *squared);

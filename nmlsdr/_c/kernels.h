@@ -1,6 +1,7 @@
 /* The kernels that have SIMD levels, each compiled for each level, and the one table that chooses among them.
  *
  *   products, sweep   of two blocks, of a sparse row with a block (products_tile.h)
+ *   int16             of two blocks of 16-bit integers (products_int16.h)
  *   near, scan        a leaf of the tree (tree_leaf.h)
  *   distances, dots   canonical distances, and products, of one query and dense rows (few_rows.h)
  */
@@ -31,7 +32,7 @@
 #undef NM_DOUBLE
 
 #define NM_KERNELS(level) \
-    {nmlsdr_lanes_##level, nmlsdr_products_##level, nmlsdr_sweep_##level, nmlsdr_tree_near_##level, \
+    {nmlsdr_lanes_##level, nmlsdr_products_##level, nmlsdr_sweep_##level, nmlsdr_int16_##level, nmlsdr_tree_near_##level, \
      nmlsdr_tree_scan_##level, nmlsdr_few_distances_##level, nmlsdr_few_dots_##level}
 
 static const nmlsdr_kernels *nmlsdr_kernels_of(int level)

@@ -52,6 +52,15 @@ static inline float nmlsdr_lower_bound(float score, float shares)
     return score - shares - (size + shares) * (float)(4 * NM_EPS);
 }
 
+/* A threshold that contains the slack of integers: rows that are not farther apart than the bound, by scores that are
+ * `slack` off, pass.  bound is at most 0. */
+static inline float nmlsdr_threshold(float bound, float slack)
+{
+    if (!(slack > 0)) return bound;
+    const float apart = sqrtf(-2.0f * bound) + slack;
+    return apart * apart * (-0.5f - 0x1p-21f); /* a relative 2^-20 more than the five roundings here can take */
+}
+
 /* The bits of a number, made to increase with it, and back. */
 static inline uint32_t nmlsdr_bits_of(float x)
 {
@@ -120,7 +129,7 @@ static void nmlsdr_tighten(const nmlsdr_collector *c, ptrdiff_t i)
         for (ptrdiff_t p = 0; p < n; p++)
             lower[p] = q->scaling.integral ? x[p].score : nmlsdr_lower_bound(x[p].score, own + e[x[p].position]);
         for (ptrdiff_t p = n; p % 8; p++) lower[p] = lower[0];
-        const float reached = nmlsdr_reached(lower, n, q->k);
+        const float reached = nmlsdr_threshold(nmlsdr_reached(lower, n, q->k), 2 * q->scaling.slack);
         if (reached > s->t[i]) s->t[i] = reached;
     }
 
@@ -182,7 +191,7 @@ static void nmlsdr_decide(const nmlsdr_collector *c, ptrdiff_t i)
         const double scale = q->scaling.scale;
         const double limit = q->scaling.integral ? squared[k - 1] * -0.5
             : -(squared[k - 1] * scale * scale * 0.5) * (1 + 0x1p-30) - q->scaling.absolute;
-        const float t = nmlsdr_below(limit);
+        const float t = nmlsdr_threshold(nmlsdr_below(limit), q->scaling.slack);
         if (t > s->t[i]) s->t[i] = t;
     }
 }
@@ -225,7 +234,8 @@ static inline void nmlsdr_push(const nmlsdr_collector *c, ptrdiff_t i, ptrdiff_t
         float *best = s->best + i * NMLSDR_RANKS(q->k);
         if (low > best[0]) {
             nmlsdr_rank(best, q->k, low);
-            if (best[0] > *t) *t = best[0];
+            const float reached = nmlsdr_threshold(best[0], 2 * q->scaling.slack);
+            if (reached > *t) *t = reached;
         }
     }
 

@@ -5,40 +5,61 @@
 
 #include "kernels.h"
 
-/* Centre, scale, round and pack one block of rows; positions past the end can never be of interest. */
+/* Entry p of the rows, of feature j, centred and scaled.  Sparse rows have the centre 0. */
+static inline double nmlsdr_scaled(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t p, ptrdiff_t j)
+{
+    return (nmlsdr_entry_value(x, p) - q->scaling.centre[j]) * q->scaling.scale;
+}
+
+/* Round a row to floats `lanes` apart; its squared norm. */
+static double nmlsdr_pack_floats(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, float *to)
+{
+    const ptrdiff_t lanes = q->kernels->lanes, begin = nmlsdr_row_pointer(x, row), end = nmlsdr_row_pointer(x, row + 1);
+    double square[4] = {0, 0, 0, 0};
+    if (x->indices) for (ptrdiff_t j = 0; j < q->d; j++) to[j * lanes] = 0;
+    for (ptrdiff_t p = begin; p < end; p++) {
+        const ptrdiff_t j = x->indices ? x->indices[p] : p - begin;
+        const float y = (float)nmlsdr_scaled(q, x, p, j);
+        to[j * lanes] = y;
+        square[j & 3] += (double)y * (double)y;
+    }
+    return (square[0] + square[1]) + (square[2] + square[3]);
+}
+
+/* Round a row to integers, two in a word, the words `lanes` apart; its squared norm, which is exact. */
+static double nmlsdr_pack_int16(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, int32_t *to)
+{
+    const ptrdiff_t lanes = q->kernels->lanes, begin = nmlsdr_row_pointer(x, row), end = nmlsdr_row_pointer(x, row + 1);
+    double square[4] = {0, 0, 0, 0};
+    for (ptrdiff_t w = 0; w < q->storage.words; w++) to[w * lanes] = 0;
+    for (ptrdiff_t p = begin; p < end; p++) {
+        const ptrdiff_t j = x->indices ? x->indices[p] : p - begin;
+        const double y = (nmlsdr_scaled(q, x, p, j) + 0x1.8p52) - 0x1.8p52; /* the nearest integer */
+        to[j / 2 * lanes] |= (int32_t)((uint32_t)(uint16_t)(int16_t)y << (j & 1) * 16);
+        square[j & 3] += y * y;
+    }
+    return (square[0] + square[1]) + (square[2] + square[3]);
+}
+
+/* Pack one block of rows, with their bounds; positions past the end can never be of interest. */
 static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block, float *z)
 {
-    const ptrdiff_t d = q->d, lanes = q->kernels->lanes;
-    const double scale = q->scaling.scale;
+    const ptrdiff_t words = q->storage.words, lanes = q->kernels->lanes;
     float *h = s->h, *e = s->e;
     for (ptrdiff_t r = 0; r < NMLSDR_BLOCK; r++) {
         const ptrdiff_t at = block * NMLSDR_BLOCK + r;
-        float *to = z + r / lanes * lanes * d + r % lanes;
+        float *to = z + r / lanes * lanes * words + r % lanes;
         if (at >= s->rows.n) {
-            for (ptrdiff_t j = 0; j < d; j++) to[j * lanes] = 0;
+            for (ptrdiff_t w = 0; w < words; w++) to[w * lanes] = 0;
             h[at] = INFINITY;
             e[at] = 0;
             continue;
         }
 
         const ptrdiff_t row = s->order ? s->order[at] : at;
-        double square[4] = {0, 0, 0, 0};
-        if (s->rows.kind <= NMLSDR_DENSE_F64) {
-            for (ptrdiff_t j = 0; j < d; j++) {
-                const float y = (float)((nmlsdr_entry_value(&s->rows, row * d + j) - q->scaling.centre[j]) * scale);
-                to[j * lanes] = y;
-                square[j & 3] += (double)y * (double)y;
-            }
-        } else {
-            for (ptrdiff_t j = 0; j < d; j++) to[j * lanes] = 0;
-            for (ptrdiff_t p = s->rows.indptr[row]; p < s->rows.indptr[row + 1]; p++) {
-                const ptrdiff_t j = s->rows.indices[p];
-                const float y = (float)(nmlsdr_entry_value(&s->rows, p) * scale);
-                to[j * lanes] = y;
-                square[j & 3] += (double)y * (double)y;
-            }
-        }
-        nmlsdr_bounds(q, (square[0] + square[1]) + (square[2] + square[3]), &h[at], &e[at]);
+        const double square = q->storage.int16 ? nmlsdr_pack_int16(q, &s->rows, row, (int32_t *)to)
+            : nmlsdr_pack_floats(q, &s->rows, row, to);
+        nmlsdr_bounds(q, square, &h[at], &e[at]);
     }
 }
 
@@ -47,7 +68,7 @@ static void nmlsdr_pack_blocks(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t
 {
     ptrdiff_t block;
     NMLSDR_OMP(parallel for num_threads(q->n_threads) schedule(dynamic, 1))
-    for (block = first; block < end; block++) nmlsdr_pack(q, s, block, z + (block - first) * NMLSDR_BLOCK * q->d);
+    for (block = first; block < end; block++) nmlsdr_pack(q, s, block, z + (block - first) * NMLSDR_BLOCK * q->storage.words);
 }
 
 /* The leading coordinates of one block.  Their share of the error covers what was rounded on the way to them, which
@@ -92,7 +113,7 @@ static nmlsdr_pair nmlsdr_pair_of(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nm
         .tiles = w->tile,
         .na = a->rows.n - i < block ? a->rows.n - i : block,
         .nb = b->rows.n - j < block ? b->rows.n - j : block,
-        .d = q->d,
+        .d = q->storage.words,
         .pass = q->tuning.pass,
         .first_a = i,
         .first_b = j,
@@ -128,16 +149,17 @@ static ptrdiff_t nmlsdr_mark(const nmlsdr_search *q, const nmlsdr_pair *p, nmlsd
 static void nmlsdr_run_dense(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scratch *w)
 {
     const nmlsdr_schedule *at = &q->schedule;
-    const ptrdiff_t size = NMLSDR_BLOCK * q->d, pass = q->tuning.pass;
+    const ptrdiff_t words = q->storage.words, size = NMLSDR_BLOCK * words, pass = q->tuning.pass;
     nmlsdr_pair p = nmlsdr_pair_of(q, I, J, w);
     if (!nmlsdr_mark(q, &p, w)) return;
 
     p.za = at->window[0].z + (I - at->window[0].first) * size;
     p.zb = at->window[at->second].z + (J - at->window[at->second].first) * size;
-    const ptrdiff_t tiles = (q->d + pass - 1) / pass * (NMLSDR_BLOCK / 4) * (NMLSDR_BLOCK / (3 * q->kernels->lanes));
+    const ptrdiff_t passes = (words + pass - 1) / pass, tiles = passes * NMLSDR_BLOCK * NMLSDR_BLOCK / (12 * q->kernels->lanes);
     p.prefetch = w->prefetch;
     p.lines = p.prefetch ? size * (ptrdiff_t)sizeof(float) / 64 / tiles : 0;
-    q->kernels->products(&p);
+    if (q->storage.int16) q->kernels->int16(&p);
+    else q->kernels->products(&p);
 }
 
 #endif

@@ -1,8 +1,9 @@
-/* The centre and the scale of products, and whether they are exact (docs/neighbours.md). */
+/* The centre and the scale of products, whether they are exact, and whether they are of floats or of 16-bit integers
+ * (docs/neighbours.md). */
 #ifndef NMLSDR_PRODUCTS_SCALE_H
 #define NMLSDR_PRODUCTS_SCALE_H
 
-#include "products_state.h"
+#include "products_storage.h"
 
 /* A value of the middle of a sample of each column: an outlier or a far cluster does not move it. */
 static int nmlsdr_choose_centre(nmlsdr_search *q)
@@ -28,47 +29,57 @@ static int nmlsdr_choose_centre(nmlsdr_search *q)
     return 0;
 }
 
-/* max |x - centre| of one side, and whether all of x are integers.  Tested on the values and not on x - centre, which is rounded:
- * 1e-18 - 1 is an integer.  The centre is a value of the rows; the difference of two integers is exact below 2^53. */
-static double nmlsdr_extent(const nmlsdr_search *q, const nmlsdr_rows *x, int *integral)
+/* How far rows lie from the centre. */
+typedef struct {
+    double most;   /* max |x - centre| */
+    double square; /* the largest squared norm of a row around the centre */
+    int integral;  /* all of x are integers */
+} nmlsdr_extent;
+
+/* Extend it by one side.  Integers are tested on the values and not on x - centre, which is rounded: 1e-18 - 1 is an integer.
+ * The centre is a value of the rows; the difference of two integers is exact below 2^53. */
+static void nmlsdr_extend(const nmlsdr_search *q, const nmlsdr_rows *x, nmlsdr_extent *to)
 {
-    double most = 0;
-    int whole = *integral;
     if (x->indices) {
-        for (ptrdiff_t p = 0; p < nmlsdr_row_pointer(x, x->n); p++) {
-            const double y = fabs(nmlsdr_entry_value(x, p)); /* the centre is 0 */
-            if (y > most) most = y;
-            whole = whole && y == floor(y);
+        for (ptrdiff_t i = 0; i < x->n; i++) {
+            double square = 0;
+            for (ptrdiff_t p = nmlsdr_row_pointer(x, i); p < nmlsdr_row_pointer(x, i + 1); p++) {
+                const double y = fabs(nmlsdr_entry_value(x, p)); /* the centre is 0 */
+                to->most = y > to->most ? y : to->most;
+                to->integral = to->integral && y == floor(y);
+                square += y * y;
+            }
+            to->square = square > to->square ? square : to->square;
         }
-        *integral = whole;
-        return most;
+        return;
     }
 
     /* MSVC's OpenMP, of 2002, knows no reduction by max, and no index that is declared in the loop */
     NMLSDR_OMP(parallel num_threads(q->n_threads))
     {
-        double own = 0;
-        int inside = 1;
+        nmlsdr_extent own = {0, 0, 1};
         ptrdiff_t i;
         NMLSDR_OMP(for schedule(static))
         for (i = 0; i < x->n; i++) {
-            double top = 0;
+            double top = 0, square[4] = {0, 0, 0, 0};
             for (ptrdiff_t j = 0; j < q->d; j++) {
                 const double value = nmlsdr_entry_value(x, i * q->d + j);
                 const double y = fabs(value - q->scaling.centre[j]);
                 top = y > top ? y : top;
-                if (inside && value != floor(value)) inside = 0;
+                square[j & 3] += y * y;
+                if (own.integral && value != floor(value)) own.integral = 0;
             }
-            own = top > own ? top : own;
+            const double sum = (square[0] + square[1]) + (square[2] + square[3]);
+            own.most = top > own.most ? top : own.most;
+            own.square = sum > own.square ? sum : own.square;
         }
         NMLSDR_OMP(critical(nmlsdr_extent))
         {
-            most = own > most ? own : most;
-            whole = whole && inside;
+            to->most = own.most > to->most ? own.most : to->most;
+            to->square = own.square > to->square ? own.square : to->square;
+            to->integral = to->integral && own.integral;
         }
     }
-    *integral = whole;
-    return most;
 }
 
 /* A power of two that brings norms to 2^exponent, and what is lost to underflow then. */
@@ -88,18 +99,68 @@ static void nmlsdr_set_scale(nmlsdr_search *q, double most, int exponent)
     q->scaling.absolute = absolute < 0x1p122 ? absolute : 0x1p122;
 }
 
-/* Norms of 2^60 are far from overflow of their squares and farther from underflow. */
-static void nmlsdr_choose_scale(nmlsdr_search *q)
+/* Whether products of 16-bit integers save more time than canonical distances of the pairs take that pass because of their
+ * slack.  A sample tells how many: pairs that are not farther apart than the fourth nearest in the sample and the slack. */
+static int nmlsdr_int16_pays(const nmlsdr_search *q, int level)
 {
-    int integral = 1;
-    double most = nmlsdr_extent(q, &q->rows->rows, &integral);
-    if (q->queries != q->rows) {
-        const double other = nmlsdr_extent(q, &q->queries->rows, &integral);
-        most = other > most ? other : most;
+    enum { QUERIES = 8, NEAREST = 4 };
+    const nmlsdr_rows *x = &q->rows->rows, *y = &q->queries->rows;
+    const ptrdiff_t n = x->n / 8 < 512 ? x->n / 8 : 512;
+    ptrdiff_t passed = 0;
+    if (!nmlsdr_int16_faster[level] || q->d < NMLSDR_INT16_FEATURES || x->n < NMLSDR_INT16_ROWS || y->n < NMLSDR_INT16_ROWS / 16)
+        return 0;
+    for (ptrdiff_t s = 0; s < QUERIES; s++) {
+        double apart[512], nearest[NEAREST];
+        const ptrdiff_t query = y->n / QUERIES * s;
+        for (int m = 0; m < NEAREST; m++) nearest[m] = INFINITY;
+        for (ptrdiff_t r = 0; r < n; r++) {
+            const ptrdiff_t row = x->n / n * r + (x->n / n) / 2;
+            apart[r] = q->symmetric && row == query ? INFINITY : sqrt(nmlsdr_canonical(y, query, x, row)) * q->scaling.scale;
+            double far = apart[r];
+            for (int m = 0; m < NEAREST; m++) {
+                const double here = nearest[m];
+                nearest[m] = far < here ? far : here;
+                far = far < here ? here : far;
+            }
+        }
+        for (ptrdiff_t r = 0; r < n; r++) passed += apart[r] <= nearest[NEAREST - 1] + q->scaling.slack;
+        passed -= NEAREST;
     }
-    q->scaling.integral = integral && 4 * (double)q->storage.longest * most * most < 0x1p24;
+    return (double)passed <= NMLSDR_INT16_SHARE * (double)(QUERIES * n);
+}
+
+/* Make products of 16-bit integers if they pay, or whenever they can be made if `wanted` is 1; never if it is 0. */
+static void nmlsdr_choose_int16(nmlsdr_search *q, const nmlsdr_extent *extent, int wanted, int level)
+{
+    const double rounding = sqrt((double)q->d), norm = sqrt(extent->square);
+    nmlsdr_scaling floats = q->scaling;
+    if (!wanted || q->storage.sparse || q->d > 0x100000) return;
+    if (!q->scaling.integral) {
+        if (!(norm > 0x1p-400 && norm < 0x1p400)) return;
+        q->scaling.scale = (46340 - rounding / 2 - 1) / norm; /* |q_i| |q_j| < 2^31 */
+        if (q->scaling.scale * extent->most > 32766) q->scaling.scale = 32766 / extent->most;
+        q->scaling.slack = (float)(rounding * (1 + 0x1p-20) + 0x1p-10);
+        q->scaling.absolute = 0;
+        q->scaling.terms = 4;
+    }
+    if (wanted == 1 || nmlsdr_int16_pays(q, level)) {
+        q->storage.int16 = 1;
+        nmlsdr_set_words(q, (q->d + 1) / 2);
+    } else {
+        q->scaling = floats;
+    }
+}
+
+/* Norms of 2^60 are far from overflow of their squares and farther from underflow. */
+static void nmlsdr_choose_scale(nmlsdr_search *q, int int16, int level)
+{
+    nmlsdr_extent extent = {0, 0, 1};
+    nmlsdr_extend(q, &q->rows->rows, &extent);
+    if (q->queries != q->rows) nmlsdr_extend(q, &q->queries->rows, &extent);
+    q->scaling.integral = extent.integral && 4 * (double)q->storage.longest * extent.most * extent.most < 0x1p24;
     q->scaling.scale = 1;
-    if (!q->scaling.integral) nmlsdr_set_scale(q, most, 60);
+    if (!q->scaling.integral) nmlsdr_set_scale(q, extent.most, 60);
+    nmlsdr_choose_int16(q, &extent, int16, level);
 }
 
 #endif

@@ -67,11 +67,14 @@ typedef struct {
     double absolute;  /* the share of the error bound that underflow takes */
     ptrdiff_t terms;  /* roundings in the longest sum of products, less a few */
     int integral;     /* all scores are exact */
+    float slack;      /* what the rounding of two rows to 16 bits changes in their distance at most; 0 for floats */
 } nmlsdr_scaling;
 
 /* Packed blocks, or columns and postings (products_storage.h). */
 typedef struct {
     int sparse;             /* columns and postings */
+    int int16;              /* packed rows hold pairs of 16-bit integers in place of floats */
+    ptrdiff_t words;        /* of four bytes, in a packed row */
     ptrdiff_t block;        /* rows in a block */
     ptrdiff_t longest;      /* entries that a row holds at most */
     int32_t *posting_ptr;   /* sparse rows by block and feature: (blocks, d + 2), then one per entry */
@@ -88,7 +91,7 @@ typedef struct {
     ptrdiff_t high_water; /* a buffer that is fuller than this after tightening is decided at once */
     int ranked;           /* every push ranks the k best bounds */
     ptrdiff_t lead_d;     /* leading coordinates; 0: none */
-    ptrdiff_t pass;       /* features per pass */
+    ptrdiff_t pass;       /* words of a packed row per pass */
     ptrdiff_t span;       /* blocks that are visited together */
     ptrdiff_t chunk;      /* blocks in a window */
 } nmlsdr_tuning;

@@ -34,6 +34,14 @@ static const double nmlsdr_packed_ns[] = {0.044, 0.017, 0.009}; /* a feature in 
 #define NMLSDR_SWEEP_NS 0.25
 #define NMLSDR_TILE_NS 0.4
 
+/* Where products of 16-bit integers are chosen (measured, docs/neighbours.md). */
+#ifndef NMLSDR_INT16_ROWS
+#define NMLSDR_INT16_ROWS 1000 /* rows, and 1/16 of it queries: choosing takes a few hundred distances */
+#define NMLSDR_INT16_FEATURES 32
+#endif
+#define NMLSDR_INT16_SHARE 0.003 /* of all pairs may pass because of their slack */
+static const int nmlsdr_int16_faster[] = {0, 1, 0}; /* by level; with AVX-512 and on ARM not measured */
+
 /* The columns: features of the share NMLSDR_FREQUENT or more, fewer if their values would outgrow `bytes`. */
 static void nmlsdr_choose_columns(nmlsdr_search *q, const int32_t *holders, double bytes)
 {
@@ -60,13 +68,20 @@ static ptrdiff_t nmlsdr_posting_block(const nmlsdr_search *q)
     return block;
 }
 
+/* So many words of four bytes in a packed row, and passes of equal length. */
+static void nmlsdr_set_words(nmlsdr_search *q, ptrdiff_t words)
+{
+    const ptrdiff_t passes = (words + NMLSDR_KC - 1) / NMLSDR_KC;
+    q->storage.words = words;
+    q->tuning.pass = (words + passes - 1) / passes;
+}
+
 /* Choose between the two: columns and postings if `sparse` is 1, packed blocks if it is 0, the cheaper if it is -1. */
 static int nmlsdr_choose_storage(nmlsdr_search *q, int sparse, int level, double window_bytes)
 {
     const nmlsdr_rows *x = &q->rows->rows, *y = &q->queries->rows;
     nmlsdr_storage *stored = &q->storage;
-    const ptrdiff_t passes = (q->d + NMLSDR_KC - 1) / NMLSDR_KC;
-    q->tuning.pass = (q->d + passes - 1) / passes; /* passes of equal length */
+    nmlsdr_set_words(q, q->d);
     q->scaling.terms = q->tuning.pass + (q->d + q->tuning.pass - 1) / q->tuning.pass;
     stored->block = NMLSDR_BLOCK;
     stored->longest = q->d;

@@ -13,3 +13,11 @@
 #undef VGE
 #undef VMASK
 #undef NM_OR
+#undef VI
+#undef VI_LOAD
+#undef VI_SET1
+#undef VI_FLOAT
+#undef VI_LOW
+#undef VI_MADD
+#undef VI_MADD_FROM
+#undef NM_MADD

@@ -2,7 +2,7 @@
  *
  *   0 portable   16-byte vectors of GCC and clang (SSE2, ...), or plain numbers with other compilers
  *   1 avx2       AVX2 with fused multiply-add
- *   2 avx512     AVX-512 F and DQ
+ *   2 avx512     AVX-512 F, DQ and BW
  *
  * and on 64-bit ARM, where every processor has it,
  *
@@ -46,7 +46,8 @@ static int nmlsdr_best_level(void)
 #if NMLSDR_X86
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? 2 : 1;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq")) return 1;
+    return __builtin_cpu_supports("avx512bw") ? 2 : 1;
 #else
     return NMLSDR_NEON;
 #endif

@@ -37,7 +37,8 @@ The files; each imports only files below it:
     products.h  tree.h  few.h                  a search: begin, step, end
     products_new.h                             its memory
     products_sparse.h                          pairs of sparse blocks
-    products_packed.h  products_scale.h  products_storage.h     pairs of packed blocks; centre and scale; columns or not
+    products_packed.h  products_scale.h        pairs of packed blocks; centre, scale and floats or integers
+    products_storage.h                         columns and postings or packed blocks
     shares.h  kernels.h                        a share of the rows for each thread; what has SIMD levels, in one table
     products_candidates.h                      the candidates of each row, and their exact distances
     products_state.h                           the state of a search by products
@@ -46,7 +47,7 @@ The files; each imports only files below it:
     simd_levels.h                              the SIMD levels, for the loops of the propagation too
 
     templates, included once per SIMD level by way of simd.h, which simd_clear.h ends:
-    products_tile.h  tree_leaf.h  few_rows.h
+    products_tile.h  products_int16.h  tree_leaf.h  few_rows.h
     other files: build.h, what `nmlsdr info` reports about the build; propagation.h, propagation_loops.h and team.h,
     the propagation
 """

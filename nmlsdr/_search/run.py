@@ -154,9 +154,9 @@ def _run(
     else:
         running = _graph.Search(given, others, squared, indices, level=simd(), n_threads=n_threads, leads=chosen.leads)
     advance(running)
-    if chosen.method != "sparse products":
-        return ""
-    return ", by columns and postings" if running.facts["sparse"] else ", by packed blocks"
+    facts = running.facts
+    storage = ", by columns and postings" if facts.get("sparse") else ", by packed blocks"
+    return (storage if chosen.method == "sparse products" else "") + ", of 16-bit integers" * facts.get("int16", False)
 
 
 def advance(running: _graph.Progress) -> None:

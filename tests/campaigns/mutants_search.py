@@ -6,6 +6,7 @@ BOUND = ("tests/test_neighbors_bound.py",)
 PRODUCTS = ("tests/test_neighbors_bound.py", "tests/test_neighbors.py")
 C = ("tests/test_neighbors_embedding.py",)
 C_TABLE = ("tests/test_c_api.py",)
+INT16 = ("tests/test_neighbors_int16.py",)
 GROUPS = ("tests/test_neighbors_groups.py",)
 TREE = ("tests/test_neighbors_tree.py",)
 FEW = ("tests/test_neighbors_few.py",)
@@ -37,7 +38,7 @@ MUTANTS = {
         ("search/select: -0 as a distance", "nmlsdr_decide", "= 0.0 - 2.0 *", "= -2.0 *"),
         ("search/select: self not excluded", "nmlsdr_push_row", "if (at == to + c && q->symmetric) continue;", ""),
         ("search/select: the column's side forgotten", "nmlsdr_push_row", "both || score[c] >= p->tb[j + c]", "0"),
-        ("search/select: the last of the ranks", "nmlsdr_push", "0] > *t) *t = best[0", "1] > *t) *t = best[1"),
+        ("search/select: the last of the ranks", "nmlsdr_push", "nmlsdr_threshold(best[0]", "nmlsdr_threshold(best[1]"),
         ("search/select: reached by one too few", "nmlsdr_reached", "count >= m) low =", "count >= m - 1) low ="),
         ("search/select: counted without being over the threshold", "nmlsdr_push", "i] + passes;", "i] + 1;"),
         ("search/select: rounded up", "nmlsdr_below", "> x) y = nextafterf(y, -", "< x) y = nextafterf(y, "),
@@ -47,9 +48,33 @@ MUTANTS = {
         ("search/integers: limit twice too generous", "nmlsdr_choose_scale", "integral && 4 * (", "integral && 2 * ("),
     ],
     ("_c/products_scale.h", PRODUCTS): [
-        ("search/integers: x - centre is asked", "nmlsdr_extent", "value != floor(value", "y != floor(y"),
+        ("search/integers: x - centre is asked", "nmlsdr_extend", "value != floor(value", "y != floor(y"),
         ("search/integers: queries are not asked", "nmlsdr_choose_scale",
-         "const double other = nmlsdr_extent(q, &q->queries->rows, &integral", "int any = 1; const double other = nmlsdr_extent(q, &q->queries->rows, &any"),
+         "if (q->queries != q->rows) nmlsdr_extend(q, &q->queries->rows, &extent);", ""),
+    ],
+    ("_c/products_scale.h", INT16): [
+        ("search/int16: half of the slack", "nmlsdr_choose_int16", "slack = (float)(rounding *", "slack = (float)(0.5 * rounding *"),
+        ("search/int16: nine tenths of the slack", "nmlsdr_choose_int16", "slack = (float)(rounding *", "slack = (float)(0.9 * rounding *"),
+        ("search/int16: norms 1.5 times too large", "nmlsdr_choose_int16", "(46340 -", "(69510 -"),
+        ("search/int16: norms of the rows only", "nmlsdr_choose_int16", "norm = sqrt(extent->square)", "norm = sqrt(extent->square) / 2"),
+        ("search/int16: values beyond 16 bits", "nmlsdr_choose_int16", "> 32766) q", "> 1e9) q"),
+        ("search/int16: any scale", "nmlsdr_choose_int16", "if (!(norm > 0x1p-400 && norm < 0x1p400)) return;", ""),
+        ("search/int16: never given up", "nmlsdr_int16_pays", "(double)passed <=", "(double)passed >= 0 ||"),
+        ("search/int16: sparse rows by postings too", "nmlsdr_choose_int16", "q->storage.sparse || ", ""),
+    ],
+    ("_c/products_candidates.h", INT16): [
+        ("search/int16: bounds of two rows by one slack", "nmlsdr_push", "2 * q->scaling.slack", "q->scaling.slack"),
+        ("search/int16: a full buffer's bounds by one slack", "nmlsdr_tighten", "2 * q->scaling.slack", "q->scaling.slack"),
+        ("search/int16: decided distances without slack", "nmlsdr_decide", "nmlsdr_below(limit), q->scaling.slack", "nmlsdr_below(limit), 0"),
+        ("search/int16: slack of squares", "nmlsdr_threshold", "apart * apart * (-0.5f - 0x1p-21f)", "bound - 0.5f * slack * slack"),
+    ],
+    ("_c/products_int16.h", INT16): [
+        ("search/int16: the second pass starts anew", "NM_LEVEL", "if (!first) { NM_ROWS(NM_DO) }", ""),
+        ("search/int16: the column's threshold not asked", "NM_LEVEL", "VMIN(t, t2))", "t)"),
+        ("search/int16: tiles that are ruled out", "NM_LEVEL", "if (!*++tile) continue;", "if (*++tile) continue;"),
+    ],
+    ("_c/products_packed.h", INT16): [
+        ("search/int16: the second of two integers lost", "nmlsdr_pack_int16", "<< (j & 1) * 16)", "<< 0)"),
     ],
     ("c_api.pyx", C): [
         ("search/C: nearest_f32 handed double", "nearest_f32", "search(0, rows", "search(1, rows"),

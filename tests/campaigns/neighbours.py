@@ -37,6 +37,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from neighbor_cases import LEVELS, by_few, by_groups, by_index, by_leads, by_products, by_scan, by_tree  # noqa: E402
 from test_neighbors_bound import swamped_rows  # noqa: E402
+from test_neighbors_int16 import rounded_apart_rows  # noqa: E402
 
 from nmlsdr import _graph, graph  # noqa: E402
 from nmlsdr._process.threads import simd, simd_level  # noqa: E402
@@ -128,6 +129,17 @@ def swamped(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     return X[rng.permutation(n)]
 
 
+def rounded_apart(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    """Rounding to 16-bit integers that moves the nearest row away and all others nearer."""
+    n, d = shape
+    if d < 6:
+        return rng.standard_t(2, shape)
+    query, rows = rounded_apart_rows(d, copies=max(1, n // 4))
+    X = np.concatenate([query, rows])[:n]
+    X = np.concatenate([X, X[rng.integers(0, len(X), n - len(X))]]) if len(X) < n else X
+    return X[rng.permutation(n)]
+
+
 FAMILIES: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {
     "gauss": lambda rng, shape: rng.standard_normal(shape),
     "integers": lambda rng, shape: rng.integers(-4, 5, shape).astype(float),
@@ -144,6 +156,10 @@ FAMILIES: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
     "outlier": lambda rng, shape: rng.standard_normal(shape) * np.where(rng.random((shape[0], 1)) < 0.1, 1e12, 1.0),
     "rows of all scales": lambda rng, shape: rng.standard_normal(shape) * 10.0 ** rng.integers(-40, 40, (shape[0], 1)),
     "columns of all scales": lambda rng, shape: rng.standard_normal(shape) * 10.0 ** rng.integers(-30, 30, shape[1]),
+    "heavy tails": lambda rng, shape: rng.standard_t(2, shape),
+    "log-normal": lambda rng, shape: np.exp(2 * rng.standard_normal(shape)),
+    "constant columns": lambda rng, shape: np.where(rng.random(shape[1]) < 0.5, rng.standard_normal(shape), 7.3),
+    "all errors of rounding to integers add up": rounded_apart,
     "mostly zeros": lambda rng, shape: rng.standard_normal(shape) * (rng.random(shape) < 0.15),
 }  # fmt: skip
 
@@ -275,7 +291,9 @@ def ways(folder: str) -> dict[str, Way]:
     return {
         "pairs": Way(lambda X, Q, k, level, t, rng: by_scan(X, k, queries=Q, n_threads=t), ANY, MANY, levels=False),
         "pairs, CSR": Way(sparse_scan, ANY, MANY, levels=False),
-        "products": Way(products(True), ANY, MANY),
+        "products": Way(products(True, int16=0), ANY, MANY),
+        "products of 16-bit integers": Way(products(True, int16=1), ANY, MANY),
+        "products of 16-bit integers, CSR": Way(products(False, postings=0, int16=1), ANY, MANY),
         "products, CSR packed": Way(products(False, postings=0), ANY, MANY),
         "products, CSR postings": Way(products(False, postings=1), ANY, MANY),
         "few": Way(lambda X, Q, k, level, t, rng: by_few(X, Q, k, level=level, n_threads=t), ANY, FEW),
@@ -287,7 +305,11 @@ def ways(folder: str) -> dict[str, Way]:
             lambda X, Q, k, level, t, rng: by_groups(X, k, rng, queries=Q, n_threads=t), WIDE, MANY, levels=False
         ),
         "leading coordinates": Way(
-            lambda X, Q, k, level, t, rng: by_leads(X, k, queries=Q, level=level, n_threads=t)[:2], (33, 40, 70), MANY
+            lambda X, Q, k, level, t, rng: by_leads(
+                X, k, queries=Q, int16=int(rng.integers(2)), level=level, n_threads=t
+            )[:2],
+            (33, 40, 70),
+            MANY,
         ),
         "C entry points": Way(entry_points(folder), ANY, MANY + FEW, levels=False),
         "the door": Way(door, ANY, MANY + FEW, levels=False),

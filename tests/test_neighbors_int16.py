@@ -1,0 +1,138 @@
+"""Products of 16-bit integers, which rule out pairs of rows, find the same bits as all canonical distances.
+
+Rows are rounded to integers, so distances of rounded rows are off by up to sqrt(d) in units of the rounding.  The
+thresholds of the search contain that slack.  These tests force the integers on data that break neighbour searches, and
+build rows for which almost all of the slack is needed.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+from neighbor_cases import LEVELS, MAKERS, assert_same, by_leads, by_products, make, scan
+from scipy import sparse
+
+from nmlsdr import _graph, graph
+
+LIMIT = 32766  # with this as the largest value and the largest norm, the scale is exactly 1
+
+
+def by_integers(X, k, **options):
+    return by_products(X, k, int16=1, **options)
+
+
+def rounded_apart_rows(d, *, copies=1, unused=0.02):
+    """A query and rows: ``copies`` that rounding moves nearer, the nearest, which it moves away, then rows far away.
+
+    The unit of the rounding is 1.  In all but the share ``unused`` of the features the query lies at -(1/2 + e), which
+    is rounded to -1, the nearest row at m + 1/2 + e, rounded to m + 1, and the copies at -(m + 3/2 - e), rounded to
+    -(m + 1): the distance to the nearest grows by almost sqrt(d), the distance to the copies shrinks by almost sqrt(d).
+    """
+    m, e = 20, 1e-4
+    used = np.arange(d - 3) < (1 - unused) * (d - 3)
+    query = np.where(used, -(0.5 + e), 0)
+    nearest = np.where(used, m + 0.5 + e, m)
+    copy = np.where(used, -(m + 1.5 - e), -(m + 1))
+    far = np.zeros((3 * (copies + 4), d))
+    far[:, -3:] = LIMIT * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0]])[np.arange(len(far)) % 3]
+    near = np.pad(np.concatenate([np.tile(copy, (copies, 1)), [nearest]]), [(0, 0), (0, 3)])
+    return np.pad(query, (0, 3))[None], np.concatenate([near, far])
+
+
+@pytest.mark.parametrize("copies", [1, 60])  # a threshold by ranked bounds; one by distances of a full buffer
+@pytest.mark.parametrize("d", [96, 192, 1000])
+@pytest.mark.parametrize("level", LEVELS)
+def test_neighbours_are_exact_when_all_roundings_to_integers_add_up(level, d, copies):
+    query, rows = rounded_apart_rows(d, copies=copies)
+    indices = scan(rows, 2, query)[1]
+    assert indices[0].tolist() == [copies, 0]
+    whole = np.round(np.concatenate([query, rows[[copies, 0]]]))
+    apart = np.linalg.norm(whole[0] - whole[1]) - np.linalg.norm(whole[0] - whole[2])
+    assert apart > 1.9 * np.sqrt(d) * (1 - 0.02 - 3 / d)  # of 2 sqrt(d), by which the rounded rows mislead at most
+    for k in (1, 2, 17):
+        found = by_integers(rows, k, queries=query, level=level, n_threads=1)
+        assert found[2]["int16"]
+        assert not found[2]["integral"]
+        assert_same(found, scan(rows, k, query))
+
+
+@pytest.mark.quick_cases("-64", "-801")
+@pytest.mark.parametrize("shape", [(130, 5), (300, 64), (403, 129), (200, 801)], ids=lambda shape: str(shape[1]))
+@pytest.mark.parametrize("name", MAKERS)
+def test_integers_find_the_same_bits_on_every_kind_of_data(name, shape):
+    X = make(name, shape, 3)
+    Q = np.concatenate([X[::9], 0.75 * X[::7]])
+    for k in (1, 10, 40):
+        expected, answers = scan(X, k), scan(X, k, Q)
+        for level, options in itertools.product(LEVELS, ({}, {"n_threads": 1, "window_bytes": 1.0, "budget": 1.0})):
+            assert_same(by_integers(X, k, level=level, **options), expected)
+            assert_same(by_integers(X, k, queries=Q, level=level, **options), answers)
+
+
+@pytest.mark.parametrize("name", ["gauss", "binary", "duplicates", "outlier"])
+def test_integers_of_float32_rows_of_sparse_rows_and_with_leading_coordinates(name):
+    X = make(name, (403, 70), 4).astype(np.float32)
+    few = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0))
+    for level in LEVELS:
+        assert_same(by_integers(X, 9, level=level), scan(X, 9))
+        assert_same(by_integers(few, 9, postings=0, level=level), scan(few, 9))
+        found = by_integers(few, 9, postings=1, level=level)
+        assert not found[2]["int16"]
+        assert_same(found, scan(few, 9))
+        found = by_leads(X, 9, int16=1, level=level)
+        assert found[2]["leads"]
+        assert_same(found, scan(X, 9))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 9, 385, 1200])
+def test_sums_of_the_largest_integers_do_not_overflow(d, level):
+    """Opposite and equal rows of the largest norm: in one feature, in two, and evenly in all of them."""
+    one, two, evenly = np.zeros(d), np.zeros(d), np.full(d, 1 / np.sqrt(d))
+    one[0], two[:2] = 1, 1 / np.sqrt(min(d, 2))
+    directions = np.concatenate([[one, two, evenly]] * 4) * np.repeat([1, -1, 1, 1 - 1e-9], 3)[:, None]
+    X = np.concatenate([np.zeros((40, d)), 0.1 * directions, directions]) * 1234.5678
+    for k in (1, 3, 20):
+        found = by_integers(X, k, level=level)
+        assert found[2]["int16"]
+        assert_same(found, scan(X, k))
+
+
+def test_small_integers_are_exact_and_need_no_slack():
+    X = np.random.default_rng(0).integers(0, 3, (600, 50)).astype(float)
+    found = by_integers(X, 10)
+    assert found[2]["int16"]
+    assert found[2]["integral"]
+    assert found[2]["decided"] == 0
+    assert_same(found, scan(X, 10))
+
+
+@pytest.mark.parametrize("scale", [1e-309, 1e-200, 1e150])
+def test_rows_beyond_the_range_of_the_scale_are_compared_as_floats(scale):
+    X = scale * np.random.default_rng(0).standard_normal((200, 9))
+    found = by_integers(X, 5)
+    assert not found[2]["int16"]
+    assert_same(found, scan(X, 5))
+
+
+@pytest.mark.skipif(_graph.best_simd_level() == 0, reason="products of integers gain nothing without AVX2")
+def test_integers_are_chosen_for_many_rows_and_features_and_given_up_for_outliers():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, 128)).astype(np.float32)
+    assert by_products(X, 10, level=1)[2]["int16"]
+    assert not by_products(X[:990], 10, level=1)[2]["int16"]
+    assert not by_products(X[:, :20], 10, level=1)[2]["int16"]
+    assert not by_products(X, 10, level=0)[2]["int16"]
+    X[500] *= 1e5  # all other rows are then rounded to a few integers
+    found = by_products(X, 10, level=1)
+    assert not found[2]["int16"]
+    assert_same(found, by_products(X, 10, level=1, int16=0))
+
+
+def test_public_searches_have_the_same_bits_whether_integers_are_chosen_or_not():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((1100, 100)).astype(np.float32)
+    Q = rng.standard_normal((300, 100)).astype(np.float32)
+    for n_jobs in (1, 2):
+        assert_same(graph.squared_neighbors(X, 7, n_jobs=n_jobs), by_products(X, 7, int16=0))
+        assert_same(graph.squared_neighbors(X, 7, queries=Q, n_jobs=n_jobs), by_products(X, 7, queries=Q, int16=0))

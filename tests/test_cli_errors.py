@@ -193,7 +193,7 @@ def cases(verb, *lists, before=()):
 
 
 MATCHING = [
-    (["model.skops", "few.csv", *COLUMNS], ["few.csv", "lacks 2 of the 5 features", "'q'"]),
+    (["model.skops", "few.csv", *COLUMNS], ["few.csv", "lacks 2 of the 5 columns", "'q'"]),
     (["model.skops", "narrow.npz"], ["narrow.npz", "3 features", "fitted on 5"]),
     (["plain.skops", "narrow.npz"], ["narrow.npz", "3 features", "fitted on 5"]),
     (["plain.skops", "few.csv", *COLUMNS], ["few.csv", "3 features", "fitted on 5"]),

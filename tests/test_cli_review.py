@@ -205,13 +205,13 @@ def test_files_of_verdicts_that_cannot_be_read(run, groups, tmp_path):  # noqa: 
     def refused(*words):
         assert_refused(run("review", "wrong.npz", "--reviewed", "checked.csv", "--out", "a.csv"), *words)
 
-    refused("checked.csv", "No such file")
+    refused("checked.csv does not exist")
     write_rows("checked.csv", ["row", "label"], [])
     refused("checked.csv lacks the column 'verdict'")
     write_rows("checked.csv", ["row", "label", "verdict"], [["0", "label_0", "1"], ["0", "label_0", "0"]])
     refused("line 3", "a second and different verdict")
-    (tmp_path / "checked.csv").write_bytes(b"row,label,verdict\n\xff,label_0,1\n")
-    refused("not UTF-8 text (byte 18)")
+    (tmp_path / "checked.csv").write_bytes(b"row,label,verdict\n\x81,label_0,1\n")
+    refused("checked.csv: it is not cp1252 text")
     outcome = run("review", "wrong.npz", "--reviewed", "checked.csv", "--out", "checked.csv")
     assert_refused(outcome)
 

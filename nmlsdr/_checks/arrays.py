@@ -1,6 +1,7 @@
 """The forms of arrays that kernels read."""
 
-from typing import Any
+import math
+from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
@@ -54,3 +55,20 @@ def _with_parts(X: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarra
     changed = sparse.csr_array(X.shape, dtype=X.dtype)
     changed.data, changed.indices, changed.indptr = data, indices, indptr
     return changed
+
+
+def check_array_header(file: IO[bytes], size: int, name: str, kinds: str) -> None:
+    """Refuse an array in a file of `size` bytes if its header declares another size, or a dtype that is none of `kinds`.
+
+    NumPy alone would take whatever memory the header declares before it reads the values.
+    """
+    version = np.lib.format.read_magic(file)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    try:
+        shape, _, dtype = read_header(file)
+    except MemoryError:  # Python's parser raises it at too many brackets
+        raise InputError(f"{name} has a damaged header") from None
+    if dtype.hasobject or dtype.kind not in kinds or not dtype.itemsize:
+        raise InputError(f"{name} holds {dtype}, not numbers or text (a pickle is never read)")
+    if min(shape, default=0) < 0 or file.tell() + math.prod(shape) * dtype.itemsize != size:
+        raise InputError(f"{name} has another size than its header says")

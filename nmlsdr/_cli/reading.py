@@ -16,7 +16,7 @@ import numpy as np
 from nmlsdr._errors import InputError
 from nmlsdr._model.reading import encodes_texts
 from nmlsdr.datasets import read_table
-from nmlsdr.datasets._columns import nearest
+from nmlsdr.datasets._columns import refuse_missing
 from nmlsdr.datasets._deciding import Choices
 
 from .console import Console
@@ -178,7 +178,7 @@ def match_features(table: Any, source: str, model: Any, console: Console) -> Any
     n_features = model.estimator.n_features_in_
     if wanted is not None and given is not None:
         others = [*given, *(table.unused or [])]
-        _need(wanted, given, others, f"{source} lacks", "features that the model was fitted on", "columns")
+        refuse_missing(source, wanted, others, "columns that the model was fitted on")
         known = {*wanted, *(model.label_names or ()), *(table.label_names or ())}
         _note_unknown(console, source, "column", [name for name in others if name not in known], "used")
         if list(wanted) != list(given):
@@ -200,21 +200,12 @@ def match_labels(table: Any, args: argparse.Namespace, model: Any, n_labels: int
             raise InputError(f"{counts}; give the same labels.")
         return target
     if args.label_list is None and args.annotators is None:
-        _need(wanted, given, given, f"{args.data} lacks", "labels that the model predicts", "labels")
+        refuse_missing(args.data, wanted, given, "labels that the model predicts")
     _note_unknown(console, args.data, "label", [name for name in given if name not in wanted], "counted")
     # With --label-list, a label that occurs in no row is 0 in all of them.
     absent = np.where(target[:, 0] == -1, -1, 0)
     found = dict(zip(given, target.T, strict=True))
     return np.column_stack([found.get(name, absent) for name in wanted])
-
-
-def _need(wanted: Sequence[str], given: Sequence[str], others: Sequence[str], lacks: str, what: str, same: str) -> None:
-    """Raise an error with the first missing name, and the most similar one among the others."""
-    present = set(given)
-    missing = [name for name in wanted if name not in present]
-    if missing:
-        first = f"the first is {missing[0]!r}{nearest(missing[0], others)}"
-        raise InputError(f"{lacks} {len(missing)} of the {len(wanted)} {what}, {first}; give the same {same}.")
 
 
 def _note_unknown(console: Console, source: str, what: str, names: Sequence[str], purpose: str) -> None:

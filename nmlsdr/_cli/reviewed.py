@@ -5,17 +5,15 @@ formula. Such cells are written with an apostrophe in front, which `--reviewed` 
 """
 
 import csv
-import io
 import re
 from collections import defaultdict
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 from nmlsdr._checks.labels import alphas_of_labels, check_labels
 from nmlsdr._errors import InputError
-from nmlsdr.datasets._text import guess_dialect
+from nmlsdr.datasets._files import Lines
 
 #: The columns of the list, except that of the ids.
 OWN_COLUMNS = ("row", "label", "given", "score", "suggest", "kind", "rank", "verdict")
@@ -165,19 +163,11 @@ def _look_up(cell: str, known: dict[str, Any]) -> tuple[str, Any]:
 
 
 def _read(path: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    with open(path, "rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise InputError(f"{path} is larger than {LARGEST >> 20} MiB, no list that people reviewed; give that list.")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text (byte {error.start}); save it as CSV in UTF-8.") from None
-    delimiter = guess_dialect(text, "\t" if PurePath(path).suffix.lower() == ".tsv" else None, ".").delimiter
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    try:
-        header = [unescape_formula(name).strip().lower() for name in next(reader, [])]
-        lines = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: {error}; save it as CSV.") from None
-    return header, lines
+    """Return the names of the columns, folded, and each filled line with its number."""
+    with Lines(path, LARGEST) as lines:
+        reader = csv.reader((f"{line}\n" for line in lines), delimiter=lines.dialect(None, ".").delimiter)
+        try:
+            header = [unescape_formula(name).strip().lower() for name in next(reader, [])]
+            return header, [(lines.number, cells) for cells in reader if any(cell.strip() for cell in cells)]
+        except csv.Error as error:
+            raise lines.error(f"{error}; save it as CSV") from None

@@ -7,16 +7,15 @@ are refused.
 """
 
 import json
-import math
 import os
 import warnings
 import zipfile
 from typing import Any, BinaryIO
 
-import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.pipeline import Pipeline
 
+from .._checks.arrays import check_array_header
 from .schema import Refused, table
 
 _SCHEMA = "schema.json"
@@ -63,7 +62,7 @@ def read(file: BinaryIO, max_bytes: int) -> Any:
             raise Refused("its members are not those that its schema names")
         for name in files:
             with archive.open(name) as member:
-                _check_array(member, members[name])
+                check_array_header(member, members[name].file_size, "an array", "biufUV")
     file.seek(0)
     with warnings.catch_warnings():  # skops warns once for every class; `reading` warns once for the file
         warnings.simplefilter("ignore", InconsistentVersionWarning)
@@ -122,17 +121,3 @@ def _check_node(node: dict[str, Any], seen: dict[int, Any], files: dict[str, int
         raise Refused("an array has no member of its own")
     for part in inner:
         _check_node(part, seen, files, depth + 1)
-
-
-def _check_array(member: Any, info: zipfile.ZipInfo) -> None:
-    """Refuse an array whose header does not match its bytes: NumPy takes the memory before it reads."""
-    form = np.lib.format
-    headers = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
-    try:
-        shape, _, dtype = headers[form.read_magic(member)](member, max_header_size=2000)
-    except MemoryError:  # Python's parser raises it for too many brackets
-        raise Refused("an array has a damaged header") from None
-    if dtype.hasobject or dtype.kind not in "biufUV" or not dtype.itemsize:
-        raise Refused(f"an array holds {dtype}, not numbers or text")
-    if min(shape, default=0) < 0 or member.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
-        raise Refused("an array has another size than its header says")

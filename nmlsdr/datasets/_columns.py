@@ -116,7 +116,7 @@ def split_columns(path: Path_, names: Sequence[str], wanted: Wanted, *, line: in
     planned: list[int] = []
     if wanted.plan is not None:
         sources = wanted.plan.sources([names[j] for j in others])
-        _refuse_missing(path, line, sources, position, names)
+        refuse_missing(place(path, line), sources, names, "columns that the model was fitted on")
         kept, planned = {*sources, *wanted.plan.names}, [position[name] for name in sources]
     features = [j for j in others if names[j] in kept] if wanted.plan is None else []
     return Split(
@@ -131,15 +131,14 @@ def split_columns(path: Path_, names: Sequence[str], wanted: Wanted, *, line: in
     )
 
 
-def _refuse_missing(
-    path: Path_, line: int | None, wanted: Sequence[str], position: Mapping[str, int], names: Sequence[str]
-) -> None:
-    """Raise if columns that a plan needs are not there."""
-    missing = [name for name in wanted if name not in position]
+def refuse_missing(where: str, wanted: Sequence[str], names: Sequence[str], what: str) -> None:
+    """Raise if a file does not have all that a model wants; `what` is, in words."""
+    given = set(names)
+    missing = [name for name in wanted if name not in given]
     if missing:
-        what = f"it lacks {len(missing)} of the {len(wanted)} columns that the model was fitted on"
         first = f"the first is {shorten(missing[0])!r}{nearest(missing[0], names)}"
-        raise DataFileError(f"{place(path, line)}: {what}, {first}; give the same columns.")
+        lacks = f"it lacks {len(missing)} of the {len(wanted)} {what}"
+        raise DataFileError(f"{where}: {lacks}, {first}; give the same {what.split()[0]}.")
 
 
 def _no_column(

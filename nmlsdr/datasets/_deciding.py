@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,13 @@ def decide(
     return _Deciding(table, choices, labeled, label_names, separator).plan()
 
 
+class Reading(NamedTuple):
+    """How a column is read, and its other texts with their counts."""
+
+    how: Any  # the Notation of its numbers; for dates, whether the month stands first
+    others: dict[str, int]
+
+
 class _Deciding:
     def __init__(self, table: TableStatistics, choices: Choices, labeled: Any, labels: Iterable[str], separator: Any):
         self.table, self.choices, self.labeled = table, choices, labeled
@@ -84,6 +91,7 @@ class _Deciding:
         self.split = re.compile("|".join(marks))
         self.missing = table.missing
         self.decimal = choices.decimal or self._usual_decimal()
+        self.readings = [self._reading(facts) for facts in table.columns]
         self.found = self._words_for_missing() if choices.missing is None else set()
         self.n_distinct_rows = len(set(table.row_hashes))
 
@@ -91,8 +99,8 @@ class _Deciding:
         """Decide column by column; a duplicate and the identifier depend on the columns before."""
         digests: dict[int, str] = {}
         columns: list[Column] = []
-        for name, facts in zip(self.table.names, self.table.columns, strict=True):
-            column = self._column(name, facts, digests)
+        for name, facts, reading in zip(self.table.names, self.table.columns, self.readings, strict=True):
+            column = self._column(name, facts, reading, digests)
             digests.setdefault(facts.digest, name)
             columns.append(column)
         columns = self._one_identifier(columns)
@@ -100,11 +108,13 @@ class _Deciding:
         columns += [Column(name, "dropped", "as you said") for name in self.choices.drop]
         return Plan(tuple(columns), tuple(sorted(self.missing | self.found)), self.choices.keep_case)
 
-    def _column(self, name: str, facts: ColumnStatistics, digests: dict[int, str]) -> Column:
+    def _column(
+        self, name: str, facts: ColumnStatistics, reading: Reading | None, digests: dict[int, str]
+    ) -> Column:
         known = self._known(facts)
         n_missing = self.table.n_rows - sum(known.values())
         if name in self.choices.one_hot:
-            return self._category(name, facts)
+            return self._category(name, known)
         if not known:
             return Column(name, "empty", "no row has a value")
         if len(known) == 1 and len(facts.numbers) + len(facts.words) == 1 and self.table.n_rows > 1:
@@ -118,10 +128,14 @@ class _Deciding:
             levels = {**{fold(text): "0" for text in facts.words if fold(text) in self.missing}, fold(word): "1"}
             reason = f"1: {shorten(word, 20)!r} ({count}), 0: nothing ({n_missing})"
             return Column(name, "yes/no", reason, levels=levels)
-        for kind in (self._number, self._date, self._yes_no, self._unique):
+        if reading is not None:
+            if isinstance(reading.how, Notation):
+                return self._number(name, facts, reading.how)
+            return self._date(name, facts, known, reading)
+        for kind in (self._yes_no, self._unique):
             if (column := kind(name, facts, known)) is not None:
                 return column
-        return self._category(name, facts) if self._is_category(known) else self._words(name, facts, known)
+        return self._category(name, known) if self._is_category(known) else self._words(name, known)
 
     def _known(self, facts: ColumnStatistics) -> Counter[str]:
         """The different texts that do not mean a missing value."""
@@ -165,35 +179,32 @@ class _Deciding:
 
         return max(allowed, key=worth)
 
-    def _others(self, facts: ColumnStatistics, read: Callable[[str], Any]) -> dict[str, int]:
-        """The texts that are neither missing values nor read by this function, and their counts."""
-        is_plain = facts.is_plain and read is number_reader(NOTATIONS[0])
-        texts = facts.words if is_plain else facts.words | facts.numbers
-        return {t: count for t, count in texts.items() if fold(t) not in self.missing and read(t) is None}
-
-    def _mostly(self, facts: ColumnStatistics, read: Callable[[str], Any]) -> dict[str, int] | None:
-        """The other texts if a column holds mostly what this function reads, else None."""
-        others = self._others(facts, read)
+    def _reading(self, facts: ColumnStatistics) -> Reading | None:
+        """How a column is read if it holds mostly numbers, or mostly dates."""
+        notation, first = self._notation(facts), self._month_first(facts)
         n_missing = sum(count for text, count in facts.words.items() if fold(text) in self.missing)
-        n_known = facts.n_numbers + facts.n_words - n_missing
-        share = MOSTLY if len(others) > FEW_WORDS else 0.5
-        return others if n_known and sum(others.values()) <= (1 - share) * n_known else None
-
-    def _readers(self, facts: ColumnStatistics) -> list[Callable[[str], Any]]:
-        """How the column would be read as numbers, and as dates."""
-        first = self._month_first(facts)
-        return [number_reader(self._notation(facts)), lambda text: read_date(text, first)]
+        readers: dict[Any, Callable[[str], Any]] = {
+            notation: number_reader(notation),
+            first: lambda text: read_date(text, first),
+        }
+        for how, read in readers.items():
+            is_plain = facts.is_plain and how == NOTATIONS[0]  # all numbers are read
+            texts = facts.words if is_plain else facts.words | facts.numbers
+            texts = {text: count for text, count in texts.items() if fold(text) not in self.missing}
+            others = {text: count for text, count in texts.items() if read(text) is None}
+            some = len(others) < len(texts) or (is_plain and facts.n_numbers)
+            share = MOSTLY if len(others) > FEW_WORDS else 0.5
+            if some and sum(others.values()) <= (1 - share) * (self.table.n_rows - n_missing):
+                return Reading(how, others)
+        return None
 
     def _words_for_missing(self) -> set[str]:
         """Words that stand among numbers or dates again and again, in whichever column."""
         counts: Counter[str] = Counter()
         found = set()
-        for facts in self.table.columns:
-            if not facts.words:
-                continue
-            others = next((o for read in self._readers(facts) if (o := self._mostly(facts, read)) is not None), {})
-            n_others = sum(others.values())
-            if n_others > max(10, SLIPS * (facts.n_numbers + facts.n_words)):
+        for facts, reading in zip(self.table.columns, self.readings, strict=True):
+            others = reading.others if reading is not None and facts.words else {}
+            if sum(others.values()) > max(10, SLIPS * self.table.n_rows):
                 found |= {fold(text) for text in others}
             for text, count in others.items():
                 counts[fold(text)] += count
@@ -205,10 +216,7 @@ class _Deciding:
         words = [(word, count) for word, count in facts.words.most_common() if fold(word) in missing]
         return f"missing: {_counted(words)}" if words else ""
 
-    def _number(self, name: str, facts: ColumnStatistics, known: Counter[str]) -> Column | None:
-        notation = self._notation(facts)
-        if not facts.n_numbers or self._mostly(facts, number_reader(notation)) is None:
-            return None
+    def _number(self, name: str, facts: ColumnStatistics, notation: Notation) -> Column:
         marks = {mark for text in facts.numbers for mark in text if mark in ".,' "}
         seen = [words for words in notation.words() if notation.thousands or marks & {","}]
         whole = facts.whole or set()
@@ -224,15 +232,12 @@ class _Deciding:
         parts = [m.groups() for text in facts.words if (m := DATE.fullmatch(text)) and m[2] != "." and len(m[1]) < 3]
         return any(int(part[2]) > 12 for part in parts) and not any(int(part[0]) > 12 for part in parts)
 
-    def _date(self, name: str, facts: ColumnStatistics, known: Counter[str]) -> Column | None:
-        first = self._month_first(facts)
-        others = self._mostly(facts, lambda text: read_date(text, first))
-        if others is None or not facts.words:
-            return None
-        example = next(text for text in known if text not in others)
+    def _date(self, name: str, facts: ColumnStatistics, known: Counter[str], reading: Reading) -> Column:
+        example = next(text for text in known if text not in reading.others)
         reason = f"such as {example!r}; becomes the year with its fraction, and the month"
-        reason = "; ".join(filter(None, [reason + ", which stands first" * first, self._missing_in_words(facts)]))
-        return Column(name, "date", reason, month_first=first)
+        reason += ", which stands first" * reading.how
+        reason = "; ".join(filter(None, [reason, self._missing_in_words(facts)]))
+        return Column(name, "date", reason, month_first=reading.how)
 
     # ------------------------------------------------------------ words
 
@@ -300,8 +305,7 @@ class _Deciding:
             return few and (_words_each(known) < SENTENCE or n_known >= ROWS_PER_LEVEL * len(counts))
         return n_known >= ROWS_PER_LEVEL * len(counts)
 
-    def _category(self, name: str, facts: ColumnStatistics) -> Column:
-        known = self._known(facts)
+    def _category(self, name: str, known: Counter[str]) -> Column:
         counts, shown = self._levels(known)
         n_missing = self.table.n_rows - sum(known.values())
         kept = sorted(level for level, _ in counts.most_common(MOST_LEVELS))
@@ -316,7 +320,7 @@ class _Deciding:
         other = len(kept) < len(counts)
         return Column(name, "category", reason, levels=levels, has_missing=n_missing > 0, has_other=other)
 
-    def _words(self, name: str, facts: ColumnStatistics, known: Counter[str]) -> Column:
+    def _words(self, name: str, known: Counter[str]) -> Column:
         """A column of texts: its frequent words become features, unless there are none."""
         n_rows = Counter[str]()
         for text, count in known.items():

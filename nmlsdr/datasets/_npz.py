@@ -1,6 +1,5 @@
 """Read .npz files through NumPy: arrays of features and labels, or the parts of a sparse matrix; never a pickle."""
 
-import math
 import zipfile
 from typing import IO, Any
 
@@ -8,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._checks.arrays import refuse_broken
-from .._errors import InputError
+from .._checks.arrays import check_array_header, refuse_broken
 from ._cells import FileContents, feature_array, label_array
 from ._columns import Wanted
 from ._files import DataFileError, Path_, check_size, check_width, existing, foreign_bytes, place
@@ -77,17 +75,8 @@ def load_npy(path: Path_) -> NDArray[Any]:
 
 
 def _array(file: IO[bytes], name: str, size: int) -> NDArray[Any]:
-    """Return the array in `size` bytes; NumPy alone would allocate whatever its header declares."""
-    version = np.lib.format.read_magic(file)
-    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    try:
-        shape, _, dtype = read_header(file)
-    except MemoryError:  # Python's parser raises it at too many brackets
-        raise InputError(f"array {name!r} has a damaged header") from None
-    if dtype.kind not in KINDS or dtype.itemsize == 0:
-        raise InputError(f"array {name!r} holds {dtype}, not numbers or text (a pickle is never read)")
-    if math.prod(shape) * dtype.itemsize + file.tell() != size:
-        raise InputError(f"array {name!r} has another size than its header says")
+    """Return the array in `size` bytes."""
+    check_array_header(file, size, f"array {name!r}", KINDS)
     file.seek(0)
     array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     return array

@@ -46,8 +46,8 @@ class ColumnStatistics:
     numbers, words : Counter
         The different texts, without surrounding blanks, that are numbers in some notation, and all others (a missing
         value is the empty word). Both stop growing at a limit.
-    n_numbers, n_words : int
-        How many cells hold a number, and how many another text.
+    n_numbers : int
+        How many cells hold a number.
     whole : set of float, or None
         The different numbers, as long as all are whole and nearly all differ.
     is_plain : bool
@@ -61,7 +61,7 @@ class ColumnStatistics:
     def __init__(self, most: int) -> None:
         self.numbers: Counter[str] = Counter()
         self.words: Counter[str] = Counter()
-        self.n_numbers = self.n_words = 0
+        self.n_numbers = 0
         self.whole: set[float] | None = set()
         self.rising = self.is_plain = True
         self._last = -np.inf  # whole number, the largest as long as they rise
@@ -79,7 +79,6 @@ class ColumnStatistics:
             self._filled.append(filled if n_empty else len(values))
             if n_empty:
                 self.words[""] += n_empty
-                self.n_words += n_empty
                 self.whole = None
             self._add_numbers(values[filled])
             if len(self.numbers) < self.most // 10:
@@ -97,7 +96,6 @@ class ColumnStatistics:
             known, most = (self.numbers, self.most // 10) if number else (self.words, self.most)
             if text in known or len(known) < most:
                 known[text] += count
-            self.n_words += 0 if number else count
             if number:
                 self.n_numbers += count
                 self.is_plain = self.is_plain and number_reader(NOTATIONS[0])(text) is not None

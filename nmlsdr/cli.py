@@ -6,14 +6,15 @@ Any other error is a bug of the program: its traceback is shown, with status 1.
 
 import argparse
 import os
+import pkgutil
 import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ._cli import bench, completion, datasets, info, models, plan, report, reproduce, review
 from ._cli.console import Console, RunError
 from ._cli.parser import EXAMPLES, Parser, check_files
+from ._cli.verbs import add_verbs
 from ._errors import InputError, printable
 from ._version import __version__
 
@@ -61,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             args.words = arguments[1:]  # which the report shows
             console = Console(args.quiet)
             with console.listening():
-                status: int = args.run(args, console)
+                status: int = pkgutil.resolve_name(f"nmlsdr.{args.run}")(args, console)
             sys.stdout.flush()
             return status
     except SystemExit as stop:  # --help and --version
@@ -84,10 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> Parser:
     parser = Parser(prog="nmlsdr", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"nmlsdr {__version__}")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND", parser_class=Parser)
-    for module in (models, plan, review, report, reproduce, datasets, bench, info):
-        module.add_parsers(verbs)
-    completion.add_parsers(verbs, parser)
+    add_verbs(parser)
     return parser
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from commands import label_columns, run, tables  # noqa: F401
 
-from nmlsdr._cli import clock as clocks
 from nmlsdr._cli.clock import MOST_RAISED, Clock
 from nmlsdr._cli.console import Console
+from nmlsdr._cli.method import measure
 
 
 class Time:
@@ -63,12 +63,12 @@ def test_short_work_is_not_announced_and_not_measured():
     console.expect({"fit": 5.0})
     assert console.stream.getvalue() == ""
     args = argparse.Namespace(jobs=1, n_neighbors=5)
-    assert clocks.measure(np.zeros((50, 3)), np.zeros((50, 2), dtype=int), args) is None
+    assert measure(np.zeros((50, 3)), np.zeros((50, 2), dtype=int), args) is None
 
 
 def test_every_step_of_a_report_is_expected_under_its_own_text(run, tables, monkeypatch):  # noqa: F811
     pytest.importorskip("jinja2")
-    monkeypatch.setattr(clocks, "SMALL", 0)
+    monkeypatch.setattr("nmlsdr._cli.method.SMALL", 0)
     monkeypatch.setattr("nmlsdr._cli.method.TREES", 4)
     monkeypatch.setattr("nmlsdr._report.trial.TREES", 4)
     begun, expected = [], {}

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from nmlsdr._cli import reproduce as reproduce_arguments
+from nmlsdr._cli import verbs
 from nmlsdr._errors import InputError
 from nmlsdr.cli import main
 from nmlsdr.experiments import cell, command, protocol, report, results, runner, tables
@@ -500,7 +500,7 @@ def test_an_error_in_the_program_is_not_reported_as_bad_input(tmp_path, monkeypa
 
 
 def test_the_command_line_knows_every_study():
-    assert tuple(protocol.STUDIES) == reproduce_arguments.STUDIES
+    assert tuple(protocol.STUDIES) == verbs.STUDIES
 
 
 def test_traceback_option_raises_the_error(tmp_path):

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from nmlsdr import ResidualPropagation
-from nmlsdr._cli import reproduce as reproduce_arguments
+from nmlsdr._cli import verbs
 from nmlsdr._report import rival
 from nmlsdr.cli import main
 from nmlsdr.experiments import beyond, beyond_section, command, protocol
@@ -129,7 +129,7 @@ def test_cells_name_no_cell_twice_and_slow_ones_are_few():
 
 
 def test_the_command_line_knows_the_study():
-    assert reproduce_arguments.BEYOND == command.BEYOND == BASE.name
+    assert verbs.BEYOND == command.BEYOND == BASE.name
 
 
 # ---- a cell

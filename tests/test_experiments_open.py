@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist
 
 from nmlsdr import NMLSDR
-from nmlsdr._cli import reproduce as reproduce_arguments
+from nmlsdr._cli import verbs
 from nmlsdr._methods import METHODS
 from nmlsdr.cli import main
 from nmlsdr.experiments import command
@@ -86,7 +86,7 @@ def test_the_noise_is_that_of_the_benchmarks(data):
 
 def test_every_method_belongs_to_a_question():
     assert {name.split("-")[0] for name in VARIANTS} == {REFERENCE, *QUESTIONS}
-    assert reproduce_arguments.OPEN == command.OPEN == OPEN.name
+    assert verbs.OPEN == command.OPEN == OPEN.name
 
 
 def table(folder, name):

@@ -42,7 +42,7 @@ def catalogue(tmp_path, rng):
 def precision_of_report(run, monkeypatch, *options):  # noqa: F811
     """The cross-validated average precision on the page, and what was said."""
     kept = []
-    monkeypatch.setattr("nmlsdr._report.page.render", lambda facts: kept.append(facts) or "page")
+    monkeypatch.setattr("nmlsdr._cli.report.render", lambda facts: kept.append(facts) or "page")
     outcome = run("report", "catalogue.csv", *options, "--folds", "3", "--out", "report.html")
     assert outcome.status == 0, outcome
     trial = kept[0]["trial"]

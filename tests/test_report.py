@@ -260,7 +260,7 @@ def facts(tmp_path_factory):
     kept = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("report"))
-        patch.setattr("nmlsdr._report.page.render", lambda given: kept.update(given) or "page")
+        patch.setattr("nmlsdr._cli.report.render", lambda given: kept.update(given) or "page")
         write_tables(Path(), np.random.default_rng(0), ["csv"])
         arguments = ["report", "train.csv", "--label-columns", label_columns(), "--folds", "2", "--out", "a.html"]
         assert main(arguments) == 0

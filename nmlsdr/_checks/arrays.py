@@ -58,7 +58,7 @@ def _with_parts(X: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarra
 
 
 def check_array_header(file: IO[bytes], size: int, name: str, kinds: str) -> None:
-    """Refuse an array in a file of `size` bytes if its header declares another size, or a dtype that is none of `kinds`.
+    """Refuse an array whose header declares another size than that of its file, or a dtype that is none of `kinds`.
 
     NumPy alone would take whatever memory the header declares before it reads the values.
     """

@@ -1,5 +1,5 @@
-"""The verbs of the command line, one family per file; `nmlsdr.cli` is the entry point and nothing else imports them.
+"""The verbs of the command line; `nmlsdr.cli` is the entry point and nothing else imports them.
 
-Each file has ``add_parsers(verbs)``, which describes its verbs with the standard library only (so that ``--help`` is
-quick), and functions ``run(args, console) -> exit status``, which import what they use.
+`verbs` describes them with the standard library only, so that ``--help`` is quick. It names the function of each,
+``run(args, console) -> exit status``, whose module is loaded when the verb runs.
 """

@@ -12,7 +12,6 @@ Options = dict[str, dict[str, Any]]  # the arguments of argparse's add_argument,
 
 def number(kind: type[int] | type[float], fits: Callable[[Any], bool], rule: str) -> Callable[[str], Any]:
     """Return a function that parses a number, and refuses one that breaks the rule."""
-
     def read(text: str) -> Any:
         try:
             value = kind(text)
@@ -29,6 +28,14 @@ count = number(int, lambda value: value >= 1, "a whole number of at least 1")
 seed = number(int, lambda value: 0 <= value < 2**32, "a whole number of at least 0 and below 2^32")
 _jobs = number(int, bool, "a whole number other than 0 (-1: all cores)")
 _alpha = number(float, lambda value: 0 <= value < 1, "a number from 0 to below 1")
+
+
+_share = number(float, lambda value: 0 <= value <= 1, "a number from 0 to 1, f1, or prior")
+
+
+def cutoff(text: str) -> float | str:
+    """Return a cut-off, or the word for a rule that finds one."""
+    return text if text in ("f1", "prior") else float(_share(text))
 
 
 def _alphas(text: str) -> float | tuple[float, float]:
@@ -196,12 +203,12 @@ _SHORT = {"--quiet": "-q", "--out": "-o"}
 def add_verb(
     verbs: Any,
     name: str,
-    run: Callable[..., int],
     summary: str,
     description: str,
     options: Options,
     *,
     labels: str | None = None,
+    run: str = "",
 ) -> Parser:
     """Describe a verb.
 
@@ -209,14 +216,15 @@ def add_verb(
     ----------
     verbs : subparsers of argparse
     name : str
-    run : callable
-        Takes the arguments and the console, and returns the exit status.
     summary, description : str
         For the list of verbs, and for the verb's own help.
     options : dict of str to dict
         The arguments of add_argument, by the name of the option.
     labels : str or None, default=None
         Whether labels are needed, for the title of their options; None for a verb that reads no table.
+    run : str, default=""
+        Module of the package and function, as "_cli.plan:plan", which are loaded when the verb runs. The function
+        takes the arguments and the console, and returns the exit status. Empty: the module and function of this name.
 
     Returns
     -------
@@ -230,5 +238,5 @@ def add_verb(
             (group if words == "--annotators" else exclusive).add_argument(words, **settings)
     for words, settings in options.items():
         parser.add_argument(*([_SHORT[words]] if words in _SHORT else []), words, **settings)
-    parser.set_defaults(run=run, **({} if "--quiet" in options else {"quiet": False}))
+    parser.set_defaults(run=run or f"_cli.{name}:{name}", **({} if "--quiet" in options else {"quiet": False}))
     return parser

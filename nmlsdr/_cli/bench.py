@@ -8,7 +8,17 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from .arguments import QUIET, add_verb, count, option
+import numpy as np
+from joblib import cpu_count
+from scipy import sparse
+from scipy.spatial import KDTree
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from threadpoolctl import threadpool_info
+
+from nmlsdr import NMLSDR
+from nmlsdr._process.threads import check_n_jobs
+from nmlsdr.graph import ExactIndex, kneighbors
+
 from .console import Console
 
 K = 10
@@ -28,27 +38,8 @@ class Result(NamedTuple):
     cpu: float
 
 
-def add_parsers(verbs: Any) -> None:
-    """Describe the verb."""
-    add_verb(
-        verbs,
-        "bench",
-        bench,
-        "compare its speed with faiss and scikit-learn on this machine (two minutes)",
-        "Time exact nearest-neighbour searches, queries of single rows and a fit against faiss, scikit-learn and "
-        "SciPy, if they are installed, in turns within this process, and print which is faster on this machine.",
-        {
-            "--jobs": option("J", "threads of all contestants (default: all cores)", count),
-            "--seconds": option("S", "approximate time to spend (default: 100)", float, default=100.0),
-            **QUIET,
-        },
-    )
-
-
 def bench(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr bench``."""
-    from nmlsdr._process.threads import check_n_jobs
-
     n_threads = check_n_jobs(args.jobs)
     contests = _contests(n_threads)
     threads = f"{n_threads} thread{'s' if n_threads > 1 else ''}"
@@ -76,9 +67,6 @@ def bench(args: argparse.Namespace, console: Console) -> int:
 
 def _circumstances() -> list[str]:
     """Return what the ratios depend on: the kernels of each BLAS, and other load on the machine."""
-    from joblib import cpu_count
-    from threadpoolctl import threadpool_info
-
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     kernels = sorted({f"{pool['internal_api']} {pool['version']} {pool.get('architecture', '')}" for pool in pools})
     lines = [f"BLAS: {', '.join(kernels)} (slow if it does not support this processor; OPENBLAS_CORETYPE selects)"]
@@ -130,9 +118,6 @@ def _better_half(found: list[Result]) -> Result:
 
 
 def _contests(n_threads: int) -> list[Contest]:
-    import numpy as np
-    from scipy import sparse
-
     rng = np.random.default_rng(0)
 
     def search(work: str, X: Any, *peers: str, row: Any = None) -> Contest:
@@ -159,8 +144,6 @@ def _contests(n_threads: int) -> list[Contest]:
 
 
 def _ours(X: Any, n_threads: int, row: Any = None) -> Callable[[], object]:
-    from nmlsdr.graph import ExactIndex, kneighbors
-
     if row is None:
         return lambda: kneighbors(X, K, n_jobs=n_threads)
     index = ExactIndex(X, n_jobs=n_threads)
@@ -188,15 +171,11 @@ def _faiss(X: Any, n_threads: int, row: Any = None) -> Callable[[], object] | No
 
 
 def _brute(X: Any, n_threads: int, row: Any = None) -> Callable[[], object]:
-    from sklearn.neighbors import NearestNeighbors
-
     model = NearestNeighbors(n_neighbors=K, algorithm="brute", n_jobs=n_threads).fit(X)
     return lambda: model.fit(X).kneighbors() if row is None else model.kneighbors(row)
 
 
 def _tree(X: Any, n_threads: int, row: None = None) -> Callable[[], object]:
-    from scipy.spatial import KDTree
-
     return lambda: KDTree(X).query(X, K + 1, workers=n_threads)
 
 
@@ -209,13 +188,9 @@ SEARCHES: dict[str, Callable[..., Callable[[], object] | None]] = {
 
 
 def _our_fit(X: Any, Y: Any, n_threads: int) -> Callable[[], object]:
-    from nmlsdr import NMLSDR
-
     return lambda: NMLSDR(n_neighbors=K, n_jobs=n_threads).fit(X, Y)
 
 
 def _classify(X: Any, Y: Any, n_threads: int) -> Callable[[], object]:
     """Fit scikit-learn's classifier on neighbours, and predict the same rows."""
-    from sklearn.neighbors import KNeighborsClassifier
-
     return lambda: KNeighborsClassifier(K, n_jobs=n_threads).fit(X, Y).predict(X)

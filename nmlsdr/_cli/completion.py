@@ -5,22 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from nmlsdr._errors import import_extra
+from nmlsdr.datasets._catalog import list_datasets
 
-from .arguments import TRACEBACK, add_verb
 from .console import Console
-
-
-def add_parsers(verbs: Any, whole: argparse.ArgumentParser) -> None:
-    """Describe the verb; `whole` is the parser to complete."""
-    parser = add_verb(
-        verbs,
-        "completion",
-        completion,
-        "print a script that lets a shell complete nmlsdr's words",
-        "Print a script for a shell: nmlsdr completion bash > ~/.local/share/bash-completion/completions/nmlsdr",
-        {"shell": {"choices": ("bash", "zsh", "fish", "tcsh")}, **TRACEBACK},
-    )
-    parser.set_defaults(whole=whole)
 
 
 def completion(args: argparse.Namespace, console: Console) -> int:
@@ -33,8 +20,6 @@ def completion(args: argparse.Namespace, console: Console) -> int:
 
 def _name_values(parser: argparse.ArgumentParser, kinds: Mapping[str, Any]) -> None:
     """Tell shtab, by attributes of the arguments, which of them are files, folders and names of data sets."""
-    from nmlsdr.datasets._catalog import list_datasets
-
     for action in parser._actions:
         metavar = str(action.metavar)
         if isinstance(action, argparse._SubParsersAction):

@@ -1,11 +1,15 @@
 """info: the versions and settings of this installation, or the contents of a model file."""
 
 import argparse
+import platform
+from importlib import metadata
 from typing import Any
 
+from nmlsdr import __version__, _graph
 from nmlsdr._errors import printable
+from nmlsdr._process.openmp import idle_threads
+from nmlsdr._process.threads import SIMD_LEVELS, check_n_jobs, simd, simd_level
 
-from .arguments import QUIET, add_verb, option
 from .console import Console
 
 MOST = 50  # columns or categories that are listed by name
@@ -19,19 +23,6 @@ OPTIONAL = {
 }
 
 
-def add_parsers(verbs: Any) -> None:
-    """Describe the verb."""
-    model = option("MODEL.skops", "a model file to describe", nargs="?")
-    add_verb(
-        verbs,
-        "info",
-        info,
-        "versions, threads, SIMD; or what a model file holds",
-        "Print versions, compiler, OpenMP, threads and SIMD levels, or with a model file what it holds.",
-        {"model": model, **QUIET},
-    )
-
-
 def info(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr info``."""
     lines = _model_lines(args.model) if args.model is not None else _installation_lines()
@@ -42,11 +33,6 @@ def info(args: argparse.Namespace, console: Console) -> int:
 
 
 def _installation_lines() -> list[tuple[str, str]]:
-    import platform
-    from importlib import metadata
-
-    from nmlsdr import __version__
-
     lines = [("nmlsdr", __version__), ("python", f"{platform.python_version()} on {platform.platform()}")]
     for name in ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", *OPTIONAL):
         try:
@@ -59,10 +45,6 @@ def _installation_lines() -> list[tuple[str, str]]:
 
 def _build_lines() -> list[tuple[str, str]]:
     """How the kernels were compiled, and what they use here."""
-    from nmlsdr import _graph
-    from nmlsdr._process.openmp import idle_threads
-    from nmlsdr._process.threads import SIMD_LEVELS, check_n_jobs, simd, simd_level
-
     facts = _graph.build_facts()
     openmp = facts["openmp"]
     words = {True: "optimized", False: "not optimized", None: "does not say whether optimized"}[facts["optimized"]]

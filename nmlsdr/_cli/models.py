@@ -2,95 +2,34 @@
 
 import argparse
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
-from nmlsdr._errors import InputError
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
-from .arguments import (
-    COMMON,
-    DATA,
-    FITTING,
-    LABELS_NEEDED,
-    MASK,
-    add_verb,
-    choice,
-    count,
-    flag,
-    number,
-    option,
-    output,
-    seed,
-)  # fmt: skip
+import nmlsdr
+from nmlsdr import ResidualPropagation
+from nmlsdr._errors import InputError
+from nmlsdr._estimators._thresholds import rank_scores, warn_never_predicted
+from nmlsdr._methods import METHODS, find_method
+from nmlsdr._model.archive import need_skops
+from nmlsdr._model.reading import open_model
+from nmlsdr._model.rows import fitted_rows, were_fitted
+from nmlsdr.metrics import score_table
+from nmlsdr.model_file import save_model
+
 from .console import Console
+from .measures import label_table, measure_table, write_measures
+from .method import expect_fit, graph_settings, scaler_for
+from .reading import match_features, match_labels, note_leaks, prepare, read_data
+from .reviewed import fit_reviewed, names_or_numbers
+from .writing import check_out, input_files, model_output, row_columns, write_result, wrote
 
 ALPHAS = ("alpha_labeled", "alpha_unlabeled")
 TABLES = (".csv", ".tsv", ".parquet", ".pq", ".npz")
 _BLOCK = 8192  # rows predicted between two updates of the progress
-
-
-def add_parsers(verbs: Any) -> None:
-    """Describe the four verbs."""
-    fitted = {
-        "--method": option(
-            "NAME",
-            "CCA, MVMD, MDDMp, MDDMf, wMLDAb, wMLDAe, wMLDAc, wMLDAd, wMLDAf, SSMLDR, NMLSDR (default), or SSMLDR*, "
-            "NMLSDR* (given labels kept); any case",
-            default="NMLSDR",
-        ),
-        "--n-components": option("D", "columns of the embedding (default: as many as possible)", count),
-        "--seed": option("S", "for wMLDAd, and for the folds of residual (default: 0)", seed),
-        "--classifier": choice(
-            ("residual", "semi-supervised", "mlknn", "none"),
-            "residual (default for NMLSDR): the mean of a ridge regression and a forest, plus their errors on nearby "
-            "rows; semi-supervised (default for all other methods): ML-kNN on the embedding of all rows, after "
-            "propagating the labels; mlknn: ML-kNN on the embedding of the labelled rows; none",
-        ),
-        "--threshold": option(
-            "T",
-            "predict a label from a score of T on, a number from 0 to 1; f1: from the score that promises the best F1 "
-            "(default for residual; 0.5 for the others); prior: for as large a share of the rows as have the label",
-            _threshold,
-        ),
-    }
-    add_verb(
-        verbs,
-        "fit",
-        fit,
-        "fit scaler, projection and classifier on a table",
-        "Standardize the features, fit a projection and a classifier, and write them as one model file.",
-        FITTING | fitted | COMMON | output(".skops"),
-        labels=LABELS_NEEDED,
-    )
-    model = {"model": option("MODEL.skops", "the file that `nmlsdr fit` wrote")} | DATA | COMMON
-    table = output(".csv, .tsv, .parquet or .npz; rows count from 0")
-    scores = {"--scores": flag("write the scores in [0, 1] too")}
-    measures = {
-        "--compare": option(
-            "TRAIN",
-            "the table that the model was fitted on: fit logistic regressions, a forest and the model's trend alone on "
-            "it, and print their measures too; for --classifier residual",
-        )
-    } | output(".json or .csv", required=False)
-    unused, needed = "these columns are not features, and the labels are not used", LABELS_NEEDED
-    about = "Write the embedding of every row of DATA."
-    add_verb(verbs, "transform", transform, "embed the rows of a table", about, model | table, labels=unused)
-    about = "Write 0 or 1 for every label and row of DATA."
-    add_verb(
-        verbs, "predict", predict, "predict the labels of a table's rows", about, model | scores | table, labels=unused
-    )
-    about = (
-        "Print the article's seven measures over the labelled rows of DATA, and write them with --out. Primed ones "
-        "are 1 - x, so that more is better; Cov' is 1 - coverage/(C-1)."
-    )
-    summary = "compare predictions with a table's labels"
-    add_verb(verbs, "evaluate", evaluate, summary, about, model | MASK | measures, labels=needed)
-
-
-_cutoff = number(float, lambda value: 0 <= value <= 1, "a number from 0 to 1, f1, or prior")
-
-
-def _threshold(text: str) -> float | str:
-    return text if text in ("f1", "prior") else float(_cutoff(text))
 
 
 def _check_choices(args: argparse.Namespace, method: Any) -> None:
@@ -117,20 +56,6 @@ def _check_choices(args: argparse.Namespace, method: Any) -> None:
 
 def fit(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr fit``."""
-    from sklearn.pipeline import Pipeline
-
-    from nmlsdr._methods import METHODS, find_method
-    from nmlsdr._model.archive import need_skops
-    from nmlsdr._model.rows import fitted_rows
-    from nmlsdr.model_file import save_model
-
-    from .clock import expect_fit
-    from .method import graph_settings, scaler_for
-    from .preparing import prepare
-    from .reading import note_leaks, read_data
-    from .reviewed import fit_reviewed
-    from .writing import check_out, input_files, model_output, wrote
-
     check_out(args, (".skops",))
     need_skops()
     method = METHODS[find_method(args.method)]
@@ -173,10 +98,6 @@ def fit(args: argparse.Namespace, console: Console) -> int:
 
 def _classifier(projection: Any, args: argparse.Namespace) -> Any:
     """Return the classifier of --classifier, not fitted."""
-    import nmlsdr
-
-    from .method import graph_settings
-
     if args.classifier == "mlknn":
         return nmlsdr.MLkNN(args.n_neighbors, metric=args.metric, threshold=args.threshold, n_jobs=args.jobs)
     settings = graph_settings(args) | {"threshold": args.threshold}
@@ -210,12 +131,6 @@ def apply_model(
     X : array (n, d)
         The transformed rows.
     """
-    from sklearn.pipeline import Pipeline
-
-    from nmlsdr._model.reading import open_model
-
-    from .reading import match_features, read_data
-
     limit = {} if args.max_bytes is None else {"max_bytes": args.max_bytes}
     with console.step(f"read {args.model}"):
         model = open_model(args.model, **limit)
@@ -247,8 +162,6 @@ def apply_model(
 
 def in_blocks(answer: Callable[[Any], Any], X: Any, console: Console) -> Any:
     """Return the classifier's answers for all rows; by blocks where progress is shown, with the same answers."""
-    import numpy as np
-
     n_rows = X.shape[0]
     block = _BLOCK if console.live else n_rows
     parts = []
@@ -262,8 +175,6 @@ def in_blocks(answer: Callable[[Any], Any], X: Any, console: Console) -> Any:
 
 def labels_in_blocks(classifier: Any, X: Any, console: Console) -> Any:
     """Return the predicted labels 0/1 (n, C); a classifier fitted on single classes gets one column per class."""
-    import numpy as np
-
     labels = in_blocks(classifier.predict, X, console)
     if labels.ndim == 1:
         labels = labels[:, None] == np.asarray(classifier.classes_)
@@ -272,8 +183,6 @@ def labels_in_blocks(classifier: Any, X: Any, console: Console) -> Any:
 
 def transform(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr transform``."""
-    from .writing import check_out
-
     check_out(args, TABLES)
     _, classifier, table, X = apply_model(args, console, classify=False)
     embedding = classifier.transform(X) if hasattr(classifier, "components_") else X  # ResidualPropagation does both
@@ -283,11 +192,6 @@ def transform(args: argparse.Namespace, console: Console) -> int:
 
 def predict(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr predict``."""
-    import numpy as np
-
-    from .reviewed import names_or_numbers
-    from .writing import check_out
-
     check_out(args, TABLES)
     model, classifier, table, X = apply_model(args, console)
     labels = labels_in_blocks(classifier, X, console)
@@ -302,10 +206,6 @@ def predict(args: argparse.Namespace, console: Console) -> int:
 
 def _write(args: argparse.Namespace, console: Console, table: Any, columns: Any, arrays: Any, fact: Any) -> int:
     """Write a result with the rows' ids; `fact` is a count to report, such as (3, "label")."""
-    import numpy as np
-
-    from .writing import row_columns, write_result
-
     n_rows = table.data.shape[0]
     if table.ids is not None:
         arrays["ids"] = np.array(table.ids, dtype=str)
@@ -315,14 +215,8 @@ def _write(args: argparse.Namespace, console: Console, table: Any, columns: Any,
 
 def evaluate(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr evaluate``."""
-    from nmlsdr._estimators._thresholds import rank_scores, warn_never_predicted
     from nmlsdr._report.trial import score_labels
-    from nmlsdr.metrics import score_table
 
-    from .measures import label_table, measure_table, write_measures
-    from .reading import match_labels, note_leaks
-    from .reviewed import names_or_numbers
-    from .writing import check_out, input_files, wrote
 
     if args.out is not None:
         check_out(args, (".json", ".csv"))
@@ -356,8 +250,6 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
 
 def _known_rows(rows: Any, fitted: dict[str, Any]) -> str:
     """Say how many of these rows the model was fitted on."""
-    from nmlsdr._model.rows import were_fitted
-
     with_labels, without = (int(found.sum()) for found in were_fitted(rows, fitted))
     said = f"{with_labels} of these {rows.shape[0]} rows were fitted with their labels"
     if without:
@@ -369,14 +261,8 @@ def _measures_of_rivals(
     args: argparse.Namespace, console: Console, X: Any, target: Any, n_labels: int
 ) -> dict[str, dict[str, float]]:
     """Fit other methods on the table of --compare, and return their measures on these rows."""
-    from copy import copy
-
-    from sklearn.base import clone
-
-    from nmlsdr import ResidualPropagation
     from nmlsdr._report.trial import baselines, fit_and_score
 
-    from .reading import match_labels
 
     training = copy(args)
     training.data, training.mask = args.compare, None

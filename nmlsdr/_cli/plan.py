@@ -7,41 +7,16 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
-from nmlsdr._errors import InputError, printable
+import numpy as np
 
-from .arguments import DATA, PREPARING, QUIET, add_verb
+from nmlsdr._errors import printable
+from nmlsdr.datasets._plan import OTHERS
+from nmlsdr.datasets._values import MISSING
+
 from .console import Console
 
 MOST_LINES = 50  # a table with more columns is shown by groups
 MOST_NAMES = 4  # columns of a group that are named
-
-
-def add_parsers(verbs: Any) -> None:
-    """Describe the verb."""
-    add_verb(
-        verbs,
-        "plan",
-        plan,
-        "what would be done with every column of a table, without fitting",
-        "Read a table and print what the other commands do with every column: which are features, as which numbers, "
-        "which are left out and why, and the same as options. A model file holds the plan of its table.",
-        DATA | PREPARING | QUIET,
-        labels="optional; with them, columns that were filled in with the labels are found",
-    )
-
-
-def plan(args: argparse.Namespace, console: Console) -> int:
-    """Run ``nmlsdr plan``."""
-    from .reading import read_data
-
-    words = vars(args).copy()
-    table = read_data(args, Console(quiet=True))
-    if table.plan is None:
-        raise InputError(f"{args.data} holds sparse rows or arrays of numbers, whose columns are all features.")
-    for line in plan_lines(table, args.data):
-        print(printable(line))
-    print(printable(f"The same as options: {as_options(table, words)}"))
-    return 0
 
 
 def show_plan(table: Any, args: argparse.Namespace, console: Console) -> None:
@@ -58,8 +33,6 @@ def show_plan(table: Any, args: argparse.Namespace, console: Console) -> None:
 
 def plan_lines(table: Any, source: str) -> list[str]:
     """Return what was done with every column: a sentence about the table, and a line for each column or group."""
-    import numpy as np
-
     n_rows, n_features = table.data.shape
     facts = [f"{n_rows} rows; the columns give {n_features} feature{'s' * (n_features > 1)}"]
     if table.target is not None:
@@ -99,9 +72,6 @@ def _groups(columns: Iterable[Any]) -> list[tuple[str, str, str]]:
 
 def as_options(table: Any, words: dict[str, Any]) -> str:
     """Return the plan as options of the command line."""
-    from nmlsdr.datasets._plan import OTHERS
-    from nmlsdr.datasets._values import MISSING
-
     columns = table.plan.columns
     numbers = [column for column in columns if column.kind == "number"]
     dropped = [column.name for column in columns if column.kind in OTHERS and column.kind != "identifier"]

@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from nmlsdr._errors import InputError
+from nmlsdr._errors import InputError, printable
 from nmlsdr._model.reading import encodes_texts
 from nmlsdr.datasets import read_table
 from nmlsdr.datasets._columns import refuse_missing
 from nmlsdr.datasets._deciding import Choices
+from nmlsdr.datasets._encoder import encoder_of
+from nmlsdr.datasets._plan import Column, Plan
 
 from .console import Console
-from .plan import as_list, show_plan
+from .plan import as_list, as_options, plan_lines, show_plan
 from .reviewed import names_or_numbers, read_verdicts
 
 _MOST_LEAKS = 8  # that are named one by one
@@ -139,6 +141,28 @@ def _take_over(plan: Any, args: argparse.Namespace, need_labels: bool) -> None:
                 setattr(args, name, value)
 
 
+def prepare(table: Any, args: argparse.Namespace) -> Any:
+    """Fill missing values in, in place, by the median or the mean of their columns (--impute).
+
+    Returns
+    -------
+    TableEncoder or None
+        The fitted step that does with new rows what was done with these; None if these were complete numbers. Then
+        ``table.plan``, if there is one, needs no step, and says how missing values of new rows are filled.
+    """
+    plan, named = table.plan, table.feature_names is not None
+    if plan is None and args.impute is not None and isinstance(table.data, np.ndarray):
+        names = table.feature_names or map(str, range(table.data.shape[1]))
+        plan = Plan(tuple(Column(name, "number") for name in names))
+    if plan is None:
+        return None
+    table.plan = plan.filled(table.data, args.impute or "median")
+    if args.impute is None and plan.is_plain and not np.isnan(table.data).any():
+        return None
+    table.data = table.plan.fill_in(table.data)
+    return encoder_of(table.plan, args.impute or "median", named)
+
+
 def note_leaks(
     table: Any, target: np.ndarray, args: argparse.Namespace, console: Console, names: Sequence[str] | None = None
 ) -> list[str]:
@@ -212,3 +236,18 @@ def _note_unknown(console: Console, source: str, what: str, names: Sequence[str]
     if names:
         shown = f"the {what} {names[0]!r} is" if len(names) == 1 else f"{len(names)} {what}s ({names[0]!r}, ...) are"
         console.note(f"{source}: {shown} not in the model and not {purpose}.")
+
+
+# ---------------------------------------------------------------- nmlsdr plan
+
+
+def plan(args: argparse.Namespace, console: Console) -> int:
+    """Run ``nmlsdr plan``."""
+    words = vars(args).copy()
+    table = read_data(args, Console(quiet=True))
+    if table.plan is None:
+        raise InputError(f"{args.data} holds sparse rows or arrays of numbers, whose columns are all features.")
+    for line in plan_lines(table, args.data):
+        print(printable(line))
+    print(printable(f"The same as options: {as_options(table, words)}"))
+    return 0

@@ -2,15 +2,28 @@
 
 import argparse
 import datetime
+import io
 import shlex
 from pathlib import PurePath
 from typing import Any
 
-from nmlsdr._errors import InputError
+import numpy as np
+from sklearn.base import clone
 
-from .arguments import COMMON, FITTING, KIND, LABELS_NEEDED, add_verb, number, option, output
-from .clock import Pieces
+from nmlsdr import __version__
+from nmlsdr._errors import InputError
+from nmlsdr._report import fit as fits
+from nmlsdr._report import table as tables
+from nmlsdr._report.page import need_jinja, render
+from nmlsdr.graph import neighbor_graph
+
+from . import method as fitting
 from .console import Console
+from .method import NAME, WORDS, Pieces, fit_and_rank, scaler_for
+from .reading import note_leaks, prepare, read_data
+from .review import for_spreadsheets, review_columns
+from .reviewed import names_or_numbers
+from .writing import check_out, input_files, open_output, write_text, wrote
 
 REVIEWED = 50  # annotations of each list on the page
 _OWN = ("--out", "-o", "--folds", "--kind", "--quiet", "-q")  # which the next commands do not need; flags come last
@@ -19,32 +32,8 @@ FEWEST = 1000  # annotations for an estimate of how many are wrong
 DOWNLOADED = 1000  # of each list in the page's files
 
 
-def add_parsers(verbs: Any) -> None:
-    """Describe the verb."""
-    n_folds = number(int, lambda value: value == 0 or value >= 2, "a whole number of at least 2, or 0")
-    text = "folds of the comparison, 0 to leave it out (default: 5); it takes most of the time"
-    own = {"--folds": option("N", text, n_folds, default=5)}
-    add_verb(
-        verbs,
-        "report",
-        report,
-        "write a page about the data: labels, embedding, what helps, what to review",
-        "Fit on the table and write one self-contained HTML page that answers first: how much is labelled, whether the "
-        "method helps on these data, compared with logistic regression, a forest and ML-kNN in cross-validation, "
-        "whether rare labels are found, and whether more labels would help. Then the annotations to review, each label "
-        "in figures, the embedding, the commands to run next, and, folded away, what was read and how it was fitted.",
-        FITTING | KIND | own | COMMON | output(".html"),
-        labels=LABELS_NEEDED,
-    )
-
-
 def report(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr report``."""
-    from nmlsdr._report.page import need_jinja, render
-
-    from .reading import read_data
-    from .writing import check_out, input_files, open_output, wrote
-
     check_out(args, (".html",))
     need_jinja()  # before minutes of work
     table = read_data(args, console, need_labels=True)
@@ -59,18 +48,8 @@ def report(args: argparse.Namespace, console: Console) -> int:
 
 def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Return the contents of the page as plain data."""
-    import numpy as np
-
-    from nmlsdr import __version__
-    from nmlsdr._report import fit as fits
-    from nmlsdr._report import table as tables
     from nmlsdr._report.trial import EveryRule
-    from nmlsdr.graph import neighbor_graph
 
-    from .method import NAME, WORDS, fit_and_rank
-    from .preparing import prepare
-    from .reading import note_leaks
-    from .reviewed import names_or_numbers
 
     y = table.target
     known, given = y != -1, y == 1
@@ -135,13 +114,12 @@ def _later(pieces: Pieces, args: argparse.Namespace) -> dict[str, float]:
     """Expected seconds of each step after the fit."""
     from nmlsdr._report import trial as trials
 
-    from .method import NAME, TREES
 
     if not args.folds:
         return {}
     methods = {
-        NAME: pieces.fit(TREES),
-        trials.PART: pieces.fit(TREES),
+        NAME: pieces.fit(fitting.TREES),
+        trials.PART: pieces.fit(fitting.TREES),
         "logistic regression": pieces.logistic,
         "extremely randomised trees": pieces.forest(trials.TREES),
     }
@@ -172,11 +150,6 @@ def _wrong(method: Any, n: int) -> dict[str, Any]:
 
 def _as_csv(part: Any, table: Any, args: argparse.Namespace, Z: Any) -> str:
     """A list as the file that `nmlsdr review --explain` writes."""
-    import io
-
-    from .review import for_spreadsheets, review_columns
-    from .writing import write_text
-
     file = io.BytesIO()
     write_text(file, for_spreadsheets(review_columns(part, table, args, Z if len(part.row) else None)), ",")
     return file.getvalue().decode(errors="replace")
@@ -184,11 +157,8 @@ def _as_csv(part: Any, table: Any, args: argparse.Namespace, Z: Any) -> str:
 
 def _tried(method: Any, table: Any, args: argparse.Namespace, names: list[str], console: Console) -> tuple[Any, Any]:
     """The method beside its rivals in cross-validation, and its learning curve; None where rows are too few."""
-    from sklearn.base import clone
-
     from nmlsdr._report import trial as trials
 
-    from .method import NAME, WORDS, scaler_for
 
     X, y, scaler = table.data, table.target, scaler_for(args, table.data)
     with console.step("cross-validate") as show:

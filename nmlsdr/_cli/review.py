@@ -3,43 +3,21 @@
 import argparse
 from typing import Any
 
-from .arguments import COMMON, FITTING, KIND, LABELS_NEEDED, add_verb, count, flag, option, output
+import numpy as np
+
+from nmlsdr._report.fit import neighbors_of
+
 from .console import Console
+from .method import fit_and_rank
+from .reading import prepare, read_data
+from .reviewed import OWN_COLUMNS, escape_formula, names_or_numbers
+from .writing import check_out, row_columns, write_result
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".pq")
 
 
-def add_parsers(verbs: Any) -> None:
-    """Describe the verb."""
-    own = {
-        "--top": option("N", "write the first N only, of each list (default: all)", count),
-        "--explain": flag(
-            "write the nearest labelled rows of each annotation's row too: their number or id, given label and "
-            "distance in the embedding"
-        ),
-    }
-    add_verb(
-        verbs,
-        "review",
-        review,
-        "rank the annotations that are likely to be wrong",
-        "List the annotations by how much the rest of the data contradicts them: first the kind that is likelier "
-        "wrong, forgotten labels or wrongly given ones, then the other kind. Columns: row (from 0), label, given "
-        "(0 or 1), score in [0, 1], the largest first, suggest (add or remove), kind (missing: given 0, looks like 1; "
-        "spurious: given 1, looks like 0), rank within the kind, and "
-        "verdict, which is empty: fill it with 1 or 0 and give the file to --reviewed.",
-        FITTING | KIND | own | COMMON | output(".csv, .tsv or .parquet"),
-        labels=LABELS_NEEDED,
-    )
-
-
 def review(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr review``."""
-    from .method import fit_and_rank
-    from .preparing import prepare
-    from .reading import read_data
-    from .writing import check_out, write_result
-
     suffix = check_out(args, SUFFIXES)
     table = read_data(args, console, need_labels=True)
     prepare(table, args)
@@ -60,11 +38,6 @@ def review(args: argparse.Namespace, console: Console) -> int:
 
 def review_columns(found: Any, table: Any, args: argparse.Namespace, Z: Any = None) -> list[tuple[str, Any]]:
     """Names and values of the columns of a list; with the embedding Z also the neighbours of each annotation's row."""
-    import numpy as np
-
-    from .reviewed import OWN_COLUMNS, names_or_numbers
-    from .writing import row_columns
-
     names = np.array(names_or_numbers(table.label_names, "label", table.target.shape[1]), dtype=object)
     return [
         *row_columns(table, args.id, found.row, taken=OWN_COLUMNS),
@@ -81,20 +54,12 @@ def review_columns(found: Any, table: Any, args: argparse.Namespace, Z: Any = No
 
 def for_spreadsheets(columns: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """Return the columns with texts that a spreadsheet does not read as formulas."""
-    import numpy as np
-
-    from .reviewed import escape_formula
-
     escaped = np.vectorize(escape_formula, otypes=[object])
     return [(escape_formula(name), escaped(a) if a.dtype == object else a) for name, a in columns]
 
 
 def _neighbors(found: Any, Z: Any, table: Any, args: argparse.Namespace) -> list[tuple[str, Any]]:
     """Id or number, given label (empty: unknown) and distance of the nearest labelled rows of each annotation's."""
-    import numpy as np
-
-    from nmlsdr._report.fit import neighbors_of
-
     rows, place = np.unique(found.row, return_inverse=True)
     distances, indices = neighbors_of(Z, rows, table.labeled, metric=args.metric, n_jobs=args.jobs)
     columns: list[tuple[str, Any]] = []

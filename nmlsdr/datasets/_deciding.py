@@ -189,8 +189,8 @@ class _Deciding:
         }
         for how, read in readers.items():
             is_plain = facts.is_plain and how == NOTATIONS[0]  # all numbers are read
-            texts = facts.words if is_plain else facts.words | facts.numbers
-            texts = {text: count for text, count in texts.items() if fold(text) not in self.missing}
+            known = facts.words if is_plain else facts.words | facts.numbers
+            texts = {text: count for text, count in known.items() if fold(text) not in self.missing}
             others = {text: count for text, count in texts.items() if read(text) is None}
             some = len(others) < len(texts) or (is_plain and facts.n_numbers)
             share = MOSTLY if len(others) > FEW_WORDS else 0.5

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -47,7 +48,7 @@ SHOWN = {"toy": ("toy", "toy-agreement"), "case-study": ("case-study-counts", "c
 WITHOUT = "cleanlab is not installed, so its lists are left out; pip install cleanlab and start the same command again."
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace, console: Any = None) -> int:
     """Run the studies that the arguments name.
 
     Parameters

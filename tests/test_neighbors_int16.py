@@ -123,6 +123,7 @@ def test_integers_are_chosen_for_many_rows_and_features_and_given_up_for_outlier
     assert not by_products(X[:990], 10, level=1)[2]["int16"]
     assert not by_products(X[:, :20], 10, level=1)[2]["int16"]
     assert not by_products(X, 10, level=0)[2]["int16"]
+    assert by_products(np.round(X), 10, level=1)[2]["int16"]  # also where many distances are equal
     X[500] *= 1e5  # all other rows are then rounded to a few integers
     found = by_products(X, 10, level=1)
     assert not found[2]["int16"]

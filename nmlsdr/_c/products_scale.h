@@ -100,7 +100,7 @@ static void nmlsdr_set_scale(nmlsdr_search *q, double most, int exponent)
 }
 
 /* Whether products of 16-bit integers save more time than canonical distances of the pairs take that pass because of their
- * slack.  A sample tells how many: pairs that are not farther apart than the fourth nearest in the sample and the slack. */
+ * slack.  A sample tells how many: pairs that are farther apart than the fourth nearest in the sample, by the slack at most. */
 static int nmlsdr_int16_pays(const nmlsdr_search *q, int level)
 {
     enum { QUERIES = 8, NEAREST = 4 };
@@ -109,6 +109,7 @@ static int nmlsdr_int16_pays(const nmlsdr_search *q, int level)
     ptrdiff_t passed = 0;
     if (!nmlsdr_int16_faster[level] || q->d < NMLSDR_INT16_FEATURES || x->n < NMLSDR_INT16_ROWS || y->n < NMLSDR_INT16_ROWS / 16)
         return 0;
+    if (q->scaling.integral) return 1; /* no slack */
     for (ptrdiff_t s = 0; s < QUERIES; s++) {
         double apart[512], nearest[NEAREST];
         const ptrdiff_t query = y->n / QUERIES * s;
@@ -123,8 +124,8 @@ static int nmlsdr_int16_pays(const nmlsdr_search *q, int level)
                 far = far < here ? here : far;
             }
         }
-        for (ptrdiff_t r = 0; r < n; r++) passed += apart[r] <= nearest[NEAREST - 1] + q->scaling.slack;
-        passed -= NEAREST;
+        const double near = nearest[NEAREST - 1];
+        for (ptrdiff_t r = 0; r < n; r++) passed += apart[r] > near && apart[r] <= near + q->scaling.slack;
     }
     return (double)passed <= NMLSDR_INT16_SHARE * (double)(QUERIES * n);
 }

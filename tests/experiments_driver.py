@@ -21,12 +21,11 @@ from functools import partial
 
 import numpy as np
 
+from nmlsdr.experiments.benchmarks import toy_section
 from nmlsdr.experiments.protocol import METRICS, STUDIES, cells_of
 from nmlsdr.experiments.report import write_report
 from nmlsdr.experiments.results import collect
-from nmlsdr.experiments.runner import run_cells
-from nmlsdr.experiments.single_set import toy_section
-from nmlsdr.experiments.store import CellFolder
+from nmlsdr.experiments.store import CellFolder, run_cells
 
 METHODS = ("MDDMp", "SSMLDR", "NMLSDR")
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from commands import label_columns, run, tables  # noqa: F401
 
-from nmlsdr._cli.clock import MOST_RAISED, Clock
-from nmlsdr._cli.console import Console
+from nmlsdr._cli.console import MOST_RAISED, Clock, Console
 from nmlsdr._cli.method import measure
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nmlsdr.datasets import make_cohort
-from nmlsdr.datasets._rules import apply_rules, load_rules
+from nmlsdr.datasets._cohort import apply_rules, load_rules
 
 
 def words(text):

@@ -20,9 +20,8 @@ from nmlsdr import graph, model_file
 from nmlsdr.dask import _neighbors as neighbor_tasks
 from nmlsdr.dask import open_rows
 from nmlsdr.dask._blocks import Blocks
-from nmlsdr.dask._labels import in_batches
-from nmlsdr.dask._meetings import PRIMES, cut_rows, lines
-from nmlsdr.dask._plan import Site, make_plan
+from nmlsdr.dask._estimators import in_batches
+from nmlsdr.dask._plan import PRIMES, Site, cut_rows, lines, make_plan
 from nmlsdr.dask._rows import DaskRows
 from nmlsdr.propagation import propagate
 

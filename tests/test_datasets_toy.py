@@ -10,7 +10,7 @@ from scipy import sparse
 
 from nmlsdr._checks.labels import check_labels
 from nmlsdr.datasets import flip_labels, make_cohort, make_toy, mask_labels
-from nmlsdr.datasets._random import FLIP, MASK, TOY, generator
+from nmlsdr.datasets._toy import FLIP, MASK, TOY, generator
 
 
 @pytest.fixture(scope="module")

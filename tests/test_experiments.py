@@ -11,7 +11,7 @@ import pytest
 from nmlsdr._cli import verbs
 from nmlsdr._errors import InputError
 from nmlsdr.cli import main
-from nmlsdr.experiments import cell, command, protocol, report, results, runner, tables
+from nmlsdr.experiments import cell, command, protocol, report, results, store
 from nmlsdr.experiments.store import CellFolder, CellKey
 
 METRICS = list(protocol.METRICS)
@@ -108,9 +108,9 @@ def test_studies_are_the_article_s():
     toy, benchmarks, case = protocol.STUDIES.values()
     assert len(toy.methods) * len(METRICS) == 84
     assert len(benchmarks.datasets) * len(protocol.TEN_METHODS) * len(METRICS) == 700
-    assert set(tables.resource("article.json")["toy"]["Toy"]) == set(toy.methods)
-    assert list(tables.resource("article.json")["benchmarks"]) == list(benchmarks.datasets)
-    assert list(tables.resource("article.json")["benchmarks"]["Yeast"]) == list(protocol.TEN_METHODS)
+    assert set(results.resource("article.json")["toy"]["Toy"]) == set(toy.methods)
+    assert list(results.resource("article.json")["benchmarks"]) == list(benchmarks.datasets)
+    assert list(results.resource("article.json")["benchmarks"]["Yeast"]) == list(protocol.TEN_METHODS)
     assert case.drawn == (1000, 1000)
 
 
@@ -226,7 +226,7 @@ def test_agreement_counts_cells():
 
 
 def test_notes_name_what_exists():
-    for study, by_set in tables.resource("notes.json")["cells"].items():
+    for study, by_set in results.resource("notes.json")["cells"].items():
         assert set(by_set) <= set(protocol.STUDIES[study].datasets)
         for by_method in by_set.values():
             assert set(by_method) <= set(protocol.STUDIES[study].methods)
@@ -234,8 +234,8 @@ def test_notes_name_what_exists():
 
 
 def example_table():
-    entries = [tables.Entry("0.5", "0.4\n+0.1", True, 0.1), tables.Entry("a_b & 5 %")]
-    return tables.ResultTable("name", "Title", ["Row", "x", "y"], [("first", entries)], "A note.")
+    entries = [results.Entry("0.5", "0.4\n+0.1", True, 0.1), results.Entry("a_b & 5 %")]
+    return results.ResultTable("name", "Title", ["Row", "x", "y"], [("first", entries)], "A note.")
 
 
 def test_tables_are_written_in_every_format():
@@ -248,8 +248,8 @@ def test_tables_are_written_in_every_format():
 
 def test_the_report_in_markdown():
     pytest.importorskip("jinja2")
-    table = tables.ResultTable("other", "Other", ["a|b"], [("first|", [])])
-    one = tables.Section("toy", "Toy <1>", example_table(), ["Said & done."], [("holds", True), ("open", None)],
+    table = results.ResultTable("other", "Other", ["a|b"], [("first|", [])])
+    one = results.Section("toy", "Toy <1>", example_table(), ["Said & done."], [("holds", True), ("open", None)],
                          [example_table(), table], {"picture": (None, "Caption")}, {"seeds": 1}, ["no"])  # fmt: skip
     text = report._pages([one], {"picture": b"png"}, [("Command", "nmlsdr")])["report.md"]
     assert (
@@ -293,9 +293,9 @@ def test_the_page_escapes_all_that_it_is_given():
     """Titles, names, cells, notes, paragraphs, claims, captions, failures and settings."""
     pytest.importorskip("jinja2")
     bad = "<script>alert('x')</script>\" onload=\""
-    rows = [(bad, [tables.Entry(bad, bad, True, 0.1), tables.Entry(bad)])]
-    table = tables.ResultTable(bad, bad, [bad, "x", "y"], rows, bad)
-    one = tables.Section("toy", bad, table, [bad], [(bad, True), (bad, None)], [table, example_table()],
+    rows = [(bad, [results.Entry(bad, bad, True, 0.1), results.Entry(bad)])]
+    table = results.ResultTable(bad, bad, [bad, "x", "y"], rows, bad)
+    one = results.Section("toy", bad, table, [bad], [(bad, True), (bad, None)], [table, example_table()],
                          {bad: (None, bad)}, {bad: bad}, [bad])  # fmt: skip
     page = report._pages([one], {bad: b"png"}, [(bad, bad)])["report.html"]
     assert "<script" not in page
@@ -312,7 +312,7 @@ def test_the_page_escapes_all_that_it_is_given():
 def test_progress_shows_the_remaining_time():
     stream = io.StringIO()
     cells = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(4)]
-    progress = runner.CellProgress(cells[1:], 1, jobs=1, stream=stream, every=0.0)
+    progress = store.CellProgress(cells[1:], 1, jobs=1, stream=stream, every=0.0)
     for seed in (1, 2, 3):
         progress.advance(record(seed=seed, times={"embed": 2.0}, error="E: x" if seed == 2 else None))
     lines = stream.getvalue().splitlines()
@@ -326,10 +326,10 @@ def test_progress_shows_the_remaining_time():
 def test_the_estimate_of_the_total_time_is_reported_early(monkeypatch):
     """Lines come every 15 s in a script, the first after 5 s: the cells until then are the probe."""
     now = [100.0]
-    monkeypatch.setattr(runner.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(store.time, "monotonic", lambda: now[0])
     stream = io.StringIO()
     waiting = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(400)]
-    progress = runner.CellProgress(waiting, 0, jobs=1, stream=stream)
+    progress = store.CellProgress(waiting, 0, jobs=1, stream=stream)
     said = []
     for seed in range(20):
         now[0] += 1.0
@@ -344,18 +344,18 @@ def test_a_resumed_run_reports_its_estimate_before_it_starts():
     stream = io.StringIO()
     known = [record(seed=seed, times={"embed": 10.0, "classify": 20.0}) for seed in range(4)]
     waiting = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(4, 10)]
-    progress = runner.CellProgress(waiting, 4, jobs=2, known=known, stream=stream, every=0.0)
+    progress = store.CellProgress(waiting, 4, jobs=2, known=known, stream=stream, every=0.0)
     assert stream.getvalue().splitlines()[-1] == "6 cells to run, 2 at a time: about 90 s by the cells in the folder."
     progress.advance(record(seed=4, times={"embed": 1.0}))
     assert "too early to estimate" in stream.getvalue().splitlines()[-1]
     waiting = [CellKey("toy", "Other", "NMLSDR", seed) for seed in range(9)]
-    other = runner.CellProgress(waiting, 4, jobs=2, known=known, stream=io.StringIO())
+    other = store.CellProgress(waiting, 4, jobs=2, known=known, stream=io.StringIO())
     assert "estimated from the first of them" in other.stream.getvalue()  # nothing is known of that data set
 
 
 def test_remaining_time_follows_the_cost_of_like_cells():
     waiting = [CellKey("s", "big", "m", seed) for seed in range(3)] + [CellKey("s", "small", "m", 0)]
-    progress = runner.CellProgress(waiting, 0, jobs=1, stream=io.StringIO())
+    progress = store.CellProgress(waiting, 0, jobs=1, stream=io.StringIO())
     progress.advance({**waiting[0]._asdict(), "times": {"embed": 10.0}, "error": None})
     progress.advance({**waiting[3]._asdict(), "times": {"embed": 1.0}, "error": None})
     assert progress.remaining(progress.started + 22.0) == pytest.approx(2 * 10.0 * 22.0 / 11.0)
@@ -365,7 +365,7 @@ def test_an_estimate_waits_until_most_cells_have_a_similar_finished_cell():
     """The first data set is a hundred times as dear as the others: nothing is said from it alone."""
     stream = io.StringIO()
     cells = [CellKey("s", name, "m", seed) for name in ("dear", "cheap", "third") for seed in range(5)]
-    progress = runner.CellProgress(cells, 0, jobs=2, stream=stream, every=0.0)
+    progress = store.CellProgress(cells, 0, jobs=2, stream=stream, every=0.0)
     for key in cells[:7]:
         progress.advance({**key._asdict(), "times": {"embed": 1.0}, "error": None})
     told = ["about" in line for line in stream.getvalue().splitlines()[1:]]
@@ -460,7 +460,7 @@ def test_bad_numbers_are_refused_by_the_parser(option, capsys):
 
 def no_report(monkeypatch):
     monkeypatch.setattr(command, "write_report", lambda *args, **options: "report.html")
-    monkeypatch.setitem(command.SECTIONS, "toy", lambda found, *, size: tables.Section("toy", "Toy", example_table()))
+    monkeypatch.setitem(command.SECTIONS, "toy", lambda found, *, size: results.Section("toy", "Toy", example_table()))
 
 
 def test_cells_of_another_fingerprint_are_refused(tmp_path, capfd, monkeypatch):

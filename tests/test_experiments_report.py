@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from nmlsdr.experiments import command, report
-from nmlsdr.experiments.benchmarks import FAR, _complete, claims
+from nmlsdr.experiments.benchmarks import FAR, _complete, claims, starred
 from nmlsdr.experiments.protocol import STUDIES
 from nmlsdr.experiments.results import Results, difference_table, general_notes
-from nmlsdr.experiments.single_set import starred
 from nmlsdr.experiments.store import CellFolder, CellKey
 
 

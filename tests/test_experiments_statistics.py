@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from nmlsdr.experiments.results import resource
 from nmlsdr.experiments.statistics import (
     best_counts,
     friedman_nemenyi,
@@ -15,7 +16,6 @@ from nmlsdr.experiments.statistics import (
     undistinguished_groups,
     wilcoxon_scores,
 )
-from nmlsdr.experiments.tables import resource
 
 METRICS = ["HL'", "RL'", "AP", "OE'", "Cov'", "MaF1", "MiF1"]
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from nmlsdr._checks.arguments import check_graph
-from nmlsdr._solvers import chain, conjugate_gradients, direct, fixed_point
+from nmlsdr._solvers import chain, conjugate_gradients, direct
 from nmlsdr._solvers.conjugate_gradients import _Batch, _Buffers, enough_sweeps, float64_gradients
 from nmlsdr._solvers.system import Goal, Solved, System
 from nmlsdr.propagation import _aim, propagate
@@ -153,11 +153,11 @@ def test_sweeps_have_a_bound_of_theory(rng):
         assert 1 <= limit <= 10 * 50 + 120
         if top < 1e-9:
             assert limit <= 22
-        assert fixed_point.most_sweeps(system, np.array([1e8]))[0] <= fixed_point.FIXED_POINT_WORK / 5000
+        assert chain.most_sweeps(system, np.array([1e8]))[0] <= chain.FIXED_POINT_WORK / 5000
     n = 400_000
     W = sparse.csr_array(sparse.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
     system = System(check_graph(W), np.ones((n, 1)), np.full(n, 1 - 1e-12), np.ones(n, bool), 1)
-    assert fixed_point.most_sweeps(system, np.array([1e8]))[0] == fixed_point.FIXED_POINT_SWEEPS
+    assert chain.most_sweeps(system, np.array([1e8]))[0] == chain.FIXED_POINT_SWEEPS
     assert enough_sweeps(system, np.array([1e-8]))[0] <= 10 * n + 120
 
 

@@ -24,8 +24,8 @@ from commands import (  # noqa: F401
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import MLkNN
+from nmlsdr._report import fit as described
 from nmlsdr._report import fit as fits
-from nmlsdr._report import table as described
 from nmlsdr._report import trial as trials
 from nmlsdr._report.page import readable, render
 from nmlsdr._report.rival import STRENGTHS, TunedLogistic

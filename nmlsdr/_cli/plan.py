@@ -11,7 +11,7 @@ import numpy as np
 
 from nmlsdr._errors import printable
 from nmlsdr.datasets._plan import OTHERS
-from nmlsdr.datasets._values import MISSING
+from nmlsdr.datasets._statistics import MISSING
 
 from .console import Console
 

@@ -13,7 +13,6 @@ from sklearn.base import clone
 from nmlsdr import __version__
 from nmlsdr._errors import InputError
 from nmlsdr._report import fit as fits
-from nmlsdr._report import table as tables
 from nmlsdr._report.page import need_jinja, render
 from nmlsdr.graph import neighbor_graph
 
@@ -61,8 +60,8 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         source = PurePath(args.data).name
         raw, columns = (table.data, table.feature_names) if table.plan is None else table.plan.collapsed(table.data)
         features = names_or_numbers(columns, "feature", raw.shape[1])
-        described = tables.describe_table(raw, given, known, source=source, feature_names=features)
-        labels = tables.describe_labels(given, known, names)
+        described = fits.describe_table(raw, given, known, source=source, feature_names=features)
+        labels = fits.describe_labels(given, known, names)
         notes = note_leaks(table, y, args, console)
     prepare(table, args)
     features = names_or_numbers(table.feature_names, "feature", table.data.shape[1])

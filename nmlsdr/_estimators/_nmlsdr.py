@@ -6,7 +6,7 @@ from typing import Any, Self
 from .._checks.labels import Labels
 from .._ridge import cross_fit
 from ._callbacks import step
-from ._shrinkage import N_SPLITS, ShrunkenProjection, known_part, labeled_part, shrinkage_grid
+from ._projection import N_SPLITS, ShrunkenProjection, known_part, labeled_part, shrinkage_grid
 
 
 @dataclass(eq=False, repr=False)

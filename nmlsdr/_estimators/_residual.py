@@ -15,7 +15,7 @@ from ..propagation import propagate_signed
 from ._base import CutsScores, NeighborClassifier, known_to_propagate, shares
 from ._callbacks import step
 from ._forest import FEWEST_ROWS, forest_seed, grow_forest, score_by_forest
-from ._shrinkage import N_SPLITS, ShrunkenProjection, known_part, labeled_part, shrinkage_grid
+from ._projection import N_SPLITS, ShrunkenProjection, known_part, labeled_part, shrinkage_grid
 from ._thresholds import check_threshold, labels_flip_rate, unflipped, warn_never_predicted
 
 

@@ -5,6 +5,6 @@ archive.py   the skops file: its members and types are checked before skops read
 writing.py   from a fitted estimator to what the file keeps of it
 reading.py   from the content of a file to a fitted estimator, every value of which is checked
 checking.py  the checks of values: shapes, dtypes, ranges, names, trees
-rows.py      hashes of the rows of a fit, from which `nmlsdr evaluate` knows them
-samples.py   a few rows and the model's answers to them: a model that answers differently later is refused
+rows.py      hashes of the rows of a fit, from which `nmlsdr evaluate` knows them; a few rows and the model's answers
+             to them: a model that answers differently later is refused
 """

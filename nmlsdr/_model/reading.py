@@ -26,7 +26,7 @@ from .._output import PathLike
 from ..datasets._plan import Plan
 from .archive import need_skops, read
 from .checking import check_names, check_value, make_tree
-from .samples import check_answers
+from .rows import check_answers
 from .schema import Field, Refused, check_parameter, table
 
 FORMAT = "nmlsdr-model 2"

@@ -1,13 +1,18 @@
 """Which rows a model was fitted on: a salted hash of each, so that the file holds no row and `evaluate` knows them."""
 
+import copy
 import hashlib
 import secrets
+import warnings
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.pipeline import Pipeline
+
+from .schema import Refused
 
 _BYTES = 8  # of a hash: two of a million different rows have the same one with a probability of 3 in 100 million
 
@@ -61,3 +66,69 @@ def _hashes(X: Any, salt: str) -> NDArray[np.uint64]:
         parts = (row.tobytes() for row in numbers)
     digests = b"".join(hashlib.blake2b(part, digest_size=_BYTES, key=key).digest() for part in parts)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+# ---------------------------------------------------------------- rows and answers that are compared
+#
+# Another version of a library may read the same attributes and compute something else with them.  The rows are the
+# first training rows where the model holds these, and otherwise invented near the values that it was fitted on, so
+# that no person's row enters a file for this purpose.
+
+
+_N_ROWS = 3
+_PLACES = ("training_rows_", "mean_", "center_", "data_min_", "statistics_")
+
+
+def sample_rows(estimator: Any) -> Any:
+    """Return a few rows that a fitted estimator can take."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[0][1]
+    n_features = estimator.n_features_in_
+    wave = 0.6 + 0.5 * np.sin(np.arange(1.0, _N_ROWS * n_features + 1)).reshape(_N_ROWS, n_features)
+    fitted = vars(estimator)
+    if "plan_" in fitted:
+        return fitted["plan_"].sample(_N_ROWS)
+    if "categories_" in fitted:
+        columns = [[column[row % len(column)] for row in range(_N_ROWS)] for column in estimator.categories_]
+        return np.array(columns, dtype=np.result_type(*estimator.categories_)).T
+    if "transformers_" in fitted:
+        rows = wave.astype(object)
+        for _, step, columns in estimator.transformers_:
+            if "n_features_in_" in getattr(step, "__dict__", {}):
+                rows[:, columns] = sample_rows(step)
+        return rows if any(isinstance(one, str) for one in rows.ravel()) else rows.astype(np.float64)
+    place: Any = next((fitted[name] for name in _PLACES if fitted.get(name) is not None), 0.0)
+    if np.ndim(place) == 2:  # training rows, dense or sparse
+        return place[:_N_ROWS]
+    if np.asarray(place).dtype.kind == "O" and any(isinstance(one, str) for one in place.tolist()):
+        return np.tile(place, (_N_ROWS, 1))
+    return wave + np.nan_to_num(np.asarray(place, dtype=np.float64))
+
+
+def answers(estimator: Any, rows: Any) -> np.ndarray:
+    """Return what a model answers for rows, one line each: components, probabilities, decisions or values."""
+    with warnings.catch_warnings():  # rows have no names here
+        warnings.simplefilter("ignore")
+        while isinstance(estimator, Pipeline):
+            for _, step in estimator.steps[:-1]:
+                rows = step.transform(rows)
+            estimator = estimator.steps[-1][1]
+        last = copy.copy(estimator)  # prepared rows are cached in the object: these queries must not be counted there
+        methods = [name for name in ("transform", "predict_proba", "decision_function") if hasattr(last, name)]
+        found = [getattr(last, name)(rows) for name in methods or ["predict"]]
+    return np.hstack([np.reshape(one.toarray() if sparse.issparse(one) else one, (rows.shape[0], -1)) for one in found])
+
+
+def check_answers(estimator: Any, rows: Any, expected: Any) -> None:
+    """Refuse a model that does not answer for some rows what it answered when it was written."""
+    if rows is None and expected is None:  # the model takes rows that could not be invented
+        return
+    if rows.shape[0] > _N_ROWS:
+        raise Refused(f"it contains {rows.shape[0]} rows for checking its predictions")
+    found = answers(estimator, rows)
+    if found.shape == expected.shape and found.dtype.kind in "biuf" and expected.dtype.kind in "biuf":
+        same = np.allclose(found, expected, rtol=1e-6, atol=1e-9, equal_nan=True)
+    else:
+        same = found.tolist() == expected.tolist()
+    if not same:
+        raise Refused("it predicts differently from when it was written; fit the model again with this installation")

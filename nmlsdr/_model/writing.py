@@ -21,7 +21,7 @@ from .._version import __version__
 from ..datasets._plan import Plan
 from .checking import check_names
 from .reading import FORMAT, check_plan, revived
-from .samples import answers, sample_rows
+from .rows import answers, sample_rows
 from .schema import Refused, table
 
 

@@ -2,8 +2,7 @@
 
 Its files:
 
-    table.py    what was read: rows, labels, their frequencies and which go together
-    fit.py      one fit: embedding, components, graph, the annotations that look wrong and their neighbours
+    fit.py      what was read, and one fit: labels, embedding, components, graph, the annotations that look wrong
     leaks.py    features that predict a label on their own
     rival.py    logistic regressions, which the study beyond the article has too, and a forest
     trial.py    cross-validation of the method and of rivals: does it help on these data?

@@ -10,8 +10,7 @@ from .._checks.arguments import check_metric, check_n_neighbors, refuse_unequal_
 from .._moments import RowSums
 from .._search import squared_neighbors
 from ..graph import as_distances, graph_of_lists
-from ._meetings import cut_rows, lines
-from ._plan import Plan, make_plan
+from ._plan import Plan, cut_rows, lines, make_plan
 from ._rows import DaskRows, Reading
 from ._run import as_array, each_result, say, task, task_threads
 

@@ -9,11 +9,9 @@ from ._catalog import fetch_dataset
 from ._cohort import make_cohort
 from ._encoder import TableEncoder
 from ._files import DataFileError
-from ._mulan import load_mulan
-from ._noise import flip_labels, mask_labels
-from ._paper import paper_split
+from ._mulan import load_mulan, paper_split
 from ._tables import read_table
-from ._toy import make_toy
+from ._toy import flip_labels, make_toy, mask_labels
 
 __all__ = [
     "DataFileError",

@@ -12,8 +12,7 @@ from scipy import sparse
 
 from .._checks.cells import CROSS, LABEL_WORDS, plain_labels
 from ._columns import Split
-from ._files import BLANKS, DataFileError, Lines, Path_, place, shorten
-from ._problems import Problem, problems_in_words
+from ._files import BLANKS, DataFileError, Lines, Path_, Problem, place, problems_in_words, shorten
 
 
 class FileContents(NamedTuple):

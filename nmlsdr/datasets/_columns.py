@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ._files import MAX_FEATURES, DataFileError, Path_, check_width, place, shorten
-from ._text import DELIMITERS
+from ._files import DELIMITERS, MAX_FEATURES, DataFileError, Path_, check_width, place, shorten
 
 if TYPE_CHECKING:
     from ._plan import Plan

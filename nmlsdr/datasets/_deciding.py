@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from .._checks.cells import YES_NO
 from ._files import BLANKS, shorten
 from ._plan import Column, Plan, words_of
-from ._statistics import ColumnStatistics, TableStatistics
-from ._values import DATE, NOTATIONS, Notation, fold, number_reader, read_date
+from ._statistics import DATE, NOTATIONS, ColumnStatistics, Notation, TableStatistics, fold, number_reader, read_date
 
 MOST_LEVELS = 100  # of a category that have a feature of their own
 ROWS_PER_LEVEL = 5  # rows that a level has on average, where there are more levels than that

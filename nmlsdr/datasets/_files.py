@@ -1,20 +1,85 @@
-"""What all readers of data files share: one kind of error, and lines of bounded length and number.
+"""What all readers of data files share: their errors, the form of a text file, and lines of bounded length and number.
 
 Files come from anywhere, so a reader streams, counts what it unpacks, and never trusts a size that a file states
 about itself.
 """
 
+import codecs
 import contextlib
 import gzip
 import io
+import json
 import os
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from importlib import resources
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, NamedTuple, cast
 
 from .._errors import InputError
-from ._text import SAMPLE, Dialect, guess_dialect, guess_encoding
+
+SAMPLE = 1 << 16  # bytes that are looked at
+DELIMITERS = ",;\t|"
+BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+QUOTED = re.compile(r'"[^"]*"')
+COMMA_NUMBER = re.compile(r"[ \t]*[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*")
+POINT_NUMBER = re.compile(r"[ \t]*[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*")
+
+
+class Dialect(NamedTuple):
+    """How a table of text is written."""
+
+    delimiter: str
+    decimal: str
+
+
+def guess_encoding(sample: bytes) -> str:
+    """Return UTF-8 wherever the bytes allow it, UTF-16 behind its mark, else Windows-1252.
+
+    Examples
+    --------
+    >>> guess_encoding("Größe".encode()), guess_encoding("Größe".encode("cp1252")), guess_encoding("x".encode("utf-16"))
+    ('utf-8', 'cp1252', 'utf-16')
+    """
+    for mark, name in BYTE_ORDER_MARKS:
+        if sample.startswith(mark):
+            return name
+    if b"\0" in sample:  # not a text file; the reader raises the error
+        return "utf-8"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)  # a character may be cut off at the end
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
+def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dialect:
+    """Return how the first lines of a table are written; what is given is not guessed.
+
+    The delimiter is the one of , ; tab | that is most frequent in the first line. The decimal mark is a comma if the
+    delimiter is not, some cell is a number with a comma, and no cell is a number with a point.
+
+    Examples
+    --------
+    >>> guess_dialect("a;b\\n1,5;2\\n", None, None)
+    Dialect(delimiter=';', decimal=',')
+    """
+    lines = text.removeprefix("\ufeff").split("\n")
+    lines = lines[:-1] or lines  # the last may be cut off
+    if delimiter is None:
+        head = QUOTED.sub("", lines[0])
+        counts = {candidate: head.count(candidate) for candidate in DELIMITERS}
+        delimiter = max(DELIMITERS, key=lambda candidate: counts[candidate])  # the first of equals: a comma
+    if decimal is None:
+        decimal = "."
+        if delimiter != ",":
+            cells = [cell for line in lines[1:] for cell in line.rstrip("\r").replace('"', "").split(delimiter)]
+            commas = any(COMMA_NUMBER.fullmatch(cell) for cell in cells)
+            if commas and not any(POINT_NUMBER.fullmatch(cell) for cell in cells):
+                decimal = ","
+    return Dialect(delimiter, decimal)
+
 
 MAX_BYTES = 4 * 2**30
 """Most bytes that a reader takes from one file."""
@@ -214,3 +279,40 @@ def open_unpacked(path: Path_) -> IO[bytes]:
         return cast(IO[bytes], gzip.open(path, "rb")) if packed else open(path, "rb", buffering=SAMPLE)
     except OSError as error:
         raise DataFileError(f"{path} cannot be opened ({error.strerror}); check its permissions.") from error
+
+
+def load_json(name: str) -> dict[str, Any]:
+    """Return what a file of this folder holds."""
+    found: dict[str, Any] = json.loads(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    return found
+
+
+# ---------------------------------------------------------------- cells that are not what their column holds
+
+
+MOST_SHOWN = 10
+
+
+class Problem(NamedTuple):
+    """A cell that is not what its column holds: the column, the row or line, the text, and whether it is a label."""
+
+    name: str
+    row: int
+    text: str
+    is_label: bool = False
+
+
+def problems_in_words(problems: Sequence[Problem], place: str) -> str:
+    """Return one sentence about such cells; `place` is "row" or "line"."""
+    problems = sorted(problems, key=lambda problem: problem.row)
+    shown = [f"{place} {p.row}, column {shorten(p.name)!r}: {shorten(p.text)!r}" for p in problems[:MOST_SHOWN]]
+    rest = f" and {len(problems) - MOST_SHOWN} more" if len(problems) > MOST_SHOWN else ""
+    advice = []
+    if any(p.is_label for p in problems):
+        advice.append("write a label as 0, 1, yes, no, or nothing if unknown (--label-list is for lists of labels)")
+    words = list(dict.fromkeys(p.text for p in problems if not p.is_label))
+    if words:
+        listed = ",".join(words[:3]) + ("" if len(words) <= 3 else ",...")
+        advice.append(f"write numbers or dates, or read the texts as missing values with --missing {listed!r}")
+    cells = "1 cell is" if len(problems) == 1 else f"{len(problems)} cells are"
+    return f"{cells} not what the column holds: {'; '.join(shown)}{rest}; {'; '.join(advice)}."

@@ -11,8 +11,7 @@ import numpy as np
 from .._errors import import_extra
 from ._cells import FileContents, contents, feature_array, label_array
 from ._columns import Wanted, split_columns
-from ._files import DataFileError, Path_, check_size, existing, foreign_bytes, place
-from ._problems import Problem, problems_in_words
+from ._files import DataFileError, Path_, Problem, check_size, existing, foreign_bytes, place, problems_in_words
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # pandas writes an index under this name
 WORDS = ("string", "large_string", "dictionary", "temporal")

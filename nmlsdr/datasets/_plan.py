@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import InputError
-from ._files import BLANKS
-from ._problems import Problem, problems_in_words
-from ._statistics import Cells, plain_numbers, text_of
-from ._values import NOTATIONS, Notation, fold, is_number, number_reader, read_date
+from ._files import BLANKS, Problem, problems_in_words
+from ._statistics import NOTATIONS, Cells, Notation, fold, is_number, number_reader, plain_numbers, read_date, text_of
 
 #: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels).
 FEATURES = {"number": 1, "date": 2, "yes/no": 1, "category": None, "words": None}

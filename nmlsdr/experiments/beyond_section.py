@@ -9,9 +9,21 @@ from numpy.typing import NDArray
 
 from .beyond import BASE, BEYOND_METHODS, CHANCE, KINDS, OURS, REGIMES, REVIEWERS, REVIEWS, SIX_SETS
 from .protocol import METRICS
-from .results import Results, begin_section, mean, std
+from .results import (
+    Claims,
+    Entry,
+    Results,
+    ResultTable,
+    Section,
+    begin_section,
+    best_in_bold,
+    mean,
+    number,
+    resource,
+    std,
+    titled,
+)
 from .statistics import LEVEL, holm, signed_rank_p_values
-from .tables import Claims, Entry, ResultTable, Section, best_in_bold, number, resource, titled
 
 Floats = NDArray[np.float64]
 RANKINGS, DECISIONS = ("RL'", "AP", "OE'", "Cov'"), ("HL'", "MaF1", "MiF1")

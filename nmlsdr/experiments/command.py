@@ -20,16 +20,13 @@ from .._output import replace_file
 from .._search.estimate import duration
 from ..datasets._catalog import dataset_info
 from . import beyond, open_questions
-from .benchmarks import benchmarks_section
+from .benchmarks import benchmarks_section, case_study_section, toy_section
 from .beyond_section import beyond_section
 from .cell import measure_article, run_cell
 from .protocol import STUDIES, cells_of, fingerprint
 from .report import write_report
-from .results import Results, collect
-from .runner import run_cells
-from .single_set import case_study_section, toy_section
-from .store import CellFolder, CellKey, Record
-from .tables import Section
+from .results import Results, Section, collect
+from .store import CellFolder, CellKey, Record, run_cells
 
 COMMANDS = "commands.txt"
 OK, FAILED, INTERRUPTED = 0, 1, 130

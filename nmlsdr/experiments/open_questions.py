@@ -31,8 +31,7 @@ from ..projection import hsic_projection
 from .beyond import BASE, SIX_SETS
 from .cell import Measured, measures
 from .protocol import N_NEIGHBORS, Draw, Study
-from .results import Results, begin_section, mean, std
-from .tables import Entry, ResultTable, Section, best_in_bold, number, titled
+from .results import Entry, Results, ResultTable, Section, begin_section, best_in_bold, mean, number, std, titled
 
 Floats = NDArray[np.float64]
 Embedding = tuple[Floats, Floats]  # of the training and the test rows

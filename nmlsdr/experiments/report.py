@@ -10,8 +10,8 @@ from typing import Any
 from .._output import replace_file
 from .._report.page import open_template
 from .figures import image_bytes
+from .results import ResultTable, Section, resource, shade_class
 from .store import CellFolder, CellKey, Record
-from .tables import ResultTable, Section, resource, shade_class
 
 
 def write_report(cells: CellFolder, sections: list[Section], *, commands: Sequence[str]) -> Path:

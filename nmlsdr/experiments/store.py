@@ -5,12 +5,22 @@ folder compute some cells twice and write the same files.
 """
 
 import json
+import multiprocessing
 import os
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from statistics import fmean
+from typing import Any, NamedTuple, TextIO
+
+import joblib
 
 from .._errors import InputError
 from .._output import replace_file
+from .._search.estimate import duration
 
 CELLS = "cells"
 Record = dict[str, Any]
@@ -98,3 +108,154 @@ class CellFolder:
         self.cells.mkdir()
         self.records.clear()
         return aside
+
+
+# ---------------------------------------------------------------- cells in parallel
+
+
+def run_cells(
+    cells: Sequence[CellKey], work: Callable[[CellKey], Record], folder: CellFolder, *, jobs: int = 1
+) -> None:
+    """Compute the cells that are not in the folder yet and write each as soon as it is finished.
+
+    joblib runs the cells with any of its backends: loky by default, Dask under ``joblib.parallel_config("dask")``,
+    Ray. If a worker process dies, the run ends; the finished cells are kept, and the same command continues.
+
+    Parameters
+    ----------
+    cells : sequence of CellKey
+    work : callable
+        From a cell to its record; called in worker processes if `jobs` is above 1.
+    folder : CellFolder
+    jobs : int, default=1
+        Cells at the same time.
+
+    Notes
+    -----
+    After a KeyboardInterrupt the finished cells are in the folder; those being computed are lost.
+    """
+    waiting = [key for key in cells if not folder.finished(key)]
+    progress = CellProgress(waiting, len(cells) - len(waiting), jobs, folder.records.values())
+    found: Iterable[Record] = map(work, waiting)
+    if jobs > 1:
+        parallel = joblib.Parallel(
+            n_jobs=jobs,
+            batch_size=1,
+            pre_dispatch="n_jobs",
+            return_as="generator_unordered",
+            max_nbytes=None,
+            initializer=_end_with,
+            initargs=(os.getpid(),),
+        )
+        found = parallel(joblib.delayed(work)(key) for key in waiting)
+    for record in found:
+        folder.write(record)
+        progress.advance(record)
+
+
+def _end_with(parent: int) -> None:
+    """End this worker process of joblib soon after the process that started it.
+
+    Otherwise a worker whose parent was killed waits five minutes for more work and keeps the parent's output open.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    if os.name == "posix" and multiprocessing.current_process().name.startswith("LokyProcess"):
+        threading.Thread(target=watch, daemon=True).start()
+
+
+class CellProgress:
+    """Show how far a run is and how long it will take: one changing line on a terminal, else a line now and then.
+
+    Parameters
+    ----------
+    waiting : sequence of CellKey
+        Cells to run.
+    finished : int
+        Cells that are in the folder already.
+    jobs : int
+        Cells at the same time.
+    known : iterable of dict, default=()
+        Records of earlier cells, for an estimate before the first cell has finished.
+    stream : text file or None, default=None
+        None: standard error.
+    every : float, default=15
+        Seconds between lines where the stream is no terminal; the first line comes after at most 5.
+    """
+
+    def __init__(
+        self, waiting: Sequence[CellKey], finished: int, jobs: int, known: Iterable[Record] = (), *,
+        stream: TextIO | None = None, every: float = 15.0,
+    ) -> None:  # fmt: skip
+        self.waiting = list(waiting)
+        self.total = len(waiting) + finished
+        self.enough = 2 * jobs
+        self.stream = sys.stderr if stream is None else stream
+        self.every = every
+        self.terminal = self.stream.isatty()
+        self.failed = 0
+        self.seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+        self.started = time.monotonic()
+        self.next_line = self.started + min(every, 5.0)
+        if not waiting:
+            return
+        if finished:
+            self._write(f"{finished} of {self.total} cells are in the folder already.\n")
+        for record in known:
+            self._spend(record)
+        estimate = "; how long it takes is estimated from the first of them"
+        if self.can_estimate():
+            estimate = f": about {duration(self._ahead() / jobs)} by the cells in the folder"
+        self._write(f"{len(waiting)} cells to run, {jobs} at a time{estimate}.\n")
+        self.seconds.clear()  # earlier runs may have been faster or slower: later estimates use this run alone
+
+    def advance(self, record: Record) -> None:
+        """Count a finished cell, and show the new state unless the last line is too recent."""
+        key = CellKey.of(record)
+        self.waiting.remove(key)
+        self.failed += record["error"] is not None
+        self._spend(record)
+        now, more = time.monotonic(), bool(self.waiting)
+        if more and not self.terminal and now < self.next_line:
+            return
+        self.next_line = now + self.every
+        text = f"{self.total - len(self.waiting)}/{self.total} cells"
+        if self.failed:
+            text += f", {self.failed} failed"
+        if more:
+            left = f"about {duration(self.remaining(now))} left" if self.can_estimate() else "too early to estimate"
+            text += f", {left}"
+        begin, end = ("\r\x1b[K" if self.terminal else ""), ("" if self.terminal and more else "\n")
+        self._write(f"{begin}{text}  ({key.dataset}, {key.method}, seed {key.seed}){end}")
+
+    def can_estimate(self) -> bool:
+        """Whether an estimate is worth showing: most waiting cells are of data sets with finished cells.
+
+        Data sets differ by a factor of a hundred in cost, and the first cells pay for starting the workers: an estimate
+        from the first few was seen to be 13 times too long.
+        """
+        if sum(map(len, self.seconds.values())) < self.enough:
+            return False
+        return 2 * sum(key[:2] in self.seconds for key in self.waiting) >= len(self.waiting)
+
+    def remaining(self, now: float) -> float:
+        """Seconds left: each waiting cell costs as much as those of its data set, at the pace of this run so far."""
+        spent = sum(map(sum, self.seconds.values()))
+        return self._ahead() * (now - self.started) / spent if spent > 0 else 0.0
+
+    def _spend(self, record: Record) -> None:
+        self.seconds[CellKey.of(record)[:2]].append(sum(record["times"].values()))
+
+    def _ahead(self) -> float:
+        """Seconds that the waiting cells take one after another: the mean of their data set, or of all."""
+        means = {pair: fmean(values) for pair, values in self.seconds.items()}
+        overall = fmean(means.values())
+        return sum(means.get(key[:2], overall) for key in self.waiting)
+
+    def _write(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()

@@ -13,7 +13,6 @@ from .._checks.arguments import check_count
 from .._checks.labels import check_labels
 from .._colors import COLORS, GREY, MARKERS
 from .._errors import InputError
-from ._parts import axes_for, drawn_rows, label_names, last_with, plain, two_axes
 
 # With more points than this they overlap, and a browser or a printer needs seconds.
 _MAX_POINTS = 5000
@@ -249,3 +248,55 @@ def _row_mask(rows: ArrayLike | None, n_samples: int) -> NDArray[np.bool_] | Non
     if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n_samples):
         raise InputError(f"suspects must be row numbers from 0 to {n_samples - 1} or a mask, got {rows!r}.")
     return np.isin(np.arange(n_samples), given)
+
+
+# ---------------------------------------------------------------- what the pictures share
+
+
+def axes_for(ax: Any, size: tuple[float, float]) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError("Displays need matplotlib; install it with pip install 'nmlsdr[cli]'.") from None
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def plain(text: str) -> str:
+    """Text that matplotlib draws as it is: no formula between dollars, no entry that a leading _ hides."""
+    text = text.replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def last_with(estimator: Any, attribute: str) -> Any:
+    """The last step that has the attribute, or None."""
+    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    return next((step for step in reversed(steps) if hasattr(step, attribute)), None)
+
+
+def label_names(labels: Any) -> list[str]:
+    if labels.names is not None:
+        return [str(name) for name in labels.names]
+    if labels.single:
+        return [str(name) for name in labels.classes]
+    return [f"label {c}" for c in range(labels.Y.shape[1])]
+
+
+def two_axes(points: NDArray[Any]) -> NDArray[np.float64]:
+    """The points; those of one component get a second axis, evenly spread in [0, 1), that only separates them."""
+    points = np.asarray(points, dtype=np.float64)
+    if points.shape[1] > 1:
+        return points
+    # Multiples of the golden ratio, modulo 1, look random.
+    return np.column_stack([points, np.modf(np.arange(1, len(points) + 1) * 0.6180339887498949)[0]])
+
+
+def drawn_rows(n_samples: int, max_points: int | None, always: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Which rows to draw: all, or a random part of size `max_points` and the rows `always`."""
+    drawn = np.ones(n_samples, dtype=bool)
+    if max_points is not None and max_points < n_samples:
+        drawn[np.random.default_rng(0).permutation(n_samples)[max_points:]] = False
+        if always is not None:
+            drawn |= always
+    return drawn

@@ -10,7 +10,7 @@ from .._checks.arguments import check_count
 from .._checks.labels import check_labels
 from .._colors import COLORS
 from .._errors import InputError
-from ._parts import axes_for, label_names, last_with, plain
+from ._embedding import axes_for, label_names, last_with, plain
 from ._suspects import Suspects, rank_suspects
 
 

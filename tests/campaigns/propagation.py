@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from nmlsdr._solvers import system
-from nmlsdr._solvers.fixed_point import FIXED_POINT_SWEEPS, FIXED_POINT_WORK
+from nmlsdr._solvers.chain import FIXED_POINT_SWEEPS, FIXED_POINT_WORK
 from nmlsdr.propagation import propagate, propagate_signed
 
 EPS = np.finfo(float).eps

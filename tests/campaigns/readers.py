@@ -34,7 +34,7 @@ from campaigns import record
 from campaigns.files import KINDS, SEEDS, damaged, model_bytes
 from nmlsdr._errors import InputError, printable
 from nmlsdr._model.reading import open_model
-from nmlsdr._model.samples import sample_rows
+from nmlsdr._model.rows import sample_rows
 from nmlsdr.cli import main as command
 from nmlsdr.datasets import load_mulan, read_table
 

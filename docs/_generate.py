@@ -33,23 +33,39 @@ def public_modules() -> list[str]:
     return [name for name in MODULES if name in served] + sorted(set(served) - set(MODULES))
 
 
+def path_of(name: str) -> str:
+    return "nmlsdr" if name == "estimators" else f"nmlsdr.{name}"
+
+
+def summary(name: str) -> str:
+    """What a module has: the first paragraph of its docstring, in one line."""
+    if name == "estimators":
+        return "The estimators: classifiers, projections, label propagation, and the exact neighbour search."
+    return " ".join((inspect.getdoc(importlib.import_module(path_of(name))) or "").split("\n\n")[0].split())
+
+
 def write_api(folder: Path) -> None:
     lines = [
         "# API reference",
         "",
-        "Estimators and `InputError` are importable from `nmlsdr` itself, all else from the module that is named.",
+        "Import estimators and `InputError` from `nmlsdr` itself, and everything else from its module. Start with "
+        "[ResidualPropagation](api/nmlsdr.ResidualPropagation.rst).",
+        "",
+        "| module | what it has |",
+        "|---|---|",
+        *(f"| [`{path_of(name)}`](api_{name}.rst) | {summary(name)} |" for name in public_modules()),
         "",
         ":::{toctree}",
-        ":maxdepth: 1",
+        ":hidden:",
         *(f"api_{name}" for name in public_modules()),
         ":::",
     ]
     replace(folder / "api.md", lines)
     for name in public_modules():
-        path = "nmlsdr" if name == "estimators" else f"nmlsdr.{name}"
+        path = path_of(name)
         module = importlib.import_module(path)
         names = [public for public in module.__all__ if public != "__version__"]
-        lines = [path, "=" * len(path), "", (inspect.getdoc(module) or "").split("\n\n")[0], ""]
+        lines = [path, "=" * len(path), "", summary(name), ""]
         lines += [f".. currentmodule:: {path}", ""]
         data = [public for public in names if not callable(getattr(module, public, nmlsdr.InputError))]
         lines += [".. autosummary::", "   :toctree: api/", "   :nosignatures:", ""]
@@ -104,17 +120,9 @@ def write_how_it_works(folder: Path) -> None:
     replace(folder / "generated" / "how_it_works.md", lines)
 
 
-# The options of the commands that read tables, in the order in which a beginner meets them.
+# The options of the commands that read tables, in the order in which a beginner meets them. The other groups are
+# those of `nmlsdr COMMAND --help`.
 FIRST_OPTIONS = ["--label-columns", "--label-list", "--out", "--id", "--drop", "--missing"]
-OPTION_GROUPS = {
-    "More about where the labels are": ["--annotators", "--labels", "--label-file", "--separator", "--no-label"],
-    "What is done with columns and rows": ["--one-hot", "--impute", "--keep-case", "--mask"],
-    "The method": ["--threshold", "--method", "--classifier", "--n-components", "--n-neighbors", "--metric",
-                   "--alpha-labeled", "--alpha-unlabeled", "--no-standardize", "--seed"],
-    "What to show or write": ["--kind", "--top", "--explain", "--reviewed", "--folds", "--scores", "--compare"],
-    "How the file is written": ["--delimiter", "--decimal", "--thousands", "--encoding", "--zero-based"],
-    "Threads, messages and limits": ["--jobs", "--quiet", "--traceback", "--max-bytes", "--max-features"],
-}  # fmt: skip
 
 # What each command reads and writes in the examples, and what follows an option there.
 COMMANDS = {
@@ -193,20 +201,21 @@ def describe(parser: argparse.ArgumentParser, level: int):
 def grouped(command: str, parser: argparse.ArgumentParser):
     """The arguments of a command that reads a table: what it reads, six options with examples, then groups."""
     known = parser._option_string_actions
-    listed = FIRST_OPTIONS + [option for options in OPTION_GROUPS.values() for option in options]
     yield from arguments(parser, [action for action in parser._actions if not action.option_strings])
     yield from ["**The first options:**", ""]
     for option in filter(known.get, FIRST_OPTIONS):
         yield from arguments(parser, [known[option]], example(command, option))
-    for title, options in OPTION_GROUPS.items():
-        options = [option for option in options if option in known]
-        if options:
-            yield from [f"**{title}:**", ""]
-            yield from arguments(parser, [known[options[0]]], example(command, options[0]))
-            yield from arguments(parser, [known[option] for option in options[1:]])
-    others = [one for one in parser._actions if one.option_strings and not set(one.option_strings) & set(listed)]
-    yield from ["**Other options:**", ""]
-    yield from arguments(parser, others)
+    first = [known.get(option) for option in FIRST_OPTIONS]
+    _, last, *groups = parser._action_groups  # of argparse: arguments, options without a group, and our groups
+    for group in groups:
+        others = [action for action in group._group_actions if action not in first]
+        if others:
+            title = group.title.partition(" (")[0]
+            yield from [f"**{title[0].upper()}{title[1:]}:**", ""]
+            yield from arguments(parser, others[:1], example(command, others[0].option_strings[-1]))
+            yield from arguments(parser, others[1:])
+    yield from ["**Help:**", ""]
+    yield from arguments(parser, last._group_actions)
 
 
 def usage(parser: argparse.ArgumentParser) -> list[str]:

@@ -1,6 +1,12 @@
 """Noisy multi-label semi-supervised dimensionality reduction.
 
-The layers of the package. A file imports only from its own layer and the layers below it, and never in a circle.
+For tables in which a row can have several labels, many rows are not labelled, and some labels are wrong.  Start with
+`ResidualPropagation`: it classifies, embeds, and finds the annotations to check first.  `NMLSDR` followed by
+`SemiSupervisedMLkNN` is the method of Mikalsen, Soguero-Ruiz, Bianchi and Jenssen, Pattern Recognition 90, 2019, which
+is called "the article" in this package.
+
+The layers of the package, for those who change it. A file imports only from its own layer and the layers below it,
+and never in a circle.
 
     4 interfaces  cli.py  _cli/           ``nmlsdr ...``; nothing imports it
                   c_api.pyx  include/     for the Cython and C code of other packages

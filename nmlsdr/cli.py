@@ -20,9 +20,9 @@ from ._version import __version__
 
 __all__ = ["main"]
 
-DESCRIPTION = "Label-aware embeddings and classifiers from few and noisy multi-label annotations.\n\n" + "".join(
-    f"  {EXAMPLES[verb]}\n" for verb in ("fit", "predict", "evaluate", "review", "report", "reproduce")
-)
+DESCRIPTION = (
+    "Learn from tables in which rows have several labels, many rows are not labelled, and some labels are wrong.\n\n"
+) + "".join(f"  {EXAMPLES[verb]}\n" for verb in ("fit", "predict", "evaluate", "review", "report", "reproduce"))
 # Other forms of the first words, as users of other programs write them.
 SPOKEN = {"help": ["--help"], "version": ["--version"], "-V": ["--version"]}
 

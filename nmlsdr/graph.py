@@ -1,4 +1,4 @@
-"""Neighbour graph: exact neighbours, W by the OR rule, and the transition matrix T (article 3.2, steps 1-3, eq. 2-5).
+"""The neighbour graph: exact neighbours, the graph W of them, its transition matrix T (article 3.2, eq. 2-5).
 
 `ExactIndex` prepares rows once and then answers queries for single new rows.
 

@@ -1,4 +1,4 @@
-"""The seven multi-label measures of the article (section 4.1), as plain functions of arrays.
+"""The seven multi-label measures of the article (section 4.1), as functions of true labels and scores.
 
 Each function takes the true labels ``Y``, an array (n_samples, n_labels) of 0 and 1, and real ``scores`` of the same
 shape; a larger score means that the label is more likely.  The conventions for equal scores, and for rows without a

@@ -1,4 +1,4 @@
-"""ML-kNN: arrays in, arrays out (Zhang & Zhou, Pattern Recognition 40, 2007; the article, section 3.4).
+"""ML-kNN as functions of arrays (Zhang & Zhou, Pattern Recognition 40, 2007; the article, section 3.4).
 
 For every label j, with y_ij the label of training row i and delta_ij the number of its k nearest
 *other* training rows that carry j::
@@ -184,7 +184,7 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
     if (Y.shape[1], indices.shape[1]) != wanted:
         raise InputError(
             f"The table was learned from {wanted[0]} labels and {wanted[1]} neighbours, "
-            f"got {Y.shape[1]} labels and {indices.shape[1]} neighbours; pass as many."
+            f"got {Y.shape[1]} labels and {indices.shape[1]} neighbours; pass the same numbers."
         )
     scores = np.empty((len(indices), Y.shape[1]))
     n_threads = _worthwhile(n_threads, indices, Y)

@@ -1,4 +1,4 @@
-"""Fitted models as data: skops files, which are read without running code from them.
+"""Save and load fitted models: skops files, which are read without running code from them.
 
 A skops file is a zip archive. Its member ``schema.json`` lists the objects, and every other member is one array. Only
 the classes and attributes listed in ``_model/schema.py`` are made from it, and each value is checked. On the same

@@ -1,4 +1,4 @@
-"""Label propagation: F with (I - A T) F = (I - A) Y, for all labels at once (article 3.2, eq. 6 and 8).
+"""Label propagation: the soft labels F, which solve (I - A T) F = (I - A) Y (article 3.2, eq. 6 and 8).
 
 The soft labels of row i are alpha_i times a weighted mean of those of its neighbours, plus 1 - alpha_i times its
 given labels. `propagate` checks its arguments, runs a solver of `_solvers/`, which explains the mathematics, and

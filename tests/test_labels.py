@@ -176,7 +176,7 @@ def test_every_kind_of_columns_means_the_same_to_every_estimator(name, kind, fit
     model, more = make(name), more[0] if more else {}
     if known is PARTLY and not takes_partly_known_rows(name):
         row = int(np.argmax((~PARTLY & ROWS).any(axis=1)))
-        sentence = rf"{name} needs every label of a labelled row, but row {row} of y has \d unknown labels of 3; fill"
+        sentence = rf"{name} needs every label of a labelled row, but in row {row} of y \d of 3 labels are unknown"
         with pytest.raises(InputError, match=sentence):
             model.fit(X, y, **more)
         return

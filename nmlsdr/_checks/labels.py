@@ -185,8 +185,8 @@ def refuse_partly_known(labels: Labels, who: str) -> None:
         row = int(np.argmax(labels.partly))
         unknown, n_labels = int((~labels.known[row]).sum()), labels.Y.shape[1]
         raise InputError(
-            f"{who} needs every label of a labelled row, but row {row} of y has {unknown} unknown labels of "
-            f"{n_labels}; fill them in with MultiLabelPropagation().fit(X, y).transduction_, or set the row to -1."
+            f"{who} needs every label of a labelled row, but in row {row} of y {unknown} of {n_labels} labels are "
+            f"unknown; fill them in with MultiLabelPropagation().fit(X, y).transduction_, or set the row to -1."
         )
 
 
@@ -471,7 +471,7 @@ def check_measured(Y: Any, scores: Any) -> tuple[np.ndarray, np.ndarray, np.ndar
         raise InputError(f"Y has shape {shape}; at least one row and one label are needed.")
     truth, known = _truth(Y)
     if not known.any():
-        raise InputError(f"Y has no known entry in its {len(truth)} rows; give the labels of some.")
+        raise InputError(f"Y has no known entry in its {len(truth)} rows; give the labels of some rows.")
     missing = np.isnan(values)
     if missing.any() and (missing & known).any():
         missing &= known

@@ -79,33 +79,33 @@ def flag(help: str) -> dict[str, Any]:
 
 def output(suffixes: str, *, required: bool = True) -> Options:
     """Describe --out of a verb that writes files with these suffixes."""
-    text = f"the file to write ({suffixes}), whole or not at all; -: standard output"
+    text = f"the file to write ({suffixes}); -: standard output"
     return {"--out": option("FILE", text, required=required)}
 
 
-TRACEBACK = {"--traceback": flag("show where in the program an error arose")}  # `nmlsdr.cli.main` looks for it
+TRACEBACK = {"--traceback": flag("print the traceback of an error, for a bug report")}  # `nmlsdr.cli.main` looks for it
 QUIET = {
     "--quiet": flag(
-        "show no progress (never shown in a script) and no estimates of steps that will take over a minute"
+        "print no progress and no estimates of time (progress is only printed on a terminal)"
     ),
     **TRACEBACK,
 }
 COMMON = {
-    "--jobs": option("J", "threads (default: all cores that OMP_NUM_THREADS, affinity and the container allow)", _jobs),
+    "--jobs": option("J", "number of threads (default: one for each core that the process may use)", _jobs),
     **QUIET,
 }
 GRAPH = {
     "--n-neighbors": option("K", "neighbours of a row in the graph (default: 10)", count, default=10),
     "--metric": choice(
         ("euclidean", "cosine"),
-        "distance between rows: euclidean (default), or cosine for text and counts; with cosine, add "
-        "--no-standardize: centring the data changes the angles",
+        "distance between rows: euclidean (default), or cosine for text and counts; add --no-standardize to cosine, "
+        "because centring the data changes the angles",
         default="euclidean",
     ),
     "--alpha-labeled": option(
         "A",
-        "weight of the neighbours against a given label, from 0 (keep the label) to below 1 (default: 0.6); A0,A1: one "
-        "number for given 0s and one for given 1s, such as 0.9,0.1 if annotators forget labels but seldom invent them",
+        "weight of the neighbours against a given label, from 0 (keep the label) to below 1 (default: 0.6). Two "
+        "numbers are for given 0s and for given 1s, such as 0.9,0.1 if annotators forget labels but seldom invent them",
         _alphas,
     ),
     "--alpha-unlabeled": option("A", "the same for unlabelled rows and unknown entries (default: 0.999)", _alpha),
@@ -118,68 +118,76 @@ PREPARING = {
     ),
     "--one-hot": option(
         "NAME,...",
-        "these columns are categories, such as codes of digits, with one feature for each level (CSV, Parquet, dense "
-        "ARFF; default: found). A level that the model has not seen becomes all 0",
+        "these columns are categories, such as numeric codes; each level becomes a feature. A level that the model has "
+        "not seen becomes all 0 (CSV, Parquet, dense ARFF; default: decided for each column)",
         _names,
         action="extend",
     ),
-    "--keep-case": flag("categories that differ only in upper case or surrounding blanks are different"),
+    "--keep-case": flag("do not merge categories that differ only in upper case or surrounding blanks"),
 }
 KIND = {
     "--kind": choice(
         ("apart", "missing", "spurious", "both", "unknown"),
-        "missing: given 0s that look like 1 (forgotten labels); spurious: given 1s that look like 0 (wrongly given "
-        "labels); apart: one list of each, first the kind that is likelier wrong (default); both: one list by score; "
-        "unknown: the same, with lower scores for given 1s where few of them can be wrong",
+        "which annotations to list. missing: given 0s that look like 1 (forgotten labels); spurious: given 1s that "
+        "look like 0 (wrongly given labels); apart: one list of each, first the kind that is more likely wrong "
+        "(default); both: one list by score; unknown: one list, with lower scores for given 1s if few of them can be "
+        "wrong",
         default="apart",
     )
 }
 REVIEWED = {
     "--reviewed": option(
         "FILE",
-        "annotations that people have checked: CSV with row (or id), label and verdict (1: the row has the label, 0: "
-        "it has not, empty: not checked). These labels are set, kept (alpha 0), and not listed again",
+        "annotations that people have checked: a CSV file with the columns row (or id), label and verdict (1: the row "
+        "has the label, 0: it does not have it, keep: as given, empty: not checked). Neighbours do not change these "
+        "labels, and they are not listed again",
     )
 }
-MASK = {"--mask": option("FILE", "one 0 or 1 per row: use the labels of the rows with 1, ignore the others")}
+MASK = {"--mask": option("FILE", "a file with a 0 or 1 for each row: labels of rows with 0 are ignored")}
 LABELS_NEEDED = "needed, except for npz and svmlight files, which store them separately"
 _LABELS = {
-    "--labels": option("FILE.xml", "the names in this Mulan XML file are the label columns"),
     "--label-columns": option(
-        "NAME,...", "these columns are labels; put a name with a comma in double quotes", _names, action="extend"
+        "NAME,...", "these columns are labels, of 0, 1 or nothing; put a name with a comma in double quotes", _names,
+        action="extend",
     ),
-    "--label-file": option(
-        "FILE", "a file with one row per row of DATA, every column a label 0/1; a row that is empty or -1 is unlabelled"
+    "--label-list": option(
+        "NAME", "this column lists the labels of a row in one cell, such as flu;cold; an empty cell is unlabelled"
     ),
     "--annotators": option(
         "NAME,...",
         "these columns hold such lists, one column for each annotator, whose votes count; an empty cell is no vote",
         _names,
     ),
-    "--label-list": option(
-        "NAME", "this column holds the labels of a row in one cell, such as flu;cold; an empty cell is unlabelled"
+    "--labels": option("FILE.xml", "the names in this Mulan XML file are the label columns"),
+    "--label-file": option(
+        "FILE",
+        "a file with a row for each row of DATA and a column of 0 and 1 for each label; an empty row, or one of -1, "
+        "is unlabelled",
     ),
-}
+}  # fmt: skip
 DATA = {
     "data": option(
         "DATA",
-        "ARFF (Mulan), CSV, TSV, svmlight (these also .gz), Parquet or .npz (arrays X and y); the suffix decides; "
-        "-: standard input",
+        "a table: ARFF (Mulan), CSV, TSV, svmlight (these also .gz), Parquet or .npz (arrays X and y), by the suffix "
+        "of its name; -: standard input",
     ),
-    "--separator": option("S", "the text between the labels of --label-list (default: found by what it does)"),
+    "--separator": option("S", "the text between the labels of --label-list (default: found from the cells)"),
     "--no-label": option(
         "WORD",
-        "the word in --label-list for a row without labels, such as none (default: found by what it does; '': no word)",
+        "the word in --label-list for a row that has no label, such as none (default: found from the cells; '': there "
+        "is no such word)",
     ),
     "--missing": option(
         "WORD,...",
-        "words that mean a missing value, besides empty, ?, NA, -, k.A. and the like (default: found by how often they "
-        "stand among numbers)",
+        "more words for a missing value (empty, ?, NA, -, k.A. and the like are known; default: words that are "
+        "frequent in columns of numbers)",
         _names,
     ),
-    "--drop": option("NAME,...", "columns to leave out, such as row names", _names, action="extend", default=[]),
+    "--drop": option("NAME,...", "columns to leave out", _names, action="extend", default=[]),
     "--id": option(
-        "NAME", "the column that names the rows: not a feature, copied to the output (default: found, if there is one)"
+        "NAME",
+        "the column that identifies the rows: copied to the output, and not a feature (default: found, if there is "
+        "one)",
     ),
     "--delimiter": option("C", "CSV: the character between cells (default: guessed from line 1)", _delimiter),
     "--decimal": choice(
@@ -190,14 +198,34 @@ DATA = {
         "what stands between thousands: a point, a comma, a blank or an apostrophe (default: found for each column)",
         metavar="MARK",
     ),
-    "--encoding": option("NAME", "of a text file, such as cp1252 (default: guessed)"),
+    "--encoding": option("NAME", "encoding of a text file, such as cp1252 (default: guessed)"),
     "--zero-based": flag("svmlight: feature numbers begin at 0, not at 1"),
-    "--max-bytes": option("N", "stop when a file unpacks to more (default: 4 GiB)", count),
-    "--max-features": option("N", "stop when a file has more columns (default: 1 000 000)", count),
+    "--max-bytes": option("N", "refuse a file that unpacks to more bytes (default: 4 GiB)", count),
+    "--max-features": option("N", "refuse a file that has more columns (default: 1 000 000)", count),
 }
 #: The options of a verb that fits, but for the threads and the output.
 FITTING = DATA | MASK | PREPARING | GRAPH | REVIEWED
 _SHORT = {"--quiet": "-q", "--out": "-o"}
+#: The groups of options in the help of a verb that reads a table, as a beginner meets them.
+GROUPS = {
+    "what to write, and what is done with columns and rows": (
+        "--out", "--id", "--drop", "--missing", "--one-hot", "--impute", "--keep-case", "--mask"
+    ),
+    "the annotations to check, and results": (
+        "--kind", "--top", "--explain", "--reviewed", "--folds", "--scores", "--compare"
+    ),
+    "the method": (
+        "--threshold", "--method", "--classifier", "--n-components", "--n-neighbors", "--metric", "--alpha-labeled",
+        "--alpha-unlabeled", "--no-standardize", "--seed",
+    ),
+    "how the file is written": ("--delimiter", "--decimal", "--thousands", "--encoding", "--zero-based"),
+    "threads, messages and limits": ("--jobs", "--quiet", "--traceback", "--max-bytes", "--max-features"),
+}  # fmt: skip
+
+
+def _order(words: str) -> int:
+    """Place of an option within its group; arguments without a group keep their order."""
+    return next((members.index(words) for members in GROUPS.values() if words in members), 0)
 
 
 def add_verb(
@@ -231,12 +259,20 @@ def add_verb(
     Parser
     """
     parser: Parser = verbs.add_parser(name, help=summary, description=description)
+    places: dict[str, Any] = {}
     if labels is not None:
+        files = [options[name]["metavar"] for name in ("model", "data") if name in options]
+        parser.usage = f"%(prog)s {' '.join(files)} [options]"
         group = parser.add_argument_group(f"where the labels are ({labels})")
         exclusive = group.add_mutually_exclusive_group()
         for words, settings in _LABELS.items():  # `read_table` refuses --annotators with another
             (group if words == "--annotators" else exclusive).add_argument(words, **settings)
-    for words, settings in options.items():
-        parser.add_argument(*([_SHORT[words]] if words in _SHORT else []), words, **settings)
+        places = {"--separator": group, "--no-label": group}
+        for title, members in GROUPS.items():
+            if options.keys() & set(members):
+                places |= dict.fromkeys(members, parser.add_argument_group(title))
+    for words in sorted(options, key=_order):
+        names = [_SHORT[words], words] if words in _SHORT else [words]
+        places.get(words, parser).add_argument(*names, **options[words])
     parser.set_defaults(run=run or f"_cli.{name}:{name}", **({} if "--quiet" in options else {"quiet": False}))
     return parser

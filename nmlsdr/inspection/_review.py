@@ -94,7 +94,8 @@ class LabelReviewDisplay:
         step = last_with(estimator, "flip_scores_")
         if step is None:
             raise InputError(
-                f"{type(estimator).__name__} has no flip_scores_; fit a MultiLabelPropagation, or one that has them."
+                f"{type(estimator).__name__} has no flip_scores_; pass a fitted ResidualPropagation or "
+                "MultiLabelPropagation."
             )
         n_samples = _num_samples(X)
         scores = step.flip_scores_

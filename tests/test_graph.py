@@ -20,6 +20,7 @@ def cases():
         "integers with ties": rng.integers(0, 3, (50, 9)).astype(float),
         "binary": (rng.random((70, 20)) < 0.1).astype(float),
         "duplicates": np.repeat(rng.standard_normal((12, 5)), 4, axis=0),
+        "mostly zeros": np.where(np.abs(gauss) > 1, gauss, 0),
         "all equal": np.ones((17, 4)),
         "one feature": rng.integers(0, 5, (30, 1)).astype(float),
         "two rows": rng.standard_normal((2, 3)),

@@ -80,7 +80,7 @@ cdef extern from "_c/index.h" nogil:
         nmlsdr_search *view
         int n_views
     nmlsdr_search *index_new "nmlsdr_index_new"(
-        const nmlsdr_rows *rows, int level, double column_bytes, int n_threads)
+        const nmlsdr_rows *rows, int int16, int level, double column_bytes, int n_threads)
     int index_takes "nmlsdr_index_takes"(const nmlsdr_search *index, const nmlsdr_rows *queries)
     nmlsdr_views *views_new "nmlsdr_views_new"(
         const nmlsdr_search *index, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
@@ -246,11 +246,11 @@ cdef class Index:
     cdef nmlsdr_rows rows
     cdef nmlsdr_search *index
 
-    def __cinit__(self, rows, *, int level, int n_threads):
+    def __cinit__(self, rows, *, int level, int n_threads, int int16=-1):
         self.kept = rows
         describe(rows, &self.rows)
         with nogil:
-            self.index = index_new(&self.rows, level, WINDOW_BYTES, n_threads)
+            self.index = index_new(&self.rows, int16, level, WINDOW_BYTES, n_threads)
         if self.index is NULL:
             raise MemoryError("no memory for the packed rows.")
 
@@ -285,7 +285,9 @@ cdef class Views(Progress):
         decided = 0
         for v in range(self.views.n_views):
             decided += self.views.view[v].scratch[0].decided
-        return {"decided": decided, "sparse": bool(self.views.view[0].storage.sparse), "views": self.views.n_views}
+        storage = self.views.view[0].storage
+        return {"decided": decided, "sparse": bool(storage.sparse), "int16": bool(storage.int16),
+                "views": self.views.n_views}
 
 
 def leaf_order(rows, Py_ssize_t[::1] order, int n_threads):

@@ -120,9 +120,9 @@ def by_few(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
     return _answered(running, found, budget)[:2]
 
 
-def by_index(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
+def by_index(X, Q, k, *, int16=-1, level=-1, n_threads=2, budget=1e9):
     """By rows that were packed before; with the facts of the search."""
-    index = _graph.Index(kernel_rows(X), level=LEVELS[level], n_threads=n_threads)
+    index = _graph.Index(kernel_rows(X), int16=int16, level=LEVELS[level], n_threads=n_threads)
     assert index.takes(kernel_rows(Q))
     found = _empty(X, Q, k)
     running = _graph.Views(*described(X, Q), *found, index=index, n_threads=n_threads)

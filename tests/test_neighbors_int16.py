@@ -9,10 +9,11 @@ import itertools
 
 import numpy as np
 import pytest
-from neighbor_cases import LEVELS, MAKERS, assert_same, by_leads, by_products, make, scan
+from neighbor_cases import LEVELS, MAKERS, assert_same, by_index, by_leads, by_products, make, scan
 from scipy import sparse
 
 from nmlsdr import _graph, graph
+from nmlsdr._search.rows import kernel_rows
 
 LIMIT = 32766  # with this as the largest value and the largest norm, the scale is exactly 1
 
@@ -128,6 +129,46 @@ def test_integers_are_chosen_for_many_rows_and_features_and_given_up_for_outlier
     found = by_products(X, 10, level=1)
     assert not found[2]["int16"]
     assert_same(found, by_products(X, 10, level=1, int16=0))
+
+
+def index_of_integers(X):
+    return _graph.Index(kernel_rows(X), int16=1, level=LEVELS[-1], n_threads=1)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_rows_packed_once_as_integers_find_the_same_bits(name):
+    X = make(name, (403, 70), 5)
+    Q = np.concatenate([X[::9], 0.75 * X[::7], make(name, (3, 70), 6)])
+    index = index_of_integers(X)
+    Q = np.concatenate([Q[:1], *(Q[[i]] for i in range(1, len(Q)) if index.takes(kernel_rows(Q[[i]])))])
+    for level in LEVELS:
+        for n_threads in (1, 3):
+            assert_same(by_index(X, Q, 9, int16=1, level=level, n_threads=n_threads)[:2], scan(X, 9, Q))
+
+
+@pytest.mark.parametrize("copies", [1, 60])
+def test_an_index_is_exact_when_all_roundings_to_integers_add_up(copies):
+    query, rows = (2 * side for side in rounded_apart_rows(192, copies=copies))  # its scale is half as large
+    for k in (1, 2, 17):
+        found = by_index(rows, query, k, int16=1, n_threads=1)
+        assert found[2]["int16"]
+        assert_same(found[:2], scan(rows, k, query))
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 300])
+def test_an_index_of_integers_refuses_queries_whose_sums_would_overflow(d):
+    """Queries up to twice as long as the longest row are taken, of longer ones only those that cannot overflow."""
+    X = np.zeros((60, d))
+    X[40:] = np.linspace(-1, 1, 20)[:, None]
+    index = index_of_integers(X)
+    for length in (1, 1.99, 2.01, 3.9, 4.1, 100):
+        Q = np.full((1, d), float(length))
+        if index.takes(kernel_rows(Q)):
+            found = by_index(X, Q, 5, int16=1)
+            assert found[2]["int16"]
+            assert_same(found[:2], scan(X, 5, Q))
+        assert index.takes(kernel_rows(Q)) or length > 1.999
+    assert not index.takes(kernel_rows(np.full((1, d), 5.0)))
 
 
 def test_public_searches_have_the_same_bits_whether_integers_are_chosen_or_not():

@@ -21,7 +21,7 @@
 enum { NMLSDR_REACH = 8 }; /* queries may lie 2^8 times as far from the centre as any row; norms of rows are 2^52 */
 
 /* NULL: out of memory. */
-static nmlsdr_search *nmlsdr_index_new(const nmlsdr_rows *rows, int level, double column_bytes, int n_threads)
+static nmlsdr_search *nmlsdr_index_new(const nmlsdr_rows *rows, int int16, int level, double column_bytes, int n_threads)
 {
     nmlsdr_extent extent = {0, 0, 0};
     nmlsdr_search *q = nmlsdr_search_of(rows, level, n_threads);
@@ -31,13 +31,17 @@ static nmlsdr_search *nmlsdr_index_new(const nmlsdr_rows *rows, int level, doubl
     nmlsdr_extend(q, rows, &extent);
     q->scaling.extent = extent.most;
     nmlsdr_set_scale(q, q->scaling.extent, 60 - NMLSDR_REACH);
+    extent.most *= 2; /* half of the scale, so that integers of queries may be twice as large as those of the rows */
+    extent.square *= 4;
+    q->scaling.norm = sqrt(extent.square) / 2;
+    nmlsdr_choose_int16(q, &extent, int16, level);
     if (nmlsdr_side_new(q, q->rows, 0)) goto fail;
     if (q->storage.sparse) {
         if (nmlsdr_new_postings(q)) goto fail;
         return q;
     }
     q->schedule.second = 1;
-    q->schedule.window[1].z = nmlsdr_floats(q, q->rows->blocks * NMLSDR_BLOCK * q->d);
+    q->schedule.window[1].z = nmlsdr_floats(q, q->rows->blocks * NMLSDR_BLOCK * q->storage.words);
     if (q->memory.failed) goto fail;
     nmlsdr_pack_blocks(q, q->rows, 0, q->rows->blocks, q->schedule.window[1].z);
     return q;
@@ -46,14 +50,19 @@ fail:
     return NULL;
 }
 
-/* Whether the error bounds of the index hold for these queries: their scores do not overflow, and their sums of products
- * have no more terms than those of the rows. */
+/* Whether the error bounds of the index hold for these queries: their scores and sums of products do not overflow, and the
+ * sums have no more terms than those of the rows. */
 static int nmlsdr_index_takes(const nmlsdr_search *index, const nmlsdr_rows *queries)
 {
     nmlsdr_search one = *index;
     nmlsdr_extent extent = {0, 0, 0};
     one.n_threads = 1;
     nmlsdr_extend(&one, queries, &extent);
+    if (index->storage.int16) {
+        const double scale = index->scaling.scale, rounding = sqrt((double)index->d) / 2 + 1;
+        const double norms = (sqrt(extent.square) * scale + rounding) * (index->scaling.norm * scale + rounding);
+        return extent.most * scale <= 32766 && norms < 0x1p31;
+    }
     if (!(extent.most <= ldexp(index->scaling.extent, NMLSDR_REACH))) return 0;
     for (ptrdiff_t i = 0; index->storage.sparse && i < queries->n; i++)
         if (nmlsdr_row_pointer(queries, i + 1) - nmlsdr_row_pointer(queries, i) > index->storage.longest) return 0;
@@ -93,7 +102,7 @@ static int nmlsdr_view_new(nmlsdr_search *q, const nmlsdr_search *index, const n
         nmlsdr_measure(q, q->queries);
         return 0;
     }
-    q->schedule.window[0].z = nmlsdr_floats(q, q->queries->blocks * NMLSDR_BLOCK * q->d);
+    q->schedule.window[0].z = nmlsdr_floats(q, q->queries->blocks * NMLSDR_BLOCK * q->storage.words);
     if (q->memory.failed) return -1;
     nmlsdr_pack_blocks(q, q->queries, 0, q->queries->blocks, q->schedule.window[0].z);
     return 0;

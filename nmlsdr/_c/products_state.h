@@ -63,7 +63,8 @@ typedef struct {
 typedef struct {
     double *centre;   /* (d) */
     double scale;     /* a power of two */
-    double extent;    /* of an index: max |x - centre| of its rows */
+    double extent;    /* of an index: max |x - centre| of its rows, */
+    double norm;      /* and the largest norm of a row around the centre */
     double absolute;  /* the share of the error bound that underflow takes */
     ptrdiff_t terms;  /* roundings in the longest sum of products, less a few */
     int integral;     /* all scores are exact */

@@ -62,6 +62,11 @@ MUTANTS = {
         ("search/int16: never given up", "nmlsdr_int16_pays", "(double)passed <=", "(double)passed >= 0 ||"),
         ("search/int16: sparse rows by postings too", "nmlsdr_choose_int16", "q->storage.sparse || ", ""),
     ],
+    ("_c/index.h", INT16): [
+        ("search/int16: queries of any length", "nmlsdr_index_takes", "<= 32766 && norms < 0x1p31", "<= 32766"),
+        ("search/int16: queries of any value", "nmlsdr_index_takes", "extent.most * scale <= 32766 && norms", "norms"),
+        ("search/int16: no reserve for queries", "nmlsdr_index_new", "extent.square *= 4;", ""),
+    ],
     ("_c/products_candidates.h", INT16): [
         ("search/int16: bounds of two rows by one slack", "nmlsdr_push", "2 * q->scaling.slack", "q->scaling.slack"),
         ("search/int16: a full buffer's bounds by one slack", "nmlsdr_tighten", "2 * q->scaling.slack", "q->scaling.slack"),
@@ -196,5 +201,7 @@ MUTANTS = {
 SURVIVORS: dict[str, str] = {
     "search/select: counted without being over the threshold": "candidates that nobody needs are decided too: the same "
     "answer, later",
+    "search/bound: threshold of a full buffer without margin": "takes a relative 2^-20, less than the 16 roundings that "
+    "the bounds of the scores contain beside those of the products",
     "search/select: rounded up": "one more rounding of a bound that leaves room for 16 beside those of the products",
 }

@@ -22,8 +22,7 @@ import numpy as np
 
 import nmlsdr._mlknn as _mlknn
 
-from ._checks.arguments import check_count, check_n_neighbors, check_real
-from ._checks.arrays import contiguous
+from ._checks.arguments import check_count, check_n_neighbors, check_real, contiguous
 from ._checks.labels import check_binary
 from ._errors import InputError
 from ._process.threads import check_n_jobs, worthwhile_threads

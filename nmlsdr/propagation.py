@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._checks.arguments import check_alpha, check_count, check_graph, check_real
-from ._checks.arrays import contiguous
+from ._checks.arguments import check_alpha, check_count, check_graph, check_real, contiguous
 from ._checks.labels import check_mask
 from ._errors import InputError, warn_not_converged
 from ._process.threads import check_n_jobs
 from ._solvers.chain import SMALL, SOLVERS, solve
 from ._solvers.system import Goal, PropagationProgress, System
 
-__all__ = ["Propagation", "PropagationProgress", "propagate"]
+__all__ = ["Propagation", "propagate"]
 
 # Above this alpha (the default of unlabelled rows), a residual of tol allows an error of more than 1000 tol.  There the
 # solvers aim at a smaller residual, in proportion to 1 - max alpha, but not below the rounding errors of a residual.
@@ -107,7 +106,9 @@ def propagate(
     init : array-like of shape (n_samples, n_labels), default=None
         First iterate, for example the F of a similar problem. None: Y, as in the article. Not used by "lu".
     callback : callable, default=None
-        Called with a `PropagationProgress` after every iteration. An exception that it raises ends the call.
+        Called after every iteration with an object that has ``n_iter`` and ``residual`` (the number of iterations on
+        the present batch of labels, and the largest residual of these), ``n_done`` and ``n_labels`` (the numbers of
+        finished labels, and of all). An exception that it raises ends the call.
     n_jobs : int or None, default=None
         Number of threads. None: one for each core that the process may use; a negative number counts back from there,
         so that -1 means the same as None. The results do not depend on it.

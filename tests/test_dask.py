@@ -209,7 +209,7 @@ def test_cells_of_the_experiments_run_on_a_cluster(client, tmp_path):
     words = ["reproduce", "toy", "--size", "small", "--seeds", "2", "--methods", "MDDMp", "NMLSDR", "--jobs", "2"]
     with joblib.parallel_config("dask"):
         assert main([*words, "--out", str(tmp_path / "cluster")]) == 0
-    assert any("nmlsdr.experiments.cell" in names for names in modules_of_workers(client))
+    assert any("nmlsdr.experiments.protocol" in names for names in modules_of_workers(client))
     assert main([*words[:-1], "1", "--out", str(tmp_path / "here")]) == 0
     tables = {path.name: path.read_bytes() for path in (tmp_path / "cluster" / "tables").iterdir()}
     assert tables == {path.name: path.read_bytes() for path in (tmp_path / "here" / "tables").iterdir()}

@@ -11,7 +11,7 @@ import pytest
 from nmlsdr._cli import verbs
 from nmlsdr._errors import InputError
 from nmlsdr.cli import main
-from nmlsdr.experiments import cell, command, protocol, report, results, store
+from nmlsdr.experiments import command, protocol, report, results, store
 from nmlsdr.experiments.store import CellFolder, CellKey
 
 METRICS = list(protocol.METRICS)
@@ -512,10 +512,10 @@ def test_an_error_in_a_cell_becomes_its_record(monkeypatch):
     def broken(*args, **options):
         raise ValueError("no data today")
 
-    monkeypatch.setattr(cell, "draw", broken)
+    monkeypatch.setattr(protocol, "draw", broken)
     key = CellKey("toy", "Toy", "NMLSDR", 0)
     options = {"size": "small", "data_home": None, "fingerprint": "x"}
-    made = cell.run_cell(key, protocol.STUDIES["toy"], cell.measure_article, **options)
+    made = protocol.run_cell(key, protocol.STUDIES["toy"], protocol.measure_article, **options)
     assert made["error"].startswith("ValueError: no data today (broken, line")
     assert made["metrics"] == dict.fromkeys(METRICS)
     assert json.loads(json.dumps(made)) == made

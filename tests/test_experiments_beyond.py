@@ -19,8 +19,7 @@ from nmlsdr.cli import main
 from nmlsdr.experiments import beyond, beyond_section, command, protocol
 from nmlsdr.experiments.beyond import BASE, BEYOND_METHODS, REGIMES, beyond_cells
 from nmlsdr.experiments.beyond_section import P1, RANKING, SEVEN, losses
-from nmlsdr.experiments.cell import measures
-from nmlsdr.experiments.protocol import draw
+from nmlsdr.experiments.protocol import draw, measures
 from nmlsdr.experiments.results import Results, collect
 from nmlsdr.experiments.store import CellFolder, CellKey
 

@@ -11,7 +11,6 @@ from nmlsdr._cli import verbs
 from nmlsdr._methods import METHODS
 from nmlsdr.cli import main
 from nmlsdr.experiments import command
-from nmlsdr.experiments.cell import classify, measures
 from nmlsdr.experiments.open_questions import (
     OPEN,
     PARTS,
@@ -25,7 +24,7 @@ from nmlsdr.experiments.open_questions import (
     open_section,
     summary,
 )
-from nmlsdr.experiments.protocol import STUDIES, draw
+from nmlsdr.experiments.protocol import STUDIES, classify, draw, measures
 from nmlsdr.experiments.results import Results
 
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import NMLSDR, InputError, MLkNN, MultiLabelPropagation
 from nmlsdr.inspection import EmbeddingDisplay, LabelReviewDisplay, rank_suspects
-from nmlsdr.inspection._suspects import KINDS
+from nmlsdr.inspection._review import KINDS
 
 matplotlib = pytest.importorskip("matplotlib")
 

@@ -140,13 +140,10 @@ def leaking_table(rng, n=400):
     return np.column_stack(features), y, [(1, 0), (2, 1), (3, 0), (4, 0)]
 
 
-@pytest.mark.parametrize("form", ["numbers", "texts", "unknown", "unlabelled"])
+@pytest.mark.parametrize("form", ["numbers", "unknown", "unlabelled"])
 def test_features_that_alone_predict_a_label_are_found(rng, form):
     X, y, pairs = leaking_table(rng)
-    if form == "texts":
-        X = X.astype(object)
-        X[:, 3] = np.array(["east", "west", "north", "south", "up", "down"], dtype=object)[X[:, 3].astype(int)]
-    elif form == "unknown":
+    if form == "unknown":
         y = np.where(rng.random(y.shape) < 0.2, -1, y)
     elif form == "unlabelled":
         y[::3] = -1
@@ -171,8 +168,8 @@ def test_twenty_rows_of_either_value_are_needed(n_ones, found):
 def test_noise_and_names_of_rows_are_not_found(rng):
     """A category for each row, a number for each row, constant columns: nothing is known out of fold."""
     y = (rng.random((300, 3)) < 0.3).astype(int)
-    texts = np.array([f"p{i}" for i in range(300)], dtype=object)
-    X = np.column_stack([texts, rng.permutation(300), np.zeros(300), np.full(300, np.nan), rng.normal(size=300)])
+    noise = rng.normal(size=300)
+    X = np.column_stack([np.arange(300.0), rng.permutation(300), np.zeros(300), np.full(300, np.nan), noise])
     assert find_leaks(X, y) == []
     assert find_leaks(rng.normal(size=(300, 40)), np.full((300, 2), -1)) == []
 

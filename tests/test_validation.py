@@ -10,8 +10,7 @@ from scipy import sparse
 
 import nmlsdr
 from nmlsdr import graph
-from nmlsdr._checks.arguments import check_alpha, check_graph, check_row_pair, check_rows, match_rows
-from nmlsdr._checks.arrays import refuse_broken
+from nmlsdr._checks.arguments import check_alpha, check_graph, check_row_pair, check_rows, match_rows, refuse_broken
 from nmlsdr._checks.labels import check_labels
 from nmlsdr.propagation import propagate
 

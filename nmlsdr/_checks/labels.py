@@ -17,8 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from .._errors import InputError
-from .arguments import check_alpha
-from .arrays import contiguous, refuse_broken
+from .arguments import check_alpha, contiguous, refuse_broken
 from .cells import LABEL_WORDS, column_names, describe_bad_cell, is_null, read_label_words
 
 

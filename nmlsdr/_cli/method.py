@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 import nmlsdr
 from nmlsdr._process.threads import check_n_jobs, single_threaded_blas
 from nmlsdr.inspection import rank_suspects
-from nmlsdr.inspection._suspects import buried_kind
+from nmlsdr.inspection._review import buried_kind
 
 from .reviewed import fit_reviewed
 

@@ -26,7 +26,6 @@ from .writing import check_out, input_files, open_output, write_text, wrote
 
 REVIEWED = 50  # annotations of each list on the page
 _OWN = ("--out", "-o", "--folds", "--kind", "--quiet", "-q")  # which the next commands do not need; flags come last
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 FEWEST = 1000  # annotations for an estimate of how many are wrong
 DOWNLOADED = 1000  # of each list in the page's files
 
@@ -101,7 +100,7 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         "made": {
             "command": shlex.join(["nmlsdr", "report", *args.words]),
             "next": _next_commands(args, trial),
-            "date": _today(),
+            "date": datetime.date.today().isoformat(),
             "words": f"{NAME}: {WORDS}.",
             "version": __version__,
             "n_downloaded": DOWNLOADED,
@@ -195,9 +194,3 @@ def _next_commands(args: argparse.Namespace, trial: Any) -> list[dict[str, str]]
         again = ["fit", *words, *cutoff, "--reviewed", "review.csv", "--out", "model.skops"]
         steps["Fit again after the column verdict of the list was filled in"] = again
     return [{"words": text, "command": shlex.join(["nmlsdr", *step])} for text, step in steps.items()]
-
-
-def _today() -> str:
-    """Such as 22 Nov 2026, in English whatever the locale."""
-    today = datetime.date.today()
-    return f"{today.day} {_MONTHS[today.month - 1]} {today.year}"

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.pipeline import Pipeline
 
-from .._checks.arrays import check_array_header
+from .._checks.arguments import check_array_header
 from .schema import Refused, table
 
 _SCHEMA = "schema.json"

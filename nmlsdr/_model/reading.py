@@ -25,9 +25,8 @@ from .._errors import InputError, printable
 from .._output import PathLike
 from ..datasets._plan import Plan
 from .archive import need_skops, read
-from .checking import check_names, check_value, make_tree
 from .rows import check_answers
-from .schema import Field, Refused, check_parameter, table
+from .schema import Field, Refused, check_names, check_parameter, check_value, make_tree, table
 
 FORMAT = "nmlsdr-model 2"
 _MOST_COLUMNS = 1 << 22  # a row of them is made

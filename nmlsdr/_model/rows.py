@@ -23,7 +23,7 @@ def fitted_rows(X: Any, labeled: NDArray[np.bool_]) -> dict[str, Any]:
     Parameters
     ----------
     X : ndarray or csr_array (n, D)
-        As read: numbers, or objects where columns hold texts.
+        Complete numbers.
     labeled : ndarray (n,), bool
 
     Returns
@@ -57,9 +57,6 @@ def _hashes(X: Any, salt: str) -> NDArray[np.uint64]:
         X.sort_indices()
         columns = X.indices.astype(np.int64)
         parts = (columns[a:b].tobytes() + X.data[a:b].tobytes() for a, b in pairwise(X.indptr.tolist()))
-    elif X.dtype == object:
-        cells = ((cell if isinstance(cell, str) else repr(float(cell)) for cell in row) for row in X)
-        parts = ("\0".join(row).encode(errors="surrogatepass") for row in cells)
     else:
         numbers = np.asarray(X, dtype=np.float64) + 0.0  # -0 and 0 are one number
         numbers[np.isnan(numbers)] = np.nan

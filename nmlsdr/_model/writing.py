@@ -19,10 +19,9 @@ from sklearn.pipeline import Pipeline
 
 from .._version import __version__
 from ..datasets._plan import Plan
-from .checking import check_names
 from .reading import FORMAT, check_plan, revived
 from .rows import answers, sample_rows
-from .schema import Refused, table
+from .schema import Refused, check_names, table
 
 
 def content_out(

@@ -186,8 +186,7 @@ def describe_table(X: Any, given: NDArray[np.bool_], known: NDArray[np.bool_], *
     Parameters
     ----------
     X : ndarray or csr_array (n, D)
-        As read, before anything is imputed or encoded; of dtype object if columns contain texts, where an empty text
-        is missing.
+        As read, before anything is imputed; one number for each column of a raw table.
     given : ndarray (n, C), bool
         The annotations.
     known : ndarray (n, C), bool
@@ -232,20 +231,7 @@ def _columns(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
     if sparse.issparse(X):
         lowest, highest = (getattr(X, side)(axis=0).toarray().ravel() for side in ("min", "max"))
         return lowest, highest, np.zeros(X.shape[1], dtype=np.intp)
-    if X.dtype == object:
-        X = np.column_stack([_as_numbers(X[:, j]) for j in range(X.shape[1])])
-    missing = np.isnan(X)
-    lowest = np.fmin.reduce(X, axis=0)
-    highest = np.fmax.reduce(X, axis=0)
-    return lowest, highest, missing.sum(axis=0)
-
-
-def _as_numbers(column: NDArray[Any]) -> NDArray[np.float64]:
-    """Return a column as floats: texts become their ranks, empty texts NaN."""
-    if not any(isinstance(cell, str) for cell in column):
-        return column.astype(np.float64)
-    texts, codes = np.unique(column.astype(str), return_inverse=True)
-    return np.where(texts[codes] == "", np.nan, codes.astype(np.float64))
+    return np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0), np.isnan(X).sum(axis=0)
 
 
 def describe_labels(given: NDArray[np.bool_], known: NDArray[np.bool_], names: Sequence[str]) -> Facts:

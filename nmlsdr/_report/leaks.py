@@ -40,7 +40,7 @@ def find_leaks(X: Any, y: NDArray[Any]) -> list[Leak]:
     Parameters
     ----------
     X : ndarray or csr_array (n, D)
-        Numbers, NaN where one is missing; of objects where columns hold texts.
+        Numbers, NaN where one is missing.
     y : ndarray (n, C)
         0, 1 and -1 for unknown entries.
 
@@ -106,10 +106,9 @@ def _zeros_may_reach(hits: NDArray[Any], counts: NDArray[Any], n_rare: NDArray[A
 
 def _binned(column: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The column as ranks of its distinct values (missing ones last), and in bins of about equal counts."""
-    column = column.astype(np.str_ if any(isinstance(cell, str) for cell in column) else np.float64)
     _, values, counts = np.unique(column, return_inverse=True, return_counts=True)
     bins = values
-    if len(counts) > N_BINS and column.dtype.kind == "f":
+    if len(counts) > N_BINS:
         bins = ((np.cumsum(counts) - counts) * N_BINS // len(column))[values]
         bins[np.isnan(column)] = N_BINS
     return values, bins

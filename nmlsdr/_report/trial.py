@@ -94,12 +94,15 @@ def fit_and_score(
     """Fit a clone of one of these methods; return it, its scores of other rows, and the measures of its predictions.
 
     The predictions follow from the scores, so that the rows are scored once: a tuned logistic regression is fitted anew
-    whenever it predicts.
+    whenever it predicts.  Warnings are not shown: the fit on all rows has shown its own, and a measure that is not
+    defined is NaN.
     """
-    model = clone(estimator).fit(X, y)
-    scores = rank_scores(model, far)
-    last = model[-1] if isinstance(model, Pipeline) else model
-    return model, scores, score_table(truth, scores, predictions=last._decide(scores))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = clone(estimator).fit(X, y)
+        scores = rank_scores(model, far)
+        last = model[-1] if isinstance(model, Pipeline) else model
+        return model, scores, score_table(truth, scores, predictions=last._decide(scores))
 
 
 def run_trial(
@@ -148,10 +151,7 @@ def run_trial(
     for number, (train, test, near, far) in enumerate(folds, start=1):
         for name, (_, estimator) in methods.items():
             show(fold_text(number, n_folds, name))
-            with warnings.catch_warnings():
-                # The fit on all rows has shown its warnings; a measure that is not defined is NaN, shown as a dash.
-                warnings.simplefilter("ignore")
-                model, found, measures = fit_and_score(estimator, near, y[train], far, y[test])
+            model, found, measures = fit_and_score(estimator, near, y[train], far, y[test])
             tables[name].append(measures)
             if name == ours:
                 scores[test] = found
@@ -265,9 +265,7 @@ def learning_curve(
             show(curve_text(fold, share))
             fewer = y[train].copy()
             fewer[order[round(share * len(order)) :]] = -1
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                *_, measures = fit_and_score(small, near, fewer, far, y[test])
+            *_, measures = fit_and_score(small, near, fewer, far, y[test])
             found[fold, place] = measures["MiF1"]
     if not np.isfinite(found).all():
         return None

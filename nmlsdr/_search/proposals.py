@@ -7,8 +7,7 @@ from scipy import sparse
 
 import nmlsdr._graph as _graph
 
-from .._checks.arguments import check_count, check_metric, check_row_pair, check_rows
-from .._checks.arrays import refuse_broken
+from .._checks.arguments import check_count, check_metric, check_row_pair, check_rows, refuse_broken
 from .._errors import InputError
 from .._process.threads import check_n_jobs
 from .cosine import ZERO_ROW, unit_rows

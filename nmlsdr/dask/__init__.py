@@ -11,6 +11,7 @@ Dask is imported by the first call that needs it (``pip install "nmlsdr[dask]"``
 tasks run in threads, in processes or on a cluster.
 """
 
+from ._blocks import open_rows
 from ._estimators import (
     MDDM,
     NMLSDR,
@@ -21,7 +22,6 @@ from ._estimators import (
     ResidualPropagation,
     SemiSupervisedMLkNN,
 )
-from ._files import open_rows
 from ._neighbors import kneighbors, neighbor_graph
 
 __all__ = [

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._checks.arrays import check_array_header, refuse_broken
+from .._checks.arguments import check_array_header, refuse_broken
 from ._cells import FileContents, feature_array, label_array
 from ._columns import Wanted
 from ._files import DataFileError, Path_, check_size, check_width, existing, foreign_bytes, place

@@ -175,23 +175,21 @@ class Plan:
         counts = {c.name: int((~block.any(axis=1)).sum()) for c, block in self._blocks(X) if c.kind == "category"}
         return {name: count for name, count in counts.items() if count}
 
-    def collapsed(self, X: NDArray[np.float64]) -> tuple[NDArray[Any], list[str]]:
-        """Return encoded features as one column for each column of the table, with texts for categories, and names."""
-        parts: list[NDArray[Any]] = []
+    def collapsed(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
+        """Return encoded features as one number for each column of the table, NaN where missing, and their names.
+
+        The number of a category is that of its level, and the number of a text that of its set of words.
+        """
+        parts: list[NDArray[Any]] = [np.empty((len(X), 0))]
         for column, block in self._blocks(X):
+            part = block[:, 0]
             if column.kind == "category":
-                more = [""] * column.has_missing + ["(other)"] * column.has_other
-                levels = np.array([*column.levels.values(), *more, "(none)"], dtype=object)
-                parts.append(levels[np.where(block.any(axis=1), block.argmax(axis=1), len(levels) - 1)])
+                part = np.where(block.any(axis=1), block.argmax(axis=1), block.shape[1]).astype(np.float64)
+                part[(part == len(column.levels)) & column.has_missing] = np.nan
             elif column.kind == "words":
-                parts.append(np.array(["".join("01"[int(cell)] for cell in row) for row in block], object))
-            else:
-                parts.append(block[:, 0])
-        texts = any(part.dtype == object for part in parts)
-        table = np.empty((len(X), len(parts)), dtype=object if texts else np.float64)
-        for j, part in enumerate(parts):
-            table[:, j] = part
-        return table, [column.name for column in self.used]
+                part = np.unique(block, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
+            parts.append(part)
+        return np.column_stack(parts), [column.name for column in self.used]
 
     def filled(self, X: NDArray[np.float64], strategy: str = "median") -> Self:
         """Return the plan in which the columns of numbers are filled by the median or mean of these features."""

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from .cell import embed
 from .figures import bars, critical_differences, difference_maps, embeddings
-from .protocol import METRICS, STUDIES, TEN_METHODS, draw, load
+from .protocol import METRICS, STUDIES, TEN_METHODS, draw, embed, load
 from .results import (
     Claims,
     Entry,

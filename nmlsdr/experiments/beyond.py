@@ -31,8 +31,7 @@ from .._estimators._thresholds import rank_scores
 from .._methods import METHODS
 from .._report.rival import TunedLogistic, f1_cutoff_of, logistic_out_of_fold
 from ..inspection import rank_suspects
-from .cell import Measured, classify, measures
-from .protocol import N_NEIGHBORS, TEN_SETS, Draw, Study, cells_of
+from .protocol import N_NEIGHBORS, TEN_SETS, Draw, Measured, Study, cells_of, classify, measures
 from .store import CellKey, Record
 
 Floats = NDArray[np.float64]

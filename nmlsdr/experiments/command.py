@@ -22,8 +22,7 @@ from ..datasets._catalog import dataset_info
 from . import beyond, open_questions
 from .benchmarks import benchmarks_section, case_study_section, toy_section
 from .beyond_section import beyond_section
-from .cell import measure_article, run_cell
-from .protocol import STUDIES, cells_of, fingerprint
+from .protocol import STUDIES, cells_of, fingerprint, measure_article, run_cell
 from .report import write_report
 from .results import Results, Section, collect
 from .store import CellFolder, CellKey, Record, run_cells

@@ -29,8 +29,7 @@ from .._report.rival import logistic_cv
 from ..graph import kneighbors
 from ..projection import hsic_projection
 from .beyond import BASE, SIX_SETS
-from .cell import Measured, measures
-from .protocol import N_NEIGHBORS, Draw, Study
+from .protocol import N_NEIGHBORS, Draw, Measured, Study, measures
 from .results import Entry, Results, ResultTable, Section, begin_section, best_in_bold, mean, number, std, titled
 
 Floats = NDArray[np.float64]

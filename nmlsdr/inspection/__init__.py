@@ -6,7 +6,6 @@ something is drawn.
 """
 
 from ._embedding import EmbeddingDisplay
-from ._review import LabelReviewDisplay
-from ._suspects import Suspects, rank_suspects
+from ._review import LabelReviewDisplay, Suspects, rank_suspects
 
 __all__ = ["EmbeddingDisplay", "LabelReviewDisplay", "Suspects", "rank_suspects"]

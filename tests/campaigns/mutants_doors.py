@@ -107,7 +107,7 @@ MUTANTS = {
         ("doors/model: parts not looked into", "_check_node", "part in inner:", "part in inner[:0]:"),
         ("doors/model: any protocol", "read", 'type(schema["protocol"]) is not int or schema["protocol"] < _PROTOCOL', "False"),
     ],
-    ("_checks/arrays.py", (*TABLES[:3], *MODEL)): [
+    ("_checks/arguments.py", (*TABLES[:3], *MODEL)): [
         ("doors/arrays: sizes not compared", "check_array_header", "or file.tell() + math.prod(shape) * dtype.itemsize != size", ""),
         ("doors/arrays: objects of any kind", "check_array_header", "dtype.hasobject or dtype.kind not in kinds or", ""),
     ],
@@ -146,7 +146,7 @@ MUTANTS = {
     ("experiments/runner.py", STORE): [
         ("doors/workers: outlive the run", "run_cells", "initializer=_end_with,", "initializer=int,"),
     ],
-    ("_checks/arrays.py", ("tests/test_validation.py",)): [
+    ("_checks/arguments.py", ("tests/test_validation.py",)): [
         ("doors/matrix: a pointer may fall", "refuse_broken", "and bool((indptr[:-1] <= indptr[1:]).all())", ""),
         ("doors/matrix: a column may lie at the end", "refuse_broken", "max() < bound", "max() <= bound"),
         ("doors/matrix: a column may be below 0", "refuse_broken", "stored.min() >= 0 and", ""),

@@ -131,3 +131,15 @@ def test_squared_neighbors_uses_them(monkeypatch):
     squared, indices = graph.squared_neighbors(X, 5)
     assert given[0].d == 8
     assert_same((squared, indices), scan(X, 5))
+
+
+@pytest.mark.parametrize("seed", [1, 10])  # of twelve seeds, those whose sums of products are rounded down
+@pytest.mark.parametrize("level", LEVELS)
+def test_rounded_leading_coordinates_do_not_rule_out_rows_that_are_almost_equal(level, seed, always):
+    """Clusters so tight that float32 rounds their leading coordinates to the same numbers."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((12, 8)) @ np.linalg.qr(rng.standard_normal((33, 8)))[0].T
+    X = centres[rng.integers(0, 12, 2400)] + 1e-9 * rng.standard_normal((2400, 33))
+    found = by_products(X, 3, int16=0, leads=coordinates(X), level=level, n_threads=1)
+    assert 0 < found[2]["alive"] < 0.5 * found[2]["tiles"]
+    assert_same(found, scan(X, 3))

@@ -201,6 +201,8 @@ MUTANTS = {
 SURVIVORS: dict[str, str] = {
     "search/select: counted without being over the threshold": "candidates that nobody needs are decided too: the same "
     "answer, later",
+    "search/leads: bound a tenth": "eight coordinates are rounded eight times, where the bound contains 25 roundings of "
+    "twice the size",
     "search/bound: threshold of a full buffer without margin": "takes a relative 2^-20, less than the 16 roundings that "
     "the bounds of the scores contain beside those of the products",
     "search/select: rounded up": "one more rounding of a bound that leaves room for 16 beside those of the products",

@@ -295,7 +295,6 @@ def _warn_of_lists(X: Any, n_neighbors: int) -> None:
         warnings.warn(
             f"Every row of X holds {n_neighbors} different row numbers and never its own, so X looks like lists of "
             "neighbours. neighbor_graph takes the rows themselves and searches their neighbours.",
-            UserWarning,
             stacklevel=3,
         )
 

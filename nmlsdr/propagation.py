@@ -266,7 +266,6 @@ def propagate_checked(
             f"{n_unreached} of {n} rows lie in components of the graph without a labelled row"
             f"{' for some label' if labeled.ndim == 2 else ''}; their soft labels are 0: label a row of each component "
             "or raise n_neighbors.",
-            UserWarning,
             stacklevel=3,
         )
     residual, n_iter = float(solved.residuals.max(initial=0.0)), int(solved.sweeps.max(initial=0))

@@ -392,7 +392,6 @@ def test_the_rule_for_the_cut_off_is_shown_as_a_method_of_its_own():
     shown = beyond_section.with_variant(found, "f1")
     assert shown.methods == ("Residual", "NMLSDR", "NMLSDR-f1", "Ridge")
     assert shown.values[0, :, 0, 0] == pytest.approx([0.6, 0.59, 0.9, 0.58])
-    assert np.isnan(shown.parts["p1"][0, :, 0, 0]).tolist() == [False, False, True, False]
     assert shown.seconds.shape == (1, 4, 2)
 
 

@@ -250,7 +250,6 @@ def warn_of_other_index(X: Any, y: Any, name: str = "y") -> None:
         f"X and {name} have different indexes (row {row} is {mine} in X and {other} in {name}), and rows are matched "
         f"by position; pass {name}.loc[X.index] to match them by index, or {name}.to_numpy() where the positions are "
         "right.",
-        UserWarning,
         stacklevel=4,
     )
 
@@ -359,7 +358,6 @@ def _warn_of_lists(y: Any, classes: np.ndarray, name: str) -> None:
             warnings.warn(
                 f"{name} holds {len(classes)} different texts that consist of {len(words)} words with {separator!r} "
                 f"between them, and each text becomes a class; if they list labels, pass {split}.",
-                UserWarning,
                 stacklevel=5,
             )
             return

@@ -44,7 +44,6 @@ def clip_neighbors(estimator: Any, n_candidates: int) -> int:
     if k > n_candidates:
         warnings.warn(
             f"n_neighbors={k} needs more than {k} samples, got {n_candidates + 1}; n_neighbors_ is {n_candidates}.",
-            UserWarning,
             stacklevel=3,
         )
     return min(k, n_candidates)
@@ -65,7 +64,6 @@ def _warn_of_another_metric(transformer: Any, metric: str) -> None:
     warnings.warn(
         f"The candidates of {type(transformer).__name__}(metric={found_by!r}) are ordered by {_SPOKEN[metric]} "
         f"distance, and only the nearest of them are used; {advice}, or pass graph=.",
-        UserWarning,
         stacklevel=5,
     )
 

@@ -133,7 +133,6 @@ class ShrunkenProjection(PropagatingProjection):
             warnings.warn(
                 "One labelled row does not distinguish dependence from chance, so no feature is shrunken; label more "
                 "rows.",
-                UserWarning,
                 stacklevel=5,
             )
             return
@@ -144,7 +143,6 @@ class ShrunkenProjection(PropagatingProjection):
             warnings.warn(
                 "No feature depends on the labels more than expected by chance, so no feature is shrunken; "
                 "check that the rows of X and y belong together, or label more rows.",
-                UserWarning,
                 stacklevel=5,
             )
 

@@ -111,7 +111,6 @@ def finish(
         warnings.warn(
             f"n_components={n_components} is above the numerical rank {rank} of the problem; "
             f"{rank} components are kept. Pass n_components=None to take the rank.",
-            UserWarning,
             stacklevel=4,
         )
     U, s = U[:, :d], s[:d]

@@ -59,7 +59,7 @@ def beyond_section(found: list[Results], *, size: str) -> Section:
     """Tables and claims of the regimes and reviews that have records."""
     ranked = [results for results in found if results.study.name in REGIMES]
     decided = [with_variant(results, "f1") for results in ranked]  # a cut-off moves no ranking
-    reviews = [with_chance(with_variant(results, "adjusted")) for results in found if results.study.name in REVIEWS]
+    reviews = [with_chance(results) for results in found if results.study.name in REVIEWS]
     section = begin_section("beyond", found, size)
     section.paragraphs.append(seeds_used(found))
     for plain, base in zip(ranked, decided, strict=True):
@@ -107,22 +107,17 @@ def _by_count(datasets: Sequence[str], counts: NDArray[Any]) -> str:
 
 
 def with_variant(results: Results, variant: str) -> Results:
-    """The same with a method ``...-variant`` after each one that has results in that part of its records."""
-    parts: dict[str, list[Floats]] = {part: [] for part in results.parts}
-    methods, index = [], []
+    """The metrics, with a method ``...-variant`` after each one that has results in that part of its records."""
+    methods, index, values = [], [], []
     for j, name in enumerate(results.methods):
-        found = results.parts[variant][:, j]
-        shown = {name: {part: known[:, j] for part, known in results.parts.items()}}
-        if not np.isnan(found).all():
-            none = np.full_like(found, np.nan)
-            shown[f"{name}-{variant}"] = {part: found if part == "metrics" else none for part in results.parts}
-        for method, members in shown.items():
-            methods.append(method)
-            index.append(j)
-            for part, member in members.items():
-                parts[part].append(member)
-    stacked = {part: np.stack(members, axis=1) for part, members in parts.items()}
-    return replace(results, methods=tuple(methods), parts=stacked, seconds=results.seconds[:, index])
+        for method, part in ((name, "metrics"), (f"{name}-{variant}", variant)):
+            found = results.parts[part][:, j]
+            if method == name or not np.isnan(found).all():
+                methods.append(method)
+                index.append(j)
+                values.append(found)
+    parts = {"metrics": np.stack(values, axis=1)}
+    return replace(results, methods=tuple(methods), parts=parts, seconds=results.seconds[:, index])
 
 
 def set_table(results: Results, view: View) -> ResultTable:
@@ -278,10 +273,11 @@ def beside_ours(
 
 
 def with_chance(results: Results) -> Results:
-    """The same with chance as the last method."""
+    """The metrics, those of adjusted scores too, and chance as the last method."""
     chance = np.fmax.reduce(results.parts[CHANCE], axis=1, keepdims=True)  # the same in the cells of every method
-    values = np.concatenate([results.values, chance], axis=1)
-    return replace(results, methods=(*results.methods, CHANCE), parts={"metrics": values})
+    shown = with_variant(results, "adjusted")
+    values = np.concatenate([shown.values, chance], axis=1)
+    return replace(shown, methods=(*shown.methods, CHANCE), parts={"metrics": values})
 
 
 def review_tables(found: list[Results]) -> list[ResultTable]:

@@ -4,7 +4,7 @@ They decide as ResidualPropagation does: a label is predicted where its score re
 out-of-sample scores of the labelled rows promise.
 """
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,23 +96,16 @@ def f1_cutoff_of(scores: NDArray[Any], Y: NDArray[Any]) -> float:
 class _Rival(ClassifierMixin, BaseEstimator):
     """A classifier of the labelled rows; ``_learn`` gives the cut-off, ``predict_proba`` the scores."""
 
-    def fit(self, X: Any, y: NDArray[Any]) -> Self:
+    def fit(self: Any, X: Any, y: NDArray[Any]) -> Any:
         """Keep the labelled rows, and learn from them."""
         rows = np.flatnonzero((y != -1).any(axis=1))
         with single_threaded_blas():  # its products are too small for threads
             self.cutoff_ = self._learn(X[rows], np.asarray(y)[rows])
         return self
 
-    def _learn(self, X: Any, Y: NDArray[Any]) -> float:
-        raise NotImplementedError
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Scores (n, C)."""
-        raise NotImplementedError
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
+    def predict(self: Any, X: Any) -> NDArray[np.int64]:
         """Labels (n, C)."""
-        return self._decide(self.predict_proba(X)).astype(np.int64)
+        return np.asarray(self._decide(self.predict_proba(X)), dtype=np.int64)
 
     def _decide(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
         """Which labels scores predict."""

@@ -114,7 +114,6 @@ def run_trial(
     *,
     groups: NDArray[Any] | None = None,
     n_folds: int = 5,
-    seed: int = 0,
     show: Callable[[str], None] = lambda text: None,
 ) -> Facts | None:
     """Score every method on the same folds.
@@ -132,7 +131,6 @@ def run_trial(
     groups : ndarray (n,), default=None
         Rows of one group stay in one fold. None: every row is on its own.
     n_folds : int, default=5
-    seed : int, default=0
     show : callable, default: nothing
         Called with a text for each fold and method.
 
@@ -147,7 +145,7 @@ def run_trial(
     ours = next(iter(methods))
     scores, decided = np.full(y.shape, np.nan), {rule: np.zeros(y.shape, dtype=bool) for rule in (*RULES, "0.5")}
     tables: dict[str, list[dict[str, float]]] = {name: [] for name in methods}  # a row for each fold
-    folds = _scaled_folds(scaler, X, y, groups, n_folds, seed)
+    folds = _scaled_folds(scaler, X, y, groups, n_folds)
     for number, (train, test, near, far) in enumerate(folds, start=1):
         for name, (_, estimator) in methods.items():
             show(fold_text(number, n_folds, name))
@@ -180,11 +178,11 @@ def run_trial(
 
 
 def _scaled_folds(
-    scaler: Any, X: Any, y: NDArray[Any], groups: NDArray[Any] | None, n_folds: int, seed: int
+    scaler: Any, X: Any, y: NDArray[Any], groups: NDArray[Any] | None, n_folds: int
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the training and test rows of each fold, by number and as features scaled by the training rows."""
     kind = KFold if groups is None else GroupKFold
-    for train, test in LabeledRowsSplit(kind(n_folds, shuffle=True, random_state=seed)).split(X, y, groups):
+    for train, test in LabeledRowsSplit(kind(n_folds, shuffle=True, random_state=0)).split(X, y, groups):
         near, far = X[train], X[test]
         if scaler is not None:
             fitted = clone(scaler).fit(near)
@@ -240,7 +238,6 @@ def learning_curve(
     y: NDArray[Any],
     *,
     groups: NDArray[Any] | None = None,
-    seed: int = 0,
     show: Callable[[str], None] = lambda text: None,
 ) -> Facts | None:
     """F1 over all labels from fewer and fewer labelled rows: would more labels help?
@@ -258,9 +255,9 @@ def learning_curve(
         return None
     small = clone(method).set_params(n_estimators=min(CURVE_TREES, method.n_estimators))
     found = np.zeros((CURVE_FOLDS, len(CURVE_SHARES)))
-    for fold, (train, test, near, far) in enumerate(_scaled_folds(scaler, X, y, groups, CURVE_FOLDS, seed)):
+    for fold, (train, test, near, far) in enumerate(_scaled_folds(scaler, X, y, groups, CURVE_FOLDS)):
         labeled = np.flatnonzero((y[train] != -1).any(axis=1))
-        order = np.random.default_rng([seed, fold]).permutation(labeled)
+        order = np.random.default_rng([0, fold]).permutation(labeled)
         for place, share in enumerate(CURVE_SHARES):
             show(curve_text(fold, share))
             fewer = y[train].copy()

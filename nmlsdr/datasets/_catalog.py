@@ -186,27 +186,18 @@ def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | No
     for found in report:
         if found["state"] in ("wrong", "unreadable"):
             raise DataFileError(f"{found['file']} is not the expected file ({found['state']}); move it away first.")
-    files = []
-    for found in report:
-        expected, path = info["files"][found["role"]], Path(found["file"])
-        if found["state"] == "missing":
-            path = _download(base + expected["name"], folder, expected["name"], expected["sha256"])
-        files.append(path)
-    return files
+    return [
+        _download(base, info["files"][found["role"]], folder) if found["state"] == "missing" else Path(found["file"])
+        for found in report
+    ]
 
 
-def _download(url: str, folder: Path, file: str, sha256: str) -> Path:
+def _download(base: str, file: dict[str, Any], folder: Path) -> Path:
     """Download one file and check it; pooch writes to a temporary file and renames it, so no partial file remains."""
     pooch = import_extra("pooch", "Fetching data", "datasets")
+    url, name, downloader = base + file["name"], file["name"], pooch.HTTPDownloader(timeout=DOWNLOAD_TIMEOUT)
     try:
-        path = pooch.retrieve(
-            url,
-            known_hash=f"sha256:{sha256}",
-            fname=file,
-            path=folder,
-            downloader=pooch.HTTPDownloader(timeout=DOWNLOAD_TIMEOUT),
-        )
+        return Path(pooch.retrieve(url, f"sha256:{file['sha256']}", name, folder, downloader=downloader))
     except (OSError, ValueError) as error:  # requests' errors are OSError, a wrong checksum is ValueError
         reason = "another checksum" if isinstance(error, ValueError) else type(error).__name__
-        raise DataFileError(f"{url} could not be fetched ({reason}); put {file} into {folder} yourself.") from error
-    return Path(path)
+        raise DataFileError(f"{url} could not be fetched ({reason}); put {name} into {folder} yourself.") from error

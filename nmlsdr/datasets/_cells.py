@@ -201,15 +201,12 @@ class CollectedRows:
                 labels = crossed(self.lines.path, labels, self.split.label_names)
             if self._minus_one:
                 refuse_plus_minus(self.lines.path, labels)
-        return contents(self.features(), labels, self.split, self._texts, self.lines)
+        found = contents(self.features(), labels, self.split, self._texts)
+        return found._replace(encoding=self.lines.encoding, notes=self.lines.notes)
 
 
 def contents(
-    data: Any,
-    target: NDArray[np.int64] | None,
-    split: Split,
-    texts: Mapping[Any, list[str]],
-    lines: Lines | None = None,
+    data: Any, target: NDArray[np.int64] | None, split: Split, texts: Mapping[Any, list[str]]
 ) -> FileContents:
     """Return what a file with names of columns holds; `texts` are those of the columns that are not numbers."""
     return FileContents(
@@ -220,8 +217,6 @@ def contents(
         texts.get(split.id),
         [texts[j] for j in split.lists],
         split.unused,
-        None if lines is None else lines.encoding,
-        [] if lines is None else lines.notes,
     )
 
 

@@ -231,6 +231,8 @@ class TableStatistics:
     """
 
     is_plan = False
+    identifier = None  # no column names the rows yet
+    feature_names: Sequence[str] = ()
 
     def __init__(self, missing: Sequence[str] = (), one_hot: Sequence[str] = ()) -> None:
         self.one_hot = one_hot
@@ -256,14 +258,6 @@ class TableStatistics:
         self.n_rows += n_rows
         return np.empty((n_rows, 0))
 
-    @property
-    def identifier(self) -> None:
-        """No column names the rows yet."""
-
-    @property
-    def feature_names(self) -> list[str]:
-        """No names."""
-        return []
 
 
 def _hashable(cells: Cells) -> Sequence[Any]:

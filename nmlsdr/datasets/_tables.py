@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,16 @@ from ._plan import Plan
 from ._statistics import TableStatistics
 from ._svmlight import read_svmlight
 
-KINDS = {
-    ".arff": "arff",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".npz": "npz",
-    ".svmlight": "svmlight",
-    ".svm": "svmlight",
-    ".libsvm": "svmlight",
+READERS = {
+    ".arff": read_arff,
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".parquet": read_parquet,
+    ".pq": read_parquet,
+    ".npz": read_npz,
+    ".svmlight": read_svmlight,
+    ".svm": read_svmlight,
+    ".libsvm": read_svmlight,
 }
 _SHEET = "save the sheet as CSV (Save As, CSV UTF-8) and give that file"
 _FRAME = "load it with pandas and write it with to_parquet"
@@ -46,14 +46,8 @@ OTHER_KINDS = {
     **dict.fromkeys((".zip", ".7z", ".xz", ".bz2"), "unpack it and give the table in it"),
     ".skops": "this is a model file; give a table",
 }
-READERS = {
-    "arff": read_arff,
-    "csv": read_csv,
-    "parquet": read_parquet,
-    "npz": read_npz,
-    "svmlight": read_svmlight,
-}
-TEXT_KINDS = ("arff", "csv", "svmlight")  # may be gzipped
+WITHOUT_NAMES = (read_npz, read_svmlight)  # of columns
+UNPACKED = (read_npz, read_parquet)  # not gzipped
 
 
 def read_table(
@@ -215,7 +209,7 @@ def read_table(
         names = read_labels(labels_xml, max_bytes=max_bytes, max_labels=max_features)
     shared = {field.name: arguments[field.name] for field in dataclasses.fields(Wanted) if field.name in arguments}
     lists = list(annotators) if annotators is not None else [label_list] if label_list is not None else []
-    planned = plan is not None and kind_of(path) in ("csv", "parquet", "arff")
+    planned = plan is not None and reader_of(path) not in WITHOUT_NAMES
     statistics = None
     if planned and isinstance(plan, Choices):
         statistics = TableStatistics(plan.missing or (), plan.one_hot)
@@ -288,27 +282,27 @@ def _groups(ids: Sequence[str] | None, row_hashes: Sequence[int] | None) -> NDAr
     return None if len(numbers) == len(groups) or few else groups.astype(np.int64)
 
 
-def kind_of(path: Path_) -> str:
-    """Return the kind of a file by its suffix."""
+def reader_of(path: Path_) -> Callable[[Path_, Wanted], FileContents]:
+    """Return the reader of a file by its suffix."""
     found = existing(path)
     suffixes = [suffix.lower() for suffix in found.suffixes]
     packed = suffixes[-1:] == [".gz"]
-    kind = KINDS.get("".join(suffixes[-2:-1] if packed else suffixes[-1:]))
-    if kind is None or (packed and kind not in TEXT_KINDS):
-        known = f"{', '.join(KINDS)} (text also with .gz)"
+    reader = READERS.get("".join(suffixes[-2:-1] if packed else suffixes[-1:]))
+    if reader is None or (packed and reader in UNPACKED):
+        known = f"{', '.join(READERS)} (text also with .gz)"
         advice = OTHER_KINDS.get("".join(suffixes[-1:]), "rename or convert the file")
         raise DataFileError(f"{found}: the suffix is none of {known}; {advice}.")
-    return kind
+    return reader
 
 
 def _read(path: Path_, wanted: Wanted) -> FileContents:
     """Read one file with the reader of its kind."""
-    kind = kind_of(path)
-    if kind in ("npz", "svmlight"):
-        for what in ("drop", "id_column", "label_lists"):
-            if value := getattr(wanted, what):
-                raise DataFileError(f"{place(path)}: {what}={value} needs columns with names; a {kind} file has none.")
-    return READERS[kind](path, wanted)
+    reader = reader_of(path)
+    for what in ("drop", "id_column", "label_lists") if reader in WITHOUT_NAMES else ():
+        if value := getattr(wanted, what):
+            kind = "an npz" if reader is read_npz else "an svmlight"
+            raise DataFileError(f"{place(path)}: {what}={value} needs columns with names; {kind} file has none.")
+    return reader(path, wanted)
 
 
 def _label_file(

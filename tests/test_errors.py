@@ -14,7 +14,7 @@ from nmlsdr.model_file import ModelFileError
 PACKAGE = Path(nmlsdr.__file__).parent
 # Where ValueError is raised as such, and why.
 PLAIN = {
-    "datasets/_npz.py": "caught in the same file and told with the file's name",
+    "datasets/_binary.py": "caught in the same file and told with the file's name",
     "datasets/_cells.py": "caught in the same file and told with line and column",
     "datasets/_svmlight.py": "caught in the same file, where the other reader takes over",
 }

@@ -8,8 +8,8 @@ from sklearn.preprocessing import StandardScaler
 
 from nmlsdr._model.reading import open_model
 from nmlsdr.datasets import DataFileError, read_table
+from nmlsdr.datasets._cells import Lists, find_lists
 from nmlsdr.datasets._deciding import Choices
-from nmlsdr.datasets._lists import Lists, find_lists
 from nmlsdr.datasets._plan import Column, Plan
 from nmlsdr.model_file import ModelFileError, load_model, save_model
 

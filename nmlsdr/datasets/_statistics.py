@@ -5,7 +5,7 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -232,7 +232,7 @@ class TableStatistics:
 
     is_plan = False
     identifier = None  # no column names the rows yet
-    feature_names: Sequence[str] = ()
+    feature_names: ClassVar[list[str]] = []
 
     def __init__(self, missing: Sequence[str] = (), one_hot: Sequence[str] = ()) -> None:
         self.one_hot = one_hot

@@ -14,10 +14,9 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ._cells import FileContents, csr, number_problem
+from ._cells import FileContents, csr, indicator, number_problem
 from ._columns import Wanted
 from ._files import BLANKS, DataFileError, Lines, Path_, place, shorten
-from ._lists import indicator
 
 UNLABELED = "-1"
 # The quantifiers are possessive (the second +), so that matching takes time linear in the length of the line.

@@ -12,15 +12,13 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from ._arff import read_arff
-from ._cells import FileContents
+from ._binary import load_npy, read_npz, read_parquet
+from ._cells import FileContents, Lists, find_lists, listed_labels, votes_of
 from ._columns import LabelNames, Wanted
 from ._csv import read_csv
 from ._deciding import Choices, decide
 from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, existing, foreign_bytes, place, shorten
-from ._lists import Lists, find_lists, listed_labels, votes_of
 from ._mulan import read_labels
-from ._npz import load_npy, read_npz
-from ._parquet import read_parquet
 from ._plan import Plan
 from ._statistics import TableStatistics
 from ._svmlight import read_svmlight

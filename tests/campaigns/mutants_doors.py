@@ -50,6 +50,7 @@ MUTANTS = {
         ("doors/cells: plus and minus one of arrays pass", "label_array", "(labels == -1).any()", "False"),
         ("doors/cells: left-out labels fill the memory", "add", "2 * len(self._labels) > self.lines.allowed", "False"),
         ("doors/cells: plus and minus one pass", "contents", "self._minus_one", "False"),
+        ("doors/lists: table of labels not bounded", "indicator", "check_size(path, len(rows) * len(names) * 8, declared, wanted.max_bytes)", ""),
     ],
     ("datasets/_cells.py", ARFF): [
         ("doors/cells: omitted value of zero stored", "add", "found[j] != 0", "True"),
@@ -70,9 +71,6 @@ MUTANTS = {
         ("doors/csv: rows after a blank line", "table_rows", "elif blank:", "elif False:"),
         ("doors/csv: another width", "table_rows", "len(cells) != len(names)", "False"),
     ],
-    ("datasets/_lists.py", TABLES): [
-        ("doors/lists: table of labels not bounded", "indicator", "check_size(path, len(rows) * len(names) * 8, declared, wanted.max_bytes)", ""),
-    ],
     ("datasets/_svmlight.py", TABLES): [
         ("doors/svmlight: any row matches", "__iter__", "is None or int", "is not None and int"),
         ("doors/svmlight: an index beyond what fits", "read_svmlight", "(ValueError, OverflowError)", "ValueError"),
@@ -82,13 +80,11 @@ MUTANTS = {
         ("doors/svmlight: the pattern goes back", "", ': ++|$))*+")', ': *|$))*")'),
         ("doors/svmlight: zeros are stored", "read_svmlight", "data.eliminate_zeros()", ""),
     ],
-    ("datasets/_npz.py", TABLES): [
+    ("datasets/_binary.py", TABLES): [
         ("doors/npz: any characters", "_names", '"".join(names if sound else []).encode()', ""),
         ("doors/npz: declared rows not bounded", "_sparse",
          'check_size(path, (n_rows + 1) * 8, f"declares {n_rows} rows, a table of", wanted.max_bytes)', ""),
         ("doors/npz: array twice", "load_arrays", "name in arrays", "False"),
-    ],
-    ("datasets/_parquet.py", TABLES): [
         ("doors/parquet: every column unpacked", "_batches", ", columns=[names[j] for j in columns]", ""),
     ],
     ("datasets/_mulan.py", ARFF): [

@@ -408,7 +408,7 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
     ``graph``; use the parameter ``neighbors`` instead.
 
     From scikit-learn 1.9 on, callbacks such as ``ProgressBar`` (see ``set_callbacks``) receive the progress of the
-    fit: neighbours, sweeps of the propagation, and the classifier.
+    fit: neighbours, iterations of the propagation, and the classifier.
 
     Examples
     --------

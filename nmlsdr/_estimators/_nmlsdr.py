@@ -145,7 +145,7 @@ class NMLSDR(ShrunkenProjection):
     ``graph``; use the parameter ``neighbors`` instead.
 
     From scikit-learn 1.9 on, callbacks such as ``ProgressBar`` (see ``set_callbacks``) receive the progress of the
-    fit: folds, neighbours, sweeps of the propagation, and the projection.
+    fit: folds, neighbours, iterations of the propagation, and the projection.
 
     Examples
     --------

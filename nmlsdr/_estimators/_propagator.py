@@ -134,7 +134,7 @@ class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):
     ``graph``; use the parameter ``neighbors`` instead.
 
     From scikit-learn 1.9 on, callbacks such as ``ProgressBar`` (see ``set_callbacks``) receive the progress of the
-    fit: neighbours and sweeps of the propagation.
+    fit: neighbours and iterations of the propagation.
 
     Examples
     --------

@@ -123,7 +123,7 @@ class SSMLDR(PropagatingProjection):
     ``graph``; use the parameter ``neighbors`` instead.
 
     From scikit-learn 1.9 on, callbacks such as ``ProgressBar`` (see ``set_callbacks``) receive the progress of the
-    fit: neighbours, sweeps of the propagation, and the projection.
+    fit: neighbours, iterations of the propagation, and the projection.
 
     Examples
     --------

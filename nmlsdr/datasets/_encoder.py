@@ -19,33 +19,33 @@ from ._statistics import Cells, TableStatistics
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a table with texts, dates and missing values into numbers.
 
-    What is done with each column is decided from its cells: an identifier, a constant, a copy of another column and a
-    column that was filled in together with the labels are left out; numbers are read with decimal commas and with marks
-    between thousands; words that stand among numbers again and again are missing values, which are replaced by the
-    median; dates become the year and the month, yes and no become 1 and 0, categories one column for each level, and
-    texts one column for each frequent word. The command line does the same.
+    What is done with each column is decided from its cells. These columns are left out: an identifier, a constant, a
+    copy of another column, and a column that was filled in together with the labels. Numbers may have decimal commas
+    and marks between thousands. A word that is frequent among numbers is a missing value; missing values are replaced
+    by the median. Dates become the year and the month, yes and no become 1 and 0, categories one column for each
+    level, and texts one column for each frequent word. The command line does the same.
 
     Parameters
     ----------
     missing : sequence of str, default=None
-        Words that mean a missing value. None: they are found by how often they stand among numbers or dates.
+        Words that mean a missing value. None: words that are frequent among the numbers or dates of a column.
     drop : sequence of str, default=()
         Names of columns to leave out.
     one_hot : sequence of str, default=()
-        Names of columns that are categories, such as a code of digits.
+        Names of columns that are categories, such as numeric codes. Other columns are decided from their cells.
     decimal : {".", ","}, default=None
-        Decimal mark. None: found for each column.
+        Decimal mark of numbers. None: found for each column.
     thousands : {"", ".", ",", " ", "'"}, default=None
-        What stands between thousands. None: found for each column.
+        Mark between thousands, such as in 1,000. "": there is none. None: found for each column.
     keep_case : bool, default=False
         Whether texts that differ only in case or surrounding blanks are different categories.
     impute : {"median", "mean"}, default="median"
-        What replaces a missing number.
+        Statistic of a column that replaces its missing numbers.
 
     Attributes
     ----------
     plan_ : object
-        What is done with each column: ``plan_.columns`` holds the name, the kind and the reason for each.
+        What is done with each column: ``plan_.columns`` has the name, the kind and the reason for each.
     n_features_in_ : int
         Number of columns of the table.
     feature_names_in_ : ndarray of shape (n_features_in_,), str

@@ -111,10 +111,10 @@ def read_table(
         Names of such columns, one for each annotator; an empty cell is no vote. A label is 1 if more than half of
         those who voted on the row gave it, 0 if fewer did, and unknown if half of them did.
     separator : str, default=None
-        Text between the labels of such a list. None: a semicolon; with a plan it is found by what it does.
+        Text between the labels of such a list. None: a semicolon; with a plan it is found from the cells.
     no_label : str, default=None
         Word in place of such a list for a row that has none of the labels, such as ``none``. None: there is no such
-        word; with a plan it is found by what it does, unless this is the empty text.
+        word; with a plan it is found from the cells, unless this is the empty text.
     id_column : str, default=None
         Name of a column with the names of the rows. It is returned as ``ids`` and is not a feature.
     drop : sequence of str, default=()
@@ -162,13 +162,13 @@ def read_table(
         ids : list of str, or None
             Cells of `id_column`; None if it was not given.
         plan : Plan or None
-            What was done with each column, if a plan was asked for and the file's rows are dense.
+            What was done with each column. None if the parameter ``plan`` is None or the rows are sparse.
         lists : Lists or None
             The separator and the word for no label of `label_list`.
         groups : ndarray of shape (n_samples,), int64, or None
             Equal for rows with one id, or else for rows with equal cells; None if all rows differ.
         notes : list of str
-            What a person should know about the file.
+            Remarks for a person, such as columns of the same name that were renamed.
         unused : list of str
             Columns that are not in `feature_columns` and have no other role.
         encoding : str or None

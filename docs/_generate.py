@@ -160,9 +160,15 @@ def write_benchmarks(folder: Path, readme: Path) -> None:
     replace(folder / "benchmarks.md", text.replace("](results/", "](../../bench/results/").splitlines())
 
 
-def link_benchmarks(app, name: str, source: list[str]) -> None:
-    """Turn links to bench/README.md, which work in the repository, into links to the page of the site."""
+def adapt_to_site(app, name: str, source: list[str]) -> None:
+    """Make a page of the repository a page of the site.
+
+    Links to bench/README.md become links to the page of the benchmarks. In the tables of the reports, what stands in
+    parentheses behind a number begins a new line.
+    """
     source[0] = source[0].replace("](../bench/README.md)", "](generated/benchmarks.md)")
+    if name.startswith("reproduction/"):
+        source[0] = re.sub(r"(?m)^\|.*$", lambda row: re.sub(r" \((?=[\d±+-])", "<br>(", row[0]), source[0])
 
 
 def write_command_line(folder: Path) -> None:

@@ -64,7 +64,7 @@ sphinx_gallery_conf = {
 
 
 def setup(app):
-    app.connect("source-read", _generate.link_benchmarks)
+    app.connect("source-read", _generate.adapt_to_site)
     app.connect("autodoc-process-docstring", _generate.escape_prose, priority=900)  # after numpydoc
 
 

@@ -85,11 +85,11 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         labels at a threshold of 1/2, and 1/2 ranked the labels of a row better.
     threshold : "f1", "prior", float or array-like of shape (n_labels,), default="f1"
         Cut-off of the scores: `predict` gives a label where s(x) is at least the cut-off. A larger value predicts
-        fewer labels. "f1": one cut-off for all labels, with the best F1 of all entries together that the scores of the
-        labelled rows let expect; it is at most 1/2. "prior": one cut-off for each label, so that the label is predicted
-        for as large a share of the training rows as have it, after a correction for flipped labels; where many scores
-        are equal, the share is smaller. It predicts rare labels more often than "f1". A number in [0, 1], or one for
-        each label, is the cut-off itself. Not used for 1-D y.
+        fewer labels. "f1": one cut-off for all labels, at most 1/2. It has the best expected F1 of all entries
+        together, which is computed from the scores of the labelled rows. "prior": one cut-off for each label, so that
+        the label is predicted for as large a share of the training rows as have it, after a correction for flipped
+        labels; where many scores are equal, the share is smaller. It predicts rare labels more often than "f1". A
+        number in [0, 1], or one for each label, is the cut-off itself. Not used for 1-D y.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the folds and of the forest. With None the predictions differ a little from fit to fit.
     n_jobs : int or None, default=None

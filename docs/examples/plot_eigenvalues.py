@@ -2,8 +2,8 @@
 Eigenvalues, and what the components are made of
 ================================================
 
-Each component of :class:`~nmlsdr.NMLSDR` has an eigenvalue, its share of the dependence between features and cleaned
-labels, and one coefficient for each feature.
+Each component of :class:`~nmlsdr.NMLSDR` has an eigenvalue and one coefficient for each feature. The eigenvalue is its
+part of the dependence between features and cleaned labels.
 """
 
 import matplotlib.pyplot as plt

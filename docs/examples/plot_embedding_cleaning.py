@@ -18,7 +18,7 @@ y = mask_labels(noisy, 0.3, random_state=0)  # rows of -1 are unlabelled
 X = StandardScaler().fit_transform(toy.data)
 
 # %%
-# Both embeddings have two columns here. Colour is the true number of the row's first label, which neither method was
+# Both embeddings have two columns here. The colour shows the true first label of each row, which neither method was
 # given.
 before = MDDM(n_components=2).fit(X, y)
 after = NMLSDR(n_components=2, alpha_labeled=0.8).fit(X, y)  # a given label weighs less than by default
@@ -35,7 +35,7 @@ for ax, model, name in zip(axes, (before, after), names, strict=True):
 plt.show()
 
 # %%
-# How many of the ringed rows were wrong indeed?
+# How many of the marked rows really had a wrong label?
 wrong = (y >= 0) & (y != toy.target)
 wrong = wrong.any(axis=1)
 print(f"a label is wrong in {wrong[suspects].mean():.0%} of the {suspects.sum()} ringed rows,")

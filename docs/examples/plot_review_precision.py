@@ -42,5 +42,5 @@ axes[1].legend()
 plt.show()
 
 # %%
-# With forgotten labels no given 1 is wrong, so everything that "spurious" lists, and what "both" takes from it, is a
-# false alarm. On the command line: ``nmlsdr review``.
+# If labels were forgotten, no given 1 is wrong. So everything in the list "spurious" is a false alarm, and so are the
+# given 1s in the list "both". The command ``nmlsdr review`` writes such lists.

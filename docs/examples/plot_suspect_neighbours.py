@@ -20,7 +20,7 @@ X = StandardScaler().fit_transform(toy.data)
 propagation = MultiLabelPropagation().fit(X, y)
 
 # %%
-# ``flip_scores_`` has one number for each given entry; the largest is the likeliest mistake.
+# ``flip_scores_`` has one number for each given entry. The entry with the largest one is most likely wrong.
 row, label = np.unravel_index(np.nanargmax(propagation.flip_scores_), y.shape)
 distances, indices = kneighbors(X, 10)
 around = indices[row]
@@ -28,8 +28,8 @@ print(f"row {row}, label {label}: given {y[row, label]}, truth {toy.target[row, 
 print(f"soft label {propagation.label_distributions_[row, label]:.2f}")
 
 # %%
-# The suspect stands on top, its neighbours below it from near to far: black is 1, the framed column is the label in
-# question.
+# The suspicious row is at the top, and its neighbours are below it, the nearest first. Black means that the row was
+# given the label. The frame marks the label in question.
 shown = np.vstack([y[row], y[around]])
 fig, ax = plt.subplots(figsize=(5, 5), layout="constrained")
 ax.pcolormesh(shown, cmap="Greys", edgecolors="0.8", linewidth=1, vmin=0, vmax=1.3)

@@ -54,7 +54,8 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
     feature_names = n_features = None
     plan: Any = None
     if model is None:
-        plan, missing = _choices(args), args.impute is not None
+        said = {name: getattr(args, name) for name in ("missing", "decimal", "thousands", "keep_case")}
+        plan, missing = Choices(one_hot=tuple(args.one_hot or ()), **said), args.impute is not None
     else:  # an svmlight file does not give the number of its features
         plan, missing = model.plan, model.fills_cells
         feature_names, n_features = model.feature_names, model.estimator.n_features_in_
@@ -109,17 +110,6 @@ def standard_input() -> Iterator[str]:
             file.write(begin)
             shutil.copyfileobj(stream, file)
         yield path
-
-
-def _choices(args: argparse.Namespace) -> Choices:
-    """Return what the arguments say about the columns."""
-    return Choices(
-        missing=args.missing,
-        one_hot=tuple(args.one_hot or ()),
-        decimal=args.decimal,
-        thousands=args.thousands,
-        keep_case=args.keep_case,
-    )
 
 
 def _labels(table: Any, args: argparse.Namespace) -> dict[str, Any]:

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .._checks.cells import YES_NO
 from ._files import BLANKS, shorten
 from ._plan import Column, Plan, words_of
@@ -45,14 +42,15 @@ class Choices:
     keep_case: bool = False
 
 
-def decide(
-    table: TableStatistics,
-    choices: Choices,
-    labeled: NDArray[np.bool_] | None = None,
-    label_names: Iterable[str] = (),
-    separator: str | None = None,
-) -> Plan:
-    """Return what is to be done with every column.
+class Reading(NamedTuple):
+    """How a column is read, and its other texts with their counts."""
+
+    how: Any  # the Notation of its numbers; for dates, whether the month stands first
+    others: dict[str, int]
+
+
+class Deciding:
+    """What is to be done with every column.
 
     Parameters
     ----------
@@ -62,28 +60,16 @@ def decide(
         They overrule what would be decided.
     labeled : ndarray of shape (n_rows,), bool, default=None
         Which rows have labels; None: not known.
-    label_names : iterable of str, default=()
+    labels : iterable of str, default=()
         The words of the labels.
     separator : str, default=None
         What stands between two of them.
-
-    Returns
-    -------
-    Plan
-        Without the values that fill missing ones.
     """
-    return _Deciding(table, choices, labeled, label_names, separator).plan()
 
-
-class Reading(NamedTuple):
-    """How a column is read, and its other texts with their counts."""
-
-    how: Any  # the Notation of its numbers; for dates, whether the month stands first
-    others: dict[str, int]
-
-
-class _Deciding:
-    def __init__(self, table: TableStatistics, choices: Choices, labeled: Any, labels: Iterable[str], separator: Any):
+    def __init__(
+        self, table: TableStatistics, choices: Choices, labeled: Any = None, labels: Iterable[str] = (),
+        separator: str | None = None,
+    ) -> None:  # fmt: skip
         self.table, self.choices, self.labeled = table, choices, labeled
         self.labels = {fold(name) for name in labels}
         marks = [TAG_SEPARATORS.pattern] + ([re.escape(separator)] if separator else [])
@@ -95,7 +81,10 @@ class _Deciding:
         self.n_distinct_rows = len(set(table.row_hashes))
 
     def plan(self) -> Plan:
-        """Decide column by column; a duplicate and the identifier depend on the columns before."""
+        """Decide column by column; a duplicate and the identifier depend on the columns before.
+
+        The values that fill missing ones are not decided here.
+        """
         digests: dict[int, str] = {}
         columns: list[Column] = []
         for name, facts, reading in zip(self.table.names, self.table.columns, self.readings, strict=True):

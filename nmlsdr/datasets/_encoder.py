@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from .._checks.cells import is_null
 from .._checks.labels import check_labels
 from .._errors import InputError
-from ._deciding import Choices, decide
+from ._deciding import Choices, Deciding
 from ._plan import Plan
 from ._statistics import Cells, TableStatistics
 
@@ -138,7 +138,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         choices = Choices(
             self.missing, tuple(self.drop), tuple(self.one_hot), None, self.decimal, self.thousands, self.keep_case
         )
-        plan = decide(statistics, choices, _labeled(y), getattr(y, "columns", ()))
+        plan = Deciding(statistics, choices, _labeled(y), getattr(y, "columns", ())).plan()
         place = {column.name: column for column in plan.columns}
         plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)
         features = self._encode(plan, columns, names)

@@ -16,7 +16,7 @@ from ._binary import load_npy, read_npz, read_parquet
 from ._cells import FileContents, Lists, find_lists, listed_labels, votes_of
 from ._columns import LabelNames, Wanted
 from ._csv import read_csv
-from ._deciding import Choices, decide
+from ._deciding import Choices, Deciding
 from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, existing, foreign_bytes, place, shorten
 from ._mulan import read_labels
 from ._plan import Plan
@@ -256,7 +256,7 @@ def _encode(path: Path_, table: Bunch, statistics: TableStatistics, choices: Cho
     labeled = None if table.target is None else (table.target != -1).any(axis=1)
     names = [*(table.label_names or ()), *([table.lists.no_label] if table.lists and table.lists.no_label else [])]
     separator = None if table.lists is None else table.lists.separator
-    table.plan = decide(statistics, choices, labeled, names, separator)
+    table.plan = Deciding(statistics, choices, labeled, names, separator).plan()
     with foreign_bytes(path):
         found = _read(path, dataclasses.replace(wanted, plan=table.plan))
     table.data, table.feature_names, table.ids = found.data, found.feature_names, found.ids

@@ -233,10 +233,9 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
         console.note(f"{args.data}: {(~known).sum()} of {len(target)} rows are unlabelled and not counted.")
     predicted = labels_in_blocks(classifier, X, console)
     table = score_table(target[known], rank_scores(classifier, X)[known], predictions=predicted[known])
-    measures = {name: float(value) for name, value in table.items()}
     warn_never_predicted(predicted.any(axis=0), "see --threshold of nmlsdr fit")
     per_label = score_labels(target[known], predicted[known], scores[known], names)
-    compared = {"this model": measures}
+    compared = {"this model": {name: float(value) for name, value in table.items()}}
     if args.compare is not None:
         compared |= _measures_of_rivals(args, console, X[known], target[known], len(names))
     if args.out != "-":
@@ -245,7 +244,8 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
         print(label_table(per_label))
         print(measure_table(compared))
     if args.out is not None:
-        write_measures(args.out, measures, per_label, compared, input_files(args))
+        with open_output(args.out, input_files(args)) as file:
+            file.write(measures_to_write(per_label, compared, as_csv=args.out.lower().endswith(".csv")).encode())
         wrote(console, args.out, int(known.sum()), (len(names), "label"))
     return 0
 
@@ -318,24 +318,16 @@ def _values(measures: dict[str, float]) -> str:
     return "  ".join(f"{value:6.3f}" for value in measures.values())
 
 
-def write_measures(
-    path: str,
-    measures: dict[str, float],
-    rows: Sequence[LabelScores],
-    compared: dict[str, dict[str, float]],
-    inputs: list[str],
-) -> None:
-    """Write the seven measures, and with JSON the rows of the labels and the methods compared too."""
-    if path.lower().endswith(".csv"):
-        text = "measure,value\n" + "".join(f"{name},{value!r}\n" for name, value in measures.items())
-    else:
-        known: dict[str, Any] = _without_nan(measures)
-        known["labels"] = [row._asdict() for row in rows]
-        if len(compared) > 1:
-            known["compared"] = {method: _without_nan(one) for method, one in compared.items()}
-        text = json.dumps(known, indent=2) + "\n"
-    with open_output(path, inputs) as file:
-        file.write(text.encode())
+def measures_to_write(rows: Sequence[LabelScores], compared: dict[str, dict[str, float]], *, as_csv: bool) -> str:
+    """Return the measures of the model as text, and with JSON the rows of the labels and the methods compared too."""
+    measures = next(iter(compared.values()))
+    if as_csv:
+        return "measure,value\n" + "".join(f"{name},{value!r}\n" for name, value in measures.items())
+    known: dict[str, Any] = _without_nan(measures)
+    known["labels"] = [row._asdict() for row in rows]
+    if len(compared) > 1:
+        known["compared"] = {method: _without_nan(one) for method, one in compared.items()}
+    return json.dumps(known, indent=2) + "\n"
 
 
 def _without_nan(measures: dict[str, float]) -> dict[str, float | None]:

@@ -68,12 +68,6 @@ def _warn_of_another_metric(transformer: Any, metric: str) -> None:
     )
 
 
-def say_if_many_queries(estimator: Any, rows: Any, n_queries: int, k: int) -> None:
-    """What `predict` calls once, before it goes through its queries block by block."""
-    if isinstance(estimator.neighbors, str) and estimator.neighbors == "exact":
-        say_if_large(rows, k, n_queries=n_queries, n_jobs=estimator.n_jobs)
-
-
 def exact_neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Squared distances and indices of the k nearest of ``rows``, prepared if the estimator predicts often."""
     prepared = prepared_rows(estimator, rows, queries.shape[0])
@@ -299,7 +293,8 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         """What ``answer``, a method of the estimator, makes of the scores (n_samples, n_labels) of rows."""
         check_is_fitted(self)
         rows = self._read_rows(X, reset=False)
-        say_if_many_queries(self, self._searched_rows(), rows.shape[0], self.n_neighbors_)
+        if isinstance(self.neighbors, str) and self.neighbors == "exact":  # once, before the blocks of queries
+            say_if_large(self._searched_rows(), self.n_neighbors_, n_queries=rows.shape[0], n_jobs=self.n_jobs)
         return self._gather_rows(rows, answer)
 
     def _gather_rows(self, rows: Any, answer: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

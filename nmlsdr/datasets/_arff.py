@@ -50,7 +50,8 @@ class Attribute(NamedTuple):
 def read_arff(path: Path_, wanted: Wanted) -> FileContents:
     """Read a file, or its first rows: dense rows or sparse ones."""
     with Lines(path, wanted.max_bytes) as lines:
-        attributes, split = _attributes(lines, wanted)
+        attributes = _read_header(lines, wanted.max_features)
+        split = split_columns(lines.path, [attribute.name for attribute in attributes], wanted)
         codes = _codes(lines, attributes, split)
         omitted = {j: item.values[0] for j, item in enumerate(attributes) if item.kind == "nominal"}
         dense = CollectedRows(lines, split, codes)
@@ -65,12 +66,6 @@ def read_arff(path: Path_, wanted: Wanted) -> FileContents:
                 raise lines.error("dense and sparse rows are mixed; write all rows in one form")
             rows.add((_sparse_cells if is_sparse else _dense_cells)(lines, text, len(attributes)))
         return (rows or dense).contents()
-
-
-def _attributes(lines: Lines, wanted: Wanted) -> tuple[list[Attribute], Split]:
-    """Read the header, and give each column its role."""
-    attributes = _read_header(lines, wanted.max_features)
-    return attributes, split_columns(lines.path, [attribute.name for attribute in attributes], wanted)
 
 
 def _statements(lines: Lines) -> Iterator[str]:

@@ -129,7 +129,7 @@ def _records(
     flags = _recorded(group, np.transpose([kind["share_of_patients"] for kind in kinds]), rng)
     parts: dict[str, NDArray[np.int16]] = {}
     for kind, flag in zip(kinds, flags.T, strict=True):
-        parts.update(_listed_codes(kind["codes"], kind["further_codes"], flag, group, rng))
+        parts.update(_listed_codes(kind, flag, group, rng))
     frequent, rare = [], []
     for system, (n_kept, n_all) in CODES.items():
         listed = [name for name in parts if name.startswith(system)]
@@ -158,18 +158,15 @@ def _recorded(group: NDArray[np.intp], shares: NDArray[np.float64], rng: np.rand
 
 
 def _listed_codes(
-    table: Mapping[str, list[float]],
-    more: list[float],
-    flag: NDArray[np.bool_],
-    group: NDArray[np.intp],
-    rng: np.random.Generator,
+    kind: Mapping[str, Any], flag: NDArray[np.bool_], group: NDArray[np.intp], rng: np.random.Generator
 ) -> dict[str, NDArray[np.int16]]:
     """Draw the codes of one kind: at least one for each record that has the flag, none for the others."""
+    table = kind["codes"]
     weights = np.array(list(table.values()), dtype=np.float64)
     counts = np.zeros((group.size, len(table)), dtype=np.int16)
     for g in range(4):
         rows = np.flatnonzero(flag & (group == g))
-        draws = 1 + rng.poisson(more[g], size=rows.size)
+        draws = 1 + rng.poisson(kind["further_codes"][g], size=rows.size)
         owner = np.repeat(rows, draws)
         code = rng.choice(len(table), size=owner.size, p=weights[:, g] / weights[:, g].sum())
         np.add.at(counts, (owner, code), _repeats(owner.size, rng))

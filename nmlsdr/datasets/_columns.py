@@ -104,7 +104,11 @@ def split_columns(path: Path_, names: Sequence[str], wanted: Wanted, *, line: in
                 if (role, name) == (CATEGORY, "auto"):
                     what = "--one-hot auto is not needed: columns of text are categories by themselves"
                     raise DataFileError(f"{place(path)}: {what}; leave it out, or name columns of codes.")
-                raise _no_column(path, line, name, names, wanted.labels)
+                known = ", ".join(repr(shorten(n, 30)) for n in names[:3]) + (", ..." if len(names) > 3 else "")
+                source = wanted.labels  # of labels: names, or the places that name them
+                origin = f"{source[name]}: " if isinstance(source, Mapping) and name in source else ""
+                what = f"{place(path, line)}: there is no column {shorten(name)!r} among its {len(names)} ({known})"
+                raise DataFileError(f"{origin}{what}{_what_was_meant(name, names)}")
             if roles.setdefault(name, role) != role:
                 raise DataFileError(f"{place(path)}: {shorten(name)!r} is {roles[name]} and {role}; choose one.")
     if len(set(labels)) < len(labels):
@@ -138,15 +142,6 @@ def refuse_missing(where: str, wanted: Sequence[str], names: Sequence[str], what
         first = f"the first is {shorten(missing[0])!r}{nearest(missing[0], names)}"
         lacks = f"it lacks {len(missing)} of the {len(wanted)} {what}"
         raise DataFileError(f"{where}: {lacks}, {first}; give the same {what.split()[0]}.")
-
-
-def _no_column(
-    path: Path_, line: int | None, name: str, names: Sequence[str], wanted: LabelNames | None
-) -> DataFileError:
-    known = ", ".join(repr(shorten(n, 30)) for n in names[:3]) + (", ..." if len(names) > 3 else "")
-    origin = f"{wanted[name]}: " if isinstance(wanted, Mapping) and name in wanted else ""
-    what = f"{origin}{place(path, line)}: there is no column {shorten(name)!r} among its {len(names)} ({known})"
-    return DataFileError(what + _what_was_meant(name, names))
 
 
 def _what_was_meant(name: str, names: Sequence[str]) -> str:

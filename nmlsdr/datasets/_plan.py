@@ -308,7 +308,8 @@ def _encode(
     """Return the features of one column; `fast` if no number means a missing value."""
     width = len(column.feature_names)
     fill = column.fill or (np.nan,) * width
-    if fast and column.kind == "number" and (isinstance(cells, np.ndarray) or _as_programs_write(column, cells)):
+    points = isinstance(cells, np.ndarray) or column.decimal == "." or not any("." in cell for cell in cells)
+    if fast and column.kind == "number" and points:  # `float` reads the column's notation in these cells
         values = plain_numbers(cells)
         if values is not None:
             return np.where(np.isnan(values), fill[0], values)[:, None]
@@ -328,8 +329,3 @@ def _encode(
         return X
     X = np.array([codes[cell] for cell in cells], dtype=np.float64).reshape(len(cells), width)
     return np.where(np.isnan(X), fill, X)
-
-
-def _as_programs_write(column: Column, cells: Sequence[str]) -> bool:
-    """Whether float() reads the column's notation in these cells."""
-    return column.decimal == "." or not any("." in cell for cell in cells)

@@ -70,7 +70,7 @@ try:
 except ImportError as error:
     print(error)
 """
-    assert run(program) == "nmlsdr.dask needs Dask; install it with pip install 'nmlsdr[dask]'."
+    assert run(program) == "nmlsdr.dask needs dask; install it with: pip install 'nmlsdr[dask]'."
 
 
 def test_names_are_there_on_first_use_and_the_core_does_without_scikit_learn():

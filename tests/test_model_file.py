@@ -77,7 +77,7 @@ def test_skops_reads_it_with_the_list_of_types(tmp_path, scaler):
 def test_the_error_without_skops_names_it(tmp_path, scaler, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     for action in (lambda: save_model(tmp_path / "m.skops", scaler), lambda: load_model(tmp_path / "m.skops")):
-        with pytest.raises(ImportError, match=r"Model files need skops, .* pip install 'nmlsdr\[cli\]'"):
+        with pytest.raises(ImportError, match=r"A model file needs skops; .* pip install 'nmlsdr\[cli\]'"):
             action()
     assert not (tmp_path / "m.skops").exists()
 

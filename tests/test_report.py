@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -374,12 +375,7 @@ def test_a_wrong_number_of_folds_is_refused(run, tables):  # noqa: F811
 
 
 def test_a_missing_template_engine_is_reported_before_any_work(run, tables, monkeypatch):  # noqa: F811
-    import importlib.util
-
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == "jinja2" else find(name, *rest)
-    )
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     outcome = run("report", "train.csv", "--label-columns", label_columns(), "--out", "a.html")
     assert_refused(outcome, "jinja2", "pip install 'nmlsdr[cli]'", status=1)
 

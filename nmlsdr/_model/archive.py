@@ -16,6 +16,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.pipeline import Pipeline
 
 from .._checks.arguments import check_array_header
+from .._errors import import_extra
 from .schema import Refused, table
 
 _SCHEMA = "schema.json"
@@ -38,11 +39,7 @@ _TYPES = {
 
 def need_skops() -> Any:
     """Return the module that reads and writes skops files."""
-    try:
-        import skops.io
-    except ImportError:
-        raise ImportError("Model files need skops, which is not installed; run pip install 'nmlsdr[cli]'.") from None
-    return skops.io
+    return import_extra("skops.io", "A model file", "cli").io
 
 
 def read(file: BinaryIO, max_bytes: int) -> Any:

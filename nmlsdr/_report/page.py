@@ -7,11 +7,12 @@ addition, the page's content security policy blocks all loading and all scripts 
 
 import base64
 import hashlib
-import importlib.util
 import unicodedata
 from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
+
+from .._errors import import_extra
 
 LONGEST = 300  # characters of a text; longer ones are cut
 
@@ -77,10 +78,9 @@ def render(facts: Mapping[str, Any]) -> str:
     return template.render(**shown, style=style, script=script, script_digest=digest) + "\n"
 
 
-def need_jinja() -> None:
-    """Raise an error that says how to install jinja2 if it is missing."""
-    if importlib.util.find_spec("jinja2") is None:
-        raise ImportError("The report needs jinja2; install it with pip install 'nmlsdr[cli]'.")
+def need_jinja() -> Any:
+    """Return jinja2, or say how to install it."""
+    return import_extra("jinja2", "The report", "cli")
 
 
 def open_template(package: str, name: str, **filters: Callable[..., Any]) -> Any:
@@ -91,9 +91,7 @@ def open_template(package: str, name: str, **filters: Callable[..., Any]) -> Any
     ImportError
         Without jinja2.
     """
-    need_jinja()
-    import jinja2
-
+    jinja2 = need_jinja()
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -16,6 +16,7 @@ from itertools import count
 from types import ModuleType
 from typing import Any
 
+from .._errors import import_extra
 from .._process.threads import check_n_jobs
 
 LOGGER = logging.getLogger("nmlsdr")
@@ -28,11 +29,7 @@ _POLL = 2.0  # seconds between two looks at the workers
 
 def import_dask() -> ModuleType:
     """Dask, or one sentence."""
-    try:
-        import dask
-        import dask.array
-    except ImportError:
-        raise ImportError("nmlsdr.dask needs Dask; install it with pip install 'nmlsdr[dask]'.") from None
+    dask: ModuleType = import_extra("dask.array", "nmlsdr.dask", "dask")
     return dask
 
 

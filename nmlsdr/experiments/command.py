@@ -1,7 +1,6 @@
 """``nmlsdr reproduce``: run the article's experiments and later ones, or continue an interrupted run."""
 
 import argparse
-import importlib.util
 import shlex
 import sys
 import time
@@ -14,7 +13,7 @@ from typing import Any
 import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from .._errors import InputError, printable
+from .._errors import InputError, import_extra, printable
 from .._methods import METHODS, find_method
 from .._output import replace_file
 from .._search.estimate import duration
@@ -81,8 +80,7 @@ def _run(args: argparse.Namespace) -> int:
         raise InputError(f"{args.study} has one data set; leave --datasets out.")
     methods = _named(args.methods, partial(find_method, known=KNOWN.get(args.study, METHODS)))
     for package in ("matplotlib", "jinja2"):
-        if importlib.util.find_spec(package) is None:  # before hours of work, not after
-            raise ImportError(f"the report needs {package}; install it with 'pip install \"nmlsdr[cli]\"'.")
+        import_extra(package, "The report", "cli")  # before hours of work, not after
     start = time.monotonic()
     folder = CellFolder(args.out)
     if args.study == BEYOND and not beyond.has_cleanlab():

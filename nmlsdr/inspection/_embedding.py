@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from .._checks.arguments import check_count
 from .._checks.labels import check_labels
 from .._colors import COLORS, GREY, MARKERS
-from .._errors import InputError
+from .._errors import InputError, import_extra
 
 # With more points than this they overlap, and a browser or a printer needs seconds.
 _MAX_POINTS = 5000
@@ -256,11 +256,7 @@ def _row_mask(rows: ArrayLike | None, n_samples: int) -> NDArray[np.bool_] | Non
 def axes_for(ax: Any, size: tuple[float, float]) -> Any:
     if ax is not None:
         return ax
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise ImportError("Displays need matplotlib; install it with pip install 'nmlsdr[cli]'.") from None
-    return pyplot.subplots(figsize=size, layout="constrained")[1]
+    return import_extra("matplotlib.pyplot", "A display", "cli").pyplot.subplots(figsize=size, layout="constrained")[1]
 
 
 def plain(text: str) -> str:

@@ -258,6 +258,8 @@ def test_the_report_in_markdown():
 
 Said & done.
 
+Goals of the study ([x]: reached, [ ]: not reached, (–): these runs cannot decide it):
+
 - [x] holds
 - (–) open
 

@@ -182,14 +182,15 @@ def claims(ten: Results, complete: Results | None, far: ResultTable) -> Claims:
         found.append((text, best == "NMLSDR" and not tied))
     near = int((gap[known] <= NEAR + 1e-9).sum())
     share = f"{near}, {100 * near / cells:.1f} %"
-    text = f"at least 85 % of the {cells} cells within {NEAR} of the printed value: {share}"
+    text = f"at least 85 % of the {cells} cells are within {NEAR} of the article's value: {share}"
     found.append((text, near >= SHARE_NEAR * cells))
-    text = f"no unexplained cell beyond {FAR}: {unexplained(far)} of {len(far.rows)} beyond"
+    counts = f"{len(far.rows)}, {unexplained(far)} not explained"
+    text = f"cells further than {FAR} from the article's value are explained: {counts}"
     found.append((text, not unexplained(far)))
     if ten.n_seeds > 1:
         inside = int(ten.within_two_std()[known].sum())
         share = f"{inside} of {cells} cells ({100 * inside / cells:.1f} %)"
-        found.append((f"printed value within two standard deviations of ours in {share}", True))
+        found.append((f"the article's value is within two standard deviations of ours in {share}", True))
     return found
 
 
@@ -230,18 +231,19 @@ def toy_claims(results: Results, far: ResultTable) -> Claims:
     """What the reproduction should reach, as far as the methods at hand allow."""
     gap = np.abs(results.difference[0])
     cells, open_cells = int((~np.isnan(gap)).sum()), unexplained(far)
-    counts = f"{len(far.rows)} beyond, {open_cells} of them not explained"
-    text = f"every one of the {cells} cells within {LIMIT} of the printed value, or explained: {counts}"
+    counts = f"{len(far.rows)}, {open_cells} not explained"
+    text = f"of the {cells} cells, those further than {LIMIT} from the article's value are explained: {counts}"
     found: Claims = [(text, open_cells == 0)]
     if "NMLSDR" in results.methods:
         row = gap[results.methods.index("NMLSDR")]
-        found.append(("the NMLSDR row within .01 of the printed one on every measure", bool((row <= 0.01).all())))
+        found.append(("all measures of NMLSDR are within .01 of the article's", bool((row <= 0.01).all())))
     ap = dict(zip(results.methods, results.mean[0, :, AP], strict=True))
     named = {m for group in ORDER for m in group}
     rest = [m for m in ap if m not in named]
     present = [values for group in (*ORDER, rest) if (values := [ap[m] for m in group if m in ap])]
     ordered = all(min(first) > max(second) for first, second in pairwise(present))
-    found.append(("AP in the printed order: NMLSDR > NMLSDR* > {MVMD, MDDMp} > SSMLDR > the rest", ordered))
+    text = "by AP the methods have the article's order: NMLSDR > NMLSDR* > {MVMD, MDDMp} > SSMLDR > the rest"
+    found.append((text, ordered))
     return found
 
 

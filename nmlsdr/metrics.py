@@ -41,8 +41,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._checks.arguments import check_choice
 from ._checks.labels import check_measured
-from ._errors import InputError
 
 __all__ = [
     "average_precision",
@@ -397,10 +397,8 @@ def score_table(
     >>> {name: round(value, 3) for name, value in table.items()}  # doctest: +NORMALIZE_WHITESPACE
     {"HL'": 0.667, "RL'": 0.75, 'AP': 0.917, "OE'": 1.0, "Cov'": 0.5, 'MaF1': 0.556, 'MiF1': 0.667}
     """
-    if coverage_by not in ("C-1", "C"):
-        raise InputError(f'coverage_by={coverage_by!r} is not a known divisor; use "C-1" or "C".')
-    if coverage_empty not in (0, -1):
-        raise InputError(f"coverage_empty={coverage_empty!r} is not defined; use 0, or -1 as the article's tables.")
+    check_choice(coverage_by, "coverage_by", "C-1", "C")
+    check_choice(coverage_empty, "coverage_empty", 0, -1)
     truth, values, known = check_measured(Y, scores)
     ranking = _rank(truth, values, known)
     decided = values if predictions is None else check_measured(Y, predictions)[1]

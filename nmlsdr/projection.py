@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ._checks.arguments import check_components, check_row_weights
+from ._checks.arguments import check_choice, check_components, check_row_weights
 from ._checks.labels import some_unknown
-from ._errors import InputError
 from ._moments import LabelSet, RowSums, label_sets
 from ._process.threads import single_threaded_blas
 from ._projections.directions import Directions, finish, leading_by_lanczos, refuse_no_dependence, thin_svd
@@ -90,8 +89,7 @@ def hsic_projection(
 
 def hsic_directions(X: RowSums, F: np.ndarray, n_components: int | None = None, *, solver: str = "auto") -> Directions:
     """What `hsic_projection` computes, with the mean, the rank and the sum of all eigenvalues."""
-    if solver not in ("auto", "eigsh", "svd"):
-        raise InputError(f"solver must be 'auto', 'eigsh' or 'svd', got {solver!r}.")
+    check_choice(solver, "solver", "auto", "eigsh", "svd")
     bound = min(F.shape[1], X.shape[1], X.shape[0] - 1)
     wanted = check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
     with single_threaded_blas():

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._checks.arguments import check_alpha, check_count, check_graph, check_real, contiguous
+from ._checks.arguments import check_alpha, check_choice, check_count, check_graph, check_real, contiguous
 from ._checks.labels import check_mask
 from ._errors import InputError, warn_not_converged
 from ._process.threads import check_n_jobs
@@ -246,8 +246,7 @@ def propagate_checked(
     W is a result of `check_graph` or `graph.graph_of_lists`.  ``labeled`` is an array of bool.  Y is 0 where it is
     False, and lies in [0, 1], or in [-1, 1] if ``signed``.
     """
-    if solver != "auto" and solver not in SOLVERS:
-        raise InputError(f"solver must be one of auto, {', '.join(SOLVERS)}, got {solver!r}.")
+    check_choice(solver, "solver", "auto", *SOLVERS)
     tol = check_real(tol, "tol", 0.0, math.inf, low_open=True)
     if max_iter is not None:
         max_iter = check_count(max_iter, "max_iter")

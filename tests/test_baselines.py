@@ -283,7 +283,7 @@ def test_more_components_than_the_bound_is_an_error(data, name):
 def test_errors_name_bad_options(data):
     for model, message in [
         (MDDM(constraint="both"), "constraint must be"),
-        (MLDA(label_weights="random"), "label_weights must be one of"),
+        (MLDA(label_weights="random"), "label_weights must be .binary"),
         (SSMLDR(labels="fuzzy"), "labels must be"),
         (MLDA(ridge=-1), "ridge must be"),
     ]:

@@ -130,7 +130,7 @@ def test_make_toy_returns_the_requested_sizes(n_samples, block_size, n_noise_blo
         ({"n_train": 0}, "n_train must be .* got 0"),
         ({"block_size": 0}, "block_size must be .* got 0"),
         ({"n_noise_blocks": -1}, "n_noise_blocks must be an integer of at least 0, got -1"),
-        ({"noise": "some"}, "'exact' or 'independent'"),
+        ({"noise": "some"}, 'must be "exact" or "independent"'),
         ({"random_state": "x"}, "random_state must be an integer"),
         ({"random_state": -1}, "random_state must be an integer"),
         ({"random_state": True}, "random_state must be an integer of at least 0"),

@@ -290,7 +290,7 @@ def test_impossible_input_raises_a_clear_error(data):
         (NMLSDR(n_neighbors=0), X, Y, "n_neighbors must be"),
         (NMLSDR(edge_weights="gauss"), X, Y, "edge_weights must be"),
         (NMLSDR(alpha_labeled=1.0), X, Y, "alpha_labeled must lie in"),
-        (NMLSDR(propagation_solver="qr"), X, Y, "solver must be one of"),
+        (NMLSDR(propagation_solver="qr"), X, Y, "solver must be .auto"),
         (NMLSDR(eigen_solver="qr"), X, Y, "solver must be"),
         (NMLSDR(tol=0), X, Y, "tol must be"),
         (NMLSDR(neighbors="fast"), X, Y, "neighbors must be"),

@@ -218,7 +218,7 @@ def test_a_row_of_zeros_can_be_labelled():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"solver": "amg"}, "solver must be one of auto, cg, lu, fixed_point"),
+        ({"solver": "amg"}, 'solver must be "auto", "cg", "lu" or "fixed_point"'),
         ({"tol": 0}, r"tol must be a number in \(0, inf\), got 0"),
         ({"tol": np.nan}, r"tol must be a number in \(0, inf\), got nan"),
         ({"tol": np.inf}, r"tol must be a number in \(0, inf\), got inf"),

@@ -119,11 +119,17 @@ def asks_exact(neighbors: Any) -> bool:
     return False
 
 
+def check_choice(value: Any, name: str, *choices: str | int) -> Any:
+    """One of a few words or numbers."""
+    if not (isinstance(value, str | int) and value in choices):
+        *others, last = (f'"{one}"' if isinstance(one, str) else str(one) for one in choices)
+        raise InputError(f"{name} must be {', '.join(others)} or {last}, got {value!r}.")
+    return value
+
+
 def check_metric(metric: Any) -> str:
     """The name of a distance."""
-    if not (isinstance(metric, str) and metric in ("euclidean", "cosine")):
-        raise InputError(f'metric must be "euclidean" or "cosine", got {metric!r}.')
-    return str(metric)
+    return str(check_choice(metric, "metric", "euclidean", "cosine"))
 
 
 def check_real(value: Any, name: str, low: float, high: float, *, low_open: bool = False) -> float:

@@ -3,8 +3,8 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
+from .._checks.arguments import check_choice
 from .._checks.labels import Labels
-from .._errors import InputError
 from .._projections.scatter import weighted_lda
 from ._callbacks import step
 from ._projection import PropagatingProjection, half_hard
@@ -194,8 +194,7 @@ class SSMLDR(PropagatingProjection):
         return self._fit(X, y, graph, alpha, labeled)
 
     def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:
-        if self.labels not in ("soft", "hard"):
-            raise InputError(f"labels must be 'soft' or 'hard', got {self.labels!r}.")
+        check_choice(self.labels, "labels", "soft", "hard")
         F = self._propagate(self._graph_of_rows(rows, graph), labels, alpha)
         weights = F if self.labels == "soft" else half_hard(F, labels)
         with step(self, "projection"):

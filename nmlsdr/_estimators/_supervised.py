@@ -6,15 +6,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._errors import InputError
+from .._checks.arguments import check_choice
 from .._moments import RowSums
 from .._projections.directions import Directions
 from .._projections.label_weights import correlation_weights, dependence_weights, entropy_weights, fuzzy_weights
 from .._projections.scatter import cca, mddm_features, mvmd, weighted_lda
 from ..projection import hsic_directions
 from ._projection import SupervisedProjection
-
-_WEIGHTS = ("binary", "entropy", "correlation", "fuzzy", "dependence")
 
 
 @dataclass(eq=False, repr=False)
@@ -118,11 +116,9 @@ class MDDM(SupervisedProjection):
         return self._fit(X, y, labeled)
 
     def _solve(self, X: Any, Y: np.ndarray) -> Directions:
-        if self.constraint == "projection":
+        if check_choice(self.constraint, "constraint", "projection", "features") == "projection":
             return hsic_directions(RowSums.of(X, checked=True), Y, self.n_components)
-        if self.constraint == "features":
-            return mddm_features(X, Y, self.n_components, mu=self.mu)
-        raise InputError(f"constraint must be 'projection' or 'features', got {self.constraint!r}.")
+        return mddm_features(X, Y, self.n_components, mu=self.mu)
 
 
 @dataclass(eq=False, repr=False)
@@ -436,8 +432,7 @@ class MLDA(SupervisedProjection):
 
     def _weights(self, X: Any, Y: np.ndarray) -> np.ndarray:
         kind = self.label_weights
-        if kind not in _WEIGHTS:
-            raise InputError(f"label_weights must be one of {', '.join(map(repr, _WEIGHTS))}, got {kind!r}.")
+        check_choice(kind, "label_weights", "binary", "entropy", "correlation", "fuzzy", "dependence")
         if kind == "binary":
             return Y
         if kind == "entropy":

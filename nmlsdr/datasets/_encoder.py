@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from .._checks.arguments import check_choice
 from .._checks.cells import is_null
 from .._checks.labels import check_labels
 from .._errors import InputError
@@ -124,8 +125,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features_out)
             The features.
         """
-        if self.impute not in ("median", "mean"):
-            raise InputError(f"impute must be 'median' or 'mean', got {self.impute!r}.")
+        check_choice(self.impute, "impute", "median", "mean")
         columns = self._columns(X, reset=True)
         names = [str(name) for name in getattr(self, "feature_names_in_", range(len(columns)))]
         unknown = [name for name in (*self.drop, *self.one_hot) if name not in names]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch
 
-from .._checks.arguments import check_count, check_real
+from .._checks.arguments import check_choice, check_count, check_real
 from .._checks.labels import check_entries
 from .._errors import InputError
 
@@ -128,8 +128,7 @@ def make_toy(
         raise InputError(f"n_train={n_train} leaves no test row of n_samples={n_samples}; lower n_train.")
     block_size = check_count(block_size, "block_size")
     n_noise_blocks = check_count(n_noise_blocks, "n_noise_blocks", least=0)
-    if noise not in ("exact", "independent"):
-        raise InputError(f"noise={noise!r} is not known; give 'exact' or 'independent'.")
+    check_choice(noise, "noise", "exact", "independent")
     rng = generator(random_state, TOY)
 
     target = _memberships(n_samples, rng)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
-from .._checks.arguments import check_count, check_real
+from .._checks.arguments import check_choice, check_count, check_real
 from .._checks.labels import check_labels
 from .._colors import COLORS
 from .._errors import InputError
@@ -142,8 +142,7 @@ def rank_suspects(
     >>> rank_suspects([[0.9, 0.2, 0.7]], [[1, 0, 0]], kind="apart", flip_rate=0.0).label
     array([2, 1, 0])
     """
-    if kind not in ("both", "unknown", "apart", *KINDS):
-        raise InputError(f'kind must be "both", "missing", "spurious", "unknown" or "apart", got {kind!r}.')
+    check_choice(kind, "kind", "both", *KINDS, "unknown", "apart")
     if kind in ("unknown", "apart") and flip_rate is None:
         raise InputError(f'kind="{kind}" needs flip_rate; pass flip_rate_ of a fitted ResidualPropagation.')
     if kind == "apart":

@@ -1,6 +1,7 @@
 """What the tests of the command line share: small tables in every format, and a way to run a command."""
 
 import csv
+import functools
 import gzip
 import json
 import os
@@ -10,6 +11,7 @@ import sys
 import numpy as np
 import pytest
 
+from nmlsdr import cli
 from nmlsdr.cli import main
 
 FEATURES = ["age", "blood, red", 'the "x"', "q", "Größe"]
@@ -26,10 +28,17 @@ class Outcome:
         return f"status {self.status}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
 
 
+_one_parser = functools.cache(cli._parser)
+
+
 @pytest.fixture
 def run(capsys, monkeypatch, tmp_path):
-    """Run a command in this process, in an empty folder: `run("fit", "a.csv", ...)`."""
+    """Run a command in this process, in an empty folder: `run("fit", "a.csv", ...)`.
+
+    All commands share one parser, because making it takes longer than most commands.
+    """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "_parser", _one_parser)
 
     def call(*arguments):
         capsys.readouterr()

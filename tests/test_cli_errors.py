@@ -1,6 +1,5 @@
 """Wrong input: one sentence on stderr, status 2, no traceback, and no file touched."""
 
-import functools
 import os
 import pickle
 
@@ -21,7 +20,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nmlsdr
-from nmlsdr import cli
 from nmlsdr._process.threads import SIMD_LEVELS
 from nmlsdr.cli import main
 from nmlsdr.model_file import save_model
@@ -92,15 +90,6 @@ def bad(run, bad_folder, monkeypatch):
     before = state()
     yield bad_folder
     assert state() == before
-
-
-_one_parser = functools.cache(cli._parser)
-
-
-@pytest.fixture
-def one_parser(monkeypatch):
-    """The same parser for many commands: to make it takes longer than most refusals."""
-    monkeypatch.setattr(cli, "_parser", _one_parser)
 
 
 # arguments after the verb, words of the sentence
@@ -224,7 +213,7 @@ MATCHING = [
         ),
     ],
 )
-def test_wrong_input_is_answered_by_one_sentence(run, bad, one_parser, arguments, words):
+def test_wrong_input_is_answered_by_one_sentence(run, bad, arguments, words):
     out = {"fit": "old.skops", "evaluate": "measures.json", "report": "page.html"}.get(arguments[0], "result.csv")
     assert_refused(run(*arguments, "--out", out), *words)
 

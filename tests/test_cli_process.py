@@ -55,6 +55,7 @@ def test_help_of_every_command_is_printed(run, verb):
     assert max(map(len, outcome.out.splitlines())) <= 120
 
 
+@pytest.mark.quick_cases("fit-fsync", "predict-replace")
 @POSIX
 @pytest.mark.parametrize("point", ["fsync", "replace"])
 @pytest.mark.parametrize("command", [PREDICT, FIT], ids=["predict", "fit"])

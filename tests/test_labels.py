@@ -186,6 +186,7 @@ def test_every_kind_of_columns_means_the_same_to_every_estimator(name, kind, fit
     assert [*getattr(model, "label_names_in_", [])] == (NAMES if named else [])
 
 
+@pytest.mark.quick_cases("NMLSDR", "ResidualPropagation", "MLkNN", "MLDA")
 @pytest.mark.parametrize("kind", SINGLE)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_kind_of_classes_means_the_same_to_every_estimator(name, kind, fitted):

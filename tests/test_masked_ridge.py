@@ -186,10 +186,10 @@ def draw_few(seed):
     return X, np.where(known, Y, 0.0), known, int(rng.integers(2, 7))
 
 
-@pytest.mark.quick_cases("0-24-asarray")
+@pytest.mark.quick_cases("0-8-asarray")
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(
-    ("first", "last"), [(0, 24), *(pytest.param(*part, marks=pytest.mark.slow) for part in [(24, 72), (72, 120)])]
+    ("first", "last"), [(0, 8), *(pytest.param(*part, marks=pytest.mark.slow) for part in [(8, 64), (64, 120)])]
 )
 def test_cross_fit_equals_explicit_folds(form, first, last):
     """Where a binary feature is constant over the known rows of a fold, rounding passed for dependence."""

@@ -385,7 +385,7 @@ def quoted(text):
 )
 def test_written_arff_files_are_read_back(tmp_path_factory, columns, n_rows, is_sparse, seed):
     """Any names, any doubles: what is written is what is read, bit for bit, dense or sparse."""
-    folder = tmp_path_factory.mktemp("trip")
+    folder = tmp_path_factory.getbasetemp()
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows, len(columns) - 1)) * 10.0 ** rng.integers(
         -300, 300, size=(n_rows, len(columns) - 1)
@@ -401,8 +401,8 @@ def test_written_arff_files_are_read_back(tmp_path_factory, columns, n_rows, is_
             text += "{" + ",".join(cells) + "}\n"
         else:
             text += ",".join(cells) + "\n"
-    (folder / "t.arff").write_bytes(text.encode())
-    rows = read_arff(folder / "t.arff", Wanted([columns[-1]]))
+    (folder / "example.arff").write_bytes(text.encode())
+    rows = read_arff(folder / "example.arff", Wanted([columns[-1]]))
     assert rows.feature_names == columns[:-1]
     read = rows.data
     assert sparse.issparse(read) == is_sparse
@@ -415,7 +415,7 @@ def test_written_arff_files_are_read_back(tmp_path_factory, columns, n_rows, is_
 def test_written_names_of_labels_are_read_back(tmp_path_factory, labels):
     from xml.sax.saxutils import quoteattr
 
-    file = tmp_path_factory.mktemp("xml") / "t.xml"
+    file = tmp_path_factory.getbasetemp() / "example.xml"
     file.write_bytes(
         ("<labels>" + "".join(f"<label name={quoteattr(name)}/>" for name in labels) + "</labels>").encode()
     )

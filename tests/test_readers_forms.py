@@ -64,7 +64,7 @@ LABELS = {"0": 0, "1": 1, "": -1, "-1": -1, "?": -1, "yes": 1, "no": 0, "y": 1, 
 ODD_LABELS = st.sampled_from([*LABELS, "No", "2", " 1"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     rows=st.lists(st.tuples(CELLS, CELLS, ODD_LABELS, ODD_LABELS, st.sampled_from(["a", "b c", "", "ü"])), max_size=6),
     all_sound=st.booleans(),
@@ -80,7 +80,7 @@ def test_a_table_is_read_as_by_hand(tmp_path_factory, rows, all_sound, delimiter
         rows = [(f"{i}.25", "7", "01"[i % 2], "1", "a") for i, _ in enumerate(rows)]
         line_break = "\n" if line_break == "\n\n" else line_break
     text = line_break.join(delimiter.join(row) for row in [("p", "q", "y", "z", "id"), *rows]) + end
-    path = tmp_path_factory.mktemp("t") / "t.csv"
+    path = tmp_path_factory.getbasetemp() / "example.csv"  # a folder for each would take longer
     path.write_bytes(text.encode())
     features = how.get("feature_columns") or ["p", "q", *(["id"] if not how else [])]
     wanted = read_plainly(text, delimiter, features, ["y", "z"])
@@ -101,13 +101,13 @@ def test_a_number_beyond_float64_is_reported_before_crosses_mixed_with_zeros(rea
         read("p,y\n1,0\n1,x\n1e400,0\n", label_columns=["y"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.lists(st.text("a\",;\n\r\ufeff \t'\\#", max_size=4), min_size=2, max_size=2), min_size=1, max_size=5)
 )
 def test_cells_are_those_of_csv_reader(tmp_path_factory, rows):
     """Quotes, line breaks in quotes, marks of byte order, comments that are none: what was written is what is read."""
-    path = tmp_path_factory.mktemp("t") / "t.csv"
+    path = tmp_path_factory.getbasetemp() / "example.csv"  # a folder for each would take longer
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(
             [["id", "x"], *([r[0], "1"] for r in rows)]

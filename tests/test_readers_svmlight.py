@@ -88,7 +88,7 @@ def test_svmlight_files_of_scikit_learn_are_read(tmp_path_factory, n_rows, n_fea
     data[rng.random(data.shape) < 0.4] = 0
     data[:, 0] = 1
     target = rng.integers(0, 2, size=(n_rows, n_labels))
-    file = tmp_path_factory.mktemp("svm") / "t.svm"
+    file = tmp_path_factory.getbasetemp() / "example.svm"
     dump_svmlight_file(data, target, str(file), zero_based=zero_based, multilabel=True)
     ids = [str(c) for c in range(n_labels)]
     table = read_table(file, label_columns=ids, n_features=n_features, zero_based=zero_based)

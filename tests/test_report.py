@@ -416,6 +416,7 @@ def test_the_page_works_in_a_browser(facts, browse):
     assert len(re.findall(r'<circle[^>]*class="[^"]*\bon\b', document)) == first["positives"]
 
 
+@pytest.mark.slow
 def test_hostile_names_do_nothing_in_a_browser(facts, browse):
     document = browse(render(with_names(facts, HOSTILE)))
     assert 'data-ready="yes"' in document

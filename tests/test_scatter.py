@@ -336,6 +336,7 @@ def test_equals_the_oracle_on_the_small_set():
     check_dependence_oracle(data, np.load(GOLDEN / "mlfe_wMLDAd_tiny.npz"))
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_equals_the_oracle_on_emotions(shared):
     folder = shared / "oracles" / "transforms"

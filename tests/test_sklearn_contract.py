@@ -115,7 +115,7 @@ def expected_failures(estimator):
     return reasons
 
 
-@pytest.mark.quick_cases("NMLSDR()-", "ResidualPropagation(")
+@pytest.mark.quick_cases("NMLSDR()-")
 @pytest.mark.filterwarnings("ignore:n_neighbors=:UserWarning")  # some checks fit 10 rows with the default k = 10
 @pytest.mark.filterwarnings("ignore:n_components=:UserWarning")
 @parametrize_with_checks(
@@ -200,7 +200,7 @@ GRID = {"n_components": [1, 2], "n_neighbors": [3, 5], "alpha_labeled": [0.3, 0.
 
 
 # joblib warns when a busy machine takes over a second to write the cache
-@pytest.mark.quick_cases("NMLSDR", "ResidualPropagation")
+@pytest.mark.quick_cases("NMLSDR")
 @pytest.mark.filterwarnings("ignore:Persisting input arguments took:UserWarning")
 @every_estimator
 def test_grid_search_with_a_cache(name, tmp_path):

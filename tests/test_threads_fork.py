@@ -20,7 +20,7 @@ def limits():
     return {pool["filepath"]: pool["num_threads"] for pool in threadpool_info()}
 
 
-@pytest.mark.quick_cases("as is")
+@pytest.mark.quick_cases("as is-NMLSDR", "as is-MLkNN", "as is-MultiLabelPropagation")
 @every_estimator
 @pytest.mark.parametrize("outer", [None, 1], ids=["as is", "limited by the caller"])
 def test_threads_fit_and_transform_at_once(name, outer):

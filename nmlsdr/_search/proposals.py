@@ -103,8 +103,8 @@ def _count_candidates(owner: np.ndarray, n_queries: int, k: int, source: str) ->
 def _first_of_each(
     owner: np.ndarray, column: np.ndarray, key: np.ndarray, count: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The k smallest (key, row) of every query, ``count`` candidates each."""
-    order = np.lexsort((column, key, owner))
+    """The k smallest (key, row) of every query, ``count`` candidates each, which come in the order of their rows."""
+    order = np.lexsort((key, owner))  # a stable sort
     chosen = order[(np.cumsum(count) - count)[:, None] + np.arange(k)]
     return key[chosen], column[chosen]
 

@@ -188,4 +188,5 @@ MUTANTS = {
 
 SURVIVORS: dict[str, str] = {
     "propagation/chain: a float64 step that is no number": "the iterate is then not kept either, because its residual is "
-    "not below the best one; the check saves sweeps",}
+    "not below the best one; the check saves sweeps",
+}

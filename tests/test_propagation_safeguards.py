@@ -145,6 +145,17 @@ def test_float64_continues_where_float32_cannot(rng):
     assert float64_gradients(system, F, wanted(1e-30)).residuals.max() <= 1e-13  # below rounding
 
 
+def test_float64_sweeps_never_leave_a_larger_residual(rng):
+    """Below what rounding lets them reach, every second correction would make the result worse."""
+    for _ in range(5):
+        system, F, _ = batch_of(rng, rest=1e-7)
+        before = system.sweep(F)[1]
+        for _ in range(4):
+            after = float64_gradients(system, F, wanted(1e-30)).residuals
+            assert (after <= before).all()
+            before = after
+
+
 def test_sweeps_have_a_bound_of_theory(rng):
     for top in (1e-300, 1e-17, 1e-3, 0.6, 0.999, 1 - 1e-9, 1 - 1e-12):
         W = random_graph(rng, 50, 0.1)

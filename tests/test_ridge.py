@@ -7,7 +7,7 @@ from scipy import sparse
 
 from nmlsdr._ridge import cross_fit, regression, ridge_regression, selection
 
-SHAPES = {"primal": (60, 12), "dual": (30, 80), "sweeps, tall": (60, 12), "sweeps, wide": (30, 80)}
+SHAPES = {"primal": (60, 12), "dual": (30, 50), "sweeps, tall": (60, 12), "sweeps, wide": (30, 50)}
 
 
 @pytest.fixture(params=SHAPES)

@@ -46,3 +46,7 @@ def test_an_input_error_crosses_processes():
     error = pickle.loads(pickle.dumps(InputError("n_neighbors must be 1.")))
     assert type(error) is InputError
     assert str(error) == "n_neighbors must be 1."
+
+
+def test_an_input_error_shows_control_characters_escaped():
+    assert str(InputError("column 'a\x1b[2J' is missing")) == r"column 'a\x1b[2J' is missing"

@@ -194,6 +194,13 @@ def test_threshold_and_at_least_one(Classifier, rng):
     np.testing.assert_array_equal(filled[empty], np.eye(5)[proba[empty].argmax(axis=1)])
 
 
+@BOTH
+def test_of_equal_scores_the_first_label_is_given(Classifier, rng):
+    X, Y = draw(rng, C=1)
+    model = Classifier(5, threshold=1.0, at_least_one=True).fit(X, np.repeat(Y, 3, axis=1))
+    np.testing.assert_array_equal(model.predict(X), np.tile([1, 0, 0], (len(X), 1)))
+
+
 # ---------------------------------------------------------------- neighbours from elsewhere
 
 

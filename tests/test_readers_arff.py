@@ -190,6 +190,8 @@ def test_a_cell_that_is_not_a_number_is_refused(refused, cell):
         ("{-1 1}\n", ["line 6", "sparse row"]),
         ("{0 1 2 1}\n", ["line 6", "sparse row"]),
         ("{0 1\n", ["line 6", "sparse row"]),
+        ("{0 1} 2\n", ["line 6", "sparse row"]),
+        ("{0 1},{2 1}\n", ["line 6", "sparse row"]),
         ("{0}\n", ["line 6", "sparse row"]),
         ("{1 ?}\n", ["line 6", "column 'n'"]),
         ("{2 ?}\n", ["line 6", "column 'y'", "missing"]),

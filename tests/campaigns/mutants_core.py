@@ -28,6 +28,7 @@ SCALE = (
 )
 PROJECTION = ("tests/test_projection.py", "tests/test_scatter.py", "tests/test_ridge.py")
 WEIGHTS = ("tests/test_feature_weights.py", "tests/test_shrinkage.py", "tests/test_masked_ridge.py")
+CUTOFFS = ("tests/test_cutoffs.py",)
 MLKNN = ("tests/test_mlknn.py", "tests/test_mlknn_estimators.py")
 
 MUTANTS = {
@@ -131,7 +132,6 @@ MUTANTS = {
         ("propagator: an isolated row weighs 1", "_row_weights", "smallest if np.isfinite(smallest) else 1.0", "1.0"),
         ("propagator: degrees that overflow", "_row_weights", "even_exponent(W.data)  # or a degree overflows", "0"),
         ("propagator: scale of the weights not undone", "_row_weights", "np.ldexp(1.0 / np.sqrt(degree), exponent // 2", "1.0 / np.sqrt(degree"),
-        ("propagator: a score at the threshold is a label", "MultiLabelPropagation", "_reaching_is_enough = False", "_reaching_is_enough = True"),
     ],
     ("_estimators/_base.py", PROPAGATOR): [
         ("propagator: unknown entries are flips", "_propagate", "where(labels.known, np.abs(F - labels.Y), 0.0", "abs(F - labels.Y"),
@@ -168,7 +168,10 @@ MUTANTS = {
     ("_moments.py", WEIGHTS): [
         ("weights: constant features keep noise", "_label_set", "moment[squares == 0] = 0.0  # of a constant feature it is rounding noise", ""),
     ],
-    ("_estimators/_base.py", MLKNN): [
+    ("_estimators/_propagator.py", CUTOFFS): [
+        ("propagator: a score at the threshold is a label", "MultiLabelPropagation", "_reaching_is_enough = False", "_reaching_is_enough = True"),
+    ],
+    ("_estimators/_base.py", CUTOFFS): [
         ("mlknn: above the threshold only", "_given_cutoffs", "_just_below(cutoffs) if self._reaching_is_enough else cutoffs", "cutoffs"),
     ],
     ("_estimators/_mlknn.py", MLKNN): [

@@ -20,6 +20,14 @@ Y = np.array([[0, 1], [-1, -1]])
 # ---------------------------------------------------------------- npz
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_npz_file_that_holds_an_array_twice_is_refused(tmp_path):
+    np.savez(tmp_path / "t.npz", X=np.ones((3, 2)), y=np.ones(3))
+    with zipfile.ZipFile(tmp_path / "t.npz", "a") as archive:
+        archive.writestr("X.npy", archive.read("X.npy"))
+    refused(["'X'", "twice"], tmp_path / "t.npz")
+
+
 @pytest.mark.parametrize(("x", "y"), [("X", "y"), ("data", "target")])
 def test_an_npz_file_is_read(tmp_path, x, y):
     file = tmp_path / "t.npz"

@@ -66,6 +66,7 @@ def test_feature_numbers_of_svmlight_can_begin_at_0(tmp_path):
         ("1,-1 1:1\n", {}, ["line 1", "unlabelled"]),
         ("1 1:1\n\n1 1:1\n", {}, ["line 2", "the line is blank"]),
         ("1 9999999:1\n", {}, ["line 1", "max_features"]),
+        ("1 1:1\n1 3000000000:1\n", {"max_features": 10**12}, ["line 2", "2147483647", "drop empty columns"]),
         ("1 1" + "0" * 5000 + ":1\n", {}, ["line 1"]),
         ("1 4:1\n", {"n_features": 3}, ["line 1", "n_features=3"]),
         ("1 1:1\n2 1:1\n", {"label_columns": ["1"]}, ["line 2", "label 2"]),

@@ -38,7 +38,9 @@ def read_svmlight(path: Path_, wanted: Wanted) -> FileContents:
             X, sets = load_svmlight_file(rows, multilabel=True, zero_based=wanted.zero_based)
         except DataFileError:
             raise
-        except (ValueError, OverflowError):
+        except OverflowError:
+            raise lines.error("an index is above 2147483647, the largest there may be; drop empty columns") from None
+        except ValueError:
             rows.refuse(lines.text)
         wrong = np.flatnonzero(~np.isfinite(X.data))
         if len(wrong):

@@ -73,7 +73,7 @@ MUTANTS = {
     ],
     ("datasets/_svmlight.py", TABLES): [
         ("doors/svmlight: any row matches", "__iter__", "is None or int", "is not None and int"),
-        ("doors/svmlight: an index beyond what fits", "read_svmlight", "(ValueError, OverflowError)", "ValueError"),
+        ("doors/svmlight: an index beyond what fits", "read_svmlight", "except OverflowError:", "except RecursionError:"),
         ("doors/svmlight: infinite passes", "read_svmlight", "if len(wrong):", "if False:"),
         ("doors/svmlight: blank lines are passed over", "__iter__", "if blank:", "if False:"),
         ("doors/svmlight: labels not looked at", "__iter__", "self._check_labels(found[1])", ""),
@@ -175,4 +175,7 @@ MUTANTS = {
     ],
 }  # fmt: skip
 
-SURVIVORS: dict[str, str] = {}
+SURVIVORS: dict[str, str] = {
+    "doors/svmlight: the pattern goes back": "the parts of a row do not overlap, so going back takes time proportional to "
+    "the length of the row (20 000 entries: .03 s)",
+}

@@ -282,7 +282,6 @@ def check_names(estimator: Any, feature_names: Any, label_names: Any) -> None:
             continue
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise Refused("names of features and labels must be text; rename the columns")
-        "".join(names).encode()  # as above
         if len(set(names)) < len(names):
             raise Refused(f"a name appears twice in its {what}")
         if size is not None and len(names) != size:

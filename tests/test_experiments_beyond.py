@@ -272,7 +272,7 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
         assert said in page
     assert "[x]" not in page
     assert str(tmp_path) not in page
-    assert page.startswith("# What came after the article")
+    assert page.startswith("# ResidualPropagation compared with other classifiers")
 
 
 @pytest.mark.slow

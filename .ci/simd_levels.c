@@ -100,15 +100,17 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
         wrong += differs("few", level, x, q);
         ++*made;
     }
-    nmlsdr_search *index = queries ? nmlsdr_index_new(x, level, 256e6, 1) : NULL;
-    if (index && nmlsdr_index_takes(index, queries)) {
-        nmlsdr_views *a = nmlsdr_views_new(index, queries, K, squared, indices, 1);
-        while (nmlsdr_views_step(a, 1000) == 1) {}
-        nmlsdr_views_free(a);
-        wrong += differs("index", level, x, q);
-        ++*made;
+    for (int int16 = 0; queries && int16 < 2; int16++) {
+        nmlsdr_search *index = nmlsdr_index_new(x, int16, level, 256e6, 1);
+        if (nmlsdr_index_takes(index, queries)) {
+            nmlsdr_views *a = nmlsdr_views_new(index, queries, K, squared, indices, 1);
+            while (nmlsdr_views_step(a, 1000) == 1) {}
+            nmlsdr_views_free(a);
+            wrong += differs("index", level, x, q);
+            ++*made;
+        }
+        nmlsdr_search_free(index);
     }
-    if (index) nmlsdr_search_free(index);
     return wrong;
 }
 

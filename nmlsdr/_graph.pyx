@@ -191,8 +191,9 @@ cdef class Search(Progress):
             alive += self.search.scratch[t].alive
         return {"pairs": pairs, "decided": decided,
                 "integral": bool(self.search.scaling.integral), "sparse": bool(self.search.storage.sparse),
-                "int16": bool(self.search.storage.int16), "columns": self.search.storage.frequent, "span": self.search.tuning.span,
-                "total": self.search.schedule.total, "leads": self.search.tuning.lead_d, "tiles": tiles, "alive": alive}
+                "int16": bool(self.search.storage.int16), "columns": self.search.storage.frequent,
+                "span": self.search.tuning.span, "total": self.search.schedule.total,
+                "leads": self.search.tuning.lead_d, "tiles": tiles, "alive": alive}
 
 
 cdef class Tree(Progress):

@@ -5,14 +5,15 @@
     python bench/bench_neighbours.py low --budget 20 # at most 20 s a cell, but three rounds (default: 8)
 
 Groups: faiss (float32), brute (float64, scikit-learn), hard (integers, binary, duplicates, clusters), sparse, low,
-queries (few against many rows), k (5 to 160 neighbours), approximate (hnswlib, pynndescent), memory.  The result file
-is written after each cell.  The sparse group also takes tmc2007-500 from NMLSDR_SHARED (default ../shared) if it is
-there.
+queries (few against many rows), k (5 to 160 neighbours), approximate (hnswlib, pynndescent), integers (products of
+16-bit integers against those of float32), memory.  The result file is written after each cell.  The groups sparse and
+integers also take the article's data from NMLSDR_SHARED (default ../shared) if they are there.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import time
@@ -38,11 +39,14 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
-from nmlsdr import graph
+from nmlsdr import _graph, graph
+from nmlsdr._process.threads import simd
+from nmlsdr._search.rows import kernel_rows
 from nmlsdr.datasets import load_mulan
 
 N_THREADS, K = 2, 10
-GROUPS = ["faiss", "brute", "hard", "sparse", "low", "queries", "k", "approximate", "memory"]
+GROUPS = ["faiss", "brute", "hard", "sparse", "low", "queries", "k", "approximate", "integers", "memory"]
+SHARED = Path(os.environ.get("NMLSDR_SHARED", Path(__file__).resolve().parent.parent.parent / "shared"))
 SIZES = [(10_000, 100), (10_000, 500), (20_000, 320), (20_000, 32), (20_000, 8), (40_000, 120)]
 COLUMNS = [
     ("group", "group", "s"), ("work", "work", "s"), ("peer", "against", "s"), ("ours", "nmlsdr", ".3f s"),
@@ -109,8 +113,7 @@ def sparse_cases():
     frequency = 1.0 / np.arange(1, 501) ** 0.7
     frequency *= 22.6 / frequency.sum()
     yield "CSR 21 519 x 500", sparse.csr_array((rng.random((21_519, 500)) < np.minimum(frequency, 0.9)).astype(float))
-    home = Path(os.environ.get("NMLSDR_SHARED", Path(__file__).resolve().parent.parent.parent / "shared"))
-    folder = home / "data" / "tmc2007-500"
+    folder = SHARED / "data" / "tmc2007-500"
     if folder.is_dir():
         bunch = load_mulan(folder / "tmc2007-500-train.arff.gz", folder / "tmc2007-500.xml")
         yield "tmc2007-500 train, CSR 21 519 x 500", sparse.csr_array(bunch.data)
@@ -245,6 +248,58 @@ def measure_approximate(save, sizes=(20_000, 50_000, 100_000, 200_000), n_featur
             save(rows)
 
 
+def clusters(n, d):
+    rng = np.random.default_rng(0)
+    centres = 3 * rng.standard_normal((30, d))
+    return (centres[rng.integers(0, 30, n)] + rng.standard_normal((n, d))).astype(np.float32)
+
+
+def integer_cases():
+    """Work, rows, and numbers of neighbours."""
+    sizes = [(n, d, (1, 10, 80)) for n in (5000, 10_000, 20_000) for d in (64, 100, 320)]
+    sizes += [(5000, 1000, (1, 10, 80)), (10_000, 1000, (10,)), (20_000, 1000, (10,))]
+    for n, d, ks in [*sizes, *((50_000, d, (10,)) for d in (64, 100, 320))]:
+        yield f"gaussian {n} x {d}", gauss(n, d), ks
+        yield f"30 clusters {n} x {d}", clusters(n, d), ks
+    for name in ("corel16k001", "enron", "scene", "tmc2007-500", "yeast"):
+        folder = SHARED / "data" / name
+        if folder.is_dir():
+            X = load_mulan(folder / f"{name}-train.arff.gz", folder / f"{name}.xml").data
+            spread = X.std(axis=0)
+            yield f"{name} as it is {len(X)} x {X.shape[1]}", X, (10,)
+            standardised = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+            yield f"{name} standardised {len(X)} x {X.shape[1]}", standardised, (10,)
+
+
+def by_products(X, k, int16, n_threads):
+    """The search by products alone: of floats (0), or of what is chosen (-1)."""
+    found = np.empty((len(X), k)), np.empty((len(X), k), np.intp)
+
+    def search():
+        running = _graph.Search(kernel_rows(X), None, *found, level=simd(), n_threads=n_threads, int16=int16)
+        while running.step(1000.0):
+            pass
+
+    return search
+
+
+def measure_integers(save):
+    """Products as they are chosen against products of float32, which were the only ones before."""
+    rows = []
+    for name, X, ks in integer_cases():
+        X = np.ascontiguousarray(X)
+        for k, n_threads in itertools.product(ks, (1, N_THREADS)):
+            with threads(n_threads):
+                contestants = {m: by_products(X, k, m, n_threads) for m in (0, -1)}
+                times = alternate(contestants, rounds=9, budget=12, min_rounds=1 if len(X) > 20_000 else 2)
+            base, theirs = better_half(times[-1]), better_half(times[0])
+            share = X.shape[0] ** 2 * X.shape[1] / base / 1e9 / gemm_gflops(n_threads=n_threads)
+            work, peer = f"{name}, k = {k}, {n_threads} thread{'s' if n_threads > 1 else ''}", "products of float32"
+            rows.append(entry("integers", work, peer, base, theirs, rounds=len(times[0]), share=share))
+            print(rows[-1], flush=True)
+        save(rows)
+
+
 def measure_memory():
     setup = """
         import numpy as np
@@ -289,7 +344,9 @@ def main(wanted, budget, replace):
             rows.append(entry(group, work, name, base, theirs, rounds=n_rounds, share=share))
             print(rows[-1], flush=True)
         save()
-    for group, measure in (("queries", measure_queries), ("k", measure_k), ("approximate", measure_approximate)):
+    measures = {"queries": measure_queries, "k": measure_k, "approximate": measure_approximate}
+    measures["integers"] = measure_integers
+    for group, measure in measures.items():
         if not wanted or group in wanted:
             kept = [row for row in rows if row["group"] != group]
 

@@ -10,6 +10,7 @@ import secrets
 import stat
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._errors import InputError
+from ._version import __version__
 
 PathLike = str | os.PathLike[str]
 
@@ -182,3 +184,8 @@ def write_arrays(file: BinaryIO, arrays: Mapping[str, NDArray[np.generic]]) -> N
             # A ZipInfo made by hand carries no clock time; a member of unknown length needs force_zip64 beyond 2 GiB.
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that the numbers in a result depend on."""
+    return {"nmlsdr": __version__} | {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}

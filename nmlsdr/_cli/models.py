@@ -8,7 +8,6 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 import nmlsdr
@@ -19,7 +18,7 @@ from nmlsdr._methods import METHODS, find_method
 from nmlsdr._model.archive import need_skops
 from nmlsdr._model.reading import open_model
 from nmlsdr._model.rows import fitted_rows, were_fitted
-from nmlsdr._report.trial import LabelScores
+from nmlsdr._report.trial import LabelScores, fit_and_score, rivals, score_labels
 from nmlsdr.metrics import score_table
 from nmlsdr.model_file import save_model
 
@@ -217,9 +216,6 @@ def _write(args: argparse.Namespace, console: Console, table: Any, columns: Any,
 
 def evaluate(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr evaluate``."""
-    from nmlsdr._report.trial import score_labels
-
-
     if args.out is not None:
         check_out(args, (".json", ".csv"))
     model, classifier, table, X = apply_model(args, console, need_labels=True)
@@ -263,18 +259,14 @@ def _measures_of_rivals(
     args: argparse.Namespace, console: Console, X: Any, target: Any, n_labels: int
 ) -> dict[str, dict[str, float]]:
     """Fit other methods on the table of --compare, and return their measures on these rows."""
-    from nmlsdr._report.trial import baselines, fit_and_score
-
-
     training = copy(args)
     training.data, training.mask = args.compare, None
     model, classifier, table, rows = apply_model(training, console, need_labels=True)
     if not isinstance(classifier, ResidualPropagation):
         raise InputError("--compare is for models of --classifier residual, which see the features themselves.")
     y = match_labels(table, training, model, n_labels, console)
-    trend = ("the model without its residuals", clone(classifier).set_params(residual_weight=0.0))
     found = {}
-    for name, (_, method) in {"trend alone": trend, **baselines(y, 2, classifier.n_neighbors, args.jobs)}.items():
+    for name, (_, method) in rivals(classifier, y, 2).items():
         with console.step(f"fit {name}"):
             *_, measures = fit_and_score(method, rows, y, X, target)
         found[name] = {key: float(value) for key, value in measures.items()}

@@ -8,11 +8,11 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from nmlsdr import __version__
 from nmlsdr._errors import InputError
 from nmlsdr._report import fit as fits
+from nmlsdr._report import trial as trials
 from nmlsdr._report.page import need_jinja, render
 from nmlsdr.graph import neighbor_graph
 
@@ -46,9 +46,6 @@ def report(args: argparse.Namespace, console: Console) -> int:
 
 def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Return the contents of the page as plain data."""
-    from nmlsdr._report.trial import EveryRule
-
-
     y = table.target
     known, given = y != -1, y == 1
     if not known.any():
@@ -64,7 +61,7 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         notes = note_leaks(table, y, args, console)
     prepare(table, args)
     features = names_or_numbers(table.feature_names, "feature", table.data.shape[1])
-    method, suspects, buried = fit_and_rank(table, args, console, EveryRule, lambda pieces: _later(pieces, args))
+    method, suspects, buried = fit_and_rank(table, args, console, trials.EveryRule, lambda pieces: _later(pieces, args))
     Z = method.embedding_
     near = {"metric": args.metric, "n_jobs": args.jobs}
     graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), **near)
@@ -110,9 +107,6 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
 
 def _later(pieces: Pieces, args: argparse.Namespace) -> dict[str, float]:
     """Expected seconds of each step after the fit."""
-    from nmlsdr._report import trial as trials
-
-
     if not args.folds:
         return {}
     methods = {
@@ -155,19 +149,9 @@ def _as_csv(part: Any, table: Any, args: argparse.Namespace, Z: Any) -> str:
 
 def _tried(method: Any, table: Any, args: argparse.Namespace, names: list[str], console: Console) -> tuple[Any, Any]:
     """The method beside its rivals in cross-validation, and its learning curve; None where rows are too few."""
-    from nmlsdr._report import trial as trials
-
-
     X, y, scaler = table.data, table.target, scaler_for(args, table.data)
     with console.step("cross-validate") as show:
-        methods = {
-            NAME: (WORDS, method),
-            trials.PART: (
-                "the mean of the ridge regression and the forest",
-                clone(method).set_params(residual_weight=0.0),
-            ),
-            **trials.baselines(y, args.folds, args.n_neighbors, args.jobs),
-        }
+        methods = {NAME: (WORDS, method), **trials.rivals(method, y, args.folds)}
         trial = trials.run_trial(methods, scaler, X, y, names, groups=table.groups, n_folds=args.folds, show=show)
         curve = trials.learning_curve(method, scaler, X, y, groups=table.groups, show=show)
         show("cross-validate")

@@ -22,7 +22,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from .._checks.arguments import check_rows
 from .._errors import InputError, printable
-from .._output import PathLike
+from .._output import PathLike, versions
 from ..datasets._plan import Plan
 from .archive import need_skops, read
 from .rows import check_answers
@@ -104,14 +104,14 @@ def content_in(content: Any) -> Model:
         None if content[key] is None else _value(content[key]).tolist() for key in ("feature_names", "label_names")
     )
     check_names(estimator, features, labels)
-    versions = {key: printable(str(content["versions"][key])) for key in ("nmlsdr", "numpy", "scipy", "scikit-learn")}
+    written = {key: printable(str(content["versions"][key])) for key in versions()}
     check_answers(estimator, _value(content["rows"]), _value(content["answers"]))
     date = None if content.get("date") is None else printable(str(content["date"]))
     plan, fills = _table_form(estimator, features)
     if content.get("plan") is not None:
         plan = Plan.from_json(content["plan"]["plan"])
         check_plan(plan, features)
-    return Model(estimator, features, labels, versions, plan, fills, date, _fitted(content.get("fitted")))
+    return Model(estimator, features, labels, written, plan, fills, date, _fitted(content.get("fitted")))
 
 
 def check_plan(plan: Plan, features: list[str] | None) -> None:

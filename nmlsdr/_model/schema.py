@@ -29,9 +29,7 @@ class Refused(Exception):
 
 
 class Field(NamedTuple):
-    """One fitted attribute: its kind, its shape in letters, and what its values may be.
-
-    =============================================  ===========================================================    """
+    """One fitted attribute: its kind, its shape in letters, and what its values may be."""
 
     kind: str
     shape: str = ""
@@ -49,68 +47,54 @@ def _for_kernel(dtype: str, shape: str, low: float = 0.0, high: float = 1.0) -> 
 
 _POSITIVE = 5e-324
 _INFINITY = math.inf
+#: What each attribute may be. Several classes may have an attribute of one name.
 _FIELDS = {
-    "n_features_in_": Field("count", "D"),
-    "feature_names_in_": Field("column", "D", dtypes="O"),
-    "n_samples_seen_": Field("number", "", 0.0),
-    "n_outputs_": Field("count", "C"),
-    "max_features_": Field("count"),
-    "classes_": Field("classes", "C"),
-    "label_names_in_": Field("column", "C", dtypes="O"),
-    # scalers, imputers, encoders, trees
-    "var_": Field("array", "D", 0.0, _INFINITY),
-    "scale_": Field("array", "D", _POSITIVE),
-    "max_abs_": Field("array", "D", 0.0),
-    "min_": Field("array", "D"),
-    "data_min_": Field("array", "D"),
-    "data_max_": Field("array", "D"),
-    "data_range_": Field("array", "D", 0.0),
-    "center_": Field("array", "D"),
-    "idf_": Field("array", "D", 0.0, infinite=True),
-    "statistics_": Field("column", "D", dtypes="fO"),
-    "categories_": Field("categories", "D"),
-    "sparse_output_": Field("flag"),
-    "plan_": Field("plan", "D"),
-    "tree_": Field("tree", "D C"),
-    "estimators_": Field("trees", "D C"),
-    # projections
-    "components_": Field("array", "d D"),
-    "eigenvalues_": Field("array", "d", -_INFINITY, _INFINITY),
-    "effective_rank_": Field("count"),
-    "mean_": Field("array", "D"),
-    "dependence_ratio_": Field("array", "d", -_INFINITY, _INFINITY),
-    "shrinkage_": Field("number", "", 0.0, 1.0),
-    "feature_weights_": Field("array", "D", 0.0),
-    "label_weights_": Field("array", "n C"),
-    "objective_": Field("array", "sweeps", -_INFINITY, _INFINITY),
-    # propagation
-    "label_distributions_": _for_kernel("float64", "n C"),
-    "transduction_": Field("targets", "n C", 0.0, 1.0, ("int64", "int32")),
-    "label_flips_": Field("array", "n C", 0.0, 1.0, ("bool", "uint8")),
-    "flip_scores_": _for_kernel("float64", "n C"),
-    "n_iter_": Field("count"),
-    "residual_": Field("number", "", 0.0),
-    "n_unreached_": Field("count"),
-    "propagation_solver_": Field("text"),
-    # classifiers
-    "n_neighbors_": Field("count", "k"),
-    "training_rows_": Field("rows", "n D"),
-    "training_labels_": _for_kernel("uint8", "n C"),
-    "labeled_rows_": Field("array", "n", 0.0, _INFINITY, ("int64", "int32")),
-    "row_weights_": _for_kernel("float64", "n", _POSITIVE, _LARGEST),
-    "prior_": _for_kernel("float64", "C"),
-    "likelihoods_with_label_": _for_kernel("float64", "C k+1"),
-    "likelihoods_without_label_": _for_kernel("float64", "C k+1"),
-    "posterior_": _for_kernel("float64", "C k+1"),
-    "thresholds_": Field("array", "C", -_POSITIVE, sys.float_info.max, ("float64",)),
-    "forest_": Field("forest", "D C", optional=True),
-    "flip_rate_": Field("number", "", 0.0, 0.3),
-    "n_labeled_": Field("number", "", 1.0),
-    "ridge_": Field("number", "", _POSITIVE),
-    "coef_": Field("array", "C D"),
-    "intercept_": Field("array", "C"),
-    "embedding_": Field("rows", "n d"),
-    "residuals_": Field("array", "n C"),
+    name: field
+    for field, names in {
+        Field("flag"): "sparse_output_",
+        Field("text"): "propagation_solver_",
+        Field("count"): "max_features_ effective_rank_ n_iter_ n_unreached_",
+        Field("count", "D"): "n_features_in_",
+        Field("count", "C"): "n_outputs_",
+        Field("count", "k"): "n_neighbors_",
+        Field("number", "", 0.0): "n_samples_seen_ residual_",
+        Field("number", "", 0.0, 0.3): "flip_rate_",
+        Field("number", "", 0.0, 1.0): "shrinkage_",
+        Field("number", "", 1.0): "n_labeled_",
+        Field("number", "", _POSITIVE): "ridge_",
+        Field("column", "D", dtypes="O"): "feature_names_in_",
+        Field("column", "C", dtypes="O"): "label_names_in_",
+        Field("column", "D", dtypes="fO"): "statistics_",
+        Field("classes", "C"): "classes_",
+        Field("categories", "D"): "categories_",
+        Field("plan", "D"): "plan_",
+        Field("tree", "D C"): "tree_",
+        Field("trees", "D C"): "estimators_",
+        Field("forest", "D C"): "forest_",
+        Field("rows", "n D"): "training_rows_",
+        Field("rows", "n d"): "embedding_",
+        Field("targets", "n C", 0.0, 1.0, ("int64", "int32")): "transduction_",
+        Field("array", "D"): "mean_ center_ min_ data_min_ data_max_",
+        Field("array", "D", 0.0): "max_abs_ data_range_ feature_weights_",
+        Field("array", "D", 0.0, _INFINITY): "var_",
+        Field("array", "D", 0.0, infinite=True): "idf_",
+        Field("array", "D", _POSITIVE): "scale_",
+        Field("array", "d D"): "components_",
+        Field("array", "d", -_INFINITY, _INFINITY): "eigenvalues_ dependence_ratio_",
+        Field("array", "sweeps", -_INFINITY, _INFINITY): "objective_",
+        Field("array", "n C"): "label_weights_ residuals_",
+        Field("array", "n C", 0.0, 1.0, ("bool", "uint8")): "label_flips_",
+        Field("array", "n", 0.0, _INFINITY, ("int64", "int32")): "labeled_rows_",
+        Field("array", "C D"): "coef_",
+        Field("array", "C"): "intercept_",
+        Field("array", "C", -_POSITIVE, sys.float_info.max, ("float64",)): "thresholds_",
+        _for_kernel("float64", "n C"): "label_distributions_ flip_scores_",
+        _for_kernel("uint8", "n C"): "training_labels_",
+        _for_kernel("float64", "n", _POSITIVE, _LARGEST): "row_weights_",
+        _for_kernel("float64", "C"): "prior_",
+        _for_kernel("float64", "C k+1"): "likelihoods_with_label_ likelihoods_without_label_ posterior_",
+    }.items()
+    for name in names.split()
 }
 
 _SEEN = "n_features_in_ feature_names_in_?"

@@ -11,13 +11,11 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-import scipy
-import sklearn
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
-from .._version import __version__
+from .._output import versions
 from ..datasets._plan import Plan
 from .reading import FORMAT, check_plan, revived
 from .rows import answers, sample_rows
@@ -47,12 +45,7 @@ def content_out(
         rows = found = None
     return {
         "format": FORMAT,
-        "versions": {
-            "nmlsdr": __version__,
-            "numpy": np.__version__,
-            "scipy": scipy.__version__,
-            "scikit-learn": sklearn.__version__,
-        },
+        "versions": versions(),
         "date": datetime.date.today().isoformat(),
         "fitted": fitted,
         "plan": encode(plan),

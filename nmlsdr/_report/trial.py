@@ -62,18 +62,21 @@ class EveryRule(ResidualPropagation):
         self.cutoffs_ = learned | {"0.5": 0.5}
 
 
-def baselines(y: NDArray[Any], n_folds: int, n_neighbors: int, n_jobs: int | None) -> dict[str, tuple[str, Any]]:
-    """Names of the rivals, what each is in words, and the estimator; ML-kNN only with enough rows for it.
+def rivals(method: Any, y: NDArray[Any], n_folds: int) -> dict[str, tuple[str, Any]]:
+    """What the method is compared with: names, each in words, and the estimators.
 
-    All of them learn their cut-off by the same rule as ResidualPropagation.
+    The first is the method without its residuals. ML-kNN is there only with enough rows for it. All of them learn their
+    cut-off by the same rule as ResidualPropagation.
     """
+    n_jobs = method.n_jobs
     found: dict[str, tuple[str, Any]] = {
+        PART: ("the mean of the ridge regression and the forest", clone(method).set_params(residual_weight=0.0)),
         "logistic regression": ("one for each label on the labelled rows, C by cross-validation", TunedLogistic()),
         "extremely randomised trees": (f"{TREES} trees on the labelled rows", Forest(TREES, n_jobs)),
     }
     if (y != -1).all(axis=1).sum() >= 2 * n_folds:  # with fewer, a training side may have no such row
         words = "ML-kNN on the features themselves, rows with all labels known, neighbours by angle"
-        knn = OnWholeRows(n_neighbors, threshold="f1", n_jobs=n_jobs)
+        knn = OnWholeRows(method.n_neighbors, threshold="f1", n_jobs=n_jobs)
         found["ML-kNN, cosine"] = (words, make_pipeline(Normalizer(), knn))
     return found
 

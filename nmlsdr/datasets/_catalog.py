@@ -1,6 +1,5 @@
 """The article's nine Mulan data sets: their files, where they come from, and whether they are the right ones."""
 
-import functools
 import hashlib
 import os
 from pathlib import Path
@@ -12,10 +11,9 @@ from ._files import DataFileError, Path_, load_json, open_unpacked
 DOWNLOAD_TIMEOUT = 60  # seconds without an answer
 
 
-@functools.cache  # of a file of the package, which does not change while the process runs; callers only read it
 def catalog() -> dict[str, Any]:
-    """Return the table shipped with the package: source, home, and one entry per set."""
-    return load_json("_catalog.json")
+    """Return the table shipped with the package: source, home, and one entry per set; callers only read it."""
+    return load_json(__package__, "_catalog.json")
 
 
 def find_data_home(data_home: Path_ | None = None) -> Path:
@@ -38,19 +36,18 @@ def find_file(name: str, role: str, data_home: Path_ | None = None) -> Path:
         See find_data_home.
     """
     info = dataset_info(name)
-    file = info["files"][role]["name"]
-    found = _find(info, role, data_home)
-    if found is None:
-        missing = find_data_home(data_home) / info["folder"] / file
+    file = _place(info, role, data_home)
+    if not file.is_file():
         advice = f"run 'nmlsdr datasets fetch {info['name']}', or set data_home or NMLSDR_DATA to the right folder"
-        raise DataFileError(f"{missing} (or {file}.gz) is missing; put it there, {advice}.")
-    return found
+        raise DataFileError(f"{file} (or {file.name}.gz) is missing; put it there, {advice}.")
+    return file
 
 
-def _find(info: dict[str, Any], role: str, data_home: Path_ | None) -> Path | None:
+def _place(info: dict[str, Any], role: str, data_home: Path_ | None) -> Path:
+    """Return the file of a set, or the place for it if it is missing."""
     home, file = find_data_home(data_home), info["files"][role]["name"]
     places = (folder / name for folder in (home / info["folder"], home) for name in (f"{file}.gz", file))
-    return next((path for path in places if path.is_file()), None)
+    return next((path for path in places if path.is_file()), home / info["folder"] / file)
 
 
 def list_datasets() -> list[str]:
@@ -125,24 +122,19 @@ def verify_dataset(name: str, data_home: Path_ | None = None) -> list[dict[str, 
     info = dataset_info(name)
     report = []
     for role, expected in info["files"].items():
-        found = _find(info, role, data_home)
-        state = "missing" if found is None else _state(found, expected["bytes"], expected["sha256"])
-        file = found or find_data_home(data_home) / info["folder"] / expected["name"]
+        file = _place(info, role, data_home)
+        state = _state(file, expected["bytes"], expected["sha256"]) if file.is_file() else "missing"
         report.append({"role": role, "file": os.fspath(file), "state": state})
     return report
 
 
 def _state(path: Path, n_bytes: int, sha256: str) -> str:
-    digest = hashlib.sha256()
-    left = n_bytes + 1  # one byte more than expected shows that the file is wrong
     try:
         with open_unpacked(path) as file:
-            while left and (chunk := file.read(min(left, 2**20))):
-                digest.update(chunk)
-                left -= len(chunk)
+            content = file.read(n_bytes + 1)  # one byte more than expected shows that the file is wrong
     except Exception:  # a damaged gzip file raises one of several kinds
         return "unreadable"
-    return "ok" if digest.hexdigest() == sha256 else "wrong"
+    return "ok" if hashlib.sha256(content).hexdigest() == sha256 else "wrong"
 
 
 def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | None = None) -> list[Path]:

@@ -101,12 +101,7 @@ class CollectedRows:
             for number, row in self._waiting:
                 self.lines.number = number
                 self._features.extend([self._value(j, row[j]) for j in self.split.features])
-                try:
-                    self._labels.extend(self._row_of_labels([[row[j] for j in self.split.labels]]))
-                except DataFileError:
-                    if self.split.wanted.plan is None:
-                        raise
-                    self._labels.extend(self._row_of_known_labels(row))
+                self._labels.extend([self._label_or_problem(j, row[j]) for j in self.split.labels])
         else:
             self._features.frombytes(values.tobytes())
             self._labels.extend(labels)
@@ -129,16 +124,15 @@ class CollectedRows:
         self._features.frombytes((plan.encode(columns, found) if columns else np.empty((len(cells), 0))).tobytes())
         self._problems += [problem._replace(row=self._waiting[problem.row][0]) for problem in found]
 
-    def _row_of_known_labels(self, row: Sequence[str | None]) -> list[int]:
-        """Return the labels of a row, and keep the cells that are none for one error."""
-        labels = []
-        for j, label in zip(self.split.labels, self._labels_of, strict=True):
-            try:
-                labels.append(label(row[j]))
-            except DataFileError:
-                labels.append(-1)
-                self._problems.append(Problem(self.split.names[j], self.lines.number, row[j] or "", True))
-        return labels
+    def _label_or_problem(self, j: int, cell: str | None) -> int:
+        """Return the label in a cell; with a plan, a cell that holds none is kept for one error."""
+        try:
+            return self._label(j, cell)
+        except DataFileError:
+            if self.split.wanted.plan is None:
+                raise
+            self._problems.append(Problem(self.split.names[j], self.lines.number, cell or "", True))
+            return -1
 
     def _values(self, cells: NDArray[Any]) -> NDArray[np.float64]:
         """Return the features of a block in which every cell is a plain finite number or a code; else raise."""

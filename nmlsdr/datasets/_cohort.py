@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch
 
 from .._checks.arguments import check_count
-from .._errors import InputError
 from ._files import load_json
 from ._toy import COHORT, generator
 
@@ -98,13 +97,12 @@ def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
     n = 4 * check_count(n_per_group, "n_per_group", least=500)
     rng = generator(random_state, COHORT)
     group = np.repeat(np.arange(4), n // 4)
-    rules = load_rules()
-    names, counts = _records(group, rules, rng)
+    names, counts = _records(group, rng)
 
     order = rng.permutation(n)
     n_test = int(TEST_SHARE * n)
     train, test = order[n_test:], order[:n_test]
-    rule_target = apply_rules(counts[train], names, rules=rules)
+    rule_target = apply_rules(counts[train], names)
     kept = np.flatnonzero((counts[train] > 0).sum(axis=0) >= FEWEST_PATIENTS)
     target = GROUP_LABELS[group].astype(np.int64)
     return Bunch(
@@ -114,18 +112,16 @@ def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
         test_data=counts[np.ix_(test, kept)].astype(np.float64),
         test_target=target[test],
         feature_names=[names[j] for j in kept],
-        label_names=rules["labels"],
+        label_names=list(load_rules()["labels"]),
         DESCR=DESCRIPTION.format(
             n=n, n_train=train.size, n_test=test.size, n_features=kept.size, fewest=FEWEST_PATIENTS
         ),
     )
 
 
-def _records(
-    group: NDArray[np.intp], rules: dict[str, Any], rng: np.random.Generator
-) -> tuple[list[str], NDArray[np.int16]]:
+def _records(group: NDArray[np.intp], rng: np.random.Generator) -> tuple[list[str], NDArray[np.int16]]:
     """Draw the counts of all codes, kept and rare: names, and int16 (n, n_codes) with diagnoses first."""
-    kinds = load_json("_cohort.json")["kinds"]
+    kinds = load_json(__package__, "_cohort.json")["kinds"]
     flags = _recorded(group, np.transpose([kind["share_of_patients"] for kind in kinds]), rng)
     parts: dict[str, NDArray[np.int16]] = {}
     for kind, flag in zip(kinds, flags.T, strict=True):
@@ -134,7 +130,7 @@ def _records(
     for system, (n_kept, n_all) in CODES.items():
         listed = [name for name in parts if name.startswith(system)]
         n_other = n_kept - sum(int((parts[name] > 0).sum() >= 2 * FEWEST_PATIENTS) for name in listed)
-        other = _other_codes(system, n_all - len(listed), rules)
+        other = _other_codes(system, n_all - len(listed))
         frequent += other[:n_other]
         rare += other[n_other:]
     parts.update(_ordinary_codes(frequent, group, rng))
@@ -199,8 +195,9 @@ def _repeats(size: int, rng: np.random.Generator) -> NDArray[np.int16]:
     return np.minimum(rng.geometric(0.4, size=size), 200).astype(np.int16)
 
 
-def _other_codes(system: str, n_codes: int, rules: dict[str, Any]) -> list[str]:
+def _other_codes(system: str, n_codes: int) -> list[str]:
     """Names in the form of the classification that no entry of the article's table matches."""
+    rules = load_rules()
     listed = [code for by_system in rules["code_sets"].values() for code in by_system.get(system, [])]
     listed += list(rules["aliases"])
     if system == "ICD9":
@@ -238,7 +235,7 @@ def load_rules() -> dict[str, Any]:
     >>> len(rules["code_sets"]["hypertension indicator"]["ATC"])
     63
     """
-    return load_json("cohort_rules.json")
+    return load_json(__package__, "cohort_rules.json")
 
 
 def matches(code: str, listed: str) -> bool:
@@ -263,9 +260,7 @@ def matches(code: str, listed: str) -> bool:
     return code.startswith(listed) if len(listed) < EXACT_LENGTH else code == listed
 
 
-def apply_rules(
-    counts: ArrayLike, feature_names: Sequence[str], *, rules: dict[str, Any] | None = None
-) -> NDArray[np.int64]:
+def apply_rules(counts: ArrayLike, feature_names: Sequence[str]) -> NDArray[np.int64]:
     """Label patients by the first rule that applies to the codes they have.
 
     Parameters
@@ -275,18 +270,11 @@ def apply_rules(
     feature_names : sequence of str, length n_codes
         ``"SYSTEM:code"``, for example ``"ICD9:250.02"`` or ``"ATC:C09AA"``. A code of one system never matches the
         table of another.
-    rules : dict or None, default=None
-        As :func:`load_rules` returns them; None: the article's.
 
     Returns
     -------
     ndarray of shape (n_patients, n_labels), int64
-        Columns in the order of ``rules["labels"]``; a row of -1 where no rule applies.
-
-    Raises
-    ------
-    ValueError
-        If the number of names is not the number of columns, or a name has no system.
+        Healthy, hypertension, diabetes; a row of -1 where no rule applies.
 
     Notes
     -----
@@ -301,12 +289,10 @@ def apply_rules(
            [ 1,  0,  0],
            [ 0,  1,  1]])
     """
-    rules = load_rules() if rules is None else rules
+    rules = load_rules()
     present = np.asarray(counts) > 0
-    if present.ndim != 2 or present.shape[1] != len(feature_names):
-        raise InputError(f"counts has shape {present.shape} but {len(feature_names)} names; give one name per column.")
-    codes = [_split(name) for name in feature_names]
-    also = {_plain(alias): listed for alias, listed in rules["aliases"].items()}
+    codes = [name.upper().split(":") for name in feature_names]
+    also = rules["aliases"]
     has = {}
     for name, by_system in rules["code_sets"].items():
         in_set = [
@@ -330,10 +316,3 @@ def apply_rules(
 
 def _plain(code: str) -> str:
     return code.replace(".", "").replace(" ", "").upper()
-
-
-def _split(name: str) -> tuple[str, str]:
-    system, colon, code = str(name).partition(":")
-    if not colon or not _plain(code):
-        raise InputError(f"The feature name {name!r} has no coding system; write it like 'ICD9:250.02' or 'ATC:C09AA'.")
-    return system.strip().upper(), _plain(code)

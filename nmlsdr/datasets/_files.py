@@ -6,6 +6,7 @@ about itself.
 
 import codecs
 import contextlib
+import functools
 import gzip
 import io
 import json
@@ -281,9 +282,10 @@ def open_unpacked(path: Path_) -> IO[bytes]:
         raise DataFileError(f"{path} cannot be opened ({error.strerror}); check its permissions.") from error
 
 
-def load_json(name: str) -> dict[str, Any]:
-    """Return what a file of this folder holds."""
-    found: dict[str, Any] = json.loads(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
+@functools.cache  # the files of the package do not change while a process runs; callers only read what this returns
+def load_json(package: str, name: str) -> dict[str, Any]:
+    """Return what a JSON file of a folder of this package holds."""
+    found: dict[str, Any] = json.loads(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
     return found
 
 

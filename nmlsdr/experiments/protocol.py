@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
-from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +23,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch
 from threadpoolctl import threadpool_limits
 
-from .. import MLkNN, SemiSupervisedMLkNN, __version__
+from .. import MLkNN, SemiSupervisedMLkNN
 from .._methods import METHODS, Method
+from .._output import versions
 from ..datasets import flip_labels, make_cohort, make_toy, mask_labels, paper_split
 from ..datasets._catalog import dataset_info, list_datasets, verify_dataset
 from ..graph import neighbor_graph
@@ -140,10 +140,10 @@ class Draw(NamedTuple):
 
 def standardised(bunch: Bunch) -> tuple[Any, Any, Any, Any, Any]:
     """The first fields of a `Draw`: rows, true labels and graph of a data set, which do not depend on the seed."""
-    scaler = StandardScaler().fit(_dense(bunch.data))
-    train, test = scaler.transform(_dense(bunch.data)), scaler.transform(_dense(bunch.test_data))
+    scaler = StandardScaler().fit(bunch.data)
+    train, test = scaler.transform(bunch.data), scaler.transform(bunch.test_data)
     graph = cache(partial(neighbor_graph, train, N_NEIGHBORS, n_jobs=1))  # the training rows do not change
-    return train, test, np.asarray(bunch.target), np.asarray(bunch.test_target), graph
+    return train, test, bunch.target, bunch.test_target, graph
 
 
 def cells_of(
@@ -254,11 +254,6 @@ def _drawn_patients(study: Study, source: np.random.SeedSequence, size: str) -> 
     return Bunch(data=cohort.data[rows], target=cohort.target[rows], **test), cohort.rule_target[rows]
 
 
-def versions() -> dict[str, str]:
-    """Versions of the packages that the numbers depend on."""
-    return {"nmlsdr": __version__} | {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
-
-
 def fingerprint(study: Study, dataset: str, size: str, data_home: str | None) -> str:
     """A hash of everything that the numbers of a study on a data set depend on, except for method and seed.
 
@@ -288,10 +283,6 @@ def _data_checksum(dataset: str, data_home: str | None) -> str:
             with open(entry["file"], "rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()
-
-
-def _dense(array: Any) -> NDArray[Any]:
-    return array.toarray() if hasattr(array, "toarray") else np.asarray(array)
 
 
 # ---------------------------------------------------------------- one cell: fit, classify, measure

@@ -2,28 +2,24 @@
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
-from importlib import resources
+from functools import partial
 from itertools import repeat, zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..datasets._files import load_json
 from .protocol import METRICS, Study
 from .store import CellKey, Record
 
 Claims = list[tuple[str, bool | None]]
 
 
-@cache  # the files of the package do not change while a process runs
-def resource(name: str) -> dict[str, Any]:
-    """A JSON file of this folder: what the article prints, notes on differences, and the texts of the report."""
-    loaded: dict[str, Any] = json.loads(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
-    return loaded
+#: A JSON file of this folder: what the article prints, notes on differences, and the texts of the report.
+resource = partial(load_json, __package__)
 
 
 def number(value: Any, decimals: int = 3, *, sign: bool = False) -> str:

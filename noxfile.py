@@ -45,13 +45,13 @@ def build(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     session.install(".[test]")
-    session.run("python", "-P", "-m", "pytest", *session.posargs)
+    session.run("python", "-P", "-m", "pytest", "-n", "2", *session.posargs)
 
 
 @nox.session
 def slow(session: nox.Session) -> None:
     session.install(".[test]")
-    session.run("python", "-P", "-m", "pytest", "-m", "slow", *session.posargs)
+    session.run("python", "-P", "-m", "pytest", "-n", "2", "--dist", "loadfile", "-m", "slow", *session.posargs)
 
 
 @nox.session

@@ -72,7 +72,7 @@ def small_package(tmp_path_factory):
     pytest.importorskip("Cython", reason="building the small package needs Cython")
     folder = tmp_path_factory.mktemp("embedding")
     shutil.copytree(Path(__file__).parent / "embedding", folder, dirs_exist_ok=True)
-    environment = {**os.environ, "PYTHONPATH": str(Path(nmlsdr.__file__).parent.parent)}
+    environment = {**os.environ, "PYTHONPATH": str(Path(nmlsdr.__file__).parent.parent), "CFLAGS": "-O0"}
     built = subprocess.run(
         [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,

@@ -323,13 +323,22 @@ def test_parts_cover_the_rows_in_order(edges, parts):
     assert np.diff(found).max() <= 1.5 * 100 / parts + 1
 
 
-@pytest.mark.quick_cases("chunks0", "chunks1", "chunks2", "euclidean-9-chunks3", "cosine-9-chunks3-3")
+@pytest.mark.quick_cases("chunks0-1", "chunks1-3", "chunks2-7", "euclidean-9-chunks3")
 @pytest.mark.parametrize("order", [1, 3, 7])
-@pytest.mark.parametrize("chunks", [(150,), (149, 1), (50, 50, 50), (13,) * 11 + (7,), (1,) * 150])
+@pytest.mark.parametrize("chunks", [(150,), (149, 1), (50, 50, 50), (13,) * 11 + (7,)])
 @pytest.mark.parametrize("k", [1, 9, 149])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_lists_do_not_depend_on_the_order_of_comparisons(rng, monkeypatch, order, chunks, k, metric):
-    X, _ = draw(rng)
+    assert_lists_of_one_search(draw(rng)[0], monkeypatch, order, chunks, k, metric)
+
+
+@pytest.mark.parametrize(("order", "k", "metric"), [(1, 59, "euclidean"), (3, 9, "cosine"), (7, 1, "euclidean")])
+def test_a_block_may_hold_one_row(rng, monkeypatch, order, k, metric):
+    assert_lists_of_one_search(draw(rng, 60)[0], monkeypatch, order, (1,) * 60, k, metric)
+
+
+def assert_lists_of_one_search(X, monkeypatch, order, chunks, k, metric):
+    """Blocks of these sizes, compared in this order, give the lists of a search of all rows at once."""
     plan = neighbor_tasks.make_plan
     monkeypatch.setattr(neighbor_tasks, "make_plan", lambda *a, **b: plan(*a, **b)._replace(order=order))
     squared, indices = graph.squared_neighbors(X, k, metric=metric)

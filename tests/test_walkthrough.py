@@ -1,10 +1,15 @@
 """The page that walks through a raw table: its commands run, on a smaller table, and answer what the page says."""
 
+import contextlib
 import importlib.util
+import io
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+
+from nmlsdr.cli import main
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -28,7 +33,24 @@ def small(walk, tmp_path_factory):
     """The page executed on a small table, and the folder of its files."""
     pytest.importorskip("jinja2")
     folder = tmp_path_factory.mktemp("hospital")
-    return walk.execute(walk.PAGE.read_text(encoding="utf-8"), folder, SMALL), folder
+    page = walk.PAGE.read_text(encoding="utf-8")
+    (options,) = re.findall(r'^\$ AS="(.*)"$', page, re.MULTILINE)
+    in_a_shell = walk._run
+
+    def without_a_new_python(command, folder):
+        """Run commands of nmlsdr in this process: to start Python and its imports takes longer than most of them."""
+        if not command.startswith("nmlsdr "):
+            return in_a_shell(command, folder)
+        answer = io.StringIO()
+        words = shlex.split(command.replace("$AS", options))[1:]
+        with contextlib.chdir(folder), contextlib.redirect_stdout(answer), contextlib.redirect_stderr(answer):
+            status = main(words)
+        assert status in (0, 2), command
+        return answer.getvalue().rstrip()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(walk, "_run", without_a_new_python)
+        return walk.execute(page, folder, SMALL), folder
 
 
 def answers(walk, page):

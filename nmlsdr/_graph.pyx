@@ -93,7 +93,7 @@ cdef extern from "_c/build.h":
     const int NMLSDR_OPENMP, NMLSDR_OPTIMIZED, NMLSDR_FAST_MATH, NMLSDR_DEBUG_BUILD, NMLSDR_N_SIMD_LEVELS
     const int NMLSDR_NEON
 
-SIMD_LEVELS = ("portable", "neon") if NMLSDR_NEON else ("portable", "avx2", "avx512")  # in the order of simd.h
+SIMD_LEVELS = ("portable", "neon") if NMLSDR_NEON else ("portable", "avx2", "avx512", "vnni")  # in the order of simd.h
 
 
 def build_facts():

@@ -116,19 +116,19 @@ def test_rows_beyond_the_range_of_the_scale_are_compared_as_floats(scale):
     assert_same(found, scan(X, 5))
 
 
-@pytest.mark.skipif(_graph.best_simd_level() == 0, reason="products of integers gain nothing without AVX2")
-def test_integers_are_chosen_for_many_rows_and_features_and_given_up_for_outliers():
+@pytest.mark.parametrize("level", LEVELS)
+def test_integers_are_chosen_for_many_rows_and_features_and_given_up_for_outliers(level):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1000, 128)).astype(np.float32)
-    assert by_products(X, 10, level=1)[2]["int16"]
-    assert not by_products(X[:990], 10, level=1)[2]["int16"]
-    assert not by_products(X[:, :20], 10, level=1)[2]["int16"]
-    assert not by_products(X, 10, level=0)[2]["int16"]
-    assert by_products(np.round(X), 10, level=1)[2]["int16"]  # also where many distances are equal
+    faster = _graph.SIMD_LEVELS[level] in ("avx2", "vnni")
+    assert by_products(X, 10, level=level)[2]["int16"] == faster
+    assert not by_products(X[:990], 10, level=level)[2]["int16"]
+    assert not by_products(X[:, :20], 10, level=level)[2]["int16"]
+    assert by_products(np.round(X), 10, level=level)[2]["int16"] == faster  # also where many distances are equal
     X[500] *= 1e5  # all other rows are then rounded to a few integers
-    found = by_products(X, 10, level=1)
+    found = by_products(X, 10, level=level)
     assert not found[2]["int16"]
-    assert_same(found, by_products(X, 10, level=1, int16=0))
+    assert_same(found, by_products(X, 10, level=level, int16=0))
 
 
 def index_of_integers(X):

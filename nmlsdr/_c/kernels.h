@@ -42,6 +42,7 @@ static const nmlsdr_kernels *nmlsdr_kernels_of(int level)
 #if NMLSDR_X86
         NM_KERNELS(avx2),
         NM_KERNELS(avx512),
+        NM_KERNELS(vnni),
 #elif NMLSDR_NEON
         NM_KERNELS(neon),
 #endif

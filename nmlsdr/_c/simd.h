@@ -142,6 +142,19 @@ enum { NM(lanes_avx2) = G };
 typedef T NM_LEVEL(unaligned) NM_UNALIGNED(64);
 #include NM_TEMPLATE
 enum { NM(lanes_avx512) = G };
+
+/* ---------------------------------------------------------------- AVX-512 with VNNI */
+
+/* As above, but one instruction multiplies integers and adds.  So far it was run in an emulation only. */
+#undef NM_TARGET
+#undef NM_LEVEL
+#undef VI_MADD
+#define NM_TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vnni,avx2,fma")))
+#define NM_LEVEL(x) NM(x##_vnni)
+#define VI_MADD(c, y, x) ((c) = _mm512_dpwssd_epi32(c, y, x))
+typedef T NM_LEVEL(unaligned) NM_UNALIGNED(64);
+#include NM_TEMPLATE
+enum { NM(lanes_vnni) = G };
 #include "simd_clear.h"
 #endif
 

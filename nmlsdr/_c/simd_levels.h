@@ -3,6 +3,7 @@
  *   0 portable   16-byte vectors of GCC and clang (SSE2, ...), or plain numbers with other compilers
  *   1 avx2       AVX2 with fused multiply-add
  *   2 avx512     AVX-512 F, DQ and BW
+ *   3 vnni       the same with VNNI, which adds up products of 16-bit integers in one instruction
  *
  * and on 64-bit ARM, where every processor has it,
  *
@@ -47,7 +48,8 @@ static int nmlsdr_best_level(void)
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq")) return 1;
-    return __builtin_cpu_supports("avx512bw") ? 2 : 1;
+    if (!__builtin_cpu_supports("avx512bw")) return 1;
+    return __builtin_cpu_supports("avx512vnni") ? 3 : 2;
 #else
     return NMLSDR_NEON;
 #endif

@@ -119,7 +119,7 @@ def _cores() -> int:
 
 
 def simd_level() -> str | None:
-    """The level that NMLSDR_SIMD asks for: "portable", "avx2", "avx512", "neon", or None for the best at hand.
+    """The level that NMLSDR_SIMD asks for: "portable", "avx2", "avx512", "vnni", "neon", or None for the best at hand.
 
     Raises
     ------

@@ -40,11 +40,8 @@ from test_neighbors_bound import swamped_rows  # noqa: E402
 from test_neighbors_int16 import rounded_apart_rows  # noqa: E402
 
 from nmlsdr import _graph, graph  # noqa: E402
-from nmlsdr._process.threads import simd, simd_level  # noqa: E402
+from nmlsdr._process.threads import SIMD_LEVELS, simd, simd_level  # noqa: E402
 from nmlsdr._search.rows import kernel_rows  # noqa: E402
-
-NAMES = ("portable", "avx2", "avx512")
-
 
 # ---------------------------------------------------------------- the truth
 
@@ -324,7 +321,7 @@ def solve(i: int, seed: int, turns: list[tuple[str, Way, int, int]]) -> tuple[st
     name, way, level, n_threads = turns[i % len(turns)]
     rng = np.random.default_rng([seed, i])
     problem = draw(rng, way)
-    words = f"{name}, {NAMES[LEVELS[level]]}, {n_threads} threads: {problem.words}"
+    words = f"{name}, {SIMD_LEVELS[LEVELS[level]]}, {n_threads} threads: {problem.words}"
     with np.errstate(all="ignore"):
         asked = problem.X if problem.Q is None else problem.Q
         squared = canonical(problem.X, asked)
@@ -368,8 +365,8 @@ def main() -> int:
     for name, count in counts.items():
         print(f"{count:8} {name}")
     print("canonical distances held against: " + ", ".join(f"{held} {count}" for held, count in against.items()))
-    not_run = [name for level, name in enumerate(NAMES) if level not in levels]
-    print(f"SIMD levels: {', '.join(NAMES[level] for level in levels)}; not run: {', '.join(not_run) or 'none'}")
+    not_run = [name for level, name in enumerate(SIMD_LEVELS) if level not in levels]
+    print(f"SIMD levels: {', '.join(SIMD_LEVELS[level] for level in levels)}; not run: {', '.join(not_run) or 'none'}")
     print(f"{sum(counts.values())} problems, seed {arguments.seed}: {wrong} wrong")
     return 1 if wrong else 0
 

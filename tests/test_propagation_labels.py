@@ -107,6 +107,24 @@ def test_batches_of_any_width_a_callback_and_small_calls(rng, monkeypatch, weigh
     same_alone(W, Y, alpha, known, [range(n_labels)], whole, **options)
 
 
+@pytest.mark.parametrize("seed", [189])
+def test_a_label_that_goes_on_after_its_first_end_has_the_bits_it_has_alone(seed):
+    """A search found this problem: unless rounds begin anew when the label goes on, other labels change its bits."""
+    rng = np.random.default_rng(seed)
+    n, n_labels = int(rng.integers(7, 13)), 4
+    upper = np.triu(rng.random((n, n)) < 0.4, 1) * np.exp(rng.normal(0, 4, (n, n)))
+    W = sparse.csr_array(upper + upper.T)
+    known = rng.random((n, n_labels)) < 0.4
+    known[0] = True
+    alpha = np.where(
+        known, rng.choice([0, 0.1, 0.6], (n, n_labels)), rng.choice([0.999, 0.999999, 1 - 1e-9], n_labels)
+    )
+    Y = np.where(known, rng.random((n, n_labels)) < 0.3, 0.0)
+    options = {"solver": "cg", "tol": 1e-11, "n_jobs": 1}
+    whole = propagate(W, Y, alpha, labeled=known, **options)
+    same_alone(W, Y, alpha, known, [[0], [1], [2], [3]], whole, **options)
+
+
 def test_signed_numbers_of_the_same_size(rng):
     """The residual wanted is in units of the largest number of all columns, which every part has here."""
     n, n_labels = 200, 20

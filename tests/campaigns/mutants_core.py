@@ -192,4 +192,6 @@ MUTANTS = {
 SURVIVORS: dict[str, str] = {
     "propagation/chain: a float64 step that is no number": "the iterate is then not kept either, because its residual is "
     "not below the best one; the check saves sweeps",
+    "propagation/cg: labels are stuck by what the sweeps believe": "their own residual then falls below the limit, and the "
+    "residual that is computed at the end decides; of 1499 hostile problems 42 got other digits of the same quality",
 }

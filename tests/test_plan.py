@@ -367,3 +367,9 @@ def test_a_small_table_with_an_id_column_names_its_rows_everywhere(run, tmp_path
     small = ["--n-neighbors", "2", "--folds", "2"]
     report = run("report", "t.csv", "--label-columns", "y,z", *more, *small, "-o", "r.html")
     assert report.status == 0, report
+
+
+def test_the_options_of_a_plan_take_names_with_commas_where_one_name_is_wanted(run, tmp_path):  # noqa: F811
+    (tmp_path / "t.csv").write_text(SEMICOLONS.replace("Nr", "Nr, neu").replace("Tags", "Tags, alle"), encoding="utf-8")
+    lines = run("plan", "t.csv", "--label-list", "Tags, alle").out.splitlines()
+    assert "--label-list 'Tags, alle' --separator '|' --no-label keine --id 'Nr, neu' --one-hot" in lines[-1]

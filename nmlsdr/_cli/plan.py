@@ -15,6 +15,8 @@ from nmlsdr.datasets._statistics import MISSING
 
 from .console import Console
 
+#: The options that say where the labels are, of which one is given.
+SOURCES = ("labels", "label_columns", "label_file", "label_list", "annotators")
 MOST_LINES = 50  # a table with more columns is shown by groups
 MOST_NAMES = 4  # columns of a group that are named
 
@@ -72,32 +74,24 @@ def _groups(columns: Iterable[Any]) -> list[tuple[str, str, str]]:
 
 def as_options(table: Any, words: dict[str, Any]) -> str:
     """Return the plan as options of the command line."""
-    columns = table.plan.columns
-    numbers = [column for column in columns if column.kind == "number"]
-    dropped = [column.name for column in columns if column.kind in OTHERS and column.kind != "identifier"]
-    options: list[tuple[str, Any]] = [
-        ("--labels", words.get("labels")),
-        ("--label-file", words.get("label_file")),
-        ("--label-columns", words.get("label_columns")),
-        ("--label-list", [words["label_list"]] if words.get("label_list") else None),
-        ("--annotators", words.get("annotators")),
-        ("--separator", table.lists and table.lists.separator),
-        ("--no-label", table.lists and (table.lists.no_label or "''")),
-        ("--id", [table.plan.identifier] if table.plan.identifier is not None else None),
-        ("--drop", dropped),
-        ("--one-hot", [column.name for column in columns if column.kind == "category"]),
-        ("--missing", [word for word in table.plan.missing if word not in MISSING]),
-        ("--decimal", "," if numbers and all(column.decimal == "," for column in numbers) else None),
-        ("--keep-case", "" if table.plan.keep_case else None),
+    plan, lists = table.plan, table.lists
+    numbers = [column for column in plan.columns if column.kind == "number"]
+    options: dict[str, str | list[str] | None] = {
+        **{name: words.get(name) for name in SOURCES},
+        "separator": lists and lists.separator,
+        "no_label": lists and (lists.no_label or ""),
+        "id": plan.identifier,
+        "drop": [column.name for column in plan.columns if column.kind in OTHERS and column.kind != "identifier"],
+        "one_hot": [column.name for column in plan.columns if column.kind == "category"],
+        "missing": [word for word in plan.missing if word not in MISSING],
+        "decimal": "," if numbers and all(column.decimal == "," for column in numbers) else None,
+    }
+    shown = [
+        f"--{name.replace('_', '-')} {as_list(value) if isinstance(value, list) else shlex.quote(value)}"
+        for name, value in options.items()
+        if value is not None and value != []
     ]
-    shown = []
-    for name, value in options:
-        if value:
-            text = as_list(value) if isinstance(value, list) else value if value == "''" else shlex.quote(value)
-            shown.append(f"{name} {text}")
-        elif value == "":
-            shown.append(name)
-    return " ".join(shown)
+    return " ".join([*shown, *["--keep-case"] * plan.keep_case])
 
 
 def as_list(names: list[str]) -> str:

@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 import tempfile
-import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,10 +18,11 @@ from nmlsdr.datasets import read_table
 from nmlsdr.datasets._columns import refuse_missing
 from nmlsdr.datasets._deciding import Choices
 from nmlsdr.datasets._encoder import encoder_of
+from nmlsdr.datasets._files import foreign_bytes, open_unpacked
 from nmlsdr.datasets._plan import Column, Plan
 
 from .console import Console
-from .plan import as_list, as_options, plan_lines, show_plan
+from .plan import SOURCES, as_list, as_options, plan_lines, show_plan
 from .reviewed import names_or_numbers, read_verdicts
 
 _MOST_LEAKS = 8  # that are named one by one
@@ -96,19 +96,15 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
 def standard_input() -> Iterator[str]:
     """Copy standard input to a file, and yield its path; the suffix follows from the first bytes."""
     with tempfile.TemporaryDirectory() as folder:
-        stream = sys.stdin.buffer
-        begin = stream.read(1 << 16)
-        packed = begin.startswith(b"\x1f\x8b")
-        kinds = ((b"PAR1", ".parquet"), (b"PK\x03\x04", ".npz"))
-        suffix = next((suffix for magic, suffix in kinds if begin.startswith(magic)), None)
-        if suffix is None:
-            shown = zlib.decompressobj(31).decompress(begin, 1 << 16) if packed else begin
-            is_arff = any(line.strip().lower().startswith(b"@relation") for line in shown.split(b"\n"))
-            suffix = (".arff" if is_arff else ".csv") + (".gz" if packed else "")
-        path = os.path.join(folder, f"standard-input{suffix}")
-        with open(path, "wb") as file:
-            file.write(begin)
-            shutil.copyfileobj(stream, file)
+        copy = os.path.join(folder, "standard-input")
+        with open(copy, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        with foreign_bytes(copy), open_unpacked(copy) as unpacked:
+            begin = unpacked.read(1 << 16)
+        is_arff = any(line.strip().lower().startswith(b"@relation") for line in begin.split(b"\n"))
+        kinds = {b"PAR1": ".parquet", b"PK\x03\x04": ".npz"}
+        path = copy + kinds.get(begin[:4], ".arff" if is_arff else ".csv")
+        os.rename(copy, path)
         yield path
 
 
@@ -124,8 +120,7 @@ def _labels(table: Any, args: argparse.Namespace) -> dict[str, Any]:
 def _take_over(plan: Any, args: argparse.Namespace, need_labels: bool) -> None:
     """Set the options that the model's table had, where others are not given: the id, and where the labels are."""
     args.missing = sorted({*plan.missing, *(args.missing or ())})
-    sources = ("labels", "label_columns", "label_file", "label_list", "annotators")
-    if need_labels and all(getattr(args, name) is None for name in sources):
+    if need_labels and all(getattr(args, name) is None for name in SOURCES):
         for name, value in plan.labels.items():
             if getattr(args, name) is None:
                 setattr(args, name, value)

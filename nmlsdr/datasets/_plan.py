@@ -131,11 +131,6 @@ class Plan:
     def _fast(self) -> bool:
         return not any(is_number(word) for word in self.missing)
 
-    @functools.cached_property
-    def is_float(self) -> bool:
-        """Whether the feature of every used column is what `float` returns for a cell that holds a finite number."""
-        return self._fast and all((c.kind, c.decimal) == ("number", ".") for c in self.used)
-
     def encode(self, columns: Sequence[Cells], problems: list[Problem] | None = None) -> NDArray[np.float64]:
         """Return the features of a block.
 

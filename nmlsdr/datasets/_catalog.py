@@ -66,13 +66,15 @@ def list_datasets() -> list[str]:
     return list(catalog()["sets"])
 
 
-def dataset_info(name: str) -> dict[str, Any]:
+def dataset_info(name: str, source: str | None = None) -> dict[str, Any]:
     """Return what is known of a set without its files.
 
     Parameters
     ----------
     name : str
         Name (Corel) or folder (corel16k001), in any case.
+    source : str, default=None
+        Where the files come from, as for `fetch_dataset`.
 
     Returns
     -------
@@ -90,7 +92,7 @@ def dataset_info(name: str) -> dict[str, Any]:
     known = str(name).lower()
     for entry in sets.values():
         if known in (entry["name"].lower(), entry["folder"].lower()):
-            base = f"{catalog()['source']}{entry['remote']}/"
+            base = f"{(source or catalog()['source']).rstrip('/')}/{entry['remote']}/"
             files = {role: {**file, "url": base + file["name"]} for role, file in entry["files"].items()}
             return {**entry, "home": catalog()["home"], "files": files}
     if known == "toy":
@@ -171,23 +173,22 @@ def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | No
     >>> [file.name for file in fetch_dataset("scene", "data")]  # doctest: +SKIP
     ['scene-train.arff', 'scene-test.arff', 'scene.xml']
     """
-    info = dataset_info(name)
+    info = dataset_info(name, source)
     folder = find_data_home(data_home) / info["folder"]
-    base = (source or catalog()["source"]).rstrip("/") + f"/{info['remote']}/"
     report = verify_dataset(name, data_home)
     for found in report:
         if found["state"] in ("wrong", "unreadable"):
             raise DataFileError(f"{found['file']} is not the expected file ({found['state']}); move it away first.")
     return [
-        _download(base, info["files"][found["role"]], folder) if found["state"] == "missing" else Path(found["file"])
+        _download(info["files"][found["role"]], folder) if found["state"] == "missing" else Path(found["file"])
         for found in report
     ]
 
 
-def _download(base: str, file: dict[str, Any], folder: Path) -> Path:
+def _download(file: dict[str, Any], folder: Path) -> Path:
     """Download one file and check it; pooch writes to a temporary file and renames it, so no partial file remains."""
     pooch = import_extra("pooch", "Fetching data", "datasets")
-    url, name, downloader = base + file["name"], file["name"], pooch.HTTPDownloader(timeout=DOWNLOAD_TIMEOUT)
+    url, name, downloader = file["url"], file["name"], pooch.HTTPDownloader(timeout=DOWNLOAD_TIMEOUT)
     try:
         return Path(pooch.retrieve(url, f"sha256:{file['sha256']}", name, folder, downloader=downloader))
     except (OSError, ValueError) as error:  # requests' errors are OSError, a wrong checksum is ValueError

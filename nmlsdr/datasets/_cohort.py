@@ -302,15 +302,9 @@ def apply_rules(counts: ArrayLike, feature_names: Sequence[str]) -> NDArray[np.i
         has[name] = present[:, np.array(in_set, dtype=bool)].any(axis=1)
     labels = list(rules["labels"])
     target = np.full((present.shape[0], len(labels)), -1, dtype=np.int64)
-    open_rows = np.ones(present.shape[0], dtype=bool)
-    for rule in rules["rules"]:
-        applies = open_rows.copy()
-        for name in rule["all_of"]:
-            applies &= has[name]
-        for name in rule["none_of"]:
-            applies &= ~has[name]
+    for rule in reversed(rules["rules"]):  # so that the first one that applies is the last to write
+        applies = np.all([*(has[name] for name in rule["all_of"]), *(~has[name] for name in rule["none_of"])], axis=0)
         target[applies] = [int(label in rule["labels"]) for label in labels]
-        open_rows &= ~applies
     return target
 
 

@@ -120,9 +120,10 @@ class Deciding:
             if isinstance(reading.how, Notation):
                 return self._number(name, facts, reading.how)
             return self._date(name, facts, known, reading)
-        for kind in (self._yes_no, self._unique):
-            if (column := kind(name, facts, known)) is not None:
-                return column
+        if (column := self._yes_no(name, facts, known)) is not None:
+            return column
+        if self._is_unique(facts, known):
+            return Column(name, "identifier", "a different text in every row")
         return self._category(name, known) if self._is_category(known) else self._words(name, known)
 
     def _known(self, facts: ColumnStatistics) -> Counter[str]:
@@ -198,11 +199,11 @@ class Deciding:
                 counts[fold(text)] += count
         return found | {word for word, count in counts.items() if count >= FREQUENT}
 
-    def _missing_in_words(self, facts: ColumnStatistics) -> str:
-        """What was read as a missing value among numbers, and how often."""
+    def _reason(self, seen: list[str], facts: ColumnStatistics) -> str:
+        """What was seen in a column, what was read as a missing value there, and how often."""
         missing = self.missing | self.found
         words = [(word, count) for word, count in facts.words.most_common() if fold(word) in missing]
-        return f"missing: {_counted(words)}" if words else ""
+        return "; ".join([*seen, *([f"missing: {_counted(words)}"] if words else [])])
 
     def _number(self, name: str, facts: ColumnStatistics, notation: Notation) -> Column:
         marks = {mark for text in facts.numbers for mark in text if mark in ".,' "}
@@ -212,7 +213,7 @@ class Deciding:
             if facts.rising and max(whole) - min(whole) == len(whole) - 1:
                 return Column(name, "identifier", "counts the rows")
             seen.append("a different whole number in every row; if it names the rows, give --id")
-        reason = "; ".join(filter(None, [*seen, self._missing_in_words(facts)]))
+        reason = self._reason(seen, facts)
         return Column(name, "number", reason, decimal=notation.decimal, thousands=notation.thousands)
 
     def _month_first(self, facts: ColumnStatistics) -> bool:
@@ -222,10 +223,9 @@ class Deciding:
 
     def _date(self, name: str, facts: ColumnStatistics, known: Counter[str], reading: Reading) -> Column:
         example = next(text for text in known if text not in reading.others)
-        reason = f"such as {example!r}; becomes the year with its fraction, and the month"
-        reason += ", which stands first" * reading.how
-        reason = "; ".join(filter(None, [reason, self._missing_in_words(facts)]))
-        return Column(name, "date", reason, month_first=reading.how)
+        seen = f"such as {example!r}; becomes the year with its fraction, and the month"
+        seen += ", which stands first" * reading.how
+        return Column(name, "date", self._reason([seen], facts), month_first=reading.how)
 
     # ------------------------------------------------------------ words
 
@@ -250,18 +250,15 @@ class Deciding:
                 words[fold(text)] += count
         for yes, no in YES_NO:
             if set(words) == {yes, no}:
-                reason = "; ".join(filter(None, [f"1: {yes!r} ({words[yes]}), 0: {no!r} ({words[no]})",
-                                                 self._missing_in_words(facts)]))  # fmt: skip
+                reason = self._reason([f"1: {yes!r} ({words[yes]}), 0: {no!r} ({words[no]})"], facts)
                 return Column(name, "yes/no", reason, levels={yes: "1", no: "0"})
         return None
 
-    def _unique(self, name: str, facts: ColumnStatistics, known: Counter[str]) -> Column | None:
-        """An identifier: a short text that no two rows share, unless the rows are the same."""
+    def _is_unique(self, facts: ColumnStatistics, known: Counter[str]) -> bool:
+        """Whether a column holds short texts that no two rows share, unless the rows are the same."""
         texts = len(known) if len(known) >= facts.most else len({self._key(text) for text in known})
         full = texts >= min(self.n_distinct_rows, facts.most) and self.n_distinct_rows > 1
-        if full and _words_each(known) < SENTENCE / 2:
-            return Column(name, "identifier", "a different text in every row")
-        return None
+        return full and _words_each(known) < SENTENCE / 2
 
     def _one_identifier(self, columns: list[Column]) -> list[Column]:
         """Leave the first identifier, unless the person named one; the others only differ from row to row."""

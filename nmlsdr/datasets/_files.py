@@ -70,8 +70,7 @@ def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dial
     lines = lines[:-1] or lines  # the last may be cut off
     if delimiter is None:
         head = QUOTED.sub("", lines[0])
-        counts = {candidate: head.count(candidate) for candidate in DELIMITERS}
-        delimiter = max(DELIMITERS, key=lambda candidate: counts[candidate])  # the first of equals: a comma
+        delimiter = max(DELIMITERS, key=head.count)  # the first of equals: a comma
     if decimal is None:
         decimal = "."
         if delimiter != ",":

@@ -283,12 +283,12 @@ def _groups(ids: Sequence[str] | None, row_hashes: Sequence[int] | None) -> NDAr
 def reader_of(path: Path_) -> Callable[[Path_, Wanted], FileContents]:
     """Return the reader of a file by its suffix."""
     found = existing(path)
-    suffixes = [suffix.lower() for suffix in found.suffixes]
-    packed = suffixes[-1:] == [".gz"]
-    reader = READERS.get("".join(suffixes[-2:-1] if packed else suffixes[-1:]))
-    if reader is None or (packed and reader in UNPACKED):
+    name = found.name.lower()
+    suffix = Path(name.removesuffix(".gz")).suffix
+    reader = READERS.get(suffix)
+    if reader is None or (name.endswith(".gz") and reader in UNPACKED):
         known = f"{', '.join(READERS)} (text also with .gz)"
-        advice = OTHER_KINDS.get("".join(suffixes[-1:]), "rename or convert the file")
+        advice = OTHER_KINDS.get(suffix, "rename or convert the file")
         raise DataFileError(f"{found}: the suffix is none of {known}; {advice}.")
     return reader
 

@@ -272,7 +272,7 @@ def toy_figure(size: str) -> Any:
 # ---------------------------------------------------------------- the case study on the simulated cohort
 
 
-def case_study_section(found: list[Results], *, size: str, with_figure: bool = True) -> Section:
+def case_study_section(found: list[Results], *, size: str) -> Section:
     """Tables with paired t-tests, four pictures and claims of the case study."""
     (results,) = found
     drawn = "200 + 200" if size == "small" else "1000 + 1000"
@@ -287,8 +287,7 @@ def case_study_section(found: list[Results], *, size: str, with_figure: bool = T
     section.paragraphs += starred(results)
     if size == "full" and "NMLSDR" in ten.methods and results.n_seeds > 1:
         section.claims = case_study_claims(ten)
-    if with_figure:
-        section.add_figure("case-study-embedding", case_study_figure(size))
+    section.add_figure("case-study-embedding", case_study_figure(size))
     return section
 
 

@@ -39,12 +39,6 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
 
     ``table.reviewed`` (n, C) marks the entries that --reviewed sets; None without it.
     """
-    if args.data == "-":
-        with standard_input() as path:
-            named = argparse.Namespace(**{**vars(args), "data": path})
-            table = read_data(named, console, need_labels=need_labels, model=model)
-            args.id = named.id
-            return table
     if model is not None and encodes_texts(model.estimator):
         needs = f"The model {args.model!r} has a OneHotEncoder for columns of text, but is given numbers only"
         raise InputError(f"{needs}; fit it again with nmlsdr.datasets.TableEncoder as the first step of the pipeline.")
@@ -59,9 +53,10 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
     else:  # an svmlight file does not give the number of its features
         plan, missing = model.plan, model.fills_cells
         feature_names, n_features = model.feature_names, model.estimator.n_features_in_
-    with console.step(f"read {args.data}") as show:
+    source = standard_input() if args.data == "-" else contextlib.nullcontext(args.data)
+    with source as path, console.step(f"read {args.data}") as show:
         table = read_table(
-            args.data,
+            path,
             labels_xml=args.labels,
             id_column=args.id,
             feature_columns=feature_names,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from .._checks.cells import CROSS, LABEL_WORDS, plain_labels
+from .._checks.cells import LABEL_WORDS, plain_labels
 from ._columns import Split, Wanted
 from ._files import BLANKS, DataFileError, Lines, Path_, Problem, check_size, place, problems_in_words, shorten
 
@@ -71,7 +71,6 @@ class CollectedRows:
         self._features = array("d")
         self._labels = array("b")
         self._minus_one = False  # whether a label column holds a written -1
-        self._crosses = False  # whether one holds an x
         self._texts: dict[Any, list[str]] = {j: [] for j in (split.id, *split.lists) if j is not None}
         self._problems: list[Problem] = []  # with the line in the place of the row
         self._waiting: list[tuple[int, list[str | None]]] = []  # line numbers and cells of rows that are not yet added
@@ -154,7 +153,7 @@ class CollectedRows:
         return float(cell or "")
 
     def _label(self, j: int, cell: str | None) -> int:
-        """Return 0, 1, CROSS, or -1 where a label is not known."""
+        """Return 0, 1, -1 where a label is not known, or the mark of a cross."""
         code, text = self._codes.get(j), (cell or "").strip(BLANKS).lower()
         label = LABEL_WORDS.get(text)
         if label is None or (code is not None and cell is not None and cell not in code):
@@ -162,7 +161,6 @@ class CollectedRows:
             raise self._error(f"{shorten(str(cell))!r} {what}", j)
         if label == -1 and self.split.wanted.all_known:
             raise self._error("the label is missing; fill it in or drop the row", j)
-        self._crosses |= label == CROSS
         self._minus_one |= text.startswith("-")
         return label
 
@@ -187,8 +185,7 @@ class CollectedRows:
         labels = None
         if self.split.labels:
             labels = np.array(self._labels, dtype=np.int64).reshape(self.n_rows, len(self.split.labels))
-            if self._crosses:
-                labels = crossed(self.lines.path, labels, self.split.label_names)
+            labels = without_crosses(self.lines.path, labels, self.split.label_names)
             if self._minus_one:
                 refuse_plus_minus(self.lines.path, labels)
         found = contents(self.features(), labels, self.split, self._texts)
@@ -210,7 +207,7 @@ def contents(
     )
 
 
-def crossed(path: Path_, labels: NDArray[np.int64], names: Sequence[str]) -> NDArray[np.int64]:
+def without_crosses(path: Path_, labels: NDArray[np.int64], names: Sequence[str]) -> NDArray[np.int64]:
     """Return labels in which the columns of crosses and blanks are 1 and 0."""
     plain, mixed = plain_labels(labels)
     if mixed is not None:

@@ -210,7 +210,7 @@ def neighbor_graph(
     neighbors: Any = "exact",
     n_jobs: int | None = None,
 ) -> sparse.csr_array:
-    r"""Symmetric k-nearest-neighbour graph W (article, eq. 2-3).
+    r"""Symmetric k-nearest-neighbour graph W, equations (2) and (3) of the article.
 
     W_ij is 1 ("binary") or exp(-|x_i - x_j|^2 / sigma^2) ("rbf") if i is among the k nearest neighbours of j, or j
     among those of i; this is called the OR rule. Otherwise it is 0.
@@ -345,7 +345,7 @@ def _rbf_weights(W: sparse.csr_array, squared: np.ndarray, indices: np.ndarray, 
 
 
 def transition_matrix(W: Any, *, n_jobs: int | None = None) -> sparse.csr_array:
-    r"""Row-stochastic transition matrix T = D~^-1 W~ with W~ = D^-1/2 W D^-1/2 (article, eq. 4-5).
+    r"""Row-stochastic transition matrix T = D~^-1 W~ with W~ = D^-1/2 W D^-1/2 (equations 4 and 5).
 
     Parameters
     ----------

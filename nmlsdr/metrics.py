@@ -406,8 +406,12 @@ def score_table(
     divisor = truth.shape[1] - (coverage_by == "C-1")
     depth = float(np.nanmean(_coverages(ranking, coverage_empty)))
     if divisor == 0:
-        warnings.warn('Cov\' divides by C - 1, which is 0 for one label; it is NaN, coverage_by="C" is defined.',
-                      RuntimeWarning, stacklevel=2)  # fmt: skip
+        warnings.warn(
+            "Cov' is NaN, because it is divided by the number of labels minus 1, which is 0 for one label; "
+            'pass coverage_by="C" to divide by the number of labels.',
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return {
         "HL'": 1.0 - _hamming(wrong, known),
         "RL'": 1.0 - _mean_of_ranked(_ranking_losses(ranking), "RL'"),

@@ -23,7 +23,7 @@ LEAST_DEPENDENCE = 1e-12  # two equal sums over rows and labels differ by about 
 def hsic_projection(
     X: Any, F: Any, n_components: int | None = None, *, solver: str = "auto"
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Directions that maximise the linear Hilbert-Schmidt dependence between XP and F (article, eq. 13-14).
+    r"""Directions that maximise the linear Hilbert-Schmidt dependence between XP and F (equations 13 and 14).
 
     The directions p solve X' H F F' H X p = lambda p subject to P'P = I, where H = I - 11'/n subtracts the mean. They
     are computed as the left singular vectors of M = (HX)' F; the eigenvalues are the squared singular values of M.

@@ -72,7 +72,7 @@ def propagate(
     callback: Callable[[PropagationProgress], object] | None = None,
     n_jobs: int | None = None,
 ) -> Propagation:
-    r"""Solve (I - A T) F = (I - A) Y, eq. (8) of the article, for all labels at once.
+    r"""Solve (I - A T) F = (I - A) Y, equation (8) of the article, for all labels at once.
 
     T is the transition matrix of the graph W (`nmlsdr.graph.transition_matrix`), A = diag(alpha), Y are the given
     labels, and F the soft labels.

@@ -269,8 +269,8 @@ def test_a_category_unseen_at_fit_becomes_all_zeros(run, raw, tmp_path):  # noqa
     write_csv(tmp_path / "new.csv", ["ward", "age", "visits", "smoker"], [["mars", "", "1", "yes"]])
     found = run("predict", "m.skops", "new.csv", "-o", "out.csv")
     assert found.status == 0, found
-    unseen = "new.csv: the column 'ward' has a level in 1 row that the model has not seen; it counts as none."
-    assert found.err.splitlines()[0] == f"nmlsdr: {unseen}"
+    unseen = "new.csv: the column 'ward' has a level in 1 row that the model has not seen;"
+    assert found.err.splitlines()[0] == f"nmlsdr: {unseen} it counts as none of the known levels."
     plan = open_model(tmp_path / "m.skops").plan
     assert plan.encode([["mars"], ["1"], ["1"], ["yes"]]).tolist() == [[0, 0, 0, 0, 1, 1, 1]]
     write_csv(tmp_path / "lacks.csv", ["age", "visits", "smoker"], [["1", "1", "no"]])

@@ -191,8 +191,8 @@ def test_verdicts_are_used_by_the_next_review_and_fit(run, groups):  # noqa: F81
         (["60", "label_0", "1"], ["line 2", "has no row '60'"]),
         (["x", "label_0", "1"], ["line 2", "has no row 'x'"]),
         (["0", "flu", "1"], ["line 2", "has no label 'flu'"]),
-        (["0", "label_0", "perhaps"], ["line 2", "the verdict 'perhaps' is none", "1, yes or add"]),
-        (["0", "label_0"], ["line 2", "2 cells where the header has 3"]),
+        (["0", "label_0", "perhaps"], ["line 2", "'perhaps' is not a verdict", "1, yes or add"]),
+        (["0", "label_0"], ["line 2", "2 cells, but the header has 3"]),
     ],
 )
 def test_an_impossible_verdict_raises_a_clear_error(run, groups, line, words):  # noqa: F811

@@ -258,7 +258,7 @@ def test_the_report_in_markdown():
 
 Said & done.
 
-Goals of the study ([x]: reached, [ ]: not reached, (–): these runs cannot decide it):
+Goals of the study ([x]: reached, [ ]: not reached, (–): open, because the runs have too few seeds or data sets):
 
 - [x] holds
 - (–) open

@@ -37,7 +37,7 @@ for ax, y, name in zip(axes, (flipped, forgotten), ("10 % flipped", "30 % of the
         ax.plot(first, precision(y, kind, first), label=kind)
     ax.axhline((y != toy.target).mean(), color="0.6", linestyle=":", label="chance")
     ax.set(title=name, xlabel="entries looked at", ylim=(-0.02, 1.02))
-axes[0].set_ylabel("share that is wrong indeed")
+axes[0].set_ylabel("share of wrong entries")
 axes[1].legend()
 plt.show()
 

@@ -104,7 +104,7 @@ GRAPH = {
     ),
     "--alpha-labeled": option(
         "A",
-        "weight of the neighbours against a given label, from 0 (keep the label) to below 1 (default: 0.6). Two "
+        "weight of the neighbours compared with a given label, from 0 (keep the label) to below 1 (default: 0.6). Two "
         "numbers are for given 0s and for given 1s, such as 0.9,0.1 if annotators forget labels but seldom invent them",
         _alphas,
     ),

@@ -176,7 +176,7 @@ def match_features(table: Any, source: str, model: Any, console: Console) -> Any
         _note_unknown(console, source, "column", [name for name in table.unused or () if name not in own], "used")
         for name, count in table.plan.unseen(X).items():
             level = f"a level in {count} row{'s' * (count > 1)} that the model has not seen"
-            console.note(f"{source}: the column {name!r} has {level}; it counts as none.")
+            console.note(f"{source}: the column {name!r} has {level}; it counts as none of the known levels.")
         return X
     wanted, given = model.feature_names, table.feature_names
     n_features = model.estimator.n_features_in_

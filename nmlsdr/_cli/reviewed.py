@@ -126,7 +126,7 @@ def read_verdicts(path: str, table: Any, source: str, id_name: str | None = None
         here = f"{path}, line {number}"
         line = dict(zip(header, cells, strict=False))
         if not {key, "label", "verdict"} <= set(line):
-            raise InputError(f"{here}: {len(cells)} cells where the header has {len(header)}; mend it.")
+            raise InputError(f"{here}: {len(cells)} cells, but the header has {len(header)}; correct this line.")
         verdict = line["verdict"].strip()
         if verdict.lower() in OPEN:
             continue
@@ -147,7 +147,7 @@ def read_verdicts(path: str, table: Any, source: str, id_name: str | None = None
             i = int(row)
         value = given[i, c] if verdict.lower() == "keep" else VALUES.get(verdict.lower(), -1)
         if value not in (0, 1):
-            raise InputError(f"{here}: the verdict {verdict!r} is none; give {VERDICTS}.")
+            raise InputError(f"{here}: {verdict!r} is not a verdict; give {VERDICTS}.")
         if reviewed[i, c] and target[i, c] != value:
             raise InputError(f"{here}: a second and different verdict on {name!r}, {label!r}; keep one.")
         target[i, c], reviewed[i, c] = value, True

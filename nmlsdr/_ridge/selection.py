@@ -163,8 +163,8 @@ def cross_fit(
     errors = np.full((len(grid_b), len(grid_c)), np.nan)
     if n_samples == 1:
         warnings.warn(
-            "One labelled row cannot be left out for validation: its own label is its prediction, and the first "
-            "strengths are used; label more rows.",
+            "One labelled row cannot be left out for validation. So the strengths of the regularisation are not "
+            "compared, and the first of them are used; label more rows.",
             UserWarning,
             stacklevel=2,
         )

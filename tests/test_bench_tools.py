@@ -190,7 +190,7 @@ def test_noise_is_seldom_blamed(compare, monkeypatch):
         (0.5, "kernel", 0.5, "faster"),
     ],
 )
-def test_both_halves_of_the_rule(compare, slowdown, kind, instructions, outcome):
+def test_a_regression_needs_more_time_and_for_kernels_more_instructions(compare, slowdown, kind, instructions, outcome):
     ratios = [slowdown] * 15
     verdict = compare.decide(ratios, kind, instructions)
     assert verdict.outcome == outcome

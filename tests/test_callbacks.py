@@ -168,7 +168,7 @@ def test_the_tree_of_a_fit(samples, estimator, steps):
 
 @needs_callbacks
 @each_estimator
-def test_no_bit_changes_and_nothing_is_left(samples, estimator, steps):
+def test_callbacks_change_no_result_and_leave_no_attribute(samples, estimator, steps):
     recorder = Recorder()
     told = clone(estimator).set_callbacks(recorder).fit(*samples)
     plain = clone(estimator).fit(*samples)

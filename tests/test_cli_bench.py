@@ -67,7 +67,7 @@ def test_a_fit_and_its_peer_label_the_same_rows(rng):
 
 
 @pytest.mark.parametrize("peer", ["_ours", "_faiss", "_brute", "_tree"])
-def test_everybody_finds_the_same_neighbours(rng, peer):
+def test_every_library_of_the_benchmark_finds_the_same_neighbours(rng, peer):
     X = rng.normal(size=(200, 3)).astype(np.float32)
     search = getattr(bench, peer)(X, 1)
     if search is None:

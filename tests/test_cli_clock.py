@@ -22,7 +22,7 @@ class Time:
 
 
 @pytest.mark.parametrize("pace", [0.1, 1.0, 2.0, 20.0])
-def test_the_whole_is_never_raised_by_more_than_half(pace):
+def test_the_estimate_of_the_total_time_never_grows_by_more_than_half(pace):
     time = Time()
     clock = Clock({str(i): 10.0 for i in range(10)}, now=time)
     for i in range(10):
@@ -32,7 +32,7 @@ def test_the_whole_is_never_raised_by_more_than_half(pace):
     assert clock.left() >= 0
 
 
-def test_what_is_left_follows_the_pace():
+def test_the_remaining_time_follows_the_speed_so_far():
     time = Time()
     clock = Clock({"one": 50.0, "two": 50.0}, now=time)
     clock.begin("one")

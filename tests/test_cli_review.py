@@ -99,7 +99,7 @@ def test_the_likelier_kind_of_mistake_comes_first(rng, mistake):
 
 
 @pytest.mark.parametrize("kind", ["missing", "spurious"])
-def test_a_kind_is_its_part_of_both(run, groups, kind):  # noqa: F811
+def test_a_list_of_one_kind_is_its_part_of_the_list_of_both(run, groups, kind):  # noqa: F811
     both, _ = review(run, "--kind", "both")
     alone, _ = review(run, "--kind", kind, out="alone.csv")
     assert alone == [row for row in both if row[5] == kind]
@@ -327,7 +327,7 @@ def test_a_verdict_on_a_row_without_labels(run, groups):  # noqa: F811
     assert 6 not in near
 
 
-def test_open_verdicts_on_rows_that_do_not_exist(run, groups):  # noqa: F811
+def test_lines_without_a_verdict_may_name_rows_that_do_not_exist(run, groups):  # noqa: F811
     """Nothing was decided on these lines, so they are not read: a list may be longer than the table of today."""
     write_rows("checked.csv", ["row", "label", "verdict"], [["60", "label_0", ""], ["x", "flu", "?"], ["1", "", " "]])
     assert review(run, "--reviewed", "checked.csv", out="b.csv")[0] == review(run)[0]

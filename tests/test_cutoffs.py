@@ -31,7 +31,7 @@ def test_prior_cutoffs_computed_by_hand():
     assert prior_cutoffs(scores[:, None], [0.0]).tolist() == [0.9]  # one row at least
 
 
-def test_ties_that_let_far_too_many_in_raise_the_bar():
+def test_ties_that_would_predict_a_label_far_too_often_raise_the_cut_off():
     tied = np.array([0.9, *[0.4] * 7, 0.1, 0.1])
     # m = 2: .4, which 8 rows reach, more than max(4, 7): the next larger
     assert prior_cutoffs(tied[:, None], [0.2]).tolist() == [0.9]

@@ -351,7 +351,7 @@ def assert_lists_of_one_search(X, monkeypatch, order, chunks, k, metric):
     np.testing.assert_array_equal(np.concatenate([part.indices for part in lists]), indices)
 
 
-def test_some_of_the_rows(rng):
+def test_a_selection_of_dask_rows_is_searched_like_the_same_rows_in_memory(rng):
     X, _ = draw(rng)
     kept = np.flatnonzero(rng.random(150) < 0.5)
     rows = DaskRows.of(da.from_array(X, chunks=(17, -1)))[kept][np.arange(len(kept)) % 3 > 0]

@@ -21,7 +21,7 @@ def run(block):
     return names
 
 
-def test_the_same_eight_lines_after():
+def test_the_program_with_nmlsdr_is_no_longer_than_that_with_scikit_multilearn():
     before, after, _ = blocks()
     lines = [len([line for line in block.splitlines() if line.strip()]) for block in (before, after)]
     assert lines[1] <= lines[0] <= 8

@@ -86,7 +86,7 @@ print(MLkNN.__name__, __version__)
     assert run(program, lines=3) == f"none\nTrue 0.5 NMLSDR(n_components=2)\nMLkNN {nmlsdr.__version__}"
 
 
-def test_a_second_use_finds_the_name_in_the_module():
+def test_a_name_that_was_used_once_is_stored_in_the_module():
     assert nmlsdr.NMLSDR is vars(nmlsdr)["NMLSDR"]
 
 

@@ -260,7 +260,7 @@ def test_threshold_includes_one_half():
 # ---------------------------------------------------------------- score_table
 
 
-def test_table_order_and_values():
+def test_the_score_table_has_the_seven_measures_in_order():
     truth, scores = random_case(80, 5, 3)
     table = metrics.score_table(truth, scores, coverage_by="C", coverage_empty=-1)
     assert list(table) == ["HL'", "RL'", "AP", "OE'", "Cov'", "MaF1", "MiF1"]

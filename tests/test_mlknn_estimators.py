@@ -35,7 +35,7 @@ def assert_same_model(ours, theirs, X, X_theirs=None):
 # ---------------------------------------------------------------- against the core
 
 
-def test_is_the_core_on_the_labelled_rows(rng):
+def test_mlknn_equals_its_functions_on_the_labelled_rows(rng):
     X, Y = draw(rng, hidden=15)
     queries = rng.normal(size=(20, 4))
     model = MLkNN(5, smoothing=0.5).fit(X, Y)

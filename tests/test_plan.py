@@ -138,7 +138,7 @@ def test_two_columns_of_one_name_and_one_without_get_names(decide):
     assert table.notes == ["a second column 'Maß' is called 'Maß.3'", "a column without a name is called 'column 3'"]
 
 
-def test_one_column_only(decide):
+def test_a_table_of_one_column_is_read_or_refused(decide):
     table, kinds = decide("a\n1.5\n2.5\n")
     assert kinds == {"a": "number"}
     assert table.data.tolist() == [[1.5], [2.5]]

@@ -129,7 +129,7 @@ def test_numbers_of_either_sign_in_order(rng, monkeypatch):
     assert np.abs(signed.F - exact).max() <= signed.error_bound
 
 
-def test_the_rule_sees_the_rows_alone(rng, monkeypatch):
+def test_whether_a_graph_is_reordered_depends_on_its_number_of_rows_alone(rng, monkeypatch):
     """Or a label would depend on how many others are solved beside it."""
     W, Y, alpha, labeled = data(rng)
     for rows, is_ordered in ((len(Y), True), (len(Y) + 1, False)):

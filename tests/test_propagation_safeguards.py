@@ -55,7 +55,7 @@ def test_a_direction_that_misfits_its_residual_is_given_up(rng):
         np.testing.assert_allclose(batch.along, along, rtol=1e-12)
 
 
-def test_a_change_that_is_no_number_is_dropped(rng):
+def test_a_step_that_is_not_a_number_is_dropped(rng):
     system, F, batch = batch_of(rng)
     batch.advance(4)
     batch.x[:, 1], batch.z[:, 1], batch.rho[1], batch.peak[1] = np.nan, np.nan, np.nan, 0.5

@@ -156,7 +156,7 @@ def test_quoted_values_are_read(load):
     assert read.target.tolist() == [[1], [0]]
 
 
-def test_drop_and_first_rows(load):
+def test_dropped_columns_of_an_arff_file_are_not_checked_and_n_rows_stops_early(load):
     head = "@relation r\n@attribute id string\n@attribute when date 'yyyy'\n@attribute k {a,'b c'}\n@attribute x real\n"
     head += "@attribute y {0,1}\n@data\n"
     read = load(head + "'a, b',1999,a,1,0\n?,?,'b c',2,1\nr3,x,a,3,nonsense\n", drop=["id", "when", "k"], n_rows=2)

@@ -293,7 +293,7 @@ def test_get_feature_names_out_names_the_components(name):
 
 
 @every_estimator
-def test_frames_in_names_kept(name):
+def test_names_of_data_frames_are_kept_and_checked(name):
     pandas = pytest.importorskip("pandas")
     X, Y = draw()
     frame = pandas.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
@@ -320,7 +320,7 @@ def test_feature_count_is_checked(name):
 
 
 @every_estimator
-def test_labels_by_one_rule(name):
+def test_unlabelled_rows_in_every_form_give_the_same_model(name):
     """Rows of -1, ``labeled=`` and sparse y with ``labeled=`` are one thing."""
     X, Y = draw()
     model = make(name).fit(X, Y)

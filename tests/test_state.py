@@ -86,7 +86,7 @@ def _quiet():
 @pytest.mark.quick_cases("NMLSDR", "ResidualPropagation", "MLkNN")
 @pytest.mark.parametrize("stored", STORED)
 @pytest.mark.parametrize("name", EVERY)
-def test_another_fit_on_the_same_object_with_other_numbers_in_it(name, stored):
+def test_a_second_fit_sees_new_numbers_in_the_same_array(name, stored):
     X, Y, Q = given_rows(0)
     other, other_Y, _ = given_rows(3)
     rows, labels = STORED[stored](X), Y.copy()

@@ -17,6 +17,7 @@ import importlib.util
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from sklearn.preprocessing import Normalizer
 
 from .. import MultiLabelPropagation, ResidualPropagation
 from .._estimators._thresholds import rank_scores
-from .._methods import METHODS
+from .._methods import METHODS, Method
 from .._report.rival import TunedLogistic, f1_cutoff_of, logistic_out_of_fold
 from ..inspection import rank_suspects
 from .protocol import N_NEIGHBORS, TEN_SETS, Draw, Measured, Study, cells_of, classify, measures
@@ -68,39 +69,23 @@ class Outcome(NamedTuple):
     embedding: tuple[NDArray[Any], NDArray[Any]] | None = None
 
 
-def _embedded(fit: Callable[[Draw], Any], method: str | None = None) -> Callable[[Draw], Outcome]:
-    """An embedding with the ML-kNN that goes with it."""
-
-    def run(data: Draw) -> Outcome:
-        reducer = fit(data)
-        train, test = reducer.transform(data.train), reducer.transform(data.test)
-        scores = classify(train, test, data, end_to_end=True, kind=METHODS.get(method or ""))
-        return Outcome(scores, embedding=(train, test))
-
-    return run
+def _embedded(data: Draw, reducer: Any, kind: Method | None = None) -> Outcome:
+    """A fitted embedding with the ML-kNN that goes with it."""
+    train, test = data.embedded(reducer)
+    return Outcome(classify(train, test, data, end_to_end=True, kind=kind), embedding=(train, test))
 
 
-def _article(name: str) -> Callable[[Draw], Outcome]:
+def _article(name: str, data: Draw) -> Outcome:
     """One of the article's methods; it makes its own neighbour graph, so that the times can be compared."""
-
-    def fit(data: Draw) -> Any:
-        reducer: Any = METHODS[name](None, N_NEIGHBORS, n_jobs=1)
-        return reducer.fit(data.train, data.given)
-
-    return _embedded(fit, name)
+    reducer: Any = METHODS[name](None, N_NEIGHBORS, n_jobs=1)
+    return _embedded(data, reducer.fit(data.train, data.given), METHODS[name])
 
 
-def _residual(*, embedding: bool = False, **settings: Any) -> Callable[[Draw], Outcome]:
+def _residual(data: Draw, *, embedding: bool = False, **settings: Any) -> Outcome:
     """ResidualPropagation with its defaults or others; all that are compared here have the same embedding."""
-
-    def run(data: Draw) -> Outcome:
-        model = ResidualPropagation(n_neighbors=N_NEIGHBORS, n_jobs=1, **settings).fit(data.train, data.given)
-        found = Outcome(rank_scores(model, data.test), model.predict(data.test))
-        if embedding:
-            return found._replace(embedding=(model.transform(data.train), model.transform(data.test)))
-        return found
-
-    return run
+    model = ResidualPropagation(n_neighbors=N_NEIGHBORS, n_jobs=1, **settings).fit(data.train, data.given)
+    found = Outcome(rank_scores(model, data.test), model.predict(data.test))
+    return found._replace(embedding=data.embedded(model)) if embedding else found
 
 
 def _labelled(data: Draw) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -125,14 +110,10 @@ def grow_tuned_forest(kind: type[Any], X: NDArray[Any], Y: NDArray[Any]) -> tupl
     return forest, left_out
 
 
-def _forest(kind: type[Any]) -> Callable[[Draw], Outcome]:
-    def run(data: Draw) -> Outcome:
-        X, Y = _labelled(data)
-        forest, left_out = grow_tuned_forest(kind, X, Y)
-        scores = forest.predict(data.test).reshape(len(data.test), -1)
-        return Outcome(scores, cutoff=f1_cutoff_of(left_out, Y))
-
-    return run
+def _forest(kind: type[Any], data: Draw) -> Outcome:
+    X, Y = _labelled(data)
+    forest, left_out = grow_tuned_forest(kind, X, Y)
+    return Outcome(forest.predict(data.test).reshape(len(data.test), -1), cutoff=f1_cutoff_of(left_out, Y))
 
 
 def _tuned_logistic(data: Draw) -> Outcome:
@@ -155,17 +136,17 @@ def ridge(X: NDArray[Any], Y: NDArray[Any], queries: NDArray[Any]) -> NDArray[An
 
 
 BEYOND_METHODS: dict[str, Callable[[Draw], Outcome]] = {
-    OURS: _residual(embedding=True),
-    OLD: _residual(**OLD_SETTINGS),
-    "Residual-no-forest": _residual(n_estimators=0),
-    "ExtraTrees": _forest(ExtraTreesRegressor),
-    "RandomForest": _forest(RandomForestRegressor),
+    OURS: partial(_residual, embedding=True),
+    OLD: partial(_residual, **OLD_SETTINGS),
+    "Residual-no-forest": partial(_residual, n_estimators=0),
+    "ExtraTrees": partial(_forest, ExtraTreesRegressor),
+    "RandomForest": partial(_forest, RandomForestRegressor),
     BOOSTING: lambda data: Outcome(boosted_trees(*_labelled(data), data.test)),
     "Logistic-CV": _tuned_logistic,
     "Ridge": lambda data: Outcome(ridge(*_labelled(data), data.test)),
-    "NMLSDR": _article("NMLSDR"),
-    "NMLSDR*": _article("NMLSDR*"),
-    "MLkNN-cosine": _embedded(lambda data: Normalizer().fit(data.train)),
+    "NMLSDR": partial(_article, "NMLSDR"),
+    "NMLSDR*": partial(_article, "NMLSDR*"),
+    "MLkNN-cosine": lambda data: _embedded(data, Normalizer().fit(data.train)),
 }
 ONE_SEED = {"Corel": ("ExtraTrees", "RandomForest", "Logistic-CV")}  # half a minute to minutes a cell
 
@@ -190,23 +171,16 @@ class Review(NamedTuple):
     adjusted: Floats | None = None
 
 
-def _flip_scores(estimator: type[Any], **settings: Any) -> Callable[[Draw], Review]:
-    def review(data: Draw) -> Review:
-        model = estimator(n_neighbors=N_NEIGHBORS, n_jobs=1, **settings).fit(data.train, data.given)
-        return Review(np.asarray(model.flip_scores_[data.labeled]), getattr(model, "flip_rate_", None))
-
-    return review
+def _flip_scores(estimator: type[Any], data: Draw, **settings: Any) -> Review:
+    model = estimator(n_neighbors=N_NEIGHBORS, n_jobs=1, **settings).fit(data.train, data.given)
+    return Review(np.asarray(model.flip_scores_[data.labeled]), getattr(model, "flip_rate_", None))
 
 
-def _cleanlab(out_of_sample: Callable[..., Floats]) -> Callable[[Draw], Review]:
+def _cleanlab(out_of_sample: Callable[..., Floats], data: Draw) -> Review:
     """1 - cleanlab's self-confidence of each given label, from out-of-sample probabilities of each label."""
-
-    def review(data: Draw) -> Review:
-        X, given = _labelled(data)
-        proba = np.clip(out_of_sample(X, given), 0.0, 1.0)
-        return Review(_doubts(proba, given), adjusted=_doubts(proba, given, adjusted=True))
-
-    return review
+    X, given = _labelled(data)
+    proba = np.clip(out_of_sample(X, given), 0.0, 1.0)
+    return Review(_doubts(proba, given), adjusted=_doubts(proba, given, adjusted=True))
 
 
 def _doubts(proba: Floats, given: NDArray[Any], *, adjusted: bool = False) -> Floats:
@@ -235,11 +209,11 @@ def out_of_fold(X: Floats, Y: NDArray[Any]) -> Floats:
 
 
 REVIEWERS: dict[str, Callable[[Draw], Review]] = {
-    OURS: _flip_scores(ResidualPropagation),
-    OLD: _flip_scores(ResidualPropagation, **OLD_SETTINGS),
-    "Propagation": _flip_scores(MultiLabelPropagation),
-    "cleanlab-forest": _cleanlab(out_of_bag),
-    "cleanlab-logistic": _cleanlab(out_of_fold),
+    OURS: partial(_flip_scores, ResidualPropagation),
+    OLD: partial(_flip_scores, ResidualPropagation, **OLD_SETTINGS),
+    "Propagation": partial(_flip_scores, MultiLabelPropagation),
+    "cleanlab-forest": partial(_cleanlab, out_of_bag),
+    "cleanlab-logistic": partial(_cleanlab, out_of_fold),
 }
 
 

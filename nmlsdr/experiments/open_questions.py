@@ -44,11 +44,6 @@ LANDMARKS = 400
 BLOCK = 1000  # rows of the kernel matrix that are computed at a time
 
 
-def embed(data: Draw, fitted: Any) -> Embedding:
-    """The rows in a fitted embedding."""
-    return fitted.transform(data.train), fitted.transform(data.test)
-
-
 # ---------------------------------------------------------------- a kernel
 
 
@@ -93,7 +88,7 @@ def _nystroem(kernel: str, data: Draw, exponent: float = EXPONENT, *, project: b
     landmarks, gamma = min(LANDMARKS, len(data.train)), kernel_gamma(data.train, kernel, exponent)
     approximation = Nystroem(kernel, gamma=gamma, n_components=landmarks, random_state=data.random_state)
     model = make_pipeline(approximation, NMLSDR(n_jobs=1)) if project else approximation
-    return embed(data, model.fit(data.train, data.given))
+    return data.embedded(model.fit(data.train, data.given))
 
 
 # ---------------------------------------------------------------- label weights
@@ -129,7 +124,7 @@ def _projected(labels: Any, data: Draw) -> Embedding:
 
 
 def _graph(settings: dict[str, Any], data: Draw) -> Embedding:
-    return embed(data, NMLSDR(n_jobs=1, **settings).fit(data.train, data.given))
+    return data.embedded(NMLSDR(n_jobs=1, **settings).fit(data.train, data.given))
 
 
 def mutual_graph(rows: Floats, n_neighbors: int = N_NEIGHBORS) -> sparse.csr_array:
@@ -141,7 +136,7 @@ def mutual_graph(rows: Floats, n_neighbors: int = N_NEIGHBORS) -> sparse.csr_arr
 
 
 def _mutual(data: Draw) -> Embedding:
-    return embed(data, NMLSDR(n_jobs=1).fit(data.train, data.given, graph=mutual_graph(data.train)))
+    return data.embedded(NMLSDR(n_jobs=1).fit(data.train, data.given, graph=mutual_graph(data.train)))
 
 
 def _features(data: Draw) -> Embedding:

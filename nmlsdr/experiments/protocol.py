@@ -137,6 +137,10 @@ class Draw(NamedTuple):
         rows: NDArray[np.bool_] = (self.given != -1).all(axis=1)
         return rows
 
+    def embedded(self, fitted: Any) -> tuple[Any, Any]:
+        """The training and the test rows in a fitted embedding."""
+        return fitted.transform(self.train), fitted.transform(self.test)
+
 
 def standardised(bunch: Bunch) -> tuple[Any, Any, Any, Any, Any]:
     """The first fields of a `Draw`: rows, true labels and graph of a data set, which do not depend on the seed."""
@@ -340,8 +344,9 @@ def embed(study: Study, method: str, data: Draw) -> tuple[NDArray[Any], NDArray[
     """Fit a method on the labels given and map the training and the test rows."""
     kind = METHODS[method]
     reducer: Any = kind(study.n_components, N_NEIGHBORS, random_state=data.random_state, n_jobs=1)
-    reducer.fit(data.train, data.given, **({"graph": data.graph()} if kind.semi_supervised else {}))
-    return reducer.transform(data.train), reducer.transform(data.test)
+    return data.embedded(
+        reducer.fit(data.train, data.given, **({"graph": data.graph()} if kind.semi_supervised else {}))
+    )
 
 
 def measure_article(study: Study, method: str, data: Draw) -> Measured:

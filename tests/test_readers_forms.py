@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmlsdr._cli.plan import as_list
+from nmlsdr._cli.reading import as_list
 from nmlsdr.datasets import DataFileError, _cells, read_table
 
 

@@ -254,7 +254,7 @@ def add_verb(
     labels : str or None, default=None
         Whether labels are needed, for the title of their options; None for a verb that reads no table.
     run : str, default=""
-        Module of the package and function, as "_cli.plan:plan", which are loaded when the verb runs. The function
+        Module of the package and function, as "_cli.reading:plan", which are loaded when the verb runs. The function
         takes the arguments and the console, and returns the exit status. Empty: the module and function of this name.
 
     Returns

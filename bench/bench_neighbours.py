@@ -326,8 +326,9 @@ def main(wanted, budget, replace):
             "neighbours", title="Exact neighbours, two threads, k = 10 where it is not said",
             command="python bench/bench_neighbours.py",
             columns=COLUMNS, rows=sorted(rows, key=lambda row: GROUPS.index(row["group"])), values=values, runs=runs,
-            notes="Medians of the better half of alternating rounds. Share of sgemm: n^2 D flops over our time, "
-            "over the best two-thread square sgemm of the same cell.",
+            notes="Medians of the better half of alternating rounds. Share of sgemm: the search counts as n^2 D "
+            "operations. Their number per second is divided by that of OpenBLAS's product of square float32 matrices "
+            "on two threads, measured beside it.",
         )  # fmt: skip
 
     for group, work, X, peers in groups():

@@ -129,8 +129,8 @@ def run(*, full: bool, report: Callable[[str], Any] = print) -> Path:
         columns=[("n", "rows", "d"), ("who", "search", "s"), ("seconds", "time", ".3f s"), ("cpu", "CPU", ".3f s"),
                  ("ratio", "to ours", ".2f"), ("recall", "recall", ".1f %")],
         notes=f"The {K} nearest neighbours of all rows, {D} standard normal features in float32, {N_THREADS} threads; "
-              "an index is built and asked. Recall is over 2000 rows; pynndescent and hnswlib have their own settings "
-              "(ef = 100).",
+              "the time includes building an index and searching it for all rows. Recall is over 2000 rows; "
+              "pynndescent and hnswlib have their own settings (ef = 100).",
     )  # fmt: skip
     draw(rows, path.parent / "panel.png")
     return path

@@ -278,7 +278,7 @@ def test_a_comparison_records_the_busy_processes_that_ran_with_it(compare, monke
     assert seen == [[None] * count]
     assert all(process.poll() is not None for process in started)
     content = json.loads((tmp_path / f"{name}.json").read_text())
-    assert ("2 busy processes" in content["notes"]) == (count == 2)
+    assert ("2 other processes were busy" in content["notes"]) == (count == 2)
     assert content["rows"][0]["after"] == 1.0
     assert content["values"] == {"median": 0.5, "regressions": 0}
 

@@ -349,7 +349,9 @@ def compare(
 def store(records: Sequence[dict[str, Any]], base: str, head: str, load: int, command: str) -> None:
     """The table of this comparison; of a loaded machine it is another than of a quiet one."""
     name = "compare-loaded" if load else "compare-quiet"
-    beside = f"Measured while {load} other processes were busy." if load else "This comparison started no other processes."
+    beside = "This comparison started no other processes."
+    if load:
+        beside = f"Measured while {load} other processes were busy."
     _harness.save_table(
         name, title=name, command=command, rows=records,
         columns=[("case", "work", "s"), ("threads", "threads", "d"), ("before", "before", ".3f ms"),

@@ -76,27 +76,6 @@ def check_output(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Path:
 
 
 @contextlib.contextmanager
-def names_file(path: PathLike) -> Iterator[None]:
-    """Give an error of the system that names no file, such as that of a full disk, the name of the file.
-
-    Examples
-    --------
-    >>> try:
-    ...     with names_file("records.jsonl"):
-    ...         raise OSError(28, "No space left on device")
-    ... except OSError as error:
-    ...     print(error)
-    [Errno 28] No space left on device: 'records.jsonl'
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None and error.errno is not None:
-            error.filename = os.fspath(path)
-        raise
-
-
-@contextlib.contextmanager
 def replace_file(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Iterator[BinaryIO]:
     """Open a binary file that becomes `path` when the block ends without an error.
 
@@ -132,8 +111,12 @@ def replace_file(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Iterator
     'whole'
     >>> folder.cleanup()
     """
-    with names_file(path):
+    try:
         yield from _replace(path, check_output(path, inputs=inputs))
+    except OSError as error:
+        if error.filename is None and error.errno is not None:  # such as that of a full disk, which names no file
+            error.filename = os.fspath(path)
+        raise
 
 
 def _replace(path: PathLike, target: Path) -> Iterator[BinaryIO]:

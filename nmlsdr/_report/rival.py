@@ -103,10 +103,6 @@ class _Rival(ClassifierMixin, BaseEstimator):
             self.cutoff_ = self._learn(X[rows], np.asarray(y)[rows])
         return self
 
-    def predict(self: Any, X: Any) -> NDArray[np.int64]:
-        """Labels (n, C)."""
-        return np.asarray(self._decide(self.predict_proba(X)), dtype=np.int64)
-
     def _decide(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
         """Which labels scores predict."""
         return scores >= self.cutoff_

@@ -132,7 +132,7 @@ MUTANTS = {
         ("doors/output: not flushed to the disk", "_replace", "os.fsync(file.fileno())", ""),
         ("doors/output: half a file left", "_replace", "os.unlink(part)", "pass"),
         ("doors/output: input overwritten", "check_output", "os.path.samefile(source, target)", "False"),
-        ("doors/output: full disk without a name", "names_file", "error.filename = os.fspath(path)", "pass"),
+        ("doors/output: full disk without a name", "replace_file", "error.filename = os.fspath(path)", "pass"),
     ],
     ("experiments/store.py", STORE): [
         ("doors/store: cell written in its place", "write", "replace_file(self.cells / key.file_name()", 'open(self.cells / key.file_name(), "wb"'),

@@ -122,6 +122,13 @@ def test_data_from_standard_input(run, tables, monkeypatch, tmp_path, name):
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 
+def test_a_damaged_gzip_file_on_standard_input_gives_one_sentence(run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", Piped(b"\x1f\x8b\x08\x00damaged"))
+    done = run("plan", "-", *COLUMNS)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "it cannot be read" in done.err
+
+
 def test_results_to_standard_output(run, tables, tmp_path):
     assert_done(run("fit", "train.csv", *COLUMNS, "--out", "m.skops"))
     assert_done(run("predict", "m.skops", "test.csv", "--out", "a.csv"))

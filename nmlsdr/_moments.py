@@ -165,11 +165,11 @@ class RowSums:
             weights = np.broadcast_to(weights, (X.shape[0],))
             weighted = X.astype(np.float64)
             weighted.data *= np.repeat(weights, np.diff(X.indptr))
-            S = np.asarray((X.T @ weighted).toarray(), dtype=np.float64)
+            S = (X.T @ weighted).toarray(order="F")
             moment = np.asarray(X.T @ weights)
-            S -= np.outer(mean, moment)
-            S += np.outer(weights.sum() * mean - moment, mean)
-            return np.triu(S).T
+            # - mean moment' - moment mean' + (sum of the weights) mean mean', in the lower triangle
+            S = blas.dsyr2(-1.0, mean, moment - 0.5 * weights.sum() * mean, a=S, lower=1, overwrite_a=1)
+            return np.triu(S.T).T
         S, root = np.zeros((X.shape[1], X.shape[1]), order="F"), np.sqrt(weights)
         for rows, block in self.centred_blocks(mean):
             if root.ndim:

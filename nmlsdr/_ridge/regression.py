@@ -154,8 +154,9 @@ def solve_shifted(A: np.ndarray, levels: np.ndarray, B: np.ndarray) -> np.ndarra
     """(A + level I)^-1 B for each level, by Cholesky factors; A by its lower triangle, not changed."""
     solve = lapack.dposv if A.dtype == np.float64 else lapack.sposv
     found = np.empty((len(levels), *B.shape))
+    shifted = np.empty_like(A, order="F")
     for level, solution in zip(levels, found, strict=True):
-        shifted = np.array(A, order="F")
+        shifted[:] = A
         shifted.reshape(-1, order="F")[:: len(A) + 1] += level
         _, solution[:], failed = solve(shifted, B, lower=1, overwrite_a=1)
         if failed:

@@ -20,6 +20,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.linalg import blas
 
 from .._checks.arguments import check_count, check_real, check_row_weights
 from .._checks.labels import some_unknown
@@ -49,7 +50,7 @@ _SINGLE_FROM = 500
 _SINGLE_CONDITION = 1e5
 _NEAR = 1e-5
 
-# Gram matrices of labels are kept up to this many numbers (256 MB).
+# Gram matrices of labels, and those of folds, are each kept up to this many numbers (256 MB).
 _KEPT_GRAMS = 1 << 25
 
 
@@ -269,6 +270,7 @@ class _Shared:
     def __init__(self, X: RowSums, known: np.ndarray | None) -> None:
         self.X, self.known = X, known
         self._grams: dict[int, np.ndarray] = {}
+        self.of_folds: dict[bytes, np.ndarray] = {}  # of the rows that each fold learns from, for a second pass
 
     @cached_property
     def mean(self) -> np.ndarray:
@@ -321,18 +323,27 @@ class _Fold:
                 yield here, i, slice(None), found + each.label_mean
 
     def _by_features(self, each: LabelSet, dtype: type) -> _Predict:
-        label, origin = each.labels[0], self.shared.mean
-        known = self.shared.known
-        left_out = self.tested if known is None else self.tested.take(known[self.test, label])
-        gram = self.shared.of_features(label) - left_out.gram(origin)
-        shift = each.mean - origin
-        gram = (gram - each.count * np.outer(shift, shift)).astype(dtype, copy=False)
+        key = self.test.tobytes()
+        gram = self.shared.of_folds.get(key)
+        if gram is None:
+            gram = self._gram(each)
+            if self.shared.known is None and (len(self.shared.of_folds) + 1) * gram.size <= _KEPT_GRAMS:
+                self.shared.of_folds[key] = gram
+        gram = gram.astype(dtype, copy=False)
         project = self.tested.projector(each.mean)
 
         def predict(_: float, w: np.ndarray, levels: np.ndarray) -> np.ndarray:
             return np.array([project(V) for V in from_gram(gram, each.moment, w, levels)])
 
         return predict
+
+    def _gram(self, each: LabelSet) -> np.ndarray:
+        """Xc'Xc of the training rows where these labels are known, by its lower triangle."""
+        label, origin, known = each.labels[0], self.shared.mean, self.shared.known
+        left_out = self.tested if known is None else self.tested.take(known[self.test, label])
+        gram = self.shared.of_features(label) - left_out.gram(origin)
+        shift = each.mean - origin
+        return blas.dsyr(-each.count, shift, a=gram, lower=1, overwrite_a=1)
 
     def _by_rows(self, each: LabelSet, dtype: type) -> _Predict:
         chosen = ~self.test

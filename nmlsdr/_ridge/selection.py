@@ -3,9 +3,10 @@
 In a cross-validation the weights differ from fold to fold, the rows do not.  Where there are more rows than features,
 the Gram matrix of all rows is formed once and that of the tested rows is subtracted from it.  Where there are fewer,
 w(b) = (1 - b) + b kappa is linear in b: the Gram matrix of b is (1 - b) K(1) + b K(kappa), so that two serve every b.
-Each c has a Cholesky factor of its own, which costs least.  With 500 features, 153 labels and 311 tested rows, five
-factors, solves and predictions take 17 ms; a reduction to tridiagonal form that serves all five c takes 17 ms as well,
-an eigendecomposition 31.
+In float64 each c has a Cholesky factor of its own, which costs least.  With 500 features, 153 labels and 311 tested
+rows, five factors, solves and predictions take 17 ms; a reduction to tridiagonal form that serves all five c takes
+17 ms as well, an eigendecomposition 31.  In float32 the factor of one c serves the others where there are few labels:
+with 20 000 sparse rows, 2000 features and 50 labels the cross-validation takes 5.3 s instead of 6.5 s.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ SAMPLED_ROWS = 2000
 KEPT_PREDICTIONS = 1 << 23
 
 # Matrices of this size or larger are factored in float32 while pairs are compared, in half the time.  A system is not
-# worse conditioned than 1 + n / c; with 20 000 rows and 2000 features the errors moved by 3e-9.  Pairs whose error is
-# within _NEAR of the least are compared again in float64, and the winner's predictions are those of float64.
+# worse conditioned than 1 + n / c; with 20 000 rows and 2000 features the errors moved by 6e-9 of their size.  Pairs
+# whose error is within _NEAR of the least are compared again in float64, and the winner's predictions are those of
+# float64.
 _SINGLE_FROM = 500
 _SINGLE_CONDITION = 1e5
 _NEAR = 1e-5

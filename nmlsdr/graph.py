@@ -320,7 +320,7 @@ def union_graph(indices: np.ndarray) -> sparse.csr_array:
     """The binary graph of the OR rule from each row's neighbours (n, k): eq. (3)."""
     n, k = indices.shape
     index_type: Any = np.int32 if 2 * n * k < 2**31 else np.int64
-    columns = np.sort(indices, axis=1).ravel().astype(index_type, copy=False)
+    columns = np.sort(indices.astype(index_type, copy=False), axis=1).ravel()
     lists = sparse.csr_array((np.ones(n * k, np.int8), columns, k * np.arange(n + 1, dtype=index_type)), shape=(n, n))
     lists.has_canonical_format = True
     W = lists + lists.T.tocsr()

@@ -159,9 +159,15 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
     """
     if isinstance(X, np.ma.MaskedArray):
         raise InputError(f"{name} is a masked array; fill or drop its masked entries first.")
+    rows = X if sparse.issparse(X) else np.asarray(X)
+    if rows.ndim != 2:
+        raise InputError(
+            f"{name} must be a 2-D array of shape (n_samples, n_features), got {rows.ndim} dimension(s). "
+            "Reshape your data: X.reshape(-1, 1) for one feature or X.reshape(1, -1) for one sample."
+        )
+    if rows.dtype.kind == "c":
+        raise InputError(f"Complex data not supported: {name} has dtype {rows.dtype}; pass real numbers.")
     if sparse.issparse(X):
-        if np.issubdtype(X.dtype, np.complexfloating):
-            raise InputError(f"Complex data not supported: {name} has dtype {X.dtype}; pass real numbers.")
         refuse_broken(X, name)
         rows = sparse.csr_array(X) if X.format != "csr" else X
         rows = rows.astype(_float_type(rows.dtype, dtype), copy=False)
@@ -171,14 +177,6 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
             rows.sum_duplicates()
         _check_finite(rows.data, name)
         return aligned(rows)
-    rows = np.asarray(X)
-    if rows.ndim != 2:
-        raise InputError(
-            f"{name} must be a 2-D array of shape (n_samples, n_features), got {rows.ndim} dimension(s). "
-            "Reshape your data: X.reshape(-1, 1) for one feature or X.reshape(1, -1) for one sample."
-        )
-    if np.issubdtype(rows.dtype, np.complexfloating):
-        raise InputError(f"Complex data not supported: {name} has dtype {rows.dtype}; pass real numbers.")
     try:
         if holds_dates(X, rows):
             raise TypeError("it holds dates")

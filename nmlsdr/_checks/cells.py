@@ -67,8 +67,8 @@ def read_label_words(y: Any, values: np.ndarray, name: str) -> np.ndarray:
 
 def holds_dates(table: Any, values: np.ndarray) -> bool:
     """Whether some cells are dates, which NumPy would read as numbers of days or nanoseconds."""
-    kinds = {str(kind).lower() for kind in {*getattr(table, "dtypes", ()), values.dtype}}  # of pandas, polars and NumPy
-    if any(kind.startswith(_TIMES) for kind in kinds):
+    kinds = set(getattr(table, "dtypes", ()))  # of pandas and polars
+    if values.dtype.kind in "mM" or any(str(kind).lower().startswith(_TIMES) for kind in kinds):
         return True
     return values.dtype.kind == "O" and any(isinstance(cell, (np.datetime64, np.timedelta64)) for cell in values.flat)
 

@@ -155,15 +155,17 @@ class _BlasLimits:
         self.entered = 0
         # Cache of the BLAS libraries in this process.  Stale when another one is loaded, which then keeps its threads;
         # a forked child begins anew.
-        self.libraries: ThreadpoolController | None = None
-        self.limit: Any = None
+        self.libraries: list[Any] | None = None
+        self.before: list[tuple[Any, Any]] = []  # the libraries and their numbers of threads; half the time of .limit
 
     def enter(self) -> None:
         with self.lock:
             if self.entered == 0:
                 if self.libraries is None:  # scanning the loaded libraries takes milliseconds: once
-                    self.libraries = ThreadpoolController().select(user_api="blas")
-                self.limit = self.libraries.limit(limits=1)
+                    self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+                self.before = [(library, library.num_threads) for library in self.libraries]
+                for library in self.libraries:
+                    library.set_num_threads(1)
             self.entered += 1
 
     def leave(self) -> None:
@@ -171,7 +173,8 @@ class _BlasLimits:
             self.entered -= 1
             if self.entered == 0:
                 _leave_control(force=True)
-                self.limit.restore_original_limits()
+                for library, n_threads in self.before:
+                    library.set_num_threads(n_threads)
                 _leave_control(force=False)
 
 

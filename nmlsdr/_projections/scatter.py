@@ -36,7 +36,7 @@ def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
-        The rows; finite numbers.
+        The rows, as `check_rows` returns them.
     Y : array of shape (n_samples, n_labels)
         0/1.
     n_components : int or None, default=None
@@ -64,7 +64,7 @@ def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) 
     >>> cca(X, np.array([[0.0], [0.0], [1.0], [1.0]]), ridge=0).eigenvalues.round(12)
     array([1.])
     """
-    X, ridge = RowSums.of(X), check_real(ridge, "ridge", 0.0, np.inf)
+    X, ridge = RowSums.of(X, checked=True), check_real(ridge, "ridge", 0.0, np.inf)
     bound = min(Y.shape[1], X.shape[1], X.shape[0] - 1)
     check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
     with single_threaded_blas():
@@ -86,7 +86,7 @@ def mddm_features(X: Any, Y: Any, n_components: int | None = None, *, mu: float 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
-        The rows; finite numbers.
+        The rows, as `check_rows` returns them.
     Y : array of shape (n_samples, n_labels)
         0/1.
     n_components : int or None, default=None
@@ -115,7 +115,7 @@ def mddm_features(X: Any, Y: Any, n_components: int | None = None, *, mu: float 
     >>> found.eigenvalues.round(12), found.components.round(4)
     (array([1.6]), array([[0.    , 0.6325]]))
     """
-    X, mu = RowSums.of(X), check_real(mu, "mu", 0.0, 1.0)
+    X, mu = RowSums.of(X, checked=True), check_real(mu, "mu", 0.0, 1.0)
     bound = min(Y.shape[1], X.shape[1], X.shape[0] - 1)
     check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
     with single_threaded_blas():
@@ -133,7 +133,7 @@ def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: floa
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
-        The rows; finite numbers.
+        The rows, as `check_rows` returns them.
     W : array of shape (n_samples, n_labels)
         Weights >= 0 of the labels in each row; a label of total weight 0 is ignored.
     n_components : int or None, default=None
@@ -161,7 +161,7 @@ def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: floa
     >>> weighted_lda(X, np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])).components.round(4)
     array([[0.    , 3.1623]])
     """
-    X, ridge = RowSums.of(X), check_real(ridge, "ridge", 0.0, np.inf)
+    X, ridge = RowSums.of(X, checked=True), check_real(ridge, "ridge", 0.0, np.inf)
     bound = min(W.shape[1] - 1, X.shape[1])
     check_components(n_components, bound, "min(n_labels - 1, n_features)")
     with single_threaded_blas():
@@ -187,7 +187,7 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
-        The rows; finite numbers.
+        The rows, as `check_rows` returns them.
     Y : array of shape (n_samples, n_labels)
         0/1.
     n_components : int or None, default=None
@@ -215,7 +215,7 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
     >>> mvmd(X, np.array([[0.0], [0.0], [1.0], [1.0]]), 2).eigenvalues
     array([10. ,  0.5])
     """
-    X, beta = RowSums.of(X), check_real(beta, "beta", 0.0, 1.0)
+    X, beta = RowSums.of(X, checked=True), check_real(beta, "beta", 0.0, 1.0)
     bound = min(X.shape[1], X.shape[0] - 1)
     wanted = check_components(n_components, bound, "min(n_features, n_samples - 1)")
     if n_components is None:

@@ -190,7 +190,7 @@ MUTANTS = {
     ("_process/threads.py", FORK): [
         ("threads: more after a fork", "check_n_jobs", "if _forked:\n        return 1", ""),
         ("threads: limits not counted", "leave", "self.entered == 0", "True"),
-        ("threads: limits not restored", "leave", "self.limit.restore_original_limits()", ""),
+        ("threads: limits not restored", "leave", "library.set_num_threads(n_threads)", "pass"),
     ],
     ("_search/estimate.py", LARGE): [
         ("estimate: the symmetric half", "estimate_search", "m / 2 if n_queries is None else m", "m"),

@@ -172,8 +172,7 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
         rows = sparse.csr_array(X) if X.format != "csr" else X
         rows = rows.astype(_float_type(rows.dtype, dtype), copy=False)
         if not rows.has_canonical_format:
-            if rows is X:
-                rows = rows.copy()
+            rows = rows.copy()
             rows.sum_duplicates()
         _check_finite(rows.data, name)
         return aligned(rows)
@@ -238,9 +237,7 @@ def _check_finite(values: np.ndarray, name: str, table: Any = None) -> None:
     step = max(1, _CHECK_VALUES // width)
     for first in range(0, len(values), step):
         block = values[first : first + step]
-        if block.size == 0:
-            continue
-        low, high = float(block.min()), float(block.max())
+        low, high = float(block.min(initial=0.0)), float(block.max(initial=0.0))
         if low >= -LARGEST_VALUE and high <= LARGEST_VALUE:  # false for NaN too
             continue
         if np.isfinite(low) and np.isfinite(high):

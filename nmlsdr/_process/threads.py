@@ -65,23 +65,22 @@ def check_n_jobs(n_jobs: int | None) -> int:
     >>> check_n_jobs(2)
     2
     """
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
+    n_jobs = -1 if n_jobs is None else n_jobs
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise InputError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}; use None for all cores.")
-    if n_jobs is not None and n_jobs > _MOST_THREADS and n_jobs > most_threads():
+    if n_jobs > _MOST_THREADS and n_jobs > most_threads():
         raise InputError(
             f"n_jobs must be at most {most_threads()} on this machine, which allows {_cores()} cores, got {n_jobs}; "
             "use None for all cores."
         )
     if _forked:
         return 1
-    if n_jobs is not None and n_jobs > 0:
+    if n_jobs > 0:
         return int(n_jobs)
     cores = _cores()
     setting = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if setting.isdigit() and int(setting) > 0:
         cores = min(cores, int(setting))
-    if n_jobs is None:
-        return max(1, cores)
     return max(1, cores + 1 + int(n_jobs))
 
 

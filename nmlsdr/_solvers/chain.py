@@ -64,19 +64,17 @@ def solve(system: System, F: np.ndarray, goal: Goal, solver: str) -> tuple[Solve
     if solver != "auto":
         return SOLVERS[solver](system, F, goal), solver
     n_labels = F.shape[1]
-    n_sought = np.broadcast_to(system.n_sought, n_labels)
     solved, ran = Solved(np.zeros(n_labels, np.int64), np.full(n_labels, np.inf)), "lu"
     for name, allowed in (
-        ("lu", n_sought <= SMALL),
-        ("cg", n_sought > SMALL),
-        ("lu", (n_sought > SMALL) & (n_sought <= LARGEST_DENSE)),
-        ("fixed_point", n_sought > LARGEST_DENSE),
+        ("lu", system.n_sought <= SMALL),
+        ("cg", system.n_sought > SMALL),
+        ("lu", (system.n_sought > SMALL) & (system.n_sought <= LARGEST_DENSE)),
+        ("fixed_point", system.n_sought > LARGEST_DENSE),
     ):
         columns = np.flatnonzero(allowed & ~(solved.residuals <= goal.tol))
-        again = np.isfinite(solved.residuals[columns])
         if goal.max_iter is not None:
-            columns = columns[~again]
-        if len(columns) == n_labels and not again.any():
+            columns = columns[~np.isfinite(solved.residuals[columns])]
+        if len(columns) == n_labels and not np.isfinite(solved.residuals).any():
             solved, ran = SOLVERS[name](system, F, goal), name
         elif len(columns) and _improve(system, F, goal, columns, SOLVERS[name], solved):
             ran = name

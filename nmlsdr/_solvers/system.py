@@ -158,7 +158,7 @@ class System:
     def _reached(self, known: np.ndarray) -> np.ndarray:
         """Which entries lie in a component of the graph with a known entry of their label."""
         indptr, indices = self.indptr, self.indices
-        if self.W.nnz and self.W.data.min() == 0:
+        if not self.binary and self.W.data.min() == 0:
             edges = self.W.copy()
             edges.eliminate_zeros()
             indptr, indices = edges.indptr.astype(np.int64), edges.indices.astype(np.int32)

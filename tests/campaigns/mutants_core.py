@@ -108,9 +108,10 @@ MUTANTS = {
     ],
     ("_solvers/chain.py", PROPAGATION): [
         ("propagation/labels: one limit for small systems", "solve",
-         "broadcast_to(system.n_sought, n_labels", "full(n_labels, system.n_sought.max()"),
+         "system.n_sought <= SMALL),", "system.n_sought.max() <= SMALL),"),
         ("propagation/chain: auto stops after cg", "solve", "~(solved.residuals <= goal.tol", "np.isinf(solved.residuals"),
-        ("propagation/chain: max_iter not heeded", "solve", "columns = columns[~again]", "pass"),
+        ("propagation/chain: max_iter not heeded", "solve",
+         "columns = columns[~np.isfinite(solved.residuals[columns])]", "pass"),
         ("propagation/chain: what another solver makes worse is kept", "_improve",
          "found.residuals < solved.residuals[columns]", "np.ones(len(columns), bool)"),
     ],

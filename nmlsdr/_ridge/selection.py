@@ -45,7 +45,7 @@ SAMPLED_ROWS = 2000
 KEPT_PREDICTIONS = 1 << 23
 
 # Matrices of this size or larger are factored in float32 while pairs are compared, in half the time.  A system is not
-# worse conditioned than 1 + n / c; with 20 000 rows and 2000 features the errors moved by 6e-9 of their size.  Pairs
+# worse conditioned than 1 + n / c; with 20 000 rows and 2000 features the errors moved by 4e-9 of their size.  Pairs
 # whose error is within _NEAR of the least are compared again in float64, and the winner's predictions are those of
 # float64.
 _SINGLE_FROM = 500

@@ -24,6 +24,9 @@ ROOT = Path(__file__).resolve().parent.parent
 def pytest_configure(config):
     """The tests meet the installed package, never the checkout (NMLSDR_TEST_CHECKOUT=1 for development)."""
     os.environ["PYTHONSAFEPATH"] = "1"  # a Python that a test starts does not find the checkout either
+    if config.getoption("numprocesses", None):  # pytest -n: processes share the cores, so waiting threads sleep
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+        os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "8")  # 2^8 cycles
     inside = Path(nmlsdr.__file__).resolve().is_relative_to(ROOT / "nmlsdr")
     if inside and os.environ.get("NMLSDR_TEST_CHECKOUT") != "1" and not _is_editable():
         raise pytest.UsageError(

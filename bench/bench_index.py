@@ -98,7 +98,8 @@ def main(arguments: list[str] | None = None) -> int:
                 "faiss_least": min(row["faiss"] for row in rows if "faiss" in row),
                 "sklearn_least": min(row["sklearn"] for row in rows)},
         notes=f"{options.rows} rows of standard normal features in float32, k = {K}, two threads; times of the others "
-              "as multiples of ours. kneighbors looks at all rows at every call. predict: MLkNN and "
+              "as multiples of ours. by angle: nmlsdr with metric=\"cosine\". kneighbors: the function "
+              "nmlsdr.graph.kneighbors, which prepares nothing and looks at all rows at every call. predict: MLkNN and "
               f"KNeighborsClassifier, {N_LABELS} labels. The load average was {load:.1f} when this began.",
     )  # fmt: skip
     return 0

@@ -359,8 +359,10 @@ def store(records: Sequence[dict[str, Any]], base: str, head: str, load: int, co
                  ("pairs", "pairs", "d"), ("outcome", "outcome", "s")],
         values={"median": float(np.median([record["median"] for record in records])),
                 "regressions": sum(record["outcome"] == "REGRESSION" for record in records)},
-        notes=f"Before: {base}; after: {head}. {beside} Medians over the pairs, each the least of {TURNS} turns; the "
-              f"load average was {os.getloadavg()[0]:.1f} at the end. The ratio is the median of the pairs' own.",
+        notes=f"Before: {base}; after: {head}. {beside} A pair is one time of each commit, the "
+              f"smallest of {TURNS}. before, after: medians over the pairs. after / before: the median of the pairs' "
+              "ratios; with 95 % confidence the true median is above the number in the next column. The load average "
+              f"was {os.getloadavg()[0]:.1f} at the end.",
     )  # fmt: skip
 
 

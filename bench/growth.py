@@ -38,17 +38,17 @@ class Curve(NamedTuple):
 F32 = {"D": 100, "k": 10, "dtype": "float32"}
 CURVES = [
     Curve("neighbours-dense", "n", [1000, 2000, 4000, 8000], [20000, 50000, 100000, 200000], F32, 2, 1,
-          "selection falls with n: most of a block is ruled out by the k-th distance found before"),
+          "the share of rows that enter the lists of nearest rows falls with n"),
     Curve("neighbours-dense", "D", [50, 100, 200, 400, 800], [1600], {"n": 2000, "k": 10, "dtype": "float32"}, 1, 0),
     Curve("neighbours-dense", "k", [5, 10, 20, 40, 80], [160], {"n": 4000, "D": 100, "dtype": "float32"}, 0, 1,
-          "the products do not depend on k, but the heaps do, and more candidates pass a further k-th distance"),
+          "the products do not depend on k, but the lists of the k nearest rows do, and more rows enter a longer list"),
     Curve("neighbours-low-d", "n", [2000, 5000, 10000], [20000, 50000, 100000],
           {"D": 3, "k": 10, "dtype": "float64"}, 1, 1),
     Curve("neighbours-csr", "n", [1000, 2000, 4000], [8000, 16000, 32000],
           {"D": 500, "k": 10, "dtype": "float64", "values": "csr"}, 2, 1,
-          "what a row costs besides its products, columns in order and neighbours kept, is still as large as these"),
+          "putting the columns of a row in order and keeping its neighbours still take as long as its products"),
     Curve("graph-symmetrise", "n", [10000, 20000, 50000, 100000], [200000, 500000, 2000000], {"k": 10}, 1, 1,
-          "the lists leave the last cache between 200 000 and 500 000 rows; before and behind the exponent is near 1"),
+          "the lists outgrow the last cache between 200 000 and 500 000 rows; below and above, the exponent is near 1"),
     Curve("propagation-cg", "n", [2500, 5000, 10000, 20000, 40000], [100000, 500000, 2000000], {"C": 14, "k": 10}, 1, 1,
           "rows of neighbours leave the caches"),
     Curve("propagation-cg", "C", [8, 16, 32, 64, 128], [256], {"n": 5000, "k": 10}, 1, 1,
@@ -65,13 +65,13 @@ CURVES = [
           "propagation and projection are linear and a part of the time; from point to point the exponent rises"),
     Curve("MLkNN.fit", "n", [1000, 2000, 4000, 8000], [20000, 50000, 100000],
           {"name": "MLkNN", "call": "fit", "D": 100, "C": 14}, 2, 1,
-          "as for the search: selection falls with n"),
+          "as for the search: the share of rows that enter the lists of nearest rows falls with n"),
 ]  # fmt: skip
 
 
 NOTES = (
     "Two threads; exponents are fitted to the last three sizes; memory is what is needed beyond the input, "
-    "results included, and small amounts drown in the allocator's rounding."
+    "results included; small amounts are inexact, because the allocator rounds them."
 )
 
 
@@ -136,14 +136,14 @@ def explained(rows: Sequence[Mapping[str, Any]]) -> str:
     curves = {(curve.case, curve.varies): curve for curve in CURVES}
     off = [row for row in rows if abs(row["time"] - row["theory"]) > 0.1]
     return "".join(
-        f" {row['case']} against {row['varies']} grows as ^{row['time']:.2f} and not ^{row['theory']:g}: "
-        f"{_suspected(curves[row['case'], row['varies']].why)}."
+        f" {row['case']}: the time grows as {row['varies']}^{row['time']:.2f}, in theory as "
+        f"{row['varies']}^{row['theory']:g}{_suspected(curves[row['case'], row['varies']].why)}."
         for row in off
     )
 
 
 def _suspected(why: str) -> str:
-    return f"suspected, not shown: {why}" if why else "not explained"
+    return f". A possible cause, not measured: {why}" if why else ", not explained"
 
 
 def draw(drawn: Sequence[tuple[Curve, Mapping[str, Any], float]], path: Path) -> None:

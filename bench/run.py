@@ -56,8 +56,9 @@ def store_suite(records: Sequence[dict[str, Any]], *, command: str) -> None:
     for n_threads, found in sorted(limits.items()):
         notes += (f" Limits of this run on {n_threads} thread(s): sgemm {found['sgemm_gflops']:.0f} GFLOP/s, dgemm "
                   f"{found['dgemm_gflops']:.0f} GFLOP/s, copy {found['copy_gbytes']:.1f} GB/s.")  # fmt: skip
-    notes += (" The share is the least work (half of the products of a symmetric search; each byte once) over the "
-              "time and the limit.")  # fmt: skip
+    notes += (" Share of the limit: the least amount of work divided by the time, and this divided by the limit. The "
+              "work is counted in operations (for sgemm; of a search of all rows in each other, half of the products) "
+              "or in bytes that are read or written (for copy).")  # fmt: skip
     _harness.save_table(
         "suite", title="Suite", command=command, notes=notes, rows=rows, facts={"limits": limits},
         columns=[("case", "work", "s"), ("shown", "size", "s"), ("threads", "threads", "d"),

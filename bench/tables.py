@@ -105,7 +105,7 @@ def made_by(result: dict[str, Any]) -> str:
     for key, earlier in runs.items():
         count = sum(row.get("run") == key for row in result["rows"])
         if (earlier["date"], earlier["commit"]) != (machine["date"], machine["commit"]):
-            text += f" {count} of {len(result['rows'])} rows on {_run(earlier)}."
+            text += f" Lines from another run: {count} of {len(result['rows'])}, on {_run(earlier)}."
     return text
 
 

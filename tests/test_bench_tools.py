@@ -127,7 +127,7 @@ def test_rows_keep_the_run_that_made_them(harness, tables, tmp_path):
     )
     new = json.loads(path.read_text())
     assert [new["runs"][row["run"]]["commit"] for row in new["rows"]] == ["0ldc0de", new["machine"]["commit"]]
-    assert "1 of 2 rows on 2020-01-01 at commit 0ldc0de: another" in tables.render(new)
+    assert "Lines from another run: 1 of 2, on 2020-01-01 at commit 0ldc0de: another" in tables.render(new)
     again, runs = harness.carried(new)
     assert (again, set(runs)) == (new["rows"], set(new["runs"]))
 
@@ -504,6 +504,6 @@ def test_an_exponent_that_differs_from_theory_is_explained_or_marked():
     case = {"case": "neighbours-dense", "varies": "k", "theory": 0}
     assert growth.explained([{**case, "time": 0.1}]) == ""
     text = growth.explained([{**case, "time": 0.7}])
-    assert "grows as ^0.70 and not ^0: suspected, not shown: the products do not depend on k" in text
+    assert "grows as k^0.70, in theory as k^0. A possible cause, not measured: the products do not depend on k" in text
     known = {"case": "neighbours-dense", "varies": "D", "theory": 1, "time": 0.7}
     assert growth.explained([known]).endswith("not explained.")

@@ -73,9 +73,9 @@ def _made(records: Mapping[CellKey, Record], commands: Sequence[str]) -> list[tu
     return [
         ("Command" if len(commands) == 1 else "Commands", "; ".join(commands)),
         (
-            "Cells",
-            f"{len(used)}, {sum(r['error'] is not None for r in used)} failed; {seconds:.0f} s "
-            "(the wall times of all cells added, on a shared machine more than their work)",
+            "Runs (study x data set x method x seed)",
+            f"{len(used)}, {sum(r['error'] is not None for r in used)} failed; their wall times added: {seconds:.0f} s "
+            "(on a shared machine this includes waiting for other programs)",
         ),
         ("Seeds", _seeds_by_study(records)),
         ("Versions", "; ".join(", ".join(f"{k} {v}" for k, v in json.loads(text).items()) for text in versions)),

@@ -44,7 +44,7 @@ STUDY_VALUE = re.compile(
     r"(<!-- study:value (?P<name>[\w-]+) \| (?P<row>[^|\n]+?) \| (?P<column>[^|\n]+?) -->)[^\n]*?(<!-- bench:end -->)"
 )
 MARKERS = (TABLE, VALUE, STUDY_TABLE, STUDY_VALUE)
-MARKER = re.compile(r"<!-- (?:bench|study):(?:table|value) ")
+MARKER = re.compile(r"<!--\s*(?:bench|study):(?:table|value)\s")
 
 
 class Failure(Exception):
@@ -169,12 +169,20 @@ def fill(text: str, folder: Path = HERE / "results", study: Path = STUDY) -> str
     return filled
 
 
+def fill_page(page: Path, top: Path = TOP) -> tuple[str, str]:
+    """The text of a page, and the same text with the present results."""
+    old = page.read_text(encoding="utf-8")
+    try:
+        return old, fill(old, top / "bench" / "results", top / STUDY.relative_to(TOP))
+    except Failure as error:
+        raise Failure(f"{page.relative_to(top)}: {error}") from None
+
+
 def differences(top: Path = TOP) -> str:
     """A unified diff from the pages to what the results say; empty if all is current."""
     found = []
     for page in pages(top):
-        old = page.read_text(encoding="utf-8")
-        new = fill(old, top / "bench" / "results", top / STUDY.relative_to(TOP))
+        old, new = fill_page(page, top)
         name = str(page.relative_to(top))
         found += difflib.unified_diff(old.splitlines(), new.splitlines(), name, f"{name} by the results", lineterm="")
     return "\n".join(found)
@@ -194,11 +202,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1 if found else 0
     status = 0
     for page in pages():
-        old = page.read_text(encoding="utf-8")
         try:
-            new = fill(old)
+            old, new = fill_page(page)
         except Failure as error:  # the other pages are filled all the same
-            print(f"tables: {page.relative_to(TOP)}: {error}", file=sys.stderr)
+            print(f"tables: {error}", file=sys.stderr)
             status = 2
             continue
         if new != old:

@@ -446,6 +446,8 @@ def test_a_changed_number_is_noticed(tables, tmp_path):
         ("<!-- study:value t | c | a -->1<!-- bench:end -->", r"t.csv has no entry 'c', 'a'; it has rows \['b'\]"),
         ("<!-- study:value t | b -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
         ("<!-- bench:table x -->\n| a |", "malformed or lacks its <!-- bench:end -->"),
+        ("<!-- bench:value t\nb -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
+        ("<!--\nbench:value t b -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
     ],
 )
 def test_bad_markers_raise_a_clear_error(tables, tmp_path, text, sentence):

@@ -109,8 +109,8 @@ def main():
             name, title=title, command="python bench/bench_labels.py --data-home DIR", rows=rows,
             columns=[("dataset", "data", "s"), ("method", "method", "s"), ("case", "labels", "s"),
                      *((measure, measure, ".3f") for measure in MEASURES), ("spread", "AP, +-", ".3f")],
-            notes=f"Means over {args.seeds} seeds on Mulan's test rows, more is better in each; the last column is the "
-            "standard deviation of AP over the seeds.",
+            notes=f"Means over {args.seeds} seeds on the test rows that the Mulan library chose for these data. More "
+            "is better in each measure. The last column is the standard deviation of AP over the seeds.",
         )  # fmt: skip
 
 

@@ -85,17 +85,16 @@ def main():
                  ("nmlsdr", "NMLSDR", ".2f"), ("logistic", "logistic regression, its regularisation tuned", ".2f"),
                  ("forest", "300 extremely randomised trees", ".2f")],
         rows=[cost(*shape, args.rounds) for shape in COST],
-        notes=f"The fewest seconds of {args.rounds} rounds in turns. A tree draws at most 1000 rows, which bounds the "
-        "cost of the forest.",
+        notes=f"The smallest time of {args.rounds} fits of each method; the methods took turns.",
     )  # fmt: skip
     _harness.save_table(
         "residual-memory",
         command="python bench/bench_residual.py",
         title="Peak memory of ResidualPropagation.fit beyond X and y, MiB",
         columns=[("n", "n", "d"), ("D", "D", "d"), ("C", "C", "d"), ("over", "needed", ".0f"),
-                 ("need", "nD + min(l, D)^2 + nC numbers", ".0f"), ("times", "times", ".1f")],
+                 ("need", "nD + min(l, D)^2 + nC numbers", ".0f"), ("times", "needed / numbers", ".1f")],
         rows=[memory(*shape) for shape in MEMORY],
-        notes="l = .3 n labelled rows, two threads.",
+        notes="l = 0.3 n labelled rows, two threads.",
     )  # fmt: skip
 
 

@@ -111,8 +111,9 @@ def made_by(result: dict[str, Any]) -> str:
 
 def _run(machine: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {found}" for name, found in machine["versions"].items())
+    commit = machine["commit"].replace("+", " with uncommitted changes")
     return (
-        f"{machine['date']} at commit {machine['commit']}: {machine['processor']}, {machine['cores']} cores, "
+        f"{machine['date']} at commit {commit}: {machine['processor']}, {machine['cores']} cores, "
         f"{machine['memory_gib']} GiB, Python {machine['python']}, {' and '.join(machine['blas'])}, {versions}"
     )
 

@@ -311,9 +311,9 @@ def sweep():
         )  # fmt: skip
         print(rows[-1], flush=True)
     columns = [("work", "work", "s"), ("milliseconds", "sweep, ms", ".2f"), ("copy", "copy, GB/s", ".1f"),
-               ("stream", "12 nnz + 34 n C streamed, ms", ".2f"), ("ratio", "ratio", ".2f x"),
-               ("moved", "bytes it streams, MB", ".0f"), ("ratio_moved", "ratio to those", ".2f x"),
-               ("gather", "gather beside it, MB", ".0f")]  # fmt: skip
+               ("stream", "copy of 12 nnz + 34 n C bytes, ms", ".2f"), ("ratio", "ratio", ".2f x"),
+               ("moved", "read and written in order, MB", ".0f"), ("ratio_moved", "ratio to their copy", ".2f x"),
+               ("gather", "read out of order, MB", ".0f")]  # fmt: skip
     return columns, rows
 
 

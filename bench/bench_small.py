@@ -76,7 +76,8 @@ def main(arguments: list[str] | None = None) -> int:
                  ("loaded", "loaded", ".2f ms"), ("ratio", "loaded / quiet", ".2f x")],
         values={"load": load, "most": max(row["ratio"] for row in ours),
                 **{f"fit_{row['n']}": row["least"] for row in ours}},
-        notes=f"Quiet: the median of the better half of {TURNS * ROUNDS} rounds; loaded: the median of as many beside "
+        notes=f"least: the shortest of {TURNS * ROUNDS} rounds on the quiet machine; quiet: the median of the better "
+              f"half of them, and CPU: the same of their processor time. loaded: the median of as many rounds beside "
               f"{options.busy} busy processes. KNeighborsClassifier: fit and predict of the same rows, all labelled, "
               f"on all cores. The load average was {load:.1f} before the first round.",
     )  # fmt: skip

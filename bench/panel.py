@@ -130,7 +130,7 @@ def run(*, full: bool, report: Callable[[str], Any] = print) -> Path:
                  ("ratio", "to ours", ".2f"), ("recall", "recall", ".1f %")],
         notes=f"The {K} nearest neighbours of all rows, {D} standard normal features in float32, {N_THREADS} threads; "
               "the time includes building an index and searching it for all rows. Recall is over 2000 rows; "
-              "pynndescent and hnswlib have their own settings (ef = 100). "
+              "pynndescent and hnswlib have their default settings, except for ef = 100 in hnswlib. "
               "to ours: the time divided by that of nmlsdr.",
     )  # fmt: skip
     draw(rows, path.parent / "panel.png")

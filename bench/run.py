@@ -57,8 +57,9 @@ def store_suite(records: Sequence[dict[str, Any]], *, command: str) -> None:
         notes += (f" Limits of this run on {n_threads} thread(s): sgemm {found['sgemm_gflops']:.0f} GFLOP/s, dgemm "
                   f"{found['dgemm_gflops']:.0f} GFLOP/s, copy {found['copy_gbytes']:.1f} GB/s.")  # fmt: skip
     notes += (" Share of the limit: the least amount of work divided by the time, and this divided by the limit. The "
-              "work is counted in operations (for sgemm; of a search of all rows in each other, half of the products) "
-              "or in bytes that are read or written (for copy).")  # fmt: skip
+              "work compared with sgemm is counted in floating-point operations; a search for the neighbours of all "
+              "rows counts half of the products, because the other half is the same. The work compared with copy is "
+              "counted in bytes that are read or written.")  # fmt: skip
     _harness.save_table(
         "suite", title="Suite", command=command, notes=notes, rows=rows, facts={"limits": limits},
         columns=[("case", "work", "s"), ("shown", "size", "s"), ("threads", "threads", "d"),
@@ -71,7 +72,8 @@ def store_peers(records: Sequence[dict[str, Any]], *, command: str) -> None:
     rows = [{**record, "ours": record["seconds"] * 1e3, "theirs": record["peer_seconds"] * 1e3} for record in records]
     _harness.save_table(
         "peers", title="Peers", command=command, rows=rows,
-        notes="Two threads each, in turns within one process; a ratio below 1 means that the peer is faster.",
+        notes="Two threads each, in turns within one process; a ratio below 1 means that the peer is faster. "
+              "plain NumPy: the simple versions in tests/reference.py.",
         columns=[("work", "work", "s"), ("peer", "peer", "s"), ("ours", "nmlsdr", ".2f ms"),
                  ("theirs", "peer's time", ".2f ms"), ("ratio", "times faster", ".2f x"), ("rounds", "rounds", "d")],
         values={f"{row['work']} {row['peer']}".replace(" ", "_"): row["ratio"] for row in rows},

@@ -178,7 +178,10 @@ def claims(ten: Results, complete: Results | None, far: ResultTable) -> Claims:
     elif complete is not None and "NMLSDR" in complete.methods:
         scores = mean_scores(complete)
         (best, *tied) = (complete.methods[j] for j in np.flatnonzero(scores == scores.max()))
-        text = f"NMLSDR has the highest mean Wilcoxon score: {best}, {scores.max():.2f}"
+        text = (
+            "NMLSDR has the highest mean Wilcoxon score (a table below explains the scores): that of "
+            f"{best} is {scores.max():.2f}"
+        )
         found.append((text, best == "NMLSDR" and not tied))
     near = int((gap[known] <= NEAR + 1e-9).sum())
     share = f"{near}, {100 * near / cells:.1f} %"
@@ -187,7 +190,7 @@ def claims(ten: Results, complete: Results | None, far: ResultTable) -> Claims:
         f"article's value: {share}"
     )
     found.append((text, near >= SHARE_NEAR * cells))
-    counts = f"{len(far.rows)}, {unexplained(far)} not explained"
+    counts = f"{len(far.rows)} cells, of which {unexplained(far)} are not explained"
     text = (
         f"cells further than {FAR} from the article's value are explained, or consistent with the spread of single "
         f"runs: {counts}"
@@ -237,7 +240,7 @@ def toy_claims(results: Results, far: ResultTable) -> Claims:
     """What the reproduction should reach, as far as the methods at hand allow."""
     gap = np.abs(results.difference[0])
     cells, open_cells = int((~np.isnan(gap)).sum()), unexplained(far)
-    counts = f"{len(far.rows)}, {open_cells} not explained"
+    counts = f"{len(far.rows)} cells, of which {open_cells} are not explained"
     text = (
         f"of the {cells} cells (one measure of one method), those further than {LIMIT} from the article's value are "
         f"explained, or consistent with the spread of single runs: {counts}"
@@ -317,7 +320,7 @@ def tests_of_best(results: Results) -> tuple[NDArray[np.intp], NDArray[np.float6
 def tested_table(results: Results) -> ResultTable:
     """Methods by measures; bold only where the t-tests show a method to be the best, as in the article."""
     tested = results.n_seeds > 1
-    words = " Bold (*): better than every other method by paired t-tests at 5 %." if tested else ""
+    words = " Bold: better than every other method by paired t-tests at 5 %." if tested else ""
     table = method_table(results, "case-study", tested=words)
     if tested:
         for m, (best, _, significant) in enumerate(zip(*tests_of_best(results), strict=True)):

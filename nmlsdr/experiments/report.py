@@ -79,7 +79,10 @@ def _made(records: Mapping[CellKey, Record], commands: Sequence[str]) -> list[tu
         ),
         ("Seeds", _seeds_by_study(records)),
         ("Versions", "; ".join(", ".join(f"{k} {v}" for k, v in json.loads(text).items()) for text in versions)),
-        ("Fingerprints", ", ".join(f"{study}/{dataset} {mark}" for study, dataset, mark in marks)),
+        (
+            "Fingerprints (hashes of settings, versions and data files)",
+            ", ".join(f"{study}/{dataset} {mark}" for study, dataset, mark in marks),
+        ),
     ]
 
 

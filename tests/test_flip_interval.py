@@ -28,6 +28,18 @@ def test_the_interval_contains_the_truth_in_eight_of_ten_draws(name, flip, share
     assert sum(found) >= 8, found
 
 
+@pytest.mark.parametrize("n_scores", [1, 2, 3, 1000])  # so few that many are equal, or none
+def test_the_flip_rate_is_the_share_of_1s_in_the_tenth_with_the_smallest_scores(n_scores, rng):
+    for n_rows in (1, 2, 9, 10, 11, 57, 200):
+        Y = rng.integers(-1, 2, (n_rows, 3))
+        Y[0] = 0, 1, -1
+        labels = check_labels(Y)
+        scores = rng.integers(0, n_scores, (int(labels.labeled.sum()), 3)) / n_scores
+        known = labels.known[labels.labeled]
+        given = labels.Y[labels.labeled][known][np.argsort(scores[known], kind="stable")]
+        assert labels_flip_rate(scores, labels) == min(0.3, given[: max(1, len(given) // 10)].mean())
+
+
 def test_the_interval_contains_the_estimate_and_stays_below_a_half(rng):
     for share in (0.0, 0.05, 0.2, 0.5, 1.0):
         Y = (rng.random((200, 5)) < share).astype(int)

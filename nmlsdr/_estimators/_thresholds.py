@@ -67,14 +67,21 @@ def labels_flip_rate(scores: np.ndarray, labels: Labels) -> float:
     """
     if labels.single:
         return 0.0
-    given = _given_by_score(scores, labels)
-    return min(_LARGEST_FLIP_RATE, float(given[: max(1, len(given) // _CLEAREST_SHARE)].mean()))
+    return min(_LARGEST_FLIP_RATE, _share_of_ones(scores, labels, 1)[0])
 
 
-def _given_by_score(scores: np.ndarray, labels: Labels) -> np.ndarray:
-    """The known labels in the order of their scores, the smallest first."""
+def _share_of_ones(scores: np.ndarray, labels: Labels, tenths: int) -> tuple[float, int]:
+    """The share of 1s among the known labels with the smallest scores, and the number of these labels.
+
+    Of equal scores the earlier entry counts.  Finding them takes a tenth of the time of sorting all scores.
+    """
     known = labels.known[labels.labeled]
-    return np.asarray(labels.Y[labels.labeled][known][np.argsort(scores[known], kind="stable")])
+    scores, given = scores[known], np.asarray(labels.Y[labels.labeled][known])
+    m = min(len(scores), tenths * max(1, len(scores) // _CLEAREST_SHARE))
+    largest = np.partition(scores, m - 1)[m - 1]
+    chosen = scores < largest
+    chosen[np.flatnonzero(scores == largest)[: m - np.count_nonzero(chosen)]] = True
+    return float(given[chosen].mean()), m
 
 
 def flip_rate_interval(scores: np.ndarray, labels: Labels) -> tuple[float, float]:
@@ -96,9 +103,8 @@ def flip_rate_interval(scores: np.ndarray, labels: Labels) -> tuple[float, float
     lowest, highest : float
         At most 1/2; the highest is 1/2 where the estimate is at its largest value.
     """
-    given = _given_by_score(scores, labels)
-    m = max(1, len(given) // _CLEAREST_SHARE)
-    rate, wider = (min(_LARGEST_FLIP_RATE, float(given[:n].mean())) for n in (m, 2 * m))
+    (rate, m), (wider, _) = (_share_of_ones(scores, labels, tenths) for tenths in (1, 2))
+    rate, wider = min(_LARGEST_FLIP_RATE, rate), min(_LARGEST_FLIP_RATE, wider)
     error = 2.0 * float(np.sqrt(max(rate * (1.0 - rate), 1.0 / m) / m))
     lowest = max(0.0, rate - error - 0.02 - max(0.0, wider - rate))
     return lowest, 0.5 if rate == _LARGEST_FLIP_RATE else min(0.5, rate + error + 0.005)

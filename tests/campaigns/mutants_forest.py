@@ -37,7 +37,8 @@ MUTANTS = {
     ("_estimators/_thresholds.py", TESTS): [
         ("forest/flip rate without its limit", "", "_LARGEST_FLIP_RATE = 0.3", "_LARGEST_FLIP_RATE = 0.45"),
         ("forest/flip rate of a fifth", "", "_CLEAREST_SHARE = 10", "_CLEAREST_SHARE = 5"),
-        ("forest/flip rate where scores are largest", "_given_by_score", "argsort(scores", "argsort(-scores"),
+        ("forest/flip rate where scores are largest", "_share_of_ones", "scores < largest", "scores > largest"),
+        ("forest/flip rate by the last of equal scores", "_share_of_ones", "[: m - np", "[-m + np"),
         ("forest/flip rate of classes", "labels_flip_rate", "if labels.single:\n        return 0.0", ""),
         ("forest/correction by one flip rate", "unflipped", "- 2.0 * rate", "- rate"),
         ("forest/a score counts more than one hit", "f1_cutoff", "np.minimum(v, 1.0)", "v"),

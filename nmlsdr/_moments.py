@@ -48,6 +48,11 @@ class RowSums:
     def __init__(self, rows: Any) -> None:
         self.rows, self.shape, self.dtype = rows, rows.shape, rows.dtype
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are in memory as a sparse matrix."""
+        return sparse.issparse(self.rows)
+
     @staticmethod
     def of(X: Any, *, checked: bool = False) -> RowSums:
         """The sums of X: array-like or sparse rows, or an object that gives sums already."""

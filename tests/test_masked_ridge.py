@@ -294,10 +294,26 @@ def test_sums_of_partly_known_labels_are_those_of_their_rows_alone(rng, form, n,
         assert each.label_squares == alone.label_squares
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize("equal_masks", [False, True])
+def test_errors_from_sums_over_the_tested_rows_are_those_of_the_predictions(problem, monkeypatch, equal_masks, offset):
+    X, Y, known = problem
+    known = known[:, [0, 0, 0, 1, 1, 1]] if equal_masks else known
+    X = X + offset
+    X[:, 3], Y[:, 2] = 7.0, Y[:, 0] == 0  # a constant feature, and a label that another one determines
+    monkeypatch.setattr(regression, "_ITERATIONS", BY_SETS)
+    found = {}
+    for factor in (0, np.inf):
+        monkeypatch.setattr(selection, "SUMS_FROM", factor)
+        found[factor] = cross_fit(X, Y, known=known, ridge=(1e-6, 1.0, 30.0))
+    np.testing.assert_allclose(found[0].errors, found[np.inf].errors, rtol=1e-9 if offset else 1e-11)
+    np.testing.assert_allclose(found[0].predictions, found[np.inf].predictions, atol=1e-9 if offset else 1e-12)
+
+
 def test_gram_matrices_that_are_not_kept_are_formed_again(problem, monkeypatch):
     X, Y, known = problem
     monkeypatch.setattr(regression, "_ITERATIONS", BY_SETS)
     kept = cross_fit(X, Y, known=known)
-    monkeypatch.setattr(selection, "_KEPT_GRAMS", 0)
+    monkeypatch.setattr(selection, "_KEPT_NUMBERS", 0)
     again = cross_fit(X, Y, known=known)
     np.testing.assert_array_equal(again.predictions, kept.predictions)

@@ -7,7 +7,10 @@ from scipy import sparse
 
 from nmlsdr._ridge import cross_fit, regression, ridge_regression, selection
 
-SHAPES = {"primal": (60, 12), "dual": (30, 50), "sweeps, tall": (60, 12), "sweeps, wide": (30, 50)}
+SHAPES = {
+    "primal": (60, 12), "primal, errors by sums": (60, 12), "dual": (30, 50), "sweeps, tall": (60, 12),
+    "sweeps, wide": (30, 50),
+}  # fmt: skip
 
 
 @pytest.fixture(params=SHAPES)
@@ -15,6 +18,8 @@ def path(request, monkeypatch):
     """One of the ways to solve the equations, reached by the shape of X or a lowered gate."""
     if request.param.startswith("sweeps"):
         monkeypatch.setattr(regression, "LARGEST_GRAM", 5)
+    if request.param.endswith("by sums"):
+        monkeypatch.setattr(selection, "SUMS_FROM", 0)
     return request.param
 
 

@@ -3,6 +3,8 @@
 In a cross-validation the weights differ from fold to fold, the rows do not.  Where there are more rows than features,
 the Gram matrix of all rows is formed once and that of the tested rows is subtracted from it.  Where there are fewer,
 w(b) = (1 - b) + b kappa is linear in b: the Gram matrix of b is (1 - b) K(1) + b K(kappa), so that two serve every b.
+The squared errors of the tested rows follow from |Y|^2, X'Y and X'X of these rows, so that only the winner's predictions
+are computed; sparse rows and few rows are predicted for every pair, which is faster there.
 In float64 each c has a Cholesky factor of its own, which costs least.  With 500 features, 153 labels and 311 tested
 rows, five factors, solves and predictions take 17 ms; a reduction to tridiagonal form that serves all five c takes
 17 ms as well, an eigendecomposition 31.  In float32 the factor of one c serves the others where there are few labels:
@@ -52,8 +54,11 @@ _SINGLE_FROM = 500
 _SINGLE_CONDITION = 1e5
 _NEAR = 1e-5
 
-# Gram matrices of labels, and those of folds, are each kept up to this many numbers (256 MB).
-_KEPT_GRAMS = 1 << 25
+# With that many times as many tested rows as features, errors come from sums over these rows, not from predictions.
+SUMS_FROM = 8
+
+# What one fold or one pass computes and another needs is kept up to this many numbers (512 MB).
+_KEPT_NUMBERS = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -182,20 +187,21 @@ def cross_fit(
             f"{largest} features, or half as many as labelled rows"
         )
     small = min(X.shape) <= largest if mask is None else n_samples <= largest
-    predictions = None
+    shared, predictions = _Shared(X, mask), None
     with single_threaded_blas():
         if small:
-            winner, predictions = _search(X, Y, mask, folds, grid_b, grid_c, errors, callback)
+            winner, predictions = _search(shared, Y, folds, grid_b, grid_c, errors, callback)
         else:
             rows = np.sort(order[:SAMPLED_ROWS])
-            known_rows = None if mask is None else mask[rows]
-            winner, _ = _search(X.take(rows), Y[rows], known_rows, folds[rows], grid_b, grid_c, errors, callback)
+            sample = _Shared(X.take(rows), None if mask is None else mask[rows])
+            winner, _ = _search(sample, Y[rows], folds[rows], grid_b, grid_c, errors, callback)
         if predictions is None:
             predictions = np.zeros(Y.shape)
             if not np.isnan(errors).any():  # the search has called it already
                 callback = None
-            for here, _, _, found in _held_out(_Shared(X, mask), Y, folds, winner[:1], winner[1:], callback):
-                predictions[here] = found[0]
+            for fold in _each_fold(shared, Y, folds, callback):
+                for labels, _, _, _, found in fold.answers(winner[:1], np.array(winner[1:])):
+                    predictions[np.ix_(fold.test, labels)] = found[0]
     return CrossFit(*winner, predictions, errors, folds)
 
 
@@ -212,9 +218,8 @@ def permutation_of(random_state: Any, n: int) -> np.ndarray:
 
 
 def _search(
-    X: RowSums,
+    shared: _Shared,
     Y: np.ndarray,
-    known: np.ndarray | None,
     folds: np.ndarray,
     grid_b: tuple[float, ...],
     grid_c: tuple[float, ...],
@@ -222,30 +227,31 @@ def _search(
     callback: Callable[[int], object] | None,
 ) -> tuple[tuple[float, float], np.ndarray | None]:
     """The best pair and, if they were kept, its predictions; fills ``errors``."""
+    X, known = shared.X, shared.known
     counted = np.ones(Y.shape, dtype=bool) if known is None else known
     varies = np.where(counted, Y, -np.inf).max(axis=0) > np.where(counted, Y, np.inf).min(axis=0)
     if errors.size == 1 or not varies.any():
         return (grid_b[0], grid_c[0]), None
     variation = (centred_over_known(Y, counted) ** 2).sum(axis=0)
-    shared = _Shared(X, known)
 
     def compare(
         shrinkages: tuple[float, ...], ridges: tuple[float, ...], dtype: type,
         callback: Callable[[int], object] | None = None,
     ) -> tuple[np.ndarray, np.ndarray | None]:  # fmt: skip
-        """The errors of these pairs and, if there is room, their predictions."""
+        """The errors of these pairs and their predictions, if all were computed and there is room."""
         shape = (len(shrinkages), len(ridges))
         left = np.zeros((*shape, Y.shape[1]))
         keep = dtype is np.float64 and math.prod(shape) * Y.size <= KEPT_PREDICTIONS
-        kept = np.zeros((*shape, *Y.shape)) if keep else None
-        for here, i, j, found in _held_out(shared, Y, folds, shrinkages, ridges, callback, dtype):
-            missed = Y[here] - found
-            if known is not None:
-                missed *= known[here]
-            left[i][j, here[1][0]] += np.einsum("cij,cij->cj", missed, missed)
-            if kept is not None:
-                kept[i, j][:, here[0], here[1]] = found
-        return (left[..., varies] / variation[varies]).mean(axis=2), kept
+        kept = None
+        for fold in _each_fold(shared, Y, folds, callback):
+            for labels, i, j, missed, found in fold.answers(shrinkages, np.array(ridges), dtype, compare=True):
+                left[i][j, labels] += missed
+                keep = keep and found is not None
+                if keep:
+                    kept = np.zeros((*shape, *Y.shape)) if kept is None else kept
+                    tested, columns = np.ix_(fold.test, labels)
+                    kept[i, j][:, tested, columns] = found
+        return (left[..., varies] / variation[varies]).mean(axis=2), kept if keep else None
 
     in_float32 = known is None and min(X.shape) >= _SINGLE_FROM and len(Y) <= _SINGLE_CONDITION * min(grid_c)
     b, c = np.arange(len(grid_b)), np.arange(len(grid_c))  # the strengths to compare in float64
@@ -260,10 +266,11 @@ def _search(
     return (shrinkages[i], ridges[j]), None if kept is None else kept[i, j]
 
 
-# indices of entries, number of b, numbers of c, the predictions of these entries for each of these c
-_Found = tuple[tuple[np.ndarray, ...], int, slice, np.ndarray]
-# of b, w(b) and several lambda: the predictions of the tested rows for each lambda
-_Predict = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+# labels, number of b, numbers of c; of each c and label the sum of squared errors, and of each c the predictions of the
+# tested rows: either can be None
+_Answer = tuple[np.ndarray, int, slice, Any, Any]
+# of b, w(b) and several lambda: the errors and the predictions
+_Solve = Callable[[float, np.ndarray, np.ndarray], tuple[Any, Any]]
 
 
 class _Shared:
@@ -271,8 +278,18 @@ class _Shared:
 
     def __init__(self, X: RowSums, known: np.ndarray | None) -> None:
         self.X, self.known = X, known
-        self._grams: dict[int, np.ndarray] = {}
-        self.of_folds: dict[bytes, np.ndarray] = {}  # of the rows that each fold learns from, for a second pass
+        self._kept: dict[Any, Any] = {}
+        self._room = _KEPT_NUMBERS
+
+    def once(self, key: Any, make: Callable[[], Any], size: int) -> Any:
+        """What ``make`` gives, kept under ``key`` if there is room for this many numbers."""
+        if key in self._kept:
+            return self._kept[key]
+        made = make()
+        if size <= self._room:
+            self._room -= size
+            self._kept[key] = made
+        return made
 
     @cached_property
     def mean(self) -> np.ndarray:
@@ -286,78 +303,135 @@ class _Shared:
     def of_features(self, label: int) -> np.ndarray:
         """Xc'Xc of the rows where this label is known, Xc about the mean of all rows."""
         label = 0 if self.known is None else label
-        if label in self._grams:
-            return self._grams[label]
-        gram = (self.X if self.known is None else self.X.take(self.known[:, label])).gram(self.mean)
-        if (len(self._grams) + 1) * gram.size <= _KEPT_GRAMS:
-            self._grams[label] = gram
-        return gram
+
+        def gram() -> np.ndarray:
+            return (self.X if self.known is None else self.X.take(self.known[:, label])).gram(self.mean)
+
+        return self.once(label, gram, self.X.shape[1] ** 2)
 
 
 class _Fold:
     """One fold: it learns from the rows of the others.
 
-    No label of a tested row is read, and of its features only sums that cancel.
+    The labels of the tested rows are only compared with what is predicted, and of their features only sums that
+    cancel are read before.
     """
 
     def __init__(self, shared: _Shared, Y: np.ndarray, test: np.ndarray) -> None:
-        self.shared, self.test = shared, test
-        self.rows, self.tested, self.Y = shared.X.take(~test), shared.X.take(test), Y[~test]
+        self.shared, self.test, self._Y = shared, test, Y
+        self._key = test.tobytes()
         self.known = None if shared.known is None else shared.known[~test]
-        self.sets = label_sets(self.rows, self.Y, self.known)
-        kappa = kappa_of_sets(self.sets, self.rows.shape[1])
+        n_features = shared.X.shape[1]
+        self.sets = shared.once(
+            self._key, lambda: label_sets(self.rows, self.Y, self.known), n_features * (Y.shape[1] + 2)
+        )
+        kappa = kappa_of_sets(self.sets, n_features)
         self.kappa = kappa if kappa.any() else np.ones_like(kappa)
 
-    def predictions(self, shrinkages: tuple[float, ...], ridges: np.ndarray, dtype: type) -> Iterator[_Found]:
+    @cached_property
+    def rows(self) -> RowSums:
+        return self.shared.X.take(~self.test)
+
+    @cached_property
+    def Y(self) -> np.ndarray:
+        return self._Y[~self.test]
+
+    @cached_property
+    def tested(self) -> RowSums:
+        return self.shared.X.take(self.test)
+
+    def answers(
+        self, shrinkages: tuple[float, ...], ridges: np.ndarray, dtype: type = np.float64, compare: bool = False
+    ) -> Iterator[_Answer]:
+        """The predictions of the tested rows; with ``compare`` also their errors, and sometimes these alone."""
         weights = [shrunken_weights(self.kappa, b) for b in shrinkages]
-        if not by_factors(self.sets, self.rows.shape, len(shrinkages) * len(ridges)):
-            mean, here = self.rows.means(), np.ix_(self.test, np.arange(self.Y.shape[1]))
+        every = np.arange(self._Y.shape[1])
+        if not by_factors(self.sets, (len(self.Y), self.shared.X.shape[1]), len(shrinkages) * len(ridges)):
+            mean = self.rows.means()
             for (i, w), (j, c) in product(enumerate(weights), enumerate(ridges)):
                 V, at_mean = coefficients(self.rows, self.Y, self.known, self.sets, c, w, mean)
-                yield here, i, slice(j, j + 1), np.asarray(self.tested.project(V, mean))[None] + at_mean
+                found = np.asarray(self.tested.project(V, mean))[None] + at_mean
+                yield every, i, slice(j, j + 1), self._missed(every, found) if compare else None, found
             return
         for each in self.sets:
-            here = np.ix_(self.test, each.labels)
-            predict = self._by_features(each, dtype) if each.is_narrow() else self._by_rows(each, dtype)
+            solve = self._by_features(each, dtype, compare) if each.is_narrow() else self._by_rows(each, dtype)
             for i, (b, w) in enumerate(zip(shrinkages, weights, strict=True)):
                 level = each.variation(w)
-                found = predict(b, w, ridges * level) if level > 0 else np.zeros((len(ridges), 1, 1))
-                yield here, i, slice(None), found + each.label_mean
+                missed, found = solve(b, w, ridges * level) if level > 0 else (None, np.zeros((len(ridges), 1, 1)))
+                if found is not None:
+                    found = found + each.label_mean
+                    missed = self._missed(each.labels, found) if compare else None
+                yield each.labels, i, slice(None), missed, found
 
-    def _by_features(self, each: LabelSet, dtype: type) -> _Predict:
-        key = self.test.tobytes()
-        gram = self.shared.of_folds.get(key)
-        if gram is None:
-            gram = self._gram(each)
-            if self.shared.known is None and (len(self.shared.of_folds) + 1) * gram.size <= _KEPT_GRAMS:
-                self.shared.of_folds[key] = gram
-        gram = gram.astype(dtype, copy=False)
+    def _missed(self, labels: np.ndarray, found: np.ndarray) -> np.ndarray:
+        """The sums of the squared errors of predictions."""
+        missed = self._Y[np.ix_(self.test, labels)] - found
+        if self.shared.known is not None:
+            missed *= self.shared.known[np.ix_(self.test, labels)]
+        return np.einsum("cij,cij->cj", missed, missed)
+
+    def _by_features(self, each: LabelSet, dtype: type, compare: bool) -> _Solve:
+        label, n_features = each.labels[0], len(each.mean)
+        tested = self.tested if self.shared.known is None else self.tested.take(self._known_tested(each))
+        by_sums = not tested.is_sparse and tested.shape[0] >= SUMS_FROM * n_features
+        of_tested, of_training = self.shared.once(
+            (self._key, label), lambda: self._grams(each, tested, by_sums), (1 + by_sums) * n_features**2
+        )
+        of_training = of_training.astype(dtype, copy=False)
+        if compare and by_sums:
+            missed = self._error_sums(each, tested, of_tested)
+            return lambda _, w, levels: (missed(from_gram(of_training, each.moment, w, levels)), None)
         project = self.tested.projector(each.mean)
+        return lambda _, w, levels: (
+            None, np.array([project(V) for V in from_gram(of_training, each.moment, w, levels)])
+        )  # fmt: skip
 
-        def predict(_: float, w: np.ndarray, levels: np.ndarray) -> np.ndarray:
-            return np.array([project(V) for V in from_gram(gram, each.moment, w, levels)])
+    def _known_tested(self, each: LabelSet) -> Any:
+        """Which of the tested rows these labels are known on."""
+        return slice(None) if self.shared.known is None else self.shared.known[self.test, each.labels[0]]
 
-        return predict
+    def _grams(self, each: LabelSet, tested: RowSums, both: bool) -> tuple[np.ndarray | None, np.ndarray]:
+        """Xc'Xc where these labels are known, by lower triangles.
 
-    def _gram(self, each: LabelSet) -> np.ndarray:
-        """Xc'Xc of the training rows where these labels are known, by its lower triangle."""
-        label, origin, known = each.labels[0], self.shared.mean, self.shared.known
-        left_out = self.tested if known is None else self.tested.take(known[self.test, label])
-        gram = self.shared.of_features(label) - left_out.gram(origin)
+        Of the tested rows about the mean of all rows, and of the training rows about their own mean.
+        """
+        origin = self.shared.mean
+        of_tested = tested.gram(origin)
+        of_training = self.shared.of_features(each.labels[0]) - of_tested
+        of_training = blas.dsyr(-each.count, each.mean - origin, a=of_training, lower=1, overwrite_a=1)
+        return of_tested if both else None, of_training
+
+    def _error_sums(self, each: LabelSet, tested: RowSums, gram: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """V -> the sums of the squared errors |Y - X V|^2 of each label, from |Y|^2, X'Y and X'X.
+
+        X and Y are the tested rows minus the means of the training rows; ``gram`` is about the mean of all rows.
+        """
+        Y = self._Y[self.test][self._known_tested(each)][:, each.labels] - each.label_mean
+        origin = self.shared.mean
         shift = each.mean - origin
-        return blas.dsyr(-each.count, shift, a=gram, lower=1, overwrite_a=1)
+        about = tested.cross_moment(np.column_stack([Y, np.ones(len(Y))]), origin)
+        moment, sums = about[:, :-1] - np.outer(shift, Y.sum(axis=0)), about[:, -1]
+        lower = blas.dsyr2(-1.0, shift, sums - 0.5 * len(Y) * shift, a=gram, lower=1)
+        gram = lower + np.tril(lower, -1).T
+        squares = np.einsum("ij,ij->j", Y, Y)
 
-    def _by_rows(self, each: LabelSet, dtype: type) -> _Predict:
+        def missed(V: np.ndarray) -> np.ndarray:
+            fitted = np.einsum("cij,cij->cj", V, gram @ V - 2.0 * moment)
+            return np.maximum(squares + fitted, 0.0)
+
+        return missed
+
+    def _by_rows(self, each: LabelSet, dtype: type) -> _Solve:
         chosen = ~self.test
         if each.known is not None:
             chosen[chosen] = each.known
         centred = each.centred(self.Y)
 
-        def predict(b: float, _: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        def solve(b: float, _: np.ndarray, levels: np.ndarray) -> tuple[None, np.ndarray]:
             gram, tested = about_mean((1.0 - b) * self.shared.of_rows + b * self._of_rows, chosen, self.test)
-            return np.asarray(tested @ solve_shifted(gram.T.astype(dtype, copy=False), levels, centred))
+            return None, np.asarray(tested @ solve_shifted(gram.T.astype(dtype, copy=False), levels, centred))
 
-        return predict
+        return solve
 
     @cached_property
     def _of_rows(self) -> np.ndarray:
@@ -365,13 +439,11 @@ class _Fold:
         return row_gram(self.shared.X, self.kappa)
 
 
-def _held_out(
-    shared: _Shared, Y: np.ndarray, folds: np.ndarray, shrinkages: tuple[float, ...], ridges: tuple[float, ...],
-    callback: Callable[[int], object] | None, dtype: type = np.float64,
-) -> Iterator[_Found]:  # fmt: skip
-    """What each fold predicts."""
+def _each_fold(
+    shared: _Shared, Y: np.ndarray, folds: np.ndarray, callback: Callable[[int], object] | None
+) -> Iterator[_Fold]:
     for done, t in enumerate(np.unique(folds)):
-        yield from _Fold(shared, Y, folds == t).predictions(shrinkages, np.array(ridges), dtype)
+        yield _Fold(shared, Y, folds == t)
         if callback is not None:
             callback(done + 1)
 

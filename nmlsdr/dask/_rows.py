@@ -65,6 +65,8 @@ class DaskRows(RowSums):
     ``scale`` multiplies the columns of what is read.
     """
 
+    is_sparse = False  # its blocks can be
+
     def __init__(
         self, blocks: Blocks, name: str = "X", kept: np.ndarray | None = None, scale: np.ndarray | None = None
     ) -> None:

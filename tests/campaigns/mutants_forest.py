@@ -34,7 +34,7 @@ MUTANTS = {
         ("forest/numbers beyond float32", "", "_LARGEST = 1e30", "_LARGEST = 1e300"),
         ("forest/trees added in any order", "score_by_forest", "in predicted:", "in sorted(predicted, key=np.sum):"),
     ],
-    ("_estimators/_thresholds.py", TESTS): [
+    ("_estimators/_thresholds.py", (*TESTS, "tests/test_flip_interval.py")): [
         ("forest/flip rate without its limit", "", "_LARGEST_FLIP_RATE = 0.3", "_LARGEST_FLIP_RATE = 0.45"),
         ("forest/flip rate of a fifth", "", "_CLEAREST_SHARE = 10", "_CLEAREST_SHARE = 5"),
         ("forest/flip rate where scores are largest", "_share_of_ones", "scores < largest", "scores > largest"),
@@ -50,6 +50,15 @@ MUTANTS = {
     ],
     ("_estimators/_base.py", TESTS): [
         ("forest/a tie at the threshold is none", "_just_below", "np.nextafter(cutoffs, -np.inf)", "cutoffs"),
+    ],
+    ("_ridge/selection.py", ("tests/test_ridge.py", "tests/test_masked_ridge.py")): [
+        ("ridge/errors about another mean", "_error_sums", "0.5 * len(Y)", "len(Y)"),
+        ("ridge/labels not about their mean", "_error_sums", " - np.outer(shift, Y.sum(axis=0))", ""),
+        ("ridge/half of the products of features and labels", "_error_sums", "2.0 * moment", "moment"),
+        ("ridge/half of the products of features", "_error_sums", "lower + np.tril(lower, -1).T", "lower"),
+        ("ridge/tested rows that are not known", "_known_tested", "self.shared.known[self.test, each.labels[0]]", "slice(None)"),
+        ("ridge/training rows about the mean of all rows", "_grams", "-each.count, each.mean", "0.0, each.mean"),
+        ("ridge/predictions of several folds kept under one name", "_by_features", "(self._key, label)", "label"),
     ],
     ("inspection/_suspects.py", TESTS): [
         ("forest/weight of given 1s", "_weight_of_ones", ", 2.0 * float", ", float"),

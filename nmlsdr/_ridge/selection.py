@@ -3,8 +3,8 @@
 In a cross-validation the weights differ from fold to fold, the rows do not.  Where there are more rows than features,
 the Gram matrix of all rows is formed once and that of the tested rows is subtracted from it.  Where there are fewer,
 w(b) = (1 - b) + b kappa is linear in b: the Gram matrix of b is (1 - b) K(1) + b K(kappa), so that two serve every b.
-The squared errors of the tested rows follow from |Y|^2, X'Y and X'X of these rows, so that only the winner's predictions
-are computed; sparse rows and few rows are predicted for every pair, which is faster there.
+The squared errors of the tested rows follow from |Y|^2, X'Y and X'X of these rows, so that only the winner predicts
+them; sparse rows and few rows are predicted for every pair, which is faster there.
 In float64 each c has a Cholesky factor of its own, which costs least.  With 500 features, 153 labels and 311 tested
 rows, five factors, solves and predictions take 17 ms; a reduction to tridiagonal form that serves all five c takes
 17 ms as well, an eigendecomposition 31.  In float32 the factor of one c serves the others where there are few labels:

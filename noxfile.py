@@ -8,7 +8,7 @@
     nox -s bench     the benchmark suite, as bench/README.md describes it
     nox -s wheel     sdist and wheel, repaired and checked, in dist/
     nox -s portable  the suite's kernels without SIMD and OpenMP, from a build of its own
-    nox -s cross     the kernels' C compiled for five systems by zig's clang, without OpenMP; that of 64-bit ARM
+    nox -s cross     the kernels' C compiled for four systems by zig's clang, without OpenMP; that of 64-bit ARM
                      runs in an emulator, where qemu-user is installed
     nox -s release   what must be true before a person uploads
 

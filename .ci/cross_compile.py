@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGETS = ["x86_64-linux-gnu", "x86_64-linux-musl", "aarch64-linux-gnu", "aarch64-macos", "x86_64-windows-gnu"]
+TARGETS = ["x86_64-linux-musl", "aarch64-linux-gnu", "aarch64-macos", "x86_64-windows-gnu"]
 FLAGS = ["-O0", "-c", "-ffp-contract=off", "-fno-math-errno", "-DNMLSDR_DEBUG_BUILD=0", "-DPy_LIMITED_API=0x030B0000",
          "-Wall", "-Werror=implicit-function-declaration", "-Wno-unused-function", "-Wno-unreachable-code-fallthrough",
          "-Wno-unused-but-set-variable"]  # fmt: skip

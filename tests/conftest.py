@@ -42,8 +42,8 @@ def pytest_collection_modifyitems(items):
         marker = item.get_closest_marker("quick_cases")
         if marker is not None and not any(part in item.callspec.id for part in marker.args):
             item.add_marker(pytest.mark.slow)
-    if os.environ.get("NMLSDR_ONLY_NOT_EXECUTED") == "1":  # a later step of .ci/run, in a richer environment
-        executed = set(Path(os.environ["NMLSDR_EXECUTED_TESTS"]).read_text(encoding="utf-8").splitlines())
+    if listed := os.environ.get("NMLSDR_NOT_THESE_TESTS"):  # a later step of .ci/run, in a richer environment
+        executed = set(Path(listed).read_text(encoding="utf-8").splitlines())
         items[:] = [item for item in items if item.nodeid not in executed]
 
 

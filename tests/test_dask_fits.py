@@ -488,15 +488,14 @@ def kill_a_worker(client, after):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["NMLSDR", "SemiSupervisedMLkNN"])
-def test_a_fit_survives_the_loss_of_one_of_two_processes(rng, cluster, monkeypatch, name):
+def test_a_fit_survives_the_loss_of_one_of_two_processes(rng, cluster, monkeypatch):
     X, Y = draw(rng, labels=20)
-    expected = in_one_process(name).fit(X, Y)
+    expected = in_one_process("SemiSupervisedMLkNN").fit(X, Y)
     plan = neighbor_tasks.make_plan
     monkeypatch.setattr(neighbor_tasks, "make_plan", lambda *a, **b: plan(*a, **b)._replace(order=3))
     rows = da.from_array(X, chunks=(17, -1)).map_blocks(lambda block: slowly(block, 0.1), dtype=X.dtype)
     timer, killed = kill_a_worker(cluster, 1.0)
-    found = over_dask(name).fit(rows, da.from_array(Y, chunks=(60, 2)))
+    found = over_dask("SemiSupervisedMLkNN").fit(rows, da.from_array(Y, chunks=(60, 2)))
     timer.join()
     assert_same_fit(found, expected)
     assert killed not in cluster.run(os.getpid).values()

@@ -12,8 +12,7 @@ SEEDS = range(10)
 
 @pytest.mark.slow
 @pytest.mark.shared
-@pytest.mark.parametrize("flip", [0.0, 0.05, 0.1, 0.2])
-@pytest.mark.parametrize("name", ["Scene", "Toy"])
+@pytest.mark.parametrize(("name", "flip"), [("Scene", 0.0), ("Scene", 0.1), ("Toy", 0.05), ("Toy", 0.2)])
 def test_the_interval_contains_the_truth_in_eight_of_ten_draws(name, flip, shared):
     from nmlsdr.datasets import flip_labels, mask_labels
     from nmlsdr.experiments.protocol import STUDIES, draw

@@ -3,9 +3,6 @@
 import gc
 import json
 import os
-import shutil
-import subprocess
-import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -67,23 +64,6 @@ def shared():
     if not folder.is_dir():
         pytest.skip("the folder NMLSDR_SHARED (default ../shared) is not here")
     return folder
-
-
-@pytest.fixture(scope="session")
-def small_package(tmp_path_factory):
-    """The folder where the small package of tests/embedding was built against this installation."""
-    pytest.importorskip("Cython", reason="building the small package needs Cython")
-    folder = tmp_path_factory.mktemp("embedding")
-    shutil.copytree(Path(__file__).parent / "embedding", folder, dirs_exist_ok=True)
-    environment = {**os.environ, "PYTHONPATH": str(Path(nmlsdr.__file__).parent.parent), "CFLAGS": "-O0"}
-    built = subprocess.run(
-        [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert built.returncode == 0, built.stderr
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(folder))
-        yield folder
 
 
 @pytest.fixture(autouse=True)

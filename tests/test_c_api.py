@@ -1,4 +1,4 @@
-"""Other packages' Cython and C call graph, T and propagation, as tests/embedding does; and every refusal."""
+"""Other packages' Cython and C call search, graph, T and propagation, as tests/embedding does; and every refusal."""
 
 import contextlib
 import ctypes
@@ -6,14 +6,21 @@ import importlib
 import logging
 import multiprocessing
 import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from neighbor_cases import assert_same, scan
 from scipy import sparse
 
 import nmlsdr
 from nmlsdr import c_api, graph, propagation
+from nmlsdr._search import run
 
 
 def case(n=400, d=7, n_labels=3, n_isolated=0):
@@ -27,6 +34,23 @@ def case(n=400, d=7, n_labels=3, n_isolated=0):
 
 
 # ---------------------------------------------------------------- a package that was built against this one
+
+
+@pytest.fixture(scope="module")
+def small_package(tmp_path_factory):
+    """The folder where the small package of tests/embedding was built against this installation."""
+    pytest.importorskip("Cython", reason="building the small package needs Cython")
+    folder = tmp_path_factory.mktemp("embedding")
+    shutil.copytree(Path(__file__).parent / "embedding", folder, dirs_exist_ok=True)
+    environment = {**os.environ, "PYTHONPATH": str(Path(nmlsdr.__file__).parent.parent), "CFLAGS": "-O0"}
+    built = subprocess.run(
+        [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        yield folder
 
 
 @pytest.mark.slow
@@ -72,6 +96,105 @@ def test_c_fills_t_and_soft_labels_with_the_bits_of_python(small_package, weight
 @pytest.mark.slow
 def test_the_c_module_is_of_the_stable_abi(small_package):
     assert os.name == "nt" or list(small_package.glob("spread.abi3.*"))
+
+
+# ---------------------------------------------------------------- the search from such a package
+
+
+@pytest.fixture(scope="module")
+def nearest(small_package):
+    return importlib.import_module("nearest")
+
+
+def neighbors(nearest, X, k, queries=None, n_threads=2):
+    shape = (len(X if queries is None else queries), k)
+    squared, indices = np.full(shape, np.nan), np.full(shape, -1, np.intp)
+    if queries is None:
+        code = nearest.own(X, squared, indices, k, n_threads)
+    else:
+        code = nearest.to(X, queries, squared, indices, k, n_threads)
+    assert code == 0
+    return squared, indices
+
+
+@pytest.mark.slow
+def test_the_number_of_the_interface_is_stated(nearest):
+    assert nearest.abi() == (1, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [6, 20])  # by the tree, by products
+@pytest.mark.parametrize("n_queries", [None, 7, 300])  # among themselves, pair by pair, by the tree or products
+def test_every_entry_point_gives_the_bits_of_the_package(nearest, dtype, d, n_queries):
+    """More block pairs than one step does, on one thread and on three."""
+    rng = np.random.default_rng(0)
+    n = 5000 if d == 20 and n_queries is None else 700
+    X = rng.standard_normal((n, d)).astype(dtype)
+    Q = None if n_queries is None else rng.standard_normal((n_queries, d)).astype(dtype)
+    expected = scan(X, 5, Q)
+    for n_threads in (1, 3):
+        assert_same(neighbors(nearest, X, 5, Q, n_threads), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_queries", [None, 1200])
+def test_large_rows_are_checked_as_in_python(nearest, n_queries, caplog):
+    """Far tight groups and leading coordinates, from a call without the GIL."""
+    rng = np.random.default_rng(0)
+    far = rng.standard_normal((4200, 12)) + 1e6 * rng.integers(0, 3, (4200, 1))
+    folded = np.tanh(rng.standard_normal((4500, 6)) @ rng.standard_normal((6, 80)) / 3)
+    for X, way in ((far, "groups"), (folded.astype(np.float32), "leading coordinates")):
+        Q = None if n_queries is None else X[:n_queries] + X.dtype.type(0.125)
+        with caplog.at_level(logging.DEBUG, logger="nmlsdr"):
+            found = neighbors(nearest, X, 5, Q)
+        assert f"neighbours by {way}: " in caplog.messages[-1]
+        assert_same(found, scan(X, 5, Q))
+
+
+@pytest.mark.slow
+def test_an_interrupt_of_a_large_search_reaches_the_caller(nearest, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((4200, 12))
+    squared, indices = np.empty((4200, 5)), np.empty((4200, 5), np.intp)
+
+    def stopped(*given, **options):
+        raise KeyboardInterrupt
+
+    codes = []
+
+    def call():
+        codes.append(nearest.own(X, squared, indices, 5, 2))
+        time.sleep(1)
+
+    monkeypatch.setattr(run, "strategy", stopped)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with it ignored
+    with pytest.raises(KeyboardInterrupt):  # it is set again for the caller's own code
+        call()
+    signal.signal(signal.SIGINT, before)
+    assert codes in ([-3], [])  # before or after it is appended
+    monkeypatch.setattr(run, "strategy", lambda *given: 1 / 0)
+    assert nearest.own(X, squared, indices, 5, 2) == -4
+
+
+@pytest.mark.slow
+def test_a_search_refuses_arguments_out_of_range(nearest, rng):
+    X = rng.standard_normal((30, 9))
+    squared, indices = np.empty((30, 30)), np.empty((30, 30), np.intp)
+    assert nearest.own(X, squared, indices, 30, 2) == -2  # k must be below n
+    assert nearest.own(X, squared, indices, 0, 2) == -2
+    assert nearest.own(X, squared, indices, 3, 0) == -2
+    assert nearest.to(X, X, squared, indices, 31, 2) == -2
+    assert nearest.to(X, X, squared, indices, 30, 2) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [6, 20])
+def test_a_search_with_an_absurd_number_of_threads_has_as_many_as_it_can_use(nearest, rng, d):
+    """100 000 threads would end the process, 5000 take minutes."""
+    X = rng.standard_normal((300, d))
+    for n_threads in (5000, 100_000, 2**31 - 1):
+        assert_same(neighbors(nearest, X, 5, None, n_threads), scan(X, 5))
+        assert_same(neighbors(nearest, X, 5, X[:4], n_threads), scan(X, 5, X[:4]))
 
 
 # ---------------------------------------------------------------- the table itself, without a compiler

@@ -18,6 +18,7 @@ from nmlsdr.graph import transition_matrix
 from nmlsdr.propagation import propagate
 
 SOLVERS = ["auto", "cg", "lu", "fixed_point"]
+SIZES = [(2, 1), (3, 3), (4, 10)]  # nodes, and how many graphs of them there are
 EPS = np.finfo(float).eps
 
 
@@ -65,8 +66,12 @@ def worst_error(n, solver, up_to_order):
 
 
 @pytest.mark.filterwarnings("ignore:.*without a labelled row")
-@pytest.mark.parametrize(("solver", "ordered_rows"), [(solver, 1000) for solver in SOLVERS] + [("cg", 1)])
-@pytest.mark.parametrize(("n", "n_graphs"), [(2, 1), (3, 3), (4, 10), pytest.param(5, 33, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("solver", "ordered_rows", "n", "n_graphs"),
+    [(solver, 1000, *size) for solver in SOLVERS for size in SIZES]
+    + [("cg", 1, *size) for size in SIZES]
+    + [pytest.param(solver, 1000, 5, 33, marks=pytest.mark.slow) for solver in ("auto", "cg")],
+)
 def test_every_graph_up_to_the_order_of_its_nodes_is_solved(solver, ordered_rows, n, n_graphs, monkeypatch):
     def no_rescue(system, F, goal):
         raise AssertionError("the float32 sweeps were not enough")

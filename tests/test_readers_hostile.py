@@ -302,8 +302,11 @@ def test_reading_time_of_a_row_does_not_grow_with_the_number_of_label_ids(tmp_pa
 # ---------------------------------------------------------------------------------------------------- damaged at random
 
 
-@pytest.mark.parametrize("kind", campaign.KINDS)
-@pytest.mark.parametrize(("first", "last"), [(0, 8), pytest.param(8, 200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("kind", "first", "last"),
+    [(kind, 0, 8) for kind in campaign.KINDS]
+    + [pytest.param(kind, 8, 60 if kind == "command" else 200, marks=pytest.mark.slow) for kind in campaign.KINDS],
+)
 def test_damaged_files_are_read_or_raise_a_clear_error(kind, first, last, tmp_path):
     """A reduced campaign: tests/campaigns/readers.py runs a hundred thousand of each kind."""
     with warnings.catch_warnings():

@@ -4,7 +4,7 @@
 
 BOUND = ("tests/test_neighbors_bound.py",)
 PRODUCTS = ("tests/test_neighbors_bound.py", "tests/test_neighbors.py")
-C = ("tests/test_neighbors_embedding.py",)
+C = ("tests/test_c_api.py",)
 C_TABLE = ("tests/test_c_api.py",)
 INT16 = ("tests/test_neighbors_int16.py",)
 GROUPS = ("tests/test_neighbors_groups.py",)

@@ -1,7 +1,8 @@
 """Compare the tests that ran in the steps of CI with all tests that there are, by their ids.
 
-    NMLSDR_EXECUTED_TESTS=FILE pytest ...     any number of times: tests/conftest.py adds the ids that ran to the file
-    python .ci/executed_tests.py FILE         fails if a test is in no line of it
+    NMLSDR_EXECUTED_TESTS=FILE pytest ...          any number of times: the ids of tests that ran are added to FILE
+    python .ci/executed_tests.py collect ALL       writes all tests that there are to the file ALL
+    python .ci/executed_tests.py compare ALL FILE  fails if a test of ALL is in no line of FILE
 
 A test that was skipped did not run.  The second command collects in the environment that is active, which needs every
 package that a test file asks for.
@@ -9,6 +10,7 @@ package that a test file asks for.
 
 import contextlib
 import io
+import json
 import os
 import sys
 from pathlib import Path
@@ -54,30 +56,32 @@ class Collected:
         }
 
 
-def collect(arguments: list[str]) -> Collected:
+def collect(path: str, *arguments: str) -> None:
+    """Write what there is; ``arguments`` go to pytest."""
     found, text = Collected(), io.StringIO()
     with contextlib.redirect_stdout(text):
         status = pytest.main(["--collect-only", "-q", "-m", "", "-p", "no:cacheprovider", *arguments], plugins=[found])
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         sys.exit(text.getvalue()[-4000:])
-    return found
+    Path(path).write_text(json.dumps([found.ids, found.skipped_files, sorted(found.needs_shared)]), encoding="utf-8")
+    print(f"{len(found.ids)} tests")
 
 
-def main(executed: str, *arguments: str) -> None:
-    found = collect(list(arguments))
+def compare(path: str, executed: str) -> None:
+    ids, skipped_files, needs_shared = json.loads(Path(path).read_text(encoding="utf-8"))
     ran = set(Path(executed).read_text(encoding="utf-8").splitlines())
     shared_is_here = os.environ.get("NMLSDR_REQUIRE_SHARED") == "1"
     missed, excused = [], 0
-    for name in found.ids:
+    for name in ids:
         if name in ran:
             continue
         listed = name.startswith(tuple(ELSEWHERE)) or any(part in name for part in WITHOUT_A_CASE)
-        if listed or (name in found.needs_shared and not shared_is_here):
+        if listed or (name in needs_shared and not shared_is_here):
             excused += 1
         else:
             missed.append(name)
-    stale = [] if arguments else [name for name in ELSEWHERE if not any(each.startswith(name) for each in found.ids)]
-    for line in found.skipped_files:
+    stale = [name for name in ELSEWHERE if not any(each.startswith(name) for each in ids)]
+    for line in skipped_files:
         print(f"this file could not be collected, install what it needs: {line}")
     for name in missed[:50]:
         print(f"ran in no step: {name}")
@@ -85,10 +89,10 @@ def main(executed: str, *arguments: str) -> None:
         print(f"and {len(missed) - 50} more")
     for name in stale:
         print(f"listed in ELSEWHERE, but there is no such test: {name}")
-    print(f"{len(found.ids)} tests: {len(found.ids) - len(missed) - excused} ran, {excused} need another machine")
-    if missed or stale or found.skipped_files:
+    print(f"{len(ids)} tests: {len(ids) - len(missed) - excused} ran, {excused} need another machine")
+    if missed or stale or skipped_files:
         sys.exit(1)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    {"collect": collect, "compare": compare}[sys.argv[1]](*sys.argv[2:])

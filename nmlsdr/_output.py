@@ -5,6 +5,7 @@ process is killed, the target is unchanged, and a file ``.<name>.<random>.part``
 """
 
 import contextlib
+import functools
 import os
 import secrets
 import stat
@@ -171,4 +172,7 @@ def write_arrays(file: BinaryIO, arrays: Mapping[str, NDArray[np.generic]]) -> N
 
 def versions() -> dict[str, str]:
     """Return the versions of the packages that the numbers in a result depend on."""
-    return {"nmlsdr": __version__} | {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    return {"nmlsdr": __version__} | {name: _installed(name) for name in ("numpy", "scipy", "scikit-learn")}
+
+
+_installed = functools.cache(version)  # it reads a file of the package

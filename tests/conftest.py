@@ -66,15 +66,17 @@ def shared():
     return folder
 
 
-@pytest.fixture(autouse=True)
-def threads_start_on_small_data(monkeypatch):
+@pytest.fixture(autouse=True, scope="session")
+def threads_start_on_small_data():
     """What a second thread must earn, it earns on any data: else tests on small data would not see two."""
-    for module, name in (
-        (graph, "_EDGES_PER_THREAD"), (mlknn, "_LABELS_PER_THREAD"),
-        (system, "WORK_PER_THREAD"), (run, "_WORK_PER_THREAD"),
-        (cosine, "_VALUES_PER_THREAD"),
-    ):  # fmt: skip
-        monkeypatch.setattr(module, name, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in (
+            (graph, "_EDGES_PER_THREAD"), (mlknn, "_LABELS_PER_THREAD"),
+            (system, "WORK_PER_THREAD"), (run, "_WORK_PER_THREAD"),
+            (cosine, "_VALUES_PER_THREAD"),
+        ):  # fmt: skip
+            patch.setattr(module, name, 1)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -89,11 +91,10 @@ def forests_are_small():
         yield
 
 
-@pytest.fixture(autouse=True)
-def forest_of_the_default(request, monkeypatch):
-    """A test with the marker `default_forest` grows the 100 trees that users get."""
-    if request.node.get_closest_marker("default_forest") is not None:
-        monkeypatch.setitem(nmlsdr.ResidualPropagation.__init__.__kwdefaults__, "n_estimators", N_TREES)
+@pytest.fixture
+def default_forest(monkeypatch):
+    """The test grows the 100 trees that users get."""
+    monkeypatch.setitem(nmlsdr.ResidualPropagation.__init__.__kwdefaults__, "n_estimators", N_TREES)
 
 
 @pytest.fixture

@@ -251,6 +251,7 @@ def test_an_open_case_gets_more_pairs(compare, monkeypatch, ratio, pairs):
     assert absent == {}
 
 
+@pytest.mark.quick_cases("quiet")
 @pytest.mark.parametrize(("count", "name"), [(0, "compare-quiet"), (2, "compare-loaded")])
 def test_a_comparison_records_the_busy_processes_that_ran_with_it(compare, monkeypatch, tmp_path, count, name):
     """Both sides run while the busy processes do, and these end with the comparison; the table says so."""

@@ -178,6 +178,7 @@ def test_options_reach_the_estimators(run, tables, classifier):
         assert steps[1][1].n_neighbors == 4
 
 
+@pytest.mark.quick_cases("words0", "words1")
 @pytest.mark.parametrize("words", [(), ("semi-supervised",), ("mlknn",), ("none",)])
 def test_the_metric_reaches_all_that_searches(run, tables, words):
     words = [*(["--classifier", *words] if words else []), "--no-standardize", "--out", "model.skops"]

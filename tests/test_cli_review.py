@@ -216,6 +216,7 @@ def test_files_of_verdicts_that_cannot_be_read(run, groups, tmp_path):  # noqa: 
     assert_refused(outcome)
 
 
+@pytest.mark.quick_cases("1", "TRUE-;", "add")
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 @pytest.mark.parametrize("verdict", ["1", "yes", "TRUE", "add", " y "])
 def test_verdicts_saved_by_spreadsheets_are_read(run, groups, delimiter, verdict, tmp_path):  # noqa: F811

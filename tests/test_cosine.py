@@ -143,6 +143,7 @@ STORAGES = {
 }
 
 
+@pytest.mark.quick_cases("-13")
 @pytest.mark.parametrize("d", [3, 13, 200])
 @pytest.mark.parametrize("name", STORAGES)
 def test_storage_dtype_order_and_threads_change_no_bit(name, d, rng):

@@ -24,7 +24,7 @@ def has_examples(name):
     return source.suffix != ".py" or ">>> " in source.read_text(encoding="utf-8")
 
 
-@pytest.mark.default_forest
+@pytest.mark.usefixtures("default_forest")
 @pytest.mark.parametrize("name", [name for name in MODULES if has_examples(name)])
 def test_examples_run_as_printed(name):
     module = importlib.import_module(name)

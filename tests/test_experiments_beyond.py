@@ -436,7 +436,7 @@ def test_the_table_of_regimes_compares_on_the_smaller_sets_alone():
     assert "Corel" not in table.title
 
 
-@pytest.mark.default_forest
+@pytest.mark.usefixtures("default_forest")
 @pytest.mark.shared
 def test_cells_hold_the_known_means_of_emotions(shared):
     """Figures of a program written apart from this one, on the noise of the benchmarks."""

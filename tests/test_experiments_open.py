@@ -47,6 +47,7 @@ def test_the_linear_kernel_is_nmlsdr(data, fitted):
         np.testing.assert_allclose(found * signs, expected, atol=1e-9 * np.abs(expected).max())
 
 
+@pytest.mark.quick_cases("7-rbf", "10000")
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
 @pytest.mark.parametrize("block", [1, 7, 299, 10_000])
 def test_blocks_of_the_kernel_matrix_do_not_matter(kernel, block):

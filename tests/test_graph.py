@@ -168,6 +168,7 @@ def test_bad_graphs_raise_a_clear_error(W, message):
         graph.transition_matrix(W)
 
 
+@pytest.mark.quick_cases("1-", "2-", "3-")
 @pytest.mark.parametrize(("n", "values"), [(1, (0, 1)), (2, (0, 1, 2)), (3, (0, 1, 2)), (4, (0, 1))])
 def test_every_small_matrix_is_symmetric_or_not(n, values):
     """All matrices of these entries, 0 = not stored: 65 536 of four rows, 19 683 of three with two weights."""

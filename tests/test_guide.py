@@ -29,7 +29,7 @@ def test_there_are_pages_with_programs():
     assert len(PAGES) >= 8
 
 
-@pytest.mark.default_forest
+@pytest.mark.usefixtures("default_forest")
 @pytest.mark.parametrize(
     "page",
     [

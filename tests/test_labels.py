@@ -168,7 +168,7 @@ def fitted():
     return answer
 
 
-@pytest.mark.quick_cases("NMLSDR", "ResidualPropagation", "MLkNN", "MLDA")
+@pytest.mark.quick_cases("NMLSDR", "ResidualPropagation")
 @pytest.mark.parametrize("kind", COLUMNS)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_kind_of_columns_means_the_same_to_every_estimator(name, kind, fitted):

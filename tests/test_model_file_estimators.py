@@ -44,6 +44,7 @@ def assert_same_answers(fitted, back, X):
             assert_same(getattr(fitted, method)(X), getattr(back, method)(X), method)
 
 
+@pytest.mark.quick_cases("dense", "CSR array")
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("form", ["dense", "float32", "CSR array", "CSR matrix"])
 def test_estimators_survive_a_round_trip_to_the_last_bit(tmp_path, samples, name, form):
@@ -61,6 +62,7 @@ def test_estimators_survive_a_round_trip_to_the_last_bit(tmp_path, samples, name
     assert_same_answers(fitted, back, convert(new))
 
 
+@pytest.mark.quick_cases("classes1")
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("classes", [[3, 5, 7], ["a", "bb", "c"], np.array(["x", "yy", "z"], dtype=object)])
 def test_models_fitted_on_classes_are_saved(tmp_path, samples, name, classes):

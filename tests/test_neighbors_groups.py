@@ -62,7 +62,7 @@ CASES = {
 }
 
 
-@pytest.mark.quick_cases("float64")
+@pytest.mark.quick_cases("float64-t", "float64-f", "float64-o", "float64-a", "float64-s", "float64-l", "float64-w")
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_search_by_groups_equals_the_plain_implementation(name, dtype, taken, rng):
@@ -90,6 +90,7 @@ def test_a_group_missed_by_the_sample_is_found_among_all_rows(taken, rng):
     assert_same(graph.squared_neighbors(X, 7), reference.kneighbors(X, 7))
 
 
+@pytest.mark.quick_cases("gauss", "integers", "duplicates", "scales", "clusters", "closer")
 @pytest.mark.parametrize("name", MAKERS)
 def test_wrong_groups_never_change_the_result(name, taken, monkeypatch):
     """Wherever the line is cut, a query that may have neighbours beyond the cuts is searched among all rows."""
@@ -105,6 +106,7 @@ def test_wrong_groups_never_change_the_result(name, taken, monkeypatch):
     assert any(taken)
 
 
+@pytest.mark.quick_cases("gauss", "integers", "duplicates", "scales", "clusters", "closer")
 @pytest.mark.parametrize("name", MAKERS)
 def test_no_row_beyond_the_cuts_is_nearer_than_the_bound(name, monkeypatch):
     monkeypatch.setattr(far_groups, "_is_tight", lambda between: True)

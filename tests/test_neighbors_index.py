@@ -109,6 +109,7 @@ def test_the_index_declines_queries_beyond_its_bounds(rng):
 # ---------------------------------------------------------------- ExactIndex
 
 
+@pytest.mark.quick_cases("-euclidean", "CSR-float64-cosine", "float64-CSR-cosine", "long indices-cosine")
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("stored", STORED)
 @pytest.mark.parametrize("asked", STORED)

@@ -57,7 +57,7 @@ def test_neighbours_are_exact_when_all_roundings_to_integers_add_up(level, d, co
         assert_same(found, scan(rows, k, query))
 
 
-@pytest.mark.quick_cases("-64", "-801")
+@pytest.mark.quick_cases("-64", "gauss-801", "outlier-801", "largest-801", "integers-801", "denormal-801", "scales-801")
 @pytest.mark.parametrize("shape", [(130, 5), (300, 64), (403, 129), (200, 801)], ids=lambda shape: str(shape[1]))
 @pytest.mark.parametrize("name", MAKERS)
 def test_integers_find_the_same_bits_on_every_kind_of_data(name, shape):

@@ -25,7 +25,7 @@ def coordinates(X, queries=None):
     return leading.leading_coordinates(X, queries, 2)
 
 
-@pytest.mark.quick_cases("-200")
+@pytest.mark.quick_cases("gauss-200", "integers-200", "scales-200", "offset-200", "clusters-200", "last bits-200")
 @pytest.mark.parametrize("d", [33, 200])
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_same_bits_on_every_kind_of_data(name, d, always):

@@ -12,7 +12,7 @@ from nmlsdr import _graph, graph
 FEATURES = range(1, 9)
 
 
-@pytest.mark.quick_cases("1-", "2-", "5-", "8-")
+@pytest.mark.quick_cases("2-", "8-")
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("d", FEATURES)
 def test_the_tree_finds_the_same_bits(name, d):
@@ -34,6 +34,7 @@ def test_float32_rows_give_the_bits_of_the_same_values(name, d):
     assert_same(by_tree(X, 5, queries=X[:30]), scan(X.astype(float), 5, X[:30].astype(float)))
 
 
+@pytest.mark.quick_cases("2", "5")
 @pytest.mark.parametrize("d", FEATURES)
 def test_rounded_values_tie_at_every_rank(d):
     X = np.round(make("gauss", (500, d), 6), 1 if d < 4 else 0)

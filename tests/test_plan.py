@@ -146,6 +146,7 @@ def test_a_table_of_one_column_is_read_or_refused(decide):
         decide("a\nx\nx\n")
 
 
+@pytest.mark.slow
 def test_ten_thousand_columns_are_shown_by_groups(run, tmp_path, rng):  # noqa: F811
     X = rng.normal(size=(40, 10_000)).round(2).tolist()
     rows = [[*row, ["east", "west"][i % 2], i % 2] for i, row in enumerate(X)]
@@ -342,6 +343,7 @@ def test_a_plan_that_does_not_give_the_features_of_the_model_is_refused(tmp_path
         save_model(tmp_path / "m.skops", scaler, feature_names=["a", "b"], plan=plan)
 
 
+@pytest.mark.quick_cases("more1")
 @pytest.mark.parametrize("more", [[], ["--id", "who"]])
 def test_a_small_table_with_an_id_column_names_its_rows_everywhere(run, tmp_path, numbers, more):  # noqa: F811
     """Twelve rows, of which two have one id: they are predicted by name, and stay in one fold of the report."""

@@ -33,7 +33,7 @@ def problem(rng, n, share, *, n_labels=19, weights="binary"):
     return sparse.csr_array(W), Y, alpha, known
 
 
-@pytest.mark.quick_cases("-0.1-rbf", "auto-")
+@pytest.mark.quick_cases("cg-30-0.1-rbf", "cg-150-0.1-rbf", "lu-30-0.1-rbf", "fixed_point-150-0.1-rbf", "auto-")
 @unreached
 @pytest.mark.parametrize("weights", ["binary", "rbf"])
 @pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.9])

@@ -49,7 +49,7 @@ def same_alone(W, Y, alpha, known, columns, whole, **options):
         assert part.F.tobytes() == np.ascontiguousarray(whole.F[:, some]).tobytes(), some
 
 
-@pytest.mark.quick_cases("0-2-auto", "0-2-cg-weighted", "0-2-fixed_point-binary")
+@pytest.mark.quick_cases("0-2-auto")
 @pytest.mark.parametrize("weights", ["binary", "weighted"])
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(("seed", "n_jobs"), [(0, 2), pytest.param(1, 1, marks=pytest.mark.slow)])
@@ -84,7 +84,7 @@ def test_every_step_of_auto(rng, monkeypatch, weights, limits):
         same_alone(W, Y, alpha, known, subsets, whole, solver=solver)
 
 
-@pytest.mark.quick_cases("options0", "options1", "True-weighted-options2", "False-weighted-options3")
+@pytest.mark.quick_cases("options0", "options1", "True-weighted-options2")
 @pytest.mark.parametrize("options", [{}, {"max_iter": 9}, {"tol": 1e-13}, {"solver": "cg", "tol": 3e-16}])
 @pytest.mark.parametrize("weights", ["binary", "weighted"])
 @pytest.mark.parametrize("ordered", [False, True])

@@ -65,6 +65,7 @@ def worst_error(n, solver, up_to_order):
     return worst, columns
 
 
+@pytest.mark.quick_cases("auto-", "cg-", "lu-", "-3-3")
 @pytest.mark.filterwarnings("ignore:.*without a labelled row")
 @pytest.mark.parametrize(
     ("solver", "ordered_rows", "n", "n_graphs"),
@@ -139,7 +140,7 @@ def test_estimators_on_data_of_simple_shape(rng, kind, solver, copies):
 # ---------------------------------------------------------------- alpha near 1 and near 0, weights of a wide range
 
 
-@pytest.mark.quick_cases("None-1e-10", "0.0-0.0001", "0.6-1e-12")
+@pytest.mark.quick_cases("None-1e-10-cg", "0.0-0.0001", "0.6-1e-12-auto", "0.6-1e-12-lu")
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("rest", [1e-4, 1e-6, 1e-8, 1e-10, 1e-12])
 @pytest.mark.parametrize("alpha_labeled", [0.0, 0.6, None])

@@ -24,7 +24,7 @@ FIRST_STEPS, REVIEW = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 @pytest.mark.slow
-@pytest.mark.default_forest
+@pytest.mark.usefixtures("default_forest")
 def test_the_first_steps_print_what_the_readme_shows():
     names = {}
     printed = io.StringIO()

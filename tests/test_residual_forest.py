@@ -84,7 +84,7 @@ def test_scores_cutoff_and_review_are_those_of_the_definition(data, layout):
     np.testing.assert_allclose(model.flip_scores_[:45], expected, atol=1e-6)
 
 
-@pytest.mark.default_forest
+@pytest.mark.usefixtures("default_forest")
 @pytest.mark.quick_cases("Emotions 0", "Birds 1")
 @pytest.mark.shared
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['dataset']} {case['seed']}")

@@ -38,6 +38,7 @@ def tolerance(path):
 # ---------------------------------------------------------------- the cross-fit
 
 
+@pytest.mark.quick_cases("primal", "dual", "tall")
 def test_rows_in_every_layout_give_what_the_plain_implementation_gives(rng, path):
     X, Y = draw(rng, path)
     ridges = (1.0, 10.0)  # of the default five, for the plain implementation is slow
@@ -170,6 +171,7 @@ def test_folds_are_the_seeded_permutation(rng):
     np.testing.assert_array_equal(found.folds, np.random.default_rng(3).permutation(len(X)) % 7)
 
 
+@pytest.mark.quick_cases("primal", "dual", "tall")
 def test_scale_and_order_do_not_matter(rng, path):
     X, Y = draw(rng, path)
     found = cross_fit(X, Y)
@@ -221,6 +223,7 @@ def test_many_rows_and_features_are_searched_on_a_sample(rng, monkeypatch):
 # ---------------------------------------------------------------- rows that say little
 
 
+@pytest.mark.quick_cases("2-", "3-csr")
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("l", [2, 3, 4])
 def test_few_rows_have_as_many_folds(rng, l, layout):

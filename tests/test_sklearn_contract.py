@@ -473,6 +473,7 @@ def test_sparse_tag_is_true(name):
     assert get_tags(make(name)).input_tags.sparse
 
 
+@pytest.mark.quick_cases("sparray-")
 @every_estimator
 @pytest.mark.parametrize("interface", ["sparray", "spmatrix"])
 def test_sparse_attributes_follow_scikit_learns_sparse_interface(name, interface):

@@ -83,7 +83,7 @@ def _quiet():
 # ---------------------------------------------------------------- the arguments change
 
 
-@pytest.mark.quick_cases("NMLSDR", "ResidualPropagation", "MLkNN")
+@pytest.mark.quick_cases("NMLSDR", "ResidualPropagation")
 @pytest.mark.parametrize("stored", STORED)
 @pytest.mark.parametrize("name", EVERY)
 def test_a_second_fit_sees_new_numbers_in_the_same_array(name, stored):
@@ -112,6 +112,7 @@ def test_it_is_fitted_again_by_either_metric(name, metric):
     assert_same(ask(model.set_params(metric=flipped), Q), expected)
 
 
+@pytest.mark.quick_cases("NMLSDR", "MLkNN")
 @pytest.mark.parametrize("name", EVERY)
 def test_arguments_may_change_after_a_fit(name):
     X, Y, Q = given_rows(0)

@@ -6,6 +6,7 @@ addition, the page's content security policy blocks all loading and all scripts 
 """
 
 import base64
+import functools
 import hashlib
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -83,6 +84,7 @@ def need_jinja() -> Any:
     return import_extra("jinja2", "The report", "cli")
 
 
+@functools.cache  # to compile a template takes longer than to fill it in
 def open_template(package: str, name: str, **filters: Callable[..., Any]) -> Any:
     """Return a template of a package that escapes every value and raises an error for an undefined name.
 

@@ -369,8 +369,8 @@ class MLDA(SupervisedProjection):
     The framework is that of Xu, "A weighted linear discriminant analysis framework for multi-label feature
     extraction", Neurocomputing 275, 2018. That article compares the weights of Park and Lee 2008 ("binary"), Chen et
     al. 2007 ("entropy"), Wang, Ding and Huang 2010 ("correlation"), and Lin and Chen 2010 ("fuzzy"), and proposes
-    "dependence". In Xu's program "dependence" chooses among all labels of the data, so a row may be assigned to a
-    label that it does not have; here the choice is among the labels of the row. ridge = 0.1 reproduces the columns of
+    "dependence". In Xu's program "dependence" chooses one of all labels for each row, which may be a label that the
+    row does not have; here it chooses one of the labels of the row. ridge = 0.1 reproduces the columns of
     the article.
 
     Examples

@@ -26,7 +26,7 @@ and never in a circle.
                   _colors.py              colours of the pictures
     1 core        graph.py                neighbours, W by the OR rule, T             article eq. (2)-(5)
                   propagation.py          soft labels F                               article eq. (6)-(8)
-                  _solvers/               the solvers of eq. (8) that propagation.py uses
+                  _solvers/               solvers of eq. (8) for propagation.py; they do not store T
                   projection.py           HSIC projection P, weights of features      article eq. (9)-(14)
                   _projections/           eigenproblems of the baselines; label weightings of MLDA
                                           (`MLDA._weights` in _estimators/_supervised.py chooses)

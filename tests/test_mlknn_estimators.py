@@ -157,7 +157,8 @@ def test_scorers_of_scikit_learn(Classifier, C, rng):
     scores = cross_validate(Classifier(5), X, Y, cv=3, scoring=measures, error_score="raise")
     for measure in measures:
         assert np.isfinite(scores[f"test_{measure}"]).all()
-        assert scores[f"test_{measure}"].mean() > 0.4
+        by_chance = 0.5**C if measure == "accuracy" else 0.4
+        assert scores[f"test_{measure}"].mean() > by_chance
 
 
 @BOTH

@@ -208,6 +208,15 @@ def test_float32_rows_give_a_float32_embedding(data):
     assert_same_directions(pair(model), pair(double), 1e-6)
 
 
+def test_labels_that_propagation_makes_the_same_get_a_sentence(rng):
+    X = rng.standard_normal((12, 3))
+    Y = np.tile([[1], [0]], (6, 1))
+    with pytest.raises(ValueError, match="After propagation all rows have the same labels"):
+        NMLSDR(n_neighbors=11, alpha_labeled=(0.99, 0.0)).fit(X, Y)
+    with pytest.raises(ValueError, match="no dependence"):
+        NMLSDR(n_neighbors=11).fit(X, np.ones_like(Y))
+
+
 def test_shift_rotation_and_order(data, rng):
     X, Y = data
     base = NMLSDR(tol=1e-12).fit(X, Y)

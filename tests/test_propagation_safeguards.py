@@ -1,5 +1,7 @@
 """The safeguards of the solvers, each put to the case that it is for; the bounds of their work; what "auto" aims at."""
 
+import warnings
+
 import numpy as np
 import pytest
 import reference
@@ -209,6 +211,10 @@ def test_sparse_lu_is_as_good_as_its_residual(rng, monkeypatch, rest, wide):
     alpha = np.where(labeled, 0.6, 1 - rest)
     plain = propagate(W, Y, alpha, labeled=labeled, solver="lu")
     monkeypatch.setattr(direct, "LARGEST_DENSE", 0)
-    sparse_lu = propagate(W, Y, alpha, labeled=labeled, solver="lu")
-    assert sparse_lu.residual <= 1e-8
-    assert np.abs(sparse_lu.F - plain.F).max() <= min(sparse_lu.error_bound, 1e-6 + 100 * EPS / rest)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        sparse_lu = propagate(W, Y, alpha, labeled=labeled, solver="lu")
+    error = np.abs(sparse_lu.F - plain.F).max()
+    assert error <= sparse_lu.error_bound
+    assert wide or not caught  # pivots of 1 and 1e-200 together can cost digits, but not in silence
+    assert caught or (sparse_lu.residual <= 1e-8 and error <= 1e-6 + 100 * EPS / rest)

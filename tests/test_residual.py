@@ -231,6 +231,16 @@ def test_without_shrinkage_a_rotation_does_not_matter(data, rng):
     np.testing.assert_allclose(rank_scores(two, new @ Q), rank_scores(one, new), atol=1e-7)
 
 
+def test_flip_scores_are_in_0_to_1_where_all_neighbours_have_the_label(rng):
+    """Weights of 1/n that are added can exceed 1 by rounding."""
+    for n_samples in range(20, 90, 3):
+        X = rng.standard_normal((n_samples, 4))
+        Y = np.column_stack([np.ones(n_samples, int), X[:, 0] > 0])
+        scores = ResidualPropagation(n_estimators=0, n_neighbors=6).fit(X, Y).flip_scores_
+        assert scores.min() >= 0
+        assert scores.max() <= 1
+
+
 def test_scale_of_all_and_order_of_labels_do_not_matter(data, rng):
     X, Y, new = data
     scores = rank_scores(fit(X, Y), new)

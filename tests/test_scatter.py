@@ -62,6 +62,29 @@ def test_storage_does_not_matter(rng, method, shape, layout):
     assert_same_directions(pair(solve(check_rows(layout(X)), Y)), pair(solve(X, Y)), 1e-8)
 
 
+@pytest.mark.parametrize("method", ["cca", "mddm", "lda"])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_a_label_that_is_given_twice_adds_no_component(rng, method, shape, layout):
+    """Without care, the errors that the Cholesky factors enlarge are returned as a direction."""
+    solve, _ = METHODS[method]
+    n_samples, n_features, _ = SHAPES[shape]
+    for _ in range(10):
+        X, Y = draw_binary(rng, n_samples, n_features, 3)
+        X *= 10.0 ** rng.integers(-2, 3, n_features)
+        twice = np.column_stack([Y, Y[:, 0]])
+        assert solve(check_rows(layout(X)), twice).rank == solve(check_rows(layout(X)), Y).rank
+
+
+def test_the_rank_depends_neither_on_units_nor_on_what_the_labels_share(rng):
+    for _ in range(10):
+        X, Y = draw_binary(rng, 60, 3, 3)
+        twice = np.column_stack([Y, Y[:, 0]])
+        assert scatter.weighted_lda(X * [1.0, 1e-20, 1e-20], twice, ridge=0.0).rank == 2
+        shared = 1e4 * rng.random((60, 1))
+        assert scatter.weighted_lda(X, shared + twice).rank == 2
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 def test_float32_rows_give_float32_directions(rng, method, shape):

@@ -153,10 +153,19 @@ class ShrunkenProjection(PropagatingProjection):
         sums = RowSums.of(rows, checked=True)
         seen = sums.scaled(np.sqrt(w)) if shrunken else rows
         F = self._propagate(self._graph_of_rows(seen, graph), labels, alpha)
+        cleaned = half_hard(F, labels)
         with step(self, "projection"):
-            found = hsic_directions(
-                RowSums.of(seen, checked=True), half_hard(F, labels), self.n_components, solver=self.eigen_solver
-            )
+            try:
+                found = hsic_directions(
+                    RowSums.of(seen, checked=True), cleaned, self.n_components, solver=self.eigen_solver
+                )
+            except InputError as error:
+                if np.ptp(cleaned, axis=0).any() or not np.ptp(labels.Y[labels.labeled], axis=0).any():
+                    raise
+                raise InputError(
+                    "After propagation all rows have the same labels, so no direction tells them apart; "
+                    "a smaller alpha_labeled keeps more of the given labels."
+                ) from error
         self.dependence_ratio_ = found.eigenvalues / found.total
         if shrunken:
             components = (found.components * np.sqrt(w)).astype(rows.dtype, copy=False)

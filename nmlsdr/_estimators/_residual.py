@@ -318,7 +318,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         F, T = self._propagate_residuals(labels, O, alpha)
         E = self.residuals_
         others = O + weight * (T @ E)  # the score of each labelled row without its own label
-        opinion = 0.5 * (T @ F + np.clip(others, 0.0, 1.0))
+        opinion = 0.5 * np.minimum(T @ F + np.clip(others, 0.0, 1.0), 2.0)  # a row of T may sum to 1 + 2e-16
         self.flip_scores_ = np.zeros(labels.Y.shape)
         self.flip_scores_[known] = np.where(labels.Y[known] > 0.5, 1.0 - opinion, opinion)
         self.flip_scores_[~labels.known | (labels.Y == 0.5)] = 0.0  # a vote of 1/2 cannot be wrong

@@ -441,6 +441,7 @@ class MLDA(SupervisedProjection):
             return correlation_weights(Y)
         if kind == "fuzzy":
             return fuzzy_weights(X, Y)
+        # "dependence"
         given = self.random_state
         source = given if isinstance(given, np.random.Generator) else check_random_state(given)
         W, objective = dependence_weights(X, Y, generator=source, max_iter=self.max_iter)

@@ -93,6 +93,11 @@ def thin_svd(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return U, s
 
 
+def numerical_rank(s: np.ndarray, size: Any, shape: tuple[int, ...], dtype: Any) -> int:
+    """The number of singular values that are more than rounding errors of numbers of this size."""
+    return int(np.count_nonzero(s > size * max(shape) * np.finfo(dtype).eps))
+
+
 def finish(
     U: np.ndarray,
     s: np.ndarray,
@@ -105,10 +110,9 @@ def finish(
 ) -> Directions:
     """Cut to the numerical rank, fix the signs, cast.
 
-    ``U`` (n_features, >= d) holds the directions of the singular values ``s`` of a matrix of ``shape``;
-    directions with s_j <= s_0 max(shape) eps(dtype) are noise.
+    ``U`` (n_features, >= d) holds the directions of the singular values ``s`` of a matrix of ``shape``.
     """
-    rank = int(np.count_nonzero(s > s[0] * max(shape) * np.finfo(dtype).eps))
+    rank = numerical_rank(s, s[0], shape, dtype)
     if bound is not None:
         rank = min(rank, bound)
     d = rank if n_components is None else min(rank, n_components)

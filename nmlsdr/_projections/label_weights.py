@@ -1,7 +1,8 @@
 """Weights of the labels in each row, for weighted multi-label discriminant analysis.
 
 The names of the forms follow Xu (2018), who compares them; each function names its own source.
-All take 0/1 labels Y (l x C), two of them X as well, and return W >= 0 (l x C); a row without labels gets weights of 0.
+All take 0/1 labels Y (l x C), two of them X as well, and give W >= 0 (l x C); a row without labels gets weights of 0.
+`dependence_weights` returns its objective too.
 The form "binary" is Y itself. `MLDA._weights` chooses the form.
 """
 

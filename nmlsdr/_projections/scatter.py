@@ -21,10 +21,11 @@ from .._checks.arguments import check_components, check_real
 from .._errors import InputError
 from .._moments import RowSums, add_gram, label_gram
 from .._process.threads import single_threaded_blas
-from .directions import Directions, finish, leading_by_lanczos, refine, refuse_no_dependence, thin_svd
+from .directions import Directions, finish, leading_by_lanczos, numerical_rank, refine, refuse_no_dependence, thin_svd
 
 _EPS = np.finfo(np.float64).eps
 _DIRECT = 2000  # up to here the eigenvectors of a matrix of the size of min(D, l) are found directly
+_SUSPECT = 1e-4  # singular values below this share of the largest may be rounding errors
 
 
 def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) -> Directions:
@@ -72,8 +73,8 @@ def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) 
         label_scatter = np.asfortranarray(np.tril(label_gram(Y) - len(Y) * np.outer(share, share)))
         factor = _cholesky(_add_ridge(label_scatter, 0.25 * ridge), "label scatter Yc'Yc")
 
-        def between(M: np.ndarray, B: np.ndarray) -> np.ndarray:
-            return np.asarray(linalg.solve_triangular(factor, M.T, lower=True).T)  # G G' = M (L L')^-1 M'
+        def between(M: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return np.asarray(linalg.solve_triangular(factor, M.T, lower=True).T), M  # G G' = M (L L')^-1 M'
 
         return _solve(X, Y, 1.0, ridge, n_components, bound, between)
 
@@ -119,7 +120,7 @@ def mddm_features(X: Any, Y: Any, n_components: int | None = None, *, mu: float 
     bound = min(Y.shape[1], X.shape[1], X.shape[0] - 1)
     check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
     with single_threaded_blas():
-        return _solve(X, Y, mu, 1.0 - mu, n_components, bound, lambda M, B: M)
+        return _solve(X, Y, mu, 1.0 - mu, n_components, bound, lambda M, B: (M, M))
 
 
 def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: float = 0.1) -> Directions:
@@ -171,9 +172,10 @@ def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: floa
         scaled = W * np.divide(1.0, np.sqrt(n), out=np.zeros_like(n), where=n > 0)
         q = np.sqrt(n / n.sum())
 
-        def between(M: np.ndarray, B: np.ndarray) -> np.ndarray:
+        def between(M: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             add_gram(B, M, -1.0)
-            return M - np.outer(M @ q, q)
+            G = M - np.outer(M @ q, q)
+            return G, G
 
         return _solve(X, scaled, W.sum(axis=1), ridge, n_components, bound, between)
 
@@ -243,11 +245,12 @@ def _solve(
     ridge: float,
     n_components: int | None,
     bound: int,
-    between: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    between: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],
 ) -> Directions:
-    """G G' p = lambda B p with B = Xc' diag(row_weights) Xc + ridge I and G = between(Xc'F, B).
+    """G G' p = lambda B p with B = Xc' diag(row_weights) Xc + ridge I and G, N = between(Xc'F, B).
 
-    ``between`` may take its part from B, in place, before the ridge is added.
+    ``between`` may take its part from B, in place, before the ridge is added.  N has the rank of G.  It is G, or the
+    matrix that a Cholesky factor of the labels made G of, which has smaller rounding errors.
     """
     if ridge == 0 and X.shape[1] > X.shape[0]:
         raise InputError(
@@ -257,13 +260,18 @@ def _solve(
     rows, centre, back = _frame(X, mean)
     M, B = rows.scatter(F, centre, row_weights)
     refuse_no_dependence(M, X, F)
-    G = between(M, B)
+    shape = X.shape[1], F.shape[1]
+    G, N = between(M, B)
     refuse_no_dependence(G, RowSums(np.ones((1, 1))), M)
-    L = _cholesky(_add_ridge(B, ridge), "scatter of the features")
+    variances = _add_ridge(B, ridge).diagonal().copy()
+    L = _cholesky(B, "scatter of the features")
     U, s = thin_svd(linalg.solve_triangular(L, G, lower=True, check_finite=False))
+    if s[:bound][-1] < _SUSPECT * s[0]:  # L enlarges the rounding errors of G, so that they can pass for a direction
+        scale = 1.0 / np.sqrt(variances)[:, None]  # so that the rank does not depend on the units of the features
+        bound = min(bound, numerical_rank(linalg.svdvals(N * scale), np.linalg.norm(M * scale), shape, X.dtype))
     P = back(linalg.solve_triangular(L, U, trans="T", lower=True, check_finite=False))
     total = float(np.sum(s * s))
-    return finish(P, s, X.dtype, (X.shape[1], F.shape[1]), n_components, mean, total, bound)
+    return finish(P, s, X.dtype, shape, n_components, mean, total, bound)
 
 
 def _leading_directly(

@@ -72,7 +72,7 @@ def find_leaks(X: Any, y: NDArray[Any]) -> list[Leak]:
         for c in np.flatnonzero(_may_reach(_counts(bins, rare), _counts(bins, known), tied=bins is values)):
             at, truth = known[:, c], rare[known[:, c], c]
             scores = [values[at], -values[at], _rates(bins, rare[:, c], known[:, c], folds)[at]]
-            precision = max(float(average_precision_score(truth, score)) for score in scores)
+            precision = min(1.0, max(float(average_precision_score(truth, score)) for score in scores))
             if precision >= LEAST_PRECISION:
                 found.append(Leak(j, int(labels[c]), precision))
     return found

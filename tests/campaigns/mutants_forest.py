@@ -20,6 +20,7 @@ MUTANTS = {
         ("forest/probabilities not corrected", "_to_probabilities", "unflipped(scores, self.flip_rate_)", "scores"),
         ("forest/decisions at the scores", "_to_decision", "scores - self._cutoffs()", "scores"),
         ("forest/rankings after the cut-offs", "_rank_scores", "._to_scores)", "._to_decision)"),
+        ("forest/flip scores below 0", "_learn", ", 2.0)", ", 3.0)"),
         ("forest/review without residuals", "_learn", "clip(others,", "clip(O,"),
     ],
     ("_estimators/_forest.py", TESTS): [

@@ -85,7 +85,7 @@ def test_the_two_kinds_stand_apart_unless_one_list_is_wanted(run, groups):  # no
 def test_the_likelier_kind_of_mistake_comes_first(rng, mistake):
     """Most of the mistakes are found in as many entries as there are, whatever their kind."""
     truth = np.repeat(np.eye(6, dtype=int), 60, axis=0)
-    X = truth @ rng.normal(size=(6, 5)) * 3 + rng.normal(size=(360, 5))
+    X = 5 * truth[:, :5] + rng.normal(size=(360, 5))
     if mistake == "forgotten":
         given = np.where(rng.random(truth.shape) < 0.35, 0, truth)
     else:
@@ -315,6 +315,8 @@ def test_a_verdict_on_a_row_without_labels(run, groups):  # noqa: F811
     X, given, _ = groups
     given = given.copy()
     given[5:7] = -1
+    X = X.copy()
+    X[5] = [0, 5, 0]  # the centre of its group, so that it is among the nearest rows of others
     np.savez("wrong.npz", X=X, y=given)
     write_rows("checked.csv", ["row", "label", "verdict"], [["5", "label_2", "1"]])
     rows, _ = review(run, "--reviewed", "checked.csv")

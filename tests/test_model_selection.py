@@ -344,7 +344,7 @@ def test_semi_supervised_classifier_in_cross_validation(rng, n_labels):
     for name in SIGNS:
         undefined = n_labels == 1 and name in ("ranking_loss", "average_precision", "one_error")
         assert np.isnan(result[f"test_{name}"]).all() == undefined
-    assert (result["test_hamming_loss"] > -0.4).all()
+    assert (result["test_hamming_loss"] > -0.5).all()
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 3])

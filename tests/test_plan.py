@@ -352,7 +352,8 @@ def test_a_small_table_with_an_id_column_names_its_rows_everywhere(run, tmp_path
     rows = [[name, *row[:2], *row[3:]] for name, row in zip(ids, numbers[:12], strict=True)]
     rows[11] = rows[10] if not more else rows[11]  # without --id, only equal rows show that the column is one of ids
     write_csv(tmp_path / "t.csv", ["who", "a", "b", "y", "z"], rows)
-    found = run("fit", "t.csv", "--label-columns", "y,z", *more, "--n-neighbors", "2", "-o", "m.skops")
+    few = ["--n-neighbors", "2", "--alpha-labeled", "0"]
+    found = run("fit", "t.csv", "--label-columns", "y,z", *more, *few, "-o", "m.skops")
     assert found.status == 0, found
     assert "1 rows repeat another one and stay together" in found.err
     assert open_model(tmp_path / "m.skops").plan.identifier == "who"
@@ -366,8 +367,7 @@ def test_a_small_table_with_an_id_column_names_its_rows_everywhere(run, tmp_path
     assert table.groups[10] == table.groups[11]
     assert len(set(table.groups)) == 11
     assert run("evaluate", "m.skops", "t.csv").status == 0
-    small = ["--n-neighbors", "2", "--folds", "2"]
-    report = run("report", "t.csv", "--label-columns", "y,z", *more, *small, "-o", "r.html")
+    report = run("report", "t.csv", "--label-columns", "y,z", *more, *few, "--folds", "2", "-o", "r.html")
     assert report.status == 0, report
 
 

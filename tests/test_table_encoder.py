@@ -84,9 +84,10 @@ def test_errors_name_the_column_and_the_cell(frame):
         TableEncoder(impute="mode").fit(frame)
 
 
-def test_the_command_line_names_the_encoder_to_use_in_place_of_a_one_hot_encoder(frame, rng, tmp_path, run):  # noqa: F811
+def test_the_command_line_names_the_encoder_to_use_in_place_of_a_one_hot_encoder(frame, tmp_path, run):  # noqa: F811
     wards = ["east" if i % 3 else "west" for i in range(60)]
-    X, y = pandas.DataFrame({"age": frame["age"].fillna(50), "ward": wards}), rng.integers(0, 2, (60, 2))
+    X = pandas.DataFrame({"age": frame["age"].fillna(50), "ward": wards})
+    y = np.column_stack([X["age"] > X["age"].median(), X["ward"] == "east"]).astype(int)
     steps = ColumnTransformer([("ward", OneHotEncoder(), ["ward"])], remainder="passthrough", sparse_threshold=0)
     model = make_pipeline(steps, ResidualPropagation(n_estimators=0, n_neighbors=5)).fit(X, y)
     X.to_csv(tmp_path / "t.csv", index=False)

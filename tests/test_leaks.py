@@ -28,7 +28,7 @@ def catalogue(tmp_path, rng):
     rows = []
     for i in range(n):
         tags = [tag for tag, on in zip(TAGS, Y[i], strict=True) if on]
-        wrote = [";".join(tag for tag in tags if rng.random() < 0.97) if labelled[i] else "" for _ in ANNOTATORS]
+        wrote = [";".join(tag for tag in tags if rng.random() < 0.99) if labelled[i] else "" for _ in ANNOTATORS]
         material = MATERIALS[rng.integers(5)] if rng.random() < 0.6 else MATERIALS[int(np.argmax(Y[i]))]
         numbers = ["" if rng.random() < 0.05 else f"{x:.3f}" for x in X[i]]
         sure = f"{rng.uniform(0.5, 1):.2f}" if labelled[i] else ""

@@ -13,7 +13,15 @@ from ._checks.arguments import check_choice, check_components, check_row_weights
 from ._checks.labels import some_unknown
 from ._moments import LabelSet, RowSums, label_sets
 from ._process.threads import single_threaded_blas
-from ._projections.directions import Directions, finish, leading_by_lanczos, refuse_no_dependence, thin_svd
+from ._projections.directions import (
+    Directions,
+    finish,
+    leading_by_lanczos,
+    numerical_rank,
+    refuse_no_dependence,
+    thin_svd,
+    uncentred_size,
+)
 
 __all__ = ["feature_weights", "hsic_projection"]
 
@@ -98,7 +106,9 @@ def hsic_directions(X: RowSums, F: np.ndarray, n_components: int | None = None, 
         refuse_no_dependence(M, X, F)
         U, s = _left_singular_vectors(M, wanted, solver)
         total = float(np.sum(M * M))
-    return finish(U, s, X.dtype, M.shape, n_components, mean, total)
+        # Where the features are far from 0, large sums cancel in M, and their rounding errors are no directions.
+        above_rounding = numerical_rank(s, uncentred_size(mean, F), M.shape, np.float64)
+    return finish(U, s, X.dtype, M.shape, n_components, mean, total, above_rounding)
 
 
 def _left_singular_vectors(M: np.ndarray, wanted: int, solver: str) -> tuple[np.ndarray, np.ndarray]:

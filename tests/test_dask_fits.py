@@ -280,7 +280,7 @@ def test_warnings_are_issued_once(rng):
         (lambda X, Y: nmlsdr.dask.MLkNN(5).fit(X, Y).predict(X[:, :3]), "X has 3 features, but MLkNN is expecting 6"),
         (
             lambda X, Y: nmlsdr.dask.MDDM(constraint="features").fit(X[:5], np.eye(5, dtype=int)),
-            "needs rows in memory where they have",
+            "needs rows in memory where it is fitted",
         ),
         (
             lambda X, Y: nmlsdr.dask.ResidualPropagation(n_neighbors=3).fit(X[:10], Y[:10]),

@@ -10,7 +10,7 @@ from projections import assert_same_directions, draw
 from scipy import linalg, sparse
 
 from nmlsdr import _moments, projection
-from nmlsdr._projections import directions
+from nmlsdr._projections import directions, scatter
 from nmlsdr.projection import hsic_directions, hsic_projection
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -322,3 +322,22 @@ def test_a_constant_label_is_centred_to_0(value):
     assert any((np.full((n, 1), value) - np.full((n, 1), value).mean(axis=0)).any() for n in range(2, 50))
     for n in range(2, 50):
         assert not _moments.centre_columns(np.full((n, 1), value)).any()
+
+
+@pytest.mark.parametrize("shift", [0, 1, 10, 1e3, 1e6])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_labels_that_depend_on_each_other_leave_no_noise_direction_far_from_0(rng, make, shift):
+    for _ in range(10):
+        y = (rng.random(100) < 0.4).astype(float)
+        X = make(rng.normal(size=(100, 10)) + shift)
+        found = hsic_directions(_moments.RowSums.of(X), np.column_stack([y, 1 - y]))
+        assert len(found.components) == found.rank == 1
+
+
+@pytest.mark.parametrize("shift", [0, 1, 10, 1e3])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("method", [scatter.cca, scatter.mddm_features])
+def test_whitening_methods_leave_no_noise_direction_far_from_0(rng, method, make, shift):
+    for _ in range(10):
+        Y = np.eye(3)[rng.integers(0, 3, size=100)]
+        assert len(method(make(rng.normal(size=(100, 10)) + shift), Y).components) == 2

@@ -93,6 +93,11 @@ def thin_svd(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return U, s
 
 
+def uncentred_size(mean: np.ndarray, F: np.ndarray) -> float:
+    """The size of the part of X'F that centring X takes away, with this mean of X."""
+    return float(np.linalg.norm(mean) * np.linalg.norm(F.sum(axis=0)))
+
+
 def numerical_rank(s: np.ndarray, size: Any, shape: tuple[int, ...], dtype: Any) -> int:
     """The number of singular values that are more than rounding errors of numbers of this size."""
     return int(np.count_nonzero(s > size * max(shape) * np.finfo(dtype).eps))

@@ -21,7 +21,16 @@ from .._checks.arguments import check_components, check_real
 from .._errors import InputError
 from .._moments import RowSums, add_gram, label_gram
 from .._process.threads import single_threaded_blas
-from .directions import Directions, finish, leading_by_lanczos, numerical_rank, refine, refuse_no_dependence, thin_svd
+from .directions import (
+    Directions,
+    finish,
+    leading_by_lanczos,
+    numerical_rank,
+    refine,
+    refuse_no_dependence,
+    thin_svd,
+    uncentred_size,
+)
 
 _EPS = np.finfo(np.float64).eps
 _DIRECT = 2000  # up to here the eigenvectors of a matrix of the size of min(D, l) are found directly
@@ -268,7 +277,9 @@ def _solve(
     U, s = thin_svd(linalg.solve_triangular(L, G, lower=True, check_finite=False))
     if s[:bound][-1] < _SUSPECT * s[0]:  # L enlarges the rounding errors of G, so that they can pass for a direction
         scale = 1.0 / np.sqrt(variances)[:, None]  # so that the rank does not depend on the units of the features
-        bound = min(bound, numerical_rank(linalg.svdvals(N * scale), np.linalg.norm(M * scale), shape, X.dtype))
+        values, size = linalg.svdvals(N * scale), np.linalg.norm(M * scale)
+        above_rounding = numerical_rank(values, uncentred_size(centre * scale[:, 0], F), shape, np.float64)
+        bound = min(bound, numerical_rank(values, size, shape, X.dtype), above_rounding)
     P = back(linalg.solve_triangular(L, U, trans="T", lower=True, check_finite=False))
     total = float(np.sum(s * s))
     return finish(P, s, X.dtype, shape, n_components, mean, total, bound)
@@ -321,7 +332,7 @@ def _frame(X: RowSums, mean: np.ndarray) -> tuple[RowSums, np.ndarray, Callable[
     """
     if X.shape[1] <= X.shape[0]:
         return X, mean, lambda P: P
-    rows = X.in_memory("This method needs rows in memory where they have more features than there are rows")
+    rows = X.in_memory("This method needs rows in memory where it is fitted to fewer rows than there are features")
     if not sparse.issparse(rows):
         Q, R = linalg.qr((rows - mean).T, mode="economic", overwrite_a=True, check_finite=False)
         return RowSums(R.T), np.zeros(len(R)), lambda P: np.asarray(Q @ P)

@@ -141,6 +141,7 @@ MUTANTS = {
         ("projection: sign by the sum", "finish", "[np.argmax(np.abs(U), axis=0), np.arange(d)]", ".sum(axis=0)"),
         ("projection: -0 is printed", "finish", "signs + 0.0)", "signs)"),
         ("projection: rank of float64 for float32", "numerical_rank", "finfo(dtype)", "finfo(np.float64)"),
+        ("projection: sums far from 0 have no rounding errors", "uncentred_size", "np.linalg.norm(mean)", "0.0"),
         ("projection: noise is a direction", "refuse_no_dependence", "np.linalg.norm(M) <= floor", "False"),
         ("projection: eigenvalues are not squares", "finish", ", s**2, mean", ", s, mean"),
         ("projection: Lanczos on small numbers as they are", "leading_by_lanczos", "np.ldexp(1.0, 30 - int(exponent))", "1.0"),
@@ -148,6 +149,7 @@ MUTANTS = {
     ("_projections/scatter.py", PROJECTION): [
         ("projection: enlarged rounding errors are a direction", "_solve", "s[:bound][-1] < _SUSPECT * s[0]", "False"),
         ("projection: rank in the units of the features", "_solve", "1.0 / np.sqrt(variances)[:, None]", "1.0"),
+        ("projection: noise of whitened directions far from 0", "_solve", "numerical_rank(values, size, shape, X.dtype), above_rounding)", "numerical_rank(values, size, shape, X.dtype))"),
         ("projection: rank beside the differences alone", "_solve", "np.linalg.norm(M * scale)", "np.linalg.norm(N * scale)"),
     ],
     ("_moments.py", PROJECTION): [

@@ -98,3 +98,62 @@ def test_the_command_line_names_the_encoder_to_use_in_place_of_a_one_hot_encoder
     model = make_pipeline(TableEncoder(), ResidualPropagation(n_estimators=0, n_neighbors=5)).fit(X, y)
     save_model(tmp_path / "m.skops", model, label_names=["a", "b"])
     assert_done(run("predict", "m.skops", "t.csv", "-o", "p.csv"))
+
+
+# ---------------------------------------------------------------- cells with types of their own
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_dates_beside_numbers_alone_become_year_and_month(library):
+    frames = pytest.importorskip(library)
+    days = np.array(["2020-01-01", "2021-05-02", "2022-07-09"], dtype="datetime64[us]")
+    table = frames.DataFrame({"day": days, "x": [1.5, 2, 5]})
+    features = TableEncoder().fit_transform(table)
+    np.testing.assert_array_equal(features[:, 1:], [[1, 1.5], [5, 2], [7, 5]])
+    np.testing.assert_array_equal(np.floor(features[:, 0]), [2020, 2021, 2022])
+
+
+def test_a_missing_date_beside_whole_numbers_is_filled_in():
+    table = pandas.DataFrame({"day": pandas.to_datetime(["2020-02-01", None, "2020-04-01"]), "x": [1, 2, 5]})
+    np.testing.assert_array_equal(TableEncoder().fit_transform(table)[:, 1:], [[2, 1], [3, 2], [4, 5]])
+
+
+@pytest.mark.parametrize("other", [{}, {"people": [7 * (i % 30) for i in range(300)]}])
+def test_a_category_on_which_every_other_column_depends_is_no_identifier(other):
+    table = pandas.DataFrame({"town": [f"town{i % 30}" for i in range(300)], **other})
+    assert TableEncoder().fit(table).plan_.columns[0].kind == "category"
+
+
+def test_a_number_among_texts_is_read_as_itself_whatever_the_decimal_mark():
+    cells = [1.125, -3.375, 1e-7, 1e22, 2.0, "4,5", "5,5", "6,25"]
+    numbers = [1.125, -3.375, 1e-7, 1e22, 2.0, 4.5, 5.5, 6.25]
+    encoder, table = TableEncoder(), pandas.DataFrame({"x": pandas.Series(cells, dtype=object)})
+    np.testing.assert_array_equal(encoder.fit_transform(table)[:, 0], numbers)
+    np.testing.assert_array_equal(encoder.transform(pandas.DataFrame({"x": numbers}))[:, 0], numbers)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"missing": "n/a"}, r"missing must be a sequence of texts, got the text 'n/a'; write \['n/a'\]"),
+        ({"drop": "ab"}, "drop must be a sequence"),
+        ({"one_hot": "ab"}, "one_hot must be a sequence"),
+        ({"decimal": ";"}, "decimal must be"),
+        ({"thousands": "x"}, "thousands must be"),
+        ({"decimal": ",", "thousands": ","}, "decimal and thousands are both ','"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(parameters, words):
+    with pytest.raises(ValueError, match=words):
+        TableEncoder(**parameters).fit([["1,5", "a"], ["2,5", "b"]])
+
+
+def test_infinity_among_texts_is_refused():
+    with pytest.raises(ValueError, match="X contains infinity"):
+        TableEncoder().fit(np.array([[1, "u"], [np.inf, "v"]], dtype=object))
+
+
+def test_advice_in_python_names_the_parameter():
+    encoder = TableEncoder().fit(np.array([["1"], ["2"], ["3"], ["5"]], dtype=object))
+    with pytest.raises(ValueError, match=r"with missing=\['kA'\]\.$"):
+        encoder.transform(np.array([["kA"]], dtype=object))

@@ -127,6 +127,12 @@ def check_choice(value: Any, name: str, *choices: str | int) -> Any:
     return value
 
 
+def refuse_text(value: Any, name: str) -> None:
+    """An error for one text where a sequence of texts is expected, whose letters would be taken one by one."""
+    if isinstance(value, str):
+        raise InputError(f"{name} must be a sequence of texts, got the text {value!r}; write [{value!r}].")
+
+
 def check_metric(metric: Any) -> str:
     """The name of a distance."""
     return str(check_choice(metric, "metric", "euclidean", "cosine"))

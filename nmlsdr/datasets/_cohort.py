@@ -59,8 +59,8 @@ def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
     Returns
     -------
     Bunch
-        data : ndarray of shape (n_train, 455), float64
-            How often each code was recorded for each patient.
+        data : ndarray of shape (n_train, n_features), float64
+            How often each code was recorded for each patient; 455 codes at the default sizes.
         target : ndarray of shape (n_train, 3), int64
             True labels: healthy, hypertension, diabetes. A patient of the fourth group has the last two.
         rule_target : ndarray of shape (n_train, 3), int64

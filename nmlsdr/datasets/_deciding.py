@@ -255,10 +255,14 @@ class Deciding:
         return None
 
     def _is_unique(self, facts: ColumnStatistics, known: Counter[str]) -> bool:
-        """Whether a column holds short texts that no two rows share, unless the rows are the same."""
+        """Whether a column holds short texts that no two rows share, unless the rows are the same.
+
+        Where most rows are copies of others, a category can differ in all that are not.
+        """
         texts = len(known) if len(known) >= facts.most else len({self._key(text) for text in known})
         full = texts >= min(self.n_distinct_rows, facts.most) and self.n_distinct_rows > 1
-        return full and _words_each(known) < SENTENCE / 2
+        mostly = 2 * texts > min(sum(known.values()), facts.most)
+        return full and mostly and _words_each(known) < SENTENCE / 2
 
     def _one_identifier(self, columns: list[Column]) -> list[Column]:
         """Leave the first identifier, unless the person named one; the others only differ from row to row."""

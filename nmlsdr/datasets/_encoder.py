@@ -1,6 +1,7 @@
 """A raw table as the first step of a pipeline."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any, Self
 
 import numpy as np
@@ -8,13 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from .._checks.arguments import check_choice
+from .._checks.arguments import check_choice, refuse_text
 from .._checks.cells import is_null
 from .._checks.labels import check_labels
 from .._errors import InputError
 from ._deciding import Choices, Deciding
 from ._plan import Plan
-from ._statistics import Cells, TableStatistics
+from ._statistics import Cells, TableStatistics, text_of
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -125,7 +126,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features_out)
             The features.
         """
-        check_choice(self.impute, "impute", "median", "mean")
+        self._check_parameters()
         columns = self._columns(X, reset=True)
         names = [str(name) for name in getattr(self, "feature_names_in_", range(len(columns)))]
         unknown = [name for name in (*self.drop, *self.one_hot) if name not in names]
@@ -183,6 +184,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         _check_feature_names_in(self, input_features)
         return np.array(self.plan_.feature_names, dtype=object)
 
+    def _check_parameters(self) -> None:
+        check_choice(self.impute, "impute", "median", "mean")
+        if self.decimal is not None:
+            check_choice(self.decimal, "decimal", ".", ",")
+        if self.thousands is not None:
+            check_choice(self.thousands, "thousands", "", ".", ",", " ", "'")
+            if self.thousands == self.decimal:
+                raise InputError(f"decimal and thousands are both {self.decimal!r}; give different marks.")
+        for name in ("missing", "drop", "one_hot"):
+            refuse_text(getattr(self, name), name)
+
     def _encode(self, plan: Plan, columns: list[Cells], names: list[str]) -> NDArray[np.float64]:
         used = {column.name for column in plan.used}
         found = plan.encode([cells for cells, name in zip(columns, names, strict=True) if name in used])
@@ -190,7 +202,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _columns(self, X: ArrayLike, *, reset: bool) -> list[Cells]:
         """Return the cells of each column, after scikit-learn's checks of shape and names."""
-        table = validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", reset=reset)
+        table = validate_data(self, _without_dates(X), dtype=None, ensure_all_finite="allow-nan", reset=reset)
         return [_cells(table[:, j]) for j in range(table.shape[1])]
 
     def __sklearn_tags__(self) -> Any:
@@ -211,15 +223,40 @@ def encoder_of(plan: Plan, impute: str, named: bool = True) -> TableEncoder:
     return encoder
 
 
+def _without_dates(X: Any) -> Any:
+    """Return a data frame whose dates cannot become numbers when its columns are put together."""
+    if hasattr(X, "iloc") and any(getattr(dtype, "kind", "") == "M" for dtype in X.dtypes):  # pandas
+        return X.astype(object)
+    if hasattr(X, "schema") and hasattr(X, "cast"):  # polars
+        return X.cast({name: str for name, dtype in X.schema.items() if dtype.is_temporal()})
+    return X
+
+
 def _cells(column: NDArray[Any]) -> Cells:
     """Return numbers as floats, and other cells as texts, a missing one as the empty text."""
     if column.dtype.kind in "biuf":
-        return column.astype(np.float64)
+        return _finite(column.astype(np.float64))
     if column.dtype.kind == "O" and not any(isinstance(cell, str) for cell in column):
         numbers = [np.nan if _is_missing(cell) else cell for cell in column]
         if all(isinstance(cell, int | float | np.number | np.bool_) for cell in numbers):
-            return np.array(numbers, dtype=np.float64)
-    return ["" if _is_missing(cell) else str(cell) for cell in column]
+            return _finite(np.array(numbers, dtype=np.float64))
+    return ["" if _is_missing(cell) else _text(cell) for cell in column]
+
+
+def _finite(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    if np.isinf(numbers).any():
+        raise InputError("X contains infinity; replace it by a number, or by NaN for a missing value.")
+    return numbers
+
+
+def _text(cell: Any) -> str:
+    """Return the text of a cell; that of a number is the same number whatever the decimal mark of its column is."""
+    if not isinstance(cell, float | np.floating) or not np.isfinite(cell):
+        return str(cell)
+    if float(cell).is_integer():
+        return text_of(float(cell))
+    sign, digits, exponent = Decimal(str(cell)).as_tuple()
+    return f"{'-' * sign}{''.join(map(str, digits))}e{exponent}"
 
 
 def _is_missing(cell: Any) -> bool:

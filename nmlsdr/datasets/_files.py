@@ -303,8 +303,8 @@ class Problem(NamedTuple):
     is_label: bool = False
 
 
-def problems_in_words(problems: Sequence[Problem], place: str) -> str:
-    """Return one sentence about such cells; `place` is "row" or "line"."""
+def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: bool = False) -> str:
+    """Return one sentence about such cells; `place` is "row" or "line", and `in_python` chooses the form of advice."""
     problems = sorted(problems, key=lambda problem: problem.row)
     shown = [f"{place} {p.row}, column {shorten(p.name)!r}: {shorten(p.text)!r}" for p in problems[:MOST_SHOWN]]
     rest = f" and {len(problems) - MOST_SHOWN} more" if len(problems) > MOST_SHOWN else ""
@@ -314,6 +314,7 @@ def problems_in_words(problems: Sequence[Problem], place: str) -> str:
     words = list(dict.fromkeys(p.text for p in problems if not p.is_label))
     if words:
         listed = ",".join(words[:3]) + ("" if len(words) <= 3 else ",...")
-        advice.append(f"write numbers or dates, or read the texts as missing values with --missing {listed!r}")
+        option = f"missing={words[:3]!r}" if in_python else f"--missing {listed!r}"
+        advice.append(f"write numbers or dates, or read the texts as missing values with {option}")
     cells = "1 cell is" if len(problems) == 1 else f"{len(problems)} cells are"
     return f"{cells} not what the column holds: {'; '.join(shown)}{rest}; {'; '.join(advice)}."

@@ -152,7 +152,7 @@ class Plan:
         for column, coder, cells in zip(self.used, self._coders, columns, strict=True):
             blocks.append(_encode(column, coder, cells, found, self._fast))
         if found and problems is None:
-            raise InputError(problems_in_words(found, "row"))
+            raise InputError(problems_in_words(found, "row", in_python=True))
         if problems is not None:
             problems += found
         return np.hstack(blocks)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from .._checks.arguments import refuse_text
 from ._arff import read_arff
 from ._binary import load_npy, read_npz, read_parquet
 from ._cells import FileContents, Lists, find_lists, listed_labels, votes_of
@@ -196,6 +197,8 @@ def read_table(
     >>> folder.cleanup()
     """
     arguments = {name: value for name, value in locals().items() if name != "path"}
+    for name in ("label_columns", "annotators", "drop", "feature_columns"):
+        refuse_text(arguments[name], name)
     sources = ("labels_xml", "label_columns", "label_file", "label_list", "annotators")
     given = [name for name in sources if arguments[name] is not None]
     if len(given) > 1:

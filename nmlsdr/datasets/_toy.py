@@ -68,7 +68,7 @@ def make_toy(
     Parameters
     ----------
     n_samples : int, default=8000
-        Number of samples in all, at least 8. If it is not divisible by 4, the first classes get one more.
+        Number of samples in all, at least 8. If it is not divisible by 4, the sizes of the classes differ by 1.
     n_train : int, default=None
         Number of training rows, drawn at random. None: three quarters of the samples (6000 of 8000).
     block_size : int, default=20

@@ -167,11 +167,17 @@ def _known_rows(X: Any, labels: Labels, groups: Any) -> tuple[NDArray[np.intp], 
 def _row_numbers(side: ArrayLike, n_rows: int) -> NDArray[np.intp]:
     """Indices or a mask as indices; an error if they are out of range."""
     rows = np.asarray(side)
-    if rows.dtype == np.bool_:
+    if rows.dtype == np.bool_ and rows.shape == (n_rows,):
         rows = np.flatnonzero(rows)
-    if rows.size and (rows.min() < 0 or rows.max() >= n_rows):
+    if rows.size and (rows.ndim != 1 or rows.dtype.kind not in "iu"):
         raise InputError(
-            f"cv returned row {int(rows.max())}, but received {n_rows} rows to split; "
+            f"cv returned an array of shape {rows.shape} and dtype {rows.dtype} for {n_rows} rows; it must return row "
+            "numbers, or a mask with one entry for each row."
+        )
+    wrong = rows[(rows < 0) | (rows >= n_rows)]
+    if wrong.size:
+        raise InputError(
+            f"cv returned row {int(wrong[0])}, but received {n_rows} rows to split; "
             "use a splitter that numbers the rows it receives, or pass pairs of index arrays of all rows."
         )
     return rows.astype(np.intp, copy=False)
@@ -213,7 +219,8 @@ def cross_val_proba(
     Raises
     ------
     ValueError
-        If ``y`` is invalid, or if a row with a known entry is in no test set or in two.
+        If ``y`` is invalid, if a row with a known entry is in no test set or in two, or if a row of a test set is in
+        the training set too.
 
     Examples
     --------
@@ -238,6 +245,9 @@ def cross_val_proba(
     proba = np.full(labels.Y.shape, np.nan)
     tested = np.zeros(n_samples, dtype=np.intp)
     for train, test in splitter.split(X, given, groups):
+        both = np.intersect1d(train, test)
+        if both.size:
+            raise InputError(f"cv returned row {both[0]} both for training and for testing; use separate rows.")
         sliced = {
             name: _safe_indexing(value, train) if np.ndim(value) and len(value) == n_samples else value
             for name, value in (params or {}).items()
@@ -261,6 +271,8 @@ def _columns_of_classes(found: Any, classes: Any, labels: Labels) -> NDArray[np.
         columns = np.zeros((len(found), len(labels.classes)))
         columns[:, np.searchsorted(labels.classes, classes)] = found
         return columns
+    if len(labels.classes) == 1 and isinstance(classes, np.ndarray):  # scikit-learn takes one column for classes
+        found, classes = [found], [classes]
     if not isinstance(found, list):
         return np.asarray(_probabilities(found, len(labels.classes)), dtype=np.float64)
     pairs = zip(found, classes, strict=True)  # one (n, classes seen) for each label, as scikit-learn's classifiers give

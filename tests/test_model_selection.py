@@ -462,3 +462,29 @@ def test_folds_must_part_the_rows(rng):
     for cv in (ShuffleSplit(3, random_state=0), twice):
         with pytest.raises(ValueError, match="test sets of cv, but must be in exactly one; use folds"):
             cross_val_proba(NearestRow(), X, y, cv=cv)
+
+
+@pytest.mark.filterwarnings("ignore:A column-vector y:sklearn.exceptions.DataConversionWarning")
+@pytest.mark.parametrize("classifier", [RandomForestClassifier(5, random_state=0), KNeighborsClassifier(1), MLkNN(1)])
+def test_a_label_that_no_training_row_has_gets_probability_0(classifier):
+    X, y = np.arange(6.0)[:, None], np.array([[0], [0], [0], [1], [1], [0]])
+    folds = [([0, 1, 2], [3, 4, 5]), ([3, 4, 5], [0, 1, 2])]
+    one = cross_val_proba(classifier, X, y, folds)
+    two = cross_val_proba(classifier, X, np.hstack([y, y]), folds)
+    np.testing.assert_array_equal(one, two[:, :1])
+    if not isinstance(classifier, MLkNN):  # whose probabilities are never 0
+        assert (one[3:] == 0).all()
+
+
+def test_a_row_on_both_sides_of_a_fold_is_refused():
+    with pytest.raises(ValueError, match="row 1 both for training and for testing"):
+        cross_val_proba(MLkNN(1), np.eye(4), np.eye(4, 2, dtype=int), [([1, 2, 3], [0, 1]), ([0, 1], [2, 3])])
+
+
+@pytest.mark.parametrize(
+    ("test", "words"),
+    [([3, -1], "row -1"), ([1.9], "float64"), ([True, False], "bool"), ([[1]], r"shape \(1, 1\)")],
+)
+def test_row_numbers_that_are_none_are_refused(test, words):
+    with pytest.raises(ValueError, match=words):
+        list(LabeledRowsSplit([([0], test)]).split(np.eye(5), np.eye(5, 2, dtype=int)))

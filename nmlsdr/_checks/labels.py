@@ -116,13 +116,13 @@ def check_entries(
     return np.where(known, values, 0.0), known
 
 
-def check_mask(labeled: Any, n_samples: int, n_labels: int | None = None) -> np.ndarray:
+def check_mask(labeled: Any, n_samples: int, n_labels: int | None = None, name: str = "labeled") -> np.ndarray:
     """``labeled`` as a boolean array with one entry per row, or one per row and label where there are labels."""
     mask = np.asarray(labeled)
     shapes = [(n_samples,)] if n_labels is None else [(n_samples,), (n_samples, n_labels)]
     if mask.shape not in shapes or mask.dtype != np.bool_:
         raise InputError(
-            f"labeled must be a boolean array of shape {' or '.join(map(str, shapes))}, "
+            f"{name} must be a boolean array of shape {' or '.join(map(str, shapes))}, "
             f"got shape {mask.shape} and dtype {mask.dtype}."
         )
     return mask
@@ -132,7 +132,7 @@ def some_unknown(known: Any, Y: np.ndarray) -> np.ndarray | None:
     """The mask of known entries in the shape of Y, or None if it holds nothing unknown."""
     if known is None:
         return None
-    mask = check_mask(known, *Y.shape)
+    mask = check_mask(known, Y.shape[0], Y.shape[1], name="known")
     mask = np.broadcast_to(mask if mask.ndim == 2 else mask[:, None], Y.shape)
     return None if mask.all() else mask
 

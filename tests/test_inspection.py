@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nmlsdr import NMLSDR, InputError, MLkNN, MultiLabelPropagation
+from nmlsdr import NMLSDR, InputError, MLkNN, MultiLabelPropagation, ResidualPropagation
 from nmlsdr.inspection import EmbeddingDisplay, LabelReviewDisplay, rank_suspects
 from nmlsdr.inspection._review import KINDS
 
@@ -234,3 +234,20 @@ def test_one_list_for_unknown_mistakes_lowers_the_scores_of_given_1s():
         rank_suspects(scores, y, kind="unknown")
     with pytest.raises(ValueError, match=r"flip_rate must be a number in \[0, 0.3\]"):
         rank_suspects(scores, y, kind="unknown", flip_rate=0.4)
+
+
+def test_the_colour_of_a_label_leaves_rows_grey_whose_label_is_unknown(rng):
+    X, Y = rng.normal(size=(6, 3)), np.array([[1, 1], [0, 1], [1, 0], [0, -1], [1, -1], [-1, -1]])
+    display = EmbeddingDisplay.from_estimator(NMLSDR(1, n_neighbors=3).fit(X, Y), X, Y, color_by=1)
+    assert [(name, np.flatnonzero(rows).tolist()) for name, rows in display.groups] == [
+        ("label 1", [0, 1]), ("not given", [2]), ("unlabelled", [3, 4, 5])
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["unknown", "apart"])
+def test_a_pipeline_gives_the_flip_rate_of_its_last_step(rng, kind):
+    X, Y = rng.normal(size=(30, 3)), rng.integers(0, 2, size=(30, 2))
+    model = make_pipeline(StandardScaler(), ResidualPropagation(n_estimators=0)).fit(X, Y)
+    found = LabelReviewDisplay.from_estimator(model, X, Y, kind=kind)
+    alone = LabelReviewDisplay.from_estimator(model[-1], X, Y, kind=kind)
+    np.testing.assert_array_equal(found.suspects.row, alone.suspects.row)

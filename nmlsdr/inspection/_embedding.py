@@ -102,7 +102,8 @@ class EmbeddingDisplay:
             Labels of these rows; unlabelled rows are grey. None: all rows have one colour.
         color_by : int or str, default=None
             Label that decides the colour, by its number, or by its name if y is a data frame: given, not given, or
-            unlabelled. None: one colour for each of the six most frequent sets of labels, and one for all others.
+            unlabelled, which includes rows where this label is unknown. None: one colour for each of the six most
+            frequent sets of given labels, and one for all others; unknown entries count as not given.
         components : pair of int, default=(0, 1)
             Numbers of the two components to draw, from 0. An embedding with one component is drawn by that one.
         suspects : array-like of shape (n_samples,), bool, or of row numbers, default=None
@@ -221,6 +222,7 @@ def _groups(labels: Any, color_by: int | str | None) -> list[tuple[str, NDArray[
         c = names.index(color_by) if isinstance(color_by, str) else check_count(color_by, "color_by", least=0)
         if c >= len(names):
             raise InputError(f"color_by={c} is above {len(names) - 1}, the last of the {len(names)} labels.")
+        labeled = labels.known[:, c]
         groups = [(names[c], labeled & given[:, c]), ("not given", labeled & ~given[:, c])]
     else:
         sets, which, counts = np.unique(given[labeled], axis=0, return_inverse=True, return_counts=True)

@@ -274,7 +274,7 @@ class LabelReviewDisplay:
             The rows given to `fit`. The index of a data frame names the rows.
         y : array-like of shape (n_samples, n_labels) or (n_samples,)
             The labels given to `fit`. The columns of a data frame name the labels.
-        kind : {"both", "missing", "spurious"}, default="both"
+        kind : {"both", "missing", "spurious", "unknown", "apart"}, default="both"
             Which annotations are ranked; see `rank_suspects`.
         top : int, default=20
             Number of annotations to draw.
@@ -307,7 +307,7 @@ class LabelReviewDisplay:
                 f"X has {n_samples} rows, but the estimator was fitted on {len(scores)}; pass the rows of its fit."
             )
         labels = check_labels(y, n_samples=n_samples)
-        suspects = rank_suspects(scores, y, kind=kind, flip_rate=getattr(estimator, "flip_rate_", None))
+        suspects = rank_suspects(scores, y, kind=kind, flip_rate=getattr(step, "flip_rate_", None))
         row_names = list(map(str, X.index if hasattr(X, "iloc") else range(n_samples)))
         return cls(suspects, row_names=row_names, label_names=label_names(labels)).plot(ax, top=top, **bar)
 

@@ -211,7 +211,7 @@ def save_beyond() -> None:
         columns=[("n", "rows", "d"), ("D", "features", "d"), ("gigabytes", "X", ".1f GB"),
                  ("machines", "machines", "d"), ("order", "q", "d"), ("tasks", "tasks", "d"),
                  ("task", "size of the rows of a task", ".2f GB"), ("read", "read by all tasks", ".0f GB"),
-                 ("moved", "lists sent back by all tasks", ".1f GB"),
+                 ("moved", "neighbours sent back by all tasks", ".1f GB"),
                  ("hours", "search, estimated", ".2f h")],
         rows=beyond(),
         notes="These times were not measured; they are what the plan estimates. The machines are assumed to be like "
@@ -268,7 +268,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                  ("ratio", "ratio", ".2f"), ("compared", "rows compared", "d")],
         rows=rows,
         notes="NMLSDR().fit with 14 labels, 30 % of the rows labelled; workers have one thread each, one process has "
-              "two. Load: of the machine when the search began. Rows compared: neighbours and F equal to the last bit.",
+              "two. Load: of the machine when the search began. Rows compared: neighbours and soft labels equal to the "
+              "last bit.",
     )  # fmt: skip
     return 0
 

@@ -57,7 +57,8 @@ def kneighbors(
     distances : ndarray of shape (n_queries, n_neighbors), float64
         Distances in increasing order.
     indices : ndarray of shape (n_queries, n_neighbors), intp
-        Row numbers of the neighbours in X. Neighbours at equal distances are in increasing order of row number.
+        Row numbers of the neighbours in X. Neighbours at equal squared distances are in increasing order of row
+        number.
 
     Raises
     ------
@@ -178,7 +179,8 @@ class ExactIndex:
         distances : ndarray of shape (n_queries, n_neighbors), float64
             Distances in increasing order.
         indices : ndarray of shape (n_queries, n_neighbors), intp
-            Row numbers of the neighbours in X. Neighbours at equal distances are in increasing order of row number.
+            Row numbers of the neighbours in X. Neighbours at equal squared distances are in increasing order of row
+            number.
 
         Raises
         ------
@@ -227,7 +229,7 @@ def neighbor_graph(
         gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
     sigma : float or None, default=None
         Width of the "rbf" weights in the units of X, above 0. A larger value makes the weights more equal. None: the
-        median over rows of the distance to the k-th neighbour. Not used by "binary".
+        median over rows of the distance to the k-th neighbour, or 1 if that is 0. Not used by "binary".
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
         which ignores their lengths; a row of zeros is at distance 1 from every other row.

@@ -92,7 +92,7 @@ def test_predictions_follow_from_the_scores(data):
     model = fit(X, Y)
     scores = rank_scores(model, new)
     r = model.flip_rate_
-    assert 0 < r <= 0.3
+    assert 0 <= r <= 0.3
     np.testing.assert_array_equal(model.predict_proba(new), np.clip((scores - r) / (1 - 2 * r), 1 / 90, 1 - 1 / 90))
     np.testing.assert_array_equal(model.predict(new), scores >= 0.5)
     np.testing.assert_array_equal(model.predict(new), model.predict_proba(new) >= 0.5)

@@ -196,10 +196,6 @@ def claims(ten: Results, complete: Results | None, far: ResultTable) -> Claims:
         f"runs: {counts}"
     )
     found.append((text, not unexplained(far)))
-    if ten.n_seeds > 1:
-        inside = int(ten.within_two_std()[known].sum())
-        share = f"{inside} of {cells} cells ({100 * inside / cells:.1f} %)"
-        found.append((f"the article's value is within two standard deviations of ours in {share}", True))
     return found
 
 

@@ -74,8 +74,9 @@ def _made(records: Mapping[CellKey, Record], commands: Sequence[str]) -> list[tu
         ("Command" if len(commands) == 1 else "Commands", "; ".join(commands)),
         (
             "Runs (study x data set x method x seed)",
-            f"{len(used)}, {sum(r['error'] is not None for r in used)} failed; their wall times added: {seconds:.0f} s "
-            "(on a shared machine this includes waiting for other programs)",
+            f"{len(used)}, {sum(r['error'] is not None for r in used)} failed. Fitting and classifying took "
+            f"{seconds:.0f} s in all, without what the methods of a seed share, such as the neighbour graph. (This is "
+            "elapsed time. On a shared machine it includes waiting for other programs.)",
         ),
         ("Seeds", _seeds_by_study(records)),
         ("Versions", "; ".join(", ".join(f"{k} {v}" for k, v in json.loads(text).items()) for text in versions)),

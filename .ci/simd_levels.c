@@ -79,8 +79,9 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
 {
     const ptrdiff_t q = queries ? queries->n : x->n;
     int wrong = 0;
-    for (int storage = 0; storage < (x->kind > NMLSDR_DENSE_F64 ? 3 : 2); storage++) { /* floats, integers, sparse */
-        nmlsdr_search *s = nmlsdr_search_new(x, queries, K, NULL, squared, indices, storage == 2, storage == 1, level, 256e6, 1);
+    for (int storage = 0; storage < (x->kind > NMLSDR_DENSE_F64 ? 4 : 3); storage++) { /* floats, integers, sparse */
+        static const int integers[] = {0, 16, 8, 0};
+        nmlsdr_search *s = nmlsdr_search_new(x, queries, K, NULL, squared, indices, storage == 3, integers[storage], level, 256e6, 1);
         while (nmlsdr_search_step(s, 1000) == 1) {}
         nmlsdr_search_free(s);
         wrong += differs("products", level, x, q);
@@ -100,8 +101,8 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
         wrong += differs("few", level, x, q);
         ++*made;
     }
-    for (int int16 = 0; queries && int16 < 2; int16++) {
-        nmlsdr_search *index = nmlsdr_index_new(x, int16, level, 256e6, 1);
+    for (int integers = 0; queries && integers <= 16; integers += 16) {
+        nmlsdr_search *index = nmlsdr_index_new(x, integers, level, 256e6, 1);
         if (nmlsdr_index_takes(index, queries)) {
             nmlsdr_views *a = nmlsdr_views_new(index, queries, K, squared, indices, 1);
             while (nmlsdr_views_step(a, 1000) == 1) {}

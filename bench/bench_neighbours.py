@@ -273,12 +273,12 @@ def integer_cases():
             yield f"30 clusters {n} x {d}", clusters(n, d), k
 
 
-def by_products(X, k, int16, n_threads):
+def by_products(X, k, integers, n_threads):
     """The search by products alone: of floats (0), or of what is chosen (-1)."""
     found = np.empty((len(X), k)), np.empty((len(X), k), np.intp)
 
     def search():
-        running = _graph.Search(kernel_rows(X), None, *found, level=simd(), n_threads=n_threads, int16=int16)
+        running = _graph.Search(kernel_rows(X), None, *found, level=simd(), n_threads=n_threads, integers=integers)
         while running.step(1000.0):
             pass
 

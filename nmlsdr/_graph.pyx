@@ -19,7 +19,7 @@ cdef extern from "_c/products.h" nogil:
         const int32_t *indices
         const int64_t *indptr
     ctypedef struct nmlsdr_scratch:
-        long long decided
+        long long decided, checked
         long long pairs
         long long tiles, alive
     ctypedef struct nmlsdr_leads:
@@ -31,7 +31,7 @@ cdef extern from "_c/products.h" nogil:
     ctypedef struct nmlsdr_scaling:
         int integral
     ctypedef struct nmlsdr_storage:
-        int sparse, int16
+        int sparse, integers
         Py_ssize_t frequent
     ctypedef struct nmlsdr_tuning:
         Py_ssize_t lead_d, span
@@ -48,7 +48,7 @@ cdef extern from "_c/products.h" nogil:
     int best_level "nmlsdr_best_level"()
     nmlsdr_search *search_new "nmlsdr_search_new"(
         const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, const nmlsdr_leads *leads, double *squared,
-        Py_ssize_t *indices, int sparse, int int16, int level, double window_bytes, int n_threads)
+        Py_ssize_t *indices, int sparse, int integers, int level, double window_bytes, int n_threads)
     int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget)
     void search_free "nmlsdr_search_free"(nmlsdr_search *search)
 
@@ -80,7 +80,7 @@ cdef extern from "_c/index.h" nogil:
         nmlsdr_search *view
         int n_views
     nmlsdr_search *index_new "nmlsdr_index_new"(
-        const nmlsdr_rows *rows, int int16, int level, double column_bytes, int n_threads)
+        const nmlsdr_rows *rows, int integers, int level, double column_bytes, int n_threads)
     int index_takes "nmlsdr_index_takes"(const nmlsdr_search *index, const nmlsdr_rows *queries)
     nmlsdr_views *views_new "nmlsdr_views_new"(
         const nmlsdr_search *index, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
@@ -155,7 +155,7 @@ cdef class Search(Progress):
     ----------
     level : SIMD level
     sparse : 1 by columns and postings, 0 by packed blocks, -1 by cost
-    int16 : 1 by packed blocks of 16-bit integers, 0 of floats, -1 by cost
+    integers : 16 or 8 by packed blocks of integers of so many bits, 0 of floats, -1 by cost
     window_bytes : packed rows in memory at most; 0 for WINDOW_BYTES
     leads : `_search.leading.Leads` or None
     """
@@ -163,13 +163,13 @@ cdef class Search(Progress):
 
     def __cinit__(
         self, rows, queries, squared, indices, *, int level, int n_threads, int sparse=-1,
-        int int16=-1, double window_bytes=0, leads=None,
+        int integers=-1, double window_bytes=0, leads=None,
     ):
         cdef nmlsdr_leads leading
         if leads is not None:
             describe_leads(leads, &leading)
         self.search = search_new(&self.rows, self.queries, self.k, NULL if leads is None else &leading, self.squared,
-                                 self.indices, sparse, int16, level, window_bytes or WINDOW_BYTES, n_threads)
+                                 self.indices, sparse, integers, level, window_bytes or WINDOW_BYTES, n_threads)
         if self.search is NULL:
             raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
 
@@ -183,15 +183,16 @@ cdef class Search(Progress):
     def facts(self):
         """What the search did so far: block pairs, canonical distances, whether products are exact."""
         cdef int t
-        pairs = decided = tiles = alive = 0
+        pairs = decided = checked = tiles = alive = 0
         for t in range(self.search.n_threads):
             pairs += self.search.scratch[t].pairs
             decided += self.search.scratch[t].decided
+            checked += self.search.scratch[t].checked
             tiles += self.search.scratch[t].tiles
             alive += self.search.scratch[t].alive
-        return {"pairs": pairs, "decided": decided,
+        return {"pairs": pairs, "decided": decided, "checked": checked,
                 "integral": bool(self.search.scaling.integral), "sparse": bool(self.search.storage.sparse),
-                "int16": bool(self.search.storage.int16), "columns": self.search.storage.frequent,
+                "integers": self.search.storage.integers, "columns": self.search.storage.frequent,
                 "span": self.search.tuning.span, "total": self.search.schedule.total,
                 "leads": self.search.tuning.lead_d, "tiles": tiles, "alive": alive}
 
@@ -247,11 +248,11 @@ cdef class Index:
     cdef nmlsdr_rows rows
     cdef nmlsdr_search *index
 
-    def __cinit__(self, rows, *, int level, int n_threads, int int16=-1):
+    def __cinit__(self, rows, *, int level, int n_threads, int integers=-1):
         self.kept = rows
         describe(rows, &self.rows)
         with nogil:
-            self.index = index_new(&self.rows, int16, level, WINDOW_BYTES, n_threads)
+            self.index = index_new(&self.rows, integers, level, WINDOW_BYTES, n_threads)
         if self.index is NULL:
             raise MemoryError("no memory for the packed rows.")
 
@@ -287,7 +288,7 @@ cdef class Views(Progress):
         for v in range(self.views.n_views):
             decided += self.views.view[v].scratch[0].decided
         storage = self.views.view[0].storage
-        return {"decided": decided, "sparse": bool(storage.sparse), "int16": bool(storage.int16),
+        return {"decided": decided, "sparse": bool(storage.sparse), "integers": storage.integers,
                 "views": self.views.n_views}
 
 

@@ -10,6 +10,7 @@ from nmlsdr._search import far_groups, leading, strategy
 from nmlsdr._search.rows import kernel_rows
 
 LEVELS = list(range(_graph.best_simd_level() + 1))
+BYTE_LEVELS = [level for level in LEVELS if _graph.SIMD_LEVELS[level] in ("portable", "vnni")]  # have 8-bit integers
 
 MAKERS = {
     "gauss": lambda g, r: g,
@@ -74,22 +75,22 @@ def described(X, queries):
 
 
 def by_products(
-    X, k, *, queries=None, postings=-1, int16=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0, leads=None
+    X, k, *, queries=None, postings=-1, integers=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0, leads=None
 ):
     """Proposed by products, decided by the canonical distance; with the facts of the search."""
     found = _empty(X, queries, k)
     running = _graph.Search(
         *described(X, queries), *found, level=LEVELS[level], n_threads=n_threads, sparse=postings,
-        int16=int16, window_bytes=window_bytes, leads=leads,
+        integers=integers, window_bytes=window_bytes, leads=leads,
     )  # fmt: skip
     return _answered(running, found, budget)
 
 
-def by_leads(X, k, *, queries=None, int16=-1, level=-1, n_threads=2, budget=64.0):
+def by_leads(X, k, *, queries=None, integers=-1, level=-1, n_threads=2, budget=64.0):
     """By products, with leading coordinates whatever they hold."""
     with any_leads():
         leads = leading.leading_coordinates(X, queries, n_threads)
-    options = {"int16": int16, "level": level, "n_threads": n_threads, "budget": budget, "leads": leads}
+    options = {"integers": integers, "level": level, "n_threads": n_threads, "budget": budget, "leads": leads}
     return by_products(X, k, queries=queries, **options)
 
 
@@ -120,9 +121,9 @@ def by_few(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
     return _answered(running, found, budget)[:2]
 
 
-def by_index(X, Q, k, *, int16=-1, level=-1, n_threads=2, budget=1e9):
+def by_index(X, Q, k, *, integers=-1, level=-1, n_threads=2, budget=1e9):
     """By rows that were packed before; with the facts of the search."""
-    index = _graph.Index(kernel_rows(X), int16=int16, level=LEVELS[level], n_threads=n_threads)
+    index = _graph.Index(kernel_rows(X), integers=integers, level=LEVELS[level], n_threads=n_threads)
     assert index.takes(kernel_rows(Q))
     found = _empty(X, Q, k)
     running = _graph.Views(*described(X, Q), *found, index=index, n_threads=n_threads)

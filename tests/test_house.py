@@ -123,7 +123,7 @@ def imported_from(tree, path, name):
 # ---------------------------------------------------------------- C
 
 TEMPLATES = {
-    *("products_tile.h", "products_int16.h", "tree_leaf.h", "few_rows.h", "propagation_loops.h"),
+    *("products_tile.h", "products_integers.h", "tree_leaf.h", "few_rows.h", "propagation_loops.h"),
     *("simd.h", "simd_clear.h"),
 }
 

@@ -140,5 +140,5 @@ def test_rounded_leading_coordinates_do_not_rule_out_rows_that_are_almost_equal(
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((12, 8)) @ np.linalg.qr(rng.standard_normal((33, 8)))[0].T
     X = centres[rng.integers(0, 12, 2400)] + 1e-9 * rng.standard_normal((2400, 33))
-    found = by_products(X, 3, int16=0, leads=coordinates(X), level=level, n_threads=1)
+    found = by_products(X, 3, integers=0, leads=coordinates(X), level=level, n_threads=1)
     assert_same(found, scan(X, 3))

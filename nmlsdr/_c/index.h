@@ -21,9 +21,10 @@
 enum { NMLSDR_REACH = 8 }; /* queries may lie 2^8 times as far from the centre as any row; norms of rows are 2^52 */
 
 /* NULL: out of memory. */
-static nmlsdr_search *nmlsdr_index_new(const nmlsdr_rows *rows, int int16, int level, double column_bytes, int n_threads)
+static nmlsdr_search *nmlsdr_index_new(const nmlsdr_rows *rows, int integers, int level, double column_bytes, int n_threads)
 {
     nmlsdr_extent extent = {0, 0, 0};
+    nmlsdr_sample sample = {0};
     nmlsdr_search *q = nmlsdr_search_of(rows, level, n_threads);
     if (!q) return NULL;
     if (nmlsdr_choose_storage(q, -1, level, column_bytes) || nmlsdr_choose_centre(q)) goto fail;
@@ -34,7 +35,7 @@ static nmlsdr_search *nmlsdr_index_new(const nmlsdr_rows *rows, int int16, int l
     extent.most *= 2; /* half of the scale, so that integers of queries may be twice as large as those of the rows */
     extent.square *= 4;
     q->scaling.norm = sqrt(extent.square) / 2;
-    nmlsdr_choose_int16(q, &extent, int16, level);
+    nmlsdr_choose_int16(q, &extent, &sample, integers, level);
     if (nmlsdr_side_new(q, q->rows, 0)) goto fail;
     if (q->storage.sparse) {
         if (nmlsdr_new_postings(q)) goto fail;
@@ -58,7 +59,7 @@ static int nmlsdr_index_takes(const nmlsdr_search *index, const nmlsdr_rows *que
     nmlsdr_extent extent = {0, 0, 0};
     one.n_threads = 1;
     nmlsdr_extend(&one, queries, &extent);
-    if (index->storage.int16) {
+    if (index->storage.integers) {
         const double scale = index->scaling.scale, rounding = sqrt((double)index->d) / 2 + 1;
         const double norms = (sqrt(extent.square) * scale + rounding) * (index->scaling.norm * scale + rounding);
         return extent.most * scale <= 32766 && norms < 0x1p31;

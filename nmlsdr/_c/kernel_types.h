@@ -36,6 +36,7 @@ typedef struct {
     void (*products)(const nmlsdr_pair *);
     void (*sweep)(const nmlsdr_pair *, ptrdiff_t row, const nmlsdr_sparse_row *);
     void (*int16)(const nmlsdr_pair *);
+    void (*int8)(const nmlsdr_pair *); /* NULL at levels that have no fast products of 8-bit integers */
     unsigned long long (*near)(const nmlsdr_leaf_queries *, const double *box);
     unsigned long long (*scan)(const nmlsdr_leaf_queries *, const double *rows, const double *query, double limit,
                                double *squared);

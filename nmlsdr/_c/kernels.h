@@ -1,7 +1,7 @@
 /* The kernels that have SIMD levels, each compiled for each level, and the one table that chooses among them.
  *
  *   products, sweep   of two blocks, of a sparse row with a block (products_tile.h)
- *   int16             of two blocks of 16-bit integers (products_int16.h)
+ *   int16, int8       of two blocks of integers (products_integers.h)
  *   near, scan        a leaf of the tree (tree_leaf.h)
  *   distances, dots   canonical distances, and products, of one query and dense rows (few_rows.h)
  */
@@ -31,20 +31,20 @@
 #undef T
 #undef NM_DOUBLE
 
-#define NM_KERNELS(level) \
-    {nmlsdr_lanes_##level, nmlsdr_products_##level, nmlsdr_sweep_##level, nmlsdr_int16_##level, nmlsdr_tree_near_##level, \
-     nmlsdr_tree_scan_##level, nmlsdr_few_distances_##level, nmlsdr_few_dots_##level}
+#define NM_KERNELS(level, int8) \
+    {nmlsdr_lanes_##level, nmlsdr_products_##level, nmlsdr_sweep_##level, nmlsdr_int16_##level, int8, \
+     nmlsdr_tree_near_##level, nmlsdr_tree_scan_##level, nmlsdr_few_distances_##level, nmlsdr_few_dots_##level}
 
 static const nmlsdr_kernels *nmlsdr_kernels_of(int level)
 {
     static const nmlsdr_kernels table[] = {
-        NM_KERNELS(portable),
+        NM_KERNELS(portable, nmlsdr_int8_portable),
 #if NMLSDR_X86
-        NM_KERNELS(avx2),
-        NM_KERNELS(avx512),
-        NM_KERNELS(vnni),
+        NM_KERNELS(avx2, NULL),
+        NM_KERNELS(avx512, NULL),
+        NM_KERNELS(vnni, nmlsdr_int8_vnni),
 #elif NMLSDR_NEON
-        NM_KERNELS(neon),
+        NM_KERNELS(neon, NULL),
 #endif
     };
     return &table[NMLSDR_X86 || NMLSDR_NEON ? level : 0];

@@ -86,7 +86,7 @@ static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_
     const ptrdiff_t span = q->tuning.span, count_a = at->window[0].count, count_b = at->window[at->second].count;
     const ptrdiff_t end_a = (I + 1) * span < count_a ? (I + 1) * span : count_a;
     const ptrdiff_t end_b = (J + 1) * span < count_b ? (J + 1) * span : count_b;
-    const ptrdiff_t size = q->storage.sparse ? 0 : NMLSDR_BLOCK * q->storage.words; /* sparse rows have no window */
+    const ptrdiff_t size = q->storage.sparse ? 0 : nmlsdr_block_size(q); /* sparse rows have no window */
     int back = 0;
     for (ptrdiff_t a = I * span; a < end_a; a++, back = !back) {
         const ptrdiff_t low = !at->second && I == J ? a : J * span;

@@ -61,6 +61,16 @@ static inline float nmlsdr_threshold(float bound, float slack)
     return apart * apart * (-0.5f - 0x1p-21f); /* a relative 2^-20 more than the five roundings here can take */
 }
 
+/* Raise the threshold of row i. */
+static inline void nmlsdr_raise(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t i, float t)
+{
+    if (!(t > s->t[i])) return;
+    s->t[i] = t;
+    if (!s->coarse_t) return;
+    const double ratio = q->scaling.ratio;
+    s->coarse_t[i] = nmlsdr_threshold(t, q->scaling.coarse_slack) * (float)(ratio * ratio);
+}
+
 /* The bits of a number, made to increase with it, and back. */
 static inline uint32_t nmlsdr_bits_of(float x)
 {
@@ -130,7 +140,7 @@ static void nmlsdr_tighten(const nmlsdr_collector *c, ptrdiff_t i)
             lower[p] = q->scaling.integral ? x[p].score : nmlsdr_lower_bound(x[p].score, own + e[x[p].position]);
         for (ptrdiff_t p = n; p % 8; p++) lower[p] = lower[0];
         const float reached = nmlsdr_threshold(nmlsdr_reached(lower, n, q->k), 2 * q->scaling.slack);
-        if (reached > s->t[i]) s->t[i] = reached;
+        nmlsdr_raise(q, s, i, reached);
     }
 
     const float limit = s->t[i];
@@ -192,7 +202,7 @@ static void nmlsdr_decide(const nmlsdr_collector *c, ptrdiff_t i)
         const double limit = q->scaling.integral ? squared[k - 1] * -0.5
             : -(squared[k - 1] * scale * scale * 0.5) * (1 + 0x1p-30) - q->scaling.absolute;
         const float t = nmlsdr_threshold(nmlsdr_below(limit), q->scaling.slack);
-        if (t > s->t[i]) s->t[i] = t;
+        nmlsdr_raise(q, s, i, t);
     }
 }
 
@@ -226,16 +236,14 @@ static inline void nmlsdr_push(const nmlsdr_collector *c, ptrdiff_t i, ptrdiff_t
 {
     const nmlsdr_search *q = c->search;
     nmlsdr_side *s = c->own;
-    float *t = s->t + i;
-    const int passes = score >= *t;
+    const int passes = score >= s->t[i];
     if (q->tuning.ranked) {
         if (!passes) return;
         const float low = q->scaling.integral ? score : nmlsdr_lower_bound(score, s->e[i] + c->other->e[j]);
         float *best = s->best + i * NMLSDR_RANKS(q->k);
         if (low > best[0]) {
             nmlsdr_rank(best, q->k, low);
-            const float reached = nmlsdr_threshold(best[0], 2 * q->scaling.slack);
-            if (reached > *t) *t = reached;
+            nmlsdr_raise(q, s, i, nmlsdr_threshold(best[0], 2 * q->scaling.slack));
         }
     }
 
@@ -250,6 +258,9 @@ static inline void nmlsdr_push(const nmlsdr_collector *c, ptrdiff_t i, ptrdiff_t
 /* Two blocks of which all products are made. */
 struct nmlsdr_pair {
     const float *za, *zb, *ha, *hb, *ta, *tb; /* packed rows, h and thresholds of either */
+    const float *coarse_ha, *coarse_hb, *coarse_ta, *coarse_tb; /* those of 8-bit integers, */
+    const int32_t *start, *rows_a, *rows_b;   /* where their sums start, and the rows of 16 bits, of `checked` words */
+    ptrdiff_t checked;
     float *partial;
     unsigned char *tiles; /* one for each tile: 0 is left out */
     int marks;            /* only mark the tiles that hold a pair of interest */

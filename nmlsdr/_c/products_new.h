@@ -30,9 +30,14 @@ static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
         s->lead_z = nmlsdr_floats(q, padded * d);
         s->lead_h = nmlsdr_floats(q, padded);
     }
+    if (q->storage.checked) {
+        s->coarse_h = nmlsdr_floats(q, padded);
+        s->start = (int32_t *)nmlsdr_new(&q->memory, padded, sizeof(int32_t));
+    }
     if (!collects || q->memory.failed) return -q->memory.failed;
 
     const ptrdiff_t ranks = q->tuning.ranked ? NMLSDR_RANKS(q->k) : 0;
+    if (q->storage.checked) s->coarse_t = nmlsdr_floats(q, padded);
     s->t = nmlsdr_floats(q, padded);
     s->candidate = (nmlsdr_candidate *)nmlsdr_new(&q->memory, n * q->tuning.capacity, sizeof(nmlsdr_candidate));
     s->count = (int32_t *)nmlsdr_new(&q->memory, n, sizeof(int32_t));
@@ -41,12 +46,13 @@ static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
     memset(s->count, 0, (size_t)n * sizeof(int32_t));
     for (ptrdiff_t p = 0; p < n * ranks; p++) s->best[p] = p % ranks < q->k ? NMLSDR_LOWEST : INFINITY;
     for (ptrdiff_t i = 0; i < padded; i++) s->t[i] = i < n ? NMLSDR_LOWEST : INFINITY;
+    if (q->storage.checked) memcpy(s->coarse_t, s->t, (size_t)padded * sizeof(float));
     return 0;
 }
 
 static int nmlsdr_new_windows(nmlsdr_search *q, double window_bytes)
 {
-    const ptrdiff_t size = NMLSDR_BLOCK * q->storage.words, blocks = q->rows->blocks;
+    const ptrdiff_t size = nmlsdr_block_size(q), blocks = q->rows->blocks;
     const double block_bytes = (double)size * (double)sizeof(float);
     const int one = q->symmetric && (double)blocks * block_bytes <= window_bytes;
     const ptrdiff_t fitting = (ptrdiff_t)(window_bytes / 2 / block_bytes) + 1;
@@ -173,12 +179,12 @@ static void nmlsdr_choose_k(nmlsdr_search *q, ptrdiff_t k, double *squared, ptrd
 }
 
 /* queries == NULL: the rows against themselves, self excluded.  squared and indices (n queries, k) receive the
- * answer.  sparse: columns and postings 1, packed blocks 0, -1 by cost.  int16: packed blocks of 16-bit integers 1, of floats
- * 0, -1 by cost.
+ * answer.  sparse: columns and postings 1, packed blocks 0, -1 by cost.  integers: packed blocks of integers of 16 or 8 bits,
+ * 0 of floats, -1 by cost.
  * Needs 1 <= k <= rows (- 1), d >= 1, rows below 2^31.  NULL: out of memory. */
 static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k,
                                         const nmlsdr_leads *leads, double *squared, ptrdiff_t *indices, int sparse,
-                                        int int16, int level, double window_bytes, int n_threads)
+                                        int integers, int level, double window_bytes, int n_threads)
 {
     nmlsdr_search *q = nmlsdr_search_of(rows, level, n_threads);
     if (!q) return NULL;
@@ -197,7 +203,7 @@ static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_ro
     nmlsdr_choose_k(q, k, squared, indices);
     if (nmlsdr_choose_storage(q, sparse, level, window_bytes) || nmlsdr_choose_centre(q)) goto fail;
     for (int s = 0; s < 2; s++) q->side[s].blocks = (q->side[s].rows.n + q->storage.block - 1) / q->storage.block;
-    nmlsdr_choose_scale(q, int16, level);
+    nmlsdr_choose_scale(q, integers, level);
     if (nmlsdr_new_products(q, window_bytes)) goto fail;
 
     const ptrdiff_t a = q->queries->blocks, b = q->rows->blocks;

@@ -4,12 +4,7 @@
 #define NMLSDR_PRODUCTS_PACKED_H
 
 #include "kernels.h"
-
-/* Entry p of the rows, of feature j, centred and scaled.  Sparse rows have the centre 0. */
-static inline double nmlsdr_scaled(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t p, ptrdiff_t j)
-{
-    return (nmlsdr_entry_value(x, p) - q->scaling.centre[j]) * q->scaling.scale;
-}
+#include "products_storage.h"
 
 /* Round a row to floats `lanes` apart; its squared norm. */
 static double nmlsdr_pack_floats(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, float *to)
@@ -27,24 +22,46 @@ static double nmlsdr_pack_floats(const nmlsdr_search *q, const nmlsdr_rows *x, p
 }
 
 /* Round a row to integers, two in a word, the words `lanes` apart; its squared norm, which is exact. */
-static double nmlsdr_pack_int16(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, int32_t *to)
+static double nmlsdr_pack_int16(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, int32_t *to, ptrdiff_t words,
+                                ptrdiff_t lanes)
 {
-    const ptrdiff_t lanes = q->kernels->lanes, begin = nmlsdr_row_pointer(x, row), end = nmlsdr_row_pointer(x, row + 1);
+    const ptrdiff_t begin = nmlsdr_row_pointer(x, row), end = nmlsdr_row_pointer(x, row + 1);
     double square[4] = {0, 0, 0, 0};
-    for (ptrdiff_t w = 0; w < q->storage.words; w++) to[w * lanes] = 0;
+    for (ptrdiff_t w = 0; w < words; w++) to[w * lanes] = 0;
     for (ptrdiff_t p = begin; p < end; p++) {
         const ptrdiff_t j = x->indices ? x->indices[p] : p - begin;
-        const double y = (nmlsdr_scaled(q, x, p, j) + 0x1.8p52) - 0x1.8p52; /* the nearest integer */
+        const double y = nmlsdr_nearest(nmlsdr_scaled(q, x, p, j));
         to[j / 2 * lanes] |= (int32_t)((uint32_t)(uint16_t)(int16_t)y << (j & 1) * 16);
         square[j & 3] += y * y;
     }
     return (square[0] + square[1]) + (square[2] + square[3]);
 }
 
+/* Round a row of 16-bit integers to 8 bits, four in a word, the words `lanes` apart. */
+static void nmlsdr_pack_int8(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t at, const int32_t *row, int32_t *to)
+{
+    const ptrdiff_t words = q->storage.words, lanes = q->kernels->lanes;
+    int32_t sum = 0, square = 0;
+    for (ptrdiff_t w = 0; w < words; w++) {
+        uint32_t word = 0;
+        for (int m = 0; m < 4 && 4 * w + m < q->d; m++) {
+            const int16_t value = (int16_t)((uint32_t)row[2 * w + m / 2] >> m % 2 * 16 & 0xffff);
+            const int32_t p = (int32_t)nmlsdr_nearest(value * q->scaling.ratio);
+            word |= (uint32_t)(p & 255) << m * 8;
+            sum += p;
+            square += p * p;
+        }
+        to[w * lanes] = (int32_t)word;
+    }
+    s->start[at] = -128 * sum;
+    s->coarse_h[at] = nmlsdr_below(square * (0.5 - 0x1p-20)); /* three float operations follow */
+}
+
 /* Pack one block of rows, with their bounds; positions past the end can never be of interest. */
 static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block, float *z)
 {
-    const ptrdiff_t words = q->storage.words, lanes = q->kernels->lanes;
+    const ptrdiff_t words = q->storage.words, lanes = q->kernels->lanes, checked = q->storage.checked;
+    int32_t *rows = (int32_t *)z + NMLSDR_BLOCK * words;
     float *h = s->h, *e = s->e;
     for (ptrdiff_t r = 0; r < NMLSDR_BLOCK; r++) {
         const ptrdiff_t at = block * NMLSDR_BLOCK + r;
@@ -53,13 +70,17 @@ static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block,
             for (ptrdiff_t w = 0; w < words; w++) to[w * lanes] = 0;
             h[at] = INFINITY;
             e[at] = 0;
+            if (checked) s->coarse_h[at] = INFINITY;
+            if (checked) s->start[at] = 0;
             continue;
         }
 
         const ptrdiff_t row = s->order ? s->order[at] : at;
-        const double square = q->storage.int16 ? nmlsdr_pack_int16(q, &s->rows, row, (int32_t *)to)
+        const double square = checked ? nmlsdr_pack_int16(q, &s->rows, row, rows + r * checked, checked, 1)
+            : q->storage.integers ? nmlsdr_pack_int16(q, &s->rows, row, (int32_t *)to, words, lanes)
             : nmlsdr_pack_floats(q, &s->rows, row, to);
         nmlsdr_bounds(q, square, &h[at], &e[at]);
+        if (checked) nmlsdr_pack_int8(q, s, at, rows + r * checked, (int32_t *)to);
     }
 }
 
@@ -68,7 +89,7 @@ static void nmlsdr_pack_blocks(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t
 {
     ptrdiff_t block;
     NMLSDR_OMP(parallel for num_threads(q->n_threads) schedule(dynamic, 1))
-    for (block = first; block < end; block++) nmlsdr_pack(q, s, block, z + (block - first) * NMLSDR_BLOCK * q->storage.words);
+    for (block = first; block < end; block++) nmlsdr_pack(q, s, block, z + (block - first) * nmlsdr_block_size(q));
 }
 
 /* The leading coordinates of one block.  Their share of the error covers what was rounded on the way to them, which
@@ -103,12 +124,19 @@ static nmlsdr_pair nmlsdr_pair_of(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nm
 {
     nmlsdr_side *a = q->queries, *b = q->rows;
     const ptrdiff_t block = q->storage.block, i = I * block, j = J * block;
+    const int coarse = q->storage.checked > 0;
     w->pairs++;
     return (nmlsdr_pair){
         .ha = a->h + i,
         .hb = b->h + j,
         .ta = a->t + i,
         .tb = q->symmetric && I != J ? b->t + j : q->infinite_thresholds,
+        .coarse_ha = coarse ? a->coarse_h + i : NULL,
+        .coarse_hb = coarse ? b->coarse_h + j : NULL,
+        .coarse_ta = coarse ? a->coarse_t + i : NULL,
+        .coarse_tb = coarse && q->symmetric && I != J ? b->coarse_t + j : q->infinite_thresholds,
+        .start = coarse ? b->start + j : NULL,
+        .checked = q->storage.checked,
         .partial = w->partial,
         .tiles = w->tile,
         .na = a->rows.n - i < block ? a->rows.n - i : block,
@@ -149,7 +177,7 @@ static ptrdiff_t nmlsdr_mark(const nmlsdr_search *q, const nmlsdr_pair *p, nmlsd
 static void nmlsdr_run_dense(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scratch *w)
 {
     const nmlsdr_schedule *at = &q->schedule;
-    const ptrdiff_t words = q->storage.words, size = NMLSDR_BLOCK * words, pass = q->tuning.pass;
+    const ptrdiff_t words = q->storage.words, size = nmlsdr_block_size(q), pass = q->tuning.pass;
     nmlsdr_pair p = nmlsdr_pair_of(q, I, J, w);
     if (!nmlsdr_mark(q, &p, w)) return;
 
@@ -158,7 +186,10 @@ static void nmlsdr_run_dense(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_
     const ptrdiff_t passes = (words + pass - 1) / pass, tiles = passes * NMLSDR_BLOCK * NMLSDR_BLOCK / (12 * q->kernels->lanes);
     p.prefetch = w->prefetch;
     p.lines = p.prefetch ? size * (ptrdiff_t)sizeof(float) / 64 / tiles : 0;
-    if (q->storage.int16) q->kernels->int16(&p);
+    p.rows_a = (const int32_t *)p.za + NMLSDR_BLOCK * words;
+    p.rows_b = (const int32_t *)p.zb + NMLSDR_BLOCK * words;
+    if (q->storage.integers == 8) q->kernels->int8(&p);
+    else if (q->storage.integers) q->kernels->int16(&p);
     else q->kernels->products(&p);
 }
 

@@ -1,4 +1,4 @@
-/* The centre and the scale of products, whether they are exact, and whether they are of floats or of 16-bit integers
+/* The centre and the scale of products, whether they are exact, and whether they are of floats or of integers
  * (docs/neighbours.md). */
 #ifndef NMLSDR_PRODUCTS_SCALE_H
 #define NMLSDR_PRODUCTS_SCALE_H
@@ -99,24 +99,25 @@ static void nmlsdr_set_scale(nmlsdr_search *q, double most, int exponent)
     q->scaling.absolute = absolute < 0x1p122 ? absolute : 0x1p122;
 }
 
-/* Whether products of 16-bit integers save more time than canonical distances of the pairs take that pass because of their
- * slack.  A sample tells how many: pairs that are farther apart than the fourth nearest in the sample, by the slack at most. */
-static int nmlsdr_int16_pays(const nmlsdr_search *q, int level)
+/* The distances of some queries to some rows, and of each query to its fourth nearest of these rows. */
+enum { NMLSDR_SAMPLE_QUERIES = 8, NMLSDR_SAMPLE_ROWS = 512, NMLSDR_SAMPLE_NEAREST = 4 };
+typedef struct {
+    ptrdiff_t n; /* rows; 0: not taken yet */
+    double apart[NMLSDR_SAMPLE_QUERIES][NMLSDR_SAMPLE_ROWS], near[NMLSDR_SAMPLE_QUERIES];
+} nmlsdr_sample;
+
+static void nmlsdr_take_sample(const nmlsdr_search *q, nmlsdr_sample *sample)
 {
-    enum { QUERIES = 8, NEAREST = 4 };
+    enum { NEAREST = NMLSDR_SAMPLE_NEAREST };
     const nmlsdr_rows *x = &q->rows->rows, *y = &q->queries->rows;
-    const ptrdiff_t n = x->n / 8 < 512 ? x->n / 8 : 512;
-    ptrdiff_t passed = 0;
-    if (!nmlsdr_int16_faster[level] || q->d < NMLSDR_INT16_FEATURES || x->n < NMLSDR_INT16_ROWS || y->n < NMLSDR_INT16_ROWS / 16)
-        return 0;
-    if (q->scaling.integral) return 1; /* no slack */
-    for (ptrdiff_t s = 0; s < QUERIES; s++) {
-        double apart[512], nearest[NEAREST];
-        const ptrdiff_t query = y->n / QUERIES * s;
+    const ptrdiff_t n = x->n / 8 < NMLSDR_SAMPLE_ROWS ? x->n / 8 : NMLSDR_SAMPLE_ROWS;
+    for (ptrdiff_t s = 0; s < NMLSDR_SAMPLE_QUERIES; s++) {
+        double *apart = sample->apart[s], nearest[NEAREST];
+        const ptrdiff_t query = y->n / NMLSDR_SAMPLE_QUERIES * s;
         for (int m = 0; m < NEAREST; m++) nearest[m] = INFINITY;
         for (ptrdiff_t r = 0; r < n; r++) {
             const ptrdiff_t row = x->n / n * r + (x->n / n) / 2;
-            apart[r] = q->symmetric && row == query ? INFINITY : sqrt(nmlsdr_canonical(y, query, x, row)) * q->scaling.scale;
+            apart[r] = q->symmetric && row == query ? INFINITY : sqrt(nmlsdr_canonical(y, query, x, row));
             double far = apart[r];
             for (int m = 0; m < NEAREST; m++) {
                 const double here = nearest[m];
@@ -124,14 +125,41 @@ static int nmlsdr_int16_pays(const nmlsdr_search *q, int level)
                 far = far < here ? here : far;
             }
         }
-        const double near = nearest[NEAREST - 1];
-        for (ptrdiff_t r = 0; r < n; r++) passed += apart[r] > near && apart[r] <= near + q->scaling.slack;
+        sample->near[s] = nearest[NEAREST - 1];
     }
-    return (double)passed <= NMLSDR_INT16_SHARE * (double)(QUERIES * n);
+    sample->n = n;
 }
 
-/* Make products of 16-bit integers if they pay, or whenever they can be made if `wanted` is 1; never if it is 0. */
-static void nmlsdr_choose_int16(nmlsdr_search *q, const nmlsdr_extent *extent, int wanted, int level)
+/* The share of pairs that pass because of this slack, by the sample: pairs that are farther apart than the fourth nearest, by
+ * the slack at most. */
+static double nmlsdr_share_passing(const nmlsdr_search *q, nmlsdr_sample *sample, double slack)
+{
+    const double more = slack / q->scaling.scale;
+    ptrdiff_t passed = 0;
+    if (!sample->n) nmlsdr_take_sample(q, sample);
+    for (ptrdiff_t s = 0; s < NMLSDR_SAMPLE_QUERIES; s++) {
+        const double near = sample->near[s], *apart = sample->apart[s];
+        for (ptrdiff_t r = 0; r < sample->n; r++) passed += apart[r] > near && apart[r] <= near + more;
+    }
+    return (double)passed / (double)(NMLSDR_SAMPLE_QUERIES * sample->n);
+}
+
+/* Whether there are enough rows and queries. */
+static int nmlsdr_many(const nmlsdr_search *q, ptrdiff_t rows)
+{
+    return q->rows->rows.n >= rows && q->queries->rows.n >= rows / 16;
+}
+
+/* Whether products of 16-bit integers save more time than canonical distances of the pairs take that pass because of their
+ * slack. */
+static int nmlsdr_int16_pays(const nmlsdr_search *q, nmlsdr_sample *sample, int level)
+{
+    if (!nmlsdr_int16_faster[level] || q->d < NMLSDR_INT16_FEATURES || !nmlsdr_many(q, NMLSDR_INT16_ROWS)) return 0;
+    return q->scaling.integral || nmlsdr_share_passing(q, sample, q->scaling.slack) <= NMLSDR_INT16_SHARE;
+}
+
+/* Make products of 16-bit integers if they pay, or whenever they can be made if they are `wanted`; never if it is 0. */
+static void nmlsdr_choose_int16(nmlsdr_search *q, const nmlsdr_extent *extent, nmlsdr_sample *sample, int wanted, int level)
 {
     const double rounding = sqrt((double)q->d), norm = sqrt(extent->square);
     nmlsdr_scaling floats = q->scaling;
@@ -144,24 +172,96 @@ static void nmlsdr_choose_int16(nmlsdr_search *q, const nmlsdr_extent *extent, i
         q->scaling.absolute = 0;
         q->scaling.terms = 4;
     }
-    if (wanted == 1 || nmlsdr_int16_pays(q, level)) {
-        q->storage.int16 = 1;
+    if (wanted > 0 || nmlsdr_int16_pays(q, sample, level)) {
+        q->storage.integers = 16;
         nmlsdr_set_words(q, (q->d + 1) / 2);
     } else {
         q->scaling = floats;
     }
 }
 
+/* The largest squared distance from a row of 16-bit integers to the row of 8-bit ones that stands for it; of every `step`-th row
+ * only. */
+static double nmlsdr_rounded_apart(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t step)
+{
+    const double ratio = q->scaling.ratio, back = 1 / ratio;
+    double most = 0;
+    NMLSDR_OMP(parallel num_threads(q->n_threads))
+    {
+        double own = 0;
+        ptrdiff_t i;
+        NMLSDR_OMP(for schedule(static))
+        for (i = 0; i < x->n; i += step) {
+            const ptrdiff_t begin = nmlsdr_row_pointer(x, i), end = nmlsdr_row_pointer(x, i + 1);
+            double square[4] = {0, 0, 0, 0};
+            for (ptrdiff_t p = begin; p < end; p++) {
+                const double y = nmlsdr_nearest(nmlsdr_scaled(q, x, p, x->indices ? x->indices[p] : p - begin));
+                const double lost = y - nmlsdr_nearest(y * ratio) * back;
+                square[p & 3] += lost * lost;
+            }
+            const double sum = (square[0] + square[1]) + (square[2] + square[3]);
+            own = sum > own ? sum : own;
+        }
+        NMLSDR_OMP(critical(nmlsdr_extent))
+        most = own > most ? own : most;
+    }
+    return most;
+}
+
+/* Whether products of 8-bit integers save more time than 16-bit products of the pairs take that pass.  A row of n others checks
+ * about 1.4 k (1 + log(n / k)) of them if there is no slack, and times (1 + c) / 2 if c pairs of the sample pass for each that is
+ * near: from .7 to 1.6 times as many were seen, on 20 sets with n of 5000 to 50 000, k of 1 to 80 and c of 1 to 24. */
+static int nmlsdr_int8_pays(const nmlsdr_search *q, nmlsdr_sample *sample, int level)
+{
+    const double n = (double)q->rows->rows.n, k = (double)q->k, packed = q->symmetric ? 1 : 1 + n / (double)q->queries->rows.n;
+    const double made = (double)q->d * (n * (q->symmetric ? 1 : 2) - NMLSDR_INT8_PACKING * packed); /* for each query */
+    if (!nmlsdr_int8_faster[level] || !nmlsdr_many(q, NMLSDR_INT8_ROWS)) return 0;
+    const double passing = nmlsdr_share_passing(q, sample, q->scaling.slack + q->scaling.coarse_slack);
+    const double each = 1 + passing * (double)sample->n / NMLSDR_SAMPLE_NEAREST;
+    return 0.7 * (1 + each) * k * (1 + log(n / k)) < NMLSDR_INT8_CHECKS * made;
+}
+
+/* What the rounding of two rows from 16 bits to 8 changes in their distance at most; of every `step`-th row only. */
+static float nmlsdr_coarse_slack(const nmlsdr_search *q, ptrdiff_t step)
+{
+    double most = nmlsdr_rounded_apart(q, &q->rows->rows, step);
+    if (q->queries != q->rows) {
+        const double other = nmlsdr_rounded_apart(q, &q->queries->rows, step);
+        most = other > most ? other : most;
+    }
+    if (most == 0 && q->scaling.ratio == 1) return 0; /* 8 bits are exact */
+    return (float)(2 * sqrt(most) * (1 + 0x1p-20) + 0x1p-10);
+}
+
+/* Put products of 8-bit integers before those of 16 bits if that pays, or whenever it can be done if 8 bits are `wanted`. */
+static void nmlsdr_choose_int8(nmlsdr_search *q, const nmlsdr_extent *extent, nmlsdr_sample *sample, int wanted, int level)
+{
+    enum { SOME = 64 };
+    const double most = extent->most * q->scaling.scale + 1;
+    if (q->storage.integers != 16 || wanted == 16 || !q->kernels->int8 || q->d > 0x10000) return;
+    q->scaling.ratio = most < 127 ? 1 : 127 / most;
+    if (wanted < 0) {
+        q->scaling.coarse_slack = nmlsdr_coarse_slack(q, q->rows->rows.n / SOME + 1);
+        if (!nmlsdr_int8_pays(q, sample, level)) return;
+    }
+    q->scaling.coarse_slack = nmlsdr_coarse_slack(q, 1);
+    q->storage.integers = 8;
+    q->storage.checked = ((q->d + 1) / 2 + 31) / 32 * 32; /* two vectors at every level */
+    nmlsdr_set_words(q, (q->d + 3) / 4);
+}
+
 /* Norms of 2^60 are far from overflow of their squares and farther from underflow. */
-static void nmlsdr_choose_scale(nmlsdr_search *q, int int16, int level)
+static void nmlsdr_choose_scale(nmlsdr_search *q, int integers, int level)
 {
     nmlsdr_extent extent = {0, 0, 1};
+    nmlsdr_sample sample = {0};
     nmlsdr_extend(q, &q->rows->rows, &extent);
     if (q->queries != q->rows) nmlsdr_extend(q, &q->queries->rows, &extent);
     q->scaling.integral = extent.integral && 4 * (double)q->storage.longest * extent.most * extent.most < 0x1p24;
     q->scaling.scale = 1;
     if (!q->scaling.integral) nmlsdr_set_scale(q, extent.most, 60);
-    nmlsdr_choose_int16(q, &extent, int16, level);
+    nmlsdr_choose_int16(q, &extent, &sample, integers, level);
+    nmlsdr_choose_int8(q, &extent, &sample, integers, level);
 }
 
 #endif

@@ -35,6 +35,8 @@ typedef struct {
     const double *lead;          /* leading coordinates and squared norm (n, lead_d + 1), by row, or NULL */
     float *lead_z, *lead_h;      /* packed leading coordinates and their h, one block after the other */
     float *h, *e, *t;            /* half the squared norm, the share of the error bound, the threshold: by position */
+    float *coarse_h, *coarse_t;  /* h and t for products of 8-bit integers, and */
+    int32_t *start;              /* where their sums start (products_integers.h) */
     nmlsdr_candidate *candidate; /* (n, capacity) */
     float *best;                 /* (n, NMLSDR_RANKS(k)) the k best lower bounds, increasing, then infinities, if k is small */
     int32_t *count;              /* candidates of each position */
@@ -52,6 +54,7 @@ typedef struct {
     float *partial;       /* one block of products */
     int32_t *slots;       /* the frequent features that a sparse row holds */
     int64_t decided;      /* canonical distances computed */
+    int64_t checked;      /* pairs that passed by 8 bits, and were checked by 16 */
     int64_t pairs;        /* pairs of blocks that were multiplied */
     int64_t tiles, alive; /* tested by their leading coordinates, and not ruled out */
     unsigned char *tile;  /* one block pair's */
@@ -69,13 +72,16 @@ typedef struct {
     ptrdiff_t terms;  /* roundings in the longest sum of products, less a few */
     int integral;     /* all scores are exact */
     float slack;      /* what the rounding of two rows to 16 bits changes in their distance at most; 0 for floats */
+    double ratio;     /* 8-bit integers are 16-bit ones times this, rounded, */
+    float coarse_slack; /* which changes the distance of two rows by this at most, in units of 16 bits */
 } nmlsdr_scaling;
 
 /* Packed blocks, or columns and postings (products_storage.h). */
 typedef struct {
     int sparse;             /* columns and postings */
-    int int16;              /* packed rows hold pairs of 16-bit integers in place of floats */
+    int integers;           /* packed rows hold integers of 16 or 8 bits in place of floats, which are 0 */
     ptrdiff_t words;        /* of four bytes, in a packed row */
+    ptrdiff_t checked;      /* 8 bits: words in a row of 16-bit integers, which stand behind the packed rows of their block */
     ptrdiff_t block;        /* rows in a block */
     ptrdiff_t longest;      /* entries that a row holds at most */
     int32_t *posting_ptr;   /* sparse rows by block and feature: (blocks, d + 2), then one per entry */

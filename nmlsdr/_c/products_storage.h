@@ -26,13 +26,13 @@
 #ifdef __aarch64__ /* not measured there: those of 16-byte vectors on x86, and no integers */
 static const double nmlsdr_column_ns[] = {0.075, 0.075};
 static const double nmlsdr_packed_ns[] = {0.044, 0.044};
-static const int nmlsdr_int16_faster[] = {0, 0};
+static const int nmlsdr_int16_faster[] = {0, 0}, nmlsdr_int8_faster[] = {0, 0};
 #else
 static const double nmlsdr_column_ns[] = {0.075, 0.043, 0.034, 0.034}; /* a feature of a query that is a column */
 static const double nmlsdr_packed_ns[] = {0.044, 0.017, 0.009, 0.009}; /* a feature in packed blocks */
-/* Whether products of 16-bit integers are faster.  With AVX2 the whole search was measured.  With VNNI only the inner loop
- * was, in a trial on a Zen 4 core: 107 products a nanosecond, and 54 of floats.  AVX-512 without VNNI was not timed. */
-static const int nmlsdr_int16_faster[] = {0, 1, 0, 1};
+/* Whether products of integers are faster: measured with AVX2 on Zen 3 and with VNNI on Zen 4 (bench/README.md), not with AVX-512
+ * on a processor without VNNI. */
+static const int nmlsdr_int16_faster[] = {0, 1, 0, 1}, nmlsdr_int8_faster[] = {0, 0, 0, 1};
 #endif
 #define NMLSDR_LOOKUP_NS 10.0 /* a feature of a query, per block */
 #define NMLSDR_SWEEP_NS 0.25
@@ -44,6 +44,9 @@ static const int nmlsdr_int16_faster[] = {0, 1, 0, 1};
 #define NMLSDR_INT16_FEATURES 32
 #endif
 #define NMLSDR_INT16_SHARE 0.003 /* of all pairs may pass because of their slack */
+#define NMLSDR_INT8_ROWS 4000
+#define NMLSDR_INT8_CHECKS 1.45e-4 /* pairs may be checked by 16 bits for each product that is made of 8 bits instead, */
+#define NMLSDR_INT8_PACKING 1000.0 /* less so many for each value that is packed twice */
 
 /* The columns: features of the share NMLSDR_FREQUENT or more, fewer if their values would outgrow `bytes`. */
 static void nmlsdr_choose_columns(nmlsdr_search *q, const int32_t *holders, double bytes)
@@ -69,6 +72,24 @@ static ptrdiff_t nmlsdr_posting_block(const nmlsdr_search *q)
     while (rows > 256 && 4 * rows * q->storage.frequent > NMLSDR_COLUMN_BYTES) rows /= 2;
     while (block < larger && ((double)x->n / (double)block > most || (block < rows && 8 * block < larger))) block *= 2;
     return block;
+}
+
+/* Entry p of the rows, of feature j, centred and scaled.  Sparse rows have the centre 0. */
+static inline double nmlsdr_scaled(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t p, ptrdiff_t j)
+{
+    return (nmlsdr_entry_value(x, p) - q->scaling.centre[j]) * q->scaling.scale;
+}
+
+/* The nearest integer, of numbers below 2^51. */
+static inline double nmlsdr_nearest(double x)
+{
+    return (x + 0x1.8p52) - 0x1.8p52;
+}
+
+/* Words of a packed block, and of its rows of 16-bit integers if its packed ones have 8. */
+static ptrdiff_t nmlsdr_block_size(const nmlsdr_search *q)
+{
+    return NMLSDR_BLOCK * (q->storage.words + q->storage.checked);
 }
 
 /* So many words of four bytes in a packed row, and passes of equal length. */

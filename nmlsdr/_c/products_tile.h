@@ -100,7 +100,14 @@ static NM_TARGET void NM_LEVEL(products)(const nmlsdr_pair *p)
 
 #undef NM_ROW_OF
 
-#include "products_int16.h"
+#define NM_BYTES 0
+#include "products_integers.h"
+#undef NM_BYTES
+#ifdef VI_DOT
+#define NM_BYTES 1
+#include "products_integers.h"
+#undef NM_BYTES
+#endif
 
 /* The same test on one row of sparse products.  row->sums[j] holds -h_j and the products by postings; here come the
  * products by columns, value[m] times column slot[m] of each strip.  A strip is 8 vectors: 8 sums in registers hide the latency of

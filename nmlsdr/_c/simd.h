@@ -49,12 +49,16 @@ typedef int32_t NM_LEVEL(integers) __attribute__((vector_size(16), may_alias));
 #define VI_SET1(x) ((x) - (VI){0})
 #define VI_FLOAT(c) __builtin_convertvector(c, V)
 #define VI_LOW(x) ((x) << 16 >> 16)
+#define VI_BYTE(x, m) ((x) << (24 - 8 * (m)) >> 24)
+#define VI_SUM(x, y) ((x)[0] + (x)[1] + (x)[2] + (x)[3] + (y)[0] + (y)[1] + (y)[2] + (y)[3])
 #else
 #define G 1
 #define VI int32_t
 #define VI_SET1(x) (x)
 #define VI_FLOAT(c) ((float)(c))
 #define VI_LOW(x) ((int32_t)(int16_t)((x) & 0xffff))
+#define VI_BYTE(x, m) ((int32_t)(int8_t)((x) >> 8 * (m) & 0xff))
+#define VI_SUM(x, y) ((x) + (y))
 #define V T
 typedef T NM_LEVEL(unaligned);
 #define VWIDEN(p) ((T)*(p))
@@ -63,6 +67,11 @@ typedef T NM_LEVEL(unaligned);
 #endif
 #define VI_LOAD(p) (*(const VI *)(p))
 #define VI_MADD(c, y, x) ((c) = (c) + VI_LOW(y) * VI_LOW(x) + ((y) >> 16) * ((x) >> 16))
+#define VI_UNSIGNED(y, m) (((y) >> 8 * (m)) & 255)
+#define VI_DOT(c, y, x) \
+    ((c) = (c) + VI_UNSIGNED(y, 0) * VI_BYTE(x, 0) + VI_UNSIGNED(y, 1) * VI_BYTE(x, 1) \
+         + VI_UNSIGNED(y, 2) * VI_BYTE(x, 2) + VI_UNSIGNED(y, 3) * VI_BYTE(x, 3))
+#define VI_FLIP(x) ((x) ^ (int32_t)0x80808080)
 #define VI_MADD_FROM(c, y, p) VI_MADD(c, y, VI_LOAD(p))
 #include NM_TEMPLATE
 enum { NM(lanes_portable) = G };
@@ -145,13 +154,16 @@ enum { NM(lanes_avx512) = G };
 
 /* ---------------------------------------------------------------- AVX-512 with VNNI */
 
-/* As above, but one instruction multiplies integers and adds.  So far it was run in an emulation only. */
+/* As above, but one instruction multiplies integers and adds. */
 #undef NM_TARGET
 #undef NM_LEVEL
 #undef VI_MADD
 #define NM_TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vnni,avx2,fma")))
 #define NM_LEVEL(x) NM(x##_vnni)
 #define VI_MADD(c, y, x) ((c) = _mm512_dpwssd_epi32(c, y, x))
+#define VI_DOT(c, y, x) ((c) = _mm512_dpbusd_epi32(c, y, x))
+#define VI_FLIP(x) _mm512_xor_si512(x, _mm512_set1_epi32((int32_t)0x80808080))
+#define VI_SUM(x, y) _mm512_reduce_add_epi32(_mm512_add_epi32(x, y))
 typedef T NM_LEVEL(unaligned) NM_UNALIGNED(64);
 #include NM_TEMPLATE
 enum { NM(lanes_vnni) = G };

@@ -20,4 +20,9 @@
 #undef VI_LOW
 #undef VI_MADD
 #undef VI_MADD_FROM
+#undef VI_DOT
+#undef VI_FLIP
+#undef VI_SUM
+#undef VI_BYTE
+#undef VI_UNSIGNED
 #undef NM_MADD

@@ -156,7 +156,8 @@ def _run(
     advance(running)
     facts = running.facts
     storage = ", by columns and postings" if facts.get("sparse") else ", by packed blocks"
-    return (storage if chosen.method == "sparse products" else "") + ", of 16-bit integers" * facts.get("int16", False)
+    bits = facts.get("integers")
+    return (storage if chosen.method == "sparse products" else "") + (f", of {bits}-bit integers" if bits else "")
 
 
 def advance(running: _graph.Progress) -> None:

@@ -6,7 +6,7 @@ BOUND = ("tests/test_neighbors_bound.py",)
 PRODUCTS = ("tests/test_neighbors_bound.py", "tests/test_neighbors.py")
 C = ("tests/test_c_api.py",)
 C_TABLE = ("tests/test_c_api.py",)
-INT16 = ("tests/test_neighbors_int16.py",)
+INTEGERS = ("tests/test_neighbors_integers.py",)
 GROUPS = ("tests/test_neighbors_groups.py",)
 TREE = ("tests/test_neighbors_tree.py",)
 FEW = ("tests/test_neighbors_few.py",)
@@ -32,7 +32,7 @@ MUTANTS = {
          "nmlsdr_lower_bound(x[p].score, own + e[x[p].position])", "x[p].score"),
         ("search/bound: threshold by half of the shares", "nmlsdr_tighten", "nmlsdr_lower_bound(x[p].score, own", "x[p].score - 0.5f * (own"),
         ("search/select: nothing above the threshold kept on a tie", "nmlsdr_tighten", "score >= limit", "score > limit"),
-        ("search/select: push drops a tie", "nmlsdr_push", "score >= *t;", "score > *t;"),
+        ("search/select: push drops a tie", "nmlsdr_push", "score >= s->t[i];", "score > s->t[i];"),
         ("search/select: duplicates of a lower index", "nmlsdr_decide", "0 || j < index[k - 1]", "0"),
         ("search/select: no shortcut for duplicates", "nmlsdr_decide", "n += squared[k - 1] > 0 || j < index[k - 1]", "n++"),
         ("search/select: -0 as a distance", "nmlsdr_decide", "= 0.0 - 2.0 *", "= -2.0 *"),
@@ -52,7 +52,7 @@ MUTANTS = {
         ("search/integers: queries are not asked", "nmlsdr_choose_scale",
          "if (q->queries != q->rows) nmlsdr_extend(q, &q->queries->rows, &extent);", ""),
     ],
-    ("_c/products_scale.h", INT16): [
+    ("_c/products_scale.h", INTEGERS): [
         ("search/int16: half of the slack", "nmlsdr_choose_int16", "slack = (float)(rounding *", "slack = (float)(0.5 * rounding *"),
         ("search/int16: nine tenths of the slack", "nmlsdr_choose_int16", "slack = (float)(rounding *", "slack = (float)(0.9 * rounding *"),
         ("search/int16: norms 1.5 times too large", "nmlsdr_choose_int16", "(46340 -", "(69510 -"),
@@ -61,25 +61,40 @@ MUTANTS = {
         ("search/int16: any scale", "nmlsdr_choose_int16", "if (!(norm > 0x1p-400 && norm < 0x1p400)) return;", ""),
         ("search/int16: never given up", "nmlsdr_int16_pays", "(double)passed <=", "(double)passed >= 0 ||"),
         ("search/int16: sparse rows by postings too", "nmlsdr_choose_int16", "q->storage.sparse || ", ""),
+        ("search/int8: half of the slack", "nmlsdr_coarse_slack", "(float)(2 * sqrt", "(float)(1 * sqrt"),
+        ("search/int8: nine tenths of the slack", "nmlsdr_coarse_slack", "(float)(2 * sqrt", "(float)(1.8 * sqrt"),
+        ("search/int8: the rounding of queries is not measured", "nmlsdr_coarse_slack", "if (q->queries != q->rows) {", "if (0) {"),
+        ("search/int8: the rounding of a sample only", "nmlsdr_choose_int8", "nmlsdr_coarse_slack(q, 1)", "nmlsdr_coarse_slack(q, 4)"),
+        ("search/int8: values beyond 8 bits", "nmlsdr_choose_int8", "127 / most;", "140 / most;"),
+        ("search/int8: sums beyond 32 bits", "nmlsdr_choose_int8", " || q->d > 0x10000", ""),
+        ("search/int8: never given up", "nmlsdr_int8_pays", "return 0.7 *", "return 0 *"),
+        ("search/int8: packing costs nothing", "nmlsdr_int8_pays", "- NMLSDR_INT8_PACKING * packed", ""),
     ],
-    ("_c/index.h", INT16): [
+    ("_c/index.h", INTEGERS): [
         ("search/int16: queries of any length", "nmlsdr_index_takes", "<= 32766 && norms < 0x1p31", "<= 32766"),
         ("search/int16: queries of any value", "nmlsdr_index_takes", "extent.most * scale <= 32766 && norms", "norms"),
         ("search/int16: no reserve for queries", "nmlsdr_index_new", "extent.square *= 4;", ""),
     ],
-    ("_c/products_candidates.h", INT16): [
+    ("_c/products_candidates.h", INTEGERS): [
         ("search/int16: bounds of two rows by one slack", "nmlsdr_push", "2 * q->scaling.slack", "q->scaling.slack"),
         ("search/int16: a full buffer's bounds by one slack", "nmlsdr_tighten", "2 * q->scaling.slack", "q->scaling.slack"),
         ("search/int16: decided distances without slack", "nmlsdr_decide", "nmlsdr_below(limit), q->scaling.slack", "nmlsdr_below(limit), 0"),
+        ("search/int8: thresholds without slack", "nmlsdr_raise", "q->scaling.coarse_slack)", "0)"),
+        ("search/int8: thresholds a tenth higher", "nmlsdr_raise", "(float)(ratio * ratio)", "(float)(ratio * ratio * 0.9)"),
         ("search/int16: slack of squares", "nmlsdr_threshold", "apart * apart * (-0.5f - 0x1p-21f)", "bound - 0.5f * slack * slack"),
     ],
-    ("_c/products_int16.h", INT16): [
-        ("search/int16: the second pass starts anew", "NM_LEVEL", "if (!first) { NM_ROWS(NM_DO) }", ""),
-        ("search/int16: the column's threshold not asked", "NM_LEVEL", "VMIN(t, t2))", "t)"),
-        ("search/int16: tiles that are ruled out", "NM_LEVEL", "if (!*++tile) continue;", "if (*++tile) continue;"),
+    ("_c/products_integers.h", INTEGERS): [
+        ("search/int8: a tie of 16 bits is dropped", "NM_LEVEL", "(score[c] >= t)", "(score[c] > t)"),
+        ("search/int8: the column's threshold not asked", "NM_LEVEL", "p->ta[i] < p->tb[j + c] ? p->ta[i] : p->tb[j + c];", "p->ta[i];"),
+        ("search/int8: every second vector is not multiplied", "NM_LEVEL", "VI_MADD(odd, VI_LOAD(a + w + G), VI_LOAD(b + w + G));", ""),
+        ("search/int16: the second pass starts anew", "NM_NAME", "if (!first) { NM_ROWS(NM_DO) }", ""),
+        ("search/int16: the column's threshold not asked", "NM_NAME", "VMIN(t, t2))", "t)"),
+        ("search/int16: tiles that are ruled out", "NM_NAME", "if (!*++tile) continue;", "if (*++tile) continue;"),
     ],
-    ("_c/products_packed.h", INT16): [
+    ("_c/products_packed.h", INTEGERS): [
         ("search/int16: the second of two integers lost", "nmlsdr_pack_int16", "<< (j & 1) * 16)", "<< 0)"),
+        ("search/int8: sums start at 0", "nmlsdr_pack_int8", "= -128 * sum;", "= 0 * sum;"),
+        ("search/int8: the second of two integers twice", "nmlsdr_pack_int8", ">> m % 2 * 16 &", ">> 16 &"),
     ],
     ("c_api.pyx", C): [
         ("search/C: nearest_f32 handed double", "nearest_f32", "search(0, rows", "search(1, rows"),

@@ -37,7 +37,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from neighbor_cases import LEVELS, by_few, by_groups, by_index, by_leads, by_products, by_scan, by_tree  # noqa: E402
 from test_neighbors_bound import swamped_rows  # noqa: E402
-from test_neighbors_int16 import rounded_apart_rows  # noqa: E402
+from test_neighbors_integers import rounded_apart_rows  # noqa: E402
 
 from nmlsdr import _graph, graph  # noqa: E402
 from nmlsdr._process.threads import SIMD_LEVELS, simd, simd_level  # noqa: E402
@@ -288,9 +288,11 @@ def ways(folder: str) -> dict[str, Way]:
     return {
         "pairs": Way(lambda X, Q, k, level, t, rng: by_scan(X, k, queries=Q, n_threads=t), ANY, MANY, levels=False),
         "pairs, CSR": Way(sparse_scan, ANY, MANY, levels=False),
-        "products": Way(products(True, int16=0), ANY, MANY),
-        "products of 16-bit integers": Way(products(True, int16=1), ANY, MANY),
-        "products of 16-bit integers, CSR": Way(products(False, postings=0, int16=1), ANY, MANY),
+        "products": Way(products(True, integers=0), ANY, MANY),
+        "products of 16-bit integers": Way(products(True, integers=16), ANY, MANY),
+        "products of 16-bit integers, CSR": Way(products(False, postings=0, integers=16), ANY, MANY),
+        "products of 8-bit integers": Way(products(True, integers=8), ANY, MANY),
+        "products of 8-bit integers, CSR": Way(products(False, postings=0, integers=8), ANY, MANY),
         "products, CSR packed": Way(products(False, postings=0), ANY, MANY),
         "products, CSR postings": Way(products(False, postings=1), ANY, MANY),
         "few": Way(lambda X, Q, k, level, t, rng: by_few(X, Q, k, level=level, n_threads=t), ANY, FEW),
@@ -303,7 +305,7 @@ def ways(folder: str) -> dict[str, Way]:
         ),
         "leading coordinates": Way(
             lambda X, Q, k, level, t, rng: by_leads(
-                X, k, queries=Q, int16=int(rng.integers(2)), level=level, n_threads=t
+                X, k, queries=Q, integers=int(rng.choice([0, 16, 8])), level=level, n_threads=t
             )[:2],
             (33, 40, 70),
             MANY,

@@ -81,7 +81,8 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
     int wrong = 0;
     for (int storage = 0; storage < (x->kind > NMLSDR_DENSE_F64 ? 4 : 3); storage++) { /* floats, integers, sparse */
         static const int integers[] = {0, 16, 8, 0};
-        nmlsdr_search *s = nmlsdr_search_new(x, queries, K, NULL, squared, indices, storage == 3, integers[storage], level, 256e6, 1);
+        nmlsdr_search *s =
+            nmlsdr_search_new(x, queries, K, NULL, squared, indices, storage == 3, integers[storage], level, 256e6, 1);
         while (nmlsdr_search_step(s, 1000) == 1) {}
         nmlsdr_search_free(s);
         wrong += differs("products", level, x, q);

@@ -44,7 +44,8 @@ from nmlsdr._search.rows import kernel_rows
 from nmlsdr.datasets import load_mulan
 
 N_THREADS, K = 2, 10
-GROUPS = ["faiss", "brute", "hard", "sparse", "low", "queries", "k", "approximate", "integers", "memory"]
+GROUPS = ["faiss", "brute", "hard", "sparse", "low", "queries", "k", "approximate", "integers", "vnni", "memory"]
+INTEGERS = "vnni" if _graph.SIMD_LEVELS[simd()] == "vnni" else "integers"  # NMLSDR_SIMD=avx2 for the other
 SHARED = Path(os.environ.get("NMLSDR_SHARED", Path(__file__).resolve().parent.parent.parent / "shared"))
 SIZES = [(10_000, 100), (10_000, 500), (20_000, 320), (20_000, 32), (20_000, 8), (40_000, 120)]
 COLUMNS = [
@@ -297,7 +298,7 @@ def measure_integers(save):
             base, theirs = better_half(times[-1]), better_half(times[0])
             share = X.shape[0] ** 2 * X.shape[1] / base / 1e9 / gemm_gflops(n_threads=n_threads)
             work, peer = f"{name}, k = {k}, {n_threads} thread{'s' if n_threads > 1 else ''}", "products of float32"
-            rows.append(entry("integers", work, peer, base, theirs, rounds=len(times[0]), share=share))
+            rows.append(entry(INTEGERS, work, peer, base, theirs, rounds=len(times[0]), share=share))
             print(rows[-1], flush=True)
         save(rows)
 
@@ -348,7 +349,7 @@ def main(wanted, budget, replace):
             print(rows[-1], flush=True)
         save()
     measures = {"queries": measure_queries, "k": measure_k, "approximate": measure_approximate}
-    measures["integers"] = measure_integers
+    measures[INTEGERS] = measure_integers
     for group, measure in measures.items():
         if not wanted or group in wanted:
             kept = [row for row in rows if row["group"] != group]
@@ -364,7 +365,7 @@ def main(wanted, budget, replace):
     if by_k:
         of = {work.split(":")[0]: seconds for work, seconds in by_k.items()}
         values["k_80_over_5"] = of["k = 80"] / of["k = 5"]
-    for group in ("faiss", "brute"):
+    for group in ("faiss", "brute", "integers", "vnni"):
         found = [row["ratio"] for row in rows if row["group"] == group]
         if found:
             values[f"{group}_geometric_mean"] = float(np.exp(np.mean(np.log(found))))

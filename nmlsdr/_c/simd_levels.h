@@ -3,7 +3,7 @@
  *   0 portable   16-byte vectors of GCC and clang (SSE2, ...), or plain numbers with other compilers
  *   1 avx2       AVX2 with fused multiply-add
  *   2 avx512     AVX-512 F, DQ and BW
- *   3 vnni       the same with VNNI, which adds up products of 16-bit integers in one instruction
+ *   3 vnni       the same with VNNI, which adds up products of 16-bit and of 8-bit integers in one instruction
  *
  * and on 64-bit ARM, where every processor has it,
  *

@@ -59,7 +59,7 @@ MUTANTS = {
         ("search/int16: norms of the rows only", "nmlsdr_choose_int16", "norm = sqrt(extent->square)", "norm = sqrt(extent->square) / 2"),
         ("search/int16: values beyond 16 bits", "nmlsdr_choose_int16", "> 32766) q", "> 1e9) q"),
         ("search/int16: any scale", "nmlsdr_choose_int16", "if (!(norm > 0x1p-400 && norm < 0x1p400)) return;", ""),
-        ("search/int16: never given up", "nmlsdr_int16_pays", "(double)passed <=", "(double)passed >= 0 ||"),
+        ("search/int16: never given up", "nmlsdr_int16_pays", "<= NMLSDR_INT16_SHARE", ">= 0"),
         ("search/int16: sparse rows by postings too", "nmlsdr_choose_int16", "q->storage.sparse || ", ""),
         ("search/int8: half of the slack", "nmlsdr_coarse_slack", "(float)(2 * sqrt", "(float)(1 * sqrt"),
         ("search/int8: nine tenths of the slack", "nmlsdr_coarse_slack", "(float)(2 * sqrt", "(float)(1.8 * sqrt"),
@@ -88,7 +88,7 @@ MUTANTS = {
         ("search/int8: the column's threshold not asked", "NM_LEVEL", "p->ta[i] < p->tb[j + c] ? p->ta[i] : p->tb[j + c];", "p->ta[i];"),
         ("search/int8: every second vector is not multiplied", "NM_LEVEL", "VI_MADD(odd, VI_LOAD(a + w + G), VI_LOAD(b + w + G));", ""),
         ("search/int16: the second pass starts anew", "NM_NAME", "if (!first) { NM_ROWS(NM_DO) }", ""),
-        ("search/int16: the column's threshold not asked", "NM_NAME", "VMIN(t, t2))", "t)"),
+        ("search/int16: the column's threshold not asked", "NM_NAME", "VMIN(t, t2))); }", "t)); }"),
         ("search/int16: tiles that are ruled out", "NM_NAME", "if (!*++tile) continue;", "if (*++tile) continue;"),
     ],
     ("_c/products_packed.h", INTEGERS): [

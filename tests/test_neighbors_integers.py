@@ -56,18 +56,24 @@ def test_neighbours_are_exact_when_all_roundings_to_integers_add_up(level, d, co
         assert_same(found, scan(rows, k, query))
 
 
-def coarsely_rounded_apart_rows(d, copies):
-    """The same for 8-bit integers, whose rounding has a unit of 100: all values are integers, so 16 bits are exact."""
-    unit = 100
-    query, rows = (unit * side[..., :-3] for side in rounded_apart_rows(d + 3, copies=copies, unused=0.06, m=2, e=0.01))
-    rows = rows[: copies + 1]
-    far = np.zeros((3 * (copies + 4), d))
-    top, norm = (
-        127 * unit - 1,
-        46340 - np.sqrt(d) / 2 - 1,
-    )  # the scale is then 1, and the ratio of the roundings 1 / unit
+def with_far_rows(near, unit=100):
+    """The same rows with 14 more features, and more than three times as many rows that lie far away in these, on both sides.
+
+    The scale of 16-bit integers is then 1, their centre is 0, and the unit of 8-bit integers is ``unit``.
+    """
+    d = near.shape[1] + 14
+    far = np.zeros((3 * len(near) + 12, d))
+    top, norm = 127 * unit - 1, 46340 - np.sqrt(d) / 2 - 1
     far[:, :13], far[:, 13] = top, np.sqrt(norm**2 - 13 * top**2)
-    return query, np.concatenate([rows, far * np.array([1, -1])[np.arange(len(far)) % 2, None]])
+    far[::2] *= -1
+    return np.concatenate([np.pad(near, [(0, 0), (14, 0)]), far])
+
+
+def coarsely_rounded_apart_rows(d, copies):
+    """A query and rows as above for a unit of 100: all near rows are integers, so 16 bits are exact."""
+    query, rows = rounded_apart_rows(d - 11, copies=copies, unused=0.06, m=2, e=0.01)
+    rows = with_far_rows(100 * np.concatenate([query, rows[: copies + 1]])[:, :-3])
+    return rows[:1], rows[1:]
 
 
 @pytest.mark.parametrize("copies", [1, 60])
@@ -80,9 +86,7 @@ def test_neighbours_are_exact_when_all_roundings_to_8_bits_add_up(level, d, copi
     whole = np.round(near / 100) * 100
     slack = 2 * np.linalg.norm(near - whole, axis=1).max()
     misled = np.linalg.norm(whole[0] - whole[1]) - np.linalg.norm(query - rows[0])
-    assert (
-        0.95 * slack < misled < slack
-    )  # the nearest row is taken for farther than the second by almost all of the slack
+    assert 0.95 * slack < misled < slack  # in 8 bits the nearest row is farther away, by almost all of the slack
     for k in (1, 2, 17):
         found = by_integers(rows, k, 8, queries=query, level=level, n_threads=1)
         assert found[2]["integers"] == 8
@@ -99,13 +103,13 @@ def test_neighbours_are_exact_when_only_the_query_or_only_the_nearest_row_is_rou
     copy = np.where(small, -3 * unit, -4 * unit)
     query = np.full(d - 14, 49.0 if rounded == "query" else 0.0)
     nearest = query + 351
-    near = np.pad(np.concatenate([[query], np.tile(copy, (copies, 1)), [nearest]]), [(0, 0), (14, 0)])
-    rows = np.concatenate([near[1:], coarsely_rounded_apart_rows(d, copies)[1][copies + 1 :]])
-    assert scan(rows, 2, near[:1])[1][0].tolist() == [copies, 0]
+    rows = with_far_rows(np.concatenate([[query], np.tile(copy, (copies, 1)), [nearest]]))
+    query, rows = rows[:1], rows[1:]
+    assert scan(rows, 2, query)[1][0].tolist() == [copies, 0]
     for k in (1, 2, 17):
-        found = by_integers(rows, k, 8, queries=near[:1], level=level, n_threads=1)
+        found = by_integers(rows, k, 8, queries=query, level=level, n_threads=1)
         assert found[2]["integers"] == 8
-        assert_same(found, scan(rows, k, near[:1]))
+        assert_same(found, scan(rows, k, query))
 
 
 @pytest.mark.parametrize("level", BYTE_LEVELS)

@@ -103,10 +103,14 @@ COLUMNS = {
     "array of yes and no": (in_words(ALL, "yes", "No"), ALL, False),
     "frame of ja and nein, None": (pd.DataFrame(in_words(PARTLY, "ja", "nein", None), columns=NAMES), PARTLY, True),
     "frame of string, empty": (
-        pd.DataFrame(in_words(PARTLY, "TRUE", "false", ""), columns=NAMES, dtype="string"), PARTLY, True
+        pd.DataFrame(in_words(PARTLY, "TRUE", "false", ""), columns=NAMES, dtype="string"),
+        PARTLY,
+        True,
     ),
     "polars frame of y and n, null": (
-        pl.DataFrame(in_words(PARTLY, "y", " n", None).tolist(), NAMES, orient="row"), PARTLY, True
+        pl.DataFrame(in_words(PARTLY, "y", " n", None).tolist(), NAMES, orient="row"),
+        PARTLY,
+        True,
     ),
     "frame of crosses and blanks": (pd.DataFrame(in_words(ALL, "x", np.nan), columns=NAMES), ALL, True),
     "sparse": (sparse.csr_array(Y), ALL, False),
@@ -486,3 +490,45 @@ def test_score_is_the_share_of_rows_without_a_wrong_label():
     assert model.score(X, Y, sample_weight=weights) == pytest.approx(expected @ weights / weights.sum())
     with pytest.raises(InputError, match=r"MLkNN.score accepts only the labels 0 and 1"):
         model.score(X, Y * 0.75)
+
+
+def test_score_matches_labels_by_name():
+    model = nmlsdr.MLkNN(3).fit(X, frame("int64"))
+    expected = (model.predict(X) == Y).all(axis=1)
+    assert model.score(X, frame("int64")[NAMES[::-1]]) == model.score(X, SETS) == expected.mean()
+    assert nmlsdr.MLkNN(3).fit(X, SETS).score(X, Y) == expected.mean()  # columns without names count by position
+    for some in (~Y.any(axis=1), Y[:, 0] == 0, Y.sum(axis=1) == 1):  # sets that lack labels of the fit
+        sets = [row for row, kept in zip(SETS, some, strict=True) if kept]
+        assert model.score(X[some], sets) == expected[some].mean()
+    assert model.score(X, [row | {"flu"} if i % 2 else row for i, row in enumerate(SETS)]) == expected[::2].sum() / N
+
+
+@pytest.mark.parametrize(
+    ("fitted_on", "y", "sentence"),
+    [
+        (frame("int64"), frame("int64")[NAMES[:2]], "y lacks the column 'rash'; pass the 3 columns that the model"),
+        (frame("int64"), frame("int64").assign(flu=0), "y has the column 'flu' in addition; pass the 3 columns"),
+        (frame("int64"), Y[:, :2], r"y has shape \(40, 2\), but the predictions have shape \(40, 3\); give the labels"),
+        (frame("int64"), CODES, r"y has shape \(40,\), but the predictions have shape"),
+        (Y, Y[:-1], r"y has shape \(39, 3\), but the predictions have shape"),
+        (Y, SETS, "y has label sets, but fit received no names of labels; give y in the form given to fit"),
+        (CODES, CLASSES[CODES], "y holds '.*', but fit received classes such as [0-2]; give y the same classes"),
+    ],
+)
+def test_score_refuses_labels_of_another_fit(fitted_on, y, sentence):
+    with pytest.raises(InputError, match=sentence):
+        nmlsdr.MLkNN(3).fit(X, fitted_on).score(X, y)
+
+
+@pytest.mark.parametrize("values", [CODES, CODES == 1, CLASSES[CODES], np.array(CODES, "M8[D]")], ids=lambda y: y.dtype)
+def test_score_accepts_classes_in_an_array_of_objects(values):
+    model = nmlsdr.MLkNN(3).fit(X, values)
+    objects = pd.Series(list(values), dtype=object)
+    assert model.score(X, objects) == model.score(X, values) == (model.predict(X) == values).mean() > 0.5
+    assert nmlsdr.MLkNN(3).fit(X, objects).score(X, objects) == model.score(X, values)
+
+
+def test_score_takes_one_label_as_a_column_or_as_classes():
+    column, classes = nmlsdr.MLkNN(3).fit(X, Y[:, :1]), nmlsdr.MLkNN(3).fit(X, Y[:, 0])
+    assert column.score(X, Y[:, 0]) == column.score(X, Y[:, :1])
+    assert classes.score(X, Y[:, :1]) == classes.score(X, Y[:, 0])

@@ -56,25 +56,30 @@ class Labels:
         return np.asarray(self.labeled & ~self.known.all(axis=1))
 
 
-def check_labels(y: Any, *, n_samples: int | None = None, labeled: Any = None, name: str = "y") -> Labels:
+def check_labels(
+    y: Any, *, n_samples: int | None = None, labeled: Any = None, name: str = "y", fitted: Any = None
+) -> Labels:
     """Read labels by the rule; votes and partly known rows are for the caller to take or refuse.
 
     ``labeled`` (bool, one per row or one per entry) marks what is known, so that sparse y need not hold -1; what the
     others hold is ignored.  -1 stays unknown where it is marked, in 1-D y as in 2-D y and as in every semi-supervised
     estimator of scikit-learn: a class that is coded -1 is to be renamed.
 
+    ``fitted`` are the names that a fit knows.  Columns and sets with names then have that order; label sets may lack
+    some of them, and what else they hold stands last.
+
     Raises
     ------
     ValueError
-        Names the first bad row and the fix: labels coded -1/+1, other values, no labelled row at all, or a length
-        other than ``n_samples``.
+        Names the first bad row and the fix: labels coded -1/+1, other values, no labelled row at all, a length other
+        than ``n_samples``, or columns with other names than ``fitted``.
     """
     if y is None:
         raise InputError(f"requires {name} to be passed, but the target {name} is None.")
     sets = _label_sets(y, name)
     if sets is not None:
         _refuse_length(len(sets), n_samples, name)
-        return _set_labels(sets, labeled, name)
+        return _set_labels(sets, labeled, name, fitted)
     values = _array(y, name)
     if values.ndim not in (1, 2):
         raise InputError(f"{name} must be 1-D or 2-D, got {values.ndim} dimensions.")
@@ -82,9 +87,22 @@ def check_labels(y: Any, *, n_samples: int | None = None, labeled: Any = None, n
     if values.ndim == 1:
         return _single_labels(y, values, labeled, name)
     Y, known = check_entries(y, labeled=labeled, name=name, to_fit=True)
-    labels = Labels(contiguous(Y), contiguous(known), _two_classes(Y), column_names(y), single=False)
+    names = column_names(y)
+    if fitted is not None and names is not None and list(names) != list(fitted):
+        order = _order_of_columns(list(names), list(fitted), name)
+        Y, known, names = Y[:, order], known[:, order], names[order]
+    labels = Labels(contiguous(Y), contiguous(known), _two_classes(Y), names, single=False)
     _refuse_no_labels(labels.labeled, name)
     return labels
+
+
+def _order_of_columns(given: list[str], fitted: list[str], name: str) -> list[int]:
+    """Where each fitted column stands; an error if the columns have other names."""
+    missing, other = [one for one in fitted if one not in given], [one for one in given if one not in fitted]
+    if missing or other or len(given) != len(fitted):
+        what = f"lacks the column {missing[0]!r}" if missing else f"has the column {(other or given)[0]!r} in addition"
+        raise InputError(f"{name} {what}; pass the {len(fitted)} columns that the model was fitted on.")
+    return [given.index(one) for one in fitted]
 
 
 def check_entries(
@@ -422,7 +440,7 @@ def _may_be_a_matrix(rows: list[Any], nested: bool, name: str) -> bool:
     return False
 
 
-def _set_labels(rows: list[Any], labeled: Any, name: str) -> Labels:
+def _set_labels(rows: list[Any], labeled: Any, name: str, fitted: Any) -> Labels:
     # Imported here and not above, because this layer works without loading scikit-learn.
     from sklearn.preprocessing import MultiLabelBinarizer
 
@@ -442,10 +460,15 @@ def _set_labels(rows: list[Any], labeled: Any, name: str) -> Labels:
         Y = np.asarray(binarizer.fit_transform(sets), dtype=np.float64)
     except TypeError:
         raise InputError(f"{name} mixes labels that cannot be ordered; use only text or only numbers.") from None
-    if not Y.shape[1]:
+    names = [str(label) for label in binarizer.classes_]
+    if fitted is not None:
+        columns = dict(zip(names, Y.T, strict=True))
+        names = [*fitted, *(one for one in names if one not in {*fitted})]
+        Y = np.column_stack([columns.get(one, np.zeros(len(rows))) for one in names])
+    if not names:
         raise InputError(f"{name} has no label in any of its {len(rows)} label sets; give some rows a label.")
-    names = np.asarray([str(label) for label in binarizer.classes_], dtype=object)
-    return Labels(Y, np.repeat(counted[:, None], Y.shape[1], axis=1), _two_classes(Y), names, single=False)
+    known = np.repeat(counted[:, None], Y.shape[1], axis=1)
+    return Labels(Y, known, _two_classes(Y), np.asarray(names, dtype=object), single=False)
 
 
 # ---------------------------------------------------------------- truth and scores

@@ -8,6 +8,7 @@ import numpy as np
 import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks.arguments import asks_exact, check_alpha, check_count, check_graph, check_metric, check_rows
@@ -317,7 +318,8 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows to predict; finite numbers.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
-            Their labels, in a form that `fit` accepts; none may be unknown.
+            Their labels, in a form that `fit` accepts; none may be unknown. Columns with names are matched by name.
+            Label sets need not contain all labels; a row with a label that `fit` did not see counts as wrong.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row. None: all rows count the same.
 
@@ -329,10 +331,12 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a label is unknown. In cross-validation, :class:`nmlsdr.model_selection.LabeledRowsSplit` keeps
-            unlabelled rows out of the test folds.
+            If a label is unknown, or y has other columns or another kind of classes than in `fit`. In
+            cross-validation, :class:`nmlsdr.model_selection.LabeledRowsSplit` keeps unlabelled rows out of the test
+            folds.
         """
-        labels = check_labels(y)
+        check_is_fitted(self)
+        labels = check_labels(y, fitted=getattr(self, "label_names_in_", None))
         refuse_votes(labels, f"{type(self).__name__}.score")
         unknown = ~np.asarray(labels.known.all(axis=1))
         if unknown.any():
@@ -340,7 +344,26 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
                 f"y has unknown labels in {unknown.sum()} of {len(unknown)} rows, and predictions of them cannot be "
                 "scored; leave these rows out, in cross-validation by cv=nmlsdr.model_selection.LabeledRowsSplit()."
             )
-        return float(super().score(X, y if labels.single else labels.Y.astype(np.int64), sample_weight))
+        if labels.names is not None and not hasattr(self, "label_names_in_") and not hasattr(y, "columns"):
+            raise InputError("y has label sets, but fit received no names of labels; give y in the form given to fit.")
+        right = self._are_right(np.asarray(self.predict(X)), labels)
+        return float(accuracy_score(np.ones_like(right), right, sample_weight=sample_weight))
+
+    def _are_right(self, predicted: np.ndarray, labels: Labels) -> np.ndarray:
+        """Rows whose labels are all predicted, bool (n_samples,)."""
+        if labels.names is not None and hasattr(self, "label_names_in_"):  # sets may hold labels that no fit could know
+            predicted = np.pad(predicted, [(0, 0), (0, labels.Y.shape[1] - predicted.shape[1])])
+        given = labels.classes[labels.Y.argmax(axis=1)] if labels.single else labels.Y
+        given, predicted = (part[:, 0] if part.shape[1:] == (1,) else part for part in (given, predicted))
+        if given.shape != predicted.shape:
+            raise InputError(
+                f"y has shape {given.shape}, but the predictions have shape {predicted.shape}; give the labels of "
+                "these rows in the form given to fit."
+            )
+        one, other = given.ravel().tolist()[0], predicted.ravel().tolist()[0]
+        if isinstance(one, str | bytes) != isinstance(other, str | bytes):
+            raise InputError(f"y holds {one!r}, but fit received classes such as {other!r}; give y the same classes.")
+        return np.asarray((given == predicted).reshape(len(given), -1).all(axis=1))
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of every label for each row.

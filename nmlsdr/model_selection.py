@@ -157,6 +157,15 @@ def _as_array(labels: Labels) -> NDArray[Any]:
     return chosen if labels.labeled.all() else np.where(labels.labeled, chosen, unknown)
 
 
+def _with_nulls(y: Any, labels: Labels) -> NDArray[Any]:
+    """As `_as_array`, with NaN for nulls in columns: next to known 1s only, -1 would be taken for 0."""
+    given = _as_array(labels)
+    if labels.single or labels.known.all() or (labels.names is not None and not hasattr(y, "columns")):  # label sets
+        return given
+    null = np.isnan(numbers_or_nan(y, "y"))
+    return np.where(null, np.nan, given) if null.any() else given
+
+
 def _known_rows(X: Any, labels: Labels, groups: Any) -> tuple[NDArray[np.intp], tuple[Any, NDArray[Any], Any]]:
     """The numbers of the labelled rows, and their X, y and groups."""
     rows = np.flatnonzero(labels.labeled)
@@ -240,7 +249,7 @@ def cross_val_proba(
     """
     n_samples = _num_samples(X)
     labels = _read(X, y)
-    given = _as_array(labels)
+    given = _with_nulls(y, labels)
     splitter = cv if isinstance(cv, LabeledRowsSplit) else LabeledRowsSplit(cv)
     proba = np.full(labels.Y.shape, np.nan)
     tested = np.zeros(n_samples, dtype=np.intp)

@@ -26,7 +26,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nmlsdr import NMLSDR, MLkNN, SemiSupervisedMLkNN, metrics
+from nmlsdr import NMLSDR, MLkNN, MultiLabelPropagation, SemiSupervisedMLkNN, metrics
 from nmlsdr.model_selection import SCORERS, LabeledRowsSplit, cross_val_proba
 
 SIGNS = {"hamming_loss": -1, "ranking_loss": -1, "average_precision": 1, "one_error": -1, "coverage": -1,
@@ -488,3 +488,18 @@ def test_a_row_on_both_sides_of_a_fold_is_refused():
 def test_row_numbers_that_are_none_are_refused(test, words):
     with pytest.raises(ValueError, match=words):
         list(LabeledRowsSplit([([0], test)]).split(np.eye(5), np.eye(5, 2, dtype=int)))
+
+
+def test_nulls_stay_nulls_where_all_known_entries_of_a_fold_are_1(rng):
+    X, y = rng.standard_normal((12, 2)), np.full((12, 1), np.nan)
+    y[:4] = 1
+    y[11] = 0
+    model = MultiLabelPropagation(2)
+    first, second = [0, 1, 4, 11], [2, 3]  # the second training side has only 1s
+    proba = cross_val_proba(model, X, y, cv=[(first, second), (second, first)])
+    train = np.setdiff1d(np.arange(12), [0, 1, 11])
+    expected = clone(model).fit(X[train], y[train]).predict_proba(X[[0, 1, 11]])
+    np.testing.assert_array_equal(proba[[0, 1, 11]], expected)
+    np.testing.assert_array_equal(
+        proba, cross_val_proba(model, X, pd.DataFrame(y), cv=[(first, second), (second, first)])
+    )

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import PredefinedSplit, check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples
 
@@ -247,7 +247,7 @@ def cross_val_proba(
            [ 0.,  1.],
            [ 0.,  1.]])
     """
-    n_samples = _num_samples(X)
+    X, n_samples = indexable(X)[0], _num_samples(X)
     labels = _read(X, y)
     given = _with_nulls(y, labels)
     splitter = cv if isinstance(cv, LabeledRowsSplit) else LabeledRowsSplit(cv)
@@ -258,7 +258,9 @@ def cross_val_proba(
         if both.size:
             raise InputError(f"cv returned row {both[0]} both for training and for testing; use separate rows.")
         sliced = {
-            name: _safe_indexing(value, train) if np.ndim(value) and len(value) == n_samples else value
+            name: _safe_indexing(indexable(value)[0], train)
+            if np.ndim(value) and _num_samples(value) == n_samples
+            else value
             for name, value in (params or {}).items()
         }
         model = clone(estimator).fit(_safe_indexing(X, train), given[train], **sliced)

@@ -56,7 +56,7 @@ class LabeledRowsSplit:
     """
 
     def __init__(self, cv: Any = 5) -> None:
-        self.cv = cv
+        self.cv = list(cv) if isinstance(cv, Iterator) else cv  # a generator can be used only once
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.cv!r})"

@@ -513,3 +513,17 @@ def test_a_graph_of_any_form_cannot_be_split(rng, form):
     ):
         cross_val_proba(MultiLabelPropagation(2), X, y, cv=2, params={"graph": form(np.eye(60))})
     np.testing.assert_array_equal(cross_val_proba(MLkNN(2), form(X), y, 2), cross_val_proba(MLkNN(2), X, y, 2))
+
+
+def test_pairs_of_a_generator_are_kept(rng):
+    X, y = make_data(rng, 2)
+    splitter, plain = LabeledRowsSplit(KFold(3).split(X)), LabeledRowsSplit([*KFold(3).split(X)])
+    assert splitter.get_n_splits(X, y) == splitter.get_n_splits(X, y) == 3
+    for each in (splitter, clone(splitter, safe=False), pickle.loads(pickle.dumps(splitter))):
+        for found, expected in zip(each.split(X, y), plain.split(X, y), strict=True):
+            np.testing.assert_array_equal(found[0], expected[0])
+            np.testing.assert_array_equal(found[1], expected[1])
+    search = GridSearchCV(
+        MLkNN(3), {"n_neighbors": [2, 3]}, cv=LabeledRowsSplit(KFold(3).split(X)), error_score="raise"
+    )
+    assert search.fit(X, y).n_splits_ == 3

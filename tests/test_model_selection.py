@@ -509,7 +509,7 @@ def test_nulls_stay_nulls_where_all_known_entries_of_a_fold_are_1(rng):
 def test_a_graph_of_any_form_cannot_be_split(rng, form):
     X, y = make_data(rng, 2, unlabelled=0.0)
     with pytest.raises(
-        ValueError, match="graph must be of shape .30, 30., got .30, 60.; cross-validation cannot split"
+        ValueError, match=r"graph must be of shape \(30, 30\), got \(30, 60\); cross-validation cannot split"
     ):
         cross_val_proba(MultiLabelPropagation(2), X, y, cv=2, params={"graph": form(np.eye(60))})
     np.testing.assert_array_equal(cross_val_proba(MLkNN(2), form(X), y, 2), cross_val_proba(MLkNN(2), X, y, 2))

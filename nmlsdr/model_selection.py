@@ -280,7 +280,7 @@ def _columns_of_classes(found: Any, classes: Any, labels: Labels) -> NDArray[np.
     """Probabilities with a column for every label, 0 for those that are missing on the training side."""
     if labels.single:
         columns = np.zeros((len(found), len(labels.classes)))
-        columns[:, np.searchsorted(labels.classes, classes)] = found
+        columns[:, np.searchsorted(labels.classes, np.asarray(classes, labels.classes.dtype))] = found
         return columns
     if len(labels.classes) == 1 and isinstance(classes, np.ndarray):  # scikit-learn takes one column for classes
         found, classes = [found], [classes]

@@ -71,6 +71,7 @@ def unlabelled(values, unknown=None):
     return [value if known else unknown for value, known in zip(values, ROWS[:, 0], strict=True)]
 
 
+STRINGS = getattr(np.dtypes, "StringDType", lambda na_object: object)  # from NumPy 2
 CLASS_LIST = unlabelled(CLASSES[CODES].tolist())
 ALL = np.ones((N, 3), dtype=bool)
 
@@ -135,6 +136,8 @@ SINGLE = {
     "categorical, NaN": pd.Series(pd.Categorical(CLASS_LIST, categories=CLASSES[::-1])),
     "polars series, null": pl.Series(CLASS_LIST),
     "masked strings": np.ma.masked_array(CLASSES[CODES], ~ROWS[:, 0]),
+    "StringDType, None": np.array(CLASS_LIST, STRINGS(na_object=None)),
+    "StringDType, NaN": np.array(unlabelled(CLASSES[CODES].tolist(), np.nan), STRINGS(na_object=np.nan)),
     "ints, -1": np.array(unlabelled(CODES, -1)),
     "Int64, NA": pd.Series(unlabelled(CODES, pd.NA), dtype="Int64"),
     "floats, NaN": np.array(unlabelled(CODES.astype(float), np.nan)),
@@ -202,6 +205,29 @@ def test_every_kind_of_classes_means_the_same_to_every_estimator(name, kind, fit
         assert model.classes_.dtype.kind in "if"
     if hasattr(model, "predict"):
         assert {*model.predict(X).tolist()} <= {*model.classes_.tolist()}
+
+
+DATES = unlabelled(pd.to_datetime(CODES, unit="D"))
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        pd.Series(DATES, dtype="M8[ns]"),
+        pd.Series(DATES, dtype="M8[ns, UTC]"),
+        pd.Series(DATES, dtype="M8[ns]") - pd.Timestamp(2000, 1, 1),
+        np.array([None if date is None else date.to_datetime64() for date in DATES], "M8[D]"),
+        np.array([np.datetime64("NaT") if date is None else date.to_datetime64() for date in DATES], dtype=object),
+        pl.Series(DATES),
+        pl.Series(DATES, dtype=pl.Date),
+    ],
+    ids=["pandas", "with a time zone", "durations", "numpy", "objects", "polars", "polars dates"],
+)
+def test_classes_that_are_dates_are_unlabelled_where_they_are_nulls(dates):
+    labels = check_labels(dates)
+    np.testing.assert_array_equal(labels.labeled, ROWS[:, 0])
+    np.testing.assert_array_equal(labels.Y.argmax(axis=1)[labels.labeled], CODES[labels.labeled])
+    assert len(labels.classes) == 3
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

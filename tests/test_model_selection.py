@@ -436,6 +436,15 @@ def test_out_of_fold_probabilities_of_classes_keep_their_columns(rng):
     assert proba[y == "high", 0] == 0
 
 
+@pytest.mark.parametrize("form", ["object", "StringDType"])
+def test_out_of_fold_probabilities_of_classes_with_nulls(rng, form):
+    strings = getattr(np.dtypes, "StringDType", lambda na_object: object)  # from NumPy 2
+    dtype = strings(na_object=None) if form == "StringDType" else object
+    X, y = rng.standard_normal((24, 2)), ["high", "low", None] * 8
+    expected = cross_val_proba(MLkNN(3), X, np.array(["high", "low", "-1"] * 8), 2)
+    np.testing.assert_array_equal(cross_val_proba(MLkNN(3), X, np.array(y, dtype), 2), expected)
+
+
 def test_scikit_learn_classifiers_give_out_of_fold_probabilities(rng):
     X, y = make_data(rng, 2, unlabelled=0.0)
     y[:, 1] = 0

@@ -20,10 +20,10 @@ _TIMES = ("date", "time", "duration")  # how the names of types of dates and tim
 
 
 def is_null(value: Any) -> bool:
-    """None, NaN, or a null of pandas, which is recognised by its name, because this layer works without pandas."""
+    """None, NaN, NaT, or a null of pandas, which is recognised by its name, because this layer works without pandas."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, Number) and value != value
+    return isinstance(value, Number | np.datetime64) and value != value
 
 
 def column_names(table: Any) -> np.ndarray | None:

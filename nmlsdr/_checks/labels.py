@@ -333,8 +333,8 @@ def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Label
         raise InputError(f"Complex data not supported: {name} has dtype {values.dtype}.")
     counted = ~np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else np.ones(len(values), dtype=bool)
     values = np.asarray(values)
-    if values.dtype.kind in "Of":
-        counted &= ~(_nulls(values) if values.dtype.kind == "O" else np.isnan(values))
+    if values.dtype.kind in "OTfmM":
+        counted &= ~(_nulls(values) if values.dtype.kind in "OT" else np.isnan(values))
     if labeled is not None:
         counted &= check_mask(labeled, len(values))
     rows = np.flatnonzero(counted)

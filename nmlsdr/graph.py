@@ -16,8 +16,7 @@ from scipy import sparse
 
 import nmlsdr._weights as _weights
 
-from ._checks.arguments import asks_exact, check_choice, check_graph, check_metric, check_rows
-from ._errors import InputError
+from ._checks.arguments import asks_exact, check_choice, check_graph, check_metric, check_real, check_rows
 from ._process.threads import check_n_jobs, worthwhile_threads
 from ._search import PreparedRows, choose_proposed, squared_neighbors
 from ._search.memory import is_memory_map
@@ -303,8 +302,8 @@ def _warn_of_lists(X: Any, n_neighbors: int) -> None:
 
 def _check_weights(edge_weights: str, sigma: float | None) -> None:
     check_choice(edge_weights, "edge_weights", "binary", "rbf")
-    if sigma is not None and not (np.isfinite(sigma) and sigma > 0):
-        raise InputError(f"sigma must be a positive number or None, got {sigma!r}.")
+    if sigma is not None:
+        check_real(sigma, "sigma, if not None,", 0.0, math.inf, low_open=True)
 
 
 def graph_of_lists(

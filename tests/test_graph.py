@@ -126,9 +126,9 @@ def test_more_than_half_duplicates_have_width_one():
     np.testing.assert_allclose(W[7, [0, 8]], [np.exp(-4), np.exp(-1)], rtol=1e-15)
 
 
-@pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf])
+@pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf, "a", True, [1, 2]])
 def test_a_width_that_is_no_positive_number_is_refused(sigma):
-    with pytest.raises(ValueError, match="sigma must be a positive number or None"):
+    with pytest.raises(ValueError, match=r"sigma, if not None, must be a number in \(0, inf\), got"):
         graph.neighbor_graph([[0.0], [1.0], [3.0]], 1, edge_weights="rbf", sigma=sigma)
 
 

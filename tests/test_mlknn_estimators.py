@@ -343,7 +343,7 @@ def test_parameters_are_checked_in_fit(Classifier, parameters, sentence, rng):
     ({"alpha_labeled": 1.0}, r"alpha_labeled must lie in \[0, 1\), got 1.0"),
     ({"alpha_unlabeled": -0.1}, "alpha_unlabeled must lie in"),
     ({"edge_weights": "cosine"}, 'edge_weights must be "binary" or "rbf", got .cosine.'),
-    ({"edge_weights": "rbf", "sigma": 0.0}, "sigma must be a positive number or None"),
+    ({"edge_weights": "rbf", "sigma": 0.0}, "sigma, if not None, must be a number in"),
     ({"propagation_solver": "qr"}, "qr"),
 ])  # fmt: skip
 def test_parameters_of_the_propagation(parameters, sentence, rng):

@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 
 import nmlsdr
-from nmlsdr import graph
+from nmlsdr import InputError, graph
 from nmlsdr._checks.arguments import check_alpha, check_graph, check_row_pair, check_rows, match_rows, refuse_broken
-from nmlsdr._checks.labels import check_labels
+from nmlsdr._checks.labels import alphas_of_labels, check_labels
 from nmlsdr.propagation import propagate
 
 
@@ -127,6 +127,23 @@ def test_explicit_zeros_stay_edges():
 def test_alpha_outside_its_range_is_refused(alpha):
     with pytest.raises(ValueError, match="alpha"):
         check_alpha(alpha, 3)
+
+
+@pytest.mark.parametrize("alpha", ["x", ["x"] * 1000, [[1], [1, 2]], {}, 1j])
+def test_alpha_that_is_no_number_is_refused(alpha):
+    with pytest.raises(InputError, match=r"alpha must hold numbers in \[0, 1\), got .{2,60}\.$"):
+        check_alpha(alpha, 2)
+    with pytest.raises(InputError, match=r"alpha_labeled must hold numbers in \[0, 1\), got"):
+        alphas_of_labels(check_labels([[0, 1]]), (0.5, alpha), 0.5)
+
+
+def test_a_pair_of_alphas_may_be_an_array():
+    labels = check_labels([[0, 1], [-1, -1]])
+    expected = alphas_of_labels(labels, (0.9, 0.1), 0.5)
+    for pair in ([0.9, 0.1], np.array([0.9, 0.1]), pd.Series([0.9, 0.1])):
+        np.testing.assert_array_equal(alphas_of_labels(labels, pair, 0.5), expected)
+    with pytest.raises(InputError, match=r"a number or a pair .*, got 3 numbers"):
+        alphas_of_labels(labels, np.array([0.9, 0.1, 0.1]), 0.5)
 
 
 def at_an_odd_byte(values):

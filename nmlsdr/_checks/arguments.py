@@ -350,7 +350,10 @@ def _symmetric(W: sparse.csr_array, name: str) -> sparse.csr_array:
 
 def check_alpha(alpha: Any, n_samples: int, name: str = "alpha", *, n_labels: int | None = None) -> np.ndarray:
     """alpha_i in [0, 1) for every row, from a number or an array of shape (n_samples,); or (n_samples, n_labels)."""
-    values = np.asarray(alpha, dtype=np.float64)
+    try:
+        values = np.asarray(alpha, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must hold numbers in [0, 1), got {alpha!r:.60}.") from None
     shapes: list[tuple[int, ...]] = [(n_samples,)] if n_labels is None else [(n_samples,), (n_samples, n_labels)]
     if values.shape != () and values.shape not in shapes:
         raise InputError(

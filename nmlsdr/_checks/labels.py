@@ -212,7 +212,8 @@ def alphas_of_labels(labels: Labels, alpha_labeled: Any, alpha_unlabeled: Any) -
 
     A given vote v has (1 - v) A0 + v A1, where ``alpha_labeled`` is the pair (A0, A1) or one number for both.
     """
-    pair = alpha_labeled if isinstance(alpha_labeled, (tuple, list)) else (alpha_labeled, alpha_labeled)
+    is_pair = isinstance(alpha_labeled, (tuple, list)) or np.ndim(alpha_labeled) == 1
+    pair = alpha_labeled if is_pair else (alpha_labeled, alpha_labeled)
     if len(pair) != 2:
         raise InputError(
             f"alpha_labeled must be a number or a pair (for given 0s, for given 1s), got {len(pair)} numbers."

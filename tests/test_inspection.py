@@ -88,11 +88,18 @@ def test_forgotten_labels_lead_their_own_list(rng):
         ([[0.5, 0.1]], [[1, 0]], {"kind": "all"}, 'kind must be "both", .*"apart", got .all.'),
         ([[0.5, 0.1]], [[1, 0]], {"kind": "apart"}, 'kind="apart" needs flip_rate'),
         ([[0.5]], [[1, 0]], {}, r"shape of the labels, \(1, 2\), got \(1, 1\)"),
+        ([[0.5, np.nan]], [[1, 0]], {}, r"flip_scores must lie in \[0, 1\], got nan in row 0, label 1"),
+        ([[0.5, 0.1], [-3, 5]], [[1, 0], [1, 0]], {}, r"flip_scores must lie in \[0, 1\], got -3 in row 1, label 0"),
+        ([[0.5, np.inf]], [[1, 0]], {"kind": "apart", "flip_rate": 0.1}, "got inf in row 0, label 1"),
     ],
 )
 def test_invalid_arguments_raise_a_clear_error(scores, y, options, words):
     with pytest.raises(InputError, match=words):
         rank_suspects(scores, y, **options)
+
+
+def test_scores_of_unknown_labels_do_not_matter():
+    assert rank_suspects([[0.5, np.nan], [0.9, 1.0]], [[1, -1], [0, 1]]).score.tolist() == [1.0, 0.9, 0.5]
 
 
 # ---------------------------------------------------------------- the embedding

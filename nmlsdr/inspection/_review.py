@@ -128,7 +128,8 @@ def rank_suspects(
     Raises
     ------
     ValueError
-        If ``kind`` is unknown, the labels are invalid, or the scores have another shape than the labels.
+        If ``kind`` is unknown, the labels are invalid, the scores have another shape than the labels, or the score of
+        a known label is outside [0, 1].
 
     Examples
     --------
@@ -158,6 +159,10 @@ def rank_suspects(
             f"flip_scores must have the shape of the labels, {labels.Y.shape}, got {scores.shape}; "
             "pass flip_scores_ and y of the same fit."
         )
+    wrong = labels.known & ~((scores >= 0) & (scores <= 1))
+    if wrong.any():
+        row, label = (int(i) for i in np.argwhere(wrong)[0])
+        raise InputError(f"flip_scores must lie in [0, 1], got {scores[row, label]:g} in row {row}, label {label}.")
     is_given = labels.Y > 0.5
     if kind == "unknown":
         rate = check_real(flip_rate, "flip_rate", 0.0, 0.3)

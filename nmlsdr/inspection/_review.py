@@ -161,8 +161,8 @@ def rank_suspects(
         )
     wrong = labels.known & ~((scores >= 0) & (scores <= 1))
     if wrong.any():
-        row, label = (int(i) for i in np.argwhere(wrong)[0])
-        raise InputError(f"flip_scores must lie in [0, 1], got {scores[row, label]:g} in row {row}, label {label}.")
+        i, c = (int(place) for place in np.argwhere(wrong)[0])
+        raise InputError(f"flip_scores must lie in [0, 1], got {scores[i, c]:g} in row {i}, label {c}.")
     is_given = labels.Y > 0.5
     if kind == "unknown":
         rate = check_real(flip_rate, "flip_rate", 0.0, 0.3)

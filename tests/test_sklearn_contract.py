@@ -14,8 +14,9 @@ import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import StackingClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils import get_tags
@@ -565,3 +566,19 @@ def test_labels_that_need_no_step_count_one_iteration(name):
     Y = np.tile([1, 0], (len(X), 1))
     Y[0] = [0, 1]
     assert make(name, alpha_labeled=0.0).fit(X, Y).n_iter_ == 1
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 3])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_scikit_learn_gets_out_of_fold_probabilities_and_stacks(name, n_labels):
+    X, Y = draw(C=n_labels, hidden=0)
+    methods = [method for method in ("predict_proba", "decision_function") if hasattr(ESTIMATORS[name], method)]
+    for method in methods:
+        found = cross_val_predict(make(name), X, Y, cv=KFold(2), method=method)
+        for train, test in KFold(2).split(X):
+            model = make(name).fit(X[train], Y[train])
+            np.testing.assert_array_equal(found[test], getattr(model, method)(X[test]))
+    if n_labels > 1:  # StackingClassifier takes one label for classes
+        stack = StackingClassifier([("one", make(name))], final_estimator=MLkNN(5), cv=2).fit(X, Y)
+        assert stack.predict(X).shape == Y.shape
+        assert stack.score(X, Y) > 0.5**n_labels

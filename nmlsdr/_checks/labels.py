@@ -225,8 +225,16 @@ def alphas_of_labels(labels: Labels, alpha_labeled: Any, alpha_unlabeled: Any) -
     return np.where(labels.known, (1 - labels.Y) * absent + labels.Y * present, hidden)
 
 
+class LabelClasses(list[np.ndarray]):
+    """One array [0, 1] per label, in a list with a shape, as `cross_val_predict` of scikit-learn asks for."""
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (len(self),)
+
+
 def _two_classes(Y: np.ndarray) -> list[np.ndarray]:
-    return [np.array([0, 1]) for _ in range(Y.shape[1])]
+    return LabelClasses(np.array([0, 1]) for _ in range(Y.shape[1]))
 
 
 def _refuse_length(n_given: int, n_samples: int | None, name: str) -> None:

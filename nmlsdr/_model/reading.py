@@ -21,6 +21,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from .._checks.arguments import check_rows
+from .._checks.labels import LabelClasses
 from .._errors import InputError, printable
 from .._output import PathLike, versions
 from ..datasets._plan import Plan
@@ -214,7 +215,7 @@ def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) ->
         return trees if field.kind == "trees" else trees[0]
     value = check_rows(_value(stored)) if field.kind == "rows" else _value(stored)  # kernels take rows as they are
     check_value(what, value, field, letters)
-    return value
+    return LabelClasses(value) if field.kind == "classes" and isinstance(value, list) else value
 
 
 def _value(stored: Any) -> Any:

@@ -58,6 +58,17 @@ def invariant(name, shape):
     """The method; with a ridge that tells the correlations of a wide X, which are all 1 otherwise, apart."""
     return clone(EVERY[name]).set_params(**({"ridge": 100.0} if (name, shape) == ("CCA", "wide") else {}))
 
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("shape", ["tall", "wide"])
+def test_sparse_rows_with_a_large_offset_give_what_dense_rows_give(data, rng, name, shape):
+    """One column far from 0, whose squares of 1e14 leave no digit for its spread of 1."""
+    X, Y = data
+    X = widen(X, rng) if shape == "wide" else X
+    X[:, 0] += 1e7
+    dense, csr = invariant(name, shape).fit(X, Y), invariant(name, shape).fit(sparse.csr_array(X), Y)
+    expected, found = ((each.components_, each.eigenvalues_) for each in (dense, csr))
+    assert_same_directions(found, expected, 1e-4, scale=False)
+
 
 def pair(model):
     return model.components_, model.eigenvalues_

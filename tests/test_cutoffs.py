@@ -1,5 +1,7 @@
 """Cut-offs from the labels' shares: by hand, against the twin, in the classifiers, and labels that are never given."""
 
+import warnings
+
 import numpy as np
 import pytest
 import reference
@@ -7,7 +9,7 @@ from projections import draw_binary
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from nmlsdr import MLkNN, MultiLabelPropagation, SemiSupervisedMLkNN, metrics, mlknn
+from nmlsdr import MLkNN, MultiLabelPropagation, ResidualPropagation, SemiSupervisedMLkNN, metrics, mlknn
 from nmlsdr._estimators._thresholds import f1_cutoff, prior_cutoffs
 from nmlsdr.graph import neighbor_graph, squared_neighbors, transition_matrix
 from nmlsdr.model_selection import SCORERS
@@ -38,6 +40,29 @@ def test_ties_that_would_predict_a_label_far_too_often_raise_the_cut_off():
     # m = 3: 8 is no more than max(6, 8)
     assert prior_cutoffs(tied[:, None], [0.3]).tolist() == [0.4]
     assert prior_cutoffs(np.zeros((10, 1)), [0.1]).tolist() == [np.inf]
+
+
+@pytest.mark.parametrize("Classifier", [*CLASSIFIERS, MultiLabelPropagation, ResidualPropagation])
+@pytest.mark.parametrize("n_rows", [4, 6, 12])
+def test_prior_never_predicts_a_label_that_no_row_is_known_to_have(Classifier, n_rows):
+    X = np.arange(float(n_rows))[:, None]
+    Y = np.column_stack([X[:, 0] < n_rows / 2, np.zeros(n_rows)]).astype(int)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "1 of 2 labels are never predicted")
+        model = Classifier(n_neighbors=2, threshold="prior").fit(X, Y)
+    assert not model.predict(X)[:, 1].any()
+    assert model.predict(X)[:, 0].any()
+
+
+@pytest.mark.parametrize("Classifier", [*CLASSIFIERS, MultiLabelPropagation])  # not one whose folds depend on the order
+@pytest.mark.parametrize("threshold", ["f1", "prior"])
+def test_learned_cut_offs_do_not_depend_on_the_order_of_the_rows(rng, Classifier, threshold):
+    """A few scores, which many rows share: those with 0s come first, or those with 1s."""
+    X = rng.permutation(np.repeat(np.arange(10.0), 4))[:, None]
+    Y = (X + 6 * rng.normal(size=X.shape) > 6).astype(int)
+    orders = np.argsort(Y[:, 0], kind="stable"), np.argsort(-Y[:, 0], kind="stable")
+    one, two = (Classifier(n_neighbors=3, threshold=threshold).fit(X[order], Y[order]) for order in orders)
+    np.testing.assert_allclose(one.thresholds_, two.thresholds_, rtol=1e-9)
 
 
 def test_prior_cutoffs_equal_the_plain_implementation(rng):

@@ -1,6 +1,7 @@
 """ResidualPropagation's default: the forest in the trend, half of the residuals, the flip rate, and the cut-offs."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -298,6 +299,23 @@ def test_numbers_beyond_float32_are_predicted(data):
     new[:, 0] *= 1e60
     for layout in (np.asarray, sparse.csr_array):
         assert np.isfinite(rank_scores(fit(layout(X), Y), layout(new))).all()
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("scale", "offset", "lost"), [(1.0, 1e8, True), (1e-8, 0.0, True), (1.0, 1e4, False)])
+def test_features_that_float32_makes_equal_are_counted_in_a_warning(data, layout, scale, offset, lost):
+    X, Y, _ = data
+    X = X.copy()
+    X[:, [2, 5]] = scale * X[:, [2, 5]] + offset
+    X[:, 7] = 0.1  # a constant feature loses nothing
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit(layout(X), Y)
+    found = [str(each.message) for each in caught if "float32" in str(each.message)]
+    assert len(found) == lost
+    if lost:
+        assert "cannot distinguish the values of 2 of 12 features, for example those of feature 2 between" in found[0]
+        assert {each.filename for each in caught} == {__file__}
 
 
 def test_a_tree_draws_at_most_a_thousand_rows(rng):

@@ -321,6 +321,7 @@ def test_regression_survives_a_large_offset(rng, path):
     X, Y = draw(rng, path)
     coef, _ = ridge_regression(X, Y, 2.0)
     np.testing.assert_allclose(ridge_regression(X + 1e6, Y, 2.0)[0], coef, atol=1e-7)
+    np.testing.assert_allclose(ridge_regression(sparse.csr_array(X + 1e6), Y, 2.0)[0], coef, atol=1e-7)
 
 
 @pytest.mark.parametrize(

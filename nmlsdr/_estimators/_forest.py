@@ -1,5 +1,6 @@
 """The forest in the trend of ResidualPropagation: extremely randomised trees, fitted to the labelled rows."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ FEWEST_ROWS = 6  # with fewer labelled rows there is no forest
 _ROWS_OF_A_TREE = 1000  # drawn rows of each tree at most: more cost time and change the rankings by less than .003
 _MOST_FEATURES = 300  # tried in each split
 _LARGEST = 1e30
+_FINEST = 1e-6  # range of a feature that a tree can hardly split: values less than 1e-7 apart count as equal
 _ROWS_FOR_THREADS = 1000  # with fewer rows to predict, starting threads takes longer than it saves
 
 
@@ -56,6 +58,7 @@ def grow_forest(
         random_state=random_state,
         n_jobs=n_jobs,
     )
+    _warn_of_lost_features(X)
     rows = _in_float32(X)
     forest.fit(rows, Y[:, 0] if Y.shape[1] == 1 else Y)
 
@@ -83,6 +86,24 @@ def score_by_forest(forest: Any, X: Any, n_labels: int, n_jobs: int) -> np.ndarr
     for each in predicted:
         total += each.reshape(total.shape)
     return total / len(forest.estimators_)
+
+
+def _warn_of_lost_features(X: Any) -> None:
+    """Warn of features that scikit-learn's trees cannot split: fewer than 16 float32 values, or less than 1e-6, apart."""
+    low, high = (_as_array(X.min(axis=0)), _as_array(X.max(axis=0)))
+    lost = (low < high) & (high - low <= np.maximum(_FINEST, 2.0**-20 * np.maximum(np.abs(low), np.abs(high))))
+    if lost.any():
+        warnings.warn(
+            f"The forest, which computes in float32, cannot distinguish the values of {lost.sum()} of {len(lost)} "
+            f"features, for example those of feature {lost.argmax()} between {low[lost.argmax()]:.9g} and "
+            f"{high[lost.argmax()]:.9g}; standardize the features (sklearn.preprocessing.StandardScaler).",
+            UserWarning,
+            stacklevel=7,
+        )
+
+
+def _as_array(row: Any) -> np.ndarray:
+    return np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
 
 
 def _in_float32(X: Any) -> Any:

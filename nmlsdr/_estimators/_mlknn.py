@@ -18,7 +18,7 @@ from ._base import (
     clip_neighbors,
 )
 from ._callbacks import step, steps_of_fit
-from ._thresholds import check_threshold, warn_never_predicted
+from ._thresholds import advise_on_threshold, check_threshold, warn_never_predicted
 
 
 class _CountsNeighborLabels(CutsScores, NeighborClassifier):
@@ -67,7 +67,7 @@ class _CountsNeighborLabels(CutsScores, NeighborClassifier):
         self._learn_cutoffs(labels, scores, lambda: scores()[labeled])
         if not (labels.single or self.at_least_one):
             predicted = np.any(self.posterior_ > self.thresholds_[:, None], axis=1)
-            warn_never_predicted(predicted, 'threshold="f1" predicts rare labels more readily', stacklevel=3)
+            warn_never_predicted(predicted, advise_on_threshold(self.threshold), stacklevel=3)
 
     def _nearest(self, rows: Any) -> np.ndarray:
         if self._is_precomputed():

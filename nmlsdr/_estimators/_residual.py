@@ -16,7 +16,7 @@ from ._base import CutsScores, NeighborClassifier, known_to_propagate, shares
 from ._callbacks import step
 from ._forest import FEWEST_ROWS, forest_seed, grow_forest, score_by_forest
 from ._projection import N_SPLITS, ShrunkenProjection, known_part, labeled_part, shrinkage_grid
-from ._thresholds import check_threshold, labels_flip_rate, unflipped, warn_never_predicted
+from ._thresholds import advise_on_threshold, check_threshold, labels_flip_rate, unflipped, warn_never_predicted
 
 
 def _twice(given: np.ndarray) -> np.ndarray:
@@ -330,12 +330,9 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
 
         self._learn_cutoffs(labels, all_scores, lambda: others, self.flip_rate_)
         if not labels.single:
-            advice = (
-                "their scores do not distinguish the rows that have them, so label more rows with these labels"
-                if isinstance(self.threshold, str)
-                else 'threshold="f1" predicts rare labels more readily'
-            )
-            warn_never_predicted(np.any(O + weight * E[known] > self.thresholds_, axis=0), advice, stacklevel=4)
+            predicted = np.any(O + weight * E[known] > self.thresholds_, axis=0)
+            where, advice = " in cross-validation on the labelled rows", advise_on_threshold(self.threshold)
+            warn_never_predicted(predicted, advice, where=where, stacklevel=4)
 
     def _grow_forest(self, rows: Any, labels: Labels, O: np.ndarray) -> np.ndarray:
         """Fit forest_ to the labelled rows; return their out-of-sample trend from that of the ridge regression.

@@ -73,15 +73,15 @@ def labels_flip_rate(scores: np.ndarray, labels: Labels) -> float:
 def _share_of_ones(scores: np.ndarray, labels: Labels, tenths: int) -> tuple[float, int]:
     """The share of 1s among the known labels with the smallest scores, and the number of these labels.
 
-    Of equal scores the earlier entry counts.  Finding them takes a tenth of the time of sorting all scores.
+    Of equal scores at the limit their mean counts, so that the order of the rows does not matter.  Finding the limit
+    takes a tenth of the time of sorting all scores.
     """
     known = labels.known[labels.labeled]
     scores, given = scores[known], np.asarray(labels.Y[labels.labeled][known])
     m = min(len(scores), tenths * max(1, len(scores) // _CLEAREST_SHARE))
     largest = np.partition(scores, m - 1)[m - 1]
-    chosen = scores < largest
-    chosen[np.flatnonzero(scores == largest)[: m - np.count_nonzero(chosen)]] = True
-    return float(given[chosen].mean()), m
+    below = given[scores < largest]
+    return float(below.sum() + (m - len(below)) * given[scores == largest].mean()) / m, m
 
 
 def flip_rate_interval(scores: np.ndarray, labels: Labels) -> tuple[float, float]:
@@ -173,7 +173,8 @@ def learned_cutoffs(
     ----------
     rule : {"f1", "prior"}
         "f1": one cut-off for all labels, by `f1_cutoff` from the scores of the known entries.  "prior": by
-        `prior_cutoffs`, with the share of each label among its known entries corrected by the flip rate.
+        `prior_cutoffs`, with the share of each label among its known entries corrected by the flip rate; infinity for a
+        label that no row is known to have.
     labels : Labels
     rate : float
         The flip rate.
@@ -188,7 +189,8 @@ def learned_cutoffs(
     """
     Y, known = labels.Y[labels.labeled], labels.known[labels.labeled]
     if rule == "prior":
-        return prior_cutoffs(all_scores(), np.clip(unflipped(known_shares(Y, known), rate), 0.0, 1.0))
+        shares = known_shares(Y, known)
+        return np.where(shares > 0, prior_cutoffs(all_scores(), np.clip(unflipped(shares, rate), 0.0, 1.0)), np.inf)
     cutoff = f1_cutoff(labeled_scores[known], rate) if (Y[known] > 0).any() else 0.5
     return np.full(Y.shape[1], cutoff)
 
@@ -212,9 +214,16 @@ def rank_scores(estimator: Any, X: Any) -> np.ndarray:
     raise InputError(f"{type(estimator).__name__} has neither decision_function nor predict_proba to rank labels by.")
 
 
-def warn_never_predicted(predicted: np.ndarray, advice: str, *, stacklevel: int = 3) -> None:
+def advise_on_threshold(threshold: Any) -> str:
+    """What helps against labels that are never predicted."""
+    if not isinstance(threshold, str):
+        return 'threshold="f1" predicts rare labels more readily'
+    return "their scores do not distinguish the rows that have them, so label more rows with these labels"
+
+
+def warn_never_predicted(predicted: np.ndarray, advice: str, *, where: str = "", stacklevel: int = 3) -> None:
     """Warn of labels that are never predicted; ``predicted`` has True for every other label."""
     missing = int(np.count_nonzero(~predicted))
     if missing:
-        message = f"{missing} of {len(predicted)} labels are never predicted; {advice}."
+        message = f"{missing} of {len(predicted)} labels are never predicted{where}; {advice}."
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)

@@ -14,7 +14,7 @@ from scipy import sparse
 from .._checks.arguments import check_count
 from .._dependence import dependence_sweep
 from .._errors import warn_not_converged
-from .._moments import RowSums, compress_labels, label_gram
+from .._moments import RowSums, compress_labels, label_gram, without_offsets
 from .._process.threads import single_threaded_blas
 
 _LARGEST_FUZZY_STEPS = 100
@@ -117,6 +117,9 @@ def fuzzy_weights(X: Any, Y: Any) -> np.ndarray:
     sums = RowSums(X)
     with single_threaded_blas():
         mean = sums.means()
+        if sums.is_sparse:
+            rows, mean = without_offsets(X, mean)
+            sums = RowSums(rows)
         W = entropy_weights(Y)
         centres = sums.cross_moment(W, mean).T / len(Y)
         for _ in range(_LARGEST_FUZZY_STEPS):

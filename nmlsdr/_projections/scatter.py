@@ -19,7 +19,7 @@ from scipy.linalg import lapack
 
 from .._checks.arguments import check_components, check_real
 from .._errors import InputError
-from .._moments import RowSums, add_gram, label_gram
+from .._moments import RowSums, add_gram, label_gram, without_offsets
 from .._process.threads import single_threaded_blas
 from .directions import (
     Directions,
@@ -321,8 +321,7 @@ def _leading_by_operator(
     found = leading_by_lanczos(right, left, X.shape[1], wanted)
     if found is None:
         return None
-    square = X.norm() ** 2 - split * float(mean @ mean)
-    return *found, float(np.sum(M * M) + (1.0 - beta) * square)
+    return *found, float(np.sum(M * M) + (1.0 - beta) * X.squares(mean).sum())
 
 
 def _frame(X: RowSums, mean: np.ndarray) -> tuple[RowSums, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
@@ -336,17 +335,17 @@ def _frame(X: RowSums, mean: np.ndarray) -> tuple[RowSums, np.ndarray, Callable[
     if not sparse.issparse(rows):
         Q, R = linalg.qr((rows - mean).T, mode="economic", overwrite_a=True, check_finite=False)
         return RowSums(R.T), np.zeros(len(R)), lambda P: np.asarray(Q @ P)
-    # Sparse rows are never centred: Xc Xc' = X X' - (Xm)1' - 1(Xm)' + m'm.
-    wide = rows.astype(np.float64)
+    # Only columns without zeros are centred; for the others Xc Xc' = X X' - (Xm)1' - 1(Xm)' + m'm.
+    wide, centre = without_offsets(rows.astype(np.float64), mean)
     K = (wide @ wide.T).toarray()
-    Xm = np.asarray(rows @ mean)
-    K += mean @ mean - Xm[:, None] - Xm[None, :]
+    Xm = np.asarray(wide @ centre)
+    K += centre @ centre - Xm[:, None] - Xm[None, :]
     squares, vectors = linalg.eigh(K.T, overwrite_a=True, check_finite=False)  # K' = K is in the order of LAPACK
     kept = slice(np.searchsorted(squares, squares[-1] * _EPS * len(K), side="right"), None)
     sigma, vectors = np.sqrt(squares[kept]), vectors[:, kept]
 
     def back(P: np.ndarray) -> np.ndarray:
-        return X.cross_moment(vectors @ (P / sigma[:, None]), mean)
+        return RowSums(wide).cross_moment(vectors @ (P / sigma[:, None]), centre)
 
     return RowSums(vectors * sigma), np.zeros(len(sigma)), back
 

@@ -26,7 +26,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from .._checks.arguments import check_row_weights
 from .._checks.labels import some_unknown
-from .._moments import LabelSet, RowSums, centred_over_known, label_sets
+from .._moments import LabelSet, RowSums, centred_over_known, label_sets, without_offsets
 from .._process.threads import single_threaded_blas
 
 __all__ = ["about_mean", "by_factors", "coefficients", "from_gram", "ridge_regression", "row_gram", "solve_shifted"]
@@ -219,11 +219,12 @@ def _by_one_factor(A: np.ndarray, levels: np.ndarray, B: np.ndarray) -> np.ndarr
 
 
 def row_gram(X: RowSums, w: np.ndarray) -> np.ndarray:
-    """X diag(w) X' of rows in memory: about their mean where they are dense, or a large offset would cost digits."""
+    """X diag(w) X' of rows in memory: about the means of columns without zeros, or a large offset would cost digits."""
     rows, kept = X.rows, np.flatnonzero(w)
     root = np.sqrt(w[kept])
     if sparse.issparse(rows):
-        rows = sparse.csr_array(rows[:, kept].astype(np.float64) @ sparse.diags_array(root))
+        rows, _ = without_offsets(sparse.csr_array(rows[:, kept]), X.means()[kept])
+        rows = sparse.csr_array(rows.astype(np.float64) @ sparse.diags_array(root))
         return np.asarray((rows @ rows.T).toarray())
     rows = (rows[:, kept] - X.means()[kept]) * root
     return np.asarray(rows @ rows.T)

@@ -125,7 +125,8 @@ class MLkNN(_CountsNeighborLabels):
         from the posteriors of the training rows, each computed without the row itself as a neighbour. "f1": one
         cut-off for all labels, half of the largest F1 expected from the posteriors. "prior": one cut-off for each
         label, so that the label is predicted for as large a share of the training rows as have it, after a correction
-        for flipped labels; where many posteriors are equal, the share is smaller. Not used for 1-D y.
+        for flipped labels. Where many posteriors are equal, the share may be smaller, or up to twice as large (or 5
+        rows more). A label that no row is known to have is never predicted. Not used for 1-D y.
     at_least_one : bool, default=False
         Whether `predict` gives a row without any predicted label the label with the highest posterior, the first of
         equal ones.
@@ -339,7 +340,8 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         from the posteriors of the training rows, each computed without the row itself as a neighbour. "f1": one
         cut-off for all labels, half of the largest F1 expected from the posteriors. "prior": one cut-off for each
         label, so that the label is predicted for as large a share of the training rows as have it, after a correction
-        for flipped labels; where many posteriors are equal, the share is smaller. Not used for 1-D y.
+        for flipped labels. Where many posteriors are equal, the share may be smaller, or up to twice as large (or 5
+        rows more). A label that no row is known to have is never predicted. Not used for 1-D y.
     at_least_one : bool, default=False
         Whether `predict` gives a row without any predicted label the label with the highest posterior, the first of
         equal ones.

@@ -88,8 +88,9 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         fewer labels. "f1": one cut-off for all labels, at most 1/2. It has the best expected F1 of all entries
         together, which is computed from the scores of the labelled rows. "prior": one cut-off for each label, so that
         the label is predicted for as large a share of the training rows as have it, after a correction for flipped
-        labels; where many scores are equal, the share is smaller. It predicts rare labels more often than "f1". A
-        number in [0, 1], or one for each label, is the cut-off itself. Not used for 1-D y.
+        labels. Where many scores are equal, the share may be smaller, or up to twice as large (or 5 rows more). It
+        predicts rare labels more often than "f1", but never a label that no row is known to have. A number in [0, 1],
+        or one for each label, is the cut-off itself. Not used for 1-D y.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the folds and of the forest. With None the predictions differ a little from fit to fit.
     n_jobs : int or None, default=None

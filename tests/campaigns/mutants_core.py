@@ -29,6 +29,7 @@ SCALE = (
 PROJECTION = ("tests/test_projection.py", "tests/test_scatter.py", "tests/test_ridge.py")
 WEIGHTS = ("tests/test_feature_weights.py", "tests/test_shrinkage.py", "tests/test_masked_ridge.py")
 CUTOFFS = ("tests/test_cutoffs.py",)
+BASELINES = ("tests/test_baselines.py",)
 MLKNN = ("tests/test_mlknn.py", "tests/test_mlknn_estimators.py")
 
 MUTANTS = {
@@ -151,6 +152,18 @@ MUTANTS = {
         ("projection: rank in the units of the features", "_solve", "1.0 / np.sqrt(variances)[:, None]", "1.0"),
         ("projection: noise of whitened directions far from 0", "_solve", "numerical_rank(values, size, shape, X.dtype), above_rounding)", "numerical_rank(values, size, shape, X.dtype))"),
         ("projection: rank beside the differences alone", "_solve", "np.linalg.norm(M * scale)", "np.linalg.norm(N * scale)"),
+    ],
+    ("_projections/scatter.py", BASELINES): [
+        ("projection: squares of an offset in wide sparse rows", "_frame", "without_offsets(rows.astype(np.float64), mean)", "rows.astype(np.float64), mean"),
+    ],
+    ("_projections/label_weights.py", BASELINES): [
+        ("fuzzy weights: squares of an offset in sparse rows", "fuzzy_weights", "if sums.is_sparse:", "if False:"),
+    ],
+    ("_ridge/regression.py", PROJECTION): [
+        ("ridge: squares of an offset in wide sparse rows", "row_gram", "without_offsets(sparse.csr_array(rows[:, kept]), X.means()[kept])", "rows[:, kept], None"),
+    ],
+    ("_moments.py", BASELINES): [
+        ("moments: squares of an offset in sparse rows", "gram", "without_offsets(X, mean)", "X, mean"),
     ],
     ("_moments.py", PROJECTION): [
         ("moments: means in the dtype of X", "sums", ", dtype=np.float64", ""),

@@ -8,7 +8,6 @@ import numpy as np
 import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks.arguments import asks_exact, check_alpha, check_count, check_graph, check_metric, check_rows
@@ -347,6 +346,8 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         if labels.names is not None and not hasattr(self, "label_names_in_") and not hasattr(y, "columns"):
             raise InputError("y has label sets, but fit received no names of labels; give y in the form given to fit.")
         right = self._are_right(np.asarray(self.predict(X)), labels)
+        from sklearn.metrics import accuracy_score  # takes a while, which `import nmlsdr` need not wait for
+
         return float(accuracy_score(np.ones_like(right), right, sample_weight=sample_weight))
 
     def _are_right(self, predicted: np.ndarray, labels: Labels) -> np.ndarray:

@@ -89,8 +89,8 @@ def score_by_forest(forest: Any, X: Any, n_labels: int, n_jobs: int) -> np.ndarr
 
 
 def _warn_of_lost_features(X: Any) -> None:
-    """Warn of features that scikit-learn's trees cannot split: fewer than 16 float32 values, or less than 1e-6, apart."""
-    low, high = (_as_array(X.min(axis=0)), _as_array(X.max(axis=0)))
+    """Warn of features that scikit-learn's trees can hardly split: at most 16 float32 numbers, or 1e-6, apart."""
+    low, high = _as_array(X.min(axis=0)), _as_array(X.max(axis=0))
     lost = (low < high) & (high - low <= np.maximum(_FINEST, 2.0**-20 * np.maximum(np.abs(low), np.abs(high))))
     if lost.any():
         warnings.warn(

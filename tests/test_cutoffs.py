@@ -54,17 +54,6 @@ def test_prior_never_predicts_a_label_that_no_row_is_known_to_have(Classifier, n
     assert model.predict(X)[:, 0].any()
 
 
-@pytest.mark.parametrize("Classifier", [*CLASSIFIERS, MultiLabelPropagation])  # not one whose folds depend on the order
-@pytest.mark.parametrize("threshold", ["f1", "prior"])
-def test_learned_cut_offs_do_not_depend_on_the_order_of_the_rows(rng, Classifier, threshold):
-    """A few scores, which many rows share: those with 0s come first, or those with 1s."""
-    X = rng.permutation(np.repeat(np.arange(10.0), 4))[:, None]
-    Y = (X + 6 * rng.normal(size=X.shape) > 6).astype(int)
-    orders = np.argsort(Y[:, 0], kind="stable"), np.argsort(-Y[:, 0], kind="stable")
-    one, two = (Classifier(n_neighbors=3, threshold=threshold).fit(X[order], Y[order]) for order in orders)
-    np.testing.assert_allclose(one.thresholds_, two.thresholds_, rtol=1e-9)
-
-
 def test_prior_cutoffs_equal_the_plain_implementation(rng):
     for decimals in (1, 2, 6):
         scores = rng.random((57, 9)).round(decimals)

@@ -73,15 +73,16 @@ def labels_flip_rate(scores: np.ndarray, labels: Labels) -> float:
 def _share_of_ones(scores: np.ndarray, labels: Labels, tenths: int) -> tuple[float, int]:
     """The share of 1s among the known labels with the smallest scores, and the number of these labels.
 
-    Of equal scores at the limit their mean counts, so that the order of the rows does not matter.  Finding the limit
-    takes a tenth of the time of sorting all scores.
+    Of equal scores the earlier entry counts, so the order of the rows matters where many scores are equal.  Finding
+    the limit takes a tenth of the time of sorting all scores.
     """
     known = labels.known[labels.labeled]
     scores, given = scores[known], np.asarray(labels.Y[labels.labeled][known])
     m = min(len(scores), tenths * max(1, len(scores) // _CLEAREST_SHARE))
     largest = np.partition(scores, m - 1)[m - 1]
-    below = given[scores < largest]
-    return float(below.sum() + (m - len(below)) * given[scores == largest].mean()) / m, m
+    chosen = scores < largest
+    chosen[np.flatnonzero(scores == largest)[: m - np.count_nonzero(chosen)]] = True
+    return float(given[chosen].mean()), m
 
 
 def flip_rate_interval(scores: np.ndarray, labels: Labels) -> tuple[float, float]:

@@ -161,7 +161,7 @@ def test_alpha_up_to_the_last_digits(rng, rest, solver, alpha_labeled):
             F, bound, said = result.F, result.error_bound, False
         error = np.abs(F - exact).max()
         assert error <= bound
-        assert said or error <= 1e-6 + 100 * EPS / (1 - alpha.max())
+        assert said or error <= 1000 * 1e-8 + 100 * EPS / (1 - alpha.max())  # 1000 tol, as promised
 
 
 def with_warnings(W, Y, alpha, labeled, solver):

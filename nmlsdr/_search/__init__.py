@@ -4,7 +4,7 @@ The strategies of a search (docs/neighbours.md has the same table, and explains 
 
 | strategy | used for | what it does | C file in `nmlsdr/_c/` |
 |---|---|---|---|
-| index | no features at all | all distances are 0: the first rows by number are the neighbours | – |
+| row numbers | no features at all | all distances are 0: the first rows by number are the neighbours | – |
 | few | dense rows, up to 24 separate queries | exact distances of all pairs; threads share the rows | few.h |
 | tree | dense rows, up to 8 features | searches a k-d tree with exact distances | tree.h |
 | groups | dense, from 4000 rows and 1000 queries, in tight clusters | searches each cluster by itself | products.h |
@@ -14,7 +14,7 @@ The strategies of a search (docs/neighbours.md has the same table, and explains 
 | prepared | an `ExactIndex`, up to 249 queries | as products, with blocks that were prepared before | index.h |
 | proposals | candidates of a transformer or a precomputed matrix | computes their exact distances | rows.h |
 
-`run.search` chooses "index"; `prepared` and `proposals` choose the strategies of their names; `strategy` chooses
+`run.search` chooses "row numbers"; `prepared` and `proposals` choose the strategies of their names; `strategy` chooses
 among the others, from top to bottom.  Without separate queries the rows are the queries, and "few" is not used.
 "few" and "prepared" need queries x k x threads of at most 4 million.  "groups" needs clusters that are far apart,
 and "leading coordinates" a few directions with most of the variance.  A memory map larger than half of the memory is

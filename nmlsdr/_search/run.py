@@ -54,7 +54,7 @@ def search(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_
     k = squared.shape[1]
     n_queries = None if queries is None else queries.shape[0]
     if rows.shape[1] == 0:
-        log(Strategy("index", "no features: all distances are 0"), rows, n_queries, k, n_threads)
+        log(Strategy("row numbers", "no features: all distances are 0"), rows, n_queries, k, n_threads)
         squared[:] = 0
         indices[:] = first_rows(np.arange(len(indices)), k, itself=queries is None)
         return

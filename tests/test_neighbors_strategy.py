@@ -18,7 +18,7 @@ FOLDED = np.tanh(rng.standard_normal((4500, 6)) @ rng.standard_normal((6, 80)) /
 FOLDED += 0.01 * rng.standard_normal(FOLDED.shape)
 
 CASES = {
-    "row numbers": (GAUSS[:9, :0], None, "9 x 0 float64 rows, k=3, 2 threads, {level}; no features: all distances are 0"),
+    "row numbers": (GAUSS[:9, :0], None, "9 x 0 float64 rows, k=3, 2 threads, {level}; no features: all distances"),
     "few": (GAUSS, GAUSS[:24], "24 queries among 4200 x 40 float64 rows, k=3, 2 threads, {level}; 24 queries: "),
     "tree": (GAUSS[:, :8].astype(np.float32), None, "4200 x 8 float32 rows, k=3, 2 threads, {level}; 8 features"),
     "groups": (FAR, None, "4200 x 40 float64 rows, k=3, 2 threads, {level}; the rows form 2 tight groups"),

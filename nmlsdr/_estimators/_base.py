@@ -403,7 +403,8 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_labels), int64, or (n_samples,)
             1 where a label is predicted, otherwise 0. After a fit on 1-D y: the class with the highest probability,
-            the first of equal ones.
+            the first of equal ones. In `ResidualPropagation`, classes whose probabilities are equal because they are
+            the largest or smallest possible ones are compared by their scores, those of ``decision_function``.
 
         Raises
         ------

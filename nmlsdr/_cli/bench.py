@@ -123,6 +123,9 @@ def _contests(n_threads: int) -> list[Contest]:
     def search(work: str, X: Any, *peers: str, row: Any = None) -> Contest:
         return Contest(work, {name: SEARCHES[name](X, n_threads, row) for name in ("nmlsdr", *peers)})
 
+    # Before faiss is loaded: at its first search, scikit-learn notes which BLAS it will hold to one thread, and that of
+    # faiss would hold scikit-learn's own threads too.
+    NearestNeighbors(n_neighbors=1, algorithm="brute").fit([[0.0], [1.0]]).kneighbors()
     contests = []
     for n, d in ((2000, 50), (5000, 100), (10_000, 100), (6000, 320), (4000, 1000)):
         X = rng.standard_normal((n, d)).astype(np.float32)

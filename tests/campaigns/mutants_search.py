@@ -189,7 +189,7 @@ MUTANTS = {
         ("search/distance: ties by the higher index", "nmlsdr_worse", "e && i > j);", "e && i < j);"),
     ],
     ("graph.py", GRAPH): [
-        ("graph: sigma 0 allowed", "_check_weights", "and sigma > 0):", "and sigma >= 0):"),
+        ("graph: sigma 0 allowed", "_check_weights", ", low_open=True", ""),
         ("graph: a median of 0 stays", "_rbf_weights", "sigma = 1.0", "sigma = 0.0"),
         ("graph: exp(-e / sigma^2)", "_rbf_weights", "(edge / sigma) / sigma", "edge / np.square(sigma)"),
         ("graph: edges only as they are named", "_rbf_weights", "edge[np.searchsorted(keys, columns * n + rows)] = squared.ravel()  #", "#"),

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from commands import assert_done, assert_refused, run, write_csv
 
-from nmlsdr._checks.cells import YES_NO
 from nmlsdr._checks.labels import check_labels
+from nmlsdr._checks.words import YES_NO
 from nmlsdr.datasets import read_table
 
 __all__ = ["run"]  # a fixture, used by its name

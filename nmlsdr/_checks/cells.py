@@ -8,14 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._errors import InputError
+from .words import CROSS, LABEL_WORDS
 
-#: Pairs of words for yes and no, in lower case.
-YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("ja", "nein"), ("j", "n"), ("wahr", "falsch"), ("ja", "nee"),
-          ("oui", "non"), ("vrai", "faux"), ("sí", "no"), ("si", "no"), ("sì", "no"), ("sim", "não"))  # fmt: skip
-CROSS = 2  # an x: in a column that holds only x and empty cells, an empty cell means 0
-#: The label that a text stands for, in lower case and without blanks around it: 1, 0, -1 for unknown, or CROSS.
-LABEL_WORDS = {"0": 0, "1": 1, "-1": -1, "": -1, "?": -1, "0.0": 0, "1.0": 1, "-1.0": -1, "x": CROSS}
-LABEL_WORDS |= {word: label for yes, no in YES_NO for word, label in ((yes, 1), (no, 0))}
 _TIMES = ("date", "time", "duration")  # how the names of types of dates and times begin
 
 

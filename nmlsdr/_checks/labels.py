@@ -18,7 +18,8 @@ from scipy import sparse
 
 from .._errors import InputError
 from .arguments import check_alpha, contiguous, refuse_broken
-from .cells import LABEL_WORDS, column_names, describe_bad_cell, is_null, read_label_words
+from .cells import column_names, describe_bad_cell, is_null, read_label_words
+from .words import LABEL_WORDS
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from nmlsdr._checks.words import MISSING
 from nmlsdr._errors import InputError, printable
 from nmlsdr._model.reading import encodes_texts
 from nmlsdr.datasets import read_table
@@ -26,7 +27,6 @@ from nmlsdr.datasets._deciding import Choices
 from nmlsdr.datasets._encoder import encoder_of
 from nmlsdr.datasets._files import foreign_bytes, open_unpacked
 from nmlsdr.datasets._plan import OTHERS, Column, Plan
-from nmlsdr.datasets._statistics import MISSING
 
 from .console import Console
 from .reviewed import names_or_numbers, read_verdicts

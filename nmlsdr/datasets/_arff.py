@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from ._cells import Codes, CollectedRows, CollectedSparseRows, FileContents, number_problem
+from .._checks.words import BLANKS
+from ._cells import Codes, CollectedRows, CollectedSparseRows, FileContents
 from ._columns import Split, Wanted, split_columns
-from ._files import BLANKS, DataFileError, Lines, Path_, shorten
+from ._files import DataFileError, Lines, Path_, shorten
+from ._numbers import number_problem
 
 MAX_VALUES = 4
 """Nominal columns may declare this many values times max_features, in total."""

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from .._checks.cells import LABEL_WORDS, plain_labels
+from .._checks.cells import plain_labels
+from .._checks.words import BLANKS, HOLES, LABEL_WORDS, NO_LABEL
 from ._columns import Split, Wanted
-from ._files import BLANKS, DataFileError, Lines, Path_, Problem, check_size, place, problems_in_words, shorten
+from ._files import DataFileError, Lines, Path_, Problem, check_size, place, problems_in_words, shorten
+from ._numbers import number_problem
 
 
 class FileContents(NamedTuple):
@@ -31,29 +33,10 @@ class FileContents(NamedTuple):
     notes: Sequence[str] = ()  # what a person should know about the file
 
 
-HOLES = ("", "?", "na", "n/a", "nan", "null")
-"""How a missing feature is written, in upper or lower case."""
-
 WAITING_CELLS = 1 << 16  # are turned into numbers at once
 WAITING_ROWS = 256  # with a plan, which takes a column at a time, at least so many rows
 
 Codes = Mapping[str, float]  # the number that each declared value of a nominal column stands for
-
-
-def number_problem(cell: str | None) -> str | None:
-    """Return what is wrong with a cell that should hold a finite number, or None."""
-    text = (cell or "").strip(BLANKS)
-    if text.lower() in HOLES:
-        return "the value is missing; fill it in or drop the row, or fit the model with --impute median"
-    if not text.isascii():  # float() accepts the digits of all scripts and skips invisible blanks
-        return f"{shorten(text)!r} is not a number; write it with the digits 0 to 9 or drop the column"
-    if "_" in text:
-        return f"{shorten(text)!r} is not a number; write it without '_'"
-    try:
-        is_finite = math.isfinite(float(text))
-    except ValueError:
-        return f"{shorten(text)!r} is not a number; turn it into one or drop the column"
-    return None if is_finite else f"{shorten(text)!r} is not a finite number; fill it in or drop the row"
 
 
 class CollectedRows:
@@ -192,9 +175,7 @@ class CollectedRows:
         return found._replace(encoding=self.lines.encoding, notes=self.lines.notes)
 
 
-def contents(
-    data: Any, target: NDArray[np.int64] | None, split: Split, texts: Mapping[Any, list[str]]
-) -> FileContents:
+def contents(data: Any, target: NDArray[np.int64] | None, split: Split, texts: Mapping[Any, list[str]]) -> FileContents:
     """Return what a file with names of columns holds; `texts` are those of the columns that are not numbers."""
     return FileContents(
         data,
@@ -310,8 +291,6 @@ def csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> sparse.
 
 
 SEPARATORS = (";", "|", ",", "/", "+", "\n")
-NO_LABEL = ("none", "no", "nothing", "nil", "-", "--", "n/a", "na", "0", "keine", "keines", "nichts", "ohne", "aucun",
-            "ninguno", "nessuno", "geen")  # fmt: skip
 CHANCE = 1e-4  # accepted probability that a label of its frequency never stands beside another
 
 

@@ -3,9 +3,11 @@
 import csv
 from collections.abc import Iterator
 
-from ._cells import CollectedRows, FileContents, number_problem
+from .._checks.words import BLANKS
+from ._cells import CollectedRows, FileContents
 from ._columns import Wanted, split_columns
-from ._files import BLANKS, Lines, Path_, shorten
+from ._files import Lines, Path_, shorten
+from ._numbers import number_problem
 
 SWAPPED = str.maketrans(",.", ".,")  # a decimal comma becomes a point, and a point an invalid character
 

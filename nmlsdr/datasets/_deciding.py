@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
-from .._checks.cells import YES_NO
-from ._files import BLANKS, shorten
-from ._plan import Column, Plan, words_of
-from ._statistics import DATE, NOTATIONS, ColumnStatistics, Notation, TableStatistics, fold, number_reader, read_date
+from .._checks.words import BLANKS, YES_NO, fold, words_of
+from ._files import shorten
+from ._numbers import DATE, NOTATIONS, THOUSANDS, Notation, number_reader, read_date
+from ._plan import Column, Plan
+from ._statistics import ColumnStatistics, TableStatistics
 
 MOST_LEVELS = 100  # of a category that have a feature of their own
 ROWS_PER_LEVEL = 5  # rows that a level has on average, where there are more levels than that
@@ -25,7 +26,6 @@ MOSTLY = 0.8  # the share of numbers in a column with more of them
 ENOUGH = 500  # different numbers of a column, from which its notation is known
 LEAST_COUNTED = 20  # rows of a column of 1, 2, 3, ... that names the rows
 CHANCE = 1e-6  # accepted probability that a column without any link to the labels is filled on labelled rows only
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 TAG_SEPARATORS = re.compile("[;|,/]")
 
 
@@ -96,9 +96,7 @@ class Deciding:
         columns += [Column(name, "dropped", "as you said") for name in self.choices.drop]
         return Plan(tuple(columns), tuple(sorted(self.missing | self.found)), self.choices.keep_case)
 
-    def _column(
-        self, name: str, facts: ColumnStatistics, reading: Reading | None, digests: dict[int, str]
-    ) -> Column:
+    def _column(self, name: str, facts: ColumnStatistics, reading: Reading | None, digests: dict[int, str]) -> Column:
         known = self._known(facts)
         n_missing = self.table.n_rows - sum(known.values())
         if name in self.choices.one_hot:

@@ -14,8 +14,9 @@ from .._checks.cells import is_null
 from .._checks.labels import check_labels
 from .._errors import InputError
 from ._deciding import Choices, Deciding
+from ._numbers import Cells, text_of
 from ._plan import Plan
-from ._statistics import Cells, TableStatistics, text_of
+from ._statistics import TableStatistics
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):

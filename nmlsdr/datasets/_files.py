@@ -94,8 +94,6 @@ ALWAYS_ALLOWED = 32 * 2**20
 """Bytes that any file may unpack to: many small tables are mostly zeros, which pack well."""
 LINE_COST = 64
 """Bytes that a line of a packed file counts in addition to its own: a million empty lines take much work."""
-BLANKS = " \t\n\r\v\f"
-"""What may surround a value: the blanks that `float` skips; `str.strip` would remove other separators too."""
 
 Path_ = str | os.PathLike[str]
 

@@ -7,7 +7,6 @@ files and `TableEncoder` encode blocks of cells with it, so that a rule stands i
 import dataclasses
 import functools
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -15,15 +14,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._checks.words import BLANKS, fold, words_of
 from .._errors import InputError
-from ._files import BLANKS, Problem, problems_in_words
-from ._statistics import NOTATIONS, Cells, Notation, fold, is_number, number_reader, plain_numbers, read_date, text_of
+from ._files import Problem, problems_in_words
+from ._numbers import NOTATIONS, Cells, Notation, is_number, number_reader, plain_numbers, read_date, text_of
 
 #: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels).
 FEATURES = {"number": 1, "date": 2, "yes/no": 1, "category": None, "words": None}
 #: The kinds of columns that do not.
 OTHERS = ("identifier", "text", "constant", "empty", "duplicate", "like the labels", "dropped")
-WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 @dataclass(frozen=True)
@@ -290,11 +289,6 @@ def _coder(column: Column, missing: frozenset[str], keep_case: bool) -> Callable
     blank = len(place) if column.has_missing else -1
     other = len(place) + column.has_missing if column.has_other else -1
     return lambda text: place.get(key(text), blank if fold(text) in missing else other)
-
-
-def words_of(text: str) -> set[str]:
-    """Return the different words of a text, folded."""
-    return set(WORD.findall(fold(text)))
 
 
 def _encode(

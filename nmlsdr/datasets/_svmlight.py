@@ -14,9 +14,11 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ._cells import FileContents, csr, indicator, number_problem
+from .._checks.words import BLANKS
+from ._cells import FileContents, csr, indicator
 from ._columns import Wanted
-from ._files import BLANKS, DataFileError, Lines, Path_, place, shorten
+from ._files import DataFileError, Lines, Path_, place, shorten
+from ._numbers import number_problem
 
 UNLABELED = "-1"
 # The quantifiers are possessive (the second +), so that matching takes time linear in the length of the line.

@@ -12,13 +12,14 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from .._checks.arguments import refuse_text
+from .._checks.words import BLANKS
 from ._arff import read_arff
 from ._binary import load_npy, read_npz, read_parquet
 from ._cells import FileContents, Lists, find_lists, listed_labels, votes_of
 from ._columns import LabelNames, Wanted
 from ._csv import read_csv
 from ._deciding import Choices, Deciding
-from ._files import BLANKS, MAX_FEATURES, DataFileError, Lines, Path_, existing, foreign_bytes, place, shorten
+from ._files import MAX_FEATURES, DataFileError, Lines, Path_, existing, foreign_bytes, place, shorten
 from ._mulan import read_labels
 from ._plan import Plan
 from ._statistics import TableStatistics

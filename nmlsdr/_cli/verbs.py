@@ -452,18 +452,6 @@ def _add_others(verbs: Any, parser: Parser) -> None:
         options = {**names, "--data-home": home, **QUIET}
         description = f"{summary[0].upper()}{summary[1:]}."
         add_verb(parts, name, summary, description, options, run=f"_cli.datasets:{name}_sets").set_defaults(names=None)
-    add_verb(
-        verbs,
-        "bench",
-        "compare the speed of nmlsdr with faiss and scikit-learn on this machine (two minutes)",
-        "Measure the time of exact neighbour searches, queries of single rows and a fit, with this package and with "
-        "faiss, scikit-learn and SciPy, if they are installed. The programs run in turns within this process.",
-        {
-            "--jobs": option("J", "number of threads of each program (default: all cores)", count),
-            "--seconds": option("S", "approximate time to spend (default: 100)", float, default=100.0),
-            **QUIET,
-        },
-    )
     model = option("MODEL.skops", "a model file to describe", nargs="?")
     add_verb(
         verbs,

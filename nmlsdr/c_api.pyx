@@ -6,6 +6,7 @@ So the results, the checks and the number of threads are the same as in Python. 
 
 from cpython.exc cimport PyErr_SetInterrupt
 from cpython.pycapsule cimport PyCapsule_New
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t
 
 cdef extern from "include/nmlsdr.h" nogil:
@@ -27,6 +28,12 @@ cdef extern from "include/nmlsdr.h" nogil:
         int (*transition_matrix)(
             const int64_t *, const int32_t *, const double *, Py_ssize_t, double *, int) noexcept
         void *propagate
+        int (*nearest)(
+            int, int, const void *, Py_ssize_t, const void *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *,
+            Py_ssize_t *, int) noexcept
+        void *index_new
+        void *index_query
+        void *index_free
 
 
 cdef int api_number() noexcept nogil:
@@ -55,15 +62,14 @@ cdef refuse(bint wrong, what):
 
 
 cdef int threads(Py_ssize_t n, int n_threads) except -1:
-    """The number of threads to use, by the same rules as in Python: one in a forked child.
+    """The number of threads to use, by the same rules as in Python: one in a forked child, n_threads <= 0 all cores.
 
     A number that is too large is lowered; a caller from Python gets an error instead.
     """
     from ._process.threads import check_n_jobs, most_threads
 
     refuse(n < 1 or n >= 2147483647, "there must be from 1 to 2^31 - 2 rows.")
-    refuse(n_threads < 1, "n_threads must be at least 1.")
-    return check_n_jobs(min(n_threads, most_threads()))
+    return check_n_jobs(min(n_threads, most_threads()) if n_threads > 0 else None)
 
 
 cdef graph_at(size_t indptr, size_t columns, size_t weights, Py_ssize_t n):
@@ -88,63 +94,104 @@ cdef graph_at(size_t indptr, size_t columns, size_t weights, Py_ssize_t n):
 # ---------------------------------------------------------------- neighbours
 
 
-cdef int nearest_f32(
-    const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads,
-) noexcept with gil:
-    return search(0, rows, n, NULL, 0, d, k, squared, neighbors, n_threads)
+cdef int nearest_f32(const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
+                     Py_ssize_t *neighbors, int n_threads) noexcept with gil:
+    return search(FLOAT32, EUCLIDEAN, rows, n, NULL, 0, d, k, squared, neighbors, n_threads)
 
 
-cdef int nearest_f64(
-    const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads,
-) noexcept with gil:
-    return search(1, rows, n, NULL, 0, d, k, squared, neighbors, n_threads)
+cdef int nearest_f64(const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
+                     Py_ssize_t *neighbors, int n_threads) noexcept with gil:
+    return search(FLOAT64, EUCLIDEAN, rows, n, NULL, 0, d, k, squared, neighbors, n_threads)
 
 
-cdef int nearest_to_f32(
-    const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
-    double *squared, Py_ssize_t *neighbors, int n_threads,
-) noexcept with gil:
-    return search(0, rows, n, queries, q, d, k, squared, neighbors, n_threads)
+cdef int nearest_to_f32(const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d,
+                        Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
+    return search(FLOAT32, EUCLIDEAN, rows, n, queries, q, d, k, squared, neighbors, n_threads)
 
 
-cdef int nearest_to_f64(
-    const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
-    double *squared, Py_ssize_t *neighbors, int n_threads,
-) noexcept with gil:
-    return search(1, rows, n, queries, q, d, k, squared, neighbors, n_threads)
+cdef int nearest_to_f64(const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d,
+                        Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
+    return search(FLOAT64, EUCLIDEAN, rows, n, queries, q, d, k, squared, neighbors, n_threads)
 
 
-cdef int search(
-    int kind, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
-    double *squared, Py_ssize_t *neighbors, int n_threads,
-) noexcept:
+cdef int nearest(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d,
+                 Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
+    return search(type, metric, rows, n, queries, q, d, k, distances, neighbors, n_threads)
+
+
+cdef rows_at(int type, const void *rows, Py_ssize_t n, Py_ssize_t d):
+    """Rows of a C caller; the search itself checks that they are finite."""
+    from ._search.rows import array_at
+
+    refuse(n < 0 or n >= 2147483647 or d < 1 or type not in (FLOAT32, FLOAT64), "no such rows.")
+    return array_at(<size_t>rows, (n, d), "f8" if type == FLOAT64 else "f4")
+
+
+cdef metric_name(int metric):
+    refuse(metric not in (EUCLIDEAN, COSINE), "no such metric.")
+    return "cosine" if metric == COSINE else "euclidean"
+
+
+cdef int search(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d,
+                Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept:
     try:
+        from ._search import squared_neighbors
         from ._search.rows import array_at
-        from ._search.run import search as search_by_strategy
 
-        n_threads = threads(n, n_threads)
-        refuse(q < 0 or q >= 2147483647 or d < 1 or k < 1 or k > n - (queries is NULL), "no such sizes.")
-        number = "f8" if kind else "f4"
-        shape = (n if queries is NULL else q, k)
-        if 0 not in shape:
-            search_by_strategy(
-                array_at(<size_t>rows, (n, d), number),
-                None if queries is NULL else array_at(<size_t>queries, (q, d), number),
-                array_at(<size_t>squared, shape, "f8"),
-                array_at(<size_t>neighbors, shape, "intp"),
-                n_threads,
-            )
+        name, n_threads = metric_name(metric), threads(n, n_threads)
+        X, Q = rows_at(type, rows, n, d), None if queries is NULL else rows_at(type, queries, q, d)
+        refuse(k < 1 or k > n, "k must be from 1 to n.")
+        shape = (n if Q is None else q, k)
+        out = array_at(<size_t>distances, shape, "f8"), array_at(<size_t>neighbors, shape, "intp")
+        squared_neighbors(X, k, queries=Q, metric=name, n_jobs=n_threads, out=out)
+        if metric == COSINE:
+            out[0][:] *= 0.5  # 1 - cos of rows of length 1
         return NMLSDR_OK
     except BaseException as error:
         return number_of(error)
 
 
+cdef int index_new(int type, int metric, const void *rows, Py_ssize_t n, Py_ssize_t d, void **index,
+                   int n_threads) noexcept with gil:
+    try:
+        from ._checks.arguments import check_rows
+        from ._search import PreparedRows
+
+        name, n_threads = metric_name(metric), threads(n, n_threads)
+        made = PreparedRows(check_rows(rows_at(type, rows, n, d)).copy(), name, n_threads)
+        Py_INCREF(made)
+        index[0] = <void *>made
+        return NMLSDR_OK
+    except BaseException as error:
+        return number_of(error)
+
+
+cdef int index_query(const void *index, int type, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
+                     double *distances, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
+    try:
+        from ._checks.arguments import check_rows
+        from ._search.rows import array_at
+
+        refuse(index is NULL, "there is no index.")
+        prepared = <object>index
+        squared, found = prepared.neighbors(check_rows(rows_at(type, queries, q, d)), k, threads(1, n_threads))
+        array_at(<size_t>distances, squared.shape, "f8")[:] = squared * (0.5 if prepared.metric == "cosine" else 1)
+        array_at(<size_t>neighbors, squared.shape, "intp")[:] = found
+        return NMLSDR_OK
+    except BaseException as error:
+        return number_of(error)
+
+
+cdef void index_free(void *index) noexcept with gil:
+    if index is not NULL:
+        Py_DECREF(<object>index)
+
+
 # ---------------------------------------------------------------- graph, T, propagation
 
 
-cdef Py_ssize_t neighbor_graph(
-    const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssize_t k, int64_t *indptr, int32_t *columns, int n_threads,
-) noexcept with gil:
+cdef Py_ssize_t neighbor_graph(const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssize_t k, int64_t *indptr,
+                               int32_t *columns, int n_threads) noexcept with gil:
     try:
         import numpy as np
 
@@ -165,9 +212,8 @@ cdef Py_ssize_t neighbor_graph(
         return number_of(error)
 
 
-cdef int transition_matrix(
-    const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, double *values, int n_threads,
-) noexcept with gil:
+cdef int transition_matrix(const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n,
+                           double *values, int n_threads) noexcept with gil:
     try:
         from . import graph
         from ._search.rows import array_at
@@ -182,11 +228,9 @@ cdef int transition_matrix(
         return number_of(error)
 
 
-cdef int propagate(
-    const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, const double *Y,
-    Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled, double tol, double *F, Quality *quality,
-    int n_threads,
-) noexcept with gil:
+cdef int propagate(const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, const double *Y,
+                   Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled, double tol, double *F,
+                   Quality *quality, int n_threads) noexcept with gil:
     try:
         from ._search.rows import array_at
         from .propagation import propagate_in_silence
@@ -220,5 +264,10 @@ table.nearest_to_f32 = nearest_to_f32
 table.nearest_to_f64 = nearest_to_f64
 table.neighbor_graph = neighbor_graph
 table.transition_matrix = transition_matrix
-(<void **>&table.propagate)[0] = <void *>propagate  # Quality and nmlsdr_quality are the same struct under two names
+table.nearest = nearest
+# Quality and nmlsdr_quality are the same struct under two names; an index is void * in Cython
+(<void **>&table.propagate)[0] = <void *>propagate
+(<void **>&table.index_new)[0] = <void *>index_new
+(<void **>&table.index_query)[0] = <void *>index_query
+(<void **>&table.index_free)[0] = <void *>index_free
 TABLE = PyCapsule_New(&table, NMLSDR_API_NAME, NULL)

@@ -94,6 +94,23 @@ def test_c_fills_t_and_soft_labels_with_the_bits_of_python(small_package, weight
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_cython_and_c_search_through_an_index(small_package, metric, rng):
+    X, Q = rng.integers(-3, 4, (300, 9)).astype(float), rng.standard_normal((12, 9))
+    expected = graph.kneighbors(X, 4, queries=Q, metric=metric)
+    distances, found = np.empty((12, 4)), np.empty((12, 4), np.intp)
+    cosine = metric == "cosine"
+    assert importlib.import_module("nearest").through_index(X, Q, distances, found, 4, cosine) == 0
+    assert_same((distances if cosine else np.sqrt(distances), found), expected)
+    if cosine:
+        distances[:], found[:] = -1, -1
+        assert importlib.import_module("spread").by_angle(X, Q, 9, 4, distances, found) == 0
+        assert_same((distances, found), expected)
+        Q[0, 0] = np.nan
+        assert importlib.import_module("spread").by_angle(X, Q, 9, 4, distances, found) == -2
+
+
+@pytest.mark.slow
 def test_the_c_module_is_of_the_stable_abi(small_package):
     assert os.name == "nt" or list(small_package.glob("spread.abi3.*"))
 
@@ -119,7 +136,7 @@ def neighbors(nearest, X, k, queries=None, n_threads=2):
 
 @pytest.mark.slow
 def test_the_number_of_the_interface_is_stated(nearest):
-    assert nearest.abi() == (1, 1)
+    assert nearest.abi() == (2, 2)
 
 
 @pytest.mark.slow
@@ -182,7 +199,7 @@ def test_a_search_refuses_arguments_out_of_range(nearest, rng):
     squared, indices = np.empty((30, 30)), np.empty((30, 30), np.intp)
     assert nearest.own(X, squared, indices, 30, 2) == -2  # k must be below n
     assert nearest.own(X, squared, indices, 0, 2) == -2
-    assert nearest.own(X, squared, indices, 3, 0) == -2
+    assert nearest.own(X, squared, indices, 3, 0) == 0  # all cores
     assert nearest.to(X, X, squared, indices, 31, 2) == -2
     assert nearest.to(X, X, squared, indices, 30, 2) == 0
 
@@ -209,8 +226,12 @@ def table():
     kinds += [ctypes.CFUNCTYPE(size, P, size, size, P, P, number)]
     kinds += [ctypes.CFUNCTYPE(number, P, P, P, size, P, number)]
     kinds += [ctypes.CFUNCTYPE(number, P, P, P, size, P, size, P, P, ctypes.c_double, P, P, number)]
+    kinds += [ctypes.CFUNCTYPE(number, number, number, P, size, P, size, size, size, P, P, number)]
+    kinds += [ctypes.CFUNCTYPE(number, number, number, P, size, size, P, number)]
+    kinds += [ctypes.CFUNCTYPE(number, P, number, P, size, size, size, P, P, number)]
+    kinds += [ctypes.CFUNCTYPE(None, P)]
     names = ["version", "nearest_f32", "nearest_f64", "nearest_to_f32", "nearest_to_f64", "neighbor_graph",
-             "transition_matrix", "propagate"]  # fmt: skip
+             "transition_matrix", "propagate", "nearest", "index_new", "index_query", "index_free"]  # fmt: skip
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = P, [ctypes.py_object, ctypes.c_char_p]
     kind = type("Table", (ctypes.Structure,), {"_fields_": list(zip(names, kinds, strict=True))})
@@ -263,6 +284,132 @@ def test_the_functions_of_the_c_table_search_neighbours():
     squared, indices = np.empty((3, 1)), np.empty((3, 1), np.intp)
     assert table().nearest_f64(at(X), 3, 1, 1, at(squared), at(indices), 1) == 0
     assert (squared.ravel().tolist(), indices.ravel().tolist()) == ([1, 1, 4], [1, 0, 1])
+
+
+FLOAT32, FLOAT64, EUCLIDEAN, COSINE = 0, 1, 0, 1
+
+
+def search(rows, k, queries=None, metric=EUCLIDEAN, *, kind=None, index=None, n_threads=2):
+    """What `nearest` answers, or `index_query` of an index; with the arrays that it filled."""
+    shape = (len(rows if queries is None else queries), max(k, 0))
+    distances, found = np.full(shape, np.nan), np.full(shape, -1, np.intp)
+    kind = int(rows.dtype == np.float64) if kind is None else kind
+    n, d = rows.shape
+    if index is None:
+        code = table().nearest(kind, metric, at(rows), n, at(queries), len(distances), d, k, at(distances), at(found),
+                               n_threads)  # fmt: skip
+    else:
+        code = table().index_query(index, kind, at(queries), len(queries), d, k, at(distances), at(found), n_threads)
+    return code, distances, found
+
+
+def new_index(rows, metric=EUCLIDEAN, kind=None, n=None):
+    index = ctypes.c_void_p()
+    kind = int(rows.dtype == np.float64) if kind is None else kind
+    code = table().index_new(kind, metric, at(rows), len(rows) if n is None else n, rows.shape[1],
+                             ctypes.addressof(index), 2)  # fmt: skip
+    return code, index
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_nearest_and_an_index_return_the_bits_of_kneighbors(dtype, metric, rng):
+    X, Q = rng.integers(-2, 3, (300, 9)).astype(dtype), rng.standard_normal((40, 9)).astype(dtype)
+    X[[3, 7]], Q[2] = 0, 0  # rows without a direction
+    number = COSINE if metric == "cosine" else EUCLIDEAN
+    same = lambda distances: distances if metric == "cosine" else np.sqrt(distances)  # noqa: E731
+    for queries in (None, Q):
+        code, distances, found = search(X, 5, queries, number)
+        expected = graph.kneighbors(X, 5, queries=queries, metric=metric)
+        assert code == 0
+        assert_same((same(distances), found), expected)
+    code, index = new_index(X, number)
+    assert code == 0
+    expected = graph.kneighbors(X, 5, queries=Q, metric=metric)
+    given, X[:] = X.copy(), 9  # the index has a copy
+    for queries in (Q, Q.astype(np.float64)):  # of both types, and twice
+        code, distances, found = search(X, 5, queries, index=index, kind=int(queries.dtype == np.float64))
+        assert code == 0
+        assert_same((same(distances), found), expected)
+    assert search(X, 5, Q[:0], index=index)[0] == 0
+    assert search(given, 301, Q, index=index)[0] == -2
+    assert search(given[:, :4].copy(), 3, Q[:, :4].copy(), index=index)[0] == -2
+    table().index_free(index)
+    table().index_free(None)
+
+
+def test_a_freed_index_gives_its_memory_back(rng):
+    import gc
+
+    from nmlsdr._search import PreparedRows
+
+    def alive():
+        gc.collect()
+        return sum(isinstance(one, PreparedRows) for one in gc.get_objects())
+
+    before = alive()
+    index = new_index(rng.standard_normal((50, 9)))[1]
+    assert alive() == before + 1
+    search(np.zeros((50, 9)), 3, np.zeros((2, 9)), index=index)
+    table().index_free(index)
+    assert alive() == before
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("d", [3, 20])  # by the tree, by products
+def test_rows_that_are_not_finite_are_refused_by_every_search(dtype, wrong, d, rng):
+    X = rng.standard_normal((60, d)).astype(dtype)
+    bad = X.copy()
+    bad[-1, -1] = wrong
+    name = "f64" if dtype == np.float64 else "f32"
+    squared, found = np.full((60, 4), np.nan), np.full((60, 4), -1, np.intp)
+    own, to = getattr(table(), f"nearest_{name}"), getattr(table(), f"nearest_to_{name}")
+    assert own(at(bad), 60, d, 4, at(squared), at(found), 1) == -2
+    assert to(at(bad), 60, at(X), 60, d, 4, at(squared), at(found), 1) == -2
+    assert to(at(X), 60, at(bad), 60, d, 4, at(squared), at(found), 1) == -2
+    for metric in (EUCLIDEAN, COSINE):
+        assert search(bad, 4, metric=metric)[0] == -2
+        assert search(X, 4, bad, metric)[0] == -2
+        assert new_index(bad, metric)[0] == -2
+        index = new_index(X, metric)[1]
+        assert search(X, 4, bad, index=index)[0] == -2
+        table().index_free(index)
+    assert (found == -1).all()  # nothing was written
+    if dtype == np.float64:
+        bad[-1, -1] = 1e151
+        assert search(bad, 4)[0] == -2
+
+
+def test_a_search_of_the_table_refuses_what_is_out_of_range(rng):
+    X = rng.standard_normal((20, 3))
+    assert search(X, 20)[0] == -2  # k must be below n
+    assert search(X, 20, X)[0] == 0
+    for k in (0, -1, 21):
+        assert search(X, k, X)[0] == -2
+    assert search(X, 3, metric=2)[0] == -2
+    assert search(X, 3, kind=2)[0] == -2
+    assert search(X[:0], 3)[0] == -2
+    assert new_index(X, metric=-1)[0] == -2
+    assert new_index(X, kind=2)[0] == -2
+    assert new_index(X, n=0)[0] == -2
+    index = ctypes.c_void_p(None)
+    assert search(X, 3, X, index=index)[0] == -2
+
+
+@pytest.mark.parametrize("n_threads", [0, -1, -(2**31)])
+def test_a_number_of_threads_below_one_stands_for_all_cores(n_threads, monkeypatch):
+    from nmlsdr._process import threads
+
+    X, Y, alpha, _ = case(60)
+    given = X, Y, alpha, graph.neighbor_graph(X, 5)
+    expected = _every_function(*given)
+    asked = []
+    monkeypatch.setattr(threads, "check_n_jobs", lambda n_jobs: asked.append(n_jobs) or 2)
+    found = _every_function(*given, n_threads=n_threads)
+    assert asked.count(None) >= len(table()._fields_) - 5
+    for before, after in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(after, before)
 
 
 def _every_function(X, Y, alpha, W, n_threads=2):
@@ -390,11 +537,8 @@ def test_arguments_out_of_range_are_refused():
     for wrong in ({"Y": Y + 0.5}, {"alpha": alpha + 0.1}, {"alpha": -alpha}, {"tol": 0.0}, {"tol": np.nan}):
         given = {"Y": Y, "alpha": alpha, "tol": 1e-8} | wrong
         assert propagate(W, given["Y"], given["alpha"], None, given["tol"])[0] == -2
-    assert propagate(W, Y, alpha, n_threads=0)[0] == -2
     assert propagate(W, Y[:, :0], alpha)[0] == -2
-    assert transition(W.indptr, W.indices, n_threads=0)[0] == -2
     assert transition(W.indptr, W.indices, n=0)[0] == -2
-    assert neighbor_graph(np.array([[1], [0]]), n_threads=0)[0] == -2
     assert neighbor_graph(np.zeros((2, 2), int))[0] == -2  # k must be below n
 
 

@@ -25,7 +25,7 @@ The files; each imports only files below it:
 
     proposals.py   candidates of a transformer or a matrix     estimate.py   the time and memory of a long search
     prepared.py    rows packed once for few queries at a time
-    run.py         a search in steps: `squared_neighbors`, and `search`, which c_api calls
+    run.py         a search in steps: `squared_neighbors`, which c_api calls too
     strategy.py    chooses the strategy and logs it to "nmlsdr" at DEBUG
     far_groups.py  leading.py      tight groups that are far apart; a few directions with most of the variance
     cosine.py                      rows of length 1, for the neighbours by angle

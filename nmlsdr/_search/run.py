@@ -26,10 +26,11 @@ def squared_neighbors(
     metric: str = "euclidean",
     n_jobs: int | None = None,
     checked: bool = False,
+    out: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """As `nmlsdr.graph.kneighbors`, with the canonical squared distances that order and merges must use.
 
-    With ``metric="cosine"`` they are those of rows of length 1, 2 (1 - cos).
+    With ``metric="cosine"`` they are those of rows of length 1, 2 (1 - cos).  ``out``: the two arrays to fill.
     ``checked`` is True if X and the queries come from `check_rows`: checking a hundred thousand rows again would take
     longer than answering a query.
     """
@@ -42,8 +43,7 @@ def squared_neighbors(
         rows, queries = match_rows(X, queries) if checked else check_row_pair(X, queries)
         n_queries = queries.shape[0]
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=queries is None)
-    squared = np.empty((n_queries, k))
-    indices = np.empty((n_queries, k), dtype=np.intp)
+    squared, indices = out or (np.empty((n_queries, k)), np.empty((n_queries, k), dtype=np.intp))
     if squared.size:
         find(rows, queries, squared, indices, n_threads)
     return squared, indices

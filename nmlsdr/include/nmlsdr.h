@@ -8,7 +8,8 @@
  *
  * No library needs to be linked.  Call every function without the GIL.  It acquires the GIL between the steps of its
  * kernel, so the caller must not own a lock for which a thread with the GIL may wait.  In a forked child all functions
- * run on one thread, whatever the value of n_threads.
+ * run on one thread, whatever the value of n_threads.  Elsewhere n_threads <= 0 stands for all cores that the process
+ * may use.
  * In Cython, use `cimport nmlsdr.c_api`, which has the same functions and needs no header.
  *
  * NMLSDR_API increases when functions are added at the end of the table; the existing ones keep their position and
@@ -20,7 +21,7 @@
 
 #include <Python.h>
 
-#define NMLSDR_API 1
+#define NMLSDR_API 2
 #define NMLSDR_API_NAME "nmlsdr.c_api.TABLE"
 
 /* Return codes of all functions: */
@@ -31,6 +32,13 @@ enum {
     NMLSDR_INTERRUPTED = -3, /* by Ctrl-C; the signal is passed on to Python */
     NMLSDR_FAILED = -4       /* an unexpected exception in Python */
 };
+
+/* For the functions that take `type` and `metric`: */
+enum { NMLSDR_FLOAT32 = 0, NMLSDR_FLOAT64 = 1 };
+enum { NMLSDR_EUCLIDEAN = 0, NMLSDR_COSINE = 1 };
+
+/* Rows that were prepared once for many searches: `graph.ExactIndex` of Python. */
+typedef struct nmlsdr_index nmlsdr_index;
 
 /* How accurately the soft labels of propagate solve eq. (8). */
 typedef struct {
@@ -44,7 +52,8 @@ typedef struct {
     int version; /* NMLSDR_API of the installed nmlsdr */
 
     /* Find the k nearest other rows of each of the n rows.
-     * In: rows (n x d, C order), finite, magnitudes of at most 1e150; 1 <= k < n < 2^31 - 1; d >= 1; n_threads >= 1.
+     * In: rows (n x d, C order); 1 <= k < n < 2^31 - 1; d >= 1.  Rows with NaN, infinity or magnitudes above 1e150
+     * are a bad argument.
      * Out: squared distances (n x k) and row numbers (n x k) of the neighbours, ordered by (squared distance, row). */
     int (*nearest_f32)(const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
                        Py_ssize_t *neighbors, int n_threads);
@@ -77,6 +86,24 @@ typedef struct {
     int (*propagate)(const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n,
                      const double *Y, Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled,
                      double tol, double *F, nmlsdr_quality *quality, int n_threads);
+
+    /* The functions below exist since version 2 of the interface. */
+
+    /* As nearest_f32 to nearest_to_f64, for rows of this type, by this metric; queries NULL: the rows themselves (q is
+     * not used).  Out: squared distances for NMLSDR_EUCLIDEAN, 1 - cos of the angle for NMLSDR_COSINE. */
+    int (*nearest)(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q,
+                   Py_ssize_t d, Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads);
+
+    /* Prepare rows for many searches with few queries each.  Out: an index, which contains a copy of the rows and must
+     * be passed to index_free in the end. */
+    int (*index_new)(int type, int metric, const void *rows, Py_ssize_t n, Py_ssize_t d, nmlsdr_index **index,
+                     int n_threads);
+    /* Find the k nearest rows of each of the q queries (q x d, C order).  The results are those of `nearest`.  Several
+     * threads may use one index at once. */
+    int (*index_query)(const nmlsdr_index *index, int type, const void *queries, Py_ssize_t q, Py_ssize_t d,
+                       Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads);
+    /* Free an index; NULL is allowed. */
+    void (*index_free)(nmlsdr_index *index);
 } nmlsdr_api;
 
 /* The table of the installed nmlsdr.  NULL with an exception set if nmlsdr is missing or older than this header. */

@@ -33,3 +33,19 @@ def to(const real_t[:, ::1] X, const real_t[:, ::1] Q, double[:, ::1] squared, P
             code = nearest.nearest_to_f32(
                 &X[0, 0], n, &Q[0, 0], q, d, k, &squared[0, 0], &indices[0, 0], n_threads)
     return code
+
+
+def through_index(const double[:, ::1] X, const double[:, ::1] Q, double[:, ::1] distances, Py_ssize_t[:, ::1] indices,
+                  Py_ssize_t k, bint cosine):
+    """Prepare X once, ask for each query by itself, and free the index."""
+    cdef int code, metric = nearest.COSINE if cosine else nearest.EUCLIDEAN
+    cdef void *index = NULL
+    cdef Py_ssize_t i, d = X.shape[1]
+    with nogil:
+        code = nearest.index_new(nearest.FLOAT64, metric, &X[0, 0], X.shape[0], d, &index, 0)
+        for i in range(Q.shape[0]):
+            if code == 0:
+                code = nearest.index_query(
+                    index, nearest.FLOAT64, &Q[i, 0], 1, d, k, &distances[i, 0], &indices[i, 0], 0)
+        nearest.index_free(index)
+    return code

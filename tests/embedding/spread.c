@@ -1,4 +1,4 @@
-/* The transition matrix T and soft labels of a graph, from C, for the stable ABI. */
+/* The transition matrix T and soft labels of a graph, and neighbours by angle, from C, for the stable ABI. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <nmlsdr.h>
@@ -27,7 +27,31 @@ static PyObject *spread(PyObject *self, PyObject *arguments)
     return PyFloat_FromDouble(quality.residual);
 }
 
-static PyMethodDef methods[] = {{"spread", spread, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+/* by_angle(rows, queries, d, k, distances, neighbors): fills the distances 1 - cos and the row numbers of the k nearest
+ * rows of each query, through an index. */
+static PyObject *by_angle(PyObject *self, PyObject *arguments)
+{
+    Py_buffer rows, queries, distances, neighbors;
+    Py_ssize_t d, k;
+    nmlsdr_index *index = NULL;
+    int code;
+    if (!PyArg_ParseTuple(arguments, "y*y*nnw*w*", &rows, &queries, &d, &k, &distances, &neighbors)) return NULL;
+    const Py_ssize_t bytes = d * (Py_ssize_t)sizeof(double);
+
+    Py_BEGIN_ALLOW_THREADS
+    code = api->index_new(NMLSDR_FLOAT64, NMLSDR_COSINE, rows.buf, rows.len / bytes, d, &index, 0);
+    if (code == NMLSDR_OK)
+        code = api->index_query(index, NMLSDR_FLOAT64, queries.buf, queries.len / bytes, d, k, distances.buf,
+                                neighbors.buf, 0);
+    api->index_free(index);
+    Py_END_ALLOW_THREADS
+
+    PyBuffer_Release(&rows); PyBuffer_Release(&queries); PyBuffer_Release(&distances); PyBuffer_Release(&neighbors);
+    return PyLong_FromLong(code);
+}
+
+static PyMethodDef methods[] = {
+    {"spread", spread, METH_VARARGS, NULL}, {"by_angle", by_angle, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "spread", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_spread(void)

@@ -26,6 +26,7 @@ MUTANTS = {
     ("_estimators/_forest.py", TESTS): [
         ("forest/five rows grow a forest", "", "FEWEST_ROWS = 6", "FEWEST_ROWS = 5"),
         ("forest/six rows grow none", "", "FEWEST_ROWS = 6", "FEWEST_ROWS = 7"),
+        ("forest/targets with all their bits", "grow_forest", "np.round(Y * _TARGET_STEPS) / _TARGET_STEPS", "Y"),
         ("forest/another seed", "forest_seed", "random_state) % 2**32", "random_state) % 2**32 + 1"),
         ("forest/two rows in a leaf", "grow_forest", "min_samples_leaf=3,", "min_samples_leaf=2,"),
         ("forest/half of the features", "grow_forest", "// 3, _MOST_FEATURES", "// 2, _MOST_FEATURES"),

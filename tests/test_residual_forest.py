@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference
+import sklearn
+from model_files import assert_same
 from projections import draw_binary
 from scipy import sparse
 from sklearn.ensemble import ExtraTreesRegressor
@@ -18,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import ResidualPropagation
+from nmlsdr._estimators import _forest
 from nmlsdr._estimators._forest import grow_forest, score_by_forest
 from nmlsdr._estimators._thresholds import rank_scores
 from nmlsdr._ridge import cross_fit
@@ -178,6 +181,43 @@ def test_one_seed_grows_one_forest(data, draw):
     one, two = (rank_scores(fit(X, Y, random_state=draw(7)), new) for _ in range(2))
     np.testing.assert_array_equal(one, two)
     assert (one != rank_scores(fit(X, Y, random_state=draw(8)), new)).any()
+
+
+@pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize("n_labels", [1, 4])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_trees_grown_without_scikit_learns_checks_are_those_of_its_forest(data, layout, n_labels, n_jobs, monkeypatch):
+    """In every bit, in what they say of themselves, and in what the forest predicts for rows that a tree left out."""
+    monkeypatch.setattr(_forest, "_VALUES_FOR_THREADS", 0)
+    monkeypatch.setattr(_forest, "_ROWS_OF_A_BLOCK", 7)
+    X, Y, new = data
+    for dtype in (np.float32, np.float64):
+        X, Y = layout(X[:45].astype(dtype)), Y[:45, :n_labels].astype(float)
+        options = {"n_estimators": 20, "random_state": 3, "n_jobs": n_jobs}
+        forest, predictions, left_out = grow_forest(X, Y, **options)
+        plain = grown(X, Y if n_labels > 1 else Y[:, 0], max_samples=45, **options)
+        assert left_out.all()
+        np.testing.assert_array_equal(predictions, plain.oob_prediction_.reshape(predictions.shape))
+        np.testing.assert_allclose(forest.predict(new), plain.predict(new), rtol=1e-12)  # added in the order of threads
+        np.testing.assert_array_equal(forest.feature_importances_, plain.feature_importances_)
+        np.testing.assert_array_equal(forest.estimators_samples_, plain.estimators_samples_)
+        assert_same(forest, plain)
+        for one, two in zip(forest.estimators_, plain.estimators_, strict=True):
+            assert vars(one).keys() == vars(two).keys()
+            assert (one.get_params(), one.max_features_) == (two.get_params(), two.max_features_)
+
+
+def test_forests_are_fitted_by_scikit_learn_if_it_grows_other_trees(data, monkeypatch):
+    X, Y, new = data
+    assert _forest.grows_the_same_trees()
+    scores = rank_scores(fit(X, Y), new)
+    builder = sklearn.tree._tree.DepthFirstTreeBuilder
+    for changed in (lambda *given: builder(given[0], 12, *given[2:]), lambda splitter: None):
+        monkeypatch.setattr("sklearn.tree._tree.DepthFirstTreeBuilder", changed)
+        monkeypatch.setattr(_forest, "grows_the_same_trees", _forest.grows_the_same_trees.__wrapped__)
+        assert not _forest.grows_the_same_trees()
+        np.testing.assert_array_equal(rank_scores(fit(X, Y), new), scores)
+        monkeypatch.undo()
 
 
 # ---------------------------------------------------------------- rankings, decisions, probabilities

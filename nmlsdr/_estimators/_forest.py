@@ -1,11 +1,14 @@
 """The forest in the trend of ResidualPropagation: extremely randomised trees, fitted to the labelled rows."""
 
 import warnings
+from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
+from sklearn.utils import check_random_state
 
 FEWEST_ROWS = 6  # with fewer labelled rows there is no forest
 _ROWS_OF_A_TREE = 1000  # drawn rows of each tree at most: more cost time and change the rankings by less than .003
@@ -13,7 +16,9 @@ _MOST_FEATURES = 300  # tried in each split
 _LARGEST = 1e30
 _FINEST = 1e-6  # range of a feature that a tree can hardly split: values less than 1e-7 apart count as equal
 _TARGET_STEPS = 1024  # a forest's targets are multiples of 1 / 1024, see `grow_forest`
+_ROWS_OF_A_BLOCK = 4096  # scored out of bag by all trees before the next ones, which keeps them in the cache
 _ROWS_FOR_THREADS = 1000  # with fewer rows to predict, starting threads takes longer than it saves
+_VALUES_FOR_THREADS = 10_000  # the same for growing trees: rows times features
 
 
 def forest_seed(random_state: Any) -> Any:
@@ -52,31 +57,115 @@ def grow_forest(
     left_out : ndarray of shape (n_samples,), bool
         Whether some tree did not draw the row; without one its prediction means nothing.
     """
-    from sklearn.ensemble import ExtraTreesRegressor  # takes a while, which other estimators need not wait for
-
-    n_samples, n_features = X.shape
-    forest = ExtraTreesRegressor(
-        n_estimators,
-        min_samples_leaf=3,
-        max_features=max(1, min(n_features // 3, _MOST_FEATURES)),
-        bootstrap=True,
-        max_samples=min(n_samples, _ROWS_OF_A_TREE),
+    forest = _new_forest(
+        n_estimators=n_estimators,
+        max_features=max(1, min(X.shape[1] // 3, _MOST_FEATURES)),
+        max_samples=min(X.shape[0], _ROWS_OF_A_TREE),
         random_state=random_state,
         n_jobs=n_jobs,
     )
     _warn_of_lost_features(X)
     rows = _in_float32(X)
     targets = np.round(Y * _TARGET_STEPS) / _TARGET_STEPS
-    forest.fit(rows, targets[:, 0] if Y.shape[1] == 1 else targets)
+    left_out = (_grow if grows_the_same_trees() else _fit)(forest, rows, targets)
 
     # Not oob_score=True: it warns where every tree drew a row, and a warning cannot be silenced for one thread alone.
-    total, n_trees = np.zeros(Y.shape), np.zeros(n_samples, dtype=np.intp)
-    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_, strict=True):
-        out = np.flatnonzero(np.bincount(drawn, minlength=n_samples) == 0)
-        total[out] += tree.predict(rows[out], check_input=False).reshape(-1, Y.shape[1])
-        n_trees[out] += 1
+    total, n_trees = np.zeros(Y.shape), left_out.sum(axis=0)
+    for first in range(0, len(Y), _ROWS_OF_A_BLOCK):
+        block = slice(first, first + _ROWS_OF_A_BLOCK)
+        part, sums = rows[block], total[block]
+        for tree, out in zip(forest.estimators_, left_out[:, block], strict=True):
+            leaves = tree.tree_.apply(part)[out]
+            sums[out] += tree.tree_.value.take(leaves, axis=0).reshape(-1, Y.shape[1])
     predictions = total / np.maximum(n_trees, 1)[:, np.newaxis]
     return forest, predictions, n_trees > 0
+
+
+def _new_forest(**parameters: Any) -> Any:
+    from sklearn.ensemble import ExtraTreesRegressor  # takes a while, which other estimators need not wait for
+
+    return ExtraTreesRegressor(min_samples_leaf=3, bootstrap=True, **parameters)
+
+
+def _fit(forest: Any, rows: Any, Y: np.ndarray) -> np.ndarray:
+    """Fit a forest by its own method; return the rows that each tree did not draw, bool (n_trees, n_samples)."""
+    forest.fit(rows, Y[:, 0] if Y.shape[1] == 1 else Y)
+    return np.array([np.bincount(drawn, minlength=len(Y)) == 0 for drawn in forest.estimators_samples_])
+
+
+def _grow(forest: Any, rows: Any, Y: np.ndarray) -> np.ndarray:
+    """As `_fit`, with the same trees, but without the Python code that scikit-learn runs around each of them.
+
+    With 200 rows that code takes several times as long as the trees. It copies and checks the tree's parameters,
+    checks the weights of its rows, and makes new generators of random numbers, where one can be seeded again.
+    """
+    seeds = check_random_state(forest.random_state).randint(np.iinfo(np.int32).max, size=forest.n_estimators).tolist()
+    columns = rows.tocsc() if sparse.issparse(rows) else rows
+    if columns is not rows:
+        columns.sort_indices()
+    threads = min(forest.n_jobs, len(seeds)) if np.prod(rows.shape) >= _VALUES_FOR_THREADS else 1
+    Y = np.ascontiguousarray(Y)
+    if threads == 1:
+        grown = _grow_trees(forest, columns, Y, seeds)
+    else:  # the trees of a thread are not neighbours, so that all threads have as much to do
+        parts = Parallel(n_jobs=threads, prefer="threads")(
+            delayed(_grow_trees)(forest, columns, Y, seeds[first::threads]) for first in range(threads)
+        )
+        grown = [parts[i % threads][i // threads] for i in range(len(seeds))]
+    forest.estimator_ = forest.estimator
+    forest.estimators_ = [tree for tree, _ in grown]
+    forest.n_features_in_, forest.n_outputs_ = rows.shape[1], Y.shape[1]
+    forest._n_samples, forest._n_samples_bootstrap, forest._sample_weight = len(Y), forest.max_samples, None
+    return np.array([left_out for _, left_out in grown])
+
+
+def _grow_trees(forest: Any, columns: Any, Y: np.ndarray, seeds: Iterable[int]) -> list[tuple[Any, np.ndarray]]:
+    """One tree for each seed, and the rows that it did not draw: what ``fit`` of scikit-learn's trees does."""
+    from sklearn.tree import _classes
+    from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
+
+    (n_samples, n_features), n_labels = columns.shape, Y.shape[1]
+    parameters = {name: getattr(forest, name) for name in forest.estimator_params}
+    splitters = _classes.SPARSE_SPLITTERS if sparse.issparse(columns) else _classes.DENSE_SPLITTERS
+    criterion = _classes.CRITERIA_REG[forest.criterion](n_labels, n_samples)
+    random, leaf = np.random.RandomState(0), forest.min_samples_leaf
+    splitter = splitters[forest.estimator.splitter](criterion, forest.max_features, leaf, 0.0, random, None)
+    builder = DepthFirstTreeBuilder(splitter, 2 * leaf, leaf, 0.0, np.iinfo(np.int32).max, 0.0)
+    grown = []
+    for seed in seeds:
+        random.seed(seed)
+        counts = np.bincount(random.randint(0, n_samples, forest.max_samples), minlength=n_samples)
+        random.seed(seed)  # the tree's own draws begin anew
+        tree = type(forest.estimator)(**{**parameters, "random_state": seed})
+        tree.n_features_in_, tree.n_outputs_, tree.max_features_ = n_features, n_labels, forest.max_features
+        tree.tree_ = Tree(n_features, np.ones(n_labels, dtype=np.intp), n_labels)
+        builder.build(tree.tree_, columns, Y, counts.astype(np.float64), None)
+        grown.append((tree, counts == 0))
+    return grown
+
+
+@cache
+def grows_the_same_trees() -> bool:
+    """Whether `_grow` grows the trees of this version of scikit-learn, which may change what is private.
+
+    Tried once in each process, on forests of two trees.  If not, fits are slower.
+    """
+    random = np.random.RandomState(0)
+    X, Y = random.standard_normal((30, 6)).astype(np.float32), random.standard_normal((30, 2))
+    try:
+        for rows in (X, sparse.csr_matrix(np.maximum(X, 0.0))):
+            found = []
+            for grow in (_fit, _grow):
+                forest = _new_forest(n_estimators=2, max_features=2, max_samples=25, random_state=1, n_jobs=1)
+                left_out = grow(forest, rows, Y)
+                states = [tree.tree_.__getstate__() for tree in forest.estimators_]
+                trees = [(state["nodes"].tolist(), state["values"].tolist()) for state in states]
+                found.append((left_out.tolist(), trees))
+            if found[0] != found[1]:
+                return False
+    except (ImportError, AttributeError, KeyError, TypeError, ValueError):
+        return False
+    return True
 
 
 def score_by_forest(forest: Any, X: Any, n_labels: int, n_jobs: int) -> np.ndarray:
@@ -86,13 +175,15 @@ def score_by_forest(forest: Any, X: Any, n_labels: int, n_jobs: int) -> np.ndarr
     """
     rows = _in_float32(X)
     total = np.zeros((X.shape[0], n_labels))
-    threads = n_jobs if X.shape[0] >= _ROWS_FOR_THREADS else 1
-    predicted = Parallel(n_jobs=threads, prefer="threads", return_as="generator")(
-        delayed(tree.predict)(rows, check_input=False) for tree in forest.estimators_
-    )
+    trees = [tree.tree_ for tree in forest.estimators_]
+    if n_jobs > 1 and X.shape[0] >= _ROWS_FOR_THREADS:
+        threads = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+        predicted: Iterable[np.ndarray] = threads(delayed(tree.predict)(rows) for tree in trees)
+    else:
+        predicted = (tree.predict(rows) for tree in trees)
     for each in predicted:
         total += each.reshape(total.shape)
-    return total / len(forest.estimators_)
+    return total / len(trees)
 
 
 def _warn_of_lost_features(X: Any) -> None:

@@ -136,7 +136,7 @@ def test_all_bad_cells_are_in_one_answer(run, tmp_path):  # noqa: F811
     write_csv(tmp_path / "slips.csv", ["a", "day", "y"], cells)
     found = run("fit", "slips.csv", "--label-columns", "y", "-o", "m.skops")
     shown = ["line 2, column 'a': '1o0'", "line 7, column 'day': 'soon'", "line 9, column 'y': 'perhaps'", "and 4 more"]
-    assert_refused(found, "14 cells are not what the column holds", *shown, "write a label as 0, 1", "--missing '1o0,")
+    assert_refused(found, "14 cells are not what the column holds", *shown, "write a label as 0, 1", "--missing 1o0,")
 
 
 def test_drop_and_one_hot_may_be_given_twice(run, raw):  # noqa: F811

@@ -1,9 +1,11 @@
 """What words mean in the cells of a table: yes, no, a missing value, no label; the one place that says so."""
 
 import re
+import unicodedata
 
 BLANKS = " \t\n\r\v\f"
 """What may surround a value: the blanks that `float` skips; `str.strip` would remove other separators too."""
+_TYPESET_BLANKS = str.maketrans("\u00a0\u2007\u2009\u202f", "    ")
 
 #: Pairs of words for yes and no, in lower case.
 YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("ja", "nein"), ("j", "n"), ("wahr", "falsch"), ("ja", "nee"),
@@ -30,9 +32,17 @@ NO_LABEL = ("none", "no", "nothing", "nil", "-", "--", "n/a", "na", "0", "keine"
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 
+def trim(text: str) -> str:
+    """Return a text without surrounding blanks, with plain blanks inside, and with composed letters (NFC)."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text.translate(_TYPESET_BLANKS))
+    return text.strip(BLANKS)
+
+
 def fold(text: str) -> str:
-    """Return a text without surrounding blanks and upper case."""
-    return text.strip(BLANKS).casefold()
+    """Return a text as `trim` does, and without upper case."""
+    text = trim(text)
+    return text.casefold() if text.isascii() else unicodedata.normalize("NFC", text.casefold())
 
 
 def words_of(text: str) -> set[str]:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from nmlsdr._checks.words import MISSING
+from nmlsdr._checks.words import MISSING, fold
 from nmlsdr._errors import InputError, printable
 from nmlsdr._model.reading import encodes_texts
 from nmlsdr.datasets import read_table
@@ -62,6 +62,11 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
         plan, missing = Choices(one_hot=tuple(args.one_hot or ()), **said), args.impute is not None
     else:  # an svmlight file does not give the number of its features
         plan, missing = model.plan, model.fills_cells
+        if plan is not None:
+            plan = dataclasses.replace(plan, missing=tuple(sorted({*plan.missing, *map(fold, args.missing or ())})))
+        elif args.missing:
+            what = f"The model {args.model!r} was not fitted on a raw table"
+            raise InputError(f"{what}; write missing values as empty cells, and leave --missing out.")
         feature_names, n_features = model.feature_names, model.estimator.n_features_in_
     source = standard_input() if args.data == "-" else contextlib.nullcontext(args.data)
     with source as path, console.step(f"read {args.data}") as show:
@@ -124,7 +129,6 @@ def _labels(table: Any, args: argparse.Namespace) -> dict[str, Any]:
 
 def _take_over(plan: Any, args: argparse.Namespace, need_labels: bool) -> None:
     """Set the options that the model's table had, where others are not given: the id, and where the labels are."""
-    args.missing = sorted({*plan.missing, *(args.missing or ())})
     if need_labels and all(getattr(args, name) is None for name in SOURCES):
         for name, value in plan.labels.items():
             if getattr(args, name) is None:

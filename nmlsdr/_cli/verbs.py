@@ -182,8 +182,8 @@ DATA = {
     ),
     "--missing": option(
         "WORD,...",
-        "more words for a missing value (empty, ?, NA, -, k.A. and the like are known; default: words that are "
-        "frequent in columns of numbers)",
+        "more words for a missing value (empty, ?, NA, -, k.A. and the like are known, and words that are frequent in "
+        "columns of numbers are found)",
         _names,
     ),
     "--drop": option("NAME,...", "columns to leave out", _names, action="extend", default=[]),

@@ -3,14 +3,13 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, NamedTuple
 
-from .._checks.words import BLANKS, YES_NO, fold, words_of
+from .._checks.words import YES_NO, fold, trim, words_of
 from ._files import shorten
-from ._numbers import DATE, NOTATIONS, THOUSANDS, Notation, number_reader, read_date
+from ._numbers import DATE, NOTATIONS, Notation, find_notation, number_reader, read_date, usual_decimal
 from ._plan import Column, Plan
 from ._statistics import ColumnStatistics, TableStatistics
 
@@ -23,7 +22,6 @@ FREQUENT = 3  # a word that stands so often among numbers is no slip
 SLIPS = 0.05  # a column with a larger share of other texts among its numbers has no slips but words
 FEW_WORDS = 5  # so many different words may stand in half of the cells of a column of numbers
 MOSTLY = 0.8  # the share of numbers in a column with more of them
-ENOUGH = 500  # different numbers of a column, from which its notation is known
 LEAST_COUNTED = 20  # rows of a column of 1, 2, 3, ... that names the rows
 CHANCE = 1e-6  # accepted probability that a column without any link to the labels is filled on labelled rows only
 TAG_SEPARATORS = re.compile("[;|,/]")
@@ -47,6 +45,7 @@ class Reading(NamedTuple):
 
     how: Any  # the Notation of its numbers; for dates, whether the month stands first
     others: dict[str, int]
+    doubt: str = ""  # why its numbers may have been written in another notation
 
 
 class Deciding:
@@ -75,9 +74,9 @@ class Deciding:
         marks = [TAG_SEPARATORS.pattern] + ([re.escape(separator)] if separator else [])
         self.split = re.compile("|".join(marks))
         self.missing = table.missing
-        self.decimal = choices.decimal or self._usual_decimal()
+        self.usual = usual_decimal(facts.numbers for facts in table.columns if not facts.is_typed)
         self.readings = [self._reading(facts) for facts in table.columns]
-        self.found = self._words_for_missing() if choices.missing is None else set()
+        self.found = self._words_for_missing()
         self.n_distinct_rows = len(set(table.row_hashes))
 
     def plan(self) -> Plan:
@@ -111,12 +110,12 @@ class Deciding:
             return Column(name, "like the labels", reason)
         if len(known) == 1 and n_missing:
             ((word, count),) = known.items()
-            levels = {**{fold(text): "0" for text in facts.words if fold(text) in self.missing}, fold(word): "1"}
+            levels = {"": "0", fold(word): "1"}
             reason = f"1: {shorten(word, 20)!r} ({count}), 0: nothing ({n_missing})"
             return Column(name, "yes/no", reason, levels=levels)
         if reading is not None:
             if isinstance(reading.how, Notation):
-                return self._number(name, facts, reading.how)
+                return self._number(name, facts, reading)
             return self._date(name, facts, known, reading)
         if (column := self._yes_no(name, facts, known)) is not None:
             return column
@@ -132,43 +131,12 @@ class Deciding:
 
     # ------------------------------------------------------------ numbers and dates
 
-    def _usual_decimal(self) -> str:
-        """The decimal mark of the numbers that have only one reading; a point where none has."""
-        votes = dict.fromkeys(".,", 0)
-        readers = [(notation.decimal, number_reader(notation)) for notation in NOTATIONS]
-        for facts in self.table.columns:
-            if _is_decimal(facts):
-                votes["."] += facts.n_numbers
-                continue
-            for text, count in islice(facts.numbers.items(), ENOUGH):
-                if "." in text or "," in text:
-                    marks = {decimal for decimal, read in readers if read(text) is not None}
-                    if len(marks) == 1:
-                        votes[marks.pop()] += count
-        return "," if votes[","] > votes["."] else "."
-
-    def _notation(self, facts: ColumnStatistics) -> Notation:
-        """The notation that reads most cells; of several the one with the usual decimal mark, then the first."""
-        allowed = [
-            notation
-            for notation in NOTATIONS
-            if self.choices.decimal in (None, notation.decimal) and self.choices.thousands in (None, notation.thousands)
-        ] or [Notation(self.decimal, self.choices.thousands or "")]
-        if NOTATIONS[0] in allowed and _is_decimal(facts):
-            return NOTATIONS[0]
-        if not any(set(text) & set(".,' \u2019\u00a0\u202f") for text in facts.numbers):
-            return next((notation for notation in allowed if notation.decimal == self.decimal), allowed[0])
-
-        def worth(notation: Notation) -> tuple[int, bool]:
-            read = number_reader(notation)
-            n_read = sum(count for text, count in islice(facts.numbers.items(), ENOUGH) if read(text) is not None)
-            return n_read, notation.decimal == self.decimal
-
-        return max(allowed, key=worth)
-
     def _reading(self, facts: ColumnStatistics) -> Reading | None:
         """How a column is read if it holds mostly numbers, or mostly dates."""
-        notation, first = self._notation(facts), self._month_first(facts)
+        notation, doubt = NOTATIONS[0], ""
+        if not facts.is_typed:
+            notation, doubt = find_notation(facts.numbers, self.usual, self.choices.decimal, self.choices.thousands)
+        first = self._month_first(facts)
         n_missing = sum(count for text, count in facts.words.items() if fold(text) in self.missing)
         readers: dict[Any, Callable[[str], Any]] = {
             notation: number_reader(notation),
@@ -182,7 +150,7 @@ class Deciding:
             some = len(others) < len(texts) or (is_plain and facts.n_numbers)
             share = MOSTLY if len(others) > FEW_WORDS else 0.5
             if some and sum(others.values()) <= (1 - share) * (self.table.n_rows - n_missing):
-                return Reading(how, others)
+                return Reading(how, others, doubt)
         return None
 
     def _words_for_missing(self) -> set[str]:
@@ -200,12 +168,28 @@ class Deciding:
     def _reason(self, seen: list[str], facts: ColumnStatistics) -> str:
         """What was seen in a column, what was read as a missing value there, and how often."""
         missing = self.missing | self.found
-        words = [(word, count) for word, count in facts.words.most_common() if fold(word) in missing]
+        words = {word: count for word, count in facts.words.items() if fold(word) in missing}
         return "; ".join([*seen, *([f"missing: {_counted(words)}"] if words else [])])
 
-    def _number(self, name: str, facts: ColumnStatistics, notation: Notation) -> Column:
-        marks = {mark for text in facts.numbers for mark in text if mark in ".,' "}
-        seen = [words for words in notation.words() if notation.thousands or marks & {","}]
+    def doubts(self) -> str:
+        """Return what was decided and may be wrong, or nothing; for Python, where nobody sees the plan."""
+        words, numbers = [], []
+        for name, facts, reading in zip(self.table.names, self.table.columns, self.readings, strict=True):
+            found = {word: count for word, count in facts.words.items() if fold(word) in self.found}
+            words += [f"{_counted(found)} in column {shorten(name, 40)!r}"] if found else []
+            numbers += [f"column {shorten(name, 40)!r}: {reading.doubt}"] if reading and reading.doubt else []
+        sentences = []
+        if words:
+            what = f"Words among numbers or dates were taken for missing values: {'; '.join(words)}"
+            advice = f"If that is right, give missing={sorted(self.found)!r}; if not, name the column in one_hot"
+            sentences = [f"{what}. {advice}."]
+        return " ".join(sentences + ([f"Numbers have two readings: {'; '.join(numbers)}."] if numbers else []))
+
+    def _number(self, name: str, facts: ColumnStatistics, reading: Reading) -> Column:
+        notation = reading.how
+        has_comma = any("," in text for text in facts.numbers)
+        seen = [words for words in notation.words() if notation.thousands or has_comma]
+        seen += [reading.doubt] if reading.doubt else []
         whole = facts.whole or set()
         if len(whole) == self.n_distinct_rows >= LEAST_COUNTED:
             if facts.rising and max(whole) - min(whole) == len(whole) - 1:
@@ -273,7 +257,7 @@ class Deciding:
         return columns
 
     def _key(self, text: str) -> str:
-        return text.strip(BLANKS) if self.choices.keep_case else fold(text)
+        return trim(text) if self.choices.keep_case else fold(text)
 
     def _levels(self, known: Counter[str]) -> tuple[Counter[str], dict[str, str]]:
         """How often each level occurs, and its most frequent spelling."""
@@ -322,18 +306,15 @@ class Deciding:
         return Column(name, "words", reason, levels={word: word for word in sorted(kept)})
 
 
-def _is_decimal(facts: ColumnStatistics) -> bool:
-    """Whether `float` reads all numbers of a column, and the points of some cannot stand between thousands."""
-    return facts.is_plain and any("." in text and not THOUSANDS.fullmatch(text) for text in facts.numbers)
-
-
 def _words_each(texts: Iterable[str]) -> float:
     """The mean number of words of some texts."""
     counts = [len(text.split()) for text in texts]
     return sum(counts) / max(1, len(counts))
 
 
-def _counted(words: list[tuple[str, int]]) -> str:
-    """Return words and how often they occur, the first four of them."""
-    shown = ", ".join(f"{shorten(word, 20)!r} ({count})" if word else f"empty ({count})" for word, count in words[:4])
-    return shown + (f" and {len(words) - 4} other words" if len(words) > 4 else "")
+def _counted(words: Mapping[str, int]) -> str:
+    """Return words and how often they occur, the four most frequent of them."""
+    first = sorted(words, key=lambda word: (-words[word], word))[:4]
+    shown = ", ".join(f"{shorten(word, 20)!r} ({words[word]})" if word else f"empty ({words[word]})" for word in first)
+    more = len(words) - len(first)
+    return shown + (f" and {more} other word{'s' * (more > 1)}" if more else "")

@@ -1,5 +1,6 @@
 """A raw table as the first step of a pipeline."""
 
+import warnings
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Self
@@ -31,7 +32,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     missing : sequence of str, default=None
-        Words that mean a missing value. None: words that are frequent among the numbers or dates of a column.
+        More words that mean a missing value. The usual ones, such as "n/a", are known, and words that are frequent
+        among the numbers or dates of a column are found; `fit` warns of the latter.
     drop : sequence of str, default=()
         Names of columns to leave out.
     one_hot : sequence of str, default=()
@@ -140,7 +142,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         choices = Choices(
             self.missing, tuple(self.drop), tuple(self.one_hot), None, self.decimal, self.thousands, self.keep_case
         )
-        plan = Deciding(statistics, choices, _labeled(y), getattr(y, "columns", ())).plan()
+        deciding = Deciding(statistics, choices, _labeled(y), getattr(y, "columns", ()))
+        plan = deciding.plan()
+        if doubts := deciding.doubts():
+            warnings.warn(doubts, UserWarning, stacklevel=2)
         place = {column.name: column for column in plan.columns}
         plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)
         features = self._encode(plan, columns, names)

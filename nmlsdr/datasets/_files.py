@@ -12,7 +12,9 @@ import io
 import json
 import os
 import re
+import shlex
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
@@ -303,16 +305,26 @@ class Problem(NamedTuple):
 
 def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: bool = False) -> str:
     """Return one sentence about such cells; `place` is "row" or "line", and `in_python` chooses the form of advice."""
-    problems = sorted(problems, key=lambda problem: problem.row)
-    shown = [f"{place} {p.row}, column {shorten(p.name)!r}: {shorten(p.text)!r}" for p in problems[:MOST_SHOWN]]
-    rest = f" and {len(problems) - MOST_SHOWN} more" if len(problems) > MOST_SHOWN else ""
+    counts = Counter(problem._replace(row=0) for problem in problems)
+    first: dict[Problem, Problem] = {}
+    for problem in sorted(problems, key=lambda problem: problem.row):
+        first.setdefault(problem._replace(row=0), problem)
+    shown = [
+        f"{place} {p.row}, column {shorten(p.name)!r}: {shorten(p.text)!r}"
+        + (f" ({counts[key]} cells)" if counts[key] > 1 else "")
+        for key, p in [*first.items()][:MOST_SHOWN]
+    ]
+    rest = f" and {len(first) - MOST_SHOWN} more texts" if len(first) > MOST_SHOWN else ""
     advice = []
-    if any(p.is_label for p in problems):
+    if any(p.is_label for p in first):
         advice.append("write a label as 0, 1, yes, no, or nothing if unknown (--label-list is for lists of labels)")
-    words = list(dict.fromkeys(p.text for p in problems if not p.is_label))
+    words = list(dict.fromkeys(p.text for p in first if not p.is_label))
     if words:
-        listed = ",".join(words[:3]) + ("" if len(words) <= 3 else ",...")
-        option = f"missing={words[:3]!r}" if in_python else f"--missing {listed!r}"
-        advice.append(f"write numbers or dates, or read the texts as missing values with {option}")
+        listed = words[:MOST_SHOWN]
+        quoted = [f'"{word.replace(chr(34), 2 * chr(34))}"' if {*word} & {*',"\n'} else word for word in listed]
+        option = f"missing={listed!r}" if in_python else f"--missing {shlex.quote(','.join(quoted))}"
+        more = f" and the {len(words) - MOST_SHOWN} others" if len(words) > MOST_SHOWN else ""
+        advice.append(f"write numbers or dates, or read the texts as missing values with {option}{more}")
     cells = "1 cell is" if len(problems) == 1 else f"{len(problems)} cells are"
-    return f"{cells} not what the column holds: {'; '.join(shown)}{rest}; {'; '.join(advice)}."
+    different = f" ({len(first)} different texts)" if 1 < len(first) < len(problems) else ""
+    return f"{cells} not what the column holds{different}: {'; '.join(shown)}{rest}; {'; '.join(advice)}."

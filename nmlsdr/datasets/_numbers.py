@@ -4,7 +4,7 @@ import datetime
 import functools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +14,22 @@ from .._checks.words import BLANKS, HOLES
 from ._files import shorten
 
 DATE = re.compile(r"(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})(?:[T ]\d{1,2}:\d{2}.*)?", re.ASCII)
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 TWO_DIGIT_YEARS = 1950  # the first year that is written with two digits
+#: Dashes that are typed or printed for a minus sign, the blanks of typesetting, and the characters of full width.
+_ALIKE = str.maketrans(
+    "\u2212\u2012\u2013\uff0d\u2009\u202f\u00a0\u2007\u2019０１２３４５６７８９．，＋", "----    '0123456789.,+"
+)
+
+
+def plain_text(text: str) -> str:
+    """Return a text in which the signs, blanks and digits of typesetting are those of a keyboard.
+
+    Examples
+    --------
+    >>> plain_text("−１２\u202f500"), plain_text("5²")
+    ('-12 500', '5²')
+    """
+    return text if text.isascii() else text.translate(_ALIKE)
 
 
 class Notation(NamedTuple):
@@ -26,16 +40,14 @@ class Notation(NamedTuple):
 
     def words(self) -> list[str]:
         """Return what is unusual about it, for people."""
-        between = {".": "points", ",": "commas", " ": "blanks", "'": "apostrophes"}
         found = ["decimal commas"] if self.decimal == "," else []
-        return found + ([f"{between[self.thousands]} between thousands"] if self.thousands else [])
+        return found + ([f"{_MARK_NAMES[self.thousands]} between thousands"] if self.thousands else [])
 
 
+_MARK_NAMES = {".": "points", ",": "commas", " ": "blanks", "'": "apostrophes"}
 _MARKS = (".", ""), (",", ""), (".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'")
 NOTATIONS = tuple(Notation(decimal, between) for decimal, between in _MARKS)
 """All notations that are looked for; where two read the same cells, the first is meant."""
-
-_BETWEEN = {".": r"\.", ",": ",", " ": "[ \u00a0\u202f]", "'": "['\u2019]"}
 
 
 @functools.cache
@@ -48,15 +60,15 @@ def number_reader(notation: Notation) -> Callable[[str], float | None]:
     >>> read("2.535,50"), read("-3"), read("1.5"), read("k.A.")
     (2535.5, -3.0, None, None)
     """
-    mark, between = re.escape(notation.decimal), _BETWEEN.get(notation.thousands, "")
+    mark, between = re.escape(notation.decimal), re.escape(notation.thousands)
     whole = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}})+|\d+" if between else r"\d+"
     pattern = re.compile(rf"[+-]?(?:(?:{whole})(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-    strip = re.compile(between) if between else None
 
     def read(text: str) -> float | None:
+        text = plain_text(text)
         if pattern.fullmatch(text) is None:
             return None
-        plain = text if strip is None else strip.sub("", text)
+        plain = text.replace(notation.thousands, "") if between else text
         value = float(plain.replace(notation.decimal, "."))
         return value if abs(value) < float("inf") else None
 
@@ -66,6 +78,117 @@ def number_reader(notation: Notation) -> Callable[[str], float | None]:
 def is_number(text: str) -> bool:
     """Whether a text is a number in any of the notations."""
     return any(number_reader(notation)(text) is not None for notation in NOTATIONS)
+
+
+# ---------------------------------------------------------------- which notation a column is written in
+
+_GROUPED = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+", re.ASCII) for mark in ".,"}
+#: So many different decimals that all have exactly three digits by chance are rare: of ten, one ends in a zero.
+FEW_GROUPED = 22
+
+
+def decimal_mark(text: str) -> str | None:
+    """Return the decimal mark of a number that has only one reading; None if it has both or no mark.
+
+    Examples
+    --------
+    >>> [decimal_mark(text) for text in ("1.5", "1,5", "1.234,5", "1.234.567", "1.234", "7")]
+    ['.', ',', ',', ',', None, None]
+    """
+    point, comma = text.count("."), text.count(",")
+    if point and comma:
+        return "." if text.rindex(".") > text.rindex(",") else ","
+    if not point and not comma:
+        return None
+    mark, other = (".", ",") if point else (",", ".")
+    if _GROUPED[mark].fullmatch(plain_text(text)) is None:
+        return mark
+    return other if point + comma > 1 else None
+
+
+def usual_decimal(columns: Iterable[Mapping[str, int]]) -> str | None:
+    """Return the decimal mark of most numbers that have only one reading; None where there is none.
+
+    Parameters
+    ----------
+    columns : iterable of (dict of str to int)
+        How often each text of each column occurs; texts that are no numbers do no harm if they hold neither mark.
+    """
+    votes = {".": 0, ",": 0, None: 0}
+    for texts in columns:
+        for text, count in texts.items():
+            votes[decimal_mark(text)] += count
+    return None if votes["."] == votes[","] == 0 else "." if votes["."] >= votes[","] else ","
+
+
+def find_notation(
+    texts: Mapping[str, int], usual: str | None = None, decimal: str | None = None, thousands: str | None = None
+) -> tuple[Notation, str]:
+    """Return the notation that reads most cells of a column, and why another may be meant (empty: it may not).
+
+    Of several that read as many, the one with the usual decimal mark is taken, then the first of `NOTATIONS`. The order
+    of the texts does not matter.
+
+    Parameters
+    ----------
+    texts : dict of str to int
+        How often each different text occurs; all are numbers in some notation.
+    usual : {".", ","}, default=None
+        The decimal mark of the table; None: no number of it shows one.
+    decimal, thousands : str, default=None
+        What a person said.
+
+    Examples
+    --------
+    >>> find_notation({"12.345": 1, "987": 1})
+    (Notation(decimal=',', thousands='.'), '')
+    >>> find_notation({"12.345": 1, "37.5": 1})
+    (Notation(decimal='.', thousands=''), '')
+    >>> find_notation({"12.345": 1, "37.500": 1})[1]
+    "numbers such as '12.345' are read as decimals; if their points stand between thousands, give --thousands ."
+    """
+    allowed = [n for n in NOTATIONS if decimal in (None, n.decimal) and thousands in (None, n.thousands)]
+    allowed = allowed or [Notation(decimal or usual or ".", thousands or "")]
+    mark = decimal or usual or "."
+    marks = set(plain_text("".join(texts))) & set(".,' ")
+    if not marks:
+        return next((notation for notation in allowed if notation.decimal == mark), allowed[0]), ""
+    if len(marks) == 1 and (only := marks.pop()) in _GROUPED and decimal is thousands is None:
+        return _points(texts, only, usual)
+    worth = {
+        notation: (sum(n for text, n in texts.items() if read(text) is not None), notation.decimal == mark)
+        for notation in allowed
+        for read in [number_reader(notation)]
+    }
+    return max(allowed, key=worth.__getitem__), ""
+
+
+def _points(texts: Mapping[str, int], mark: str, usual: str | None) -> tuple[Notation, str]:
+    """Decide whether the only mark of a column, a point or a comma, is a decimal mark or stands between thousands."""
+    decimals, between = Notation(mark, ""), Notation({".": ",", ",": "."}[mark], mark)
+    marked = [plain_text(text) for text in texts if mark in text]
+    if not all(map(_GROUPED[mark].fullmatch, marked)):
+        return decimals, ""
+    if any(text.count(mark) > 1 for text in marked):
+        return between, ""
+    if usual not in (None, mark):
+        return between, ""
+    bare = [abs(float(plain_text(text))) for text in texts if mark not in text]
+    largest = max(bare, default=0.0)
+    if bare and largest < 1000 and (usual is None or len(marked) >= FEW_GROUPED):
+        return between, ""  # decimals would be written 987.000 too
+    # Spanish writes 1234, but 12.345.
+    spanish = 1000 <= largest < 10_000 and all(len(text.strip("+-")) >= len("10.000") for text in marked)
+    if (largest >= 1000 and not spanish) or (usual == mark and (spanish or not bare)):
+        return decimals, ""
+    found = between if (usual or ".") != mark else decimals
+    marks = {".": "points", ",": "commas"}[mark]
+    other = "stand between thousands" if found == decimals else "are decimal marks"
+    advice = f"give --{'thousands' if found == decimals else 'decimal'} {mark}"
+    if usual == mark:  # the option would concern the other columns as well
+        advice = f"write the numbers without {marks}"
+    read = "decimals" if found == decimals else "thousands"
+    return found, f"numbers such as {min(marked)!r} are read as {read}; if their {marks} {other}, {advice}"
 
 
 def read_date(text: str, month_first: bool = False) -> tuple[float, float] | None:

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks.words import BLANKS, fold, words_of
+from .._checks.words import BLANKS, fold, trim, words_of
 from .._errors import InputError
 from ._files import Problem, problems_in_words
 from ._numbers import NOTATIONS, Cells, Notation, is_number, number_reader, plain_numbers, read_date, text_of
@@ -39,7 +39,7 @@ class Column:
         Whether its dates begin with the month.
     levels : dict of str to str
         For a category: its levels, folded, and as they are shown. For words: the words. For yes/no: the texts that
-        mean yes ("1") and no ("0").
+        mean yes ("1") and no ("0"); the empty text stands for every word that means a missing value.
     has_missing, has_other : bool
         Whether missing values of a category, and levels that are rare, have a feature of their own.
     fill : tuple of float
@@ -273,16 +273,17 @@ class Plan:
 
 def _coder(column: Column, missing: frozenset[str], keep_case: bool) -> Callable[[str], Any]:
     """Return the function from a text to its numbers (a float, a pair, or the place of the 1); None: a problem."""
-    key: Callable[[str], str] = (lambda text: text.strip(BLANKS)) if keep_case else fold
+    key: Callable[[str], str] = trim if keep_case else fold
     if column.kind == "number":
         read = number_reader(Notation(column.decimal, column.thousands))
-        return lambda text: np.nan if fold(text) in missing else read(text.strip(BLANKS))
+        return lambda text: np.nan if fold(text) in missing else read(trim(text))
     if column.kind == "date":
         nothing = (np.nan, np.nan)
-        return lambda text: nothing if fold(text) in missing else read_date(text.strip(BLANKS), column.month_first)
+        return lambda text: nothing if fold(text) in missing else read_date(trim(text), column.month_first)
     if column.kind == "yes/no":
         known = {word: float(value) for word, value in column.levels.items()}
-        return lambda text: known.get(fold(text), np.nan if fold(text) in missing else None)
+        nothing = known.get("", np.nan)  # a column of crosses and empty cells: every word for "missing" means no
+        return lambda text: known.get(fold(text), nothing if fold(text) in missing else None)
     place = {level: j for j, level in enumerate(column.levels)}
     if column.kind == "words":
         return lambda text: [place[word] for word in words_of(text) if word in place]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks.words import BLANKS, MISSING, fold
+from .._checks.words import MISSING, fold, trim
 from ._numbers import NOTATIONS, Cells, is_number, number_reader, plain_numbers, text_of
 
 MOST_TEXTS = 5_000_000  # different words that are kept of a table, and a tenth as many texts of numbers
@@ -29,6 +29,8 @@ class ColumnStatistics:
         The different numbers, as long as all are whole and nearly all differ.
     is_plain : bool
         Whether `float` reads all the numbers.
+    is_typed : bool
+        Whether some cells are numbers and no texts, so that nothing can be said of how they are written.
     digest : int
         Equal for columns with equal cells.
     most : int
@@ -41,6 +43,7 @@ class ColumnStatistics:
         self.n_numbers = 0
         self.whole: set[float] | None = set()
         self.rising = self.is_plain = True
+        self.is_typed = False
         self._last = -np.inf  # whole number, the largest as long as they rise
         self.digest = 0
         self.most = most
@@ -50,6 +53,7 @@ class ColumnStatistics:
         """Add the cells of a block."""
         self.digest = hash((self.digest, cells.tobytes() if isinstance(cells, np.ndarray) else tuple(cells)))
         values = plain_numbers(cells)
+        self.is_typed = self.is_typed or isinstance(cells, np.ndarray)
         if values is not None:
             filled = ~np.isnan(values)
             n_empty = len(values) - int(filled.sum())
@@ -67,7 +71,7 @@ class ColumnStatistics:
             cells = ["" if value != value else text_of(value) for value in cells.tolist()]
         counts, is_filled = Counter(cells), {}
         for cell, count in counts.items():
-            text = cell.strip(BLANKS)
+            text = trim(cell)
             is_filled[cell] = fold(text) not in missing
             number = is_number(text)
             known, most = (self.numbers, self.most // 10) if number else (self.words, self.most)

@@ -282,8 +282,8 @@ def _coder(column: Column, missing: frozenset[str], keep_case: bool) -> Callable
         return lambda text: nothing if fold(text) in missing else read_date(trim(text), column.month_first)
     if column.kind == "yes/no":
         known = {word: float(value) for word, value in column.levels.items()}
-        nothing = known.get("", np.nan)  # a column of crosses and empty cells: every word for "missing" means no
-        return lambda text: known.get(fold(text), nothing if fold(text) in missing else None)
+        no = known.get("", np.nan)  # a column of crosses and empty cells: every word for "missing" means no
+        return lambda text: known.get(fold(text), no if fold(text) in missing else None)
     place = {level: j for j, level in enumerate(column.levels)}
     if column.kind == "words":
         return lambda text: [place[word] for word in words_of(text) if word in place]

@@ -16,7 +16,16 @@ from scipy import sparse
 
 import nmlsdr._weights as _weights
 
-from ._checks.arguments import asks_exact, check_choice, check_graph, check_metric, check_real, check_rows
+from ._checks.arguments import (
+    EdgeWeights,
+    Metric,
+    asks_exact,
+    check_choice,
+    check_graph,
+    check_metric,
+    check_real,
+    check_rows,
+)
 from ._process.threads import check_n_jobs, worthwhile_threads
 from ._search import PreparedRows, choose_proposed, squared_neighbors
 from ._search.memory import is_memory_map
@@ -31,7 +40,7 @@ _EDGES_PER_THREAD = 50_000
 
 
 def kneighbors(
-    X: Any, n_neighbors: int, *, queries: Any = None, metric: str = "euclidean", n_jobs: int | None = None
+    X: Any, n_neighbors: int, *, queries: Any = None, metric: Metric = "euclidean", n_jobs: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Exact k nearest neighbours by Euclidean distance, or by the angle between rows.
 
@@ -145,7 +154,7 @@ class ExactIndex:
     ([[2, 1]], True)
     """
 
-    def __init__(self, X: Any, *, metric: str = "euclidean", n_jobs: int | None = None) -> None:
+    def __init__(self, X: Any, *, metric: Metric = "euclidean", n_jobs: int | None = None) -> None:
         rows = check_rows(X)
         self._rows = rows if sparse.issparse(rows) or is_memory_map(rows) else rows.copy()
         self._metric, self._n_jobs = check_metric(metric), n_jobs
@@ -205,9 +214,9 @@ def neighbor_graph(
     X: Any,
     n_neighbors: int = 10,
     *,
-    edge_weights: str = "binary",
+    edge_weights: EdgeWeights = "binary",
     sigma: float | None = None,
-    metric: str = "euclidean",
+    metric: Metric = "euclidean",
     neighbors: Any = "exact",
     n_jobs: int | None = None,
 ) -> sparse.csr_array:
@@ -307,7 +316,7 @@ def _check_weights(edge_weights: str, sigma: float | None) -> None:
 
 
 def graph_of_lists(
-    squared: np.ndarray, indices: np.ndarray, *, edge_weights: str = "binary", sigma: float | None = None
+    squared: np.ndarray, indices: np.ndarray, *, edge_weights: EdgeWeights = "binary", sigma: float | None = None
 ) -> sparse.csr_array:
     """W of eq. (2)-(3) from squared distances and indices, so that one search serves a graph and a classifier."""
     _check_weights(edge_weights, sigma)

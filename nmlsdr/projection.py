@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._checks.arguments import check_choice, check_components, check_row_weights
+from ._checks.arguments import EigenSolver, check_choice, check_components, check_row_weights
 from ._checks.labels import some_unknown
 from ._moments import LabelSet, RowSums, label_sets
 from ._process.threads import single_threaded_blas
@@ -29,7 +29,7 @@ LEAST_DEPENDENCE = 1e-12  # two equal sums over rows and labels differ by about 
 
 
 def hsic_projection(
-    X: Any, F: Any, n_components: int | None = None, *, solver: str = "auto"
+    X: Any, F: Any, n_components: int | None = None, *, solver: EigenSolver = "auto"
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Directions that maximise the linear Hilbert-Schmidt dependence between XP and F (equations 13 and 14).
 

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._checks.arguments import check_alpha, check_choice, check_count, check_graph, check_real, contiguous
+from ._checks.arguments import (
+    PropagationSolver,
+    check_alpha,
+    check_choice,
+    check_count,
+    check_graph,
+    check_real,
+    contiguous,
+)
 from ._checks.labels import check_mask
 from ._errors import InputError, warn_not_converged
 from ._process.threads import check_n_jobs
@@ -65,7 +73,7 @@ def propagate(
     alpha: Any,
     *,
     labeled: Any = None,
-    solver: str = "auto",
+    solver: PropagationSolver = "auto",
     tol: float = 1e-8,
     max_iter: int | None = None,
     init: Any = None,
@@ -232,7 +240,7 @@ def propagate_checked(
     alpha: Any,
     *,
     labeled: np.ndarray,
-    solver: str = "auto",
+    solver: PropagationSolver = "auto",
     tol: float = 1e-8,
     max_iter: int | None = None,
     init: np.ndarray | None = None,

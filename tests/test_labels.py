@@ -1,11 +1,13 @@
 """The label rule: whatever people have as y, every estimator reads it with the right meaning or says one sentence."""
 
 import inspect
+import itertools
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 
@@ -493,13 +495,23 @@ def test_texts_that_are_classes_are_not(texts):
 
 
 @pytest.mark.parametrize("y", [with_unknown(ROWS, -1, int), unlabelled(CODES, -1)], ids=["columns", "classes"])
-def test_a_plain_cross_validation_of_partly_labelled_rows_names_the_splitter(y):
+def test_a_plain_cross_validation_scores_the_labelled_rows_and_names_the_splitter(y):
     model = nmlsdr.MLkNN(3)
-    with pytest.raises(InputError, match=r"y has unknown labels in \d+ of \d+ rows.*LabeledRowsSplit"):
-        cross_val_score(model, X, y, cv=2, error_score="raise")
-    with pytest.warns(UserWarning, match="LabeledRowsSplit"):
-        assert np.isnan(cross_val_score(model, X, y, cv=2)).all()
+    with pytest.warns(UserWarning, match=r"\d+ of \d+ rows of y have unknown labels.*LabeledRowsSplit"):
+        assert (cross_val_score(model, X, y, cv=2, error_score="raise") > 0.2).all()
     assert (cross_val_score(model, X, y, cv=LabeledRowsSplit(2)) > 0.2).all()
+
+
+def test_score_leaves_out_rows_with_an_unknown_label_and_says_so():
+    model, weights = nmlsdr.MLkNN(3).fit(X, Y), np.arange(N) + 1.0
+    given = Y.astype(float)
+    given[::3, 0], given[1] = -1, np.nan
+    known = (np.arange(N) % 3 != 0) & (np.arange(N) != 1)
+    with pytest.warns(UserWarning, match=f"^{(~known).sum()} of {N} rows of y have unknown labels"):
+        found = model.score(X, given, sample_weight=weights)
+    assert found == model.score(X[known], Y[known], sample_weight=weights[known])
+    with pytest.raises(InputError, match=f"{N} of {N} rows of y have unknown labels"):
+        model.score(X, np.where(np.arange(Y.shape[1]) == 0, -1, Y))
 
 
 def test_a_fold_without_labelled_rows_names_the_splitter():
@@ -558,3 +570,58 @@ def test_score_takes_one_label_as_a_column_or_as_classes():
     column, classes = nmlsdr.MLkNN(3).fit(X, Y[:, :1]), nmlsdr.MLkNN(3).fit(X, Y[:, 0])
     assert column.score(X, Y[:, 0]) == column.score(X, Y[:, :1])
     assert classes.score(X, Y[:, :1]) == classes.score(X, Y[:, 0])
+
+
+# ---------------------------------------------------------------- one column: a label, or classes
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [0, 1, 2, 1],
+        [1, 2, -1, 2],
+        [3.0, np.nan, 4.0, 4.0],
+        ["flu", "cold", "flu", None],
+        [-2, 5, 5, 7],
+    ],
+)
+@pytest.mark.parametrize("form", [np.array, pd.Series], ids=["array", "frame"])
+def test_a_column_of_classes_is_raveled_with_the_warning_of_scikit_learn(column, form):
+    one = np.array(column) if not isinstance(column[0], str) else np.array(column, object)
+    y = one[:, None] if form is np.array else pd.DataFrame({"class": one})
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed when a 1d array was expected"):
+        found = check_labels(y)
+    expected = check_labels(one)
+    assert found.single
+    assert found.classes.tolist() == expected.classes.tolist()
+    np.testing.assert_array_equal(found.Y, expected.Y)
+    np.testing.assert_array_equal(found.known, expected.known)
+
+
+@pytest.mark.parametrize("entries", [*itertools.product([0, 1, -1, np.nan, 0.5], repeat=3)])
+def test_a_column_of_0_1_and_unknown_entries_stays_one_label(entries):
+    column = np.array(entries)[:, None]
+    known = ~np.isnan(column) & (column != -1)
+    if not known.any():
+        with pytest.raises(InputError, match="no labelled row"):
+            check_labels(column)
+    elif set(column[known].tolist()) == {1} and (column == -1).any():
+        with pytest.raises(InputError, match="contains -1 and \\+1"):
+            check_labels(column)
+    else:
+        labels = check_labels(column)
+        assert not labels.single
+        assert labels.Y.shape == (3, 1)
+        np.testing.assert_array_equal(labels.known, known)
+
+
+def test_a_column_of_classes_takes_a_mask_and_other_columns_stay_errors():
+    y, labeled = np.array([[4], [5], [6]]), np.array([[True], [True], [False]])
+    with pytest.warns(DataConversionWarning):
+        assert check_labels(y, labeled=labeled).classes.tolist() == [4, 5]
+    with pytest.raises(InputError, match="got 2.5"):
+        check_labels(np.array([[0], [2.5]]))
+    with pytest.raises(InputError, match="'maybe'"):
+        check_labels(np.array([["yes"], ["maybe"]]))
+    with pytest.raises(InputError, match="got 2 in row 1"):
+        check_labels(np.array([[0, 1], [2, 1]]))

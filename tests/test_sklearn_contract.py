@@ -100,7 +100,6 @@ def assert_same(ours, theirs):
 # ---------------------------------------------------------------- scikit-learn's own checks
 
 UNLABELLED = "codes one class as -1, which here means an unlabelled row; the error says so"
-COLUMN = "passes classes 0, 1, 2 as a column; an (n, 1) y is one label with entries 0, 1 or -1"
 
 ONE_ARRAY = "takes classes_ for one array; it is a list of one array for each label"
 
@@ -110,7 +109,6 @@ def expected_failures(estimator):
     reasons = {}
     if is_classifier(estimator):
         reasons["check_classifiers_classes"] = UNLABELLED
-        reasons["check_supervised_y_2d"] = COLUMN
         if hasattr(estimator, "decision_function"):
             reasons["check_classifier_multioutput"] = ONE_ARRAY
     return reasons

@@ -5,16 +5,25 @@ given and what to do.
 """
 
 import math
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 import nmlsdr._weights as _weights
 
 from .._errors import InputError
 from .cells import describe_bad_cell, holds_dates, name_column
+
+# The choices of parameters, for type checkers; `check_choice` refuses others.
+Metric = Literal["euclidean", "cosine"]
+EdgeWeights = Literal["binary", "rbf"]
+PropagationSolver = Literal["auto", "cg", "lu", "fixed_point"]
+EigenSolver = Literal["auto", "eigsh", "svd"]
+Threshold = float | Literal["f1", "prior"] | Sequence[float] | NDArray[Any]
 
 
 def contiguous(values: Any, dtype: Any = None) -> np.ndarray:

@@ -85,6 +85,15 @@ def check_labels(
     if values.ndim not in (1, 2):
         raise InputError(f"{name} must be 1-D or 2-D, got {values.ndim} dimensions.")
     _refuse_length(len(values), n_samples, name)
+    if _is_column_of_classes(y, values, name):
+        from sklearn.exceptions import DataConversionWarning  # this layer works without loading scikit-learn
+
+        warnings.warn(
+            f"A column-vector y was passed when a 1d array was expected: {name} contains classes, not 0 and 1. Please "
+            "change the shape of y to (n_samples, ), for example using ravel().",
+            DataConversionWarning, stacklevel=2,
+        )  # fmt: skip
+        values, labeled = values.ravel(), None if labeled is None else np.ravel(labeled)
     if values.ndim == 1:
         return _single_labels(y, values, labeled, name)
     Y, known = check_entries(y, labeled=labeled, name=name, to_fit=True)
@@ -336,6 +345,19 @@ def _nulls(values: np.ndarray) -> np.ndarray:
 
 
 # ---------------------------------------------------------------- 1-D: classes
+
+
+def _is_column_of_classes(y: Any, values: np.ndarray, name: str) -> bool:
+    """Whether (n, 1) labels are classes: whole numbers other than 0, 1 and -1, or texts that are no words for those."""
+    if values.shape[1:] != (1,) or values.dtype.kind in "cmM":
+        return False
+    try:
+        numbers = numbers_or_nan(y, name)
+    except InputError:
+        texts = {str(one).strip().lower() for one in values.ravel().tolist() if not is_null(one)}
+        return all(isinstance(one, str) for one in values.ravel() if not is_null(one)) and texts.isdisjoint(LABEL_WORDS)
+    numbers = numbers[np.isfinite(numbers)]
+    return bool((np.abs(numbers) > 1).any() and (numbers == np.floor(numbers)).all())
 
 
 def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Labels:

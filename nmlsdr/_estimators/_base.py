@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks.arguments import asks_exact, check_alpha, check_count, check_graph, check_metric, check_rows
@@ -26,8 +27,9 @@ from .._search.estimate import say_if_large
 from .._search.memory import is_memory_map
 from ..graph import graph_of_lists
 from ..propagation import propagate_checked
-from ._callbacks import CallbackSupportMixin, step
+from ._callbacks import step
 from ._prepared import forget_rows, prepared_rows
+from ._sklearn_bases import BaseEstimator, CallbackSupportMixin, ClassifierMixin
 from ._thresholds import given_thresholds, labels_flip_rate, learned_cutoffs
 
 # Rows in a block of predict: besides its output, predict needs memory for the neighbours and scores of one block.
@@ -317,38 +319,46 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows to predict; finite numbers.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array-like of shape (n_samples,)
-            Their labels, in a form that `fit` accepts; none may be unknown. Columns with names are matched by name.
-            Label sets need not contain all labels; a row with a label that `fit` did not see counts as wrong.
+            Their labels, in a form that `fit` accepts. Columns with names are matched by name. Label sets need not
+            contain all labels; a row with a label that `fit` did not see counts as wrong.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row. None: all rows count the same.
 
         Returns
         -------
         float
-            From 0 to 1; larger is better.
+            From 0 to 1; larger is better. Rows with an unknown label are left out.
 
         Raises
         ------
         ValueError
-            If a label is unknown, or y has other columns or another kind of classes than in `fit`. In
-            cross-validation, :class:`nmlsdr.model_selection.LabeledRowsSplit` keeps unlabelled rows out of the test
-            folds.
+            If every row has an unknown label, or y has other columns or another kind of classes than in `fit`.
+
+        Warns
+        -----
+        UserWarning
+            If rows are left out. In cross-validation, :class:`nmlsdr.model_selection.LabeledRowsSplit` keeps
+            unlabelled rows out of the test folds, and in the training sets.
         """
         check_is_fitted(self)
         labels = check_labels(y, fitted=getattr(self, "label_names_in_", None))
         refuse_votes(labels, f"{type(self).__name__}.score")
-        unknown = ~np.asarray(labels.known.all(axis=1))
-        if unknown.any():
-            raise InputError(
-                f"y has unknown labels in {unknown.sum()} of {len(unknown)} rows, and predictions of them cannot be "
-                "scored; leave these rows out, in cross-validation by cv=nmlsdr.model_selection.LabeledRowsSplit()."
-            )
+        known = np.asarray(labels.known.all(axis=1))
+        unknown = (
+            f"{(~known).sum()} of {len(known)} rows of y have unknown labels and cannot be scored; in "
+            "cross-validation, use cv=nmlsdr.model_selection.LabeledRowsSplit(), which tests labelled rows only."
+        )
+        if not known.any():
+            raise InputError(unknown)
+        if not known.all():
+            warnings.warn(unknown, stacklevel=2)
         if labels.names is not None and not hasattr(self, "label_names_in_") and not hasattr(y, "columns"):
             raise InputError("y has label sets, but fit received no names of labels; give y in the form given to fit.")
         right = self._are_right(np.asarray(self.predict(X)), labels)
         from sklearn.metrics import accuracy_score  # takes a while, which `import nmlsdr` need not wait for
 
-        return float(accuracy_score(np.ones_like(right), right, sample_weight=sample_weight))
+        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(accuracy_score(np.ones_like(right[known]), right[known], sample_weight=weight))
 
     def _are_right(self, predicted: np.ndarray, labels: Labels) -> np.ndarray:
         """Rows whose labels are all predicted, bool (n_samples,)."""
@@ -366,7 +376,7 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
             raise InputError(f"y holds {one!r}, but fit received classes such as {other!r}; give y the same classes.")
         return np.asarray((given == predicted).reshape(len(given), -1).all(axis=1))
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of every label for each row.
 
         Parameters
@@ -390,7 +400,7 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         """
         return self._gather(X, self._to_probabilities)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Predict the labels of each row, or its class after a fit on 1-D y.
 
         Parameters

@@ -17,17 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-try:
-    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
-    from sklearn.callback import with_callbacks
-except ImportError:  # before 1.9
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Callbacks need scikit-learn 1.9."""
-
-    def with_callbacks(fit: Any) -> Any:
-        """Callbacks need scikit-learn 1.9."""
-        return fit
+from ._sklearn_bases import with_callbacks
 
 
 @contextmanager

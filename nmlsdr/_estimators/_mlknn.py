@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import mlknn
-from .._checks.arguments import check_graph, check_metric
+from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshold, check_graph, check_metric
 from .._checks.labels import Labels, check_binary
 from .._errors import InputError
 from .._search import choose_stored
@@ -215,9 +215,9 @@ class MLkNN(_CountsNeighborLabels):
     n_neighbors: int = 10
     _: KW_ONLY
     smoothing: float = 1.0
-    metric: str = "euclidean"
+    metric: Metric = "euclidean"
     neighbors: Any = "exact"
-    threshold: Any = 0.5
+    threshold: Threshold = 0.5
     at_least_one: bool = False
     n_jobs: int | None = None
 
@@ -429,16 +429,16 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
     n_neighbors: int = 10
     _: KW_ONLY
     smoothing: float = 1.0
-    edge_weights: str = "binary"
+    edge_weights: EdgeWeights = "binary"
     sigma: float | None = None
-    metric: str = "euclidean"
+    metric: Metric = "euclidean"
     alpha_labeled: float | tuple[float, float] = 0.6
     alpha_unlabeled: float = 0.999
     neighbors: Any = "exact"
-    propagation_solver: str = "auto"
+    propagation_solver: PropagationSolver = "auto"
     tol: float = 1e-8
     max_iter: int | None = None
-    threshold: Any = 0.5
+    threshold: Threshold = 0.5
     at_least_one: bool = False
     n_jobs: int | None = None
 

@@ -3,6 +3,7 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
+from .._checks.arguments import EdgeWeights, EigenSolver, Metric, PropagationSolver
 from .._checks.labels import Labels
 from .._ridge import cross_fit
 from ._callbacks import step
@@ -165,14 +166,14 @@ class NMLSDR(ShrunkenProjection):
     _: KW_ONLY
     shrinkage: float | str = 0.0
     n_neighbors: int = 10
-    edge_weights: str = "binary"
+    edge_weights: EdgeWeights = "binary"
     sigma: float | None = None
-    metric: str = "euclidean"
+    metric: Metric = "euclidean"
     alpha_labeled: float | tuple[float, float] = 0.6
     alpha_unlabeled: float = 0.999
     neighbors: Any = "exact"
-    propagation_solver: str = "auto"
-    eigen_solver: str = "auto"
+    propagation_solver: PropagationSolver = "auto"
+    eigen_solver: EigenSolver = "auto"
     tol: float = 1e-8
     max_iter: int | None = None
     n_jobs: int | None = None

@@ -5,7 +5,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks.arguments import check_real
@@ -17,6 +17,7 @@ from .._ridge import SHRINKAGE_GRID
 from ..projection import feature_weights, hsic_directions, shrunken_weights
 from ._base import LearnsLabels, PropagatesLabels
 from ._callbacks import step, steps_of_fit
+from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 
 class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -30,7 +31,7 @@ class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> NDArray[np.floating[Any]]:
         """Project rows: return (X - mean_) P.
 
         Parameters

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshold
 from .._errors import InputError
 from ..graph import even_exponent, transition_matrix
 from ._base import CutsScores, NeighborClassifier, PropagatesLabels
@@ -162,16 +163,16 @@ class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):
 
     n_neighbors: int = 10
     _: KW_ONLY
-    edge_weights: str = "binary"
+    edge_weights: EdgeWeights = "binary"
     sigma: float | None = None
-    metric: str = "euclidean"
+    metric: Metric = "euclidean"
     alpha_labeled: float | tuple[float, float] = 0.6
     alpha_unlabeled: float = 0.999
     neighbors: Any = "exact"
-    propagation_solver: str = "auto"
+    propagation_solver: PropagationSolver = "auto"
     tol: float = 1e-8
     max_iter: int | None = None
-    threshold: Any = 0.5
+    threshold: Threshold = 0.5
     n_jobs: int | None = None
 
     def _n_steps(self) -> int:

@@ -1,9 +1,9 @@
 """Semi-supervised multi-label dimensionality reduction by label propagation and MLDA (SSMLDR)."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from .._checks.arguments import check_choice
+from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, check_choice
 from .._checks.labels import Labels
 from .._projections.scatter import weighted_lda
 from ._callbacks import step
@@ -138,16 +138,16 @@ class SSMLDR(PropagatingProjection):
 
     n_components: int | None = None
     _: KW_ONLY
-    labels: str = "soft"
+    labels: Literal["soft", "hard"] = "soft"
     ridge: float = 0.1
     n_neighbors: int = 10
-    edge_weights: str = "binary"
+    edge_weights: EdgeWeights = "binary"
     sigma: float | None = None
-    metric: str = "euclidean"
+    metric: Metric = "euclidean"
     alpha_labeled: float | tuple[float, float] = 0.6
     alpha_unlabeled: float = 0.999
     neighbors: Any = "exact"
-    propagation_solver: str = "auto"
+    propagation_solver: PropagationSolver = "auto"
     tol: float = 1e-8
     max_iter: int | None = None
     n_jobs: int | None = None

@@ -1,7 +1,7 @@
 """The baselines that fit on the labelled rows alone: MDDM, MVMD, canonical correlations, and weighted LDA."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -79,7 +79,7 @@ class MDDM(SupervisedProjection):
 
     n_components: int | None = None
     _: KW_ONLY
-    constraint: str = "projection"
+    constraint: Literal["projection", "features"] = "projection"
     mu: float = 0.5
 
     def fit(self, X: Any, y: Any, *, labeled: Any = None) -> Self:
@@ -384,7 +384,7 @@ class MLDA(SupervisedProjection):
 
     n_components: int | None = None
     _: KW_ONLY
-    label_weights: str = "binary"
+    label_weights: Literal["binary", "entropy", "correlation", "fuzzy", "dependence"] = "binary"
     ridge: float = 0.1
     max_iter: int = 1000
     random_state: Any = None

@@ -5,14 +5,14 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks.arguments import check_n_neighbors
+from .._checks.arguments import Metric, check_n_neighbors
 from .._errors import InputError
 from .._search import squared_neighbors
 from ..graph import as_distances
 from ._base import LearnsLabels, exact_neighbors_of_queries
+from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 
 @dataclass(eq=False, repr=False)
@@ -69,7 +69,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     n_neighbors: int = 5
     _: KW_ONLY
-    metric: str = "euclidean"
+    metric: Metric = "euclidean"
     n_jobs: int | None = None
 
     def __sklearn_tags__(self) -> Any:
@@ -105,7 +105,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.n_samples_fit_ = self._n_features_out = rows.shape[0]
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_array:  # type: ignore[override]
         """Fit, and return the graph of the training rows: each row, then its k nearest others.
 
         Parameters
@@ -131,7 +131,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         )
         return self._graph(np.insert(squared, 0, 0.0, axis=1), np.insert(indices, 0, np.arange(len(indices)), axis=1))
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> sparse.csr_array:
         """Return the graph from rows to their k + 1 nearest training rows.
 
         Parameters

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from .._checks.arguments import Metric
 from ..graph import kneighbors
 from ..inspection import Suspects
 from ..inspection._embedding import drawn_rows, two_axes
@@ -127,7 +128,7 @@ def describe_embedding(Z: NDArray[Any], given: NDArray[np.bool_], known: NDArray
 
 
 def neighbors_of(X: Any, rows: NDArray[np.intp], labeled: NDArray[np.bool_], k: int = MOST_NEIGHBORS, *,
-                 metric: str = "euclidean",
+                 metric: Metric = "euclidean",
                  n_jobs: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.intp]]:  # fmt: skip
     """Distances and numbers of the k nearest other labelled rows of labelled rows; of equal distances the first.
 
@@ -149,7 +150,7 @@ def neighbors_of(X: Any, rows: NDArray[np.intp], labeled: NDArray[np.bool_], k: 
 
 
 def describe_suspects(Z: NDArray[Any], shown: Suspects, given: NDArray[np.bool_], known: NDArray[np.bool_],
-                      row_names: Sequence[str], label_names: Sequence[str], *, metric: str = "euclidean",
+                      row_names: Sequence[str], label_names: Sequence[str], *, metric: Metric = "euclidean",
                       n_jobs: int | None = None) -> list[Facts]:  # fmt: skip
     """The first annotations to review, each with its nearest rows and whether these have the label."""
     if len(shown.row) == 0:

@@ -128,7 +128,7 @@ class _PredictsOverDask(_OverDask, NeighborClassifier):
     def _read_training_rows(self: Any, X: Any) -> Any:
         if is_dask(X) and self._is_precomputed():
             raise InputError('neighbors="precomputed" needs distances in memory, got a Dask array; pass X.compute().')
-        return super()._read_training_rows(X)
+        return super()._read_training_rows(X)  # type: ignore[misc]
 
     def _gather(self: Any, X: Any, answer: Callable[[np.ndarray], np.ndarray]) -> Any:
         check_is_fitted(self)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._checks.arguments import check_metric, check_n_neighbors, refuse_unequal_features
+from .._checks.arguments import EdgeWeights, Metric, check_metric, check_n_neighbors, refuse_unequal_features
 from .._moments import RowSums
 from .._search import squared_neighbors
 from ..graph import as_distances, graph_of_lists
@@ -157,7 +157,7 @@ def _merge_into(found: Lists, at: np.ndarray, lists: Lists) -> None:
 
 
 def kneighbors(
-    X: Any, n_neighbors: int, *, queries: Any = None, metric: str = "euclidean", n_jobs: int = 1
+    X: Any, n_neighbors: int, *, queries: Any = None, metric: Metric = "euclidean", n_jobs: int = 1
 ) -> tuple[Any, Any]:
     """Exact nearest neighbours like `nmlsdr.graph.kneighbors`, for rows, queries or both as Dask arrays.
 
@@ -225,9 +225,9 @@ def neighbor_graph(
     X: Any,
     n_neighbors: int = 10,
     *,
-    edge_weights: str = "binary",
+    edge_weights: EdgeWeights = "binary",
     sigma: float | None = None,
-    metric: str = "euclidean",
+    metric: Metric = "euclidean",
     n_jobs: int = 1,
 ) -> sparse.csr_array:
     """The graph W of `nmlsdr.graph.neighbor_graph`, with the search done by Dask. Use it as ``fit(X, y, graph=W)``.

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Bunch
 
 from .._checks.arguments import check_count
+from ._bunch import Bunch
 from ._files import load_json
 from ._toy import COHORT, generator
 

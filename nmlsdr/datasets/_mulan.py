@@ -5,9 +5,9 @@ from typing import Any
 from xml.parsers import expat
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from ._arff import read_arff
+from ._bunch import Bunch
 from ._catalog import dataset_info, find_file
 from ._columns import Wanted
 from ._files import (

@@ -1,14 +1,14 @@
 """The synthetic Toy set of the article's section 4.4, and the label noise and missing labels of its section 4.5."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Bunch
 
 from .._checks.arguments import check_choice, check_count, check_real
 from .._checks.labels import check_entries
 from .._errors import InputError
+from ._bunch import Bunch
 
 # Each function that draws has its own branch of the seed, so that one integer given to
 # make_toy, flip_labels and mask_labels does not tie the mask to the noise or to the split.
@@ -53,7 +53,7 @@ def make_toy(
     n_train: int | None = None,
     block_size: int = 20,
     n_noise_blocks: int = 12,
-    noise: str = "exact",
+    noise: Literal["exact", "independent"] = "exact",
     random_state: Any = None,
 ) -> Bunch:
     """Draw the synthetic Toy set of the article (section 4.4): raw values and true labels.

@@ -94,7 +94,7 @@ def _nystroem(kernel: str, data: Draw, exponent: float = EXPONENT, *, project: b
 # ---------------------------------------------------------------- label weights
 
 
-def _weighted(weights: str, data: Draw) -> Embedding:
+def _weighted(weights: Any, data: Draw) -> Embedding:
     """The projection from MLDA's weights of the hard labels 1[F > 1/2] of all rows."""
     hard = (corrected_labels(data) > 0.5).astype(np.int64)
     model = MLDA(label_weights=weights, random_state=data.random_state).fit(data.train, hard)

@@ -1,0 +1,54 @@
+"""scikit-learn's base classes, with types for type checkers.
+
+scikit-learn has no types, and a class with a base of unknown type accepts any parameter: a misspelt one would pass.
+"""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "BaseEstimator",
+    "CallbackSupportMixin",
+    "ClassNamePrefixFeaturesOutMixin",
+    "ClassifierMixin",
+    "TransformerMixin",
+    "with_callbacks",
+]
+
+if TYPE_CHECKING:
+
+    class BaseEstimator:
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+        def __sklearn_tags__(self) -> Any: ...
+        def __getattr__(self, name: str) -> Any: ...  # fitted attributes, and what scikit-learn adds
+
+    class CallbackSupportMixin:
+        def set_callbacks(self, *callbacks: Any) -> Self: ...
+
+    class ClassifierMixin: ...
+
+    class ClassNamePrefixFeaturesOutMixin:
+        def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]: ...
+
+    class TransformerMixin:
+        def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[np.floating[Any]]: ...
+        def set_output(self, *, transform: Any = None) -> Self: ...
+
+    def with_callbacks(fit: Any) -> Any: ...
+
+else:
+    from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:  # before scikit-learn 1.9
+
+        class CallbackSupportMixin:
+            """Callbacks need scikit-learn 1.9."""
+
+        def with_callbacks(fit: Any) -> Any:
+            """Callbacks need scikit-learn 1.9."""
+            return fit

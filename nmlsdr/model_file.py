@@ -38,9 +38,8 @@ def save_model(
         File to write, by convention with the extension .skops. It is written completely or not at all.
     estimator : estimator
         A fitted estimator of this package, one of scikit-learn's StandardScaler, MaxAbsScaler, MinMaxScaler,
-        RobustScaler, Normalizer, TfidfTransformer, SimpleImputer, OneHotEncoder and ExtraTreesRegressor, or a
-        ColumnTransformer or Pipeline of such steps. ``memory`` and ``verbose`` of a pipeline are not stored. The
-        columns of a ColumnTransformer, given as lists, are stored as numbers.
+        RobustScaler, Normalizer, TfidfTransformer, SimpleImputer and ExtraTreesRegressor, or a Pipeline of such
+        steps. ``memory`` and ``verbose`` of a pipeline are not stored.
     feature_names, label_names : sequence of str or None, default=None
         Names of the features and labels, stored for the reader. None: the estimator's ``feature_names_in_`` and
         ``label_names_in_``, if it has them.

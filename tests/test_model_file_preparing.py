@@ -1,20 +1,22 @@
-"""Model files of what prepares a table (imputers, encoders, columns, scalers): the same bits, and no forgery."""
+"""Model files of what prepares a table (imputers, scalers, TableEncoder): the same bits, and no forgery."""
 
+import dataclasses
 import json
-import re
 
 import numpy as np
 import pytest
-from model_files import assert_same, attribute, forge, part, plain
+from model_files import assert_same, attribute, forge
 from scipy import sparse
-from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
 
 import nmlsdr
+from nmlsdr._errors import InputError
 from nmlsdr._model.reading import open_model
+from nmlsdr.datasets import TableEncoder
+from nmlsdr.datasets._plan import Column, Plan
 from nmlsdr.model_file import ModelFileError, load_model, save_model
 
 WARDS = np.array(["east", "", "Süd", "west"], dtype=object)
@@ -35,20 +37,6 @@ def mixed(rng, rows):
     Y = (rng.random((40, 3)) < 0.4).astype(int)
     Y[::4] = -1
     return np.column_stack([rows[:, :2], texts[:, :1], rows[:, 2:], texts[:, 1:]]).astype(object), Y
-
-
-def columns(**options):
-    return ColumnTransformer(
-        [
-            ("numbers", SimpleImputer(strategy="median"), [0, 1, 3, 4]),
-            ("categories", OneHotEncoder(handle_unknown="ignore"), [2, 5]),
-        ],
-        **options,
-    )
-
-
-def encode(X):
-    return OneHotEncoder(handle_unknown="ignore").fit(X)
 
 
 SCALERS = {
@@ -100,65 +88,9 @@ def test_imputers_survive_a_round_trip_to_the_last_bit(tmp_path, rows, strategy,
     assert back.statistics_.dtype == fitted.statistics_.dtype
 
 
-@pytest.mark.parametrize("drop", [None, "first", "if_binary"])
-@pytest.mark.parametrize("sparse_output", [False, True])
-@pytest.mark.parametrize("kind", ["objects", "characters", "numbers", "flags", "numbers as objects"])
-def test_encoders_survive_a_round_trip_to_the_last_bit(tmp_path, rng, drop, sparse_output, kind):
-    codes = np.column_stack([np.arange(40) % 3, np.arange(40) % 2])
-    X = {"objects": WARDS[codes], "characters": WARDS[codes].astype(str), "numbers": codes, "flags": codes > 0}
-    X = {**X, "numbers as objects": codes.astype(object)}[kind]
-    fitted = OneHotEncoder(drop=drop, sparse_output=sparse_output, handle_unknown="ignore").fit(X)
-    back = kept(tmp_path, fitted)
-    assert_same(fitted, back)
-    assert_same(fitted.transform(X[:9]), back.transform(X[:9]))
-    assert list(fitted.get_feature_names_out()) == list(back.get_feature_names_out())
-
-
-@pytest.mark.parametrize("sparse_threshold", [0, 1.0])
-@pytest.mark.parametrize("remainder", ["drop", "passthrough"])
-def test_column_transformers_survive_a_round_trip_to_the_last_bit(tmp_path, mixed, sparse_threshold, remainder):
-    X, _ = mixed
-    extra = np.column_stack([X, np.arange(40.0)]).astype(object)
-    fitted = columns(sparse_threshold=sparse_threshold, remainder=remainder).fit(extra)
-    back = kept(tmp_path, fitted)
-    new = extra[:9].copy()
-    new[0, 2] = "never seen"
-    assert_same(fitted.transform(new), back.transform(new))
-    assert list(fitted.get_feature_names_out()) == list(back.get_feature_names_out())
-    assert fitted.output_indices_ == back.output_indices_
-    again = kept(tmp_path, back)
-    assert_same(back.transform(new), again.transform(new))
-
-
-@pytest.mark.parametrize("chosen", [[2, 1], [True, False, True, False], [-1, 0], np.array([2]), []])
-def test_columns_are_kept_by_number(tmp_path, rng, chosen):
-    X = rng.normal(size=(20, 4))
-    fitted = ColumnTransformer([("a", StandardScaler(), chosen), ("b", "passthrough", [1]), ("c", "drop", [0])]).fit(X)
-    back = kept(tmp_path, fitted)
-    assert_same(fitted.transform(X), back.transform(X))
-
-
-@pytest.mark.parametrize("chosen", [slice(2), lambda X: [0, 3]])
-def test_columns_of_other_kinds_are_kept_by_number(tmp_path, rng, chosen):
-    X = rng.normal(size=(20, 4))
-    fitted = ColumnTransformer([("a", StandardScaler(), chosen)], remainder="passthrough").fit(X)
-    np.testing.assert_array_equal(kept(tmp_path, fitted).transform(X), fitted.transform(X))
-
-
-def test_columns_by_name_follow_their_names(tmp_path, mixed):
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(mixed[0], columns=list("abcdef"))
-    fitted = ColumnTransformer(
-        [("n", SimpleImputer(), list("abde")), ("c", OneHotEncoder(), ["c", "f"])], remainder="passthrough"
-    ).fit(frame)
-    back = kept(tmp_path, fitted)
-    turned = frame[list("fedcba")].assign(more=1.0)
-    assert_same(fitted.transform(turned), back.transform(turned))
-
-
 def test_a_pipeline_from_raw_rows_predicts_the_same(tmp_path, mixed):
     X, Y = mixed
-    model = make_pipeline(columns(sparse_threshold=0), StandardScaler(), nmlsdr.ResidualPropagation(2, n_neighbors=5))
+    model = make_pipeline(TableEncoder(), StandardScaler(), nmlsdr.ResidualPropagation(2, n_neighbors=5))
     fitted = model.fit(X, Y)
     save_model(tmp_path / "m.skops", fitted, feature_names=list("abcdef"))
     back = open_model(tmp_path / "m.skops").estimator
@@ -173,14 +105,8 @@ def test_a_pipeline_from_raw_rows_predicts_the_same(tmp_path, mixed):
             lambda X: SimpleImputer(add_indicator=True).fit(X[:, :2]),
             r"add_indicator=True\) cannot be used: it must be False",
         ),
-        (lambda X: OneHotEncoder(min_frequency=2).fit(X[:, 2:3]), r"min_frequency=2\) cannot be used: it must be None"),
-        (lambda X: OneHotEncoder(dtype=np.float32).fit(X[:, 2:3]), r"OneHotEncoder\(dtype=...\) holds a type"),
-        (lambda X: OneHotEncoder(categories=[list("abc")]).fit([["a"]]), r"OneHotEncoder\(categories=...\) holds a"),
-        (lambda X: OneHotEncoder().fit([[1.0], [np.nan]]), r"not in increasing order \(NaN has none"),
+        (lambda X: OneHotEncoder().fit(X[:, 2:3]), "it is a OneHotEncoder, and a model file holds only Pipeline, "),
         (lambda X: SimpleImputer(strategy="most_frequent").fit(np.array([[1, "a"]], object)), "neither all numbers"),
-        (lambda X: ColumnTransformer([("a", FunctionTransformer(abs), [0])]).fit(np.ones((1, 1))), "FunctionT"),
-        (lambda X: columns(transformer_weights={"numbers": 2.0}).fit(X), "transformer_weights"),
-        (lambda X: columns(remainder=StandardScaler()).fit(X), "remainder"),
     ],
 )
 def test_attributes_that_are_not_data_are_not_written(tmp_path, mixed, make, message):
@@ -207,8 +133,6 @@ MAKE = {
     "TfidfTransformer": lambda X: TfidfTransformer().fit(sparse.csr_array(np.eye(3))),
     "SimpleImputer": lambda X: SimpleImputer().fit(X[:, :2]),
     "imputer of text": lambda X: SimpleImputer(strategy="most_frequent").fit(X[:, [2, 5]]),
-    "OneHotEncoder": lambda X: OneHotEncoder().fit(X[:, [2, 5]]),
-    "OneHotEncoder of numbers": lambda X: OneHotEncoder().fit([[1.0], [2.0]]),
 }
 REFUSED = "is damaged|is refused"
 FORGERIES = [
@@ -238,20 +162,6 @@ FORGERIES = [
     ("SimpleImputer", attribute("add_indicator", True), "add_indicator=True"),
     ("SimpleImputer", attribute("callback", 1), "does not know"),
     ("imputer of text", attribute("strategy", "mean"), REFUSED),
-    ("OneHotEncoder", attribute("categories_", lambda a: a[::-1]), "are not in increasing order"),
-    ("OneHotEncoder", attribute("categories_", lambda a: a[[0, 0]]), "are not in increasing order"),
-    ("OneHotEncoder", attribute("categories_", lambda a: a[:0]), "not in increasing order"),
-    ("OneHotEncoder", attribute("categories_", lambda a: a[None]), REFUSED),
-    ("OneHotEncoder", attribute("categories_", lambda a: np.arange(4) > 1), REFUSED),
-    ("OneHotEncoder", lambda s, a: part(s, "model", "categories_")["content"].pop(), "categories_ has shape"),
-    ("OneHotEncoder", attribute("drop", "last"), "drop"),
-    ("OneHotEncoder", attribute("dtype", "float64"), REFUSED),
-    ("OneHotEncoder", attribute("dtype", None), REFUSED),
-    ("OneHotEncoder", attribute("categories", "all"), "categories='all'"),
-    ("OneHotEncoder", attribute("max_categories", 3), REFUSED),
-    ("OneHotEncoder", attribute("feature_name_combiner", "eval"), "feature_name_combiner"),
-    ("OneHotEncoder of numbers", attribute("categories_", put(np.nan)), "not in increasing order"),
-    ("OneHotEncoder of numbers", attribute("categories_", lambda a: a.astype(">f8")), REFUSED),
 ]  # fmt: skip
 
 
@@ -269,68 +179,136 @@ def test_values_that_no_fit_produces_are_refused(tmp_path, mixed, name, change, 
     assert_forgery_is_refused(tmp_path / "m.skops", change, message)
 
 
-def first(position, value):
-    """Change name (0), node (1) or columns (2) of the first transformer."""
+def test_steps_that_do_not_follow_are_refused(tmp_path, mixed):
+    """The width of what a TableEncoder gives is known: levels count."""
+    save_model(tmp_path / "m.skops", make_pipeline(TableEncoder(), StandardScaler()).fit(mixed[0]))
+    more = attribute("plan_", lambda text: text.replace('"süd": "Süd"', '"süd": "Süd", "x": "x"'), "steps", 0, 1)
+    assert_forgery_is_refused(tmp_path / "m.skops", more, "X has 10 features, .* expecting 9 features")
 
-    def forger(schema, arrays):
-        part(schema, "model", "transformers", 0)["content"][position] = (
-            value if isinstance(value, dict) else plain(value)
-        )
 
-    return forger
+# ----------------------------------------------------------------------------------------------------- forged plans
+
+
+PLAN = Plan(
+    (
+        Column("age", "number", fill=(40.0,)),
+        Column("seen", "date", month_first=True, fill=(2020.0, 5.0)),
+        Column("smoker", "yes/no", levels={"yes": "1", "no": "0"}, fill=(0.0,)),
+        Column("ward", "category", "2 levels", levels={"east": "East", "west": "West"}, has_missing=True),
+        Column("note", "words", levels={"cough": "cough"}),
+        Column("id", "identifier"),
+    ),
+    ("", "n/a"),
+    labels={"label_list": "tags", "separator": ";", "no_label": "none"},
+)
+WRONG = [None, True, 0, 10**9, 10**400, 0.5, float("nan"), "x", "\ud800", [], {}, ["a"], [1], {"a": 1}, {"a": "b"}]
+
+
+def test_a_plan_survives_a_round_trip():
+    assert Plan.from_json(PLAN.to_json()) == PLAN
+    for labels in ({}, {"label_columns": ["a"]}, {"annotators": ["a", "b"], "separator": ",", "no_label": ""}):
+        assert Plan.from_json(dataclasses.replace(PLAN, labels=labels).to_json()).labels == labels
+
+
+def assert_no_plan(plan, message):
+    with pytest.raises(InputError, match=f"no plan of a table .*{message}"):
+        Plan.from_json(json.dumps(plan))
+
+
+def types_in(value):
+    """The type of a value and of what it holds."""
+    parts = [part for pair in value.items() for part in pair] if isinstance(value, dict) else value
+    return type(value), {type(part) for part in parts} if isinstance(value, dict | tuple) else set()
+
+
+@pytest.mark.parametrize("value", WRONG, ids=repr)
+def test_a_plan_takes_no_value_of_another_type(value):
+    """Whatever the fields of a plan and of a column are, as fields are added, their types decide."""
+    n_refused = 0
+    for kind, right in ((Plan, PLAN), (Column, dataclasses.replace(PLAN.columns[3], fill=(1.0,)))):
+        for field in dataclasses.fields(kind):
+            plan = json.loads(PLAN.to_json())
+            record = plan if kind is Plan else plan["columns"][3]
+            record[field.name] = value
+            try:
+                found = Plan.from_json(json.dumps(plan))
+            except InputError as error:
+                assert "no plan of a table" in str(error)  # noqa: PT017
+                n_refused += 1
+                continue
+            outer, inner = types_in(getattr(found if kind is Plan else found.columns[3], field.name))
+            right_outer, right_inner = types_in(getattr(right, field.name))
+            assert outer is right_outer, field.name
+            assert inner <= right_inner, field.name
+    assert n_refused > 6
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("column", "changes", "message"),
     [
-        (first(0, "categories"), REFUSED),
-        (first(0, "remainder"), REFUSED),
-        (first(0, "a__b"), REFUSED),
-        (first(0, 3), REFUSED),
-        (first(1, "eval"), REFUSED),
-        (first(1, None), REFUSED),
-        (first(2, [0, 1, 3]), REFUSED),
-        (first(2, [0, 1, 3, 6]), REFUSED),
-        (first(2, "abcd"), REFUSED),
-        (attribute("sparse_output_", 1), "sparse_output_ cannot be this value"),
-        (attribute("n_features_in_", 10**12), "n_features_in_ is 1000000000000"),
-        (attribute("n_features_in_", 5), REFUSED),
-        (attribute("transformers", 1), REFUSED),
-        (attribute("remainder", "keep"), "remainder='keep'"),
-        (attribute("sparse_threshold", 2), "sparse_threshold"),
-        (attribute("transformer_weights", 2), "transformer_weights=2"),
+        (0, {"kind": "eval"}, "a column of the kind 'eval'"),
+        (0, {"fill": [1.0, 2.0]}, "impossible numbers in the column 'age'"),
+        (1, {"fill": [1.0]}, "impossible numbers in the column 'seen'"),
+        (3, {"fill": [1.0]}, "impossible numbers in the column 'ward'"),
+        (5, {"fill": [1.0]}, "impossible numbers in the column 'id'"),
+        (0, {"fill": [float("nan")]}, "not finite"),
+        (0, {"fill": [1e170]}, "not finite"),
+        (0, {"decimal": ",", "thousands": ","}, "impossible numbers"),
+        (2, {"levels": {"yes": "2"}}, "impossible levels in the column 'smoker'"),
+        (3, {"levels": {}, "has_missing": False}, "impossible levels in the column 'ward'"),
+        (4, {"levels": {}}, "impossible levels in the column 'note'"),
+        (4, {"name": "ward"}, "two columns of one name"),
+        (4, {"weight": 1}, "the unknown key 'weight'"),
+        (4, {"name": None}, "None is no str"),
     ],
 )
-def test_columns_that_no_fit_produces_are_refused(tmp_path, mixed, change, message):
-    save_model(tmp_path / "m.skops", columns().fit(mixed[0]))
-    assert_forgery_is_refused(tmp_path / "m.skops", change, message)
+def test_values_that_no_plan_has_are_refused(column, changes, message):
+    plan = json.loads(PLAN.to_json())
+    kept = plan["columns"][column]
+    record = kept if isinstance(kept, dict) else {"name": kept[0], "kind": "number", "fill": kept[1:]}
+    plan["columns"][column] = {**record, **changes}
+    assert_no_plan(plan, message)
 
 
-def test_a_classifier_prepares_nothing(tmp_path, mixed, rng):
-    X, Y = mixed
-    save_model(tmp_path / "k.skops", nmlsdr.MLkNN(3).fit(rng.normal(size=(40, 4)), Y))
-    save_model(tmp_path / "m.skops", columns().fit(X))
-    other = {}
-    forge(tmp_path / "k.skops", lambda schema, arrays: other.update(arrays, node=part(schema, "model")))
-    node = json.dumps(other.pop("node"))
+@pytest.mark.parametrize(
+    "labels",
+    [
+        *({"label_columns": ["a"], name: "x"} for name in ("out", "compare", "mask", "label_file", "separator")),
+        {"label_list": "a"},
+        {"label_list": "a", "separator": ";"},
+        {"label_list": "a", "annotators": ["a"], "separator": ";", "no_label": ""},
+        {"separator": ";", "no_label": ""},
+        {"label_columns": "a"},
+        {"label_columns": [1]},
+        {"label_list": ["a"], "separator": ";", "no_label": ""},
+        {"annotators": "a", "separator": ";", "no_label": ""},
+        {"label_list": "a", "separator": None, "no_label": ""},
+        {"label_list": "a", "separator": ";", "no_label": 10**9},
+        {"label_list": "\ud800", "separator": ";", "no_label": ""},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_of_labels_a_plan_holds_what_a_fit_writes(labels):
+    """Each of these would be set as an option of the command that uses the model."""
+    assert_no_plan({**json.loads(PLAN.to_json()), "labels": labels}, "")
 
-    def change(schema, arrays):
-        taken = part(schema, "model", "transformers", 0)["content"][1]
-        for name in re.findall(r"\d+\.npy", json.dumps(taken)):
-            del arrays[name]
-        used = {name: other[name] for name in re.findall(r"\d+\.npy", node)}
-        arrays.update({f"9{name}": array for name, array in used.items()})
-        renumbered = re.sub(r'"__id__": ', '"__id__": 9', node)
-        part(schema, "model", "transformers", 0)["content"][1] = json.loads(
-            re.sub(r'"(\d+\.npy)"', r'"9\1"', renumbered)
-        )
 
-    assert_forgery_is_refused(tmp_path / "m.skops", change, REFUSED)
+def test_a_forged_plan_is_refused_at_once_and_is_not_written(tmp_path):
+    """It named a file to write, and some kilobytes asked for 8 GB."""
+    frame = pytest.importorskip("pandas").DataFrame({"a": np.arange(30) * 0.5, "wood": ["oak", "ash", ""] * 10})
+    encoder = TableEncoder().fit(frame)
+    save_model(tmp_path / "m.skops", encoder)
+    for old, new in (('"has_missing": true', '"has_missing": 1000000000'), ('"labels": {}', '"labels": {"out": "x"}')):
+        save_model(tmp_path / "m.skops", encoder)
+        change = attribute("plan_", lambda text, old=old, new=new: text.replace(old, new))
+        assert_forgery_is_refused(tmp_path / "m.skops", change, "no plan of a table")
+    encoder.plan_ = dataclasses.replace(encoder.plan_, labels={"label_columns": ["p"], "out": "x"})
+    with pytest.raises(ModelFileError, match="'out'"):
+        save_model(tmp_path / "no.skops", encoder)
+    assert not (tmp_path / "no.skops").exists()
 
 
-def test_steps_that_do_not_follow_are_refused(tmp_path, mixed):
-    """The width of what a ColumnTransformer gives is known: categories count."""
-    X, _ = mixed
-    save_model(tmp_path / "m.skops", make_pipeline(columns(sparse_threshold=0), StandardScaler()).fit(X))
-    fewer = attribute("categories_", lambda array: array[:-1], "steps", 0, 1, "transformers", 1, 1)
-    assert_forgery_is_refused(tmp_path / "m.skops", fewer, r"9 features.* 10 features|refused")
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "null", "[]", '"columns"', "1e5", '{"columns": [[]]}', "{}"])
+def test_a_text_that_is_no_plan_is_refused(text):
+    with pytest.raises(InputError, match="no plan of a table"):
+        Plan.from_json(text)

@@ -20,7 +20,6 @@ import numpy as np
 
 from nmlsdr._checks.words import MISSING, fold
 from nmlsdr._errors import InputError, printable
-from nmlsdr._model.reading import encodes_texts
 from nmlsdr.datasets import read_table
 from nmlsdr.datasets._columns import refuse_missing
 from nmlsdr.datasets._deciding import Choices
@@ -49,9 +48,6 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
 
     ``table.reviewed`` (n, C) marks the entries that --reviewed sets; None without it.
     """
-    if model is not None and encodes_texts(model.estimator):
-        needs = f"The model {args.model!r} has a OneHotEncoder for columns of text, but is given numbers only"
-        raise InputError(f"{needs}; fit it again with nmlsdr.datasets.TableEncoder as the first step of the pipeline.")
     if model is not None and model.plan is not None:
         _take_over(model.plan, args, need_labels)
     settings = {name: value for name in _SETTINGS if (value := getattr(args, name, None)) is not None}

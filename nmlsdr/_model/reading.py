@@ -1,8 +1,8 @@
 """From the content of a model file to a fitted estimator: every value is checked before it is used.
 
 `revived` makes a new estimator by its constructor and sets the checked values, so that a model has no attribute that
-``fit`` does not give. Imputers, encoders and ColumnTransformers also have private attributes, which the file does not
-hold: the class makes them when it is fitted on one invented row.
+``fit`` does not give. An imputer also has private attributes, which the file does not hold: the class makes them when
+it is fitted on one invented row.
 """
 
 import json
@@ -13,12 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import sklearn
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 from .._checks.arguments import check_rows
 from .._checks.labels import LabelClasses
@@ -30,7 +27,6 @@ from .rows import check_answers
 from .schema import Field, Refused, check_names, check_parameter, check_value, make_tree, table
 
 FORMAT = "nmlsdr-model 2"
-_MOST_COLUMNS = 1 << 22  # a row of them is made
 
 
 class ModelFileError(InputError):
@@ -135,20 +131,8 @@ def _table_form(estimator: Any, names: list[str] | None) -> tuple[Plan | None, b
     """Return the plan of the first step for a table with names, and whether cells may be empty."""
     while isinstance(estimator, Pipeline):
         estimator = estimator.steps[0][1]
-    steps = estimator.transformers_ if isinstance(estimator, ColumnTransformer) else [("all", estimator, [])]
     plan = getattr(estimator, "plan_", None)
-    fills = plan is not None or any(isinstance(step, SimpleImputer) for _, step, _ in steps)
-    return None if names is None else plan, fills
-
-
-def encodes_texts(estimator: Any) -> bool:
-    """Whether one of the steps is a OneHotEncoder of texts."""
-    if isinstance(estimator, Pipeline):
-        return any(encodes_texts(step) for _, step in estimator.steps)
-    if isinstance(estimator, ColumnTransformer):
-        return any(encodes_texts(step) for _, step, _ in estimator.transformers_)
-    categories = estimator.categories_ if isinstance(estimator, OneHotEncoder) else []
-    return any(isinstance(one, str) for column in categories for one in column.tolist())
+    return None if names is None else plan, plan is not None or isinstance(estimator, SimpleImputer)
 
 
 def revived(kept: Any) -> Any:
@@ -163,10 +147,9 @@ def revived(kept: Any) -> Any:
         return Pipeline(steps)
     if kind not in table:
         raise Refused(f"it contains a {name} in place of an estimator")
-    estimator = kind([]) if kind is ColumnTransformer else kind()
-    parameters = {key: state[key] for key in estimator.get_params(deep=False) if key in state and key != "dtype"}
-    transformers = parameters.pop("transformers", None)
-    unknown = sorted(state.keys() - parameters.keys() - table[kind].keys() - {"transformers"})
+    estimator = kind()
+    parameters = {key: state[key] for key in estimator.get_params(deep=False) if key in state}
+    unknown = sorted(state.keys() - parameters.keys() - table[kind].keys())
     if unknown:
         raise Refused(f"it holds {name}.{unknown[0]}, which this version of nmlsdr does not know")
     for key, value in parameters.items():
@@ -183,17 +166,10 @@ def revived(kept: Any) -> Any:
             nothing = stored is None and field.optional
             value = None if nothing else _attribute(f"{name}.{attribute}", stored, field, letters)
             setattr(estimator, attribute, value)
-    learned = dict(vars(estimator))
     if kind is SimpleImputer:
+        learned = dict(vars(estimator))
         _fit_imputer(estimator)
-    elif kind is OneHotEncoder:
-        categories = estimator.categories_
-        estimator.set_params(categories=[column.tolist() for column in categories])
-        estimator.fit(np.array([[column[0] for column in categories]], dtype=object))
-    elif kind is ColumnTransformer:
-        _give_columns(estimator, transformers)
-        return estimator
-    vars(estimator).update(learned)
+        vars(estimator).update(learned)
     return estimator
 
 
@@ -235,9 +211,6 @@ def _value(stored: Any) -> Any:
     return np.array(items, dtype=object).reshape(stored["shape"])
 
 
-# ---------------------------------------------------------------- classes with private attributes
-
-
 def _fit_imputer(estimator: SimpleImputer) -> None:
     """Fit on a row of the kind of table that gives such statistics; a constant for numbers is kept as objects."""
     statistics = estimator.statistics_
@@ -245,30 +218,3 @@ def _fit_imputer(estimator: SimpleImputer) -> None:
         estimator.fit(np.full((1, len(statistics)), "", dtype=object))
     else:
         estimator.fit(np.zeros((1, len(statistics)), np.float64 if statistics.dtype.kind == "O" else statistics.dtype))
-
-
-def _give_columns(estimator: ColumnTransformer, transformers: Any) -> None:
-    """Set the transformers of a ColumnTransformer that has its parameters and n_features_in_.
-
-    scikit-learn checks the names and columns when it fits "passthrough" in their place, and the widths when it
-    transforms rows.
-    """
-    if estimator.n_features_in_ > _MOST_COLUMNS:
-        raise Refused(f"ColumnTransformer.n_features_in_ is {estimator.n_features_in_}")
-    fitted = {name: revived(inner) for name, inner, _ in transformers if not isinstance(inner, str)}
-    learned = dict(vars(estimator))
-    learned["transformers"] = [
-        (name, clone(fitted[name]) if name in fitted else inner, columns) for name, inner, columns in transformers
-    ]
-    plain = [(name, "passthrough" if name in fitted else inner, columns) for name, inner, columns in transformers]
-    estimator.set_params(transformers=plain).fit(np.zeros((1, estimator.n_features_in_)))
-    vars(estimator).update(learned)
-    estimator.transformers_ = [
-        (name, fitted.get(name, step), columns) for name, step, columns in estimator.transformers_
-    ]
-    end = 0
-    for name, step, columns in estimator.transformers_:
-        if not isinstance(step, str):
-            n_columns = len(step.get_feature_names_out()) if name in fitted else len(columns)
-            estimator.output_indices_[name] = slice(end, end + n_columns) if n_columns else slice(0, 0)
-            end += n_columns

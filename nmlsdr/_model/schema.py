@@ -11,7 +11,7 @@ import sys
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn import compose, ensemble, feature_extraction, impute, preprocessing, tree
+from sklearn import ensemble, feature_extraction, impute, preprocessing, tree
 from sklearn.pipeline import Pipeline
 from sklearn.tree._tree import Tree
 
@@ -51,7 +51,6 @@ _INFINITY = math.inf
 _FIELDS = {
     name: field
     for field, names in {
-        Field("flag"): "sparse_output_",
         Field("text"): "propagation_solver_",
         Field("count"): "max_features_ effective_rank_ n_iter_ n_unreached_",
         Field("count", "D"): "n_features_in_",
@@ -66,7 +65,6 @@ _FIELDS = {
         Field("column", "C", dtypes="O"): "label_names_in_",
         Field("column", "D", dtypes="fO"): "statistics_",
         Field("classes", "C"): "classes_",
-        Field("categories", "D"): "categories_",
         Field("plan", "D"): "plan_",
         Field("tree", "D C"): "tree_",
         Field("trees", "D C"): "estimators_",
@@ -118,9 +116,7 @@ _ATTRIBUTES: dict[type, str] = {
     preprocessing.Normalizer: _SEEN,
     feature_extraction.text.TfidfTransformer: f"{_SEEN} idf_?",
     impute.SimpleImputer: f"{_SEEN} statistics_",
-    preprocessing.OneHotEncoder: f"{_SEEN} categories_",
     TableEncoder: f"{_SEEN} plan_",
-    compose.ColumnTransformer: f"{_SEEN} sparse_output_",
     tree.ExtraTreeRegressor: f"{_SEEN} n_outputs_ max_features_ tree_",
     ensemble.ExtraTreesRegressor: f"{_SEEN} n_outputs_ estimators_",
     estimators.NMLSDR: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE}",
@@ -151,12 +147,6 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
     "MLkNN.neighbors": ("exact", "precomputed"),
     "SemiSupervisedMLkNN.neighbors": ("exact", "precomputed"),
     "add_indicator": (False,),
-    "categories": ("auto",),
-    "min_frequency": (None,),
-    "max_categories": (None,),
-    "feature_name_combiner": ("concat",),
-    "remainder": ("drop", "passthrough"),
-    "transformer_weights": (None,),
 }
 
 
@@ -181,8 +171,7 @@ def check_parameter(name: str, key: str, value: Any) -> None:
 # ---------------------------------------------------------------- checks of values
 
 
-_TYPES = {"count": (int,), "flag": (bool,), "number": (int, float, np.int64, np.float64), "text": (str,),
-          "array": (np.ndarray,), "categories": (list,)}  # fmt: skip
+_TYPES = {"count": (int,), "number": (int, float, np.int64, np.float64), "text": (str,), "array": (np.ndarray,)}
 
 
 def check_value(what: str, value: Any, field: Field, letters: dict[str, int]) -> None:
@@ -194,11 +183,6 @@ def check_value(what: str, value: Any, field: Field, letters: dict[str, int]) ->
         _check_range(what, np.asarray(value, dtype=np.float64), field)
     elif kind == "array" or (kind == "targets" and isinstance(value, np.ndarray) and value.ndim == 2):
         _check_array(what, value, field)
-    elif kind == "categories":
-        for column in value:
-            _check_column(what, column)
-            if not len(column) or not (column[:-1] < column[1:]).all():  # the encoder would write outside its columns
-                raise Refused(f"{what} are not in increasing order (NaN has none; impute it first)")
     elif kind == "classes" and isinstance(value, list):
         if not all(isinstance(found, np.ndarray) and found.tolist() == [0, 1] for found in value):
             raise Refused(f"{what} must be 0 and 1 for every label")

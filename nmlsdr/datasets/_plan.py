@@ -7,9 +7,10 @@ files and `TableEncoder` encode blocks of cells with it, so that a rule stands i
 import dataclasses
 import functools
 import json
+import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -237,35 +238,64 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the plan that `to_json` wrote; an InputError if it is none."""
+        """Return the plan that `to_json` wrote; an InputError if it is none.
+
+        The text may come from a stranger: the key, type and size of every value are checked before it is used.
+        """
         try:
-            found = json.loads(text)
-            kept = ({"name": c[0], "kind": "number", "fill": c[1:]} if type(c) is list else c for c in found["columns"])
-            columns = tuple(Column(**{**c, "fill": tuple(map(float, c.get("fill", ())))}) for c in kept)
-            plan = cls(columns, tuple(found["missing"]), found["keep_case"] is True, dict(found["labels"]))
-        except (TypeError, LookupError, AttributeError) as error:
+            plan: Self = _from_json(json.loads(text), cls)
+            plan._check()
+        except (TypeError, ValueError, LookupError, OverflowError, RecursionError) as error:
             raise InputError(f"it holds no plan of a table ({error})") from None
-        plan._check()
         return plan
 
     def _check(self) -> None:
-        """Raise an InputError if a value is not what `decide` gives."""
-        texts = [*self.missing]
+        """Raise a ValueError if a value, although of the right type, is not what `decide` and a fit give."""
         for c in self.columns:
-            texts += [c.name, c.kind, c.reason, c.decimal, c.thousands, *c.levels, *c.levels.values()]
-            wide = len(c.feature_names) if c.kind in ("number", "date", "yes/no") else 0
             if c.kind not in FEATURES and c.kind not in OTHERS:
-                raise InputError(f"it holds a column of the kind {c.kind!r}")
-            if (c.decimal, c.thousands) not in NOTATIONS or len(c.fill) not in (0, wide):
-                raise InputError(f"the plan of its column {c.name!r} has impossible numbers")
+                raise ValueError(f"a column of the kind {c.kind!r}")
+            if (c.decimal, c.thousands) not in NOTATIONS or len(c.fill) not in (0, FEATURES.get(c.kind) or 0):
+                raise ValueError(f"impossible numbers in the column {c.name!r}")
             if not all(abs(value) < 1e170 for value in c.fill):
-                raise InputError(f"the plan of its column {c.name!r} fills with a number that is not finite")
-        if not all(type(text) is str for text in texts):
-            raise InputError("the plan of its table holds something else than text")
-        "".join(texts).encode()  # fails for half of a surrogate pair, which cannot be printed
-        names = [c.name for c in self.columns]
-        if len(set(names)) < len(names):
-            raise InputError("the plan of its table names a column twice")
+                raise ValueError(f"the column {c.name!r} is filled with a number that is not finite")
+            odd_answers = c.kind == "yes/no" and {*c.levels.values()} - {"0", "1"}
+            if odd_answers or (c.kind in FEATURES and not c.feature_names):
+                raise ValueError(f"impossible levels in the column {c.name!r}")
+        if len({c.name for c in self.columns}) < len(self.columns):
+            raise ValueError("two columns of one name")
+        if self.labels.keys() not in _SOURCES:
+            raise ValueError(f"{sorted(self.labels)} of its labels")
+        for name, value in self.labels.items():
+            _from_json(value, list[str] if name in ("label_columns", "annotators") else str)
+
+
+# What a plan may hold of the labels of its table: parameters of `read_table`, and no file.
+_SOURCES = [set(), {"label_columns"}, *({source, "separator", "no_label"} for source in ("label_list", "annotators"))]
+
+_hints = functools.cache(get_type_hints)
+
+
+def _from_json(value: Any, kind: Any) -> Any:
+    """Return a value of JSON as this type; an error if it is of another one."""
+    outer: Any = get_origin(kind) or kind
+    inner = get_args(kind)
+    if outer is Column and type(value) is list:
+        value = {"name": value[0], "kind": "number", "fill": value[1:]}
+    if hasattr(outer, "__dataclass_fields__") and type(value) is dict:
+        if unknown := value.keys() - _hints(outer).keys():
+            raise ValueError(f"the unknown key {min(unknown)!r}")
+        return outer(**{key: _from_json(value[key], _hints(outer)[key]) for key in value})
+    if outer in (list, tuple) and type(value) is list:
+        return outer(_from_json(one, inner[0]) for one in value)
+    if outer in (dict, Mapping) and type(value) is dict:
+        return {_from_json(key, str): _from_json(one, inner[1]) for key, one in value.items()}
+    if outer is float and type(value) is int:
+        return float(value)
+    if outer is not Any and type(value) is not outer:
+        raise TypeError(f"{reprlib.repr(value)} is no {outer.__name__}")
+    if type(value) is str:
+        value.encode()  # fails for half of a surrogate pair, which cannot be printed
+    return value
 
 
 # ---------------------------------------------------------------- from cells to numbers

@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 from model_files import npy
 from scipy import sparse
-from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import ExtraTreesRegressor
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import nmlsdr
+from nmlsdr.cli import main as command
+from nmlsdr.datasets import TableEncoder
 from nmlsdr.model_file import save_model
 
-KINDS = ("arff-dense", "arff-sparse", "xml", "csv", "svmlight", "npz", "parquet", "model", "command")
+KINDS = ("arff-dense", "arff-sparse", "xml", "csv", "svmlight", "npz", "parquet", "model", "plan", "command")
 
 
 def _npz(write=np.savez, **arrays):
@@ -106,6 +106,8 @@ def damaged(kind, rng):
         return mutated(content, rng) if rng.random() < 0.2 else forged(content, rng)
     if kind == "command":
         return _files_of_a_command(rng)
+    if kind == "plan":
+        return _files_of_a_plan(rng)
     content = rng.choice(SEEDS[kind])
     if kind == "npz" and rng.random() < 0.7:
         return _with_damaged_members(content, rng)
@@ -173,9 +175,6 @@ def model_bytes():
     contents = []
     words = np.array(["a", "b", "c"])[np.arange(30) % 3]
     table = np.column_stack([X[:, :2].astype(object), words.astype(object)])
-    columns = ColumnTransformer(
-        [("numbers", SimpleImputer(), [0, 1]), ("words", OneHotEncoder(), [2])], sparse_threshold=0
-    )
     for estimator, rows, labels in (
         (StandardScaler(), X, Y),
         (MaxAbsScaler(), X, Y),
@@ -188,7 +187,7 @@ def model_bytes():
         (nmlsdr.MLkNN(neighbors="precomputed", **k), np.abs(X[:, :1] - X[:, :1].T), Y),
         (nmlsdr.SemiSupervisedMLkNN(**k), X, words),
         (ExtraTreesRegressor(3, random_state=0), X, Y),
-        (make_pipeline(columns, nmlsdr.ResidualPropagation(2, **k)), table, Y),
+        (make_pipeline(TableEncoder(), nmlsdr.ResidualPropagation(2, **k)), table, Y),
         (make_pipeline(StandardScaler(), nmlsdr.NMLSDR(2, **k), nmlsdr.SemiSupervisedMLkNN(**k)), X, Y),
     ):
         with tempfile.TemporaryDirectory() as folder:
@@ -274,7 +273,7 @@ _TYPES = [
     ("collections", "OrderedDict"),
     ("sklearn.preprocessing._function_transformer", "FunctionTransformer"), ("sklearn.tree._tree", "Tree"),
     ("sklearn.pipeline", "Pipeline"), ("sklearn.preprocessing._data", "StandardScaler"),
-    ("sklearn.preprocessing._data", "MaxAbsScaler"), ("sklearn.preprocessing._encoders", "OneHotEncoder"),
+    ("sklearn.preprocessing._data", "MaxAbsScaler"), ("nmlsdr.datasets._encoder", "TableEncoder"),
     ("nmlsdr._estimators._mlknn", "MLkNN"), ("nmlsdr._estimators._nmlsdr", "NMLSDR"), ("", ""), (None, None),
 ]  # fmt: skip
 _LOADERS = ["DictNode", "ListNode", "TupleNode", "JsonNode", "TypeNode", "NdArrayNode", "ObjectNode", "FunctionNode",
@@ -344,3 +343,88 @@ def _files_of_a_command(rng):
     model = rng.random() < 0.5 and name == "m.skops"
     files[name] = forged(files[name], rng) if model else mutated(files[name], rng)
     return files
+
+
+# ---------------------------------------------------------------- the plan of a table inside a model file
+
+VICTIM = "victim.csv"  # a file in the folder of the command, which no model may name
+_KEYS = ["out", "compare", "mask", "labels", "label_file", "reviewed", "encoding", "max_bytes", "data", "model", "id",
+         "label_columns", "label_list", "annotators", "separator", "no_label", "kind", "fill", "levels", "name",
+         "reason", "decimal", "thousands", "month_first", "has_missing", "has_other", "missing"]  # fmt: skip
+_WORDS = [VICTIM, "number", "date", "yes/no", "category", "words", "identifier", "text", ",", ".", "0", "1", "y1",
+          "Tags", "x" * 10_000, *_VALUES, 10**400, 1e200, [1e200], {"a": "b"}, {"yes": "2"}, [[]]]  # fmt: skip
+
+
+@functools.cache
+def models_of_tables():
+    """For each of three kinds of tables: its bytes, and those of the model that was fitted on it."""
+    numbers = ["x,y,y1,y2", *(f"{i % 7}.5,{3 * i % 5},{int(i % 7 > 3)},{int(3 * i % 5 > 2)}" for i in range(12))]
+    raw = ["id,size,seen,smoker,ward,note,Tags"]
+    raw += [
+        f"p{i},{'n/a' if i % 9 == 4 else f'{i % 7},5'!r},2020-0{1 + i % 6}-15,{'yes' if i % 3 else 'no'},"
+        f"{('east', 'west', '', 'Süd')[i % 4]},{('cough and fever', 'cough')[i % 2]} {i},"
+        f"{('flu;cold', 'none', 'flu', 'cold', '')[i % 5]}".replace("'", '"')
+        for i in range(40)
+    ]
+    options = ["--n-neighbors", "2", "--classifier", "mlknn", "--jobs", "1", "-q"]
+    found = []
+    for lines, labels in (
+        (numbers, ["--label-columns", "y1,y2"]),
+        (raw, ["--label-list", "Tags"]),
+        (raw, ["--annotators", "Tags", "--drop", "note"]),
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            table, model = Path(folder, "t.csv"), Path(folder, "m.skops")
+            table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            assert command(["fit", str(table), *labels, *options, "--out", str(model)]) == 0
+            found.append((table.read_bytes(), model.read_bytes()))
+    return tuple(found)
+
+
+def _files_of_a_plan(rng):
+    """A table, a model whose plan is another one, and a file that the plan may name."""
+    table, model = rng.choice(models_of_tables())
+    with zipfile.ZipFile(io.BytesIO(model)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["schema.json"] = with_another_plan(members["schema.json"].decode(), rng).encode()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, member in members.items():
+            archive.writestr(name, member)
+    return {"t.csv": table, "m.skops": packed.getvalue(), VICTIM: b"x,y1\n1,0\n"}
+
+
+def _places(node):
+    """Every part within a value of JSON, as what holds it and its key there."""
+    for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield node, key
+        yield from _places(value)
+
+
+def with_another_plan(schema, rng):
+    """The schema of a model file with some values of its plan changed."""
+    schema = json.loads(schema)
+    texts = [(node, key) for node, key in _places(schema) if key == "content" and '"keep_case' in str(node[key])]
+    ((holder, _),) = [place for place in texts if place[0]["__loader__"] == "JsonNode"]
+    plan = json.loads(json.loads(holder["content"]))
+    for _ in range(rng.choice([1, 1, 1, 2, 4])):
+        places = list(_places(plan))
+        if not places:
+            break
+        node, key = rng.choice(places)
+        kind = rng.randrange(6)
+        if kind <= 2:
+            node[key] = rng.choice(_WORDS)
+        elif kind == 3:
+            del node[key]
+        elif kind == 4:
+            other, place = rng.choice(places)
+            node[key] = json.loads(json.dumps(other[place]))
+        else:
+            records = [plan, *(holder[key] for holder, key in places if isinstance(holder[key], dict))]
+            rng.choice(records)[rng.choice(_KEYS)] = rng.choice(_WORDS)
+    text = json.dumps(plan)
+    if rng.random() < 0.05:
+        text = mutated(text.encode(), rng).decode("utf-8", "replace")
+    holder["content"] = json.dumps(text)
+    return json.dumps(schema)

@@ -31,7 +31,7 @@ from scipy import sparse
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from campaigns import record
-from campaigns.files import KINDS, SEEDS, damaged, model_bytes
+from campaigns.files import KINDS, SEEDS, damaged, model_bytes, models_of_tables
 from nmlsdr._errors import InputError, printable
 from nmlsdr._model.reading import open_model
 from nmlsdr._model.rows import sample_rows
@@ -41,6 +41,7 @@ from nmlsdr.datasets import load_mulan, read_table
 __all__ = ["KINDS", "SEEDS", "Found", "read", "run"]
 
 SECONDS = 10
+MORE_BYTES = 256 << 20  # that a command may take for a table of 40 rows
 LABELS = ["y1", "y2"]
 NAMES = {"arff-dense": "f.arff", "arff-sparse": "f.arff", "csv": "f.csv", "svmlight": "f.svm", "npz": "f.npz",
          "parquet": "f.parquet", "model": "f.skops"}  # fmt: skip
@@ -62,7 +63,7 @@ def read(kind, content, folder, rng=None):
     sound = rng is None
     rng = random.Random(0) if rng is None else rng
     path = folder / NAMES.get(kind, "f.csv")
-    if kind not in ("xml", "command"):
+    if kind not in ("xml", "plan", "command"):
         path.write_bytes(content)
     if kind == "xml":
         (folder / "f.arff").write_bytes(SEEDS["arff-sparse"][0])
@@ -72,6 +73,8 @@ def read(kind, content, folder, rng=None):
         return check_model(open_model(path))
     if kind == "command":
         return run_command(content, folder, rng)
+    if kind == "plan":
+        return run_with_plan(content, folder, rng)
     how = {}
     if kind == "svmlight":
         how = {"n_features": rng.choice([None, None, 10]), "zero_based": rng.random() < 0.2}
@@ -112,7 +115,7 @@ def check_model(model):
     if n_features > 1000:
         return model
     X = np.linspace(-1, 2, 7 * n_features).reshape(7, n_features)
-    if hasattr(first_step(estimator), "plan_") or hasattr(first_step(estimator), "transformers_"):
+    if hasattr(first_step(estimator), "plan_"):
         X = sample_rows(estimator)
     with np.errstate(all="ignore"):
         if hasattr(estimator, "predict_proba"):
@@ -149,14 +152,46 @@ def run_command(files, folder, rng):
              "--drop", "y1,y2", "--classifier", "mlknn", "--n-neighbors", "2", "--out", str(folder / "out.skops")],
         ]
     )  # fmt: skip
+    status, _, said = run_words([*words, "--jobs", "1"] if words[0] != "info" else words)
+    if status:
+        raise InputError(said)
+    return status
+
+
+def run_words(words):
+    """Run a command; its status, which is 0, 1 or 2, and what it says on both streams, which is printable."""
     stdout, stderr = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
-        status = command([*words, "--jobs", "1"] if words[0] != "info" else words)
+        status = command(words)
     for line in (stdout.getvalue() + stderr.getvalue()).splitlines():
         assert printable(line) == line, f"the terminal gets {line[:80]!r}"
     assert status in (0, 1, 2), f"status {status}"
+    return status, stdout.getvalue(), stderr.getvalue()
+
+
+def run_with_plan(files, folder, rng):
+    """Use a model on the table of its fit: a result, or one sentence, and no other file is made, changed or removed."""
+    for old in folder.iterdir():
+        old.unlink()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    verb, out = rng.choice(["evaluate", "evaluate", "predict", "transform", "info"]), folder / "out.csv"
+    words = [verb, str(folder / "m.skops"), *([] if verb == "info" else [str(folder / "t.csv"), "--jobs", "1"])]
+    words += ["--out", str(out)] * (verb in ("predict", "transform"))
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + MORE_BYTES, before[1]))
+    try:
+        status, _, said = run_words(words)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+        out.unlink(missing_ok=True)
+        found = {path.name: path.read_bytes() for path in folder.iterdir()}
+        assert found == files, f"files were touched: {found.keys()}"
     if status:
-        raise InputError(stderr.getvalue())
+        errors = [line for line in said.splitlines() if "nmlsdr: warning: " not in line]
+        assert [line[-1:] for line in errors] in (["."], ["?"]), f"not one sentence: {errors}"
+        raise InputError(errors[0])
     return status
 
 
@@ -221,7 +256,8 @@ def main():
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
     model_bytes()
-    if args.kind == "model":
+    models_of_tables()
+    if args.kind in ("model", "plan"):
         forbid_code()
     report = {}
     for kind in KINDS if args.kind == "all" else [args.kind]:

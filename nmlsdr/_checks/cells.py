@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import InputError
-from .words import CROSS, LABEL_WORDS
+from .words import CROSS, LABEL_WORDS, LABELS, fold, label_words
 
 _TIMES = ("date", "time", "duration")  # how the names of types of dates and times begin
 
@@ -48,10 +48,16 @@ def read_label_words(y: Any, values: np.ndarray, name: str) -> np.ndarray:
         return values
     found = values.astype(object)
     for j, column in enumerate(found.T.tolist()):
-        words = ["" if is_null(cell) else str(cell).strip().lower() for cell in column]
-        if not any(isinstance(cell, str) for cell in column) or not LABEL_WORDS.keys() >= {*words}:
-            continue  # numbers; or other texts, which `describe_bad_cell` names
-        labels, mixed = plain_labels(np.array([[LABEL_WORDS[word]] for word in words]))
+        words = ["" if is_null(cell) else fold(str(cell)) for cell in column]
+        if not any(isinstance(cell, str) for cell in column):
+            continue
+        known = label_words({*words})
+        if known is None and not LABEL_WORDS.keys() >= {*words}:
+            continue  # other texts, which `describe_bad_cell` names
+        if known is None:
+            some = " and ".join(repr(word) for word in sorted({*words} - LABELS.keys())[:2])
+            raise InputError(f"{name_column(y, j)} of {name} holds {some}, words of two languages; use those of one.")
+        labels, mixed = plain_labels(np.array([[known[word]] for word in words]))
         if mixed is not None:
             raise InputError(f"{name_column(y, j)} of {name} mixes crosses (x) with 0, 1, yes or no; use one form.")
         unknown = [label == -1 and word != "-1" for label, word in zip(labels[:, 0], words, strict=True)]
@@ -78,7 +84,7 @@ def describe_bad_cell(table: Any, values: np.ndarray, words: Container[str] = ()
                 what, shown = "dates", str(cell)[:10]
             elif is_null(cell) and not isinstance(cell, Number | None):
                 what, shown = "missing values", str(cell)
-            elif isinstance(cell, str) and not is_number(cell) and cell.strip().lower() not in words:
+            elif isinstance(cell, str) and not is_number(cell) and fold(cell) not in words:
                 what, shown = "text", cell
             else:
                 continue

@@ -19,7 +19,7 @@ from scipy import sparse
 from .._errors import InputError
 from .arguments import check_alpha, contiguous, refuse_broken
 from .cells import column_names, describe_bad_cell, is_null, read_label_words
-from .words import LABEL_WORDS
+from .words import LABEL_WORDS, fold, label_words
 
 
 @dataclass(frozen=True)
@@ -462,9 +462,9 @@ def _may_be_a_matrix(rows: list[Any], nested: bool, name: str) -> bool:
     ragged = len({len(row) for row in rows}) > 1
     if nested and not ragged and not text:
         return True
-    entries = {str(entry) for row in rows for entry in row}
-    words = {word for word in LABEL_WORDS if len(word) > 1} | {"0", "1", "nan", "none"}  # not x or y: names of labels
-    if {entry.lower() for entry in entries} <= words:
+    entries = {fold(str(entry)) for row in rows for entry in row} - {"nan", "none"}
+    # One letter, such as x or y, is the name of a label.
+    if all(len(entry) > 1 or entry in ("0", "1") for entry in entries) and label_words(entries) is not None:
         raise InputError(
             f"{name} contains lists of 0 and 1 (or yes and no), which may be columns of y or names of labels; convert "
             "them to a 2-D array, or give each row as a set."

@@ -1,35 +1,20 @@
-"""What words mean in the cells of a table: yes, no, a missing value, no label; the one place that says so."""
+"""What words mean in the cells of a table: yes, no, a missing value, no label; the one place that says so.
 
+The words stand in words.json, by language. NO, NA, SI and IT are also countries, codes and chemical elements, so words
+for yes and no count only where all words of a column are those of one language.
+"""
+
+import json
 import re
 import unicodedata
+from collections.abc import Iterable
+from importlib import resources
+from typing import Any
 
 BLANKS = " \t\n\r\v\f"
 """What may surround a value: the blanks that `float` skips; `str.strip` would remove other separators too."""
-_TYPESET_BLANKS = str.maketrans("\u00a0\u2007\u2009\u202f", "    ")
-
-#: Pairs of words for yes and no, in lower case.
-YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("ja", "nein"), ("j", "n"), ("wahr", "falsch"), ("ja", "nee"),
-          ("oui", "non"), ("vrai", "faux"), ("sí", "no"), ("si", "no"), ("sì", "no"), ("sim", "não"))  # fmt: skip
-CROSS = 2  # an x: in a column that holds only x and empty cells, an empty cell means 0
-#: The label that a text stands for, in lower case and without blanks around it: 1, 0, -1 for unknown, or CROSS.
-LABEL_WORDS = {"0": 0, "1": 1, "-1": -1, "": -1, "?": -1, "0.0": 0, "1.0": 1, "-1.0": -1, "x": CROSS}
-LABEL_WORDS |= {word: label for yes, no in YES_NO for word, label in ((yes, 1), (no, 0))}
-
-HOLES = ("", "?", "na", "n/a", "nan", "null")
-"""How a missing feature is written, in upper or lower case."""
-
-MISSING = frozenset(
-    {*HOLES, "-", "--", "---", "–", "—", ".", "...", "#n/a", "#na", "n.a.", "n. a.", "nd", "n.d.", "n. d.", "k.a.",
-     "k. a.", "keine angabe", "unbekannt", "unknown", "not known", "missing", "inconnu", "desconocido", "sconosciuto",
-     "onbekend"}
-)  # fmt: skip
-"""Words, folded, that mean a missing value wherever they stand; others are found by how often they occur."""
-
-NO_LABEL = ("none", "no", "nothing", "nil", "-", "--", "n/a", "na", "0", "keine", "keines", "nichts", "ohne", "aucun",
-            "ninguno", "nessuno", "geen")  # fmt: skip
-"""Words, folded, in place of a list of labels that has none."""
-
 WORD = re.compile(r"[^\W\d_]{2,}")
+_TYPESET_BLANKS = str.maketrans("\u00a0\u2007\u2009\u202f", "    ")
 
 
 def trim(text: str) -> str:
@@ -48,3 +33,74 @@ def fold(text: str) -> str:
 def words_of(text: str) -> set[str]:
     """Return the different words of a text, folded."""
     return set(WORD.findall(fold(text)))
+
+
+_FOUND: dict[str, Any] = json.loads(resources.files(__package__).joinpath("words.json").read_text(encoding="utf-8"))
+
+LANGUAGES = [
+    {fold(w): value for value, words in ((1, yes), (0, no)) for w in words} for yes, no in _FOUND["yes_no"].values()
+]
+"""For each language its words for yes (1) and no (0), folded."""
+HOLES = ("", "?", "na", "n/a", "nan", "null")
+"""How a missing feature is written, folded, in a table of numbers."""
+MISSING = frozenset({*HOLES, *map(fold, _FOUND["missing"])})
+"""Words, folded, that mean a missing value wherever they stand; others are found by how often they occur."""
+NO_LABEL = frozenset(map(fold, _FOUND["no_label"]))
+"""Words, folded, in place of a list of labels that has none."""
+
+
+def _is_word(word: str) -> bool:
+    """Whether a text is more than a letter; a Chinese character is a word."""
+    return len(word) > 1 or word >= "\u3000"
+
+
+CROSS = 2  # an x: in a column that holds only x and empty cells, an empty cell means 0
+#: The label that a text stands for in every language, folded: 1, 0, -1 for unknown, or CROSS.
+LABELS = {"0": 0, "1": 1, "-1": -1, "": -1, "?": -1, "0.0": 0, "1.0": 1, "-1.0": -1, "x": CROSS}
+LABEL_WORDS = LABELS | {word: value for words in LANGUAGES for word, value in words.items() if _is_word(word)}
+LABEL_WORDS |= {"y": 1, "j": 1, "n": 0}
+VERDICTS = {word: value for word, value in LABEL_WORDS.items() if value in (0, 1)} | {"add": 1, "remove": 0}
+"""What a person may write beside a suggestion."""
+
+
+def yes_no(words: Iterable[str], yes: str | None = None, no: str | None = None) -> dict[str, int] | None:
+    """Return 1 or 0 for each of the different folded words of a column, if they are all of one language; else None.
+
+    Parameters
+    ----------
+    words : iterable of str
+        The different words of the column, folded, without those that mean a missing value.
+    yes, no : str, default=None
+        What a person said; it is looked at first.
+
+    Examples
+    --------
+    >>> yes_no({"tak", "nie"}), yes_no({"no", "si", "it"}), yes_no({"no"}), yes_no({"l", "m"}, "l", "m")
+    ({'nie': 0, 'tak': 1}, None, None, {'l': 1, 'm': 0})
+    """
+    found = sorted(words)
+    said = [] if yes is None or no is None else [{fold(no): 0, fold(yes): 1}]
+    for known in [*said, *LANGUAGES]:
+        if known.keys() >= set(found) and {known[word] for word in found} == {0, 1}:
+            return {word: known[word] for word in found}
+    return None
+
+
+def label_words(words: Iterable[str], yes: str | None = None, no: str | None = None) -> dict[str, int] | None:
+    """Return the label that each of the different folded texts of a column stands for, as `LABELS`; None: some is none.
+
+    One word for yes, or one for no, is enough here, because the column is known to hold labels.
+
+    Examples
+    --------
+    >>> label_words({"ja", "", "1"}), label_words({"ja", "no"}), label_words({"x", ""}) == {"x": CROSS, "": -1}
+    ({'': -1, '1': 1, 'ja': 1}, None, True)
+    """
+    found = sorted(words)
+    said = [] if yes is None or no is None else [{fold(no): 0, fold(yes): 1}]
+    rest = {word for word in found if word not in LABELS}
+    for known in [*said, *LANGUAGES]:
+        some = {known.get(word) for word in rest}
+        if None not in some and (len(some) != 1 or known in said or rest & LABEL_WORDS.keys()):
+            return {word: known[word] if word in rest else LABELS[word] for word in found}
+    return None

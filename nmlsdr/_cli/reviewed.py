@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from nmlsdr._checks.labels import alphas_of_labels, check_labels
+from nmlsdr._checks.words import VERDICTS as VERDICT_WORDS
+from nmlsdr._checks.words import fold
 from nmlsdr._errors import InputError
 from nmlsdr.datasets._files import Lines
 
 #: The columns of the list, except that of the ids.
 OWN_COLUMNS = ("row", "label", "given", "score", "suggest", "kind", "rank", "verdict")
 
-VALUES = dict.fromkeys(("1", "1.0", "yes", "y", "true", "add"), 1)
-VALUES |= dict.fromkeys(("0", "0.0", "no", "n", "false", "remove"), 0)
 OPEN = ("", "?")
 VERDICTS = "1, yes or add (the label belongs there), 0, no or remove (it does not), keep (as given), or nothing yet"
 LARGEST = 1 << 28  # bytes
@@ -145,7 +145,7 @@ def read_verdicts(path: str, table: Any, source: str, id_name: str | None = None
             if row not in map(str, found):
                 raise InputError(f"{here}: row {row} of {source} does not have the {key} {name!r}; {advice}.")
             i = int(row)
-        value = given[i, c] if verdict.lower() == "keep" else VALUES.get(verdict.lower(), -1)
+        value = given[i, c] if verdict.lower() == "keep" else VERDICT_WORDS.get(fold(verdict), -1)
         if value not in (0, 1):
             raise InputError(f"{here}: {verdict!r} is not a verdict; give {VERDICTS}.")
         if reviewed[i, c] and target[i, c] != value:

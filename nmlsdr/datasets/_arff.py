@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from .._checks.words import BLANKS
+from .._checks.words import BLANKS, LABELS, fold, label_words
 from ._cells import Codes, CollectedRows, CollectedSparseRows, FileContents
 from ._columns import Split, Wanted, split_columns
 from ._files import DataFileError, Lines, Path_, shorten
@@ -19,7 +19,6 @@ MAX_VALUES = 4
 """Nominal columns may declare this many values times max_features, in total."""
 NUMBERS = ("numeric", "real", "integer")
 TEXTS = ("string", "date", "relational")
-WORDS = ({"yes": 1.0, "no": 0.0}, {"true": 1.0, "false": 0.0})
 
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 ATTRIBUTE = re.compile(rf"({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.DOTALL)
@@ -43,10 +42,9 @@ class Attribute(NamedTuple):
         """Return the number that each declared value stands for; None if they stand for none."""
         if all(number_problem(value) is None for value in self.values):
             return {value: float(value) for value in self.values}
-        for words in WORDS:
-            if all(value.lower() in words for value in self.values):
-                return {value: words[value.lower()] for value in self.values}
-        return None
+        words = {value: fold(value) for value in self.values}
+        known = None if LABELS.keys() & words.values() else label_words(words.values())
+        return known and {value: float(known[word]) for value, word in words.items()}
 
 
 def read_arff(path: Path_, wanted: Wanted) -> FileContents:

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from .._checks.cells import plain_labels
-from .._checks.words import BLANKS, HOLES, LABEL_WORDS, NO_LABEL
+from .._checks.words import BLANKS, HOLES, LABEL_WORDS, NO_LABEL, fold
 from ._columns import Split, Wanted
 from ._files import DataFileError, Lines, Path_, Problem, check_size, place, problems_in_words, shorten
 from ._numbers import number_problem
@@ -137,7 +137,7 @@ class CollectedRows:
 
     def _label(self, j: int, cell: str | None) -> int:
         """Return 0, 1, -1 where a label is not known, or the mark of a cross."""
-        code, text = self._codes.get(j), (cell or "").strip(BLANKS).lower()
+        code, text = self._codes.get(j), fold(cell or "")
         label = LABEL_WORDS.get(text)
         if label is None or (code is not None and cell is not None and cell not in code):
             what = "is not a label; write 0, 1, or nothing where it is not known (--label-list is for lists of labels)"
@@ -336,7 +336,7 @@ def find_lists(cells: Sequence[str], separator: str | None, no_label: str | None
     for tag, count in alone.most_common():
         # Labels stand alone in this share of their cells; so many of them in a row are no chance.
         frequent = (1 - share) ** count < CHANCE
-        if tag not in beside and (frequent or tag.casefold() in NO_LABEL):
+        if tag not in beside and (frequent or fold(tag) in NO_LABEL):
             return lists._replace(no_label=tag)
     return lists
 

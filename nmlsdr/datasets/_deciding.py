@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .._checks.words import YES_NO, fold, trim, words_of
+from .._checks.words import fold, trim, words_of, yes_no
 from ._files import shorten
 from ._numbers import DATE, NOTATIONS, Notation, find_notation, number_reader, read_date, usual_decimal
 from ._plan import Column, Plan
@@ -230,11 +230,12 @@ class Deciding:
         for text, count in known.items():
             if fold(text) not in self.found:
                 words[fold(text)] += count
-        for yes, no in YES_NO:
-            if set(words) == {yes, no}:
-                reason = self._reason([f"1: {yes!r} ({words[yes]}), 0: {no!r} ({words[no]})"], facts)
-                return Column(name, "yes/no", reason, levels={yes: "1", no: "0"})
-        return None
+        values = yes_no(words)
+        if values is None:
+            return None
+        counted = [_counted({word: words[word] for word in words if values[word] == value}) for value in (1, 0)]
+        reason = self._reason([f"1: {counted[0]}, 0: {counted[1]}"], facts)
+        return Column(name, "yes/no", reason, levels={word: str(value) for word, value in values.items()})
 
     def _is_unique(self, facts: ColumnStatistics, known: Counter[str]) -> bool:
         """Whether a column holds short texts that no two rows share, unless the rows are the same.

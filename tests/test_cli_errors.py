@@ -20,6 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nmlsdr
+from nmlsdr import cli
+from nmlsdr._cli.parser import InputFile
 from nmlsdr._process.threads import SIMD_LEVELS
 from nmlsdr.cli import main
 from nmlsdr.model_file import save_model
@@ -260,23 +262,42 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(run, full, 
     assert listing(full) == before
 
 
-@pytest.mark.parametrize("verb", ["fit", "predict", "transform", "review"])
-def test_output_that_is_an_input(run, full, verb):
-    (full / "test.csv").rename(full / "data.csv")
-    model = full / "other.npz"  # a model is read under any name
-    (full / "full.skops").rename(model)
-    source = "train.csv" if verb in ("fit", "review") else "data.csv"
-    command = VERBS[verb] if verb in ("fit", "review") else [verb, model, source, *COLUMNS]
-    if verb == "fit":
-        (full / "link.skops").symlink_to(full / source)
-        assert_refused(run(*command, "--out", "link.skops"), "same file as the input")
-        return
-    before = (full / source).read_bytes()
-    assert_refused(run(*command, "--out", source), "same file as the input")
-    assert_refused(run(*command, "--out", f"./{source}"), "same file as the input")
-    assert (full / source).read_bytes() == before
-    if verb in ("predict", "transform"):
-        assert_refused(run(*command, "--out", model), "same file as the input")
+def options_with_files():
+    """Each verb that writes a file, with each of its arguments that names a file to read."""
+    verbs = next(action.choices for action in cli._parser()._actions if action.dest == "verb")
+    for verb, parser in verbs.items():
+        files = [
+            one for one in parser._actions if set(str(one.metavar).split(".")) & {"FILE", "DATA", "TRAIN", "MODEL"}
+        ]
+        if any(one.dest == "out" for one in files):
+            yield from (pytest.param(verb, one, id=f"{verb} {one.metavar}") for one in files if one.dest != "out")
+
+
+@pytest.mark.parametrize(("verb", "option"), [*options_with_files()])
+def test_no_output_is_an_input(run, tmp_path, verb, option):
+    """Directly, through a link to either, and by another name of the file; before any work, so the files are empty."""
+    assert option.type is InputFile, f"{verb} {option.dest} reads a file, and --out could replace it"
+    out = f"same{SUFFIX.get(verb, '.csv')}"
+    files = {"model": ["m.skops"] if verb in ("transform", "predict", "evaluate") else [], "data": ["t.csv"]}
+
+    def refused(given, written):
+        words = {**files, option.dest: [*option.option_strings, given]}
+        command = [verb, *(word for each in words.values() for word in each), "--out", written]
+        assert_refused(run(*command), "same file as the input")
+
+    for name in ("m.skops", "t.csv", "given.csv", out):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "link.csv").symlink_to(out)
+    (tmp_path / f"link{out}").symlink_to("given.csv")
+    (tmp_path / f"hard{out}").hardlink_to("given.csv")
+    before = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    refused("link.csv", out)
+    refused("given.csv", f"link{out}")
+    refused("given.csv", f"hard{out}")
+    if out.endswith(".csv"):
+        refused(out, f"./{out}")
+        refused(tmp_path / out, out)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -104,6 +104,10 @@ def check_files(args: argparse.Namespace) -> None:
             raise InputError(f"{answer.format_map(given)}.")
 
 
+class InputFile(str):
+    """The type of every option that names a file to read, so that no output can replace one."""
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence that says what to write instead, without the usage text."""
 

@@ -8,7 +8,7 @@ import csv
 from collections.abc import Callable
 from typing import Any
 
-from .parser import Parser
+from .parser import InputFile, Parser
 
 Options = dict[str, dict[str, Any]]  # the arguments of argparse's add_argument, by the name of the option
 
@@ -144,9 +144,10 @@ REVIEWED = {
         "annotations that people have checked: a CSV file with the columns row (or id), label and verdict (1: the row "
         "has the label, 0: it does not have it, keep: as given, empty: not checked). Neighbours do not change these "
         "labels, and they are not listed again",
+        InputFile,
     )
 }
-MASK = {"--mask": option("FILE", "a file with a 0 or 1 for each row: labels of rows with 0 are ignored")}
+MASK = {"--mask": option("FILE", "a file with a 0 or 1 for each row: labels of rows with 0 are ignored", InputFile)}
 LABELS_NEEDED = "needed, except for npz and svmlight files, which store them separately"
 _LABELS = {
     "--label-columns": option(
@@ -161,11 +162,12 @@ _LABELS = {
         "these columns hold such lists, one column for each annotator, whose votes count; an empty cell is no vote",
         _names,
     ),
-    "--labels": option("FILE.xml", "the names in this Mulan XML file are the label columns"),
+    "--labels": option("FILE.xml", "the names in this Mulan XML file are the label columns", InputFile),
     "--label-file": option(
         "FILE",
         "a file with a row for each row of DATA and a column of 0 and 1 for each label; an empty row, or one of -1, "
         "is unlabelled",
+        InputFile,
     ),
 }  # fmt: skip
 DATA = {
@@ -173,6 +175,7 @@ DATA = {
         "DATA",
         "a table: ARFF (Mulan), CSV, TSV, svmlight (these also .gz), Parquet or .npz (arrays X and y), by the suffix "
         "of its name; -: standard input",
+        InputFile,
     ),
     "--separator": option("S", "the text between the labels of --label-list (default: found from the cells)"),
     "--no-label": option(
@@ -329,7 +332,7 @@ def _add_models(verbs: Any) -> None:
         labels=LABELS_NEEDED,
         run="_cli.models:fit",
     )
-    model = {"model": option("MODEL.skops", "the file that `nmlsdr fit` wrote")} | DATA | COMMON
+    model = {"model": option("MODEL.skops", "the file that `nmlsdr fit` wrote", InputFile)} | DATA | COMMON
     table = output(".csv, .tsv, .parquet or .npz; rows count from 0")
     scores = {"--scores": flag("write the probability of each label too, in columns score:NAME")}
     measures = {
@@ -337,6 +340,7 @@ def _add_models(verbs: Any) -> None:
             "TRAIN",
             "the table that the model was fitted on; fit logistic regressions, a forest and the model without "
             "residuals on it, and print their measures too (only for --classifier residual)",
+            InputFile,
         )
     } | output(".json or .csv", required=False)
     unused = "these columns are not features, and the labels are not used"
@@ -452,7 +456,7 @@ def _add_others(verbs: Any, parser: Parser) -> None:
         options = {**names, "--data-home": home, **QUIET}
         description = f"{summary[0].upper()}{summary[1:]}."
         add_verb(parts, name, summary, description, options, run=f"_cli.datasets:{name}_sets").set_defaults(names=None)
-    model = option("MODEL.skops", "a model file to describe", nargs="?")
+    model = option("MODEL.skops", "a model file to describe", InputFile, nargs="?")
     add_verb(
         verbs,
         "info",

@@ -16,6 +16,7 @@ from nmlsdr._errors import InputError, import_extra
 from nmlsdr._output import check_output, replace_file, write_arrays
 
 from .console import Console, RunError
+from .parser import InputFile
 
 PARQUET = (".parquet", ".pq")
 _BLOCK = 4096  # rows turned into text at a time
@@ -108,8 +109,7 @@ def check_out(args: argparse.Namespace, suffixes: tuple[str, ...]) -> str:
 
 def input_files(args: argparse.Namespace) -> list[str]:
     """Return the files that the arguments name as inputs."""
-    names = ("model", "data", "labels", "label_file", "mask", "reviewed")
-    return [value for value in (getattr(args, name, None) for name in names) if value not in (None, "-")]
+    return [value for value in vars(args).values() if isinstance(value, InputFile) and value != "-"]
 
 
 def row_columns(

@@ -1,0 +1,75 @@
+"""Cells that list words of a small vocabulary, such as "dermatologist, nephrologist": how they are found and split."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from .._checks.words import trim
+
+SEPARATORS = ";|,/+\n"
+MOST_ITEMS = 100  # different words of such a column
+CELLS_PER_ITEM = 5  # that a word has on average
+SEVERAL = 0.1  # the share of the filled cells that list more than one word
+LONG = 4  # items with so many words on average are parts of sentences
+
+
+class ItemList(NamedTuple):
+    """The separator of such a column, and how often each item occurs, by its key, and its most frequent spelling."""
+
+    separator: str
+    counts: Counter[str]
+    shown: dict[str, str]
+
+
+def items_of(text: str, separator: str) -> list[str]:
+    """Return the different parts between separators, without blanks around them."""
+    return [*dict.fromkeys(part for piece in text.split(separator) if (part := trim(piece)))]
+
+
+def find_items(texts: Mapping[str, int], key: Callable[[str], str] = str.casefold) -> ItemList | None:
+    """Return the items of a column whose cells list few words that recur in several combinations, or None.
+
+    Parameters
+    ----------
+    texts : dict of str to int
+        How often each different text occurs, without missing values.
+    key : callable, default=str.casefold
+        Items with one key are the same.
+
+    Examples
+    --------
+    >>> specialists = {"skin, kidney": 9, "skin": 8, "kidney, heart": 7, "heart, skin": 7, "heart": 5, "Skin": 2}
+    >>> found = find_items(specialists)
+    >>> found.separator, dict(found.counts)
+    (',', {'heart': 19, 'kidney': 16, 'skin': 26})
+    >>> find_items({"Bonn, Germany": 9, "Rome, Italy": 9, "Ulm, Germany": 9}) is None
+    True
+    """
+    candidates = [_split(texts, separator, key) for separator in SEPARATORS if any(separator in text for text in texts)]
+    found = [items for items in candidates if items is not None]
+    return min(found, key=lambda items: len(items.counts), default=None)
+
+
+def _split(texts: Mapping[str, int], separator: str, key: Callable[[str], str]) -> ItemList | None:
+    counts, spellings = Counter[str](), Counter[str]()
+    n_several = n_separated = 0
+    for text, count in texts.items():
+        items = items_of(text, separator)
+        n_separated += count * (separator in text)
+        n_several += count * (len(items) > 1)
+        for item in items:
+            spellings[item] += count
+        for item in {*map(key, items)}:
+            counts[item] += count
+        if len(counts) > 100 * MOST_ITEMS:  # texts that differ in every row
+            return None
+    n_cells, n_texts = sum(texts.values()), len({key(text) for text in texts})
+    often = 2 * n_several > n_separated and n_several >= SEVERAL * n_cells  # no blood groups such as A+
+    recur = len(counts) <= min(MOST_ITEMS, n_texts - 1, sum(counts.values()) / CELLS_PER_ITEM)
+    short = sum(len(item.split()) for item in counts) < LONG * len(counts)
+    if not (often and recur and short):
+        return None
+    shown: dict[str, str] = {}
+    for item in sorted(spellings, key=lambda item: (-spellings[item], item)):
+        shown.setdefault(key(item), item)
+    return ItemList(separator, Counter(dict(sorted(counts.items()))), dict(sorted(shown.items())))

@@ -1,0 +1,210 @@
+"""Numbers with a unit, a sign of currency or a sign of comparison: "12,5 kg", "850 g", "5/9", "$1,234.50", "<0.5".
+
+A unit is what follows a number. Codes have none: a letter or a hyphen in front (L-01, E66), a zero in front, times,
+ranges, dates, versions and phone numbers.
+"""
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from .._checks.words import fold, trim
+from ._files import load_json
+from ._numbers import Notation, is_number, number_reader, plain_text
+
+MOST_UNITS = 4  # of a column
+SHARE = 0.95  # of the filled cells that are numbers, in a column of numbers with units
+LONGEST = 60  # characters of such a text
+WITHOUT = "no unit"  # the mark of bare numbers beside several units
+
+_SIGNS = {
+    "<": "<",
+    "<=": "<",
+    "=<": "<",
+    "≤": "<",
+    "≦": "<",
+    ">": ">",
+    ">=": ">",
+    "=>": ">",
+    "≥": ">",
+    "≧": ">",
+    "+": ">",
+}
+_SIGNS |= {"~": "~", "≈": "~"}  # the sign behind 85+ means at least
+_NUMBER = r"(?P<number>\d[\d.,']*(?:[ ]\d{3}(?!\d)[\d.,']*)*(?:[eE][+-]?\d+)?)"
+_UNIT = r"(?P<unit>(?:[^\W\d_]|[%‰°/*′″\"$€£¥₹₽₩₺₴₪₫₱฿]).*)"
+_DIGITS = re.compile(r"(?<=[^\W\d_])[23](?!\d)|[/^] ?-?\d+|[x×*·] ?10\^?\d*|[²³¹⁰⁴-⁹⁻]")  # in a unit: m2, /9, x10^9
+
+
+class Parts(NamedTuple):
+    """What a text of a number consists of: digits and marks, one of < > ~ or nothing, and its unit or nothing."""
+
+    number: str
+    sign: str
+    unit: str
+
+
+@functools.cache
+def _pattern() -> re.Pattern[str]:
+    money = "|".join(sorted(map(re.escape, load_json(__package__, "units.json")["money"]), key=len, reverse=True))
+    signs = "|".join(sorted(map(re.escape, _SIGNS.keys() - {"+"}), key=len, reverse=True))
+    return re.compile(
+        rf"(?P<sign>{signs})? ?(?P<minus>[+-])?(?:(?P<money>{money}) ?(?P<later>[+-])?)?{_NUMBER}"
+        rf" ?(?:{_UNIT}|(?P<plus>\+))?",
+        re.IGNORECASE,
+    )
+
+
+@functools.cache
+def _meanings() -> dict[str, dict[str, float]]:
+    """The dimensions that each unit may have, and its factor in each."""
+    found: dict[str, dict[str, float]] = {}
+    for dimension, units in load_json(__package__, "units.json")["dimensions"].items():
+        for unit, factor in units.items():
+            found.setdefault(trim(unit), {})[dimension] = factor
+    return found
+
+
+def split_number(text: str) -> Parts | None:
+    """Return the parts of a text that is a number with or without a unit and signs; None for another text.
+
+    Examples
+    --------
+    >>> [tuple(split_number(text)) for text in ("12,5 kg", "<0.5", "$1,234.50", "5/9", "-3")]
+    [('12,5', '', 'kg'), ('0.5', '<', ''), ('1,234.50', '', '$'), ('5', '', '/9'), ('-3', '', '')]
+    >>> [split_number(text) for text in ("L-01", "E66", "007 kg", "12:30", "3-5 kg", "1.2.2020", "12 May")]
+    [None, None, None, None, None, None, None]
+    """
+    if is_number(text):
+        return Parts(text, "", "")
+    plain = plain_text(text)
+    match = _pattern().fullmatch(plain) if len(plain) <= LONGEST else None
+    if match is None:
+        return None
+    number, unit = match["number"], (match["money"] or "") + (match["unit"] or "")
+    sign = _SIGNS[match["sign"] or "+"] if match["sign"] or match["plus"] else ""
+    if unit and (re.match(r"0\d", number) or (match["minus"] and match["later"])):
+        return None
+    unit = unit_of(unit)
+    rest = _DIGITS.sub("", unit)
+    if unit and (any(map(str.isdecimal, rest)) or re.search(r"/\d+/|^/(19|20)\d\d$", unit)):  # such as 5/2020
+        return None
+    if unit in load_json(__package__, "units.json")["not_units"] or not is_number(number):
+        return None
+    minus = "-" if "-" in (match["minus"], match["later"]) else ""
+    return Parts(minus + number, sign, unit)
+
+
+def unit_of(text: str) -> str:
+    """Return the unit that a text means: as the table of units writes it, or folded, without a point at its end."""
+    unit = trim(text)
+    if unit in _meanings() or len(unit) <= 1:
+        return unit
+    return "/".join(map(unit_of, unit.split("/"))) if "/" in unit else fold(unit.rstrip("."))
+
+
+def measures(unit: str) -> dict[str, float]:
+    """Return the dimensions that a unit may have, and its factor in each; empty if it is not known.
+
+    Examples
+    --------
+    >>> measures("kg"), measures("mg/dl"), measures("/9"), measures("M")
+    ({'mass': 1000}, {'mass/volume': 0.01}, {'/': 0.1111111111111111}, {})
+    """
+    first, slash, second = unit.partition("/")
+    if not slash:
+        return _meanings().get(unit, {})
+    if not first and second.isdecimal():
+        return {"/": 1 / int(second)} if int(second) else {}
+    return {f"{a}/{b}": x / y for a, x in measures(first).items() for b, y in measures(second).items()}
+
+
+class Units(NamedTuple):
+    """How the numbers of a column are read.
+
+    factors: what the number of each unit ("" for none) is multiplied by; marks: signs and units that have a feature of
+    their own; note: the facts in words.
+    """
+
+    factors: dict[str, float]
+    marks: tuple[str, ...]
+    note: str
+
+
+def find_units(parts: Mapping[Parts, int]) -> Units | None:
+    """Return how the numbers of a column are read; None if they have more than four units.
+
+    Units of one dimension are converted to the most frequent of them. Others are kept beside the number, each as a
+    feature of its own. Bare numbers beside one unit count as that unit.
+
+    Parameters
+    ----------
+    parts : dict of Parts to int
+        How often each number occurs.
+    """
+    counts, signs = Counter[str](), Counter[str]()
+    for part, count in parts.items():
+        counts[part.unit] += count
+        signs[part.sign] += count
+    n_bare = counts.pop("", 0)
+    known = {unit: measures(unit) for unit in counts}
+    shared = functools.reduce(
+        lambda a, b: a & b, (found.keys() for found in known.values()), {*next(iter(known.values()), ())}
+    )
+    dimension = min(shared, default=None)
+    if len({(known[unit][dimension] if dimension is not None else unit) for unit in counts}) > MOST_UNITS:
+        return None
+    marks = sorted(signs.keys() - {""})
+    notes = [f"{sign!r} stands before {signs[sign]} and has a feature of its own" for sign in marks]
+    if not counts:
+        return Units({}, tuple(marks), "; ".join(notes))
+    base = min(counts, key=lambda unit: (-counts[unit], unit))
+    shown = ", ".join(f"{unit!r} ({counts[unit]})" for unit in sorted(counts, key=lambda unit: (-counts[unit], unit)))
+    factors = dict.fromkeys(sorted(counts), 1.0)
+    if dimension is not None:
+        factors = {unit: known[unit][dimension] / known[base][dimension] for unit in factors}
+    several = len(counts) > 1
+    converted = several and dimension is not None
+    if not several or (converted and len({*factors.values()}) == 1):
+        notes.insert(0, f"unit {shown}")
+        notes += [f"{n_bare} without a unit count as {base!r}"] if n_bare else []
+        return Units({"": 1.0, **factors}, tuple(marks), "; ".join(notes))
+    notes.insert(0, f"units {shown}" + (f", converted to {base!r}" if converted else ", kept beside the number"))
+    marks += [] if converted else [*factors]
+    if n_bare:
+        factors[""] = 1.0
+        marks += [WITHOUT]
+        notes.append(
+            f"{n_bare} without a unit count as "
+            + (f"{base!r}" if converted else "numbers")
+            + ", with a feature of their own"
+        )
+    return Units(factors, tuple(marks), "; ".join(notes))
+
+
+def quantity_reader(
+    notation: Notation, factors: Mapping[str, float], marks: tuple[str, ...]
+) -> Callable[[str], tuple[float, ...] | None]:
+    """Return a function from a text to its number and a 1 for each of its marks; None for another text.
+
+    A unit that is not among the factors makes it none, and so does a missing unit where several are known.
+
+    Examples
+    --------
+    >>> read = quantity_reader(Notation(",", ""), {"kg": 1.0, "g": 0.001}, ("<",))
+    >>> read("12,5 kg"), read("<850g"), read("3 t"), read("3")
+    ((12.5, 0.0), (0.85, 1.0), None, None)
+    """
+    read = number_reader(notation)
+
+    def quantity(text: str) -> tuple[float, ...] | None:
+        parts = split_number(text)
+        value = None if parts is None else read(parts.number)
+        if parts is None or value is None or (parts.unit not in factors and (factors or parts.unit)):
+            return None
+        own = {parts.sign, parts.unit or WITHOUT}
+        return (value * factors.get(parts.unit, 1.0), *(float(mark in own) for mark in marks))
+
+    return quantity

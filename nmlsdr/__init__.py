@@ -12,6 +12,7 @@ and never in a circle.
                   c_api.pyx  include/     for the Cython and C code of other packages
     3 studies     datasets/               toy data, Mulan reader, noise, simulated cohort
                   experiments/            protocol, runner, tables, figures, report of the article
+                  inspection/             which annotations to review first, the page to check them on; pictures of fits
                   _methods.py             the article's methods by name
                   model_file.py           fitted models as data, not code
                   _model/                 the checks, reading and writing that model_file.py uses
@@ -22,7 +23,6 @@ and never in a circle.
                                           MultiLabelPropagation, MLkNN, SemiSupervisedMLkNN, and the exact search
                                           as a transformer
                   model_selection.py      LabeledRowsSplit, SCORERS, cross_val_proba
-                  inspection/             which annotations to review first; pictures of fits
                   _colors.py              colours of the pictures
     1 core        graph.py                neighbours, W by the OR rule, T             article eq. (2)-(5)
                   propagation.py          soft labels F                               article eq. (6)-(8)

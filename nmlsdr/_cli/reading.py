@@ -26,9 +26,10 @@ from nmlsdr.datasets._deciding import Choices
 from nmlsdr.datasets._encoder import encoder_of
 from nmlsdr.datasets._files import foreign_bytes, open_unpacked
 from nmlsdr.datasets._plan import OTHERS, Column, Plan
+from nmlsdr.inspection._verdicts import names_or_numbers
 
 from .console import Console
-from .reviewed import names_or_numbers, read_verdicts
+from .reviewed import read_reviewed
 
 _MOST_LEAKS = 8  # that are named one by one
 # The options that say where the labels are, of which one is given.
@@ -94,7 +95,7 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
         raise InputError(f"{args.data} was read without labels; add {options}.")
     table.reviewed = None
     if getattr(args, "reviewed", None) is not None:
-        read_verdicts(args.reviewed, table, args.data, args.id)
+        read_reviewed(args.reviewed, table, args.data, args.id)
     return table
 
 

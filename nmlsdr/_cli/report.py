@@ -2,32 +2,29 @@
 
 import argparse
 import datetime
-import io
 import shlex
 from pathlib import PurePath
 from typing import Any
-
-import numpy as np
 
 from nmlsdr import __version__
 from nmlsdr._errors import InputError
 from nmlsdr._report import fit as fits
 from nmlsdr._report import trial as trials
-from nmlsdr._report.page import need_jinja, render
+from nmlsdr._report.page import render
 from nmlsdr.graph import neighbor_graph
+from nmlsdr.inspection._html import need_jinja
+from nmlsdr.inspection._page import describe_entries, split_kinds
+from nmlsdr.inspection._verdicts import names_or_numbers
 
 from . import method as fitting
 from .console import Console
 from .method import NAME, WORDS, Pieces, fit_and_rank, scaler_for
 from .reading import note_leaks, prepare, read_data
-from .review import for_spreadsheets, review_columns
-from .reviewed import names_or_numbers
-from .writing import check_out, input_files, open_output, write_text, wrote
+from .review import check_columns, next_steps, page_table, repeats
+from .writing import check_out, input_files, open_output, wrote
 
 REVIEWED = 50  # annotations of each list on the page
-_OWN = ("--out", "-o", "--folds", "--kind", "--quiet", "-q")  # which the next commands do not need; flags come last
 FEWEST = 1000  # annotations for an estimate of how many are wrong
-DOWNLOADED = 1000  # of each list in the page's files
 
 
 def report(args: argparse.Namespace, console: Console) -> int:
@@ -52,6 +49,8 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         raise InputError(f"{args.data} has no labelled row, so there is nothing to report on; give its labels.")
     names = names_or_numbers(table.label_names, "label", y.shape[1])
     rows = table.ids or [str(i) for i in range(len(y))]
+    if repeats(table.ids):
+        rows = [f"{name} (row {i})" for i, name in enumerate(rows)]
     with console.step("look at the columns"):
         source = PurePath(args.data).name
         raw, columns = (table.data, table.feature_names) if table.plan is None else table.plan.collapsed(table.data)
@@ -60,18 +59,16 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         labels = fits.describe_labels(given, known, names)
         notes = note_leaks(table, y, args, console)
     prepare(table, args)
+    check_columns(table, args)
     features = names_or_numbers(table.feature_names, "feature", table.data.shape[1])
     method, suspects, buried = fit_and_rank(table, args, console, trials.EveryRule, lambda pieces: _later(pieces, args))
     Z = method.embedding_
     near = {"metric": args.metric, "n_jobs": args.jobs}
     graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), **near)
-    lists, downloads = [], {}
-    with console.step("find the neighbours of what to review"):
-        for kind, part in _lists(suspects, args.kind).items():
-            entries = fits.describe_suspects(Z, part.first(REVIEWED), given, known, rows, names, **near)
-            lists.append({"kind": kind, "n_all": len(part.row), "entries": entries})
-            downloads[f"{kind}.csv"] = _as_csv(part.first(DOWNLOADED), table, args, Z)
-    ringed = np.unique(suspects.first_of_each_kind(REVIEWED).row)
+    lists = {kind: part.first(REVIEWED) for kind, part in split_kinds(suspects, args.kind).items()}
+    with console.step("find the neighbours and cells of what to review"):
+        entries = describe_entries(page_table(method, table, args), lists, source=source, linked=True)
+    ringed = [pair for part in lists.values() for pair in zip(part.row.tolist(), part.label.tolist(), strict=True)]
     embedding = fits.describe_embedding(Z, given, known, rows, ringed)
     embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]
     trial, curve = _tried(method, table, args, names, console) if args.folds else (None, None)
@@ -91,16 +88,15 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         "graph": fits.describe_graph(graph, args.n_neighbors, known.any(axis=1), rows),
         "kind": args.kind,
         "buried": buried,
-        "lists": lists,
+        "review": entries,
         "wrong": _wrong(method, int(known.sum())),
-        "downloads": downloads,
         "made": {
             "command": shlex.join(["nmlsdr", "report", *args.words]),
             "next": _next_commands(args, trial),
             "date": datetime.date.today().isoformat(),
             "words": f"{NAME}: {WORDS}.",
             "version": __version__,
-            "n_downloaded": DOWNLOADED,
+            "n_listed": REVIEWED,
         },
     }
 
@@ -124,27 +120,12 @@ def _later(pieces: Pieces, args: argparse.Namespace) -> dict[str, float]:
     return steps | {trials.curve_text(*one): pieces.fit(trials.CURVE_TREES) for one in curve}
 
 
-def _lists(suspects: Any, kind: str) -> dict[str, Any]:
-    """The lists on the page, by kind: one for each kind of mistake unless one list of both was wanted."""
-    if kind != "apart":
-        return {kind: suspects}
-    kinds = dict.fromkeys([*suspects.kind[:1].tolist(), "missing", "spurious"])  # the likelier one first
-    return {kind: suspects.take(suspects.kind == kind) for kind in kinds}
-
-
 def _wrong(method: Any, n: int) -> dict[str, Any]:
     """How many of n annotations are probably wrong: lowest and highest number, None where there are too few to say."""
     low, high = method.flip_interval_
     few = n < FEWEST
     numbers = {"low": None, "high": None} if few else {"low": round(low * n), "high": round(high * n)}
     return {"n": n, "rates": [low, high], **numbers}
-
-
-def _as_csv(part: Any, table: Any, args: argparse.Namespace, Z: Any) -> str:
-    """A list as the file that `nmlsdr review --explain` writes."""
-    file = io.BytesIO()
-    write_text(file, for_spreadsheets(review_columns(part, table, args, Z if len(part.row) else None)), ",")
-    return file.getvalue().decode(errors="replace")
 
 
 def _tried(method: Any, table: Any, args: argparse.Namespace, names: list[str], console: Console) -> tuple[Any, Any]:
@@ -160,21 +141,5 @@ def _tried(method: Any, table: Any, args: argparse.Namespace, names: list[str], 
 
 def _next_commands(args: argparse.Namespace, trial: Any) -> list[dict[str, str]]:
     """What to do next, and its command."""
-    words, skipped = [], False
-    for word in args.words:
-        name = word.split("=", 1)[0]
-        if skipped or name in _OWN:
-            skipped = not skipped and name in _OWN[:-2] and "=" not in word
-        else:
-            words.append(word)
     best = trial["rare"]["best"]["threshold"] if trial and trial["rare"] else "f1"
-    cutoff = [] if best == "f1" else ["--threshold", best]
-    steps = {
-        "Write the whole list of annotations to check": ["review", *words, "--out", "review.csv"],
-        "Fit a model": ["fit", *words, *cutoff, "--out", "model.skops"],
-        "Predict the labels of new rows": ["predict", "model.skops", "new.csv", "--out", "predicted.csv"],
-    }
-    if args.reviewed is None:
-        again = ["fit", *words, *cutoff, "--reviewed", "review.csv", "--out", "model.skops"]
-        steps["Fit again after the column verdict of the list was filled in"] = again
-    return [{"words": text, "command": shlex.join(["nmlsdr", *step])} for text, step in steps.items()]
+    return next_steps(args, [] if best == "f1" else ["--threshold", best])

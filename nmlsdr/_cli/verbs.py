@@ -138,6 +138,20 @@ KIND = {
         default="apart",
     )
 }
+CELLS = {
+    "--show": option(
+        "NAME,...",
+        "on a page, the columns whose cells are shown beside each annotation (default: the columns that are features, "
+        "and texts)",
+        _names,
+        action="extend",
+    ),
+    "--image": option(
+        "NAME",
+        "on a page, show the pictures of this column of paths (png, jpeg, gif or webp, below the folder of DATA)",
+    ),
+    "--no-cells": flag("leave the cells of the table out of a page"),
+}
 REVIEWED = {
     "--reviewed": option(
         "FILE",
@@ -218,7 +232,8 @@ GROUPS = {
         "--out", "--id", "--drop", "--missing", "--one-hot", "--impute", "--keep-case", "--mask"
     ),
     "the annotations to check, and results": (
-        "--kind", "--top", "--explain", "--reviewed", "--folds", "--scores", "--compare"
+        "--kind", "--top", "--explain", "--show", "--image", "--no-cells", "--reviewed", "--folds", "--scores",
+        "--compare",
     ),
     "the method": (
         "--threshold", "--method", "--classifier", "--n-components", "--n-neighbors", "--metric", "--alpha-labeled",
@@ -371,22 +386,26 @@ def _add_tables(verbs: Any) -> None:
         run="_cli.reading:plan",
     )
     review = {
-        "--top": option("N", "write only the first N annotations of each list (default: all)", count),
+        "--top": option("N", "only the first N annotations of each list (default: all; 250 for a page)", count),
         "--explain": flag(
             "for each annotation, also write the nearest labelled rows: their number or id, given label and distance "
             "in the embedding"
         ),
     }
+    text = "the file to write: a list (.csv, .tsv, .parquet) or a page (.html); -: standard output; twice for both"
+    written = {"--out": option("FILE", text, required=True, action="append")}
     add_verb(
         verbs,
         "review",
-        "rank the annotations that are likely to be wrong",
+        "rank the annotations that are likely to be wrong, as a list or as a page to check them on",
         "List the annotations by how much the other rows contradict them, in two lists: forgotten labels and wrongly "
-        "given ones. The list that is more likely wrong comes first. Columns: row (from 0), label, given (0 or 1), "
-        "score (0 to 1, the largest first), suggest (add or remove), kind (missing: given 0, looks like 1; spurious: "
-        "given 1, looks like 0), rank within the kind, and verdict. Fill in the verdict, 1 or 0, and pass the file to "
-        "--reviewed.",
-        FITTING | KIND | review | COMMON | output(".csv, .tsv or .parquet"),
+        "given ones. The list that is more likely wrong comes first. --out review.html writes a page for a browser, "
+        "which shows the row of each annotation beside its nearest rows, takes a verdict by one key, and writes the "
+        "verdicts as a file for --reviewed. --out review.csv writes a list. Columns: row (from 0), label, given (0 "
+        "or 1), score (0 to 1, the largest first), suggest (add or remove), kind (missing: given 0, looks like 1; "
+        "spurious: given 1, looks like 0), rank within the kind, and verdict. Fill in the verdict, 1 or 0, and "
+        "pass the file to --reviewed.",
+        FITTING | KIND | review | CELLS | COMMON | written,
         labels=LABELS_NEEDED,
     )
     n_folds = number(int, lambda value: value == 0 or value >= 2, "a whole number of at least 2, or 0")
@@ -400,7 +419,7 @@ def _add_tables(verbs: Any) -> None:
         "the method helps on these data, compared with logistic regression, a forest and ML-kNN by cross-validation; "
         "whether rare labels are found; how many annotations are probably wrong; whether more labels would help. Then "
         "come the annotations to review, the measures of each label, the embedding, and the commands to run next.",
-        FITTING | KIND | report | COMMON | output(".html"),
+        FITTING | KIND | report | CELLS | COMMON | output(".html"),
         labels=LABELS_NEEDED,
     )
 

@@ -1,4 +1,4 @@
-"""A table and one fit on all its rows as plain data: labels, embedding, components, graph, suspect annotations."""
+"""A table and one fit on all its rows as plain data: labels, embedding, components, graph."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,18 +8,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from .._checks.arguments import Metric
-from ..graph import kneighbors
-from ..inspection import Suspects
 from ..inspection._embedding import drawn_rows, two_axes
 
 Facts = dict[str, Any]
 
 MOST_POINTS = 3000  # drawn; a page with more takes seconds to open and shows no more
-MOST_AXES = 4  # components that the picture can show
+MOST_AXES = 16  # components that the picture can show
 MOST_COMPONENTS = 8
 MOST_FEATURES = 8  # of each component
-MOST_NEIGHBORS = 5  # of each suspect
 
 
 def describe_components(method: Any, given: NDArray[np.bool_], known: NDArray[np.bool_],
@@ -37,6 +33,7 @@ def describe_components(method: Any, given: NDArray[np.bool_], known: NDArray[np
         }
         for i, value in enumerate(eigenvalues)
     ]
+    along = correlations(method.embedding_[:, :MOST_COMPONENTS], given, known)
     made = []
     for i, weights in enumerate(np.asarray(components[:MOST_COMPONENTS], dtype=np.float64)):
         order = np.argsort(-np.abs(weights), kind="stable")[:MOST_FEATURES]
@@ -45,8 +42,7 @@ def describe_components(method: Any, given: NDArray[np.bool_], known: NDArray[np
             {"name": feature_names[j], "weight": float(weights[j]), "length": float(abs(weights[j]) / largest)}
             for j in order
         ]
-        made.append({"number": i + 1, "features": features, "labels": _labels_along(
-            method.embedding_[:, i], given, known, label_names)})  # fmt: skip
+        made.append({"number": i + 1, "features": features, "labels": _strongest(along[i], label_names)})
     kept = getattr(method, "feature_weights_", None)
     return {
         "eigenvalues": bars,
@@ -57,15 +53,21 @@ def describe_components(method: Any, given: NDArray[np.bool_], known: NDArray[np
     }
 
 
-def _labels_along(z: NDArray[Any], given: NDArray[np.bool_], known: NDArray[np.bool_],
-                  names: Sequence[str], most: int = 4) -> list[Facts]:  # fmt: skip
-    """The labels whose annotations correlate most with a component, over the rows where they are known."""
-    correlation = np.zeros(len(names))
-    for c in range(len(names)):
+def correlations(Z: NDArray[Any], given: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Correlation of each component with each label, (d, C), over the rows where it is known; 0 if not defined."""
+    found = np.zeros((Z.shape[1], given.shape[1]))
+    for c in range(given.shape[1]):
         rows = known[:, c]
-        a, b = np.asarray(z[rows], dtype=np.float64), given[rows, c].astype(np.float64)
-        if len(a) > 2 and a.std() > 0 and b.std() > 0:
-            correlation[c] = np.corrcoef(a, b)[0, 1]
+        if rows.sum() > 2:
+            a, b = np.asarray(Z[rows], dtype=np.float64), given[rows, c].astype(np.float64)
+            a, b = a - a.mean(axis=0), b - b.mean()
+            lengths = np.sqrt((a * a).sum(axis=0) * (b @ b))
+            found[:, c] = np.divide(b @ a, lengths, out=np.zeros(Z.shape[1]), where=lengths > 0)
+    return found
+
+
+def _strongest(correlation: NDArray[np.float64], names: Sequence[str], most: int = 4) -> list[Facts]:
+    """The labels whose annotations correlate most with a component."""
     order = np.argsort(-np.abs(correlation), kind="stable")[:most]
     return [{"name": names[c], "correlation": float(correlation[c])} for c in order if abs(correlation[c]) >= 0.05]
 
@@ -101,17 +103,21 @@ def describe_neighbors(graph: Any, given: NDArray[np.bool_], known: NDArray[np.b
 
 
 def describe_embedding(Z: NDArray[Any], given: NDArray[np.bool_], known: NDArray[np.bool_], row_names: Sequence[str],
-                       suspects: NDArray[np.intp]) -> Facts:  # fmt: skip
-    """Points to draw: at most `MOST_POINTS`, the suspects among them; positions are scaled to 0..1000."""
-    n = len(Z)
-    ringed = np.isin(np.arange(n), suspects)
+                       suspects: Sequence[tuple[int, int]]) -> Facts:  # fmt: skip
+    """Points to draw: at most `MOST_POINTS`, the rows of the suspects (row, label) among them.
+
+    Positions are scaled to 0..1000. ``best``: for each label the two components that correlate most with it.
+    """
+    n, n_labels = len(Z), given.shape[1]
+    ringed = np.isin(np.arange(n), [i for i, _ in suspects])
     drawn = np.flatnonzero(drawn_rows(n, MOST_POINTS, ringed))
-    axes = two_axes(Z[:, :MOST_AXES])
+    Z = Z[:, :MOST_AXES]
+    axes = two_axes(Z)
     # A few far rows would squeeze all others together, so they are drawn at the border.
     low, high = np.quantile(axes, [0.002, 0.998], axis=0)
     width = np.where(high > low, high - low, 1.0)
-    place = (20 + 960 * np.clip((axes[drawn] - low) / width, -0.02, 1.02)).round(1)
-    place[:, 1:] = 1000 - place[:, 1:]
+    place = (20 + 960 * np.clip((axes[drawn] - low) / width, -0.02, 1.02)).round()
+    best = np.sort(np.argsort(-np.abs(correlations(Z, given, known)), axis=0, kind="stable")[:2], axis=0)
     on = given & known
     labeled = np.asarray(known.any(axis=1))
     return {
@@ -119,62 +125,17 @@ def describe_embedding(Z: NDArray[Any], given: NDArray[np.bool_], known: NDArray
         "n_rows": n,
         "one_component": Z.shape[1] == 1,
         "n_axes": axes.shape[1],
-        "places": place.tolist(),
+        "places": place.astype(int).tolist(),
+        "rows": drawn.tolist(),
         "ids": [row_names[i] for i in drawn.tolist()],
         "labels": [np.flatnonzero(on[i]).tolist() for i in drawn],
         "unknown": [np.flatnonzero(~known[i]).tolist() if labeled[i] else None for i in drawn],
-        "ringed": np.flatnonzero(ringed[drawn]).tolist(),
+        "best": [[0, 1]] * n_labels if Z.shape[1] == 1 else best.T.tolist(),
+        "suspects": [[int(i) for i, label in suspects if label == c] for c in range(n_labels)],
     }
 
 
-def neighbors_of(X: Any, rows: NDArray[np.intp], labeled: NDArray[np.bool_], k: int = MOST_NEIGHBORS, *,
-                 metric: Metric = "euclidean",
-                 n_jobs: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.intp]]:  # fmt: skip
-    """Distances and numbers of the k nearest other labelled rows of labelled rows; of equal distances the first.
-
-    Unlabelled rows are left out, because they do not help to judge an annotation.
-
-    Returns
-    -------
-    distances, indices : ndarray (len(rows), k)
-    """
-    among = np.flatnonzero(labeled)
-    k = min(k, len(among) - 1)
-    distances, places = kneighbors(X[among], k + 1, queries=X[rows], metric=metric, n_jobs=n_jobs)
-    indices = among[places]
-    # Drop the row itself; if it is missing because of more duplicates than neighbours, drop the last neighbour.
-    keep = indices != np.asarray(rows)[:, None]
-    keep[keep.all(axis=1), -1] = False
-    shape = (len(rows), k)
-    return distances[keep].reshape(shape), indices[keep].reshape(shape)
-
-
-def describe_suspects(Z: NDArray[Any], shown: Suspects, given: NDArray[np.bool_], known: NDArray[np.bool_],
-                      row_names: Sequence[str], label_names: Sequence[str], *, metric: Metric = "euclidean",
-                      n_jobs: int | None = None) -> list[Facts]:  # fmt: skip
-    """The first annotations to review, each with its nearest rows and whether these have the label."""
-    if len(shown.row) == 0:
-        return []
-    labeled = np.asarray(known.any(axis=1))
-    distances, indices = neighbors_of(Z, shown.row, labeled, metric=metric, n_jobs=n_jobs)
-
-    def about(i: int) -> Facts:
-        return {"id": row_names[i], "labels": [label_names[b] for b in np.flatnonzero(given[i] & known[i]).tolist()]}
-
-    found = []
-    for place, (i, c, value, score, kind, rank) in enumerate(zip(*(field.tolist() for field in shown), strict=True)):
-        nearest = [
-            about(j) | {"distance": distance, "given": int(given[j, c]) if known[j, c] else None}
-            for j, distance in zip(indices[place].tolist(), distances[place].tolist(), strict=True)
-        ]
-        suspect = {"label": label_names[c], "given": value, "score": score, "kind": kind, "rank": rank}
-        found.append(about(i) | suspect | {"suggest": "remove" if value else "add", "nearest": nearest})
-    return found
-
-
 # ---------------------------------------------------------------- what was read
-
-
 
 MOST_NAMES = 30  # constant columns that are listed; the rest are only counted
 MOST_TOGETHER = 20  # most frequent labels in the table of co-occurrence; a larger one cannot be read

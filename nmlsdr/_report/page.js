@@ -12,23 +12,25 @@
     return data.labels[i].includes(label) ? "on" : "off";
   }
 
+  // Colours and rings of the chosen label, on the two axes that show it best.
   function color() {
-    const label = Number(pick("label").value);
+    const label = Number(pick("label").value), suspects = new Set(data.suspects[label]);
     circles.forEach((circle, i) => {
-      const kind = kindOf(i, label);
+      const kind = kindOf(i, label), ringed = suspects.has(data.rows[i]);
       circle.classList.toggle("on", kind === "on");
       circle.classList.toggle("none", kind === "none");
+      circle.classList.toggle("ring", ringed);
+      circle.setAttribute("r", ringed ? 9 : 5);
     });
+    if (pick("across")) [pick("across").value, pick("up").value] = data.best[label];
+    move();
   }
 
   function move() {
-    const across = Number(pick("across").value), up = Number(pick("up").value);
+    const [across, up] = pick("across") ? [Number(pick("across").value), Number(pick("up").value)] : [0, 1];
     circles.forEach((circle, i) => {
       circle.setAttribute("cx", data.places[i][across]);
-      // Heights were turned over when the page was written, the first component's were not.
-      const height = data.places[i][up];
-      circle.setAttribute("cy", up === 0 ? 1000 - height : height);
-      if (across !== 0) circle.setAttribute("cx", 1000 - data.places[i][across]);
+      circle.setAttribute("cy", 1000 - data.places[i][up]);
     });
   }
 
@@ -60,6 +62,24 @@
     show(best, left, top);
   }
 
+  // A click on a point shows its entry in the list; the entry's button marks its point here.
+  box.addEventListener("click", (event) => {
+    nearest(event);
+    if (!lit) return;
+    const detail = { row: data.rows[circles.indexOf(lit)], label: Number(pick("label").value) };
+    document.dispatchEvent(new CustomEvent("review-show", { detail }));
+  });
+  document.addEventListener("review-picture", ({ detail }) => {
+    pick("label").value = detail.label;
+    color();
+    const i = data.rows.indexOf(detail.row);
+    for (const circle of circles) circle.classList.toggle("chosen", circle === circles[i]);
+    document.getElementById("embedding").scrollIntoView();
+    if (i < 0) return;
+    const scale = box.clientWidth / 1000;
+    show(circles[i], circles[i].cx.baseVal.value * scale, circles[i].cy.baseVal.value * scale);
+  });
+
   box.addEventListener("pointermove", nearest);
   box.addEventListener("pointerdown", nearest);
   box.addEventListener("pointerleave", () => { hint.hidden = true; if (lit) lit.classList.remove("lit"); });
@@ -69,12 +89,6 @@
   box.querySelectorAll("title").forEach((title) => title.remove());
   document.querySelectorAll(".needs-script").forEach((part) => { part.hidden = false; });
   color();
-
-  const tables = document.querySelectorAll(".scroll");
-  function mark() { tables.forEach((box) => box.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1)); }
-  window.addEventListener("resize", mark);
-  document.addEventListener("toggle", mark, true);
-  mark();
 
   // Closed parts would be missing on paper.
   let opened = [];

@@ -3,12 +3,11 @@
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from .._output import replace_file
-from .._report.page import open_template
+from ..inspection._html import open_template, read_asset
 from .figures import image_bytes
 from .results import ResultTable, Section, resource, shade_class
 from .store import CellFolder, CellKey, Record
@@ -118,7 +117,7 @@ def _pages(sections: list[Section], images: dict[str, bytes], made: list[tuple[s
         **resource("texts.json")["report"],
         "boxes": {True: "[x]", False: "[ ]", None: "(–)"},
         "marks": {True: "yes", False: "no", None: "open"},
-        "style": resources.files("nmlsdr.experiments").joinpath("report.css").read_text(encoding="utf-8"),
+        "style": read_asset("nmlsdr.experiments", "report.css"),
     }
     filters: dict[str, Any] = {"shade": shade_class, "json": json.dumps}
     return {

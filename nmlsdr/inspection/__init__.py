@@ -1,4 +1,7 @@
-"""Inspect a fit: a list of the annotations to review first, and plots of an embedding and of that list.
+"""Inspect a fit: the annotations to review first, the page on which people check them, and plots.
+
+`rank_suspects` lists the annotations, `write_review` writes the page, `read_verdicts` reads what people decided, and
+`apply_verdicts` corrects the labels by it.
 
 The displays work like those of scikit-learn. ``from_estimator`` computes what is drawn and draws it, ``plot`` draws
 it again on other axes, and attributes contain what was computed. They need matplotlib, which is imported when
@@ -7,5 +10,15 @@ something is drawn.
 
 from ._embedding import EmbeddingDisplay
 from ._review import LabelReviewDisplay, Suspects, rank_suspects
+from ._verdicts import apply_verdicts, read_verdicts
+from ._writing import write_review
 
-__all__ = ["EmbeddingDisplay", "LabelReviewDisplay", "Suspects", "rank_suspects"]
+__all__ = [
+    "EmbeddingDisplay",
+    "LabelReviewDisplay",
+    "Suspects",
+    "apply_verdicts",
+    "rank_suspects",
+    "read_verdicts",
+    "write_review",
+]

@@ -1,0 +1,93 @@
+"""What the web pages of the package share: texts that are safe to show, templates, scripts and styles by their digest.
+
+Every text from a file passes `readable` (no control characters, no changed writing direction, no very long texts), then
+jinja2's autoescape, or JSON from which a script sets texts and never markup.  In addition, a page's content security
+policy blocks all loading and all scripts other than its own.
+"""
+
+import base64
+import functools
+import hashlib
+import unicodedata
+from collections.abc import Callable, Mapping
+from importlib import resources
+from typing import Any
+
+from .._errors import import_extra
+
+LONGEST = 300  # characters of a text; longer ones are cut
+
+# They reorder the text next to them, so that a name could change the meaning of a line.
+_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def readable(value: Any, longest: int = LONGEST) -> Any:
+    """The same data with every text made safe to show.
+
+    Examples
+    --------
+    >>> readable({"name": "a\\x00b\\ud800", "rows": ["x" * 200, 3]})["name"]
+    'a\u2400b\ufffd'
+    """
+    if isinstance(value, str):
+        text = value if value.isascii() and value.isprintable() else "".join(map(_shown, value))
+        return text if len(text) <= longest else text[: longest - 1] + "…"
+    if isinstance(value, Mapping):
+        return {key: readable(entry, longest) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [readable(entry, longest) for entry in value]
+    return value
+
+
+def _shown(character: str) -> str:
+    code = ord(character)
+    if code < 32 or code == 127:
+        return chr(0x2421 if code == 127 else 0x2400 + code)  # the visible symbol of a control character
+    if character in _DIRECTIONS or unicodedata.category(character) in ("Cc", "Cs", "Co", "Cn", "Zl", "Zp"):
+        return "\ufffd"
+    return character
+
+
+def read_asset(package: str, name: str) -> str:
+    """Return a script, style or template of a package."""
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def digest_of(text: str) -> str:
+    """Return what a content security policy names a script or style by."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def need_jinja(purpose: str = "The report") -> Any:
+    """Return jinja2, or say how to install it."""
+    return import_extra("jinja2", purpose, "cli")
+
+
+@functools.cache  # to compile a template takes longer than to fill it in
+def open_template(package: str, name: str, **filters: Callable[..., Any]) -> Any:
+    """Return a template of a package that escapes every value and raises an error for an undefined name.
+
+    Raises
+    ------
+    ImportError
+        Without jinja2.
+    """
+    jinja2 = need_jinja()
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update({"number": _number, "percent": _percent, "whole": _whole, **filters})
+    return environment.from_string(read_asset(package, name))
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _percent(value: float | None, digits: int = 0) -> str:
+    return "–" if value is None else f"{100 * value:.{digits}f}\u202f%"
+
+
+def _whole(value: int) -> str:
+    """Groups of three digits, separated by narrow spaces."""
+    return f"{value:,}".replace(",", "\u202f")

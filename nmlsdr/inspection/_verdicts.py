@@ -1,0 +1,268 @@
+"""The list of annotations to check as columns of a file, and the verdicts of people who checked it.
+
+People fill in the list in a spreadsheet, which reads a cell that begins with = (or a few other characters) as a
+formula. Such cells are written with an apostrophe in front, which the reader removes again.
+"""
+
+import csv
+import os
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks.labels import alphas_of_labels, check_labels
+from .._checks.words import VERDICTS as VERDICT_WORDS
+from .._checks.words import fold
+from .._errors import InputError
+from ..datasets._files import Lines
+from ._review import Suspects
+
+#: The columns of the list, except that of the ids.
+OWN_COLUMNS = ("row", "label", "given", "score", "suggest", "kind", "rank", "verdict")
+
+OPEN = ("", "?")
+VERDICTS = "1, yes or add (the label belongs there), 0, no or remove (it does not), keep (as given), or nothing yet"
+LARGEST = 1 << 28  # bytes
+
+# Apostrophes in front are ignored, so that a cell which begins with an apostrophe and = is escaped and restored too.
+FORMULA = re.compile(r"'*([=@\t\r]|[+-](?!(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z))", re.ASCII)
+
+Columns = list[tuple[str, NDArray[Any]]]
+
+
+def escape_formula(cell: str) -> str:
+    """Return the cell in a form that a spreadsheet reads as text.
+
+    Examples
+    --------
+    >>> [escape_formula(cell) for cell in ("=1+1", "-x", "-1.5", "flu", "'=1")]
+    ["'=1+1", "'-x", '-1.5', 'flu', "''=1"]
+    """
+    return f"'{cell}" if FORMULA.match(cell) else cell
+
+
+def unescape_formula(cell: str) -> str:
+    """Return the cell that `escape_formula` was given.
+
+    Examples
+    --------
+    >>> [unescape_formula(escape_formula(cell)) for cell in ("=1+1", "'=1", "'n Abend")]
+    ['=1+1', "'=1", "'n Abend"]
+    """
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+
+
+def names_or_numbers(names: Sequence[str] | None, what: str, n: int) -> list[str]:
+    """Return the names of the columns, or label_0, label_1, ... (`what`: "label") if the file had none."""
+    return list(names) if names else [f"{what}_{c}" for c in range(n)]
+
+
+def three_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers rounded to three digits, as a list shows them.
+
+    Examples
+    --------
+    >>> three_digits(np.array([0.6098911, 1234.5, 0.0]))
+    array([6.10e-01, 1.23e+03, 0.00e+00])
+    """
+    return np.array([float(f"{value:.3g}") for value in values.ravel()]).reshape(values.shape)
+
+
+def list_columns(found: Suspects, label_names: Sequence[str], rows: Columns) -> Columns:
+    """Return the names and values of the columns of a list; `rows` are the columns that name the rows."""
+    return [
+        *rows,
+        ("label", np.array(label_names, dtype=object)[found.label]),
+        ("given", found.given),
+        ("score", three_digits(found.score)),
+        ("suggest", np.where(found.given == 1, "remove", "add").astype(object)),
+        ("kind", found.kind.astype(object)),
+        ("rank", found.rank),
+        ("verdict", np.full(len(found.row), "", dtype=object)),
+    ]
+
+
+def for_spreadsheets(columns: Columns) -> Columns:
+    """Return the columns with texts that a spreadsheet does not read as formulas."""
+    escaped = np.vectorize(escape_formula, otypes=[object])
+    return [(escape_formula(name), escaped(a) if a.dtype == object else a) for name, a in columns]
+
+
+def read_verdicts(
+    path: str | os.PathLike[str], y: Any, *, ids: Sequence[Any] | None = None, id_name: str = "id"
+) -> NDArray[np.int64]:
+    """Read the verdicts that the review page or a filled-in list gives on annotations.
+
+    Parameters
+    ----------
+    path : path
+        CSV or TSV with the columns row (or the ids), label and verdict. A verdict is 1, yes or add; 0, no or remove;
+        keep; or nothing yet.
+    y : array-like or sparse matrix of shape (n_samples, n_labels)
+        The labels of the fit that the list was made with. Columns without names are called label_0, label_1, ....
+    ids : sequence of length n_samples, default=None
+        Names of the rows. None: rows are found by their number, from 0, in the column row. Where several rows have
+        one id, the column row decides.
+    id_name : str, default="id"
+        The column of the ids.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_labels), int64
+        1 where the label belongs to the row, 0 where it does not, and -1 where there is no verdict.
+
+    Raises
+    ------
+    ValueError
+        For a file without these columns, a row or label that y does not have, a word that is no verdict, or two
+        verdicts that differ. The message names the line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = pathlib.Path(folder.name, "verdicts.csv")
+    >>> _ = file.write_text("row,label,verdict\\n0,label_1,yes\\n1,label_0,\\n")
+    >>> read_verdicts(file, [[1, 0], [0, 1]])
+    array([[-1,  1],
+           [-1, -1]])
+    >>> folder.cleanup()
+    """
+    target, names = labels_to_review(y)
+    texts = None if ids is None else list(map(str, ids))
+    return find_verdicts(os.fspath(path), target, names, texts, source="y", id_name=id_name)
+
+
+def apply_verdicts(
+    verdicts: NDArray[Any], y: Any, *, alpha_labeled: Any = 0.6, alpha_unlabeled: float = 0.999
+) -> tuple[Any, NDArray[np.float64]]:
+    """Return labels that are corrected by verdicts, and an alpha by which neighbours cannot change these entries.
+
+    Parameters
+    ----------
+    verdicts : ndarray of shape (n_samples, n_labels)
+        What `read_verdicts` returns.
+    y : array-like or sparse matrix of shape (n_samples, n_labels)
+        The given labels.
+    alpha_labeled : float or pair of float, default=0.6
+        alpha of the other given labels, as the estimators have it.
+    alpha_unlabeled : float, default=0.999
+        alpha of unlabelled rows and unknown entries.
+
+    Returns
+    -------
+    y : ndarray or DataFrame of shape (n_samples, n_labels)
+        The labels, -1 where they are unknown; a pandas frame if y is one.
+    alpha : ndarray of shape (n_samples, n_labels), float64
+        The argument ``alpha`` of `fit`: 0 where there is a verdict.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or the labels are invalid.
+
+    Examples
+    --------
+    >>> verdicts = np.array([[-1, 1], [-1, -1]])
+    >>> apply_verdicts(verdicts, [[1, 0], [0, 1]])
+    (array([[1, 1],
+           [0, 1]]), array([[0.6, 0. ],
+           [0.6, 0.6]]))
+    """
+    target, _ = labels_to_review(y)
+    verdicts = np.asarray(verdicts)
+    if verdicts.shape != target.shape:
+        raise InputError(f"verdicts must have the shape of y, {target.shape}, got {verdicts.shape}.")
+    decided = verdicts >= 0
+    corrected = np.where(decided, verdicts, target)
+    alpha = alphas_of_labels(check_labels(corrected), alpha_labeled, alpha_unlabeled)
+    alpha = np.where(decided, 0.0, alpha if alpha.ndim == 2 else alpha[:, None])
+    if (corrected == np.rint(corrected)).all():
+        corrected = corrected.astype(np.int64)
+    return (type(y)(corrected, index=y.index, columns=y.columns) if hasattr(y, "iloc") else corrected), alpha
+
+
+def labels_to_review(y: Any) -> tuple[NDArray[np.float64], list[str]]:
+    """Return 2-D labels with -1 for what is unknown, and their names."""
+    labels = check_labels(y)
+    if labels.single:
+        raise InputError("y must be 2-D (n_samples, n_labels), got 1-D; give one column of 0/1 for each class.")
+    names = None if labels.names is None else list(map(str, labels.names))
+    return np.where(labels.known, labels.Y, -1.0), names_or_numbers(names, "label", labels.Y.shape[1])
+
+
+def find_verdicts(
+    path: str, given: NDArray[Any], names: Sequence[str], ids: list[str] | None, *, source: str, id_name: str | None
+) -> NDArray[np.int64]:
+    """Do what `read_verdicts` does, for labels (n, C) of 1, 0 and -1; `source` is the name of the data in errors.
+
+    The ids are found in the column `id_name`; "id" serves as well, and is the only one for a column that is called
+    like one of the list's own.
+    """
+    labels = {name: c for c, name in enumerate(names)}
+    header, lines = _read(path)
+    own = (id_name or "").strip().lower()
+    known_as = [] if ids is None else [name for name in (own, "id") if name in header and name not in OWN_COLUMNS]
+    # An id column called row is written as id, and a list without it may mean either by its column row.
+    key = known_as[0] if known_as else "id" if ids is not None and own == "row" else "row"
+    for name in (key, "label", "verdict"):
+        if header.count(name) != 1:
+            what = "lacks the column" if name not in header else "has more than one column"
+            raise InputError(f"{path} {what} {name!r}; give {key}, label and verdict, one annotation a line.")
+    places: dict[str, list[int]] = defaultdict(list)
+    for i, name in enumerate(ids if ids is not None and key != "row" else map(str, range(len(given)))):
+        places[name].append(i)
+    found = np.full(given.shape, -1)
+    advice = "give the file that was reviewed"
+    for number, cells in lines:
+        here = f"{path}, line {number}"
+        line = dict(zip(header, cells, strict=False))
+        if not {key, "label", "verdict"} <= set(line):
+            raise InputError(f"{here}: {len(cells)} cells, but the header has {len(header)}; correct this line.")
+        verdict = line["verdict"].strip()
+        if verdict.lower() in OPEN:
+            continue
+        name, rows = _look_up(line[key], places)
+        if rows is None:
+            raise InputError(f"{here}: {source} has no {key} {name!r}; {advice}.")
+        label, c = _look_up(line["label"], labels)
+        if c is None:
+            raise InputError(f"{here}: {source} has no label {label!r}; {advice}.")
+        i = rows[0]
+        if len(rows) > 1:
+            row = line.get("row", "").strip()
+            if not row:
+                which = f"{len(rows)} rows of {source} have the {key} {name!r}, the first is row {i}"
+                raise InputError(f"{here}: {which}; give the column row too, as `nmlsdr review` writes it.")
+            if row not in map(str, rows):
+                raise InputError(f"{here}: row {row} of {source} does not have the {key} {name!r}; {advice}.")
+            i = int(row)
+        value = given[i, c] if verdict.lower() == "keep" else VERDICT_WORDS.get(fold(verdict), -1)
+        if value not in (0, 1):
+            raise InputError(f"{here}: {verdict!r} is not a verdict; give {VERDICTS}.")
+        if found[i, c] not in (-1, value):
+            raise InputError(f"{here}: a second and different verdict on {name!r}, {label!r}; keep one.")
+        found[i, c] = value
+    return found
+
+
+def _look_up(cell: str, known: dict[str, Any]) -> tuple[str, Any]:
+    """Return the name in a cell and its entry in `known`; blanks around a typed name are ignored."""
+    exact = unescape_formula(cell)
+    name = exact if exact in known else cell.strip()
+    return name, known.get(name)
+
+
+def _read(path: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return the names of the columns, folded, and each filled line with its number."""
+    with Lines(path, LARGEST) as lines:
+        reader = csv.reader((f"{line}\n" for line in lines), delimiter=lines.dialect(None, ".").delimiter)
+        try:
+            header = [unescape_formula(name).strip().lower() for name in next(reader, [])]
+            return header, [(lines.number, cells) for cells in reader if any(cell.strip() for cell in cells)]
+        except csv.Error as error:
+            raise lines.error(f"{error}; save it as CSV") from None

@@ -1,0 +1,480 @@
+"use strict";
+// The lists of annotations to check: one entry at a time, one key a verdict.  All texts of the table are set as text,
+// never as markup.  Other scripts of the page see the events "review-ready", "review-entry" and "review-picture" of the
+// document, and send "review-show" with {row, label}.
+(async function () {
+  const pick = (id) => document.getElementById("rv-" + id);
+  const data = await unpack(pick("data").textContent);
+  const entries = data.entries, words = data.words, FOLDED = 40, CHECKED = data.lists.length;
+  const prefix = "nmlsdr " + data.digest + " ";
+  const keyOf = (one) => prefix + data.rows[one.row].n + " " + one.label;
+  const keys = new Map(entries.map((one, i) => [keyOf(one), i]));
+  let tab = 0, view = [], current = -1, unfolded = false, saved = true, clock = 0;
+  let history = []; // {i, before} of each verdict, the last one last
+
+  async function unpack(text) {
+    const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
+  // An element with attributes and children; a text becomes a text node.
+  function make(tag, attributes, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  }
+  const isolated = (text) => make("bdi", {}, text); // keeps right-to-left text from reordering its surroundings
+  function nameOf(row) {
+    const number = "row " + data.rows[row].n;
+    return data.rows[row].id === null ? [number] : [isolated(data.rows[row].id), " (" + number + ")"];
+  }
+  const quoted = (label) => ["“", isolated(data.labels[label]), "”"];
+  const plural = (n, what) => n + " " + what + (n === 1 ? "" : "s");
+  const yesNo = (value) => (value ? "yes" : "no");
+
+  // ---------------------------------------------------------------- what the browser keeps
+  // Each verdict is an item of its own, "value time", so that two windows do not overwrite each other.
+
+  let store = null;
+  try {
+    store = window.localStorage;
+    store.setItem(prefix + "test", "");
+    store.removeItem(prefix + "test");
+  } catch { store = null; }
+
+  function keep(i) {
+    const one = entries[i], key = keyOf(one);
+    saved = false;
+    if (!store) return;
+    try {
+      if (one.verdict === undefined) store.removeItem(key);
+      else store.setItem(key, one.verdict + " " + one.time);
+    } catch { store = null; } // the space is used up
+  }
+
+  // Take over what an item says; null: it was removed.
+  function take(key, item) {
+    const i = keys.get(key);
+    const found = /^([01]) (\d+)$/.exec(item === null ? "" : item);
+    if (i === undefined || (item !== null && !found)) return;
+    entries[i].verdict = found ? Number(found[1]) : undefined;
+    entries[i].time = found ? Number(found[2]) : undefined;
+    clock = Math.max(clock, entries[i].time || 0);
+  }
+
+  function restore() {
+    for (let k = 0; store && k < store.length; k++) take(store.key(k), store.getItem(store.key(k)));
+    history = decided().reverse().map((i) => ({ i, before: undefined }));
+  }
+
+  window.addEventListener("storage", (event) => {
+    if (event.key === null) for (const one of entries) one.verdict = one.time = undefined; // everything was removed
+    else take(event.key, event.newValue);
+    history = history.filter(({ i }) => entries[i].verdict !== undefined);
+    showAll();
+  });
+
+  window.addEventListener("beforeunload", (event) => {
+    if (!store && !saved) event.preventDefault();
+  });
+
+  // ---------------------------------------------------------------- verdicts
+
+  const decided = () => entries.map((_, i) => i).filter((i) => entries[i].verdict !== undefined)
+    .sort((a, b) => entries[b].time - entries[a].time); // the last one first
+  const isWrong = (i) => entries[i].verdict !== entries[i].given;
+
+  function decide(i, value) {
+    history.push({ i, before: entries[i].verdict });
+    setVerdict(i, value);
+  }
+
+  function setVerdict(i, value) {
+    clock = Math.max(Date.now(), clock + 1);
+    entries[i].verdict = value;
+    entries[i].time = value === undefined ? undefined : clock;
+    keep(i);
+  }
+
+  function answer(value) {
+    if (current < 0) return;
+    decide(current, value);
+    say("");
+    later();
+  }
+
+  // Go to the next open entry of the list, after the last one to the first.
+  function later() {
+    const place = view.indexOf(current);
+    const ahead = [...view.slice(place + 1), ...view.slice(0, place)];
+    const next = tab === CHECKED ? view[place + 1] : ahead.find((i) => entries[i].verdict === undefined);
+    if (next === undefined && entries[current] && entries[current].verdict !== undefined)
+      say("Nothing is left to check in this list" + (pick("label").value || pick("search").value ? " as it is filtered." : "."));
+    go(next === undefined ? current : next);
+  }
+
+  function undo() {
+    const last = history.pop();
+    if (!last) { say("There is no verdict to take back."); return; }
+    setVerdict(last.i, last.before);
+    reveal(last.i);
+    say("The last verdict was taken back.");
+  }
+
+  function move(step) {
+    const next = view[view.indexOf(current) + step];
+    if (next !== undefined) go(next);
+  }
+
+  // How many of the next m are wrong if each is so with the unknown probability of n others, w of which were: the
+  // beta-binomial distribution that follows from Jeffreys' prior; its mean, and the ends of its middle 90 %.
+  function expected(w, n, m) {
+    const a = w + 0.5, b = n - w + 0.5, shares = [1];
+    for (let k = 0; k < m; k++) shares.push(shares[k] * (m - k) / (k + 1) * (k + a) / (m - k - 1 + b));
+    const whole = shares.reduce((sum, share) => sum + share, 0);
+    const end = (part) => { let sum = 0; return shares.findIndex((share) => (sum += share) >= part * whole); };
+    return { mean: Math.round(m * a / (a + b)), low: end(0.05), high: end(0.95) };
+  }
+
+  function estimate() {
+    const list = tab === CHECKED ? entries[current] ? entries[current].list : 0 : tab;
+    const found = decided().filter((i) => entries[i].list === list), n = found.length;
+    if (n < 30) return "After 30 verdicts in a list, this line says how many of the next entries are probably wrong. So far: " + n + ".";
+    const count = (some) => some.filter(isWrong).length, left = entries.filter((one) => one.list === list && one.verdict === undefined).length;
+    const m = Math.min(50, left), { mean, low, high } = expected(count(found.slice(0, 30)), 30, m);
+    const head = "Of the " + n + " entries of this list that you checked, " + count(found) + " were wrong; of the last 20, " + count(found.slice(0, 20)) + ". ";
+    if (!m) return head + "None is left.";
+    const worth = 10 * low >= m ? "It is worth going on." : 10 * high <= 2 * m ? "It is hardly worth going on, unless every mistake matters." : "Check some more to see whether it is worth going on.";
+    return head + "If the next " + m + " are like the last 30, about " + mean + " of them are wrong (" + low + " to " + high + ", in nine of ten cases). " + worth;
+  }
+
+  // ---------------------------------------------------------------- what is shown
+
+  function inView(i) {
+    const one = entries[i], label = pick("label").value, text = pick("search").value.trim().toLowerCase();
+    if (tab === CHECKED ? one.verdict === undefined : one.list !== tab) return false;
+    if (label !== "" && one.label !== Number(label)) return false;
+    const row = data.rows[one.row];
+    return !text || String(row.n) === text || (row.id !== null && row.id.toLowerCase().includes(text));
+  }
+
+  function showList() {
+    view = (tab === CHECKED ? decided() : entries.map((_, i) => i)).filter(inView);
+    if (!view.includes(current)) {
+      const open = view.find((i) => entries[i].verdict === undefined);
+      current = open !== undefined ? open : view.length ? view[0] : -1;
+    }
+    const earlier = tab === CHECKED && !pick("label").value && !pick("search").value ? data.earlier : [];
+    pick("list").replaceChildren(...view.map(option), ...earlier.map((one) => make("p", { class: "quiet" }, isolated(one.text))));
+    pick("list-title").textContent = (tab === CHECKED ? "Checked" : data.lists[tab].title) + " (" + (view.length + earlier.length) + ")";
+  }
+
+  function option(i) {
+    const one = entries[i], mark = one.verdict === undefined ? "" : yesNo(one.verdict);
+    return make("div", { role: "option", id: "rv-o" + i, "aria-selected": i === current, class: one.verdict === undefined ? "" : "done" },
+      make("span", { class: "rv-who" }, ...nameOf(one.row)), make("span", { class: "rv-what" }, isolated(data.labels[one.label])),
+      make("span", { class: "rv-score" }, one.score), make(mark && isWrong(i) ? "b" : "span", { class: "rv-mark" }, mark));
+  }
+
+  function showTabs() {
+    pick("tabs").replaceChildren(...[...data.lists.map((list) => [list.title, list.n]), ["Checked", decided().length + data.earlier.length]]
+      .map(([title, n], k) => make("button", { type: "button", role: "tab", id: "rv-tab" + k, "aria-selected": k === tab,
+        "aria-controls": "rv-panel", tabindex: k === tab ? 0 : -1 }, title, " ", make("span", { class: "quiet" }, String(n)))));
+    pick("panel").setAttribute("aria-labelledby", "rv-tab" + tab);
+  }
+
+  function showLabels() {
+    const counts = new Map();
+    for (const one of entries) if (tab === CHECKED ? one.verdict !== undefined : one.list === tab) counts.set(one.label, (counts.get(one.label) || 0) + 1);
+    const before = pick("label").value;
+    pick("label").replaceChildren(make("option", { value: "" }, "all"),
+      ...[...counts].map(([label, n]) => make("option", { value: label }, data.labels[label] + " (" + n + ")")));
+    pick("label").value = counts.has(Number(before)) ? before : "";
+  }
+
+  function showProgress() {
+    const done = decided(), wrong = done.filter(isWrong).length;
+    pick("progress").textContent = done.length + " of " + plural(entries.length, "entry").replace("entrys", "entries") + " checked; what was given was wrong in " + wrong + ". "
+      + (store ? "Each verdict is kept in this browser." : "This browser keeps nothing for this page: save the verdicts as a file before you close it.");
+    pick("progress").classList.toggle("rv-alarm", !store);
+    pick("estimate").textContent = estimate();
+    pick("undo").disabled = !history.length;
+    pick("save").disabled = pick("forget").disabled = !done.length && !data.earlier.length;
+    pick("kept").textContent = "The file has a line for each verdict" + (data.earlier.length ? ", those of the file given by --reviewed included" : "")
+      + ". Give it to --reviewed. To go on from a file, drop it on this page or choose it here.";
+  }
+
+  function showEntry() {
+    pick("entry").hidden = current < 0;
+    pick("empty").hidden = current >= 0;
+    if (current < 0) return;
+    const one = entries[current], done = one.verdict !== undefined;
+    pick("place").textContent = "Entry " + (view.indexOf(current) + 1) + " of " + view.length + (tab === CHECKED ? ", checked" : "");
+    pick("question").replaceChildren("Does ", ...nameOf(one.row), " have ", ...quoted(one.label), "?");
+    const [near, of] = one.near;
+    pick("given").replaceChildren("Given: ", make("b", {}, yesNo(one.given)), ". ",
+      of ? "Of its " + of + " nearest labelled rows " : "", of ? make("b", {}, near + (near === 1 ? " has" : " have")) : "", of ? " it. " : "",
+      make("span", { class: "quiet" }, "Score " + one.score + "."));
+    pick("verdict").hidden = !done;
+    pick("verdict").textContent = done ? "Your verdict: " + yesNo(one.verdict) + (isWrong(current) ? ". What was given is wrong." : ". What was given is right.") : "";
+    pick("yes").setAttribute("aria-pressed", one.verdict === 1);
+    pick("no").setAttribute("aria-pressed", one.verdict === 0);
+    showCells(one);
+    for (const other of pick("list").querySelectorAll("[aria-selected=true]")) other.setAttribute("aria-selected", "false");
+    const item = document.getElementById("rv-o" + current);
+    if (item) {
+      item.setAttribute("aria-selected", "true");
+      pick("list").setAttribute("aria-activedescendant", item.id);
+      const top = item.offsetTop - pick("list").offsetTop, box = pick("list");
+      if (top < box.scrollTop || top + item.offsetHeight > box.scrollTop + box.clientHeight) box.scrollTop = top - box.clientHeight / 3;
+    }
+    document.dispatchEvent(new CustomEvent("review-entry", { detail: { row: data.rows[one.row].n, label: one.label } }));
+  }
+
+  // The row beside its nearest labelled rows: a line for each column.
+  function showCells(one) {
+    const sides = [one.with, one.without], near = sides.flat(), rows = [one.row, ...near.map(([row]) => row)];
+    const heads = ["with", "without"].map((word, k) => sides[k].length
+      ? make("th", { colspan: sides[k].length, scope: "colgroup", class: "side" }, sides[k].length === 1 ? "nearest row " + word + " " : "nearest rows " + word + " ", ...quoted(one.label)) : "");
+    const edge = (k) => (k === 1 || k === 1 + one.with.length ? "edge" : "");
+    const names = rows.map((row, k) => make("th", { scope: "col", class: k ? edge(k) : "own" }, ...(k ? nameOf(row) : ["this row"]),
+      ...(k ? [make("span", { class: "quiet" }, "distance " + near[k - 1][1])] : [])));
+    const body = [line(make("th", { scope: "row" }, "labels given"), rows, (row) => data.rows[row].has.map((c) => data.labels[c]).join(", ") || "none", edge)];
+    if (data.pictures) body.unshift(line(make("th", { scope: "row" }, "picture"), rows, pictureOf, edge));
+    const order = one.order.map(([column]) => column), first = new Set(order), pulls = new Map(one.order);
+    const columns = [...order, ...data.columns.map((_, j) => j).filter((j) => !first.has(j))];
+    const shown = columns.filter((j, place) => unfolded || place < FOLDED || data.always.includes(j));
+    for (const j of shown) {
+      const pull = pulls.get(j) || 0, arrow = pull ? [make("span", { class: "pull", role: "img", "aria-label": pull > 0 ? "speaks for the label" : "speaks against the label" }, pull > 0 ? "▲" : "▼"), "\u00a0"] : [];
+      body.push(line(make("th", { scope: "row" }, ...arrow, isolated(data.columns[j])), rows, (row) => data.cells[j][row], edge));
+    }
+    pick("cells").replaceChildren(
+      make("thead", {}, make("tr", {}, make("td"), make("td", { class: "own" }), ...heads), make("tr", {}, make("th", { scope: "col" }, data.columns.length ? "column" : ""), ...names)),
+      make("tbody", {}, ...body));
+    pick("order").replaceChildren(...(data.columns.length ? sentence(one) : ["The cells of the table are not on this page."]));
+    pick("fold").hidden = columns.length <= FOLDED || columns.length === shown.length && !unfolded;
+    pick("fold").textContent = unfolded ? "Show fewer columns" : "Show " + plural(columns.length - shown.length, "more column");
+    pick("fold").setAttribute("aria-expanded", unfolded);
+    pick("picture").hidden = !data.linked;
+    markWide();
+  }
+
+  function sentence(one) {
+    const same = " A grey cell equals that of this row.";
+    if (!one.order.length) return ["The columns stand in the order of the table." + same];
+    return ["The columns stand in the order of their part in the ridge regression for ", ...quoted(one.label),
+      ": the coefficient times the standardised value of this row, the largest first. ▲ speaks for the label, ▼ against it." + same];
+  }
+
+  function line(head, rows, contentOf, edge) {
+    const own = contentOf(rows[0]);
+    return make("tr", {}, head, ...rows.map((row, k) => {
+      const content = contentOf(row);
+      return make("td", { class: (k ? edge(k) + (content === own ? " same" : "") : "own") }, ...cell(content));
+    }));
+  }
+
+  const LONG = 140; // characters of a cell that are shown at once
+  function cell(content) {
+    if (typeof content !== "string") return [content];
+    if (content.length <= LONG) return [isolated(content)];
+    const begin = Array.from(content.slice(0, LONG)).slice(0, -1).join(""); // no half of a character
+    return [make("details", {}, make("summary", {}, isolated(begin + "…")), isolated(content))];
+  }
+
+  function pictureOf(row) {
+    const [name, source] = data.pictures[row];
+    return source ? make("img", { src: source, alt: name, loading: "lazy" }) : name;
+  }
+
+  function showAll() {
+    showTabs();
+    showLabels();
+    showList();
+    showProgress();
+    showEntry();
+  }
+
+  // Show an entry; the heading gets the focus, so that a screen reader reads the question and space is no click.
+  function go(i, focus = true) {
+    const before = current;
+    current = i;
+    if (tab === CHECKED) { showLabels(); showList(); }
+    for (const k of [before, i]) {
+      const item = document.getElementById("rv-o" + k);
+      if (item) item.replaceWith(option(k));
+    }
+    showTabs();
+    showProgress();
+    showEntry();
+    if (focus && current >= 0) {
+      pick("question").focus({ preventScroll: true });
+      if (pick("question").getBoundingClientRect().top < 0) pick("panel").scrollIntoView();
+    }
+  }
+
+  // Show an entry wherever it is: in its list, without a filter that hides it.
+  function reveal(i, focus = true) {
+    if (tab !== entries[i].list) tab = entries[i].list;
+    showLabels();
+    if (!inView(i)) pick("label").value = pick("search").value = "";
+    current = i;
+    showAll();
+    go(i, focus);
+  }
+
+  function say(text) {
+    pick("said").textContent = text;
+    pick("said").hidden = !text;
+  }
+
+  // A shade and a line say that a table goes on at the side.
+  function markWide() {
+    for (const box of document.querySelectorAll(".scroll")) box.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1);
+  }
+
+  // ---------------------------------------------------------------- files
+
+  // The list as --reviewed takes it; the beginning of each line was written with the page.
+  function save() {
+    const lines = [...data.earlier.map((one) => one.line + "," + one.verdict),
+      ...entries.filter((one) => one.verdict !== undefined).map((one) => one.line + "," + one.verdict)];
+    const file = new Blob(["\ufeff" + [data.header, ...lines].join("\r\n") + "\r\n"], { type: "text/csv;charset=utf-8" });
+    const link = make("a", { href: URL.createObjectURL(file), download: data.file });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    saved = true;
+    say(plural(lines.length, "verdict") + " written to " + data.file + ".");
+  }
+
+  // Lines of cells of a CSV text, whose separator is that of its first line.
+  function parse(text) {
+    text = text.replace(/^\ufeff/, "");
+    const [head] = text.split(/\r?\n/, 1);
+    const mark = [",", ";", "\t"].reduce((a, b) => (head.split(b).length > head.split(a).length ? b : a));
+    const rows = [[]];
+    let cell = "", inside = false;
+    for (let k = 0; k < text.length; k++) {
+      const c = text[k];
+      if (inside) {
+        if (c !== '"') cell += c;
+        else if (text[k + 1] === '"') { cell += c; k++; }
+        else inside = false;
+      } else if (c === '"' && !cell) inside = true;
+      else if (c === mark || c === "\n") {
+        rows[rows.length - 1].push(cell.replace(/\r$/, ""));
+        cell = "";
+        if (c === "\n") rows.push([]);
+      } else cell += c;
+    }
+    if (cell || rows[rows.length - 1].length) rows[rows.length - 1].push(cell);
+    return rows.filter((row) => row.some((one) => one.trim()));
+  }
+
+  // Take the verdicts of a list, which may have been saved by a spreadsheet.  A row is found by its number.
+  function load(text, name) {
+    const [head = [], ...lines] = parse(text);
+    const names = head.map((one) => one.trim().replace(/^'/, "").toLowerCase());
+    const [row, label, verdict] = ["row", "label", "verdict"].map((one) => names.indexOf(one)), id = names.indexOf(data.key.toLowerCase());
+    if (row < 0 || label < 0 || verdict < 0) { say(name + " has no columns row, label and verdict, so nothing was taken from it."); return; }
+    const bare = (one) => (one || "").trim().replace(/^'/, "");
+    const places = new Map(entries.map((one, i) => [data.rows[one.row].n + " " + bare(data.labels[one.label]), i]));
+    let taken = 0, others = 0, unclear = 0;
+    for (const cells of lines) {
+      const word = bare(cells[verdict]).toLowerCase(), i = places.get(bare(cells[row]) + " " + bare(cells[label]));
+      if (!word || word === "?") continue;
+      if (i === undefined || (id >= 0 && data.rows[entries[i].row].id !== null && bare(cells[id]) !== bare(data.rows[entries[i].row].id))) { others++; continue; }
+      const value = word === "keep" ? entries[i].given : words[word];
+      if (value === undefined) { unclear++; continue; }
+      decide(i, value);
+      taken++;
+    }
+    showAll();
+    say("Took " + plural(taken, "verdict") + " from " + name + "." + (others ? " Not on this page: " + plural(others, "line") + "." : "")
+      + (unclear ? " Neither yes nor no: " + plural(unclear, "line") + "." : ""));
+  }
+
+  function forget() {
+    if (!window.confirm("Forget all verdicts on this page? They are removed from this browser and cannot be restored.")) return;
+    for (const i of decided()) { entries[i].verdict = entries[i].time = undefined; keep(i); }
+    history = [];
+    saved = true;
+    say("All verdicts were forgotten.");
+    showAll();
+  }
+
+  // ---------------------------------------------------------------- keys and clicks
+
+  const actions = { 1: () => answer(1), 0: () => answer(0), " ": later, u: undo, j: () => move(1), k: () => move(-1), "?": () => pick("help").showModal() };
+
+  document.addEventListener("keydown", (event) => {
+    const at = event.target instanceof Element ? event.target : document.body;
+    // In a report, where space scrolls, the keys are those of this part only.
+    if (!pick("part").contains(at) && (data.linked || at !== document.body)) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || pick("help").open || at.closest("input, select, textarea")) return;
+    if (event.key === " " && at.closest("button, summary, a")) return; // there it is a click
+    const action = actions[event.key.toLowerCase()];
+    if (!action || (event.repeat && !"jk".includes(event.key))) return; // a key held down is one verdict
+    event.preventDefault();
+    action();
+  });
+
+  pick("list").addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], end = { Home: view[0], End: view[view.length - 1] }[event.key];
+    const next = step ? view[view.indexOf(current) + step] : end;
+    if (next === undefined) return;
+    event.preventDefault();
+    go(next, false);
+  });
+  pick("list").addEventListener("click", (event) => {
+    const item = event.target.closest("[role=option]");
+    if (item) go(Number(item.id.slice(4)));
+  });
+  function choose(k) {
+    tab = k;
+    pick("label").value = "";
+    current = -1;
+    showAll();
+  }
+  pick("tabs").addEventListener("click", (event) => {
+    const item = event.target.closest("[role=tab]");
+    if (item) { choose(Number(item.id.slice(6))); pick("tabs").querySelector("[aria-selected=true]").focus(); }
+  });
+  pick("tabs").addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    choose((tab + step + CHECKED + 1) % (CHECKED + 1));
+    pick("tabs").querySelector("[aria-selected=true]").focus();
+  });
+  for (const [id, action] of [["yes", () => answer(1)], ["no", () => answer(0)], ["later", later], ["undo", undo], ["save", save], ["forget", forget],
+    ["keys", actions["?"]], ["fold", () => { unfolded = !unfolded; showEntry(); }]]) pick(id).addEventListener("click", action);
+  pick("label").addEventListener("change", () => { current = -1; showList(); showProgress(); showEntry(); });
+  pick("search").addEventListener("input", () => { showList(); showEntry(); });
+  pick("picture").addEventListener("click", () => {
+    const one = entries[current];
+    document.dispatchEvent(new CustomEvent("review-picture", { detail: { row: data.rows[one.row].n, label: one.label } }));
+  });
+  document.addEventListener("review-show", ({ detail }) => {
+    const of = (i) => data.rows[entries[i].row].n === detail.row;
+    const found = entries.map((_, i) => i).filter(of);
+    const i = found.find((one) => entries[one].label === detail.label);
+    if (i === undefined && !found.length) return;
+    reveal(i === undefined ? found[0] : i);
+    pick("panel").scrollIntoView();
+  });
+
+  async function loadFiles(files) {
+    for (const file of files) load(await file.text(), file.name);
+  }
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", (event) => { event.preventDefault(); loadFiles([...event.dataTransfer.files]); });
+  pick("file").addEventListener("change", () => { loadFiles([...pick("file").files]); pick("file").value = ""; });
+  window.addEventListener("resize", markWide);
+  document.addEventListener("toggle", markWide, true);
+
+  restore();
+  showAll();
+  document.documentElement.dataset.review = "ready";
+})();

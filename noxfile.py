@@ -3,6 +3,7 @@
     nox -s build     rebuild the kernels in place, in the environment that is active; it says how long that took
     nox -s tests     the quick tests against the installed package; arguments after -- go to pytest
     nox -s slow      the slow tests, which plain pytest leaves out
+    nox -s browser   the tests of pages in a Chromium that is installed; they skip without one
     nox -s lint      ruff, cython-lint, mypy, docstrings (numpydoc), and the form of pyproject.toml
     nox -s docs      the documentation site, warnings as errors, and every link within it
     nox -s bench     the benchmark suite, as bench/README.md describes it
@@ -29,6 +30,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["lint", "tests"]
 
+BROWSER_TESTS = ["tests/test_review_browser.py", "tests/test_report.py"]
 # Without SIMD and OpenMP only the kernels differ, so these builds run the tests of the kernels alone.
 KERNEL_TESTS = ["graph", "neighbors*", "propagation_kernel", "mlknn", "dependence_kernel"]
 
@@ -52,6 +54,12 @@ def tests(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     session.install(".[test]")
     session.run("python", "-P", "-m", "pytest", "-n", "2", "--dist", "loadfile", "-m", "slow", *session.posargs)
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    session.install(".[test,browser]")
+    session.run("python", "-P", "-m", "pytest", "-m", "", *BROWSER_TESTS, *session.posargs)
 
 
 @nox.session

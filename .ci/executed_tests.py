@@ -19,6 +19,7 @@ import pytest
 
 # Tests that need what a machine of CI does not have: the beginning of their ids, and why.
 ELSEWHERE = {
+    "tests/test_review_browser.py::": "needs Chromium",
     "tests/test_report.py::test_the_page_works_in_a_browser": "needs Chromium",
     "tests/test_report.py::test_hostile_names_do_nothing_in_a_browser": "needs Chromium",
     "tests/test_bench_tools.py::test_a_slowed_kernel_is_caught_and_noise_is_not_five_times_each": (

@@ -190,6 +190,8 @@ def _short(value: float) -> str:
 
 def _cell(text: str) -> str:
     """A cell of the table that is safe to show; its lines stay."""
+    if len(text) < LONGEST_CELL and text.isascii() and text.isprintable():
+        return text
     if len(text) > LONGEST_CELL:
         text = f"{text[:LONGEST_CELL]}… ({len(text) - LONGEST_CELL} more characters)"
     return "\n".join(readable(line, 2 * LONGEST_CELL) for line in text.split("\n"))
@@ -259,7 +261,7 @@ def script_and_style() -> tuple[str, str]:
 
 def render_part(facts: Facts) -> str:
     """Return the HTML of the lists; the data are packed, because the cells of many rows are long."""
-    packed = zlib.compress(json.dumps(facts, separators=(",", ":")).encode(), 9)
+    packed = zlib.compress(json.dumps(facts, separators=(",", ":")).encode(), 6)
     template = open_template("nmlsdr.inspection", "review_part.html.jinja")
     return template.render(packed=base64.b64encode(packed).decode())
 
@@ -270,6 +272,7 @@ def render_page(facts: Facts, *, source: str, next_steps: Sequence[Mapping[str, 
     return open_template("nmlsdr.inspection", "review.html.jinja").render(
         source=readable(source),
         n_rows=len(facts["rows"]),
+        n_left_out=sum(bool(name) and not uri for name, uri in facts["pictures"] or ()),
         with_cells=bool(facts["columns"] or facts["pictures"]),
         part=render_part(facts),
         next=readable(next_steps, 2000),

@@ -118,7 +118,8 @@ def write_review(
         raise InputError(f"there is no column {missing[0]!r}; the columns are {', '.join(names[:20])}.")
 
     def cells(rows: NDArray[np.intp], columns: Sequence[str]) -> list[list[str]]:
-        return [_texts(frame[rows][:, [places[name]]]) for name in columns]
+        block = frame[rows][:, [places[name] for name in columns]]
+        return [_texts(column) for column in (block.toarray() if sparse.issparse(block) else block).T]
 
     def pictures(rows: Sequence[int]) -> list[tuple[str, str]]:
         paths = cells(np.array(rows, dtype=np.intp), [str(image)])[0] if len(rows) else []
@@ -208,7 +209,7 @@ def _columns(table: Any) -> tuple[Any, list[str]]:
     return array, [str(name) for name in (names if names is not None else range(array.shape[1]))]
 
 
-def _texts(column: Any) -> list[str]:
+def _texts(column: NDArray[Any]) -> list[str]:
     """The cells of one column; numbers have at most six digits."""
-    cells = (column.toarray() if sparse.issparse(column) else column).ravel().tolist()
+    cells = column.tolist()
     return [f"{v:.6g}" if isinstance(v, float) and v == v else "" if is_null(v) else str(v) for v in cells]

@@ -9,7 +9,7 @@
   const prefix = "nmlsdr " + data.digest + " ";
   const keyOf = (one) => prefix + data.rows[one.row].n + " " + one.label;
   const keys = new Map(entries.map((one, i) => [keyOf(one), i]));
-  let tab = 0, view = [], current = -1, unfolded = false, saved = true, clock = 0;
+  let tab = 0, view = [], current = -1, unfolded = false, saved = true, clock = 0, rest = 0;
   let history = []; // {i, before} of each verdict, the last one last
 
   async function unpack(text) {
@@ -246,10 +246,13 @@
     const order = one.order.map(([column]) => column), first = new Set(order), pulls = new Map(one.order);
     const columns = [...order, ...data.columns.map((_, j) => j).filter((j) => !first.has(j))];
     const shown = columns.filter((j, place) => unfolded || place < FOLDED || data.always.includes(j));
-    for (const j of shown) {
+    const lineOf = (j) => {
       const pull = pulls.get(j) || 0, arrow = pull ? [make("span", { class: "pull", role: "img", "aria-label": pull > 0 ? "speaks for the label" : "speaks against the label" }, pull > 0 ? "▲" : "▼"), "\u00a0"] : [];
-      body.push(line(make("th", { scope: "row" }, ...arrow, isolated(data.columns[j])), rows, (row) => data.cells[j][row], edge));
-    }
+      return line(make("th", { scope: "row" }, ...arrow, isolated(data.columns[j])), rows, (row) => data.cells[j][row], edge);
+    };
+    body.push(...shown.slice(0, FOLDED).map(lineOf));
+    clearTimeout(rest); // the other columns after the next picture, so that a key is answered at once
+    if (shown.length > FOLDED) rest = setTimeout(() => { pick("cells").lastChild.append(...shown.slice(FOLDED).map(lineOf)); markWide(); }, 30);
     pick("cells").replaceChildren(
       make("thead", {}, make("tr", {}, make("td"), make("td", { class: "own" }), ...heads), make("tr", {}, make("th", { scope: "col" }, data.columns.length ? "column" : ""), ...names)),
       make("tbody", {}, ...body));

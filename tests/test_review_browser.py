@@ -113,7 +113,7 @@ def lines(written):
 def test_one_key_is_one_verdict(visit):
     one = visit()
     first = one.text("question")
-    assert re.fullmatch(r"Does P\d+ \(row \d+\) have “.+”\?", first)
+    assert re.fullmatch(r"Does P\d+ \(row\s\d+\) have “.+”\?", first)
     one.press("1")
     second = one.text("question")
     assert second != first
@@ -438,9 +438,9 @@ def test_hostile_cells_names_and_ids_are_texts(visit, tmp_path, rng):
 def test_the_row_stands_beside_three_rows_with_the_label_and_three_without(visit, frame):
     table, _, y = frame
     one = visit()
-    row, label = re.search(r"row (\d+)\) have “(.*)”", one.text("question")).groups()
+    row, label = re.search(r"row\s(\d+)\) have “(.*)”", one.text("question")).groups()
     heads = one.page.locator("#rv-cells thead tr").nth(1).locator("th").all_inner_texts()
-    numbers = [int(re.search(r"row (\d+)", head)[1]) for head in heads[2:]]
+    numbers = [int(re.search(r"row\s(\d+)", head)[1]) for head in heads[2:]]
     assert [y.loc[i, label] for i in numbers] == [1, 1, 1, 0, 0, 0]
     assert int(row) not in numbers
     cells = {line.locator("th").inner_text().split()[-1]: line for line in one.page.locator("#rv-cells tbody tr").all()}

@@ -27,7 +27,7 @@
   }
   const isolated = (text) => make("bdi", {}, text); // keeps right-to-left text from reordering its surroundings
   function nameOf(row) {
-    const number = "row " + data.rows[row].n;
+    const number = "row\u00a0" + data.rows[row].n;
     return data.rows[row].id === null ? [number] : [isolated(data.rows[row].id), " (" + number + ")"];
   }
   const quoted = (label) => ["“", isolated(data.labels[label]), "”"];

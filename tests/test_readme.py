@@ -88,12 +88,12 @@ def test_the_commands_on_files_run_as_printed(tmp_path, monkeypatch):
         rows = [f"{x:.3f},{z:.3f},{a},{b}" for (a, b), (x, z) in zip(Y, Y + rng.normal(0, 0.2, (40, 2)), strict=True)]
         (tmp_path / f"{name}.csv").write_text("x,z,flu,cold\n" + "\n".join(rows) + "\n")
     commands = shell_block("nmlsdr fit").splitlines()
-    assert len(commands) == 3
+    assert len(commands) == 4
     for command in commands:
         program, *words = shlex.split(command)
         assert program == "nmlsdr"
         assert main([*words, "--jobs", "1"]) == 0, command
-    assert {"model.skops", "predicted.csv", "report.html"} <= {path.name for path in tmp_path.iterdir()}
+    assert {"model.skops", "predicted.csv", "review.html", "report.html"} <= {path.name for path in tmp_path.iterdir()}
 
 
 def test_both_installations_are_the_same_command():

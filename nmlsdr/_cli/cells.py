@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nmlsdr.datasets._columns import Wanted
-from nmlsdr.datasets._statistics import text_of
+from nmlsdr.datasets._numbers import text_of
 from nmlsdr.datasets._tables import WITHOUT_NAMES, _read, reader_of
 
 

@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._checks.words import VERDICTS
 from ..graph import kneighbors
 from ._html import digest_of, open_template, read_asset, readable
 from ._review import Suspects
-from ._verdicts import VERDICT_WORDS, Columns, for_spreadsheets, list_columns
+from ._verdicts import Columns, for_spreadsheets, list_columns
 
 Facts = dict[str, Any]
 
@@ -165,7 +166,7 @@ def describe_entries(table: Table, lists: Mapping[str, Suspects], *, source: str
         "cells": [[_cell(text) for text in column] for column in cells],
         "pictures": None if table.pictures is None else [[readable(name), uri] for name, uri in table.pictures(rows)],
         "earlier": _earlier(table),
-        "words": dict(VERDICT_WORDS),
+        "words": dict(VERDICTS),
         "linked": linked,
     }
 

@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sklearn.base import BaseEstimator
-
 from ._errors import InputError
 
 SHARED = {"n_neighbors", "metric", "alpha_labeled", "alpha_unlabeled", "random_state", "n_jobs"}
@@ -45,7 +43,15 @@ class Method:
         """Whether the method keeps the given labels as they are (a starred name)."""
         return self.name.endswith("*")
 
-    def __call__(self, n_components: int | None = None, n_neighbors: int = 10, **settings: Any) -> BaseEstimator:
+    def check_alpha(self, alpha_labeled: Any) -> None:
+        """Raise if a starred method gets a number other than 0, its own; None is no number."""
+        if self.clamped and alpha_labeled not in (None, 0):
+            raise InputError(
+                f"{self.name} keeps the given labels, so alpha_labeled is 0, got {alpha_labeled}; "
+                f"use {self.name.rstrip('*')} for another value."
+            )
+
+    def __call__(self, n_components: int | None = None, n_neighbors: int = 10, **settings: Any) -> Any:
         """Return the method's estimator.
 
         Of the `SHARED` settings those that the estimator does not have are left out, and None stands for its own
@@ -54,11 +60,9 @@ class Method:
         import nmlsdr
 
         given = {"n_neighbors": n_neighbors} | {name: value for name, value in settings.items() if value is not None}
-        if self.clamped and given.setdefault("alpha_labeled", 0.0) != 0:
-            raise InputError(
-                f"{self.name} keeps the given labels, so alpha_labeled is 0, got {given['alpha_labeled']}; "
-                f"use {self.name.rstrip('*')} for another value."
-            )
+        self.check_alpha(given.get("alpha_labeled"))
+        if self.clamped:
+            given["alpha_labeled"] = 0.0
         cls = getattr(nmlsdr, self.estimator)
         left_out = SHARED - {*cls._get_param_names()}
         return cls(n_components, **self.settings, **{name: given[name] for name in given.keys() - left_out})

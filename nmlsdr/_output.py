@@ -13,10 +13,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import BinaryIO
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, BinaryIO
 
 from ._errors import InputError
 from ._version import __version__
@@ -161,8 +158,10 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def write_arrays(file: BinaryIO, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+def write_arrays(file: BinaryIO, arrays: Mapping[str, Any]) -> None:
     """Write arrays as an ``.npz`` file without pickle and without the time of day: the same arrays, the same bytes."""
+    import numpy as np  # imported here, so that a wrong --out gets its answer before NumPy is loaded
+
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
             # A ZipInfo made by hand carries no clock time; a member of unknown length needs force_zip64 beyond 2 GiB.

@@ -12,8 +12,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from ._cli.checks import check_arguments
 from ._cli.console import Console, RunError
-from ._cli.parser import EXAMPLES, Parser, check_files
+from ._cli.parser import EXAMPLES, Parser
+from ._cli.startup import load_little
 from ._cli.verbs import add_verbs
 from ._errors import InputError, printable
 from ._version import __version__
@@ -58,7 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             if arguments[0] in SPOKEN:  # `nmlsdr help fit` is `nmlsdr fit --help`
                 arguments = [*arguments[1:], *SPOKEN[arguments[0]]]
             args = _parser().parse_args(arguments)
-            check_files(args)
+            check_arguments(args)
+            if argv is None and hasattr(args, "data"):
+                load_little()
             args.words = arguments[1:]  # which the report shows
             console = Console(args.quiet)
             with console.listening():

@@ -54,6 +54,63 @@ for words in {commands}:
     assert loaded(program) == {"nmlsdr"}
 
 
+def test_arguments_that_contradict_the_files_or_each_other_are_refused_before_libraries_are_loaded(tmp_path):
+    """One process for all, each refused with status 2; the last line counts the modules of the package."""
+    data = tmp_path / "train.csv"
+    data.write_text("x,flu\n1,0\n")
+    fit = ["fit", str(data), "--label-columns", "flu", "--out", str(tmp_path / "m.skops")]
+    predict = ["predict", __file__, str(data), "--out", str(tmp_path / "a.csv")]
+    commands = [
+        [*fit[:-1], "m.txt"],
+        [*fit[:-1], str(tmp_path / "none" / "m.skops")],
+        ["fit", "none.csv", *fit[2:]],
+        [*fit, "--label-list", "flu"],
+        [*fit, "--annotators", "flu"],
+        [*fit, "--mask", "none.csv"],
+        [*fit, "--reviewed", "none.csv"],
+        [*fit, "--method", "NMLDSR"],
+        [*fit, "--method", "CCA", "--classifier", "residual"],
+        [*fit, "--method", "CCA", "--classifier", "none", "--metric", "cosine"],
+        [*fit, "--method", "NMLSDR*", "--alpha-labeled", "0.5"],
+        [*fit, "--threshold", "0.5", "--classifier", "none"],
+        [*predict[:-1], "a.html"],
+        [*predict[:-1], str(data)],
+        ["predict", "none", *predict[2:]],
+        ["predict", __file__, "none.csv", *predict[3:]],
+        ["report", str(data), "--label-columns", "flu", "--out", "a.csv"],
+        ["review", str(data), "--label-columns", "flu", "--out", "a.npz"],
+        ["evaluate", __file__, str(data), "--out", "a.npz"],
+    ]
+    program = f"""
+import sys
+from nmlsdr.cli import main
+print([main(words) for words in {commands}])
+print([name for name in ("numpy", "scipy", "sklearn", "joblib", "pyarrow") if name in sys.modules])
+print(sum(name.partition(".")[0] == "nmlsdr" for name in sys.modules))
+"""
+    statuses, libraries, count = run(program, lines=3).splitlines()
+    assert statuses == str([2] * len(commands))
+    assert libraries == "[]"
+    assert int(count) <= 16  # a fit loads about a hundred
+
+
+@pytest.mark.slow
+def test_a_process_that_runs_one_command_loads_little_of_what_it_does_not_use(tmp_path):
+    """skops imports all of scikit-learn, and scikit-learn pandas, unless they are kept from it."""
+    data = tmp_path / "train.csv"
+    data.write_text("x,flu\n" + "".join(f"{i % 7}.5,{i % 2}\n" for i in range(20)))
+    program = """
+import sys
+from nmlsdr.cli import main
+assert main() == 0
+print([name for name in ("pandas", "pytest", "dask", "sklearn.datasets") if name in sys.modules])
+"""
+    fit = ["fit", str(data), "--label-columns", "flu", "--out", str(tmp_path / "m.skops")]
+    assert run(program, *fit) == "[]"
+    pytest.importorskip("skops")
+    assert nmlsdr.model_file.load_model(tmp_path / "m.skops").predict([[1.5]]).shape == (1, 1)
+
+
 def test_info_does_without_scikit_learn():
     assert "sklearn" not in loaded("from nmlsdr.cli import main; main(['info'])")
 

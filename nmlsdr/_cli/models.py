@@ -14,7 +14,7 @@ import nmlsdr
 from nmlsdr import ResidualPropagation
 from nmlsdr._errors import InputError, printable
 from nmlsdr._estimators._thresholds import rank_scores, warn_never_predicted
-from nmlsdr._methods import METHODS, find_method
+from nmlsdr._methods import METHODS
 from nmlsdr._model.archive import need_skops
 from nmlsdr._model.reading import open_model
 from nmlsdr._model.rows import fitted_rows, were_fitted
@@ -23,46 +23,20 @@ from nmlsdr.inspection._verdicts import names_or_numbers
 from nmlsdr.metrics import score_table
 from nmlsdr.model_file import save_model
 
+from .checks import ALPHAS, input_files
 from .console import Console
 from .method import expect_fit, graph_settings, scaler_for
 from .reading import match_features, match_labels, note_leaks, prepare, read_data
 from .reviewed import fit_reviewed
-from .writing import check_out, input_files, model_output, open_output, row_columns, write_result, wrote
+from .writing import model_output, open_output, row_columns, write_result, wrote
 
-ALPHAS = ("alpha_labeled", "alpha_unlabeled")
-TABLES = (".csv", ".tsv", ".parquet", ".pq", ".npz")
 _BLOCK = 8192  # rows predicted between two updates of the progress
-
-
-def _check_choices(args: argparse.Namespace, method: Any) -> None:
-    """Set the default classifier of a method, and refuse options that contradict each other."""
-    name = method.name
-    whole = name in ("NMLSDR", "NMLSDR*")
-    if args.classifier is None:
-        args.classifier = "residual" if whole else "semi-supervised"
-    if args.classifier == "residual" and not whole:
-        raise InputError(f"--classifier residual embeds by NMLSDR itself, got --method {name}; leave --method out.")
-    if args.threshold is not None and args.classifier == "none":
-        raise InputError("--threshold is for a classifier, got --classifier none; leave it out.")
-    if args.threshold is None:
-        args.threshold = "f1" if args.classifier == "residual" else 0.5
-    if method.semi_supervised or args.classifier == "semi-supervised":
-        return
-    without_effect = [alpha for alpha in ALPHAS if getattr(args, alpha) is not None]
-    if args.metric != "euclidean" and args.classifier == "none":
-        without_effect.append("metric")
-    if without_effect:
-        option = f"--{without_effect[0].replace('_', '-')}"
-        raise InputError(f"{option} has no effect on {name} with --classifier {args.classifier}; leave it out.")
 
 
 def fit(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr fit``."""
-    check_out(args, (".skops",))
     need_skops()
-    method = METHODS[find_method(args.method)]
-    _check_choices(args, method)
-    projection = method(args.n_components, random_state=args.seed, **graph_settings(args))
+    projection = METHODS[args.method](args.n_components, random_state=args.seed, **graph_settings(args))
     table = read_data(args, console, need_labels=True)
     with console.step("look at each feature alone"):
         note_leaks(table, table.target, args, console)
@@ -185,7 +159,6 @@ def labels_in_blocks(classifier: Any, X: Any, console: Console) -> Any:
 
 def transform(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr transform``."""
-    check_out(args, TABLES)
     _, classifier, table, X = apply_model(args, console, classify=False)
     embedding = classifier.transform(X) if hasattr(classifier, "components_") else X  # ResidualPropagation does both
     columns = [(f"component_{j}", embedding[:, j]) for j in range(embedding.shape[1])]
@@ -194,7 +167,6 @@ def transform(args: argparse.Namespace, console: Console) -> int:
 
 def predict(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr predict``."""
-    check_out(args, TABLES)
     model, classifier, table, X = apply_model(args, console)
     labels = labels_in_blocks(classifier, X, console)
     names = names_or_numbers(model.label_names, "label", labels.shape[1])
@@ -217,8 +189,6 @@ def _write(args: argparse.Namespace, console: Console, table: Any, columns: Any,
 
 def evaluate(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr evaluate``."""
-    if args.out is not None:
-        check_out(args, (".json", ".csv"))
     model, classifier, table, X = apply_model(args, console, need_labels=True)
     rows = table.matched
     scores = in_blocks(classifier.predict_proba, X, console)

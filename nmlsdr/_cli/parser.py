@@ -5,8 +5,7 @@ import difflib
 import itertools
 import os
 import re
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from nmlsdr._errors import InputError
@@ -66,42 +65,9 @@ _VERBS = _by_word({  # verbs of other programs
 })
 _PARTS = _by_word({"download get": "fetch", "ls": "list", "show describe": "info", "check": "verify"})
 
-# What the arguments can reveal before any file is read; an absent argument is "".
-_FILES: tuple[tuple[Callable[[Mapping[str, str]], bool], str], ...] = (
-    (
-        lambda given: "://" in given["data"] + given["model"],
-        "nmlsdr reads files of this machine and no addresses; download the file and give its path",
-    ),
-    (
-        lambda given: _is_model(given["data"]) and bool(given["model"]) and not _is_model(given["model"]),
-        "the model file comes before the table; write nmlsdr {verb} {data} {model}",
-    ),
-    (
-        lambda given: _is_model(given["data"]) and not given["model"],
-        "nmlsdr {verb} takes a table, and {data!r} is a model file; give the table that it was fitted on",
-    ),
-    (
-        lambda given: _is_model(given["model"]) and not os.path.lexists(given["model"]),
-        "the model file {model!r} cannot be used: No such file; write it first, as in " + EXAMPLES["fit"],
-    ),
-    (
-        lambda given: not (given["labels"] or ".xml").endswith(".xml") and not os.path.exists(given["labels"]),
-        "--labels takes an XML file with names of labels; if these are columns of the table, write --label-columns "
-        "{labels}",
-    ),
-)
-
-
-def _is_model(path: str) -> bool:
+def is_model(path: str) -> bool:
+    """Whether a file has the suffix of a model."""
     return path.lower().endswith(".skops")
-
-
-def check_files(args: argparse.Namespace) -> None:
-    """Raise for files of the wrong kind or in the wrong order, before any is read."""
-    given = defaultdict(str, {name: value for name, value in vars(args).items() if isinstance(value, str)})
-    for applies, answer in _FILES:
-        if applies(given):
-            raise InputError(f"{answer.format_map(given)}.")
 
 
 class InputFile(str):
@@ -171,7 +137,7 @@ class Parser(argparse.ArgumentParser):
         place = list(args).index(first)
         option = next((word for word in reversed(args[:place]) if word in self._option_string_actions), "")
         metavar = getattr(self._option_string_actions.get(option), "metavar", None)
-        if _is_model(first) or (any(map(_is_model, args[:place])) and self._verb in ("fit", "review", "report")):
+        if is_model(first) or (any(map(is_model, args[:place])) and self._verb in ("fit", "review", "report")):
             return f"{self.prog} takes a table and no model file"
         if metavar == "NAME,...":
             values = itertools.takewhile(lambda word: not word.startswith("-"), args[args.index(option) + 1 :])

@@ -17,11 +17,12 @@ from nmlsdr.inspection._page import describe_entries, split_kinds
 from nmlsdr.inspection._verdicts import names_or_numbers
 
 from . import method as fitting
+from .checks import input_files
 from .console import Console
 from .method import NAME, WORDS, Pieces, fit_and_rank, scaler_for
 from .reading import note_leaks, prepare, read_data
 from .review import check_columns, next_steps, page_table, repeats
-from .writing import check_out, input_files, open_output, wrote
+from .writing import open_output, wrote
 
 REVIEWED = 50  # annotations of each list on the page
 FEWEST = 1000  # annotations for an estimate of how many are wrong
@@ -29,7 +30,6 @@ FEWEST = 1000  # annotations for an estimate of how many are wrong
 
 def report(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr report``."""
-    check_out(args, (".html",))
     need_jinja()  # before minutes of work
     table = read_data(args, console, need_labels=True)
     facts = _facts(table, args, console)

@@ -27,12 +27,12 @@ from nmlsdr.inspection._verdicts import (
 from nmlsdr.inspection._writing import TOP, ridge_parts
 
 from .cells import has_cells, row_cells
+from .checks import input_files
 from .console import Console
 from .method import fit_and_rank, scaler_for
 from .reading import prepare, read_data
-from .writing import check_out, input_files, open_output, row_columns, write_result, wrote
+from .writing import open_output, row_columns, write_result, wrote
 
-SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".html")
 # Options that the next commands do not need, and those of them without a value.
 _OWN = ("--out", "-o", "--kind", "--top", "--folds", "--show", "--image", "--reviewed")
 _FLAGS = ("--explain", "--no-cells", "--quiet", "-q")
@@ -40,10 +40,8 @@ _FLAGS = ("--explain", "--no-cells", "--quiet", "-q")
 
 def review(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr review``."""
-    suffixes = [check_out(_with_out(args, path), SUFFIXES) for path in args.out]
-    if len(set(map(os.path.abspath, args.out))) < len(suffixes):
-        raise InputError(f"--out {args.out[-1]} is given twice; give two files, such as a list and a page.")
-    if ".html" in suffixes:
+    are_pages = [path.lower().endswith(".html") for path in args.out]
+    if any(are_pages):
         need_jinja("The review page")
     table = read_data(args, console, need_labels=True)
     prepare(table, args)
@@ -51,8 +49,8 @@ def review(args: argparse.Namespace, console: Console) -> int:
     method, found, note = fit_and_rank(table, args, console)
     if note is not None:
         console.note(note)
-    for path, suffix in zip(args.out, suffixes, strict=True):
-        write = _write_page if suffix == ".html" else _write_list
+    for path, is_page in zip(args.out, are_pages, strict=True):
+        write = _write_page if is_page else _write_list
         write(found, method, table, _with_out(args, path), console)
     return 0
 

@@ -80,10 +80,14 @@ def flag(help: str) -> dict[str, Any]:
     return {"action": "store_true", "help": help}
 
 
-def output(suffixes: str, *, required: bool = True) -> Options:
-    """Describe --out of a verb that writes files with these suffixes."""
-    text = f"the file to write ({suffixes}); -: standard output"
-    return {"--out": option("FILE", text, required=required)}
+LISTS = (".csv", ".tsv", ".parquet", ".pq")
+
+
+def output(*suffixes: str, note: str = "", required: bool = True) -> Options:
+    """Describe --out of a verb that writes files with these suffixes, which become ``args.suffixes``."""
+    *others, last = (suffix for suffix in suffixes if suffix != ".pq")
+    text = f"the file to write ({', '.join(others)}{' or ' if others else ''}{last}{note}); -: standard output"
+    return {"--out": option("FILE", text, required=required, suffixes=suffixes)}
 
 
 TRACEBACK = {"--traceback": flag("print the traceback of an error, for a bug report")}  # `nmlsdr.cli.main` looks for it
@@ -286,15 +290,19 @@ def add_verb(
         parser.usage = f"%(prog)s {' '.join(files)} [options]"
         group = parser.add_argument_group(f"where the labels are ({labels})")
         exclusive = group.add_mutually_exclusive_group()
-        for words, settings in _LABELS.items():  # `read_table` refuses --annotators with another
-            (group if words == "--annotators" else exclusive).add_argument(words, **settings)
+        for words, settings in _LABELS.items():
+            exclusive.add_argument(words, **settings)
         places = {"--separator": group, "--no-label": group}
         for title, members in GROUPS.items():
             if options.keys() & set(members):
                 places |= dict.fromkeys(members, parser.add_argument_group(title))
     for words in sorted(options, key=_order):
         names = [_SHORT[words], words] if words in _SHORT else [words]
-        places.get(words, parser).add_argument(*names, **options[words])
+        settings = options[words]
+        if "suffixes" in settings:
+            settings = settings.copy()
+            parser.set_defaults(suffixes=settings.pop("suffixes"))
+        places.get(words, parser).add_argument(*names, **settings)
     parser.set_defaults(run=run or f"_cli.{name}:{name}", **({} if "--quiet" in options else {"quiet": False}))
     return parser
 
@@ -348,7 +356,7 @@ def _add_models(verbs: Any) -> None:
         run="_cli.models:fit",
     )
     model = {"model": option("MODEL.skops", "the file that `nmlsdr fit` wrote", InputFile)} | DATA | COMMON
-    table = output(".csv, .tsv, .parquet or .npz; rows count from 0")
+    table = output(*LISTS, ".npz", note="; rows count from 0")
     scores = {"--scores": flag("write the probability of each label too, in columns score:NAME")}
     measures = {
         "--compare": option(
@@ -357,7 +365,7 @@ def _add_models(verbs: Any) -> None:
             "residuals on it, and print their measures too (only for --classifier residual)",
             InputFile,
         )
-    } | output(".json or .csv", required=False)
+    } | output(".json", ".csv", required=False)
     unused = "these columns are not features, and the labels are not used"
     for name, summary, description, options, labels in (
         ("transform", "embed the rows of a table", "Write the embedding of every row of DATA.", table, unused),
@@ -393,7 +401,7 @@ def _add_tables(verbs: Any) -> None:
         ),
     }
     text = "the file to write: a list (.csv, .tsv, .parquet) or a page (.html); -: standard output; twice for both"
-    written = {"--out": option("FILE", text, required=True, action="append")}
+    written = {"--out": option("FILE", text, required=True, action="append", suffixes=(*LISTS, ".html"))}
     add_verb(
         verbs,
         "review",

@@ -12,13 +12,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from nmlsdr._errors import InputError, import_extra
-from nmlsdr._output import check_output, replace_file, write_arrays
+from nmlsdr._output import replace_file, write_arrays
 
+from .checks import PARQUET, input_files, need_pyarrow
 from .console import Console, RunError
-from .parser import InputFile
 
-PARQUET = (".parquet", ".pq")
 _BLOCK = 4096  # rows turned into text at a time
 
 
@@ -48,7 +46,7 @@ def write_result(
         if suffix == ".npz":
             write_arrays(file, arrays)
         elif suffix in PARQUET:
-            pyarrow = _pyarrow()
+            pyarrow: Any = need_pyarrow()
             table = pyarrow.table([a for _, a in columns], names=[name for name, _ in columns])
             pyarrow.parquet.write_table(table, file)
         else:
@@ -95,23 +93,6 @@ def model_output(path: str) -> Iterator[str]:
             file.write(written.read())
 
 
-def check_out(args: argparse.Namespace, suffixes: tuple[str, ...]) -> str:
-    """Return the suffix of --out, or raise before any work that it cannot be written; "-" gets the first suffix."""
-    suffix = suffixes[0] if args.out == "-" else PurePath(args.out).suffix.lower()
-    if suffix not in suffixes:
-        raise InputError(f"The output {args.out!r} should end in {' or '.join(suffixes)}; rename it.")
-    if suffix in PARQUET:
-        _pyarrow()
-    if args.out != "-":
-        check_output(args.out, inputs=input_files(args))
-    return suffix
-
-
-def input_files(args: argparse.Namespace) -> list[str]:
-    """Return the files that the arguments name as inputs."""
-    return [value for value in vars(args).values() if isinstance(value, InputFile) and value != "-"]
-
-
 def row_columns(
     table: Any, id_name: str | None, rows: np.ndarray, *, taken: Sequence[str] = ("row",)
 ) -> list[tuple[str, np.ndarray]]:
@@ -133,10 +114,6 @@ def wrote(console: Console, path: str, n_rows: int, *facts: tuple[int, str], hin
     counted = [(n_rows, "row"), *(fact for fact in facts if fact[0])]
     shown = [f"{number} {what}" + ("" if number == 1 or what == "unlabelled" else "s") for number, what in counted]
     console.note(f"wrote {path}: {', '.join(shown)}.{hint}")
-
-
-def _pyarrow() -> Any:
-    return import_extra("pyarrow.parquet", "Writing Parquet files", "parquet")
 
 
 def write_text(file: BinaryIO, columns: Sequence[tuple[str, np.ndarray]], delimiter: str) -> None:

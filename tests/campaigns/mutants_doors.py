@@ -150,6 +150,11 @@ MUTANTS = {
         ("doors/command: review and fit hand on alphas that were not given", "graph_settings",
          "value for name, value in alphas.items() if value is not None", ".6 if value is None else value for name, value in alphas.items()"),
     ],
+    ("_cli/checks.py", ("tests/test_import.py",)): [
+        ("doors/command: absent files found late", "check_arguments", "not os.path.exists(path)", "False"),
+        ("doors/command: suffixes found late", "_check_outputs", "suffix not in args.suffixes", "False"),
+        ("doors/command: contradictions found late", "check_arguments", 'args.verb == "fit"', "False"),
+    ],
     ("_cli/models.py", COMMAND): [
         ("doors/command: the classifier forgets the projection's alphas", "_classifier",
          "settings |= {name: getattr(projection, name) for name in ALPHAS if hasattr(projection, name)}", "pass"),

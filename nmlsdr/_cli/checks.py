@@ -1,0 +1,112 @@
+"""What is wrong with the arguments of a command, found before its module and the libraries that it needs are loaded."""
+
+import argparse
+import os
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+
+from nmlsdr._errors import InputError, import_extra
+from nmlsdr._output import check_output
+
+from .parser import EXAMPLES, InputFile, is_model
+
+ALPHAS = ("alpha_labeled", "alpha_unlabeled")
+PARQUET = (".parquet", ".pq")
+
+# What the arguments can reveal before any file is read; an absent argument is "".
+_FILES: tuple[tuple[Callable[[Mapping[str, str]], bool], str], ...] = (
+    (
+        lambda given: "://" in given["data"] + given["model"],
+        "nmlsdr reads files of this machine and no addresses; download the file and give its path",
+    ),
+    (
+        lambda given: is_model(given["data"]) and bool(given["model"]) and not is_model(given["model"]),
+        "the model file comes before the table; write nmlsdr {verb} {data} {model}",
+    ),
+    (
+        lambda given: is_model(given["data"]) and not given["model"],
+        "nmlsdr {verb} takes a table, and {data!r} is a model file; give the table that it was fitted on",
+    ),
+    (
+        lambda given: bool(given["model"]) and not os.path.lexists(given["model"]),
+        "the model file {model!r} cannot be used: No such file; write it first, as in " + EXAMPLES["fit"],
+    ),
+    (
+        lambda given: not (given["labels"] or ".xml").endswith(".xml") and not os.path.exists(given["labels"]),
+        "--labels takes an XML file with names of labels; if these are columns of the table, write --label-columns "
+        "{labels}",
+    ),
+)
+
+
+def check_arguments(args: argparse.Namespace) -> None:
+    """Raise for files of the wrong kind, in the wrong order or absent, and for options that contradict each other.
+
+    The classifier and the threshold of `fit` become what its method has by default, if they were not given.
+    """
+    given = defaultdict(str, {name: value for name, value in vars(args).items() if isinstance(value, str)})
+    for applies, answer in _FILES:
+        if applies(given):
+            raise InputError(f"{answer.format_map(given)}.")
+    if getattr(args, "out", None) is not None and hasattr(args, "suffixes"):
+        _check_outputs(args)
+    if args.verb == "fit":
+        _check_choices(args)
+    for name, path in vars(args).items():
+        if isinstance(path, InputFile) and path != "-" and not os.path.exists(path):
+            what = "data file" if name in ("data", "compare") else f"file of --{name.replace('_', '-')}"
+            raise InputError(f"{path} does not exist; check the path of the {what}.")
+
+
+def input_files(args: argparse.Namespace) -> list[str]:
+    """Return the files that the arguments name as inputs."""
+    return [value for value in vars(args).values() if isinstance(value, InputFile) and value != "-"]
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    """Raise if a file of --out cannot be written, or does not end in one of the suffixes of the command."""
+    paths = [args.out] if isinstance(args.out, str) else args.out
+    for path in paths:
+        if path == "-":
+            continue
+        suffix = PurePath(path).suffix.lower()
+        if suffix not in args.suffixes:
+            raise InputError(f"The output {path!r} should end in {' or '.join(args.suffixes)}; rename it.")
+        if suffix in PARQUET:
+            need_pyarrow()
+        check_output(path, inputs=input_files(args))
+    if len(set(map(os.path.abspath, paths))) < len(paths):
+        raise InputError(f"--out {paths[-1]} is given twice; give two files, such as a list and a page.")
+
+
+def need_pyarrow() -> object:
+    """Return the package that writes Parquet files."""
+    return import_extra("pyarrow.parquet", "Writing Parquet files", "parquet")
+
+
+def _check_choices(args: argparse.Namespace) -> None:
+    """Set the default classifier of a method, and refuse options that contradict each other."""
+    from nmlsdr._methods import METHODS, find_method
+
+    args.method = find_method(args.method)
+    method = METHODS[args.method]
+    name = method.name
+    whole = name in ("NMLSDR", "NMLSDR*")
+    method.check_alpha(args.alpha_labeled)
+    if args.classifier is None:
+        args.classifier = "residual" if whole else "semi-supervised"
+    if args.classifier == "residual" and not whole:
+        raise InputError(f"--classifier residual embeds by NMLSDR itself, got --method {name}; leave --method out.")
+    if args.threshold is not None and args.classifier == "none":
+        raise InputError("--threshold is for a classifier, got --classifier none; leave it out.")
+    if args.threshold is None:
+        args.threshold = "f1" if args.classifier == "residual" else 0.5
+    if method.semi_supervised or args.classifier == "semi-supervised":
+        return
+    without_effect = [alpha for alpha in ALPHAS if getattr(args, alpha) is not None]
+    if args.metric != "euclidean" and args.classifier == "none":
+        without_effect.append("metric")
+    if without_effect:
+        option = f"--{without_effect[0].replace('_', '-')}"
+        raise InputError(f"{option} has no effect on {name} with --classifier {args.classifier}; leave it out.")

@@ -10,11 +10,13 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from nmlsdr import MLkNN, MultiLabelPropagation, ResidualPropagation, SemiSupervisedMLkNN, metrics, mlknn
-from nmlsdr._estimators._thresholds import f1_cutoff, prior_cutoffs
+from nmlsdr._estimators._thresholds import f1_cutoff, prior_cutoffs, rank_scores
 from nmlsdr.graph import neighbor_graph, squared_neighbors, transition_matrix
+from nmlsdr.model_file import load_model, save_model
 from nmlsdr.model_selection import SCORERS
 
 CLASSIFIERS = [MLkNN, SemiSupervisedMLkNN]
+EVERY = [*CLASSIFIERS, MultiLabelPropagation, ResidualPropagation]
 
 
 @pytest.fixture
@@ -145,11 +147,53 @@ def test_one_cut_off_per_label(data, Classifier):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+@pytest.mark.parametrize("Classifier", EVERY)
+def test_cut_offs_that_are_set_after_the_fit_are_used_and_shown(data, Classifier):
+    X, Y = data
+    model = Classifier(n_neighbors=8, threshold="f1").fit(X, Y)
+    scores, learned, predicted = rank_scores(model, X), model.thresholds_, model.predict(X)
+    for threshold in (0.2, [0.05, 0.5, 0.95], np.array([0.3, 0.2, 0.1])):
+        model.set_params(threshold=threshold)
+        np.testing.assert_allclose(model.thresholds_, np.broadcast_to(threshold, 3), rtol=1e-15)
+        np.testing.assert_array_equal(model.predict(X), scores > model.thresholds_)
+        if hasattr(model, "decision_function"):
+            np.testing.assert_allclose(model.decision_function(X) + model.thresholds_, scores, atol=1e-15)
+    model.set_params(threshold="f1")  # the rule of the fit
+    np.testing.assert_array_equal(model.thresholds_, learned)
+    np.testing.assert_array_equal(model.predict(X), predicted)
+
+
+@pytest.mark.parametrize("Classifier", EVERY)
+@pytest.mark.parametrize("given", ["prior", 0.5])
+def test_a_rule_that_is_set_after_the_fit_raises_until_the_next_fit(data, Classifier, given, tmp_path):
+    X, Y = data
+    model = Classifier(n_neighbors=8, threshold=given).fit(X, Y)
+    p = model.predict_proba(X)
+    model.set_params(threshold="f1")
+    for answer in (model.predict, lambda _: model.thresholds_, lambda _: save_model(tmp_path / "m.skops", model)):
+        with pytest.raises(ValueError, match="threshold='f1' was set after the fit"):
+            answer(X)
+    np.testing.assert_array_equal(model.predict_proba(X), p)
+    fresh = Classifier(n_neighbors=8, threshold="f1").fit(X, Y)
+    np.testing.assert_array_equal(model.fit(X, Y).predict(X), fresh.predict(X))
+    save_model(tmp_path / "m.skops", model)
+    back = load_model(tmp_path / "m.skops")
+    np.testing.assert_array_equal(back.thresholds_, fresh.thresholds_)
+    with pytest.raises(ValueError, match="threshold='prior' was set after the fit"):
+        back.set_params(threshold="prior").predict(X)
+    for bad, sentence in ((2.0, r"threshold must be a number in \[0, 1\]"), ([0.5], "1 numbers for 3 labels")):
+        with pytest.raises(ValueError, match=sentence):
+            model.set_params(threshold=bad).predict(X)
+    assert not hasattr(clone(model), "thresholds_")
+
+
 @pytest.mark.parametrize("Classifier", CLASSIFIERS)
 def test_classes_do_not_need_a_cut_off(data, Classifier):
     X, Y = data
     one, two = Classifier(8).fit(X, Y[:, 0]), Classifier(8, threshold="prior").fit(X, Y[:, 0])
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
+    np.testing.assert_array_equal(one.set_params(threshold="f1").predict(X), two.predict(X))
+    assert one.thresholds_.shape == (2,)
 
 
 @pytest.mark.parametrize("Classifier", CLASSIFIERS)

@@ -4,6 +4,8 @@ Two exceptions are documented: memory maps and sparse rows are not copied, so th
 """
 
 import copy
+import importlib.util
+import itertools
 import multiprocessing
 import pickle
 import threading
@@ -17,7 +19,9 @@ from scipy import sparse
 from sklearn.base import clone
 from test_sklearn_contract import CLASSIFIERS, ESTIMATORS, assert_same, draw, make
 
+import nmlsdr
 from nmlsdr import ExactNeighborsTransformer
+from nmlsdr.datasets import TableEncoder
 from nmlsdr.graph import ExactIndex, kneighbors, neighbor_graph
 
 STORED = {
@@ -78,6 +82,60 @@ def _quiet():
     with warnings.catch_warnings():  # few labelled rows, labels that are never predicted
         warnings.simplefilter("ignore", UserWarning)
         yield
+
+
+# ---------------------------------------------------------------- a fit that raises
+
+
+class Stop(BaseException):
+    """Raised in the middle of a fit, where a user may press Ctrl-C."""
+
+
+def stopping(model, n_set):
+    """The class of a model, whose objects raise when the next attribute but ``n_set[0]`` is set; None: never."""
+
+    def set_or_stop(self, name, value):
+        if n_set[0] is not None:
+            n_set[0] -= 1
+            if n_set[0] < 0:
+                raise Stop
+        object.__setattr__(self, name, value)
+
+    return type(type(model).__name__, (type(model),), {"__setattr__": set_or_stop})
+
+
+def models_to_fit_again():
+    """Every estimator, also those for Dask arrays (here with rows in memory) and the encoder of tables."""
+    found = {name: make(name, n_jobs=1) for name in ESTIMATORS}
+    found["ExactNeighborsTransformer"], found["TableEncoder"] = ExactNeighborsTransformer(n_jobs=1), TableEncoder()
+    if importlib.util.find_spec("dask") is not None:
+        found |= {f"dask.{name}": getattr(nmlsdr.dask, name)().set_params(**found[name].get_params())
+                  for name in nmlsdr.dask.__all__ if name in ESTIMATORS}  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize(("name", "model"), models_to_fit_again().items())
+def test_a_fit_that_raises_leaves_the_old_model_as_it_was(name, model):
+    """Wherever it raises: otherwise old predictions could stand under new names."""
+    pandas = pytest.importorskip("pandas")
+    X, Y = draw(n=30, hidden=0)
+    n_set = [None]
+    model = stopping(model, n_set)(**model.get_params())
+    model.fit(pandas.DataFrame(X, columns=list("abcdef")), pandas.DataFrame(Y, columns=list("pqrs")))
+    before = dict(vars(model))
+    for n in itertools.count():
+        n_set[0] = n
+        try:
+            model.fit(X[:25, :5], Y[:25, :3])
+            break
+        except Stop:
+            n_set[0] = None
+        assert vars(model).keys() == before.keys()
+        assert [key for key, value in before.items() if vars(model)[key] is not value] == []
+    n_set[0] = None
+    assert n > (1 if name == "TableEncoder" else 2)
+    fresh = type(model)(**model.get_params()).fit(X[:25, :5], Y[:25, :3])
+    assert vars(model).keys() == vars(fresh).keys(), "an attribute of the old fit is left"
 
 
 # ---------------------------------------------------------------- the arguments change

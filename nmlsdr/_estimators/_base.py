@@ -9,6 +9,7 @@ import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks.arguments import asks_exact, check_alpha, check_count, check_graph, check_metric, check_rows
@@ -30,7 +31,7 @@ from ..propagation import propagate_checked
 from ._callbacks import step
 from ._prepared import forget_rows, prepared_rows
 from ._sklearn_bases import BaseEstimator, CallbackSupportMixin, ClassifierMixin
-from ._thresholds import given_thresholds, labels_flip_rate, learned_cutoffs
+from ._thresholds import check_threshold, given_thresholds, labels_flip_rate, learned_cutoffs
 
 # Rows in a block of predict: besides its output, predict needs memory for the neighbours and scores of one block.
 _QUERY_ROWS = 4096
@@ -145,7 +146,6 @@ class LearnsLabels:
         A transformer is cloned, fitted and kept as ``neighbors_``, so that queries need no second fit.
         """
         neighbors, metric = self.neighbors, check_metric(self.metric)
-        vars(self).pop("neighbors_", None)  # an earlier fit's
         if asks_exact(neighbors):
             say_if_large(rows, k, n_jobs=self.n_jobs)
             return squared_neighbors(rows, k, metric=metric, n_jobs=self.n_jobs, checked=True)
@@ -168,7 +168,6 @@ class LearnsLabels:
         if not self._takes_partly_known_rows:
             refuse_partly_known(labels, type(self).__name__)
         self.classes_ = labels.classes
-        vars(self).pop("label_names_in_", None)  # an earlier fit's
         if labels.names is not None:
             self.label_names_in_ = labels.names
         return labels
@@ -434,6 +433,24 @@ class CutsScores:
 
     _reaching_is_enough = True  # a score that equals a number given as the threshold is a label
 
+    @property
+    def thresholds_(self: Any) -> np.ndarray:
+        """The cut-offs that the rule of the fit learned, or the numbers that ``threshold`` is, or was set to since."""
+        if "thresholds_" not in vars(self):
+            raise NotFittedError(f"{type(self).__name__} has no thresholds_ before its fit; call fit.")
+        learned, rule = vars(self)["thresholds_"], self.threshold
+        if not isinstance(rule, str):
+            check_threshold(rule)
+            return self._given_cutoffs(len(learned))
+        if rule != self._rule and self._is_multi_label():
+            raise NotFittedError(f"threshold={rule!r} was set after the fit, which has not learned by it; fit again.")
+        return learned
+
+    @thresholds_.setter
+    def thresholds_(self: Any, cutoffs: np.ndarray) -> None:
+        vars(self)["thresholds_"] = cutoffs
+        self._rule = self.threshold if isinstance(self.threshold, str) else None
+
     def _learn_cutoffs(
         self: Any,
         labels: Labels,
@@ -456,12 +473,8 @@ class CutsScores:
         cutoffs = given_thresholds(self.threshold, n_labels)
         return _just_below(cutoffs) if self._reaching_is_enough else cutoffs
 
-    def _cutoffs(self: Any) -> np.ndarray:
-        """The learned thresholds, or the parameter, which may have been set since the fit."""
-        return self.thresholds_ if isinstance(self.threshold, str) else self._given_cutoffs(len(self.thresholds_))
-
-    def _decide(self, scores: np.ndarray) -> np.ndarray:
-        return scores > self._cutoffs()
+    def _decide(self: Any, scores: np.ndarray) -> np.ndarray:
+        return np.asarray(scores > self.thresholds_)
 
 
 def _just_below(cutoffs: np.ndarray) -> np.ndarray:

@@ -17,22 +17,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ._refit import new_fit
 from ._sklearn_bases import with_callbacks
 
 
 @contextmanager
 def steps_of_fit(estimator: Any, X: Any, y: Any) -> Iterator[None]:
-    """The root of the tree, around all of ``fit``; ``estimator._n_steps()`` are its children at most."""
-    if not hasattr(estimator, "_skl_callbacks"):
-        yield
-        return
-    try:
-        root = estimator._init_callback_context(max_subtasks=estimator._n_steps())
-        root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-        yield
-        root.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes={})
-    finally:
-        _tear_down(estimator)
+    """A `new_fit`, and the root of the tree; ``estimator._n_steps()`` are its children at most."""
+    with new_fit(estimator):
+        if not hasattr(estimator, "_skl_callbacks"):
+            yield
+            return
+        try:
+            root = estimator._init_callback_context(max_subtasks=estimator._n_steps())
+            root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+            yield
+            root.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes={})
+        finally:
+            _tear_down(estimator)
 
 
 # As a decorator of fit it would change the line that warnings point to; around an empty function it ends the callbacks.

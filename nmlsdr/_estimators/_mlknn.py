@@ -11,13 +11,9 @@ from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshol
 from .._checks.labels import Labels, check_binary
 from .._errors import InputError
 from .._search import choose_stored
-from ._base import (
-    CutsScores,
-    NeighborClassifier,
-    PropagatesLabels,
-    clip_neighbors,
-)
+from ._base import CutsScores, NeighborClassifier, PropagatesLabels, clip_neighbors
 from ._callbacks import step, steps_of_fit
+from ._refit import new_fit
 from ._thresholds import advise_on_threshold, check_threshold, warn_never_predicted
 
 
@@ -155,7 +151,8 @@ class MLkNN(_CountsNeighborLabels):
         Probability that a row has the label if d = 0, ..., k of its neighbours have it.
     thresholds_ : ndarray of shape (n_labels,), float64
         Cut-offs that `predict` uses: a label is predicted where its posterior is greater. Each is the largest number
-        below the cut-off that ``threshold`` gives, so that equality with that cut-off is enough.
+        below the cut-off that ``threshold`` gives, so that equality with that cut-off is enough. Numbers that are set
+        as ``threshold`` after the fit are used at once; a rule raises an error until the next fit.
     training_rows_ : ndarray or CSR matrix of shape (n_labeled, n_features), or None
         Copy of the labelled rows; None with ``neighbors="precomputed"``. A memory map, or a sparse matrix whose rows
         are all used, is not copied: do not change it while the model is in use.
@@ -253,20 +250,21 @@ class MLkNN(_CountsNeighborLabels):
         UserWarning
             If ``n_neighbors`` is lowered, or if a label is predicted for no training row.
         """
-        rows = self._read_training_rows(X)
-        labels = self._read_labels(X, y, rows, labeled)
-        kept = np.flatnonzero(labels.labeled)
-        _refuse_one_sample(self, len(kept))
-        Y = labels.Y
-        if len(kept) < rows.shape[0]:
-            rows, Y = rows[kept], Y[kept]
-            if self._is_precomputed():
-                rows = rows[:, kept]
-        k = clip_neighbors(self, len(kept) - 1)
-        _, indices = self._training_neighbors(rows, k)
-        self.n_neighbors_ = k
-        self._learn(rows, Y, indices, labels)
-        self.labeled_rows_ = kept
+        with new_fit(self):
+            rows = self._read_training_rows(X)
+            labels = self._read_labels(X, y, rows, labeled)
+            kept = np.flatnonzero(labels.labeled)
+            _refuse_one_sample(self, len(kept))
+            Y = labels.Y
+            if len(kept) < rows.shape[0]:
+                rows, Y = rows[kept], Y[kept]
+                if self._is_precomputed():
+                    rows = rows[:, kept]
+            k = clip_neighbors(self, len(kept) - 1)
+            _, indices = self._training_neighbors(rows, k)
+            self.n_neighbors_ = k
+            self._learn(rows, Y, indices, labels)
+            self.labeled_rows_ = kept
         return self
 
     def _columns(self) -> Any:
@@ -392,7 +390,8 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         Probability that a row has the label if d = 0, ..., k of its neighbours have it.
     thresholds_ : ndarray of shape (n_labels,), float64
         Cut-offs that `predict` uses: a label is predicted where its posterior is greater. Each is the largest number
-        below the cut-off that ``threshold`` gives, so that equality with that cut-off is enough.
+        below the cut-off that ``threshold`` gives, so that equality with that cut-off is enough. Numbers that are set
+        as ``threshold`` after the fit are used at once; a rule raises an error until the next fit.
     training_rows_ : ndarray or CSR matrix of shape (n_samples, n_features), or None
         Copy of the training rows; None with ``neighbors="precomputed"``. A memory map, or a sparse matrix whose rows
         are all used, is not copied: do not change it while the model is in use.

@@ -17,6 +17,7 @@ from .._ridge import SHRINKAGE_GRID
 from ..projection import feature_weights, hsic_directions, shrunken_weights
 from ._base import LearnsLabels, PropagatesLabels
 from ._callbacks import step, steps_of_fit
+from ._refit import new_fit
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 
@@ -79,16 +80,17 @@ class SupervisedProjection(Projection):
 
     def _fit(self, X: Any, y: Any, labeled: Any) -> Self:
         """What the ``fit`` of each subclass does."""
-        rows, labels = self._read(X, y, labeled)
-        Y = centred_over_known(labels.Y, labels.known) if labels.partly.any() else labels.Y
-        if not labels.labeled.all():
-            rows, Y = rows[labels.labeled], Y[labels.labeled]
-            if len(Y) == 1:
-                raise InputError(
-                    f"{type(self).__name__} is fitted on the labelled rows and needs at least 2 of them, got 1 "
-                    "sample; label more rows."
-                )
-        self._keep(self._solve(rows, Y))
+        with new_fit(self):
+            rows, labels = self._read(X, y, labeled)
+            Y = centred_over_known(labels.Y, labels.known) if labels.partly.any() else labels.Y
+            if not labels.labeled.all():
+                rows, Y = rows[labels.labeled], Y[labels.labeled]
+                if len(Y) == 1:
+                    raise InputError(
+                        f"{type(self).__name__} is fitted on the labelled rows and needs at least 2 of them, got 1 "
+                        "sample; label more rows."
+                    )
+            self._keep(self._solve(rows, Y))
         return self
 
     def _solve(self, X: Any, Y: np.ndarray) -> Directions:

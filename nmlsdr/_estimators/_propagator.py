@@ -105,7 +105,8 @@ class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):
     neighbors_ : transformer
         Fitted clone of ``neighbors``. Defined only if ``neighbors`` is a transformer.
     thresholds_ : ndarray of shape (n_labels,), float64
-        Cut-offs that `predict` uses: a label is predicted where F(x) is greater.
+        Cut-offs that `predict` uses: a label is predicted where F(x) is greater. Numbers that are set as
+        ``threshold`` after the fit are used at once; a rule raises an error until the next fit.
     training_rows_ : ndarray or sparse matrix of shape (n_samples, n_features)
         Copy of X, which `predict` searches. A memory map or a sparse matrix is not copied: do not change it while the
         model is in use.

@@ -132,7 +132,8 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         ``residual_weight``.
     thresholds_ : ndarray of shape (n_labels,), float64
         Cut-offs that `predict` uses: a label is predicted where s(x) is greater. Each is the largest number below the
-        cut-off that ``threshold`` gives, so that equality with that cut-off is enough.
+        cut-off that ``threshold`` gives, so that equality with that cut-off is enough. Numbers that are set as
+        ``threshold`` after the fit are used at once; a rule raises an error until the next fit.
     effective_rank_ : int
         Numerical rank of the eigenproblem, the largest number of directions that these data allow. The solver "eigsh"
         counts only the directions that it computed.
@@ -461,5 +462,5 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
 
     def _to_decision(self, scores: np.ndarray) -> np.ndarray:
         if self._is_multi_label():
-            return scores - self._cutoffs()
+            return scores - self.thresholds_
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores

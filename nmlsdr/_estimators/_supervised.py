@@ -426,7 +426,6 @@ class MLDA(SupervisedProjection):
 
     def _solve(self, X: Any, Y: np.ndarray) -> Directions:
         self.n_iter_ = 1
-        self.__dict__.pop("objective_", None)  # of an earlier fit
         self.label_weights_ = self._weights(X, Y)
         return weighted_lda(X, self.label_weights_, self.n_components, ridge=self.ridge)
 

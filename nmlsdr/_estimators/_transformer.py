@@ -12,6 +12,7 @@ from .._errors import InputError
 from .._search import squared_neighbors
 from ..graph import as_distances
 from ._base import LearnsLabels, exact_neighbors_of_queries
+from ._refit import new_fit
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 
@@ -97,12 +98,13 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         ValueError
             If X has non-finite values, or if ``n_neighbors`` is not less than the number of rows.
         """
-        rows = self._read_rows(X, reset=True)
-        if rows.shape[0] < 2:
-            raise InputError("ExactNeighborsTransformer needs at least 2 rows, got n_samples = 1; add rows.")
-        check_n_neighbors(self.n_neighbors, rows.shape[0], exclude_self=True)
-        self.training_rows_ = self._as_attribute(rows)
-        self.n_samples_fit_ = self._n_features_out = rows.shape[0]
+        with new_fit(self):
+            rows = self._read_rows(X, reset=True)
+            if rows.shape[0] < 2:
+                raise InputError("ExactNeighborsTransformer needs at least 2 rows, got n_samples = 1; add rows.")
+            check_n_neighbors(self.n_neighbors, rows.shape[0], exclude_self=True)
+            self.training_rows_ = self._as_attribute(rows)
+            self.n_samples_fit_ = self._n_features_out = rows.shape[0]
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_array:  # type: ignore[override]
@@ -125,10 +127,11 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         ValueError
             If X has non-finite values, or if ``n_neighbors`` is not less than the number of rows.
         """
-        rows = self.fit(X).training_rows_
-        squared, indices = squared_neighbors(
-            rows, self.n_neighbors, metric=self.metric, n_jobs=self.n_jobs, checked=True
-        )
+        with new_fit(self):
+            rows = self.fit(X).training_rows_
+            squared, indices = squared_neighbors(
+                rows, self.n_neighbors, metric=self.metric, n_jobs=self.n_jobs, checked=True
+            )
         return self._graph(np.insert(squared, 0, 0.0, axis=1), np.insert(indices, 0, np.arange(len(indices)), axis=1))
 
     def transform(self, X: Any) -> sparse.csr_array:

@@ -75,7 +75,7 @@ def bare(estimator: Any) -> Any:
     for key, value in estimator.get_params(deep=False).items():
         vars(kept)[key] = _parameter(f"{name}({key}=...)", value)
     for attribute in table[kind]:
-        if hasattr(estimator, attribute):
+        if attribute in vars(estimator):
             vars(kept)[attribute] = encode(getattr(estimator, attribute))
     return kept
 

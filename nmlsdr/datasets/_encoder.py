@@ -14,6 +14,7 @@ from .._checks.arguments import check_choice, refuse_text
 from .._checks.cells import is_null
 from .._checks.labels import check_labels
 from .._errors import InputError
+from .._estimators._refit import new_fit
 from ._deciding import Choices, Deciding
 from ._numbers import Cells, text_of
 from ._plan import Plan
@@ -129,6 +130,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features_out)
             The features.
         """
+        with new_fit(self):
+            return self._decide(X, y)
+
+    def _decide(self, X: ArrayLike, y: Any) -> NDArray[np.float64]:
         self._check_parameters()
         columns = self._columns(X, reset=True)
         names = [str(name) for name in getattr(self, "feature_names_in_", range(len(columns)))]
@@ -145,7 +150,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         deciding = Deciding(statistics, choices, _labeled(y), getattr(y, "columns", ()))
         plan = deciding.plan()
         if doubts := deciding.doubts():
-            warnings.warn(doubts, UserWarning, stacklevel=2)
+            warnings.warn(doubts, UserWarning, stacklevel=3)
         place = {column.name: column for column in plan.columns}
         plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)
         features = self._encode(plan, columns, names)

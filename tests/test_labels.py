@@ -3,6 +3,8 @@
 import inspect
 import itertools
 
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -177,6 +179,7 @@ def fitted():
     return answer
 
 
+@pytest.mark.filterwarnings("ignore:y. an empty cell counts as 0")
 @pytest.mark.quick_cases("NMLSDR", "ResidualPropagation")
 @pytest.mark.parametrize("kind", COLUMNS)
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -287,6 +290,34 @@ def test_one_column_of_yes_and_no_is_two_classes_with_the_given_names(name):
 
 def test_labels_x_and_y_in_lists_stay_names():
     assert check_labels([["x"], ["x", "y"], ["y"]]).names.tolist() == ["x", "y"]
+
+
+def test_names_that_are_split_at_commas_have_no_blanks_around_them():
+    """The advice of our own warning, y.str.split(","), made two labels of "flu" and " flu"."""
+    texts = pd.Series(["flu, cold", "cold,flu ", "flu", None, "cold, "])
+    labels = check_labels(texts.str.split(","))
+    assert labels.names.tolist() == ["cold", "flu"]
+    assert labels.Y.tolist() == [[1, 1], [1, 1], [0, 1], [0, 0], [1, 0]]
+    assert labels.labeled.tolist() == [True, True, True, False, True]
+    assert check_labels([{"caf\u00e9"}, {"cafe\u0301"}]).names.tolist() == ["café"]
+    with pytest.raises(InputError, match="empty text for a label in row 1; write None for an unlabelled row"):
+        check_labels(pd.Series(["flu", " "]).str.split(","))
+
+
+def test_rows_without_a_cross_are_0_with_a_warning():
+    frame = pd.DataFrame({"p": ["x", "", None, ""], "q": ["", "X ", "", None], "r": [0, 1, 1, 0]})
+    sentence = (
+        "y: an empty cell counts as 0 in a column of x and nothing; 2 of 4 rows have no x at all, and their labels are "
+        "0 there; pass labeled=, False for rows that are unlabelled."
+    )
+    with pytest.warns(UserWarning, match=f"^{re.escape(sentence)}$") as caught:
+        labels = check_labels(frame)
+    assert len(caught) == 1
+    assert labels.Y.tolist() == [[1, 0, 0], [0, 1, 1], [0, 0, 1], [0, 0, 0]]
+    assert labels.known.all()
+    check_labels(frame, labeled=np.array([True, True, False, False]))  # no warning: it is said
+    every = check_labels(frame.assign(q=["", "x", "x", "x"]))  # no warning: each row has one
+    assert every.Y[:, 1].tolist() == [0, 1, 1, 1]
 
 
 def test_sets_are_columns_through_multilabelbinarizer(rng):

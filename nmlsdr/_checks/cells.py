@@ -1,6 +1,7 @@
 """What single cells of a table mean: a null, a label written as a word, or something that is no number."""
 
 import datetime
+import warnings
 from collections.abc import Container
 from numbers import Number
 from typing import Any
@@ -42,11 +43,12 @@ def plain_labels(labels: np.ndarray) -> tuple[np.ndarray, int | None]:
     return plain, int(mixed.argmax()) if mixed.any() else None
 
 
-def read_label_words(y: Any, values: np.ndarray, name: str) -> np.ndarray:
+def read_label_words(y: Any, values: np.ndarray, name: str, *, warn: bool = False) -> np.ndarray:
     """The 2-D labels y, where columns of words such as yes and no become 0, 1 and NaN for unknown."""
     if values.dtype.kind not in "OUT" or isinstance(values, np.ma.MaskedArray):
         return values
     found = values.astype(object)
+    crosses = np.zeros(values.shape, dtype=bool)
     for j, column in enumerate(found.T.tolist()):
         words = ["" if is_null(cell) else fold(str(cell)) for cell in column]
         if not any(isinstance(cell, str) for cell in column):
@@ -57,12 +59,23 @@ def read_label_words(y: Any, values: np.ndarray, name: str) -> np.ndarray:
         if known is None:
             some = " and ".join(repr(word) for word in sorted({*words} - LABELS.keys())[:2])
             raise InputError(f"{name_column(y, j)} of {name} holds {some}, words of two languages; use those of one.")
-        labels, mixed = plain_labels(np.array([[known[word]] for word in words]))
+        codes = np.array([[known[word]] for word in words])
+        crosses[:, j] = codes[:, 0] == CROSS
+        labels, mixed = plain_labels(codes)
         if mixed is not None:
             raise InputError(f"{name_column(y, j)} of {name} mixes crosses (x) with 0, 1, yes or no; use one form.")
         unknown = [label == -1 and word != "-1" for label, word in zip(labels[:, 0], words, strict=True)]
         found[:, j] = np.where(unknown, np.nan, labels[:, 0])
+    if warn and (said := about_crosses(crosses)):
+        warnings.warn(f"{name}: {said}; pass labeled=, False for rows that are unlabelled.", UserWarning, stacklevel=7)
     return found
+
+
+def about_crosses(crosses: np.ndarray) -> str:
+    """What empty cells mean in columns of x and nothing, and in how many rows there is no x; "" if in none."""
+    n_empty = int((~crosses.any(axis=1)).sum()) if crosses.any() else 0
+    rows = f"{n_empty} of {len(crosses)} rows have no x at all, and their labels"
+    return f"an empty cell counts as 0 in a column of x and nothing; {rows} are 0 there" if n_empty else ""
 
 
 def holds_dates(table: Any, values: np.ndarray) -> bool:

@@ -19,7 +19,7 @@ from scipy import sparse
 from .._errors import InputError
 from .arguments import check_alpha, contiguous, refuse_broken
 from .cells import column_names, describe_bad_cell, is_null, read_label_words
-from .words import LABEL_WORDS, fold, label_words
+from .words import LABEL_WORDS, fold, label_words, trim
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def check_entries(
     Labels ``to_fit`` on may hold votes, and one column of -1 and +1 is refused.  There may be no known entry: whether
     that is enough is for the caller to say.
     """
-    values = numbers_or_nan(y, name)
+    values = numbers_or_nan(y, name, warn=to_fit and labeled is None)
     if values.ndim != 2:
         raise InputError(
             f"{name} must be 2-D (n_samples, n_labels), got {values.ndim}-D; one label is a column: {name}[:, None]."
@@ -314,11 +314,14 @@ def _array(y: Any, name: str) -> np.ndarray:
         raise InputError(f"{name} has rows of different lengths; give one column of 0/1 per label.") from None
 
 
-def numbers_or_nan(y: Any, name: str, *, copy: bool = True) -> np.ndarray:
-    """Numbers as float64, with NaN for what is null or masked; words for yes and no are 1 and 0."""
+def numbers_or_nan(y: Any, name: str, *, copy: bool = True, warn: bool = False) -> np.ndarray:
+    """Numbers as float64, with NaN for what is null or masked; words for yes and no are 1 and 0.
+
+    With ``warn`` it is said how rows without any cross are read.
+    """
     values = _array(y, name)
     if values.ndim == 2:
-        values = read_label_words(y, values, name)
+        values = read_label_words(y, values, name, warn=warn)
     if values.dtype.kind == "c":
         raise InputError(f"Complex data not supported: {name} has dtype {values.dtype}; pass real numbers.")
     try:
@@ -453,7 +456,18 @@ def _label_sets(y: Any, name: str) -> list[Any] | None:
         )
     if not any(isinstance(row, _SETS) for row in given) and _may_be_a_matrix(given, nested, name):
         return None
-    return [None if is_null(row) else {*row} for row in rows]
+    return [None if is_null(row) else _names_in(row, i, name) for i, row in enumerate(rows)]
+
+
+def _names_in(row: Any, i: int, name: str) -> set[Any]:
+    """The names of one row; those that texts split at commas give, such as " flu", without blanks around them."""
+    names = {trim(entry) if isinstance(entry, str) else entry for entry in row}
+    if names == {""}:
+        raise InputError(
+            f"{name} has an empty text for a label in row {i}; write None for an unlabelled row, and an empty set for "
+            "a row without any label."
+        )
+    return names - {""}
 
 
 def _may_be_a_matrix(rows: list[Any], nested: bool, name: str) -> bool:

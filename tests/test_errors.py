@@ -16,7 +16,9 @@ PACKAGE = Path(nmlsdr.__file__).parent
 PLAIN = {
     "datasets/_binary.py": "caught in the same file and told with the file's name",
     "datasets/_cells.py": "caught in the same file and told with line and column",
+    "datasets/_plan.py": "caught in the same file and told as what a model file holds",
     "datasets/_svmlight.py": "caught in the same file, where the other reader takes over",
+    "inspection/_images.py": "caught in the same file; the picture is left out and counted",
 }
 
 

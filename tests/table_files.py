@@ -1,8 +1,19 @@
-"""What the tests of the readers share: how a refusal reads."""
+"""What the tests of the readers share: tables by options, which are fields of Roles and Form, and how refusals read."""
+
+import dataclasses
 
 import pytest
 
-from nmlsdr.datasets import DataFileError, read_table
+from nmlsdr import datasets
+from nmlsdr.datasets import DataFileError, Form, Roles
+
+FORM = {field.name for field in dataclasses.fields(Form)}
+
+
+def read_table(path, *, plan=None, missing=False, **how):
+    """Read a table; each option is a field of Roles or of Form."""
+    form = {name: how.pop(name) for name in FORM & how.keys()}
+    return datasets.read_table(path, Roles(**how), Form(**form), plan=plan, missing=missing)
 
 
 def refused(words, path, **how):

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from commands import assert_done, assert_refused, read_csv, run, write_csv  # noqa: F401
 from sklearn.impute import SimpleImputer
+from table_files import read_table
 
 import nmlsdr
 from nmlsdr._model.reading import open_model
-from nmlsdr.datasets import read_table
 from nmlsdr.datasets._deciding import Choices
 from nmlsdr.datasets._files import DataFileError
+from nmlsdr.datasets._table import typed_column
 from nmlsdr.model_file import load_model
 
 WARDS = ["east", "west", "", "Süd"]
@@ -272,7 +273,9 @@ def test_a_category_unseen_at_fit_becomes_all_zeros(run, raw, tmp_path):  # noqa
     unseen = "new.csv: the column 'ward' has a level in 1 row that the model has not seen;"
     assert found.err.splitlines()[0] == f"nmlsdr: {unseen} it counts as none of the known levels."
     plan = open_model(tmp_path / "m.skops").plan
-    assert plan.encode([["mars"], ["1"], ["1"], ["yes"]]).tolist() == [[0, 0, 0, 0, 1, 1, 1]]
+    cells = {"ward": ["mars"], "age": ["1"], "visits": ["1"], "smoker": ["yes"]}
+    encoded = plan.encode({name: typed_column(column) for name, column in cells.items()}, 1)
+    assert encoded.tolist() == [[0, 0, 0, 0, 1, 1, 1]]
     write_csv(tmp_path / "lacks.csv", ["age", "visits", "smoker"], [["1", "1", "no"]])
     found = run("predict", "m.skops", "lacks.csv", "-o", "out.csv")
     assert_refused(found, "it lacks 1 of the 4 columns that the model was fitted on", "'ward'")

@@ -6,10 +6,10 @@ import sys
 import numpy as np
 import pytest
 from commands import assert_done, assert_refused, run, write_csv
+from table_files import read_table
 
 from nmlsdr._checks.labels import check_labels
 from nmlsdr._checks.words import LABEL_WORDS, LANGUAGES
-from nmlsdr.datasets import read_table
 
 PAIRS = [
     [next(word for word in LABEL_WORDS if words.get(word) == value) for value in (1, 0)] for words in LANGUAGES

@@ -38,19 +38,10 @@ def sources():
 
 
 def imported(path, name):
-    """Entries of the root that a file imports, wherever in it, except for type checkers."""
+    """Entries of the root that a file imports, wherever in it, and be it for type checkers only."""
     package = ["nmlsdr", *name.parts[:-1]]
     found = set()
-    tree = ast.parse(path.read_text())
-    skipped = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if node in skipped:
-            continue
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names if alias.name.startswith("nmlsdr.")]
         elif isinstance(node, ast.ImportFrom):
@@ -118,6 +109,26 @@ def imported_from(tree, path, name):
             targets = [[*base, alias.name] for alias in node.names] if len(base) == 1 else [base]
             found |= {target[1] for target in targets}
     return found
+
+
+def test_no_files_import_each_other_in_a_circle():
+    """Imports at the head of files, those for type checkers too."""
+    files = {".".join(["nmlsdr", *name.parts]).removesuffix(".__init__"): (path, name) for path, name in sources()}
+    needs = {}
+    for module, (path, name) in files.items():
+        package = ["nmlsdr", *name.parts[:-1]]
+        heads = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ImportFrom | ast.If)]
+        found = set()
+        for node in (inner for head in heads for inner in ast.walk(head)):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
+                found |= {".".join([*base, alias.name]) for alias in node.names} | {".".join(base)}
+        needs[module] = set() if name.name == "__init__" else (found & files.keys()) - {module}
+    done = set()
+    while len(done) < len(needs):
+        ready = {module for module, wanted in needs.items() if module not in done and wanted <= done}
+        assert ready, f"a ring among {sorted(needs.keys() - done)}"
+        done |= ready
 
 
 # ---------------------------------------------------------------- C

@@ -7,9 +7,9 @@ import pytest
 from commands import run, write_csv  # noqa: F401
 from scipy import sparse
 from sklearn.metrics import average_precision_score
+from table_files import read_table
 
 from nmlsdr._report.leaks import find_leaks
-from nmlsdr.datasets import read_table
 from nmlsdr.datasets._deciding import Choices
 
 TAGS = ["Keramik", "Textil", "Religion", "Waffe"]

@@ -5,11 +5,12 @@ import pytest
 from campaigns import museum
 from commands import assert_done, assert_refused, read_csv, run, write_csv  # noqa: F401
 from sklearn.preprocessing import StandardScaler
+from table_files import read_table
 
 from nmlsdr._model.reading import open_model
-from nmlsdr.datasets import DataFileError, read_table
-from nmlsdr.datasets._cells import Lists, find_lists
+from nmlsdr.datasets import DataFileError
 from nmlsdr.datasets._deciding import Choices
+from nmlsdr.datasets._labels import Lists, find_lists
 from nmlsdr.datasets._plan import Column, Plan
 from nmlsdr.model_file import ModelFileError, load_model, save_model
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from table_files import read_table
 
-from nmlsdr.datasets import DataFileError, load_mulan, read_table
-from nmlsdr.datasets._arff import read_arff, unquote
-from nmlsdr.datasets._columns import Wanted
+from nmlsdr.datasets import DataFileError, load_mulan
+from nmlsdr.datasets._arff import unquote
 from nmlsdr.datasets._mulan import read_labels
 
 XML = '<labels xmlns="http://mulan.sourceforge.net/labels"><label name="y"></label></labels>'
@@ -404,7 +404,7 @@ def test_written_arff_files_are_read_back(tmp_path_factory, columns, n_rows, is_
         else:
             text += ",".join(cells) + "\n"
     (folder / "example.arff").write_bytes(text.encode())
-    rows = read_arff(folder / "example.arff", Wanted([columns[-1]]))
+    rows = read_table(folder / "example.arff", label_columns=[columns[-1]])
     assert rows.feature_names == columns[:-1]
     read = rows.data
     assert sparse.issparse(read) == is_sparse

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table_files import read_table
 
 from nmlsdr._cli.reading import as_list
-from nmlsdr.datasets import DataFileError, _cells, read_table
+from nmlsdr.datasets import DataFileError, _csv, _files
 
 
 @pytest.fixture
@@ -85,7 +86,8 @@ def test_a_table_is_read_as_by_hand(tmp_path_factory, rows, all_sound, delimiter
     features = how.get("feature_columns") or ["p", "q", *(["id"] if not how else [])]
     wanted = read_plainly(text, delimiter, features, ["y", "z"])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_cells, "WAITING_CELLS", block)
+        patch.setattr(_csv, "WAITING_CELLS", block)
+        patch.setattr(_files, "BLOCK", block)
         found = outcome(path, label_columns=["y", "z"], delimiter=delimiter, decimal=".", **how)
     if isinstance(wanted, int):
         assert f"line {wanted}" in found
@@ -342,5 +344,3 @@ def test_a_slip_in_a_column_of_numbers_is_shown_where_it_is(read):
 )
 def test_names_are_written_as_an_option_takes_them(names, line):
     assert as_list(names) == line
-
-

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from campaigns import readers as campaign
 from scipy import sparse
+from table_files import read_table
 
-from nmlsdr.datasets import DataFileError, _files, load_mulan, read_table
+from nmlsdr.datasets import DataFileError, _files, load_mulan
 from nmlsdr.datasets._files import MAX_GROWTH, foreign_bytes
 
 HEAD = "@relation r\n@attribute a numeric\n@attribute b numeric\n@attribute c numeric\n@attribute y {0,1}\n@data\n"

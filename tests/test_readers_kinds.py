@@ -9,9 +9,9 @@ import zipfile
 import numpy as np
 import pytest
 from scipy import sparse
-from table_files import refused
+from table_files import read_table, refused
 
-from nmlsdr.datasets import DataFileError, read_table
+from nmlsdr.datasets import DataFileError
 
 X = np.array([[1.5, 0.0, -2.0], [0.0, 0.0, 3.0]])
 Y = np.array([[0, 1], [-1, -1]])
@@ -257,7 +257,7 @@ def test_a_parquet_file_can_be_the_label_file(parquet, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "how", "words"),
     [
-        ({"a": ["x", "y"]}, {}, ["'a'", "not a number or boolean"]),
+        ({"a": ["x", "y"]}, {}, ["row 1", "column 'a'", "'x' is not a number"]),
         ({"a": [[1], [2]]}, {}, ["column 'a'", "list"]),
         ({"a": [1, None]}, {}, ["row 2", "column 'a'"]),
         ({"a": [1.0, float("nan")]}, {}, ["row 2", "column 'a'"]),

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
-from table_files import refused
+from table_files import read_table, refused
 
-from nmlsdr.datasets import _svmlight, read_table
+from nmlsdr.datasets import _svmlight
 
 
 def svm(folder, text, name="t.svm"):

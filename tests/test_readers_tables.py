@@ -4,8 +4,9 @@ import gzip
 
 import numpy as np
 import pytest
+from table_files import read_table
 
-from nmlsdr.datasets import DataFileError, read_table
+from nmlsdr.datasets import DataFileError
 
 
 def put(folder, name, text):

@@ -80,7 +80,7 @@ def test_errors_name_the_column_and_the_cell(frame):
         encoder.transform(frame.assign(size=["1,5", "big", *frame["size"][2:]]))
     with pytest.raises(ValueError, match="There is no column 'wards'"):
         TableEncoder(drop=["wards"]).fit(frame)
-    with pytest.raises(ValueError, match="impute must be \"median\" or \"mean\", got 'mode'"):
+    with pytest.raises(ValueError, match='impute must be "median" or "mean", got \'mode\''):
         TableEncoder(impute="mode").fit(frame)
 
 

@@ -20,12 +20,12 @@ import numpy as np
 
 from nmlsdr._checks.words import MISSING, fold
 from nmlsdr._errors import InputError, printable
-from nmlsdr.datasets import read_table
-from nmlsdr.datasets._columns import refuse_missing
+from nmlsdr.datasets import Form, Roles, read_table
 from nmlsdr.datasets._deciding import Choices
 from nmlsdr.datasets._encoder import encoder_of
 from nmlsdr.datasets._files import foreign_bytes, open_unpacked
 from nmlsdr.datasets._plan import OTHERS, Column, Plan
+from nmlsdr.datasets._roles import refuse_missing
 from nmlsdr.inspection._verdicts import names_or_numbers
 
 from .console import Console
@@ -37,12 +37,6 @@ SOURCES = ("labels", "label_columns", "label_file", "label_list", "annotators")
 _MOST_LINES = 50  # a table with more columns is shown by groups
 _MOST_NAMES = 4  # columns of a group that are named
 
-# The arguments that `read_table` has by the same name.
-_SETTINGS = (
-    *("label_columns", "label_file", "label_list", "annotators", "separator", "no_label", "mask", "drop"),
-    *("delimiter", "decimal", "encoding", "zero_based", "max_bytes", "max_features"),
-)
-
 
 def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool = False, model: Any = None) -> Any:
     """Read the table that the arguments name, as `nmlsdr.datasets.read_table` does; with a model only its features.
@@ -51,8 +45,14 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
     """
     if model is not None and model.plan is not None:
         _take_over(model.plan, args, need_labels)
-    settings = {name: value for name in _SETTINGS if (value := getattr(args, name, None)) is not None}
-    feature_names = n_features = None
+    shown = [*(getattr(args, "show", None) or ()), *filter(None, [getattr(args, "image", None)])]
+    given = {"labels_xml": args.labels, "id_column": args.id, "shown": shown, **vars(args)}  # options are called so too
+    roles: Any = Roles
+    form: Any = Form
+    roles, form = (
+        kind(**{f.name: given[f.name] for f in dataclasses.fields(kind) if given.get(f.name) is not None})
+        for kind in (roles, form)
+    )
     plan: Any = None
     if model is None:
         said = {name: getattr(args, name) for name in ("missing", "decimal", "thousands", "keep_case")}
@@ -64,19 +64,11 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
         elif args.missing:
             what = f"The model {args.model!r} was not fitted on a raw table"
             raise InputError(f"{what}; write missing values as empty cells, and leave --missing out.")
-        feature_names, n_features = model.feature_names, model.estimator.n_features_in_
+        roles = dataclasses.replace(roles, feature_columns=model.feature_names)
+        form = dataclasses.replace(form, n_features=model.estimator.n_features_in_)
     source = standard_input() if args.data == "-" else contextlib.nullcontext(args.data)
     with source as path, console.step(f"read {args.data}") as show:
-        table = read_table(
-            path,
-            labels_xml=args.labels,
-            id_column=args.id,
-            feature_columns=feature_names,
-            n_features=n_features,
-            plan=plan,
-            missing=missing,
-            **settings,
-        )
+        table = read_table(path, roles, form, plan=plan, missing=missing)
         n_rows, n_columns = table.data.shape
         text = f"read {args.data}: {n_rows} rows, {n_columns} features"
         if table.target is not None:

@@ -26,7 +26,6 @@ from nmlsdr.inspection._verdicts import (
 )
 from nmlsdr.inspection._writing import TOP, ridge_parts
 
-from .cells import has_cells, row_cells
 from .checks import input_files
 from .console import Console
 from .method import fit_and_rank, scaler_for
@@ -129,7 +128,7 @@ def check_columns(table: Any, args: argparse.Namespace) -> None:
     option = "--show" if args.show else "--image"
     if args.no_cells:
         raise InputError(f"{option} and --no-cells exclude each other; leave one out.")
-    if not has_cells(args, table):
+    if table.columns is None:
         raise InputError(f"{option} needs a file with named columns, got {args.data}; leave it out.")
     known = [*table.plan.names, *(table.label_names or ()), args.label_list, *(args.annotators or ())]
     unknown = [name for name in wanted if name not in known]
@@ -143,7 +142,7 @@ def page_table(method: Any, table: Any, args: argparse.Namespace) -> Table:
     if scaler is not None:
         X = scaler.fit_transform(X)
     names = names_or_numbers(table.feature_names, "feature", X.shape[1])
-    raw = has_cells(args, table)
+    raw = table.columns is not None
     used = [c for c in table.plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image] if raw else []
     columns = args.show or ([c.name for c in used] if raw else names)
     of_feature = [c.name for c in table.plan.used for _ in c.feature_names] if raw else names
@@ -157,10 +156,10 @@ def page_table(method: Any, table: Any, args: argparse.Namespace) -> Table:
         return [[f"{v:.6g}" for v in column] for column in block.T.tolist()]
 
     def cells(rows: np.ndarray, shown: Any) -> list[list[str]]:
-        return row_cells(args, rows, shown) if raw else numbers(rows, shown)
+        return [[table.columns[name].text(i) for i in rows] for name in shown] if raw else numbers(rows, shown)
 
     def pictures(rows: Any) -> list[tuple[str, str]]:
-        paths = row_cells(args, np.array(rows), [args.image])[0]
+        paths = [table.columns[args.image].text(i) for i in rows]
         return thumbnails(os.path.dirname(os.path.abspath(args.data)), paths)
 
     verdicts = None if table.reviewed is None else np.where(table.reviewed, table.target, -1)

@@ -10,11 +10,14 @@ from ._cohort import make_cohort
 from ._encoder import TableEncoder
 from ._files import DataFileError
 from ._mulan import load_mulan, paper_split
+from ._roles import Form, Roles
 from ._tables import read_table
 from ._toy import flip_labels, make_toy, mask_labels
 
 __all__ = [
     "DataFileError",
+    "Form",
+    "Roles",
     "TableEncoder",
     "fetch_dataset",
     "flip_labels",

@@ -4,17 +4,22 @@ The time to read a header or a row is linear in its length: no pattern can match
 """
 
 import dataclasses
+import functools
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import NamedTuple
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
 
 from .._checks.words import BLANKS, LABELS, fold, label_words
-from ._cells import Codes, CollectedRows, CollectedSparseRows, FileContents
-from ._columns import Split, Wanted, split_columns
 from ._files import DataFileError, Lines, Path_, shorten
 from ._numbers import number_problem
+from ._roles import Form, Split
+from ._table import Cells, Collected, Table, Texts, csr
 
+WAITING_CELLS = 1 << 16  # of dense rows that are turned into columns at once
 MAX_VALUES = 4
 """Nominal columns may declare this many values times max_features, in total."""
 NUMBERS = ("numeric", "real", "integer")
@@ -30,7 +35,8 @@ CELL = re.compile(rf"[ \t]*(?:({QUOTED})[ \t]*|([^,'\"]*))(,|$)")  # of a dense 
 ENTRY = re.compile(rf"[ \t]*([0-9]{{1,18}})[ \t]+(?:({QUOTED})|([^,'\"{{}} \t]+))[ \t]*([,}}])")  # of a sparse row
 
 
-class Attribute(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Attribute:
     """One column: its name, its line, its type in lower case, and its declared values if it is nominal."""
 
     name: str
@@ -38,8 +44,9 @@ class Attribute(NamedTuple):
     kind: str
     values: list[str]
 
-    def codes(self) -> Codes | None:
-        """Return the number that each declared value stands for; None if they stand for none."""
+    @functools.cached_property
+    def codes(self) -> Mapping[str, float] | None:
+        """The number that each declared value stands for; None if they stand for none."""
         if all(number_problem(value) is None for value in self.values):
             return {value: float(value) for value in self.values}
         words = {value: fold(value) for value in self.values}
@@ -47,25 +54,133 @@ class Attribute(NamedTuple):
         return known and {value: float(known[word]) for value, word in words.items()}
 
 
-def read_arff(path: Path_, wanted: Wanted) -> FileContents:
-    """Read a file, or its first rows: dense rows or sparse ones."""
-    with Lines(path, wanted.max_bytes) as lines:
-        attributes = _read_header(lines, wanted.max_features)
-        split = split_columns(lines.path, [attribute.name for attribute in attributes], wanted)
-        codes = _codes(lines, attributes, split)
-        omitted = {j: item.values[0] for j, item in enumerate(attributes) if item.kind == "nominal"}
-        dense = CollectedRows(lines, split, codes)
-        rows: CollectedRows | None = None
-        for text in islice(_statements(lines), wanted.n_rows):
-            is_sparse = text.startswith("{")
-            if rows is None and is_sparse and wanted.plan is not None:
-                return read_arff(path, dataclasses.replace(wanted, plan=None))  # sparse rows hold numbers
-            if rows is None:
-                rows = CollectedSparseRows(lines, split, codes, omitted) if is_sparse else dense
-            if isinstance(rows, CollectedSparseRows) != is_sparse:
-                raise lines.error("dense and sparse rows are mixed; write all rows in one form")
-            rows.add((_sparse_cells if is_sparse else _dense_cells)(lines, text, len(attributes)))
-        return (rows or dense).contents()
+class ArffFile:
+    """A file of dense rows or sparse ones.
+
+    Parameters
+    ----------
+    path : path
+    form : Form
+    is_raw : bool, default=False
+        Whether dense columns may hold texts; sparse ones hold numbers.
+    n_rows : int, default=None
+        How many rows are read, from the first. None: all.
+    """
+
+    line = None
+
+    def __init__(self, path: Path_, form: Form, *, is_raw: bool = False, n_rows: int | None = None) -> None:
+        self.path, self.is_raw, self.n_rows = path, is_raw, n_rows
+        self.lines = Lines(path, form.max_bytes)
+        try:
+            self.attributes = _read_header(self.lines, form.max_features)
+        except BaseException:
+            self.close()
+            raise
+        self.names = [attribute.name for attribute in self.attributes]
+
+    def close(self) -> None:
+        """Close the file."""
+        self.lines.close()
+
+    def read(self, split: Split) -> Table:
+        """Return the columns that have a role; sparse features are one array."""
+        place = {name: j for j, name in enumerate(self.names)}
+        rows = islice(_statements(self.lines), self.n_rows)
+        first = list(islice(rows, 1))
+        is_sparse = bool(first) and first[0].startswith("{")
+        plain = [*split.labels, *(split.features if is_sparse or not self.is_raw else ())]
+        for item in [self.attributes[place[name]] for name in plain]:
+            if item.kind in TEXTS or (item.kind == "nominal" and item.codes is None):
+                self.lines.number = item.line
+                example = repr(shorten(item.values[0], 30)) if item.values else f"type {item.kind}"
+                raise self.lines.error(f"it holds text ({example}); use --drop, or write numbers", item.name)
+        cells = self._cells(chain(first, rows), is_sparse)
+        read = self._read_sparse if is_sparse else self._read_dense
+        return read(cells, split, place)
+
+    def _cells(self, rows: Iterable[str], is_sparse: bool) -> Iterator[Any]:
+        """Yield the cells of each row."""
+        cells_of = _sparse_cells if is_sparse else _dense_cells
+        for text in rows:
+            if text.startswith("{") != is_sparse:
+                raise self.lines.error("dense and sparse rows are mixed; write all rows in one form")
+            yield cells_of(self.lines, text, len(self.names))
+
+    def _read_dense(self, rows: Iterator[list[str | None]], split: Split, place: Mapping[str, int]) -> Table:
+        columns = {name: Collected() for name in split.wanted}
+        ends = array("q")
+        numbered = ((row, self.lines.number) for row in rows)
+        while block := list(islice(numbered, max(1, WAITING_CELLS // len(self.names)))):
+            turned = list(zip(*(row for row, _ in block), strict=True))
+            ends.extend(number for _, number in block)
+            for name, column in columns.items():
+                cells = ["" if cell is None else cell for cell in turned[place[name]]]
+                column.add(cells, self.attributes[place[name]].kind in NUMBERS)
+        table = Table(len(ends), {}, np.array(ends, np.int64))
+        for name, column in columns.items():
+            item = self.attributes[place[name]]
+            nominal = item.kind == "nominal"
+            table.columns[name] = self._declared(item, column.texts(), table) if nominal else column.cells()
+        return self._told(table)
+
+    def _declared(self, item: Attribute, cells: Texts, table: Table) -> Cells:
+        """Return a nominal column with the numbers of its values; raise if a cell is not among them."""
+        for code, text in enumerate(cells.different):
+            if text and text not in item.values:
+                self.lines.number = int(table.lines[np.argmax(cells.codes == code)])
+                what = f"{shorten(text)!r} is not among the declared values; add it there"
+                raise self.lines.error(what, item.name)
+        return dataclasses.replace(cells, numbers=item.codes)
+
+    def _read_sparse(self, rows: Iterator[Mapping[int, str | None]], split: Split, place: Mapping[str, int]) -> Table:
+        value = functools.cache(self._value)
+        features = {place[name]: k for k, name in enumerate(split.features)}
+        nominal = {j: item.values[0] for j, item in enumerate(self.attributes) if item.kind == "nominal"}
+        omitted = {j: value(j, text) for j, text in nominal.items() if j in features}
+        omitted = {j: number for j, number in omitted.items() if number != 0}
+        indices, data, indptr, ends = array("q"), array("d"), array("q", [0]), array("q")
+        texts: dict[int, dict[int, str]] = {j: {} for j in map(place.__getitem__, split.wanted) if j not in features}
+        for row in rows:
+            found = {**omitted, **{j: value(j, row[j]) for j in row if j in features}}
+            for j in sorted(found):
+                if found[j] != 0:
+                    indices.append(features[j])
+                    data.append(found[j])
+            indptr.append(len(indices))
+            for j in row.keys() & texts.keys():
+                texts[j][len(ends)] = row[j] or ""
+            ends.append(self.lines.number)
+            if len(indices) > self.lines.allowed // 8:
+                what = "the values omitted from sparse rows are not 0 and fill the memory; declare 0 first"
+                raise self.lines.error(what)
+            if 2 * len(ends) * len(split.labels) > self.lines.allowed:  # more than a file of "0," may write out
+                raise self.lines.too_large("leaves out labels that would fill")
+        table = Table(len(ends), {}, np.array(ends, np.int64))
+        table.sparse = csr(data, indices, indptr, (len(ends), len(features)))
+        for j, known in texts.items():
+            codes = np.zeros(len(ends), np.int32)
+            codes[list(known)] = np.arange(1, len(known) + 1)
+            cells = Texts.of([nominal.get(j, "0" if self.names[j] in split.labels else ""), *known.values()], codes)
+            item = self.attributes[j]
+            table.columns[item.name] = self._declared(item, cells, table) if item.kind == "nominal" else cells
+        return self._told(table)
+
+    def _value(self, j: int, cell: str | None) -> float:
+        """Return the number in a cell of a sparse row."""
+        item = self.attributes[j]
+        if item.kind == "nominal" and item.codes is not None and cell is not None:
+            if cell in item.codes:
+                return item.codes[cell]
+            what = f"{shorten(cell)!r} is not among the declared values; add it there"
+            raise self.lines.error(what, item.name)
+        if (problem := number_problem(cell)) is not None:
+            raise self.lines.error(problem, item.name)
+        return float(cell or "")
+
+    def _told(self, table: Table) -> Table:
+        table.encoding, table.notes = self.lines.encoding, self.lines.notes
+        return table
 
 
 def _statements(lines: Lines) -> Iterator[str]:
@@ -160,21 +275,6 @@ def _unescape(match: re.Match[str]) -> str:
     if code[0] in "01234567":
         return chr(int(code, 8))
     return ESCAPED.get(code, code)
-
-
-def _codes(lines: Lines, attributes: Sequence[Attribute], split: Split) -> dict[int, Codes]:
-    """Return the codes of each nominal column that is a feature or a label."""
-    codes: dict[int, Codes] = {}
-    for j in [*split.features, *split.labels]:
-        name, line, kind, values = attributes[j]
-        found = attributes[j].codes() if kind == "nominal" else None
-        if found is not None:
-            codes[j] = found
-        elif kind == "nominal" or kind in TEXTS:
-            lines.number = line
-            example = repr(shorten(values[0], 30)) if values else f"type {kind}"
-            raise lines.error(f"it holds text ({example}); use --drop, or write numbers", name)
-    return codes
 
 
 def _dense_cells(lines: Lines, text: str, width: int) -> list[str | None]:

@@ -1,5 +1,6 @@
-"""From the statistics of a table to its plan: what each column holds, and the reason in words."""
+"""From the columns of a table to its plan: what each holds, by its different texts, and the reason in words."""
 
+import functools
 import math
 import re
 from collections import Counter
@@ -7,11 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .._checks.words import fold, trim, words_of, yes_no
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks.words import MISSING, fold, trim, words_of, yes_no
 from ._files import shorten
-from ._numbers import DATE, NOTATIONS, Notation, find_notation, number_reader, read_date, usual_decimal
+from ._numbers import DATE, NOTATIONS, Notation, find_notation, is_number, number_reader, read_date, usual_decimal
 from ._plan import Column, Plan
-from ._statistics import ColumnStatistics, TableStatistics
+from ._table import Cells, Numbers, row_numbers
 
 MOST_LEVELS = 100  # of a category that have a feature of their own
 ROWS_PER_LEVEL = 5  # rows that a level has on average, where there are more levels than that
@@ -23,6 +27,8 @@ SLIPS = 0.05  # a column with a larger share of other texts among its numbers ha
 FEW_WORDS = 5  # so many different words may stand in half of the cells of a column of numbers
 MOSTLY = 0.8  # the share of numbers in a column with more of them
 LEAST_COUNTED = 20  # rows of a column of 1, 2, 3, ... that names the rows
+MOST_SPELLINGS = 1000  # of the words for yes and no, and words among them that mean a missing value
+YEARS = (1500, 2200)  # whole numbers in this range may be years
 CHANCE = 1e-6  # accepted probability that a column without any link to the labels is filled on labelled rows only
 TAG_SEPARATORS = re.compile("[;|,/]")
 
@@ -48,13 +54,79 @@ class Reading(NamedTuple):
     doubt: str = ""  # why its numbers may have been written in another notation
 
 
+class Facts:
+    """What one column holds, by its different texts without surrounding blanks.
+
+    Attributes
+    ----------
+    cells : Numbers or Texts
+    words : Counter
+        How often each text occurs that is no number in any notation; a missing value is the empty text.
+    missing_words : set of str
+        The texts that mean a missing value.
+    n_known : int
+        How many cells are not missing.
+    """
+
+    def __init__(self, name: str, cells: Cells, missing: frozenset[str]) -> None:
+        self.name, self.cells = name, cells
+        self.is_typed = isinstance(cells, Numbers)
+        if isinstance(cells, Numbers):
+            self.filled = ~np.isnan(cells.values)
+            self.n_known = int(self.filled.sum())
+            empty = len(cells) - self.n_known
+            self.words = Counter({"": empty} if empty else {})
+            self.missing_words = {""}
+        else:
+            self.numbers, self.words, self.missing_words = Counter[str](), Counter[str](), set[str]()
+            known = []
+            for different, count in zip(cells.different, cells.counts, strict=True):
+                text = trim(different)
+                known.append(fold(text) not in missing)
+                (self.numbers if is_number(text) else self.words)[text] += count
+                if not known[-1]:
+                    self.missing_words.add(text)
+            self.filled = cells.take(known)
+            self.n_known = int(self.filled.sum())
+
+    @functools.cached_property
+    def numbers(self) -> Counter[str]:
+        """How often each text occurs that is a number in some notation."""
+        texts = self.cells.texts
+        return Counter({text: n for text, n in zip(texts.different, texts.counts, strict=True) if text})
+
+    @functools.cached_property
+    def known(self) -> Counter[str]:
+        """How often each text occurs that does not mean a missing value."""
+        found = [*self.numbers.items(), *self.words.items()]
+        found = [(text, count) for text, count in found if text not in self.missing_words]
+        return Counter(dict(sorted(found, key=_by_count)))  # in any order of the rows
+
+    @functools.cached_property
+    def is_single(self) -> bool:
+        """Whether all cells that are not missing are the same."""
+        if isinstance(self.cells, Numbers):
+            values = self.cells.values[self.filled]
+            return len(values) > 0 and bool(values.min() == values.max())
+        return len(self.known) == 1
+
+    @functools.cached_property
+    def digest(self) -> int:
+        """Equal for columns with equal cells."""
+        cells = self.cells
+        if isinstance(cells, Numbers):
+            return hash((cells.values + 0.0).tobytes())
+        return hash((tuple(cells.different), cells.codes.tobytes()))
+
+
 class Deciding:
     """What is to be done with every column.
 
     Parameters
     ----------
-    table : TableStatistics
-        Of all columns that are neither labels nor named by `choices.id` or `choices.drop`.
+    columns : dict of str to (Numbers or Texts)
+        All columns that are neither labels nor named by `choices.id` or `choices.drop`.
+    n_rows : int
     choices : Choices
         They overrule what would be decided.
     labeled : ndarray of shape (n_rows,), bool, default=None
@@ -66,18 +138,24 @@ class Deciding:
     """
 
     def __init__(
-        self, table: TableStatistics, choices: Choices, labeled: Any = None, labels: Iterable[str] = (),
-        separator: str | None = None,
+        self, columns: Mapping[str, Cells], n_rows: int, choices: Choices, labeled: Any = None,
+        labels: Iterable[str] = (), separator: str | None = None,
     ) -> None:  # fmt: skip
-        self.table, self.choices, self.labeled = table, choices, labeled
+        self.n_rows, self.choices, self.labeled = n_rows, choices, labeled
         self.labels = {fold(name) for name in labels}
         marks = [TAG_SEPARATORS.pattern] + ([re.escape(separator)] if separator else [])
         self.split = re.compile("|".join(marks))
-        self.missing = table.missing
-        self.usual = usual_decimal(facts.numbers for facts in table.columns if not facts.is_typed)
-        self.readings = [self._reading(facts) for facts in table.columns]
+        self.missing = MISSING | {fold(word) for word in choices.missing or ()}
+        as_texts = any(is_number(word) for word in self.missing)  # a number may mean a missing value
+        self.columns = [
+            Facts(name, cells.texts if as_texts or not cells.fit(choices.decimal) else cells, self.missing)
+            for name, cells in columns.items()
+        ]
+        self.usual = usual_decimal(map(_marked, self.columns))
+        self.readings = [self._reading(facts) for facts in self.columns]
         self.found = self._words_for_missing()
-        self.n_distinct_rows = len(set(table.row_hashes))
+        self.row_numbers = row_numbers(columns.values(), n_rows)
+        self.n_distinct_rows = int(self.row_numbers.max(initial=-1)) + 1
 
     def plan(self) -> Plan:
         """Decide column by column; a duplicate and the identifier depend on the columns before.
@@ -86,70 +164,59 @@ class Deciding:
         """
         digests: dict[int, str] = {}
         columns: list[Column] = []
-        for name, facts, reading in zip(self.table.names, self.table.columns, self.readings, strict=True):
-            column = self._column(name, facts, reading, digests)
-            digests.setdefault(facts.digest, name)
+        for facts, reading in zip(self.columns, self.readings, strict=True):
+            column = self._column(facts, reading, digests)
+            digests.setdefault(facts.digest, facts.name)
             columns.append(column)
         columns = self._one_identifier(columns)
         columns += [Column(self.choices.id, "identifier", "as you said")] if self.choices.id is not None else []
         columns += [Column(name, "dropped", "as you said") for name in self.choices.drop]
         return Plan(tuple(columns), tuple(sorted(self.missing | self.found)), self.choices.keep_case)
 
-    def _column(self, name: str, facts: ColumnStatistics, reading: Reading | None, digests: dict[int, str]) -> Column:
-        known = self._known(facts)
-        n_missing = self.table.n_rows - sum(known.values())
+    def _column(self, facts: Facts, reading: Reading | None, digests: dict[int, str]) -> Column:
+        name, n_missing = facts.name, self.n_rows - facts.n_known
         if name in self.choices.one_hot:
-            return self._category(name, known)
-        if not known:
+            return self._category(name, facts.known)
+        if not facts.n_known:
             return Column(name, "empty", "no row has a value")
-        if len(known) == 1 and len(facts.numbers) + len(facts.words) == 1 and self.table.n_rows > 1:
-            return Column(name, "constant", f"always {shorten(next(iter(known)), 30)!r}")
-        if facts.digest in digests and self.table.n_rows > 1:
+        if facts.is_single and not n_missing and self.n_rows > 1:
+            return Column(name, "constant", f"always {shorten(next(iter(facts.known)), 30)!r}")
+        if facts.digest in digests and self.n_rows > 1:
             return Column(name, "duplicate", f"the same as {digests[facts.digest]!r}")
         if (reason := self._like_labels(facts)) is not None:
             return Column(name, "like the labels", reason)
-        if len(known) == 1 and n_missing:
-            ((word, count),) = known.items()
+        if facts.is_single and n_missing:
+            ((word, count),) = facts.known.items()
             levels = {"": "0", fold(word): "1"}
             reason = f"1: {shorten(word, 20)!r} ({count}), 0: nothing ({n_missing})"
             return Column(name, "yes/no", reason, levels=levels)
         if reading is not None:
-            if isinstance(reading.how, Notation):
-                return self._number(name, facts, reading)
-            return self._date(name, facts, known, reading)
-        if (column := self._yes_no(name, facts, known)) is not None:
+            return self._number(facts, reading) if isinstance(reading.how, Notation) else self._date(facts, reading)
+        if (column := self._yes_no(facts)) is not None:
             return column
-        if self._is_unique(facts, known):
+        if self._is_unique(facts):
             return Column(name, "identifier", "a different text in every row")
-        return self._category(name, known) if self._is_category(known) else self._words(name, known)
-
-    def _known(self, facts: ColumnStatistics) -> Counter[str]:
-        """The different texts that do not mean a missing value."""
-        words = {word: count for word, count in facts.words.items() if fold(word) not in self.missing}
-        numbers = {text: count for text, count in facts.numbers.items() if text not in self.missing}
-        return Counter(numbers | words)
+        return self._category(name, facts.known) if self._is_category(facts.known) else self._words(name, facts.known)
 
     # ------------------------------------------------------------ numbers and dates
 
-    def _reading(self, facts: ColumnStatistics) -> Reading | None:
+    def _reading(self, facts: Facts) -> Reading | None:
         """How a column is read if it holds mostly numbers, or mostly dates."""
-        notation, doubt = NOTATIONS[0], ""
-        if not facts.is_typed:
-            notation, doubt = find_notation(facts.numbers, self.usual, self.choices.decimal, self.choices.thousands)
+        said = self.choices
+        if isinstance(facts.cells, Numbers):
+            whole = facts.cells.is_whole
+            notation = find_notation({}, self.usual, said.decimal, said.thousands)[0] if whole else NOTATIONS[0]
+            return Reading(notation, {}) if facts.n_known else None
+        notation, doubt = find_notation(facts.numbers, self.usual, said.decimal, said.thousands)
         first = self._month_first(facts)
-        n_missing = sum(count for text, count in facts.words.items() if fold(text) in self.missing)
         readers: dict[Any, Callable[[str], Any]] = {
             notation: number_reader(notation),
             first: lambda text: read_date(text, first),
         }
         for how, read in readers.items():
-            is_plain = facts.is_plain and how == NOTATIONS[0]  # all numbers are read
-            known = facts.words if is_plain else facts.words | facts.numbers
-            texts = {text: count for text, count in known.items() if fold(text) not in self.missing}
-            others = {text: count for text, count in texts.items() if read(text) is None}
-            some = len(others) < len(texts) or (is_plain and facts.n_numbers)
+            others = {text: count for text, count in facts.known.items() if read(text) is None}
             share = MOSTLY if len(others) > FEW_WORDS else 0.5
-            if some and sum(others.values()) <= (1 - share) * (self.table.n_rows - n_missing):
+            if len(others) < len(facts.known) and sum(others.values()) <= (1 - share) * facts.n_known:
                 return Reading(how, others, doubt)
         return None
 
@@ -157,15 +224,15 @@ class Deciding:
         """Words that stand among numbers or dates again and again, in whichever column."""
         counts: Counter[str] = Counter()
         found = set()
-        for facts, reading in zip(self.table.columns, self.readings, strict=True):
+        for facts, reading in zip(self.columns, self.readings, strict=True):
             others = reading.others if reading is not None and facts.words else {}
-            if sum(others.values()) > max(10, SLIPS * self.table.n_rows):
+            if sum(others.values()) > max(10, SLIPS * self.n_rows):
                 found |= {fold(text) for text in others}
             for text, count in others.items():
                 counts[fold(text)] += count
         return found | {word for word, count in counts.items() if count >= FREQUENT}
 
-    def _reason(self, seen: list[str], facts: ColumnStatistics) -> str:
+    def _reason(self, seen: list[str], facts: Facts) -> str:
         """What was seen in a column, what was read as a missing value there, and how often."""
         missing = self.missing | self.found
         words = {word: count for word, count in facts.words.items() if fold(word) in missing}
@@ -174,10 +241,11 @@ class Deciding:
     def doubts(self) -> str:
         """Return what was decided and may be wrong, or nothing; for Python, where nobody sees the plan."""
         words, numbers = [], []
-        for name, facts, reading in zip(self.table.names, self.table.columns, self.readings, strict=True):
+        for facts, reading in zip(self.columns, self.readings, strict=True):
+            name = repr(shorten(facts.name, 40))
             found = {word: count for word, count in facts.words.items() if fold(word) in self.found}
-            words += [f"{_counted(found)} in column {shorten(name, 40)!r}"] if found else []
-            numbers += [f"column {shorten(name, 40)!r}: {reading.doubt}"] if reading and reading.doubt else []
+            words += [f"{_counted(found)} in column {name}"] if found else []
+            numbers += [f"column {name}: {reading.doubt}"] if reading and reading.doubt else []
         sentences = []
         if words:
             what = f"Words among numbers or dates were taken for missing values: {'; '.join(words)}"
@@ -185,49 +253,61 @@ class Deciding:
             sentences = [f"{what}. {advice}."]
         return " ".join(sentences + ([f"Numbers have two readings: {'; '.join(numbers)}."] if numbers else []))
 
-    def _number(self, name: str, facts: ColumnStatistics, reading: Reading) -> Column:
+    def _number(self, facts: Facts, reading: Reading) -> Column:
         notation = reading.how
-        has_comma = any("," in text for text in facts.numbers)
+        has_comma = not facts.is_typed and any("," in text for text in facts.numbers)
         seen = [words for words in notation.words() if notation.thousands or has_comma]
         seen += [reading.doubt] if reading.doubt else []
-        whole = facts.whole or set()
-        if len(whole) == self.n_distinct_rows >= LEAST_COUNTED:
-            if facts.rising and max(whole) - min(whole) == len(whole) - 1:
-                return Column(name, "identifier", "counts the rows")
-            seen.append("a different whole number in every row; if it names the rows, give --id")
+        if self.n_distinct_rows >= LEAST_COUNTED and facts.n_known == self.n_rows:
+            values = self._values(facts, number_reader(notation))
+            whole = np.unique(values)
+            if len(whole) == self.n_distinct_rows and (whole == np.rint(whole)).all():
+                first, last = whole[0], whole[-1]
+                years = YEARS[0] <= first and last <= YEARS[1]
+                if (np.diff(values) >= 0).all() and last - first == len(whole) - 1 and not years:
+                    return Column(facts.name, "identifier", "counts the rows")
+                seen.append("a different whole number in every row; if it names the rows, give --id")
         reason = self._reason(seen, facts)
-        return Column(name, "number", reason, decimal=notation.decimal, thousands=notation.thousands)
+        return Column(facts.name, "number", reason, decimal=notation.decimal, thousands=notation.thousands)
 
-    def _month_first(self, facts: ColumnStatistics) -> bool:
+    def _values(self, facts: Facts, read: Callable[[str], float | None]) -> NDArray[np.float64]:
+        """Return the numbers of a column without missing values; other texts, which are an error later, as NaN."""
+        if isinstance(facts.cells, Numbers):
+            return facts.cells.values
+        found = [read(trim(text)) for text in facts.cells.different]
+        return np.array([np.nan if value is None else value for value in found])[facts.cells.codes]
+
+    def _month_first(self, facts: Facts) -> bool:
         """Whether a date of the column makes sense only if its month is written first, and none if its day is."""
         parts = [m.groups() for text in facts.words if (m := DATE.fullmatch(text)) and m[2] != "." and len(m[1]) < 3]
         return any(int(part[2]) > 12 for part in parts) and not any(int(part[0]) > 12 for part in parts)
 
-    def _date(self, name: str, facts: ColumnStatistics, known: Counter[str], reading: Reading) -> Column:
-        example = next(text for text in known if text not in reading.others)
+    def _date(self, facts: Facts, reading: Reading) -> Column:
+        example = next(text for text in facts.words if text in facts.known and text not in reading.others)
         seen = f"such as {example!r}; becomes the year with its fraction, and the month"
         seen += ", which stands first" * reading.how
-        return Column(name, "date", self._reason([seen], facts), month_first=reading.how)
+        return Column(facts.name, "date", self._reason([seen], facts), month_first=reading.how)
 
     # ------------------------------------------------------------ words
 
-    def _like_labels(self, facts: ColumnStatistics) -> str | None:
+    def _like_labels(self, facts: Facts) -> str | None:
         """Why a column looks as if it was filled in together with the labels, or None."""
-        words = [word for word in facts.words if fold(word) not in self.missing]
+        words = facts.words.keys() - facts.missing_words
         parts = {fold(part) for word in words for part in self.split.split(word)} - {""}
         if 0 < len(parts) <= 2 * len(parts & self.labels):
             return "it holds the words of the labels"
         if self.labeled is None or not self.labeled.any() or self.labeled.all():
             return None
         # So many filled cells are not all in labelled rows by chance.
-        filled = facts.filled()
         enough = math.log(CHANCE) / math.log(self.labeled.mean())
-        only = filled.sum() >= enough and not filled[~self.labeled].any()
+        only = facts.n_known >= enough and not facts.filled[~self.labeled].any()
         return "it is filled only where labels are" if only else None
 
-    def _yes_no(self, name: str, facts: ColumnStatistics, known: Counter[str]) -> Column | None:
+    def _yes_no(self, facts: Facts) -> Column | None:
         words = Counter[str]()
-        for text, count in known.items():
+        if len(facts.known) > MOST_SPELLINGS:
+            return None
+        for text, count in facts.known.items():
             if fold(text) not in self.found:
                 words[fold(text)] += count
         values = yes_no(words)
@@ -235,17 +315,17 @@ class Deciding:
             return None
         counted = [_counted({word: words[word] for word in words if values[word] == value}) for value in (1, 0)]
         reason = self._reason([f"1: {counted[0]}, 0: {counted[1]}"], facts)
-        return Column(name, "yes/no", reason, levels={word: str(value) for word, value in values.items()})
+        return Column(facts.name, "yes/no", reason, levels={word: str(value) for word, value in values.items()})
 
-    def _is_unique(self, facts: ColumnStatistics, known: Counter[str]) -> bool:
+    def _is_unique(self, facts: Facts) -> bool:
         """Whether a column holds short texts that no two rows share, unless the rows are the same.
 
         Where most rows are copies of others, a category can differ in all that are not.
         """
-        texts = len(known) if len(known) >= facts.most else len({self._key(text) for text in known})
-        full = texts >= min(self.n_distinct_rows, facts.most) and self.n_distinct_rows > 1
-        mostly = 2 * texts > min(sum(known.values()), facts.most)
-        return full and mostly and _words_each(known) < SENTENCE / 2
+        texts = len({self._key(text) for text in facts.known})
+        return (
+            1 < self.n_distinct_rows <= texts and 2 * texts > facts.n_known and _words_each(facts.known) < SENTENCE / 2
+        )
 
     def _one_identifier(self, columns: list[Column]) -> list[Column]:
         """Leave the first identifier, unless the person named one; the others only differ from row to row."""
@@ -264,7 +344,7 @@ class Deciding:
         """How often each level occurs, and its most frequent spelling."""
         counts = Counter[str]()
         shown: dict[str, str] = {}
-        for text, count in known.most_common():
+        for text, count in known.items():
             counts[self._key(text)] += count
             shown.setdefault(self._key(text), text)
         return counts, shown
@@ -279,8 +359,8 @@ class Deciding:
 
     def _category(self, name: str, known: Counter[str]) -> Column:
         counts, shown = self._levels(known)
-        n_missing = self.table.n_rows - sum(known.values())
-        kept = sorted(level for level, _ in counts.most_common(MOST_LEVELS))
+        n_missing = self.n_rows - sum(known.values())
+        kept = sorted(level for level, _ in sorted(counts.items(), key=_by_count)[:MOST_LEVELS])
         reason = f"{len(counts)} levels" + (f": {', '.join(shown.values())}" if len(counts) <= FEW_WORDS else "")
         if len(known) > len(counts):
             reason += f" ({len(known)} spellings)"
@@ -298,13 +378,21 @@ class Deciding:
         for text, count in known.items():
             for word in words_of(text):
                 n_rows[word] += count
-        least = max(FREQUENT, WORD_SHARE * self.table.n_rows)
-        kept = [w for w, n in n_rows.most_common() if least <= n <= self.table.n_rows - least][:MOST_WORDS]
+        least = max(FREQUENT, WORD_SHARE * self.n_rows)
+        kept = [w for w, n in sorted(n_rows.items(), key=_by_count) if least <= n <= self.n_rows - least][:MOST_WORDS]
         texts = f"{len(known)} different texts"
         if not kept:
             return Column(name, "text", f"{texts} without words that recur; left out")
         reason = f"{texts}; becomes {len(kept)} words, there or not"
         return Column(name, "words", reason, levels={word: word for word in sorted(kept)})
+
+
+def _marked(facts: Facts) -> Mapping[str, int]:
+    """The numbers of a column that tell the decimal mark of the table."""
+    if not isinstance(facts.cells, Numbers):
+        return facts.numbers
+    n_decimals = int((facts.cells.values % 1 > 0).sum()) if facts.cells.written else 0
+    return {"0.5": n_decimals}
 
 
 def _words_each(texts: Iterable[str]) -> float:
@@ -313,9 +401,14 @@ def _words_each(texts: Iterable[str]) -> float:
     return sum(counts) / max(1, len(counts))
 
 
+def _by_count(pair: tuple[str, int]) -> tuple[int, str]:
+    """The most frequent text first; of equals the first in the alphabet, whatever the order of the rows."""
+    return -pair[1], pair[0]
+
+
 def _counted(words: Mapping[str, int]) -> str:
     """Return words and how often they occur, the four most frequent of them."""
-    first = sorted(words, key=lambda word: (-words[word], word))[:4]
-    shown = ", ".join(f"{shorten(word, 20)!r} ({words[word]})" if word else f"empty ({words[word]})" for word in first)
+    first = sorted(words.items(), key=_by_count)[:4]
+    shown = ", ".join(f"{shorten(word, 20)!r} ({count})" if word else f"empty ({count})" for word, count in first)
     more = len(words) - len(first)
     return shown + (f" and {more} other word{'s' * (more > 1)}" if more else "")

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any, Self
 
 import numpy as np
@@ -11,14 +10,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from .._checks.arguments import check_choice, refuse_text
-from .._checks.cells import is_null
 from .._checks.labels import check_labels
 from .._errors import InputError
 from .._estimators._refit import new_fit
 from ._deciding import Choices, Deciding
-from ._numbers import Cells, text_of
 from ._plan import Plan
-from ._statistics import TableStatistics
+from ._table import Cells, Numbers, coded_column, typed_column
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -70,7 +67,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     >>> [(column.name, column.kind) for column in encoder.plan_.columns]
     [('size', 'number'), ('wood', 'category')]
     >>> encoder.get_feature_names_out().tolist()
-    ['size', 'wood=ash', 'wood=oak']
+    ['size', 'wood=ash', 'wood=Oak']
     >>> encoder.transform(table)
     array([[1.5, 0. , 1. ],
            [2. , 0. , 1. ],
@@ -140,20 +137,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         unknown = [name for name in (*self.drop, *self.one_hot) if name not in names]
         if unknown:
             raise InputError(f"There is no column {unknown[0]!r}; drop and one_hot name columns of X.")
-        kept = [j for j, name in enumerate(names) if name not in self.drop]
-        statistics = TableStatistics(self.missing or ())
-        statistics.sources([names[j] for j in kept])
-        statistics.encode([columns[j] for j in kept])
+        named = dict(zip(names, columns, strict=True))
         choices = Choices(
             self.missing, tuple(self.drop), tuple(self.one_hot), None, self.decimal, self.thousands, self.keep_case
         )
-        deciding = Deciding(statistics, choices, _labeled(y), getattr(y, "columns", ()))
+        kept = {name: cells for name, cells in named.items() if name not in self.drop}
+        deciding = Deciding(kept, len(columns[0]), choices, _labeled(y), getattr(y, "columns", ()))
         plan = deciding.plan()
         if doubts := deciding.doubts():
             warnings.warn(doubts, UserWarning, stacklevel=3)
         place = {column.name: column for column in plan.columns}
         plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)
-        features = self._encode(plan, columns, names)
+        features = plan.encode(named, len(columns[0]))
         self.plan_ = plan.filled(features, self.impute)
         return self.plan_.fill_in(features)
 
@@ -176,7 +171,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             If a column of numbers or dates holds other texts; the message names up to ten of them.
         """
         check_is_fitted(self)
-        return self._encode(self.plan_, self._columns(X, reset=False), self.plan_.names)
+        columns = self._columns(X, reset=False)
+        return self.plan_.encode(dict(zip(self.plan_.names, columns, strict=True)), len(columns[0]))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the features, such as ``ward=east`` for a level of a category.
@@ -206,15 +202,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name in ("missing", "drop", "one_hot"):
             refuse_text(getattr(self, name), name)
 
-    def _encode(self, plan: Plan, columns: list[Cells], names: list[str]) -> NDArray[np.float64]:
-        used = {column.name for column in plan.used}
-        found = plan.encode([cells for cells, name in zip(columns, names, strict=True) if name in used])
-        return found if used else np.empty((len(columns[0]), 0))
-
-    def _columns(self, X: ArrayLike, *, reset: bool) -> list[Cells]:
-        """Return the cells of each column, after scikit-learn's checks of shape and names."""
-        table = validate_data(self, _without_dates(X), dtype=None, ensure_all_finite="allow-nan", reset=reset)
-        return [_cells(table[:, j]) for j in range(table.shape[1])]
+    def _columns(self, X: Any, *, reset: bool) -> list[Cells]:
+        """Return the columns, after scikit-learn's checks of shape and names."""
+        is_frame = hasattr(X, "iloc") or (hasattr(X, "schema") and hasattr(X, "get_columns"))  # of pandas or polars
+        if is_frame and 0 not in X.shape:  # whose columns have types of their own
+            validate_data(self, X, skip_check_array=True, reset=reset)
+            columns = X.get_columns() if hasattr(X, "get_columns") else [X.iloc[:, j] for j in range(X.shape[1])]
+        else:
+            table = validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", reset=reset)
+            columns = [table[:, j] for j in range(table.shape[1])]
+        found = [_cells(column) for column in columns]
+        if any(isinstance(cells, Numbers) and np.isinf(cells.values).any() for cells in found):
+            raise InputError("X contains infinity; replace it by a number, or by NaN for a missing value.")
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -234,44 +234,17 @@ def encoder_of(plan: Plan, impute: str, named: bool = True) -> TableEncoder:
     return encoder
 
 
-def _without_dates(X: Any) -> Any:
-    """Return a data frame whose dates cannot become numbers when its columns are put together."""
-    if hasattr(X, "iloc") and any(getattr(dtype, "kind", "") == "M" for dtype in X.dtypes):  # pandas
-        return X.astype(object)
-    if hasattr(X, "schema") and hasattr(X, "cast"):  # polars
-        return X.cast({name: str for name, dtype in X.schema.items() if dtype.is_temporal()})
-    return X
-
-
-def _cells(column: NDArray[Any]) -> Cells:
-    """Return numbers as floats, and other cells as texts, a missing one as the empty text."""
-    if column.dtype.kind in "biuf":
-        return _finite(column.astype(np.float64))
-    if column.dtype.kind == "O" and not any(isinstance(cell, str) for cell in column):
-        numbers = [np.nan if _is_missing(cell) else cell for cell in column]
-        if all(isinstance(cell, int | float | np.number | np.bool_) for cell in numbers):
-            return _finite(np.array(numbers, dtype=np.float64))
-    return ["" if _is_missing(cell) else _text(cell) for cell in column]
-
-
-def _finite(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    if np.isinf(numbers).any():
-        raise InputError("X contains infinity; replace it by a number, or by NaN for a missing value.")
-    return numbers
-
-
-def _text(cell: Any) -> str:
-    """Return the text of a cell; that of a number is the same number whatever the decimal mark of its column is."""
-    if not isinstance(cell, float | np.floating) or not np.isfinite(cell):
-        return str(cell)
-    if float(cell).is_integer():
-        return text_of(float(cell))
-    sign, digits, exponent = Decimal(str(cell)).as_tuple()
-    return f"{'-' * sign}{''.join(map(str, digits))}e{exponent}"
-
-
-def _is_missing(cell: Any) -> bool:
-    return is_null(cell) or str(cell) in ("<NA>", "NaT")
+def _cells(column: Any) -> Cells:
+    """Return a column of an array or data frame."""
+    if hasattr(column, "cat") and hasattr(column.dtype, "categories") and hasattr(column, "iloc"):  # of pandas
+        return coded_column([*column.cat.categories, None], column.cat.codes.to_numpy())
+    values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+    if values.dtype.kind in "iuf":
+        return Numbers(values.astype(np.float64))
+    if values.dtype.kind in "bM":
+        different, codes = np.unique(values, return_inverse=True)
+        return coded_column(list(different), codes)
+    return typed_column(values.tolist() if values.dtype.kind in "UT" else list(values))
 
 
 def _labeled(y: Any) -> NDArray[np.bool_] | None:

@@ -14,11 +14,13 @@ import os
 import re
 import shlex
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .._errors import InputError
 
@@ -94,6 +96,8 @@ MAX_GROWTH = 64
 unpack to at most 111 times their size if they are small, and 70 times if they are not; a zip bomb to 1000 times."""
 ALWAYS_ALLOWED = 32 * 2**20
 """Bytes that any file may unpack to: many small tables are mostly zeros, which pack well."""
+BLOCK = 1 << 21
+"""Bytes of a text file that are read at once."""
 LINE_COST = 64
 """Bytes that a line of a packed file counts in addition to its own: a million empty lines take much work."""
 
@@ -197,6 +201,8 @@ class Lines:
         self._left = self.allowed if packed or max_bytes is not None else MAX_BYTES
         self._line_cost = LINE_COST if packed and max_bytes is None else 0
         self.encoding = encoding or guess_encoding(self._peek())
+        self._ahead = io.BytesIO()  # of a block that was given back
+        self._given = (0, 0)  # the number and the bytes left before the block that was given last
         self._codec = "utf-8"
         self._is_guess = encoding is None and self.encoding == "utf-8"  # as long as all lines are ASCII
         if self.encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig"):
@@ -232,6 +238,10 @@ class Lines:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
     def __iter__(self) -> Iterator[str]:
@@ -239,7 +249,9 @@ class Lines:
 
     def __next__(self) -> str:
         limit = min(self._left, MAX_LINE)
-        raw = self._file.readline(limit + 1)
+        raw = self._ahead.readline(limit + 1)
+        if not raw.endswith(b"\n"):
+            raw += self._file.readline(limit + 1 - len(raw))
         if not raw:
             raise StopIteration
         self.number += 1
@@ -248,9 +260,7 @@ class Lines:
                 raise self.error(f"longer than {MAX_LINE} bytes; this is not a table")
             raise self.too_large("unpacks to")
         self._left = max(0, self._left - len(raw) - self._line_cost)
-        if self._is_guess and not raw.isascii():
-            self._is_guess = False
-            self.encoding = self._codec = guess_encoding(raw)
+        self._guess_again(raw)
         try:
             text = raw.decode(self._codec)
         except UnicodeDecodeError as error:
@@ -262,6 +272,57 @@ class Lines:
         self.text = text.rstrip("\r\n")
         return self.text
 
+    def _guess_again(self, raw: bytes) -> None:
+        """Guess the encoding from the first line that is not ASCII."""
+        if self._is_guess and not raw.isascii():
+            self._is_guess = False
+            place = int(np.argmax(np.frombuffer(raw, np.uint8) > 127))
+            line = raw[raw.rfind(b"\n", 0, place) + 1 :].partition(b"\n")[0]
+            self.encoding = self._codec = guess_encoding(line)
+
+    def next_block(self, delimiter: str) -> tuple[bytes, NDArray[np.int64]] | None:
+        """Return the next rows of a table in UTF-8, and the number of the line on which each ends.
+
+        These are rows whose quotes surround whole cells, within all limits, without blank lines between them. None:
+        other rows follow, or none; read them line by line.
+        """
+        if self._ahead.tell() < len(self._ahead.getbuffer()):
+            return None
+        raw = self._file.read(min(BLOCK, self._left))
+        raw += self._file.readline(MAX_LINE)
+        lines = [raw]
+        n_quotes, size = raw.count(b'"'), len(raw)
+        while n_quotes % 2 and size < MAX_LINE and (raw := self._file.readline(MAX_LINE)):
+            lines.append(raw)
+            n_quotes, size = n_quotes + raw.count(b'"'), size + len(raw)
+        raw = b"".join(lines)
+        self._ahead = io.BytesIO(raw)  # until it is found to be in order
+        block = raw.replace(b"\r\n", b"\n")
+        if not block.endswith(b"\n"):
+            block += b"\n"
+        cost = size + self._line_cost * block.count(b"\n")
+        if not raw or n_quotes % 2 or size >= MAX_LINE or b"\0" in raw or b"\r" in block or cost > self._left:
+            return None
+        self._guess_again(raw)
+        try:
+            text = block.decode(self._codec)
+        except UnicodeDecodeError:
+            return None
+        if self._codec != "utf-8":
+            block = text.encode()
+        ends = row_ends(block, delimiter.encode())
+        if ends is None:
+            return None
+        self._ahead = io.BytesIO()
+        self._given = (self.number, self._left)
+        lines_of_rows = self.number + ends
+        self.number, self._left, self._last = self.number + block.count(b"\n"), self._left - cost, raw
+        return block, lines_of_rows
+
+    def give_back(self) -> None:
+        """Read the lines of the last block again, one by one."""
+        (self.number, self._left), self._ahead = self._given, io.BytesIO(self._last)
+
     def too_large(self, what: str) -> DataFileError:
         """Return the error that the file holds or declares too much, at the line read last."""
         return too_large(self.path, what, self._max_bytes, self.number)
@@ -269,6 +330,34 @@ class Lines:
     def error(self, what: str, column: str | None = None) -> DataFileError:
         """Return the error `what` at the line read last."""
         return DataFileError(f"{place(self.path, self.number, column)}: {what}.")
+
+
+def row_ends(block: bytes, delimiter: bytes) -> NDArray[np.int64] | None:
+    """Return after how many line breaks each row of a block ends; None if a line is blank, or a quote in a cell.
+
+    Examples
+    --------
+    >>> row_ends(b'a,"b\\nc"\\nd,e\\n', b","), row_ends(b'a"b",c\\n', b","), row_ends(b"a,b\\n\\n", b",")
+    (array([2, 3]), None, None)
+    """
+    data = np.frombuffer(block, np.uint8)
+    breaks = np.flatnonzero(data == ord("\n"))
+    ends = np.arange(1, len(breaks) + 1)
+    if b'"' in block:
+        quotes = np.flatnonzero(data == ord('"'))
+        first, last = quotes[::2], quotes[1::2]
+        around = np.frombuffer(b"\n" + block + b"\n", np.uint8)  # at place + 1
+        borders = [ord("\n"), ord(delimiter)]
+        doubled = first[1:] == last[:-1] + 1
+        opened = np.isin(around[first], borders)
+        opened[1:] |= doubled
+        closed = np.isin(around[last + 2], borders)
+        closed[:-1] |= doubled
+        if not (opened.all() and closed.all()):
+            return None
+        outside = np.searchsorted(quotes, breaks) % 2 == 0
+        breaks, ends = breaks[outside], ends[outside]
+    return None if (np.diff(breaks, prepend=-1) == 1).any() else ends
 
 
 def open_unpacked(path: Path_) -> IO[bytes]:
@@ -295,24 +384,26 @@ MOST_SHOWN = 10
 
 
 class Problem(NamedTuple):
-    """A cell that is not what its column holds: the column, the row or line, the text, and whether it is a label."""
+    """Cells that are not what their column holds: the column, their rows, the text, whether it is a label, and why."""
 
     name: str
-    row: int
+    rows: NDArray[np.int64]
     text: str
     is_label: bool = False
+    why: str = ""
 
 
 def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: bool = False) -> str:
     """Return one sentence about such cells; `place` is "row" or "line", and `in_python` chooses the form of advice."""
-    counts = Counter(problem._replace(row=0) for problem in problems)
-    first: dict[Problem, Problem] = {}
-    for problem in sorted(problems, key=lambda problem: problem.row):
-        first.setdefault(problem._replace(row=0), problem)
+    merged: dict[tuple[str, str, bool], list[Problem]] = {}
+    for problem in sorted(problems, key=lambda problem: int(problem.rows[0])):
+        merged.setdefault((problem.name, problem.text, problem.is_label), []).append(problem)
+    first = [same[0]._replace(rows=np.concatenate([p.rows for p in same])) for same in merged.values()]
+    n_cells = sum(len(problem.rows) for problem in first)
     shown = [
-        f"{place} {p.row}, column {shorten(p.name)!r}: {shorten(p.text)!r}"
-        + (f" ({counts[key]} cells)" if counts[key] > 1 else "")
-        for key, p in [*first.items()][:MOST_SHOWN]
+        f"{place} {p.rows[0]}, column {shorten(p.name)!r}: {shorten(p.text)!r}"
+        + (f" ({len(p.rows)} cells)" if len(p.rows) > 1 else "")
+        for p in first[:MOST_SHOWN]
     ]
     rest = f" and {len(first) - MOST_SHOWN} more texts" if len(first) > MOST_SHOWN else ""
     advice = []
@@ -325,6 +416,6 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
         option = f"missing={listed!r}" if in_python else f"--missing {shlex.quote(','.join(quoted))}"
         more = f" and the {len(words) - MOST_SHOWN} others" if len(words) > MOST_SHOWN else ""
         advice.append(f"write numbers or dates, or read the texts as missing values with {option}{more}")
-    cells = "1 cell is" if len(problems) == 1 else f"{len(problems)} cells are"
-    different = f" ({len(first)} different texts)" if 1 < len(first) < len(problems) else ""
+    cells = "1 cell is" if n_cells == 1 else f"{n_cells} cells are"
+    different = f" ({len(first)} different texts)" if 1 < len(first) < n_cells else ""
     return f"{cells} not what the column holds{different}: {'; '.join(shown)}{rest}; {'; '.join(advice)}."

@@ -1,15 +1,15 @@
 """Mulan data sets, an ARFF file and an XML file that says which attributes are labels, and the article's splits."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 from xml.parsers import expat
 
 import numpy as np
 
-from ._arff import read_arff
+from ._arff import ArffFile
 from ._bunch import Bunch
 from ._catalog import dataset_info, find_file
-from ._columns import Wanted
 from ._files import (
     MAX_FEATURES,
     DataFileError,
@@ -22,6 +22,8 @@ from ._files import (
     place,
     shorten,
 )
+from ._plain import plain_contents
+from ._roles import Form, Roles, split_columns
 
 MAX_XML = 64 * 2**20
 """Most bytes of a file of label names: a million labels take about as much."""
@@ -92,17 +94,18 @@ def load_mulan(
     >>> folder.cleanup()
     """
     labels = read_labels(xml, max_bytes=max_bytes, max_labels=max_features)
-    with foreign_bytes(arff):
-        limits = {"n_rows": n_rows, "max_bytes": max_bytes, "max_features": max_features}
-        found = read_arff(arff, Wanted(labels, drop=drop, all_known=True, **limits))  # type: ignore[arg-type]
-    shape = found.data.shape
+    form = Form(max_bytes=max_bytes, max_features=max_features)
+    with foreign_bytes(arff), contextlib.closing(ArffFile(arff, form, n_rows=n_rows)) as source:
+        split = split_columns(source, Roles(drop=drop), labels)
+        data, target = plain_contents(arff, source.read(split), split, all_known=True)
+    shape = data.shape
     if 0 in shape:
         raise DataFileError(f"{place(arff)}: it holds {shape[0]} rows of {shape[1]} features; get the file again.")
     return Bunch(
-        data=found.data,
-        target=found.target,
-        feature_names=found.feature_names,
-        label_names=found.label_names,
+        data=data,
+        target=target,
+        feature_names=split.features,
+        label_names=split.labels,
         DESCR=f"{shape[0]} samples, {shape[1]} features and {len(labels)} labels, read from {place(arff)}.",
     )
 

@@ -77,12 +77,14 @@ def number_reader(notation: Notation) -> Callable[[str], float | None]:
 
 def is_number(text: str) -> bool:
     """Whether a text is a number in any of the notations."""
+    if text.isascii() and text.strip("0123456789.,' +-eE"):  # most texts, at once
+        return False
     return any(number_reader(notation)(text) is not None for notation in NOTATIONS)
 
 
 # ---------------------------------------------------------------- which notation a column is written in
 
-_GROUPED = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+", re.ASCII) for mark in ".,"}
+GROUPED = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+", re.ASCII) for mark in ".,"}
 #: So many different decimals that all have exactly three digits by chance are rare: of ten, one ends in a zero.
 FEW_GROUPED = 22
 
@@ -101,7 +103,7 @@ def decimal_mark(text: str) -> str | None:
     if not point and not comma:
         return None
     mark, other = (".", ",") if point else (",", ".")
-    if _GROUPED[mark].fullmatch(plain_text(text)) is None:
+    if GROUPED[mark].fullmatch(plain_text(text)) is None:
         return mark
     return other if point + comma > 1 else None
 
@@ -153,7 +155,7 @@ def find_notation(
     marks = set(plain_text("".join(texts))) & set(".,' ")
     if not marks:
         return next((notation for notation in allowed if notation.decimal == mark), allowed[0]), ""
-    if len(marks) == 1 and (only := marks.pop()) in _GROUPED and decimal is thousands is None:
+    if len(marks) == 1 and (only := marks.pop()) in GROUPED and decimal is thousands is None:
         return _points(texts, only, usual)
     worth = {
         notation: (sum(n for text, n in texts.items() if read(text) is not None), notation.decimal == mark)
@@ -167,7 +169,7 @@ def _points(texts: Mapping[str, int], mark: str, usual: str | None) -> tuple[Not
     """Decide whether the only mark of a column, a point or a comma, is a decimal mark or stands between thousands."""
     decimals, between = Notation(mark, ""), Notation({".": ",", ",": "."}[mark], mark)
     marked = [plain_text(text) for text in texts if mark in text]
-    if not all(map(_GROUPED[mark].fullmatch, marked)):
+    if not all(map(GROUPED[mark].fullmatch, marked)):
         return decimals, ""
     if any(text.count(mark) > 1 for text in marked):
         return between, ""

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import json
 import reprlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from .._checks.words import BLANKS, fold, trim, words_of
 from .._errors import InputError
 from ._files import Problem, problems_in_words
-from ._numbers import NOTATIONS, Cells, Notation, is_number, number_reader, plain_numbers, read_date, text_of
+from ._numbers import NOTATIONS, Notation, is_number, number_reader, read_date
+from ._table import Cells, Numbers
 
 #: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels).
 FEATURES = {"number": 1, "date": 2, "yes/no": 1, "category": None, "words": None}
@@ -90,9 +91,6 @@ class Plan:
     keep_case: bool = False
     labels: Mapping[str, Any] = field(default_factory=dict)
 
-    is_plan = True
-    one_hot = ()
-
     @functools.cached_property
     def used(self) -> list[Column]:
         """The columns that become features."""
@@ -119,25 +117,20 @@ class Plan:
         """The names of all columns that it knows."""
         return [column.name for column in self.columns]
 
-    def sources(self, names: Sequence[str]) -> list[str]:
-        """Return the columns that are needed of a table, in the plan's order."""
-        return [column.name for column in self.used]
-
     @functools.cached_property
     def _coders(self) -> list[Callable[[str], Any]]:
         return [_coder(column, frozenset(self.missing), self.keep_case) for column in self.used]
 
-    @functools.cached_property
-    def _fast(self) -> bool:
-        return not any(is_number(word) for word in self.missing)
-
-    def encode(self, columns: Sequence[Cells], problems: list[Problem] | None = None) -> NDArray[np.float64]:
-        """Return the features of a block.
+    def encode(
+        self, columns: Mapping[str, Cells], n_rows: int, problems: list[Problem] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the features of a table.
 
         Parameters
         ----------
-        columns : sequence of (list of str or ndarray)
-            The cells of each used column.
+        columns : dict of str to (Numbers or Texts)
+            The used columns, by name.
+        n_rows : int
         problems : list, default=None
             Collects the cells that are not what their column holds; None: they raise.
 
@@ -146,16 +139,16 @@ class Plan:
         ndarray of shape (n_rows, n_features)
             With NaN for a missing value whose column has no `fill`.
         """
-        n_rows = len(columns[0]) if len(columns) else 0
-        blocks = [np.empty((n_rows, 0))]
+        X = np.empty((n_rows, len(self.feature_names)))
         found: list[Problem] = []
-        for column, coder, cells in zip(self.used, self._coders, columns, strict=True):
-            blocks.append(_encode(column, coder, cells, found, self._fast))
+        values = not any(is_number(word) for word in self.missing)  # or texts tell which numbers are missing ones
+        for (column, block), coder in zip(self._blocks(X), self._coders, strict=True):
+            _encode(column, coder, columns[column.name], block, found, values)
         if found and problems is None:
             raise InputError(problems_in_words(found, "row", in_python=True))
         if problems is not None:
             problems += found
-        return np.hstack(blocks)
+        return X
 
     def _blocks(self, X: NDArray[np.float64]) -> Iterator[tuple[Column, NDArray[np.float64]]]:
         """Yield each used column with its features."""
@@ -323,29 +316,31 @@ def _coder(column: Column, missing: frozenset[str], keep_case: bool) -> Callable
 
 
 def _encode(
-    column: Column, coder: Callable[[str], Any], cells: Cells, problems: list[Problem], fast: bool
-) -> NDArray[np.float64]:
-    """Return the features of one column; `fast` if no number means a missing value."""
-    width = len(column.feature_names)
-    fill = column.fill or (np.nan,) * width
-    points = isinstance(cells, np.ndarray) or column.decimal == "." or not any("." in cell for cell in cells)
-    if fast and column.kind == "number" and points:  # `float` reads the column's notation in these cells
-        values = plain_numbers(cells)
-        if values is not None:
-            return np.where(np.isnan(values), fill[0], values)[:, None]
-    if isinstance(cells, np.ndarray):
-        cells = ["" if value != value else text_of(value) for value in cells.tolist()]
-    codes = {cell: coder(cell) for cell in set(cells)}
-    wrong = {cell for cell, code in codes.items() if code is None}
-    if wrong:
-        problems += [Problem(column.name, i, cell.strip(BLANKS)) for i, cell in enumerate(cells) if cell in wrong]
-        codes |= dict.fromkeys(wrong, (np.nan,) * width if width > 1 else np.nan)
-    if column.kind in ("category", "words"):
-        X = np.zeros((len(cells), width))
-        for i, cell in enumerate(cells):
-            code = codes[cell]
-            if code != -1:
-                X[i, code] = 1.0
-        return X
-    X = np.array([codes[cell] for cell in cells], dtype=np.float64).reshape(len(cells), width)
-    return np.where(np.isnan(X), fill, X)
+    column: Column, coder: Callable[[str], Any], cells: Cells, X: NDArray[np.float64], problems: list[Problem],
+    values: bool,
+) -> None:  # fmt: skip
+    """Write the features of one column to X; `values` if no number means a missing value."""
+    width = X.shape[1]
+    fill = np.array(column.fill or (np.nan,) * width)
+    if isinstance(cells, Numbers) and column.kind == "number" and values and cells.fit(column.decimal):
+        X[:, 0] = np.where(np.isnan(cells.values), fill[0], cells.values)
+        return
+    texts = cells.texts
+    found = [coder(text) for text in texts.different]
+    wrong = [code for code, number in enumerate(found) if number is None]
+    for code, rows in texts.rows(wrong):
+        problems.append(Problem(column.name, rows, texts.different[code].strip(BLANKS)))
+        found[code] = (np.nan,) * width if width > 1 else np.nan
+    if column.kind == "category":
+        places = np.array(found or [0])[texts.codes]
+        X[:] = 0.0
+        rows = np.flatnonzero(places >= 0)
+        X[rows, places[rows]] = 1.0
+    elif column.kind == "words":
+        table = np.zeros((len(found), width), dtype=bool)
+        for code, places in enumerate(found):
+            table[code, places] = True
+        X[:] = table[texts.codes]
+    else:
+        numbers = np.array(found, dtype=np.float64).reshape(len(found), width)
+        X[:] = np.where(np.isnan(numbers), fill, numbers)[texts.codes]

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import BLANKS
-from ._cells import FileContents, csr, indicator
-from ._columns import Wanted
 from ._files import DataFileError, Lines, Path_, place, shorten
+from ._labels import indicator
 from ._numbers import number_problem
+from ._roles import Form, LabelNames
+from ._table import Arrays, csr
 
 UNLABELED = "-1"
 # The quantifiers are possessive (the second +), so that matching takes time linear in the length of the line.
@@ -26,18 +27,18 @@ NUMBER = r"[+-]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
 ROW = re.compile(rf" *+(?:({NUMBER}(?:,{NUMBER})*+)(?: ++|$))?+(?:([0-9]{{1,18}}+):{NUMBER}(?: ++|$))*+")
 
 
-def read_svmlight(path: Path_, wanted: Wanted) -> FileContents:
+def read_svmlight(path: Path_, form: Form, labels: LabelNames | None = None) -> Arrays:
     """Read a file, plain or gzipped.  A row without labels has none; a row with the label -1 is unlabelled.
 
     The label columns are those that the caller names, or the ids that occur, in increasing order.
     """
     from sklearn.datasets import load_svmlight_file  # here, because it loads all of sklearn.datasets
 
-    offset = int(not wanted.zero_based)
-    with Lines(path, wanted.max_bytes) as lines:
-        rows = _MatchedRows(lines, wanted)
+    offset = int(not form.zero_based)
+    with Lines(path, form.max_bytes) as lines:
+        rows = _MatchedRows(lines, form, labels)
         try:
-            X, sets = load_svmlight_file(rows, multilabel=True, zero_based=wanted.zero_based)
+            X, sets = load_svmlight_file(rows, multilabel=True, zero_based=form.zero_based)
         except DataFileError:
             raise
         except OverflowError:
@@ -49,22 +50,22 @@ def read_svmlight(path: Path_, wanted: Wanted) -> FileContents:
             row = int(np.searchsorted(X.indptr, wrong[0], side="right")) - 1
             lines.number, index = rows.numbers[row], X.indices[wrong[0]] + offset
             raise lines.error("the value is not a finite number; fill it in or drop the row", str(index))
-    width = int(X.indices.max(initial=-1)) + 1 if wanted.n_features is None else wanted.n_features
+    width = int(X.indices.max(initial=-1)) + 1 if form.n_features is None else form.n_features
     data = csr(X.data, X.indices, X.indptr, (len(sets), width))
     data.eliminate_zeros()
-    return FileContents(data, *_target(path, sets, wanted))
+    return Arrays(data, *_target(path, sets, form, labels))
 
 
 class _MatchedRows:
     """The rows of a file as bytes, for scikit-learn, and the numbers of their lines."""
 
-    def __init__(self, lines: Lines, wanted: Wanted) -> None:
+    def __init__(self, lines: Lines, form: Form, labels: LabelNames | None) -> None:
         self._lines = lines
-        self._known = None if wanted.labels is None else {*wanted.labels, UNLABELED}
-        self._offset = int(not wanted.zero_based)
-        given = wanted.n_features is not None and wanted.n_features <= wanted.max_features
+        self._known = None if labels is None else {*labels, UNLABELED}
+        self._offset = int(not form.zero_based)
+        given = form.n_features is not None and form.n_features <= form.max_features
         self._argument = "n_features" if given else "max_features"
-        self._n_features = getattr(wanted, self._argument)
+        self._n_features = getattr(form, self._argument)
         self._sound: set[str] = set()  # lists of labels that have been checked
         self.numbers: list[int] = []
 
@@ -130,21 +131,21 @@ class _MatchedRows:
 
 
 def _target(
-    path: Path_, sets: Sequence[tuple[float, ...]], wanted: Wanted
+    path: Path_, sets: Sequence[tuple[float, ...]], form: Form, labels: LabelNames | None
 ) -> tuple[NDArray[np.int64] | None, None, list[str] | None]:
     """Return labels (n, C), no names of features, and the names of the labels; None if no row has a label."""
     rows = [{str(int(label)) for label in labels} for labels in sets]
     found = sorted({*chain.from_iterable(rows)} - {UNLABELED}, key=int)
     unlabeled = [UNLABELED in row for row in rows]
-    if wanted.labels is None and found == ["1"] and any(unlabeled):
+    if labels is None and found == ["1"] and any(unlabeled):
         what = (
             "its labels are +1/-1, and -1 means unlabelled here: leave the field empty for a negative, or give the "
             "label 1 as a label column"
         )
         raise DataFileError(f"{place(path)}: {what}.")
-    names = found if wanted.labels is None else list(wanted.labels)
+    names = found if labels is None else list(labels)
     if not names:
         return None, None, None
-    target = indicator(path, [row - {UNLABELED} for row in rows], names, wanted)
+    target = indicator(path, [row - {UNLABELED} for row in rows], names, form)
     target[unlabeled] = -1
     return target, None, names

@@ -1,36 +1,38 @@
 """Read a table of features and labels from a file of any kind that the command line accepts."""
 
+import contextlib
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from .._checks.arguments import refuse_text
-from .._checks.words import BLANKS
-from ._arff import read_arff
-from ._binary import load_npy, read_npz, read_parquet
-from ._cells import FileContents, Lists, find_lists, listed_labels, votes_of
-from ._columns import LabelNames, Wanted
-from ._csv import read_csv
+from ._arff import ArffFile
+from ._csv import CsvFile
 from ._deciding import Choices, Deciding
-from ._files import MAX_FEATURES, DataFileError, Lines, Path_, existing, foreign_bytes, place, shorten
+from ._files import DataFileError, Path_, Problem, existing, foreign_bytes, place, problems_in_words, shorten
+from ._labels import Lists, apply_mask, find_lists, label_columns, listed_labels, votes_of
 from ._mulan import read_labels
+from ._npz import read_npz
+from ._parquet import ParquetFile
+from ._plain import plain_contents
 from ._plan import Plan
-from ._statistics import TableStatistics
+from ._roles import Form, LabelNames, Roles, Split, refuse_missing, split_columns
 from ._svmlight import read_svmlight
+from ._table import Cells, Texts
 
 READERS = {
-    ".arff": read_arff,
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".parquet": read_parquet,
-    ".pq": read_parquet,
+    ".arff": ArffFile,
+    ".csv": CsvFile,
+    ".tsv": CsvFile,
+    ".parquet": ParquetFile,
+    ".pq": ParquetFile,
     ".npz": read_npz,
     ".svmlight": read_svmlight,
     ".svm": read_svmlight,
@@ -47,104 +49,45 @@ OTHER_KINDS = {
     ".skops": "this is a model file; give a table",
 }
 WITHOUT_NAMES = (read_npz, read_svmlight)  # of columns
-UNPACKED = (read_npz, read_parquet)  # not gzipped
+UNPACKED = (read_npz, ParquetFile)  # not gzipped
 
 
 def read_table(
     path: Path_,
+    roles: Roles | None = None,
+    form: Form | None = None,
     *,
-    labels_xml: Path_ | None = None,
-    label_columns: Sequence[str] | None = None,
-    label_file: Path_ | None = None,
-    mask: Path_ | ArrayLike | None = None,
-    label_list: str | None = None,
-    annotators: Sequence[str] | None = None,
-    separator: str | None = None,
-    no_label: str | None = None,
-    id_column: str | None = None,
-    drop: Sequence[str] = (),
-    feature_columns: Sequence[str] | None = None,
     plan: Plan | Choices | None = None,
     missing: bool = False,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    n_features: int | None = None,
-    zero_based: bool = False,
-    max_bytes: int | None = None,
-    max_features: int = MAX_FEATURES,
 ) -> Bunch:
-    """Read features from one file, and labels if a parameter says where they are.
+    """Read features from one file, and labels if `roles` says where they are.
 
     ========================== =================================================================================
     ``.arff`` (``.gz``)        Mulan or Weka, dense (ndarray) or sparse (CSR)
-    ``.csv``, ``.tsv`` (gz)    the first line has the names of the columns; blank lines are allowed at the end only
-    ``.parquet``, ``.pq``      columns of numbers or booleans (a pandas index is left out); needs the extra
-                               ``parquet``
+    ``.csv``, ``.tsv`` (gz)    the first line has the names of the columns; blank lines are allowed at the end only;
+                               needs pyarrow, which the extra ``cli`` installs
+    ``.parquet``, ``.pq``      columns of numbers, booleans, dates or texts (a pandas index is left out); needs the
+                               extra ``parquet``
     ``.npz``                   arrays ``X`` or ``data`` and ``y`` or ``target``, optionally ``feature_names`` and
                                ``label_names``; or the parts that scipy.sparse.save_npz writes
     ``.svmlight``, ``.svm``,   ``label,label index:value ...``, indices from 1; labels are names of label columns
     ``.libsvm`` (``.gz``)
     ========================== =================================================================================
 
-    Labels are read from columns of the file itself (`labels_xml`, `label_columns`, `label_list` or `annotators`) or
-    from another file (`label_file`); give at most one of the five.  An npz or svmlight file stores labels separately,
-    and needs none.
-
     Parameters
     ----------
     path : path
         File to read; its suffix gives the format.
-    labels_xml : path, default=None
-        Mulan XML file: the columns that it names are labels.
-    label_columns : sequence of str, default=None
-        Names of the columns that are labels. Their cells are 0/1, true/false or yes/no. For svmlight: the label ids,
-        in the order of the columns to return; None: the ids that occur, in increasing order.
-    label_file : path, default=None
-        File in one of these formats with one row for each row of `path`, in which every column is a label (for npz:
-        ``y`` or ``target``). A blank line of a CSV label file is an unlabelled row, also at the end of the file.
-    mask : path or array-like of shape (n_samples,), bool, default=None
-        Rows whose labels are used (1); the other rows (0) become unlabelled. A file contains 0 or 1 on each line,
-        with or without a header line, or is an ``.npy`` file.
-    label_list : str, default=None
-        Name of a column whose cells are lists of labels, such as ``flu;cold``. Each label that occurs becomes a label
-        column, in alphabetical order. An empty cell is an unlabelled row.
-    annotators : sequence of str, default=None
-        Names of such columns, one for each annotator; an empty cell is no vote. A label is 1 if more than half of
-        those who voted on the row gave it, 0 if fewer did, and unknown if half of them did.
-    separator : str, default=None
-        Text between the labels of such a list. None: a semicolon; with a plan it is found from the cells.
-    no_label : str, default=None
-        Word in place of such a list for a row that has none of the labels, such as ``none``. None: there is no such
-        word; with a plan it is found from the cells, unless this is the empty text.
-    id_column : str, default=None
-        Name of a column with the names of the rows. It is returned as ``ids`` and is not a feature.
-    drop : sequence of str, default=()
-        Columns to leave out, such as comments; they may contain text.
-    feature_columns : sequence of str, default=None
-        Columns that are features, for example those of a model; columns without any role are ignored then. None: all
-        columns without another role.
+    roles : Roles, default=None
+        Which columns are labels, ids, or dropped. None: all are features.
+    form : Form, default=None
+        How the file is written, and how large it may be. None: all of it is found from the file.
     plan : Plan or Choices, default=None
         For a table with columns of text, dates or missing values (CSV, TSV, Parquet, dense ARFF): the ``plan`` that
         was returned for another table, or choices for a new one. None: all features must be numbers.
     missing : bool, default=False
         Whether feature values may be missing (an empty cell, ?, NA, N/A, NaN, NULL or a null). They are returned as
         NaN. Not for sparse rows.
-    delimiter, decimal : str, default=None
-        For CSV: the character between cells, and the decimal mark. None: guessed from the first lines.
-    encoding : str, default=None
-        Encoding of a text file. None: UTF-8, UTF-16 if the file begins with a byte order mark, or Windows-1252 if the
-        first bytes are not UTF-8.
-    n_features : int, default=None
-        For svmlight: number of feature columns. None: the largest index.
-    zero_based : bool, default=False
-        For svmlight: whether indices start from 0 instead of 1.
-    max_bytes : int, default=None
-        Largest size in bytes that a file may unpack to or declare; an error is raised above it. None: 4 GiB, and for
-        a packed file at most 64 times its own size or 32 MiB, whichever is more. Real tables seldom exceed this, but
-        zip bombs do.
-    max_features : int, default=10**6
-        Largest number of columns; an error is raised above it.
 
     Returns
     -------
@@ -173,6 +116,9 @@ def read_table(
             Remarks for a person, such as columns of the same name that were renamed.
         unused : list of str
             Columns that are not in `feature_columns` and have no other role.
+        columns : dict of str to (Numbers or Texts), or None
+            The cells of the columns as they stand in the file: ``columns["age"].text(row)`` is the text of one. Without
+            those that were dropped or are not in `plan`. None for files without names of columns, and sparse rows.
         encoding : str or None
             Encoding of a text file, as given or guessed; None for other files.
 
@@ -186,10 +132,11 @@ def read_table(
     Examples
     --------
     >>> import tempfile, pathlib
+    >>> from nmlsdr.datasets import Roles
     >>> folder = tempfile.TemporaryDirectory()
     >>> file = pathlib.Path(folder.name, "notes.csv")
     >>> _ = file.write_text("length,flu,cold\\n1.5,0,1\\n2.5,,\\n")
-    >>> table = read_table(file, label_columns=["flu", "cold"])
+    >>> table = read_table(file, Roles(label_columns=["flu", "cold"]))
     >>> table.target
     array([[ 0,  1],
            [-1, -1]])
@@ -197,94 +144,149 @@ def read_table(
     (['length'], array([ True, False]))
     >>> folder.cleanup()
     """
-    arguments = {name: value for name, value in locals().items() if name != "path"}
-    for name in ("label_columns", "annotators", "drop", "feature_columns"):
-        refuse_text(arguments[name], name)
-    sources = ("labels_xml", "label_columns", "label_file", "label_list", "annotators")
-    given = [name for name in sources if arguments[name] is not None]
-    if len(given) > 1:
-        raise DataFileError(f"{place(path)}: {' and '.join(given)} are given; choose one source of labels.")
-    if separator == "":
-        raise DataFileError(f"{place(path)}: the separator of its lists of labels is empty; give one such as ';'.")
-    names: LabelNames | None = list(label_columns) if label_columns is not None else None
-    if labels_xml is not None:
-        names = read_labels(labels_xml, max_bytes=max_bytes, max_labels=max_features)
-    shared = {field.name: arguments[field.name] for field in dataclasses.fields(Wanted) if field.name in arguments}
-    lists = list(annotators) if annotators is not None else [label_list] if label_list is not None else []
-    planned = plan is not None and reader_of(path) not in WITHOUT_NAMES
-    statistics = None
-    if planned and isinstance(plan, Choices):
-        statistics = TableStatistics(plan.missing or (), plan.one_hot)
-    kept = statistics or (plan if planned else None)
-    wanted = Wanted(labels=names, label_lists=lists, **{**shared, "drop": list(drop), "plan": kept})
+    roles, form = roles or Roles(), form or Form()
+    roles.check(path)
+    labels: LabelNames | None = None if roles.label_columns is None else list(roles.label_columns)
+    if roles.labels_xml is not None:
+        labels = read_labels(roles.labels_xml, max_bytes=form.max_bytes, max_labels=form.max_features)
+    reader = reader_of(path)
     with foreign_bytes(path):
-        found = _read(path, wanted)
-    if missing and sparse.issparse(found.data):
+        if reader in WITHOUT_NAMES:
+            table = _read_arrays(path, reader, roles, form, labels, missing)
+        else:
+            table = _read_columns(path, reader, roles, form, labels, plan, missing)
+    n_rows, n_columns = table.data.shape
+    if missing and sparse.issparse(table.data):
         what = "sparse rows have no missing values; leave --impute out, or save dense rows"
         raise DataFileError(f"{place(path)}: {what}.")
-    table = Bunch(**found._asdict(), plan=kept, lists=None, votes=None)
-    del table["tags"]
-    n_rows = table.data.shape[0]
-    if lists:
-        cells = [cell for column in found.tags for cell in column]
-        table.lists = find_lists(cells, separator, no_label) if planned else Lists(separator or ";", no_label)
-        each, table.label_names = listed_labels(path, cells, table.lists, wanted)
-        table.target = each
-        if annotators is not None:
-            table.votes, table.target = votes_of(each.reshape(len(lists), n_rows, -1))
-    elif label_file is not None:
-        with foreign_bytes(label_file):
-            table.target, table.label_names = _label_file(label_file, n_rows, path, wanted)
-    if sparse.issparse(table.data):
-        table.plan = None
-    elif statistics is not None and isinstance(plan, Choices):
-        _encode(path, table, statistics, plan, wanted)
-    n_columns = table.data.shape[1]
     if n_rows and n_columns == 0 and table.plan is not None and table.plan.columns:
         first = table.plan.columns[0]
         why = f"the first, {shorten(first.name)!r}: {first.kind}, {first.reason}"
         what = f"none of its columns can be a feature ({why})"
         raise DataFileError(f"{place(path)}: {what}; give a file with data.")
-    if n_rows == 0 or (n_columns == 0 and feature_columns is None):
+    if n_rows == 0 or (n_columns == 0 and roles.feature_columns is None):
         raise DataFileError(f"{place(path)}: it holds {n_rows} rows of {n_columns} features; give a file with data.")
-    table.groups = _groups(table.ids, None if statistics is None else statistics.row_hashes)
-    if mask is not None:
-        _apply_mask(table, mask, path)
+    if roles.mask is not None:
+        apply_mask(table, roles.mask, path)
     table.labeled = None if table.target is None else (table.target != -1).any(axis=1)
     return table
 
 
-def _encode(path: Path_, table: Bunch, statistics: TableStatistics, choices: Choices, wanted: Wanted) -> None:
-    """Decide on a plan for a table whose columns were looked at, and read its features by this plan, in place."""
-    choices = dataclasses.replace(choices, id=wanted.id_column, drop=wanted.drop)
+def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: LabelNames | None, missing: bool) -> Bunch:
+    """Read a file whose columns have no names."""
+    kind = "an npz" if reader is read_npz else "an svmlight"
+    for what in ("drop", "id_column", "label_list", "annotators"):
+        if value := getattr(roles, what):
+            raise DataFileError(f"{place(path)}: {what}={value} needs columns with names; {kind} file has none.")
+    if reader is read_svmlight:
+        found = read_svmlight(path, form, labels)
+    elif labels is not None:
+        raise DataFileError(f"{place(path)}: an npz file has its labels in the array y; give no label columns.")
+    else:
+        found = read_npz(path, form, missing=missing)
+    nothing = dict.fromkeys(("ids", "unused", "encoding", "plan", "lists", "votes", "groups", "columns"))
+    table = Bunch(**found._asdict(), **nothing, notes=[])
+    if roles.label_file is not None:
+        table.target, table.label_names = _label_file(roles.label_file, path, table.data.shape[0], form)
+    return table
+
+
+def _read_columns(
+    path: Path_, reader: Any, roles: Roles, form: Form, labels: LabelNames | None, plan: Plan | Choices | None,
+    missing: bool,
+) -> Bunch:  # fmt: skip
+    """Read a file of named columns: its names, their roles, the cells, the labels, and the features by a plan."""
+    source = reader(path, form, is_raw=plan is not None)
+    with contextlib.closing(source):
+        if isinstance(plan, Plan):
+            split = _split_by_plan(source, roles, labels, plan)
+        else:
+            split = split_columns(source, roles, labels, () if plan is None else plan.one_hot)
+        found = source.read(split)
+    table = Bunch(
+        target=None, label_names=split.labels or None, feature_names=split.features, ids=None, unused=split.unused,
+        encoding=found.encoding, notes=found.notes, plan=None, lists=None, votes=None, groups=None, columns=None,
+    )  # fmt: skip
+    problems: list[Problem] = []
+    if plan is None or found.sparse is not None:
+        decimal = source.dialect.decimal if isinstance(source, CsvFile) else "."
+        table.data, table.target = plain_contents(path, found, split, missing=missing, decimal=decimal)
+    elif split.labels:
+        table.target = label_columns(path, found, split.labels, problems)
+    if split.lists:
+        _read_lists(path, table, [found.columns[name].texts for name in split.lists], roles, form, plan is not None)
+    elif roles.label_file is not None:
+        table.target, table.label_names = _label_file(roles.label_file, path, found.n_rows, form)
+    rows = None
+    if plan is not None and found.sparse is None:
+        table.columns = found.columns
+        if isinstance(plan, Choices):
+            deciding = _deciding(
+                table, {name: found.columns[name] for name in split.features}, roles, plan, found.n_rows
+            )
+            plan, rows, table.unused = deciding.plan(), deciding.row_numbers, None
+        table.plan, table.feature_names = plan, plan.feature_names
+        table.data = plan.encode(found.columns, found.n_rows, problems)
+        if problems:
+            numbers = np.arange(1, found.n_rows + 1) if found.lines is None else found.lines
+            shown = [problem._replace(rows=numbers[problem.rows]) for problem in problems]
+            raise DataFileError(f"{place(path)}: {problems_in_words(shown, 'row' if found.lines is None else 'line')}")
+    id_column = split.id or (table.plan.identifier if table.plan is not None else None)
+    if id_column in found.columns:
+        table.ids = found.columns[id_column].texts.all()
+    table.groups = _groups(table.ids, rows)
+    return table
+
+
+def _split_by_plan(source: Any, roles: Roles, labels: LabelNames | None, plan: Plan) -> Split:
+    """Give each column the role that it had in the table of the plan."""
+    names = [column.name for column in plan.used]
+    refuse_missing(place(source.path, source.line), names, source.names, "columns that the model was fitted on")
+    id_column = roles.id_column
+    if id_column is None and plan.identifier in source.names:
+        id_column = plan.identifier
+    known = dataclasses.replace(roles, id_column=id_column, feature_columns=plan.names)
+    return dataclasses.replace(split_columns(source, known, labels), features=names)
+
+
+def _read_lists(path: Path_, table: Bunch, columns: list[Texts], roles: Roles, form: Form, is_raw: bool) -> None:
+    """Read labels from columns of lists, in place."""
+    counts = Counter[str]()
+    for column in columns:
+        counts.update(dict(zip(column.different, column.counts, strict=True)))
+    separator, no_label = roles.separator, roles.no_label
+    table.lists = find_lists(counts, separator, no_label) if is_raw else Lists(separator or ";", no_label)
+    targets, table.label_names = listed_labels(path, columns, table.lists, form)
+    table.target = targets[0]
+    if roles.annotators is not None:
+        table.votes, table.target = votes_of(np.array(targets))
+
+
+def _deciding(table: Bunch, columns: dict[str, Cells], roles: Roles, choices: Choices, n_rows: int) -> Deciding:
+    """Return what decides on the plan of a table, in which the labels stand already."""
+    choices = dataclasses.replace(choices, id=roles.id_column, drop=roles.drop)
     labeled = None if table.target is None else (table.target != -1).any(axis=1)
-    names = [*(table.label_names or ()), *([table.lists.no_label] if table.lists and table.lists.no_label else [])]
-    separator = None if table.lists is None else table.lists.separator
-    table.plan = Deciding(statistics, choices, labeled, names, separator).plan()
-    with foreign_bytes(path):
-        found = _read(path, dataclasses.replace(wanted, plan=table.plan))
-    table.data, table.feature_names, table.ids = found.data, found.feature_names, found.ids
-    table.unused = None
+    no_label = None if table.lists is None else table.lists.no_label
+    words = [*(table.label_names or ()), *([no_label] if no_label else [])]
+    return Deciding(columns, n_rows, choices, labeled, words, table.lists and table.lists.separator)
 
 
-def _groups(ids: Sequence[str] | None, row_hashes: Sequence[int] | None) -> NDArray[np.int64] | None:
+def _groups(ids: Sequence[str] | None, rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
     """Return a number for each row, equal for rows that stay together; None if all rows differ.
 
     Rows with one id stay together (an empty id names none), or else rows with equal cells. If most rows have an equal,
     the table has few columns, and equal rows are no duplicates.
     """
     if ids is not None:
-        found: Any = [id or f"\0{i}" for i, id in enumerate(ids)]
-    elif row_hashes:
-        found = row_hashes
-    else:
+        rows = np.unique([id or f"\0{i}" for i, id in enumerate(ids)], return_inverse=True)[1]
+    if rows is None:
         return None
-    numbers, groups = np.unique(np.asarray(found), return_inverse=True)
-    few = len(numbers) < len(groups) / 2 and ids is None
-    return None if len(numbers) == len(groups) or few else groups.astype(np.int64)
+    n_groups = int(rows.max(initial=-1)) + 1
+    few = n_groups < len(rows) / 2 and ids is None
+    return None if n_groups == len(rows) or few else rows.astype(np.int64)
 
 
-def reader_of(path: Path_) -> Callable[[Path_, Wanted], FileContents]:
+def reader_of(path: Path_) -> Any:
     """Return the reader of a file by its suffix."""
     found = existing(path)
     name = found.name.lower()
@@ -297,58 +299,26 @@ def reader_of(path: Path_) -> Callable[[Path_, Wanted], FileContents]:
     return reader
 
 
-def _read(path: Path_, wanted: Wanted) -> FileContents:
-    """Read one file with the reader of its kind."""
-    reader = reader_of(path)
-    for what in ("drop", "id_column", "label_lists") if reader in WITHOUT_NAMES else ():
-        if value := getattr(wanted, what):
-            kind = "an npz" if reader is read_npz else "an svmlight"
-            raise DataFileError(f"{place(path)}: {what}={value} needs columns with names; {kind} file has none.")
-    return reader(path, wanted)
-
-
-def _label_file(
-    path: Path_, n_rows: int, data_path: Path_, wanted: Wanted
-) -> tuple[NDArray[np.int64], list[str] | None]:
+def _label_file(path: Path_, data_path: Path_, n_rows: int, form: Form) -> tuple[NDArray[np.int64], list[str] | None]:
     """Read a file whose columns are all labels."""
-    found = _read(path, Wanted(all_labels=True, max_bytes=wanted.max_bytes, max_features=wanted.max_features))
-    if found.target is None:
+    reader = reader_of(path)
+    limits = Form(max_bytes=form.max_bytes, max_features=form.max_features)
+    with foreign_bytes(path):
+        if reader is read_npz:
+            found = read_npz(path, limits, is_labels=True)
+            target, names = found.target, found.label_names
+        elif reader is read_svmlight:
+            found = read_svmlight(path, limits)
+            target, names = found.target, found.label_names
+        else:
+            more = {"is_labels": True} if reader is CsvFile else {}
+            with contextlib.closing(reader(path, limits, **more)) as source:
+                names = source.names
+                split = Split(labels=names)
+                target = plain_contents(path, source.read(split), split)[1]
+    if target is None:
         raise DataFileError(f"{place(path)}: it holds no labels; give one column per label.")
-    if found.target.shape[0] != n_rows:
-        counts = f"{found.target.shape[0]} rows of labels, but {os.fspath(data_path)} has {n_rows} rows"
+    if target.shape[0] != n_rows:
+        counts = f"{target.shape[0]} rows of labels, but {os.fspath(data_path)} has {n_rows} rows"
         raise DataFileError(f"{place(path)}: {counts}; give one row of labels per row, empty if unlabelled.")
-    return found.target, found.label_names
-
-
-def _apply_mask(table: Bunch, mask: Path_ | ArrayLike, path: Path_) -> None:
-    """Make the rows outside the mask unlabelled, in place."""
-    n_rows = table.data.shape[0]
-    if table.target is None:
-        raise DataFileError(f"{place(path)}: a mask is given but no labels; name the label columns or file.")
-    if isinstance(mask, (str, os.PathLike)):
-        with foreign_bytes(mask):
-            source, keep = place(mask), _read_mask(mask)
-    else:
-        source, keep = "mask", np.asarray(mask)
-    if keep.shape != (n_rows,):
-        raise DataFileError(f"{source}: shape {keep.shape}, but {place(path)} has {n_rows} rows; give one per row.")
-    if not np.isin(keep, (0, 1)).all():
-        raise DataFileError(f"{source}: a value is neither 0 nor 1; write 1 for rows whose labels are used.")
-    table.target[keep == 0] = -1
-    if table.votes is not None:
-        table.votes[keep == 0] = -1
-
-
-def _read_mask(path: Path_) -> NDArray[Any]:
-    """Read one 0 or 1 per line, or an .npy file."""
-    if Path(path).suffix.lower() == ".npy":
-        return load_npy(path)
-    values = []
-    with Lines(path) as lines:
-        for text in lines:
-            cell = text.strip(BLANKS).lower()
-            if cell in ("0", "1", "true", "false"):
-                values.append(cell in ("1", "true"))
-            elif lines.number > 1:
-                raise lines.error(f"{shorten(text)!r} is neither 0 nor 1; write one of them on each line")
-    return np.array(values, dtype=bool)
+    return target, names

@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from table_files import read_table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from campaigns import record
@@ -36,7 +37,7 @@ from nmlsdr._errors import InputError, printable
 from nmlsdr._model.reading import open_model
 from nmlsdr._model.rows import sample_rows
 from nmlsdr.cli import main as command
-from nmlsdr.datasets import load_mulan, read_table
+from nmlsdr.datasets import load_mulan
 
 __all__ = ["KINDS", "SEEDS", "Found", "read", "run"]
 

@@ -11,9 +11,11 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from table_files import read_table
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from campaigns import record
-from nmlsdr.datasets import DataFileError, read_table
+from nmlsdr.datasets import DataFileError
 
 LETTERS = "10 :-\n#"
 ENDS = ("", " 1:1\n")

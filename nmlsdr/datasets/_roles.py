@@ -1,0 +1,227 @@
+"""What the columns of a file are (labels, ids, features ...), and the form and the limits of the file: two records."""
+
+import difflib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from .._checks.arguments import refuse_text
+from ._files import DELIMITERS, MAX_FEATURES, DataFileError, Path_, check_width, place, shorten
+
+CATEGORY = "a category"  # the role of a feature that a person said to be one
+SOURCES = ("labels_xml", "label_columns", "label_file", "label_list", "annotators")
+LabelNames = Sequence[str] | Mapping[str, str]  # names, or names with the place that names them, as "a.xml, line 3"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the columns of a table are; all others are features.
+
+    Labels are read from columns of the file itself (`labels_xml`, `label_columns`, `label_list` or `annotators`) or
+    from another file (`label_file`); give at most one of the five.  An npz or svmlight file stores labels separately,
+    and needs none.
+
+    Parameters
+    ----------
+    labels_xml : path, default=None
+        Mulan XML file: the columns that it names are labels.
+    label_columns : sequence of str, default=None
+        Names of the columns that are labels. Their cells are 0/1, true/false or yes/no. For svmlight: the label ids,
+        in the order of the columns to return; None: the ids that occur, in increasing order.
+    label_file : path, default=None
+        File in one of the formats of `read_table`, with one row for each row of the table, in which every column is a
+        label (for npz: ``y`` or ``target``). A blank line of a CSV label file is an unlabelled row, also at the end.
+    label_list : str, default=None
+        Name of a column whose cells are lists of labels, such as ``flu;cold``. Each label that occurs becomes a label
+        column, in alphabetical order. An empty cell is an unlabelled row.
+    annotators : sequence of str, default=None
+        Names of such columns, one for each annotator; an empty cell is no vote. A label is 1 if more than half of
+        those who voted on the row gave it, 0 if fewer did, and unknown if half of them did.
+    separator : str, default=None
+        Text between the labels of such a list. None: a semicolon; with a plan it is found from the cells.
+    no_label : str, default=None
+        Word in place of such a list for a row that has none of the labels, such as ``none``. None: there is no such
+        word; with a plan it is found from the cells, unless this is the empty text.
+    mask : path or array-like of shape (n_samples,), bool, default=None
+        Rows whose labels are used (1); the other rows (0) become unlabelled. A file contains 0 or 1 on each line,
+        with or without a header line, or is an ``.npy`` file.
+    id_column : str, default=None
+        Name of a column with the names of the rows. It is returned as ``ids`` and is not a feature.
+    drop : sequence of str, default=()
+        Columns to leave out, such as comments; they may contain text.
+    shown : sequence of str, default=()
+        Columns whose cells are returned in ``columns``, although they are dropped.
+    feature_columns : sequence of str, default=None
+        Columns that are features, for example those of a model; columns without any role are ignored then. None: all
+        columns without another role.
+    """
+
+    labels_xml: Path_ | None = None
+    label_columns: Sequence[str] | None = None
+    label_file: Path_ | None = None
+    label_list: str | None = None
+    annotators: Sequence[str] | None = None
+    separator: str | None = None
+    no_label: str | None = None
+    mask: Path_ | ArrayLike | None = None
+    id_column: str | None = None
+    drop: Sequence[str] = ()
+    shown: Sequence[str] = ()
+    feature_columns: Sequence[str] | None = None
+
+    @property
+    def lists(self) -> list[str]:
+        """The columns that list labels in each cell."""
+        return list(self.annotators or ([] if self.label_list is None else [self.label_list]))
+
+    def check(self, path: Path_) -> None:
+        """Raise if two of them contradict each other."""
+        for name in ("label_columns", "annotators", "drop", "feature_columns"):
+            refuse_text(getattr(self, name), name)
+        given = [name for name in SOURCES if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise DataFileError(f"{place(path)}: {' and '.join(given)} are given; choose one source of labels.")
+        if self.separator == "":
+            raise DataFileError(f"{place(path)}: the separator of its lists of labels is empty; give one such as ';'.")
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a file is written, and how large it may be; what is not given is found from the file.
+
+    Parameters
+    ----------
+    delimiter, decimal : str, default=None
+        For CSV: the character between cells, and the decimal mark. None: guessed from the first lines.
+    encoding : str, default=None
+        Encoding of a text file. None: UTF-8, UTF-16 if the file begins with a byte order mark, or Windows-1252 if the
+        first bytes are not UTF-8.
+    n_features : int, default=None
+        For svmlight: number of feature columns. None: the largest index.
+    zero_based : bool, default=False
+        For svmlight: whether indices start from 0 instead of 1.
+    max_bytes : int, default=None
+        Largest size in bytes that a file may unpack to or declare; an error is raised above it. None: 4 GiB, and for
+        a packed file at most 64 times its own size or 32 MiB, whichever is more. Real tables seldom exceed this, but
+        zip bombs do.
+    max_features : int, default=10**6
+        Largest number of columns; an error is raised above it.
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    n_features: int | None = None
+    zero_based: bool = False
+    max_bytes: int | None = None
+    max_features: int = MAX_FEATURES
+
+
+@dataclass(frozen=True)
+class Split:
+    """The names of the columns of each role, in the file's order."""
+
+    features: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    lists: list[str] = field(default_factory=list)
+    id: str | None = None
+    shown: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)  # those without a role
+
+    @property
+    def wanted(self) -> list[str]:
+        """All columns that are read."""
+        more = [*self.labels, *self.lists, *([] if self.id is None else [self.id]), *self.shown]
+        return list(dict.fromkeys([*self.features, *more]))
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """Return ", did you mean 'x'?" with the name most similar to `name`, or an empty text."""
+    folded = {other.casefold(): other for other in known[:10_000]}
+    found = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
+    return f", did you mean {shorten(folded[found[0]])!r}?" if found else ""
+
+
+def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot: Sequence[str] = ()) -> Split:
+    """Give each column of a file its role.
+
+    Parameters
+    ----------
+    source : CsvFile, ArffFile, ...
+        Whose path, names, and line of the names are used.
+    roles : Roles
+        What a person said; columns that it does not name are features.
+    labels : sequence or mapping of str
+        Names of label columns.
+    one_hot : sequence of str, default=()
+        Features that are said to be categories.
+    """
+    path, names, line = source.path, source.names, source.line
+    known = set(names)
+    labels = labels or ()
+    named = {
+        "a label": labels,
+        "dropped": roles.drop,
+        "the id column": [] if roles.id_column is None else [roles.id_column],
+        "a column of label lists": roles.lists,
+        CATEGORY: one_hot,
+    }
+    found: dict[str, str] = {}
+    for role, columns in named.items():
+        for name in columns:
+            if name not in known:
+                if (role, name) == (CATEGORY, "auto"):
+                    what = "--one-hot auto is not needed: columns of text are categories by themselves"
+                    raise DataFileError(f"{place(path)}: {what}; leave it out, or name columns of codes.")
+                shown = ", ".join(repr(shorten(n, 30)) for n in names[:3]) + (", ..." if len(names) > 3 else "")
+                origin = f"{labels[name]}: " if isinstance(labels, Mapping) and name in labels else ""
+                what = f"{place(path, line)}: there is no column {shorten(name)!r} among its {len(names)} ({shown})"
+                raise DataFileError(f"{origin}{what}{_what_was_meant(name, names)}")
+            if found.setdefault(name, role) != role:
+                raise DataFileError(f"{place(path)}: {shorten(name)!r} is {found[name]} and {role}; choose one.")
+    if len(set(labels)) < len(labels):
+        twice = Counter(labels).most_common(1)[0][0]
+        raise DataFileError(f"{place(path)}: the label {shorten(twice)!r} is given twice; name it once.")
+    others = [name for name in names if found.get(name, CATEGORY) == CATEGORY]
+    kept = set(others if roles.feature_columns is None else roles.feature_columns)
+    return Split(
+        features=[name for name in others if name in kept],
+        labels=[name for name in names if found.get(name) == "a label"],
+        lists=roles.lists,
+        id=roles.id_column,
+        shown=[name for name in roles.shown if name in known],
+        unused=[name for name in others if name not in kept],
+    )
+
+
+def check_names(path: Path_, names: Sequence[str], form: Form, line: int | None = None) -> None:
+    """Raise if a file has too many columns, or two of one name."""
+    check_width(path, len(names), form.max_features, line)
+    if len(set(names)) < len(names):
+        name = Counter(names).most_common(1)[0][0]
+        raise DataFileError(f"{place(path, line, name)}: the column name appears twice; rename one.")
+
+
+def refuse_missing(where: str, wanted: Sequence[str], names: Sequence[str], what: str) -> None:
+    """Raise if a file does not have all that a model wants; `what` is, in words."""
+    given = set(names)
+    missing = [name for name in wanted if name not in given]
+    if missing:
+        first = f"the first is {shorten(missing[0])!r}{nearest(missing[0], names)}"
+        lacks = f"it lacks {len(missing)} of the {len(wanted)} {what}"
+        raise DataFileError(f"{where}: {lacks}, {first}; give the same {what.split()[0]}.")
+
+
+def _what_was_meant(name: str, names: Sequence[str]) -> str:
+    """Return how to name a column of a file with these names, as the end of a sentence."""
+    parts = [part.strip() for part in name.split(",")]
+    if len(names) == 1 and any(mark in names[0] for mark in DELIMITERS):
+        return "; the whole line was read as one column: give the character between its cells with --delimiter."
+    if len(parts) > 1 and all(part in names for part in parts):
+        return f"; these are {len(parts)} columns, which --label-columns takes, and --label-list takes one."
+    if name.isdecimal():
+        return "; give the name of the column and not its number."
+    return nearest(name, names) or "; check the spelling."

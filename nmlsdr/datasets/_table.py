@@ -1,0 +1,317 @@
+"""A table as it was read: named columns of numbers, or of different texts and the number of the text of each row.
+
+Every reader gives these columns. What follows (roles, labels, the plan, features) sees each different text once.
+"""
+
+import datetime
+import functools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from .._checks.cells import is_null
+from .._checks.words import BLANKS
+from ._numbers import GROUPED, text_of
+
+#: A number that is read in one way only and loses nothing as a float: no leading zeros, at most 15 whole digits.
+PLAIN = re.compile(r"[+-]?(?!0\d|\d{16})(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+MIDNIGHT = re.compile(r" 00:00:00(\.0+)?$")
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of numbers.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows,), float64 or float32
+        NaN for an empty cell; the others are finite.
+    written : bool
+        Whether the cells were texts, so that a value that is not whole had a decimal point.
+    """
+
+    values: NDArray[Any]
+    written: bool = False
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @functools.cached_property
+    def texts(self) -> "Texts":
+        """The same column as texts."""
+        values, codes = np.unique(self.values.astype(np.float64), return_inverse=True)
+        return Texts.of(["" if value != value else text_of(value) for value in values.tolist()], codes)
+
+    @functools.cached_property
+    def is_whole(self) -> bool:
+        """Whether all values are whole numbers."""
+        known = self.values[~np.isnan(self.values)]
+        return bool((known == np.rint(known)).all())
+
+    def fit(self, decimal: str | None) -> bool:
+        """Whether the values are those that a person means who writes this decimal mark."""
+        return decimal != "," or not self.written or self.is_whole
+
+    def text(self, row: int) -> str:
+        """Return the text of a cell."""
+        value = float(self.values[row])
+        return "" if value != value else text_of(value)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A column of texts.
+
+    Attributes
+    ----------
+    different : list of str
+        The different texts, in the order in which they occur first; an empty cell is the empty text.
+    codes : ndarray of shape (n_rows,), int32
+        For each row the number of its text.
+    numbers : dict of str to float, or None
+        What the texts stand for where the file says so: booleans, and nominal values of ARFF that are numbers.
+    """
+
+    different: list[str]
+    codes: NDArray[np.int32]
+    numbers: Mapping[str, float] | None = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @classmethod
+    def of(cls, texts: Sequence[str], codes: Any, numbers: Mapping[str, float] | None = None) -> "Texts":
+        """Return a column from texts that may be equal, unused, or in any order."""
+        place: dict[str, int] = {}
+        merged = np.array([place.setdefault(text, len(place)) for text in texts], dtype=np.int32)
+        codes = merged[codes] if len(merged) else np.zeros(0, np.int32)
+        used, first, codes = np.unique(codes, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        known = list(place)
+        rank = np.empty(len(order), np.int32)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        return cls([known[used[k]] for k in order], rank[codes], numbers)
+
+    @functools.cached_property
+    def counts(self) -> list[int]:
+        """How often each text occurs."""
+        return np.bincount(self.codes, minlength=len(self.different)).tolist()
+
+    @property
+    def texts(self) -> "Texts":
+        """The column itself, as `Numbers` have it too."""
+        return self
+
+    def fit(self, decimal: str | None) -> bool:
+        """Texts fit: they are read in the notation of a person."""
+        return True
+
+    def text(self, row: int) -> str:
+        """Return the text of a cell."""
+        return self.different[self.codes[row]]
+
+    def all(self) -> list[str]:
+        """Return the text of every row."""
+        return np.array(self.different, dtype=object)[self.codes].tolist() if self.different else []
+
+    def rows(self, codes: Sequence[int]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Yield each of these codes that occurs, and its rows."""
+        rows = np.flatnonzero(np.isin(self.codes, codes)) if len(codes) else np.zeros(0, np.int64)
+        order = np.argsort(self.codes[rows], kind="stable")
+        for part in np.split(rows[order], np.flatnonzero(np.diff(self.codes[rows[order]])) + 1):
+            if len(part):
+                yield int(self.codes[part[0]]), part
+
+    def take(self, found: Sequence[bool]) -> NDArray[np.bool_]:
+        """Return for each row what was found of its text."""
+        return np.fromiter(found, bool, len(self.different))[self.codes]
+
+
+Cells = Numbers | Texts
+
+
+@dataclass
+class Table:
+    """Columns of a file.
+
+    Attributes
+    ----------
+    n_rows : int
+    columns : dict of str to Numbers or Texts
+        Those that were wanted.
+    lines : ndarray of shape (n_rows,) or None
+        The line on which each row ends; None: the file has no lines, and rows are counted.
+    sparse : csr_array of shape (n_rows, n_features), or None
+        The features of sparse rows, which are not among the columns then.
+    encoding : str or None
+    notes : list of str
+        What a person should know about the file.
+    """
+
+    n_rows: int
+    columns: dict[str, Cells]
+    lines: Any = None
+    sparse: csr_array | None = None
+    encoding: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def place(self, row: int) -> dict[str, int]:
+        """Return where a row stands, as an argument of `place`."""
+        return {"row": row} if self.lines is None else {"line": int(self.lines[row])}
+
+
+class Arrays(NamedTuple):
+    """What a file without named columns holds: features (n, D), labels (n, C) or None, and names if it has them."""
+
+    data: Any
+    target: NDArray[np.int64] | None
+    feature_names: list[str] | None
+    label_names: list[str] | None
+
+
+def csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> csr_array:
+    """Return a CSR array of float64; its indices are int32 where they fit, which most programs expect."""
+    integer = np.int32 if max(shape[1], len(indices)) < 2**31 else np.int64
+    parts = (np.asarray(data, np.float64), np.asarray(indices, integer), np.asarray(indptr, integer))
+    return csr_array(parts, shape=shape)
+
+
+def row_numbers(columns: Iterable[Cells], n_rows: int) -> NDArray[np.int64]:
+    """Return a number for each row, equal for rows with equal cells, by a hash of 64 bits."""
+    hashes = np.zeros(n_rows, np.uint64)
+    for cells in columns:
+        if isinstance(cells, Numbers):
+            values = cells.values.astype(np.float64) + 0.0
+            values[np.isnan(values)] = np.nan
+            x = values.view(np.uint64)
+        else:
+            x = cells.codes.astype(np.uint64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # of splitmix64
+            x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+        hashes = (hashes * np.uint64(0x9E3779B97F4A7C15)) ^ (x + (x >> np.uint64(31)))
+    return np.unique(hashes, return_inverse=True)[1].astype(np.int64)
+
+
+# ---------------------------------------------------------------- from Python's cells
+
+
+def float_values(texts: Sequence[str]) -> NDArray[np.float64] | None:
+    """Return texts as floats, an empty one as NaN; None if one is neither empty nor a finite number."""
+    joined = "".join(texts)
+    if not joined.isascii() or "_" in joined:  # float() accepts 1_0 and the digits of all scripts
+        return None
+    try:
+        values = np.array([text or "nan" for text in texts], dtype=object).astype(np.float64)  # by float()
+    except ValueError:
+        return None
+    return values if np.isfinite(values).sum() + texts.count("") == len(texts) else None
+
+
+def plain_values(texts: Sequence[str]) -> NDArray[np.float64] | None:
+    """Return different texts as floats, an empty one as NaN, if all are plain numbers of one reading; else None."""
+    stripped = [text.strip(BLANKS) for text in texts]
+    if not any(stripped) or not all(PLAIN.fullmatch(text) for text in stripped if text):
+        return None
+    pointed = [text for text in stripped if "." in text]
+    if pointed and all(GROUPED["."].fullmatch(text) for text in pointed):
+        return None
+    values = np.array([float(text or "nan") for text in stripped])
+    return None if np.isinf(values).any() else values
+
+
+class Collected:
+    """The cells of a column, collected from rows: their different texts, or numbers as long as all are declared so."""
+
+    def __init__(self) -> None:
+        self._place: dict[Any, int] = {}
+        self._codes: list[NDArray[np.int32]] = []
+        self._values: list[NDArray[np.float64]] | None = []
+
+    def add(self, cells: Iterable[Any], numbers: bool = False) -> None:
+        """Add cells; `numbers` says that they are declared to be numbers, an empty text being a missing one."""
+        cells = list(cells)
+        if numbers and self._values is not None and (values := float_values(cells)) is not None:
+            self._values.append(values)
+            return
+        for values in self._values or ():
+            self._add(Numbers(values).texts.all())
+        self._values = None
+        self._add(cells)
+
+    def _add(self, cells: list[Any]) -> None:
+        place = self._place
+        for cell in dict.fromkeys(cells):
+            place.setdefault(cell, len(place))
+        self._codes.append(np.fromiter(map(place.__getitem__, cells), np.int32, len(cells)))
+
+    def coded(self) -> tuple[list[Any], NDArray[np.int32]]:
+        """Return the different cells, and for each row the number of its cell."""
+        return list(self._place), np.concatenate(self._codes) if self._codes else np.zeros(0, np.int32)
+
+    def texts(self) -> Texts:
+        """Return the column as texts."""
+        return Texts(*self.coded())
+
+    def cells(self) -> Cells:
+        """Return the column, as numbers if its texts are plain ones."""
+        if self._values:
+            return Numbers(np.concatenate(self._values))
+        different, codes = self.coded()
+        values = plain_values(different)
+        return Texts(different, codes) if values is None else Numbers(values[codes], written=True)
+
+
+def typed_column(cells: Sequence[Any]) -> Cells:
+    """Return a column of Python objects: numbers, booleans, dates, texts and missing values, also mixed."""
+    column = Collected()
+    if set(map(type, cells)) <= {str}:
+        column.add(cells)
+        return column.cells()
+    try:
+        column.add(zip(map(type, cells), cells, strict=True))  # True, 1 and 1.0 are equal
+    except TypeError:  # lists and the like
+        return typed_column([cell if isinstance(cell, str | float) else str(cell) for cell in cells])
+    found, codes = column.coded()
+    return coded_column([cell for _, cell in found], codes)
+
+
+def coded_column(different: Sequence[Any], codes: NDArray[Any]) -> Cells:
+    """Return a column from its different cells, and the number of the cell of each row."""
+    different = ["" if _is_missing(cell) else cell for cell in different]
+    filled = [cell for cell in different if not (isinstance(cell, str) and cell == "")]
+    truths = [isinstance(cell, bool | np.bool_) for cell in filled]
+    if filled and not any(truths) and all(isinstance(cell, int | float | np.number) for cell in filled):
+        return Numbers(np.array([np.nan if isinstance(cell, str) else float(cell) for cell in different])[codes])
+    texts = _texts_of(different)
+    if (values := plain_values(texts)) is not None:
+        return Numbers(values[codes], written=True)
+    numbers = {text: float(text == "True") for text in texts if text} if filled and all(truths) else None
+    return Texts.of(texts, codes, numbers)
+
+
+def _texts_of(different: Sequence[Any]) -> list[str]:
+    """Return the texts of cells; dates without a time of day, if none of the column has one."""
+    days = [isinstance(cell, datetime.date | np.datetime64) for cell in different]
+    texts = [str(cell).replace("T", " ") if day else _text(cell) for cell, day in zip(different, days, strict=True)]
+    short = [MIDNIGHT.sub("", text) if day else text for text, day in zip(texts, days, strict=True)]
+    return texts if any(day and ":" in text for text, day in zip(short, days, strict=True)) else short
+
+
+def _text(cell: Any) -> str:
+    """Return the text of a cell; that of a number is the same number whatever the decimal mark of its column is."""
+    if not isinstance(cell, float | np.floating) or not np.isfinite(cell):
+        return str(cell)
+    if float(cell).is_integer():
+        return text_of(float(cell))
+    sign, digits, exponent = Decimal(str(cell)).as_tuple()
+    return f"{'-' * sign}{''.join(map(str, digits))}e{exponent}"
+
+
+def _is_missing(cell: Any) -> bool:
+    return is_null(cell) or (not isinstance(cell, str) and str(cell) in ("<NA>", "NaT"))

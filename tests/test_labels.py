@@ -2,7 +2,6 @@
 
 import inspect
 import itertools
-
 import re
 
 import numpy as np

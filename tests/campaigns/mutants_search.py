@@ -63,6 +63,7 @@ MUTANTS = {
         ("search/int16: sparse rows by postings too", "nmlsdr_choose_int16", "q->storage.sparse || ", ""),
         ("search/int8: half of the slack", "nmlsdr_coarse_slack", "(float)(2 * sqrt", "(float)(1 * sqrt"),
         ("search/int8: nine tenths of the slack", "nmlsdr_coarse_slack", "(float)(2 * sqrt", "(float)(1.8 * sqrt"),
+        ("search/int8: 98 hundredths of the slack", "nmlsdr_coarse_slack", "(float)(2 * sqrt", "(float)(1.96 * sqrt"),
         ("search/int8: the rounding of queries is not measured", "nmlsdr_coarse_slack", "if (q->queries != q->rows) {", "if (0) {"),
         ("search/int8: the rounding of a sample only", "nmlsdr_choose_int8", "nmlsdr_coarse_slack(q, 1)", "nmlsdr_coarse_slack(q, 4)"),
         ("search/int8: values beyond 8 bits", "nmlsdr_choose_int8", "127 / most;", "140 / most;"),

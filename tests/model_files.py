@@ -27,7 +27,7 @@ def assert_same(a, b, where="estimator"):
     elif hasattr(a, "get_params"):
         assert_same(sorted(a.get_params(deep=False)), sorted(b.get_params(deep=False)), where)
         # of trees and forests, scikit-learn's notes of how they were grown are not kept
-        grown = type(a).__name__.startswith("ExtraTree")
+        grown = type(a).__name__.startswith(("ExtraTree", "DecisionTree", "RandomForest"))
         for name in sorted(vars(a).keys() & {"estimators_", "tree_"} if grown else vars(a)):
             assert name in vars(b), f"{where}.{name} was not kept"
             assert_same(vars(a)[name], vars(b)[name], f"{where}.{name}")

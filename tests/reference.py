@@ -4,8 +4,11 @@ Imported by tests and benchmarks only; the package never falls back to it.
 The kernels must equal these functions bit for bit.
 """
 
+import itertools
+
 import numpy as np
 import scipy.linalg  # noqa: F401  # its BLAS is one of those that the next lines limit
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from threadpoolctl import ThreadpoolController
 
 # On small arrays the threads of BLAS spend many times the work in waiting for each other.
@@ -563,27 +566,89 @@ def f1_cutoff(scores, rate):
     return rate + (1 - 2 * rate) * min(best, 1.0) / 2 if best > 0 else 0.5
 
 
+def learner_weights(predictions, Y):
+    """Halfway between equal weights and those of the smallest squared error, with weights >= 0 that sum to 1."""
+    n_learners = len(predictions)
+    misses = np.array([(Y - O).ravel() for O in predictions]).T
+    best, smallest = None, np.inf
+    for face in itertools.chain.from_iterable(itertools.combinations(range(n_learners), m) for m in (3, 2, 1)):
+        first, *others = face  # the weight of the first is what the others leave
+        a = np.zeros(n_learners)
+        differences = misses[:, [first]] - misses[:, others]
+        a[others] = np.linalg.lstsq(differences, misses[:, first])[0] if others else []
+        a[first] = 1.0 - a.sum()
+        if (a >= 0).all() and np.sum((misses @ a) ** 2) < smallest:
+            best, smallest = a, np.sum((misses @ a) ** 2)
+    return (best + 1.0 / n_learners) / 2.0
+
+
+def forests(X, Y, n_trees, max_samples=1000):
+    """Scikit-learn's two forests, and their predictions of each row by the trees that did not draw it."""
+    options = {"min_samples_leaf": 3, "bootstrap": True, "max_samples": min(len(X), max_samples), "random_state": 0}
+    many = max(1, min(X.shape[1] // 3, 300))
+    grown = [
+        ExtraTreesRegressor(n_trees, max_features=many, **options).fit(X, Y),
+        RandomForestRegressor(n_trees, max_features="sqrt", **options).fit(X, Y),
+    ]
+    out_of_bag = []
+    for forest in grown:
+        O = np.full((len(X), Y.shape[1]), np.nan)  # where every tree drew the row
+        left_out = [~np.isin(np.arange(len(X)), drawn) for drawn in forest.estimators_samples_]
+        for i in range(len(X)):
+            trees = [tree for tree, out in zip(forest.estimators_, left_out, strict=True) if out[i]]
+            if trees:
+                O[i] = np.mean([tree.predict(X[i : i + 1])[0] for tree in trees], axis=0)
+        out_of_bag.append(O)
+    return grown, out_of_bag
+
+
 @on_one_thread
-def residual_propagation(X, Y, labeled, queries, n_components, n_neighbors=10, a_L=0.6, a_U=0.999):
-    """(scores of queries, E, cut-offs of "prior", flip scores) of the ridge regression with propagated residuals."""
+def residual_propagation(
+    X, Y, labeled, queries, n_components, n_neighbors=10, n_trees=0, weight=0.75, a_L=0.6, a_U=0.999
+):
+    """The whole of it: weights, rate, E, scores of the queries, cut-offs by "f1" and "prior", flip scores."""
     Y = np.where(labeled[:, None], Y, 0.0)
-    b, c, O, _ = cross_fit(X[labeled], Y[labeled])
+    b, c, O1, _ = cross_fit(X[labeled], Y[labeled])
     components, *_ = nmlsdr(X, Y, labeled, n_components, n_neighbors, a_L, a_U, shrinkage=b)
     w = 1.0 - b * (1.0 - feature_weights(X[labeled], Y[labeled]))
     coef, intercept = ridge_regression(X[labeled], Y[labeled], c, w if w.any() else np.ones(len(w)))
-    Z = (X - X.mean(axis=0)) @ components.T
-    W = neighbor_graph(Z, n_neighbors)
-    T, A = transition_matrix(W), np.diag(np.where(labeled, a_L, a_U))
+
+    # 1, 2: the learners and their weights
+    grown, out_of_bag = forests(X[labeled], Y[labeled], n_trees) if n_trees and labeled.sum() >= 6 else ([], [])
+    predictions = [O1, *(np.where(np.isnan(O), O1, O) for O in out_of_bag)]
+    a = learner_weights(predictions, Y[labeled])
+    O = sum(share * each for share, each in zip(a, predictions, strict=True))
+
+    def trend(rows):
+        learned = [rows @ coef.T + intercept, *(forest.predict(rows) for forest in grown)]
+        return sum(share * each for share, each in zip(a, learned, strict=True))
+
+    # 3, 4: the residuals over two graphs
     R = np.zeros(Y.shape)
     R[labeled] = Y[labeled] - O
-    E, F = (np.linalg.solve(np.eye(len(X)) - A @ T, (np.eye(len(X)) - A) @ given) for given in (R, Y))
-    opinion = 0.5 * ((T @ F)[labeled] + np.clip(O + (T @ E)[labeled], 0.0, 1.0))
-    flip_scores = np.zeros(Y.shape)
-    flip_scores[labeled] = np.where(Y[labeled] == 1, 1.0 - opinion, opinion)
-    _, nearest = kneighbors(Z, n_neighbors, queries=(queries - X.mean(axis=0)) @ components.T)
-    scores = queries @ coef.T + intercept + E[nearest].mean(axis=1)
-    trained = X @ coef.T + intercept
-    trained[labeled] = O
+    P = X @ coef.T + intercept
+    P[labeled] = O1
+    mean, k, A = X.mean(axis=0), min(2 * n_neighbors, len(X) - 1), np.diag(np.where(labeled, a_L, a_U))
+    E, scores, V, TF = [], trend(queries), O.copy(), 0.0
+    places = ((X - mean) @ components.T, (queries - mean) @ components.T), (P, queries @ coef.T + intercept)
+    for rows, new in places:
+        T = transition_matrix(neighbor_graph(rows, k))
+        solve = np.linalg.inv(np.eye(len(X)) - A @ T) @ (np.eye(len(X)) - A)
+        E.append(solve @ R)
+        V += weight / 2 * (T @ E[-1])[labeled]
+        TF += (T @ np.clip(solve @ Y, 0.0, 1.0))[labeled] / 2
+        scores += weight / 2 * E[-1][kneighbors(rows, k, queries=new)[1]].mean(axis=1)
+
+    # 5: cut-offs and review
     rate = flip_rate(O.ravel(), Y[labeled].ravel())
+    u = 0.5 * (TF + np.clip(V, 0.0, 1.0))
+    flip_scores = np.zeros(Y.shape)
+    flip_scores[labeled] = np.where(Y[labeled] == 1, 1.0 - u, u)
+    trained = trend(X)
+    trained[labeled] = O
     shares = np.clip((Y[labeled].mean(axis=0) - rate) / (1 - 2 * rate), 0.0, 1.0)
-    return scores, E, prior_cutoffs(np.clip(trained + E, 0.0, 1.0), shares), flip_scores
+    return {
+        "weights": a, "rate": rate, "E": np.array(E), "scores": scores, "flip_scores": flip_scores,
+        "f1": f1_cutoff(V.ravel(), rate),
+        "prior": prior_cutoffs(np.clip(trained + weight / 2 * sum(E), 0.0, 1.0), shares),
+    }  # fmt: skip

@@ -117,8 +117,9 @@ STEPS = [
     (SSMLDR(), [*SEARCHED, "projection"]),
     (
         ResidualPropagation(n_estimators=4),
-        ["cross-validation", *SEARCHED, "projection", "forest", "neighbors in the embedding",
-         "propagation of residuals"],
+        ["cross-validation", *SEARCHED, "projection", "forests",
+         "neighbors in the embedding", "propagation of residuals in the embedding",
+         "neighbors in the ridge scores", "propagation of residuals in the ridge scores"],
     ),
 ]
 each_estimator = pytest.mark.parametrize(("estimator", "steps"), STEPS, ids=lambda value: str(value)[:40])
@@ -137,8 +138,8 @@ def assert_equal_bits(one, other):
     assert fitted(one).keys() == fitted(other).keys()
     for name, value in fitted(one).items():
         other_value = getattr(other, name)
-        if name == "forest_":  # the same trees can have another pickle
-            value, other_value = map(trees, (value, other_value))
+        if name == "forests_":  # the same trees can have another pickle
+            value, other_value = ([trees(forest) for forest in forests] for forests in (value, other_value))
         assert pickle.dumps(value) == pickle.dumps(other_value), name
 
 
@@ -205,7 +206,7 @@ def test_a_given_graph_is_a_task_less(samples):
 
 
 @needs_callbacks
-@pytest.mark.parametrize("name", ["fit", "fold", "neighbors", "sweep", "projection", "propagation of residuals"])
+@pytest.mark.parametrize("name", ["fit", "fold", "neighbors", "sweep", "projection", "forest"])
 def test_a_callback_may_end_a_fit(samples, name):
     model = ResidualPropagation().set_callbacks(Stops(name))
     with pytest.raises(RuntimeError, match=name):

@@ -241,7 +241,7 @@ def test_the_graph_is_that_of_the_angle(name, edge_weights, rng):
     assert not np.array_equal(F, make_one(**options).fit(X, Y).label_distributions_)
 
 
-def test_both_graphs_of_residual_propagation(rng):
+def test_every_graph_of_residual_propagation(rng):
     X, Y = labelled(rng)
     W = graph.neighbor_graph(X, 5, metric="cosine")
     options = {"n_neighbors": 5, "shrinkage": 0.0, "n_estimators": 0}
@@ -250,9 +250,11 @@ def test_both_graphs_of_residual_propagation(rng):
     np.testing.assert_array_equal(by_angle.label_distributions_, first_only.label_distributions_)
     np.testing.assert_array_equal(by_angle.embedding_, first_only.embedding_)
     assert not np.array_equal(by_angle.residuals_, first_only.residuals_)
-    near = reference.kneighbors(by_angle.embedding_, 5, queries=by_angle.transform(X[:7]), metric="cosine")[1]
     trend = X[:7] @ by_angle.coef_.T + by_angle.intercept_
-    scores = trend + 0.5 * by_angle.residuals_[near].mean(axis=1) - by_angle.thresholds_
+    places = (by_angle.embedding_, by_angle.transform(X[:7])), (by_angle.ridge_scores_, trend)
+    near = [reference.kneighbors(rows, 10, queries=queries, metric="cosine")[1] for rows, queries in places]
+    corrections = [E[indices].mean(axis=1) for E, indices in zip(by_angle.residuals_, near, strict=True)]
+    scores = trend + 0.75 * np.mean(corrections, axis=0) - by_angle.thresholds_
     np.testing.assert_allclose(by_angle.decision_function(X[:7]), scores, rtol=0, atol=1e-9)
 
 

@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from model_files import assert_same
 from scipy import sparse
 
 import nmlsdr
@@ -564,18 +565,18 @@ def test_a_fit_whose_workers_are_gone_ends(rng):
 
 
 @pytest.mark.slow
-def test_the_forest_is_fitted_on_the_gathered_rows_up_to_a_stated_size(rng, monkeypatch):
+def test_the_forests_are_fitted_on_the_gathered_rows_up_to_a_stated_size(rng, monkeypatch):
     X, Y = rng.normal(size=(150, 6)), rng.integers(0, 2, (150, 3))
     Y[rng.random(150) < 0.4] = -1
     blocks = da.from_array(X, chunks=(17, -1))
     over, plain = (of.ResidualPropagation(n_neighbors=5, threshold="prior") for of in (nmlsdr.dask, nmlsdr))
     over.fit(blocks, Y)
     plain.fit(X, Y)
-    for one, two in zip(over.forest_.estimators_, plain.forest_.estimators_, strict=True):
-        np.testing.assert_array_equal(one.tree_.value, two.tree_.value)
+    for one, two in zip(over.forests_, plain.forests_, strict=True):
+        assert_same(one, two)
     np.testing.assert_allclose(over.thresholds_, plain.thresholds_, atol=1e-9)
     np.testing.assert_allclose(over.decision_function(blocks).compute(), plain.decision_function(X), atol=1e-9)
     monkeypatch.setattr(nmlsdr.dask._estimators, "LARGEST_FOREST", 1000)
-    with pytest.raises(ValueError, match=r"The forest needs the \d+ labelled rows in memory.*pass n_estimators=0"):
+    with pytest.raises(ValueError, match=r"The forests need the \d+ labelled rows in memory.*pass n_estimators=0"):
         over.fit(blocks, Y)
-    assert over.set_params(n_estimators=0).fit(blocks, Y).forest_ is None
+    assert over.set_params(n_estimators=0).fit(blocks, Y).forests_ == []

@@ -15,6 +15,7 @@ Options = dict[str, dict[str, Any]]  # the arguments of argparse's add_argument,
 
 def number(kind: type[int] | type[float], fits: Callable[[Any], bool], rule: str) -> Callable[[str], Any]:
     """Return a function that parses a number, and refuses one that breaks the rule."""
+
     def read(text: str) -> Any:
         try:
             value = kind(text)
@@ -331,10 +332,10 @@ def _add_models(verbs: Any) -> None:
             default="NMLSDR",
         ),
         "--n-components": option("D", "number of columns of the embedding (default: as many as possible)", count),
-        "--seed": option("S", "seed of the folds and the forest of residual, and of wMLDAd (default: 0)", seed),
+        "--seed": option("S", "seed of the folds and the forests of residual, and of wMLDAd (default: 0)", seed),
         "--classifier": choice(
             ("residual", "semi-supervised", "mlknn", "none"),
-            "residual (default for NMLSDR): the mean of a ridge regression and a forest, plus their errors on nearby "
+            "residual (default for NMLSDR): a mean of a ridge regression and two forests, plus its errors on nearby "
             "rows; semi-supervised (default for all other methods): ML-kNN on the embedding of all rows, after "
             "propagating the labels; mlknn: ML-kNN on the embedding of the labelled rows; none",
         ),

@@ -79,11 +79,16 @@ def exact_neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) 
     return squared_neighbors(rows, k, queries=queries, metric=estimator.metric, n_jobs=estimator.n_jobs, checked=True)
 
 
-def neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """As `LearnsLabels._neighbors_of_rows`, for other rows: the k nearest of ``rows`` to each query."""
+def neighbors_of_queries(
+    estimator: Any, rows: Any, queries: Any, k: int, transformer: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `LearnsLabels._neighbors_of_rows`, for other rows: the k nearest of ``rows`` to each query.
+
+    The transformer is that of the fit; None if the search is exact.
+    """
     if isinstance(estimator.neighbors, str):
         return exact_neighbors_of_queries(estimator, rows, queries, k)
-    proposed = estimator.neighbors_.transform(queries)
+    proposed = transformer.transform(queries)
     return choose_proposed(rows, proposed, k, queries=queries, metric=estimator.metric, n_jobs=estimator.n_jobs)
 
 
@@ -268,7 +273,8 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         return self.training_rows_
 
     def _nearest(self: Any, rows: Any) -> np.ndarray:
-        return neighbors_of_queries(self, self._searched_rows(), rows, self.n_neighbors_)[1]
+        transformer = getattr(self, "neighbors_", None)
+        return neighbors_of_queries(self, self._searched_rows(), rows, self.n_neighbors_, transformer)[1]
 
     def _score_rows(self, rows: Any) -> np.ndarray:
         """Scores (n_queries, n_labels) of a block of rows."""

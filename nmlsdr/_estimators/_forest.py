@@ -1,8 +1,12 @@
-"""The forest in the trend of ResidualPropagation: extremely randomised trees, fitted to the labelled rows."""
+"""The forests in the trend of ResidualPropagation, fitted to the labelled rows.
+
+One of extremely randomised trees, which try many features in each split, and a random forest, which tries few.
+"""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,9 +14,10 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+KINDS = ("ExtraTreesRegressor", "RandomForestRegressor")
 FEWEST_ROWS = 6  # with fewer labelled rows there is no forest
 _ROWS_OF_A_TREE = 1000  # drawn rows of each tree at most: more cost time and change the rankings by less than .003
-_MOST_FEATURES = 300  # tried in each split
+_MOST_FEATURES = 300  # tried in each split of an extremely randomised tree
 _LARGEST = 1e30
 _FINEST = 1e-6  # range of a feature that a tree can hardly split: values less than 1e-7 apart count as equal
 _TARGET_STEPS = 1024  # a forest's targets are multiples of 1 / 1024, see `grow_forest`
@@ -21,19 +26,26 @@ _ROWS_FOR_THREADS = 1000  # with fewer rows to predict, starting threads takes l
 _VALUES_FOR_THREADS = 10_000  # the same for growing trees: rows times features
 
 
-def forest_seed(random_state: Any) -> Any:
-    """Return the seed in a form that scikit-learn's forests take."""
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**32))
-    if random_state is None or isinstance(random_state, np.random.RandomState):
-        return random_state
+def forest_seed(random_state: Any) -> int:
+    """Return the seed of the forests, drawn from a generator if one is given."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int32).max))
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return int(np.random.default_rng(random_state).integers(2**32))
     return int(random_state) % 2**32
 
 
-def grow_forest(
-    X: Any, Y: np.ndarray, *, n_estimators: int, random_state: Any, n_jobs: int
-) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Fit the trees, and predict every row by the trees that did not draw it.
+def grow_forests(
+    X: Any,
+    Y: np.ndarray,
+    *,
+    kinds: tuple[str, ...] = KINDS,
+    n_estimators: int,
+    random_state: int,
+    n_jobs: int,
+    callback: Callable[[], object] | None = None,
+) -> tuple[list[Any], list[np.ndarray], np.ndarray]:
+    """Fit forests, and predict every row by the trees that did not draw it.
 
     The targets are rounded to multiples of 1 / 1024.  The sums by which scikit-learn compares two splits are then exact
     (at most 1000 drawn rows, and 8192 labels in [-1, 1], need 53 bits), and so are the tests whether a node is pure.
@@ -44,47 +56,68 @@ def grow_forest(
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     Y : ndarray of shape (n_samples, n_labels), float64
         Labels, and predictions of the unknown ones.
+    kinds : tuple of str
+        The classes of the forests in `sklearn.ensemble`.
     n_estimators : int
-    random_state : int, RandomState or None
+        Trees of each forest.
+    random_state : int
+        The forests draw the same rows.
     n_jobs : int
         Threads; the result does not depend on it.
+    callback : callable, default=None
+        Called after each forest.
 
     Returns
     -------
-    forest : ExtraTreesRegressor
-    predictions : ndarray of shape (n_samples, n_labels)
+    forests : list of ExtraTreesRegressor and RandomForestRegressor
+    predictions : list of ndarray of shape (n_samples, n_labels)
         Out of bag.
     left_out : ndarray of shape (n_samples,), bool
-        Whether some tree did not draw the row; without one its prediction means nothing.
+        Whether some tree did not draw the row; without one its predictions mean nothing.
     """
-    forest = _new_forest(
-        n_estimators=n_estimators,
-        max_features=max(1, min(X.shape[1] // 3, _MOST_FEATURES)),
-        max_samples=min(X.shape[0], _ROWS_OF_A_TREE),
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
     _warn_of_lost_features(X)
-    rows = _in_float32(X)
-    targets = np.round(Y * _TARGET_STEPS) / _TARGET_STEPS
-    left_out = (_grow if grows_the_same_trees() else _fit)(forest, rows, targets)
+    rows, targets = _in_float32(X), np.round(Y * _TARGET_STEPS) / _TARGET_STEPS
+    forests = [
+        _new_forest(
+            kind,
+            X.shape[1],
+            n_estimators=n_estimators,
+            max_samples=min(X.shape[0], _ROWS_OF_A_TREE),
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        for kind in kinds
+    ]
+    predictions = []
+    for forest in forests:
+        left_out = (_grow if grows_the_same_trees() else _fit)(forest, rows, targets)
+        predictions.append(_out_of_bag(forest, rows, left_out))
+        if callback is not None:
+            callback()
+    return forests, predictions, np.asarray(left_out.any(axis=0))
 
-    # Not oob_score=True: it warns where every tree drew a row, and a warning cannot be silenced for one thread alone.
-    total, n_trees = np.zeros(Y.shape), left_out.sum(axis=0)
-    for first in range(0, len(Y), _ROWS_OF_A_BLOCK):
+
+def _new_forest(kind: str, n_features: int, **parameters: Any) -> Any:
+    from sklearn import ensemble  # takes a while, which other estimators need not wait for
+
+    many = max(1, min(n_features // 3, _MOST_FEATURES))
+    tried = many if kind == "ExtraTreesRegressor" else max(1, int(np.sqrt(n_features)))
+    return getattr(ensemble, kind)(min_samples_leaf=3, max_features=tried, bootstrap=True, **parameters)
+
+
+def _out_of_bag(forest: Any, rows: Any, left_out: np.ndarray) -> np.ndarray:
+    """The mean prediction (n_samples, n_labels) of the trees that did not draw a row, 0 where each of them drew it.
+
+    Not by ``oob_score=True``: it warns of such rows, and a warning cannot be silenced for one thread alone.
+    """
+    total, n_trees = np.zeros((rows.shape[0], forest.n_outputs_)), left_out.sum(axis=0)
+    for first in range(0, len(total), _ROWS_OF_A_BLOCK):
         block = slice(first, first + _ROWS_OF_A_BLOCK)
         part, sums = rows[block], total[block]
         for tree, out in zip(forest.estimators_, left_out[:, block], strict=True):
             leaves = tree.tree_.apply(part)[out]
-            sums[out] += tree.tree_.value.take(leaves, axis=0).reshape(-1, Y.shape[1])
-    predictions = total / np.maximum(n_trees, 1)[:, np.newaxis]
-    return forest, predictions, n_trees > 0
-
-
-def _new_forest(**parameters: Any) -> Any:
-    from sklearn.ensemble import ExtraTreesRegressor  # takes a while, which other estimators need not wait for
-
-    return ExtraTreesRegressor(min_samples_leaf=3, bootstrap=True, **parameters)
+            sums[out] += tree.tree_.value.take(leaves, axis=0).reshape(-1, sums.shape[1])
+    return np.asarray(total / np.maximum(n_trees, 1)[:, np.newaxis])
 
 
 def _fit(forest: Any, rows: Any, Y: np.ndarray) -> np.ndarray:
@@ -153,10 +186,10 @@ def grows_the_same_trees() -> bool:
     random = np.random.RandomState(0)
     X, Y = random.standard_normal((30, 6)).astype(np.float32), random.standard_normal((30, 2))
     try:
-        for rows in (X, sparse.csr_matrix(np.maximum(X, 0.0))):
+        for rows, kind in product((X, sparse.csr_matrix(np.maximum(X, 0.0))), KINDS):
             found = []
             for grow in (_fit, _grow):
-                forest = _new_forest(n_estimators=2, max_features=2, max_samples=25, random_state=1, n_jobs=1)
+                forest = _new_forest(kind, 6, n_estimators=2, max_samples=25, random_state=1, n_jobs=1)
                 left_out = grow(forest, rows, Y)
                 states = [tree.tree_.__getstate__() for tree in forest.estimators_]
                 trees = [(state["nodes"].tolist(), state["values"].tolist()) for state in states]
@@ -168,22 +201,25 @@ def grows_the_same_trees() -> bool:
     return True
 
 
-def score_by_forest(forest: Any, X: Any, n_labels: int, n_jobs: int) -> np.ndarray:
-    """Return the mean prediction of the trees (n_samples, n_labels), added in their order.
+def score_by_forests(forests: list[Any], X: Any, n_labels: int, n_jobs: int) -> list[np.ndarray]:
+    """Return for each forest the mean prediction of its trees (n_samples, n_labels), added in their order.
 
     ``forest.predict`` adds them in the order in which its threads end, which changes the last bits.
     """
     rows = _in_float32(X)
-    total = np.zeros((X.shape[0], n_labels))
-    trees = [tree.tree_ for tree in forest.estimators_]
-    if n_jobs > 1 and X.shape[0] >= _ROWS_FOR_THREADS:
-        threads = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-        predicted: Iterable[np.ndarray] = threads(delayed(tree.predict)(rows) for tree in trees)
-    else:
-        predicted = (tree.predict(rows) for tree in trees)
-    for each in predicted:
-        total += each.reshape(total.shape)
-    return total / len(trees)
+    threads = n_jobs if X.shape[0] >= _ROWS_FOR_THREADS else 1
+    means = []
+    for forest in forests:
+        trees = [tree.tree_ for tree in forest.estimators_]
+        total = np.zeros((X.shape[0], n_labels))
+        predicted: Iterable[np.ndarray] = (tree.predict(rows) for tree in trees)
+        if threads > 1:
+            parallel = Parallel(n_jobs=threads, prefer="threads", return_as="generator")
+            predicted = parallel(delayed(tree.predict)(rows) for tree in trees)
+        for each in predicted:
+            total += each.reshape(total.shape)
+        means.append(total / len(trees))
+    return means
 
 
 def _warn_of_lost_features(X: Any) -> None:

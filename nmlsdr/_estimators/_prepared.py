@@ -20,9 +20,11 @@ class _LastRows(NamedTuple):
     prepared: PreparedRows | None
 
 
-# Cache.  Key: the estimator.  Stale when the estimator is fitted again, which removes the entry: the training rows may
-# then be the same object with other values in it.  Also stale when its training rows are replaced or its metric is set.
-_last: WeakKeyDictionary[Any, _LastRows] = WeakKeyDictionary()
+# Cache.  Keys: the estimator, and the identity of the rows, since an estimator may search two arrays.  Stale when the
+# estimator is fitted again, which removes the entry: the training rows may then be the same object with other values in
+# it.  Also stale when its training rows are replaced or its metric is set.
+_last: WeakKeyDictionary[Any, dict[int, _LastRows]] = WeakKeyDictionary()
+_MOST_ARRAYS = 2
 
 
 def forget_rows(estimator: Any) -> None:
@@ -37,11 +39,14 @@ def prepared_rows(estimator: Any, rows: Any, n_queries: int) -> PreparedRows | N
     """
     if n_queries > MOST_QUERIES:
         return None
-    last = _last.get(estimator)
-    if last is None or last.rows is not rows or last.metric != estimator.metric:
-        _last[estimator] = _LastRows(rows, estimator.metric, None)
+    searched = _last.setdefault(estimator, {})
+    last = searched.get(id(rows))
+    if last is None or last.metric != estimator.metric:
+        if len(searched) >= _MOST_ARRAYS:  # rows that were replaced
+            searched.clear()
+        searched[id(rows)] = _LastRows(rows, estimator.metric, None)  # which keeps the rows, and so their identity
         return None
     if last.prepared is None:
         prepared = PreparedRows(rows, estimator.metric, check_n_jobs(estimator.n_jobs))
-        _last[estimator] = last = last._replace(prepared=prepared)
+        searched[id(rows)] = last = last._replace(prepared=prepared)
     return last.prepared

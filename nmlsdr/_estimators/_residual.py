@@ -1,4 +1,4 @@
-"""ResidualPropagation: shrunken features, a trend, and its residuals propagated over the learned graph."""
+"""ResidualPropagation: shrunken features, a trend of three learners, and its residuals propagated over two graphs."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -12,11 +12,15 @@ from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import RIDGE_GRID, cross_fit, ridge_regression
 from ..graph import transition_matrix, union_graph
 from ..propagation import propagate_signed
-from ._base import CutsScores, NeighborClassifier, known_to_propagate, shares
+from ._base import CutsScores, NeighborClassifier, known_to_propagate, neighbors_of_queries, shares
 from ._callbacks import step
-from ._forest import FEWEST_ROWS, forest_seed, grow_forest, score_by_forest
+from ._forest import FEWEST_ROWS, KINDS, forest_seed, grow_forests, score_by_forests
+from ._learners import learner_weights, weighted_sum
 from ._projection import N_SPLITS, ShrunkenProjection, known_part, labeled_part, shrinkage_grid
 from ._thresholds import advise_on_threshold, check_threshold, labels_flip_rate, unflipped, warn_never_predicted
+
+# Residuals are propagated over the graphs of two attributes, for which callbacks have these words.
+_PLACES = {"embedding_": "embedding", "ridge_scores_": "ridge scores"}
 
 
 def _twice(given: np.ndarray) -> np.ndarray:
@@ -32,12 +36,14 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
        and the strength c of a ridge regression are chosen together by five-fold cross-validation on the labelled
        rows.
     2. `NMLSDR` on the shrunken features gives a linear embedding Z.
-    3. The trend G(x) is the mean of two regressions of the labels on the features: the ridge regression of step 1,
-       and a forest of extremely randomised trees.
-    4. R = Y - O are the errors of the trend on the labelled rows, where O are out-of-sample predictions of the trend.
-       They are propagated over the neighbour graph of Z: E solves (I - A T) E = (I - A) R. This is eq. (8) of the
-       article for numbers of either sign.
-    5. The score of a row is s(x) = G(x) + ``residual_weight`` times the mean of E over its k nearest training rows.
+    3. The trend G(x) is a weighted mean of three regressions of the labels on the features: the ridge regression of
+       step 1, a forest of extremely randomised trees, and a random forest. O are its out-of-sample predictions of the
+       labelled rows. The weights are halfway between equal ones and those that minimise the squared errors of O.
+    4. R = Y - O are the errors of the trend on the labelled rows. They are propagated over two neighbour graphs: that
+       of Z, and that of the ridge regression's scores. On each, E solves (I - A T) E = (I - A) R. This is eq. (8) of
+       the article for numbers of either sign.
+    5. The score of a row is s(x) = G(x) + ``residual_weight`` times the mean of E over its nearest training rows,
+       averaged over the two graphs.
     6. The rate of flipped labels is estimated: among the tenth of the given labels with the smallest O, it is the
        share of 1s. Probabilities are scores corrected by this rate. A label is predicted where its score reaches the
        cut-off given by ``threshold``.
@@ -60,7 +66,8 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     n_neighbors : int, default=10
         Number of neighbours k of each row, at least 1. A larger value averages over more rows, so that single wrong
         labels count less, but it blurs small groups. If there are only k rows to search, or fewer, k is lowered to
-        their number minus 1, with a warning.
+        their number minus 1, with a warning. The embedding is learned from a graph of k neighbours. Residuals are
+        propagated over graphs of 2 k, and a prediction takes the 2 k nearest training rows; at most n_samples - 1.
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
         which ignores their lengths; a row of zeros is at distance 1 from every other row.
@@ -76,13 +83,14 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
         first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
         ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
-        ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
+        ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours. Here they
+        have to propose 2 k.
     n_estimators : int, default=100
-        Number of trees in the forest. More trees take longer and give more stable scores, with less and less effect.
-        With 0, or with fewer than 6 labelled rows, there is no forest, and the trend is the ridge regression alone.
-    residual_weight : float, default=0.5
-        Weight of the propagated errors E in the scores, in [0, 1]. 0 leaves them out. In our experiments 1 found more
-        labels at a threshold of 1/2, and 1/2 ranked the labels of a row better.
+        Number of trees in each forest. More trees take longer and give more stable scores, with less and less effect.
+        With 0, or with fewer than 6 labelled rows, there are no forests, and the trend is the ridge regression alone.
+    residual_weight : float, default=0.75
+        Weight of the propagated errors E in the scores, in [0, 1]. 0 leaves them out. In our experiments values from
+        0.75 to 1 were equally good.
     threshold : "f1", "prior", float or array-like of shape (n_labels,), default="f1"
         Cut-off of the scores: `predict` gives a label where s(x) is at least the cut-off. A larger value predicts
         fewer labels. "f1": one cut-off for all labels, at most 1/2. It has the best expected F1 of all entries
@@ -92,7 +100,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         predicts rare labels more often than "f1", but never a label that no row is known to have. A number in [0, 1],
         or one for each label, is the cut-off itself. Not used for 1-D y.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the folds and of the forest. With None the predictions differ a little from fit to fit.
+        Seed of the folds and of the forests. With None the predictions differ a little from fit to fit.
     n_jobs : int or None, default=None
         Number of threads. None: one for each core that the process may use; a negative number counts back from there,
         so that -1 means the same as None. The results do not depend on it.
@@ -118,8 +126,11 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         Coefficients of the ridge regression, which predicts coef_ x + intercept_ for a row x.
     intercept_ : ndarray of shape (n_labels,), float64
         Intercepts of the ridge regression.
-    forest_ : ExtraTreesRegressor or None
-        The forest of the trend; None if there is none.
+    forests_ : list
+        The forests of the trend, an ExtraTreesRegressor and a RandomForestRegressor of scikit-learn; empty if there are
+        none.
+    learner_weights_ : ndarray of shape (3,) or (1,), float64
+        Weights of the ridge regression and of each forest in the trend; they sum to 1, and each is at least 1/6.
     flip_rate_ : float
         Estimated probability that a given label is flipped, from 0 to 0.3; 0 for 1-D y. The estimate is too large
         where the features say little about the labels, or where every label is frequent.
@@ -127,9 +138,11 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         Number of labelled rows.
     embedding_ : ndarray of shape (n_samples, d)
         Embedding Z of the training rows, in the dtype of X.
-    residuals_ : ndarray of shape (n_samples, n_labels), float64
-        Propagated errors E of the trend on the training rows. They are added to the trend with the weight
-        ``residual_weight``.
+    ridge_scores_ : ndarray of shape (n_samples, n_labels), float64
+        The ridge regression's scores of the training rows; for the labelled rows those out of fold.
+    residuals_ : ndarray of shape (2, n_samples, n_labels), float64
+        Propagated errors E of the trend on the training rows, over the graph of ``embedding_`` and over that of
+        ``ridge_scores_``.
     thresholds_ : ndarray of shape (n_labels,), float64
         Cut-offs that `predict` uses: a label is predicted where s(x) is greater. Each is the largest number below the
         cut-off that ``threshold`` gives, so that equality with that cut-off is enough. Numbers that are set as
@@ -149,11 +162,12 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         whose class changes has two True entries, one for its given class and one for its new class.
     flip_scores_ : ndarray of shape (n_samples, n_labels), float64
         How much the other rows contradict each given label, in [0, 1]; 0 at unknown entries. The larger the score,
-        the more likely the given label is wrong. Let F be the labels propagated over the graph of Z, and u = ((TF) +
-        clip(O + residual_weight (TE), 0, 1)) / 2. The score is 1 - u where the given label is 1, and u where it is 0.
+        the more likely the given label is wrong. Let V be O + residual_weight (TE), the score of each labelled row
+        without its own label, F the labels propagated over the same graphs, (TE) and (TF) averages over the two graphs,
+        and u = ((TF) + clip(V, 0, 1)) / 2. The score is 1 - u where the given label is 1, and u where it is 0.
         If annotators forgot labels, rank given 0s separately: in a mixed list, rare labels that are right come first.
     n_neighbors_ : int
-        Number of neighbours k that was used.
+        Number of neighbours k that was used. The graphs of residuals have 2 k.
     n_iter_ : int
         Number of iterations of the propagation, at least 1.
     residual_ : float
@@ -163,8 +177,9 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         entries are unknown, rows in components without a known entry of some label count as well.
     propagation_solver_ : str
         Solver that was used: "cg", "lu" or "fixed_point".
-    neighbors_ : transformer
-        Fitted clone of ``neighbors``. Defined only if ``neighbors`` is a transformer.
+    neighbors_ : list of transformers
+        Fitted clone of ``neighbors``. Defined only if ``neighbors`` is a transformer. Here two clones, fitted to
+        ``embedding_`` and to ``ridge_scores_``.
     classes_ : list of ndarray, or ndarray of shape (n_classes,)
         One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
     label_names_in_ : ndarray of shape (n_labels,), str
@@ -181,11 +196,17 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
 
     Notes
     -----
-    Standardise the features first. ``n_neighbors``, ``metric``, ``neighbors`` and the alphas apply to both graphs,
-    that of the shrunken features and that of the embedding; ``n_neighbors`` and ``metric`` also to predictions.
-    Attributes that `NMLSDR` has as well, such as ``label_distributions_``, ``n_iter_`` and ``residual_``, describe
-    the first graph; ``neighbors_`` was fitted on the embedding. The edges of both graphs have weight 1, and eq. (8)
-    is solved with ``tol=1e-8`` and ``propagation_solver="auto"``; use `NMLSDR` to change these settings.
+    Standardise the features first. ``metric``, ``neighbors`` and the alphas apply to all three graphs: that of the
+    shrunken features, from which the embedding is learned, and those of the embedding and of the ridge regression's
+    scores, over which the residuals are propagated. Attributes that `NMLSDR` has as well, such as
+    ``label_distributions_``, ``n_iter_`` and ``residual_``, describe the first graph. The edges of all graphs have
+    weight 1, and eq. (8) is solved with ``tol=1e-8`` and ``propagation_solver="auto"``; use `NMLSDR` to change these
+    settings.
+
+    For 1-D y the three learners predict one column for each class, and the weights are chosen over all classes. For an
+    unknown entry of a labelled row the forests learn the ridge regression's prediction; the weights, residuals, flip
+    rate and cut-off are computed from the known entries. A row that every tree drew has the ridge regression's
+    prediction in place of the forests'.
 
     `predict` treats a training row like any other row, so that the row is one of its own neighbours.
 
@@ -200,7 +221,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     ``graph``; use the parameter ``neighbors`` instead.
 
     From scikit-learn 1.9 on, callbacks such as ``ProgressBar`` (see ``set_callbacks``) receive the progress of the
-    fit: folds, neighbours and iterations of both propagations, and the projection.
+    fit: folds, neighbours and iterations of the three propagations, the projection, and the forests.
 
     Examples
     --------
@@ -236,7 +257,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     alpha_unlabeled: float = 0.999
     neighbors: Any = "exact"
     n_estimators: int = 100
-    residual_weight: float = 0.5
+    residual_weight: float = 0.75
     threshold: Any = "f1"
     random_state: Any = 0
     n_jobs: int | None = None
@@ -259,7 +280,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
             set for each row, is accepted too. 1-D: the class of each row; -1 or null means unlabelled.
         graph : sparse matrix of shape (n_samples, n_samples), default=None
             Symmetric graph W with weights of 0 or more, over which the labels are propagated instead of the neighbour
-            graph of X. The graph of the embedding is always computed.
+            graph of X. The graphs over which residuals are propagated are always computed.
         alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels), default=None
             alpha of all entries, of each row or of each entry, in [0, 1). It replaces ``alpha_labeled`` and
             ``alpha_unlabeled``, for example where annotators or sources are not equally reliable.
@@ -289,13 +310,13 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         return self._fit(X, y, graph, alpha, labeled)
 
     def _n_steps(self) -> int:
-        return super()._n_steps() + 4
+        return super()._n_steps() + 2 + 2 * len(_PLACES)
 
     def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:
         check_threshold(self.threshold)
         check_count(self.n_estimators, "n_estimators", least=0)
-        weight = check_real(self.residual_weight, "residual_weight", 0.0, 1.0)
-        given = labeled_part(rows, labels)
+        share = check_real(self.residual_weight, "residual_weight", 0.0, 1.0) / len(_PLACES)
+        given, known = labeled_part(rows, labels), labels.labeled
         with step(self, "cross-validation", "fold", N_SPLITS) as fold_done:
             chosen = cross_fit(
                 *given,
@@ -312,65 +333,80 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         self.coef_, self.intercept_ = ridge_regression(
             *given, self.ridge_, feature_weights=self.feature_weights_, known=known_part(labels)
         )
-        known = labels.labeled
-        O = self._grow_forest(given[0], labels, chosen.predictions)
+        O = self._learn_trend(given[0], labels, chosen.predictions)
         self.n_labeled_ = len(O)
-        self.flip_rate_ = labels_flip_rate(O, labels)
+        self._learn_flip_rate(O, labels)
         self.embedding_ = self._embed(rows)
-        F, T = self._propagate_residuals(labels, O, alpha)
-        E = self.residuals_
-        others = O + weight * (T @ E)  # the score of each labelled row without its own label
-        opinion = 0.5 * np.minimum(T @ F + np.clip(others, 0.0, 1.0), 2.0)  # a row of T may sum to 1 + 2e-16
+        self.ridge_scores_ = self._score_by_ridge(rows)
+        self.ridge_scores_[known] = chosen.predictions
+        self.residuals_ = np.empty((len(_PLACES), *labels.Y.shape))
+        others, neighbors, transformers = O.copy(), np.zeros(O.shape), []
+        for place, E in zip(_PLACES, self.residuals_, strict=True):
+            E[:], TE, TF = self._propagate_residuals(labels, O, alpha, place)
+            others += share * TE  # the score of each labelled row without its own label
+            neighbors += TF / len(_PLACES)
+            transformers.append(self.__dict__.pop("neighbors_", None))
+        if transformers[0] is not None:
+            self.neighbors_ = transformers
+        opinion = 0.5 * np.minimum(neighbors + np.clip(others, 0.0, 1.0), 2.0)  # a row of T may sum to 1 + 2e-16
         self.flip_scores_ = np.zeros(labels.Y.shape)
         self.flip_scores_[known] = np.where(labels.Y[known] > 0.5, 1.0 - opinion, opinion)
         self.flip_scores_[~labels.known | (labels.Y == 0.5)] = 0.0  # a vote of 1/2 cannot be wrong
+        corrections = share * self.residuals_.sum(axis=0)
 
         def all_scores() -> np.ndarray:
-            trend = self._trend(rows)
+            trend = self._trend(rows, self.ridge_scores_)
             trend[known] = O
-            return np.clip(trend + weight * E, 0.0, 1.0)
+            return np.clip(trend + corrections, 0.0, 1.0)
 
         self._learn_cutoffs(labels, all_scores, lambda: others, self.flip_rate_)
         if not labels.single:
-            predicted = np.any(O + weight * E[known] > self.thresholds_, axis=0)
+            predicted = np.any(O + corrections[known] > self.thresholds_, axis=0)
             where, advice = " in cross-validation on the labelled rows", advise_on_threshold(self.threshold)
             warn_never_predicted(predicted, advice, where=where, stacklevel=4)
 
-    def _grow_forest(self, rows: Any, labels: Labels, O: np.ndarray) -> np.ndarray:
-        """Fit forest_ to the labelled rows; return their out-of-sample trend from that of the ridge regression.
+    def _learn_trend(self, rows: Any, labels: Labels, O: np.ndarray) -> np.ndarray:
+        """Fit the forests to the labelled rows and weigh the learners; return their out-of-sample trend.
 
-        The forest takes the ridge regression's predictions for the unknown entries of a labelled row.
+        O are the predictions of the ridge regression.  The forests take them for the unknown entries of a labelled row.
         """
-        self.forest_ = None
-        if self.n_estimators == 0 or len(O) < FEWEST_ROWS:
-            return O
-        with step(self, "forest"):
-            self.forest_, predictions, left_out = grow_forest(
-                self._rows_of_forest(rows),
-                np.where(labels.known[labels.labeled], labels.Y[labels.labeled], O),
-                n_estimators=self.n_estimators,
-                random_state=forest_seed(self.random_state),
-                n_jobs=check_n_jobs(self.n_jobs),
-            )
-        return np.where(left_out[:, None], 0.5 * (O + predictions), O)
+        self.forests_: list[Any] = []
+        predictions = [O]
+        known, Y = labels.known[labels.labeled], labels.Y[labels.labeled]
+        if self.n_estimators > 0 and len(O) >= FEWEST_ROWS:
+            with step(self, "forests", "forest", len(KINDS)) as forest_done:
+                self.forests_, out_of_bag, left_out = grow_forests(
+                    self._rows_of_forest(rows),
+                    np.where(known, Y, O),
+                    n_estimators=self.n_estimators,
+                    random_state=forest_seed(self.random_state),
+                    n_jobs=check_n_jobs(self.n_jobs),
+                    callback=forest_done,
+                )
+            predictions += [np.where(left_out[:, None], each, O) for each in out_of_bag]
+        self.learner_weights_ = learner_weights(predictions, Y, known)
+        return weighted_sum(self.learner_weights_, predictions)
 
     def _rows_of_forest(self, rows: Any) -> Any:
         """The labelled rows, in memory."""
         return rows
 
-    def _propagate_residuals(self, labels: Labels, O: np.ndarray, alpha: Any) -> tuple[np.ndarray, Any]:
-        """E of Y - O, kept, and F of Y, over the graph of the embedding: one solve for both.
+    def _learn_flip_rate(self, O: np.ndarray, labels: Labels) -> None:
+        self.flip_rate_ = labels_flip_rate(O, labels)
 
-        With F come the rows of T that are labelled.
-        """
-        with step(self, "neighbors in the embedding"):
-            _, indices = self._neighbors_of_rows(self.embedding_, self.n_neighbors_)
+    def _propagate_residuals(
+        self, labels: Labels, O: np.ndarray, alpha: Any, place: str
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """E of Y - O over the graph of a place; of the labelled rows TE, and TF of the soft labels F."""
+        with step(self, f"neighbors in the {_PLACES[place]}"):
+            searched = getattr(self, place)
+            _, indices = self._neighbors_of_rows(searched, self._n_nearest())
             graph = union_graph(indices)
         n_labels = labels.Y.shape[1]
         R = np.zeros((len(labels.Y), 2 * n_labels))
         R[:, :n_labels] = labels.Y
         R[labels.labeled, n_labels:] = np.where(labels.known[labels.labeled], labels.Y[labels.labeled] - O, 0.0)
-        with step(self, "propagation of residuals", "sweep", None) as swept:
+        with step(self, f"propagation of residuals in the {_PLACES[place]}", "sweep", None) as swept:
             found = propagate_signed(
                 graph,
                 R,
@@ -382,9 +418,9 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
                 callback=swept,
                 n_jobs=self.n_jobs,
             )
-        self.residuals_ = np.ascontiguousarray(found.F[:, n_labels:])
+        F, E = np.clip(found.F[:, :n_labels], 0.0, 1.0), found.F[:, n_labels:]
         T = transition_matrix(graph, n_jobs=self.n_jobs)[labels.labeled]
-        return np.clip(found.F[:, :n_labels], 0.0, 1.0), T
+        return E, T @ E, T @ F
 
     # ---------------------------------------------------------------- new rows
 
@@ -393,28 +429,40 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
             Z = RowSums.of(rows, checked=True).project(self.components_.T.astype(np.float64), self.mean_)
         return Z.astype(np.result_type(rows.dtype, self.components_.dtype), copy=False)
 
-    def _trend(self, rows: Any) -> Any:
-        """G of rows; the ridge regression's part about the mean, so that a large offset of X costs no digits."""
+    def _score_by_ridge(self, rows: Any) -> np.ndarray:
+        """The ridge regression's scores, computed about the mean, so that a large offset of X costs no digits."""
         with single_threaded_blas():
             scores = RowSums.of(rows, checked=True).project(self.coef_.T, self.mean_)
-        scores = scores + (self.coef_ @ self.mean_ + self.intercept_)
-        return scores if self.forest_ is None else 0.5 * (scores + self._score_by_forest(rows))
+        return scores + (self.coef_ @ self.mean_ + self.intercept_)
 
-    def _score_by_forest(self, rows: Any) -> Any:
-        return score_by_forest(self.forest_, rows, len(self.coef_), check_n_jobs(self.n_jobs))
+    def _trend(self, rows: Any, ridge_scores: np.ndarray) -> np.ndarray:
+        """G of rows, whose scores by the ridge regression are given."""
+        return weighted_sum(self.learner_weights_, [ridge_scores, *self._score_by_forests(rows)])
+
+    def _score_by_forests(self, rows: Any) -> list[np.ndarray]:
+        if not self.forests_:
+            return []
+        return score_by_forests(self.forests_, rows, len(self.coef_), check_n_jobs(self.n_jobs))
 
     def _searched_rows(self) -> np.ndarray:
         return self.embedding_
 
-    def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:
-        total = np.zeros((len(indices), self.residuals_.shape[1]))
-        for nearest in indices.T:  # in the order of the neighbours: the same bits for any block
-            total += self.residuals_[nearest]
-        return total / indices.shape[1]
+    def _n_nearest(self) -> int:
+        """Neighbours of a row in the graphs over which residuals are propagated, and of a new row."""
+        return min(2 * self.n_neighbors_, len(self.embedding_) - 1)
 
     def _score_rows(self, rows: Any) -> np.ndarray:
-        residuals = self._score_neighbors(self._nearest(self._embed(rows)))
-        return self._trend(rows) + self.residual_weight * residuals
+        ridge_scores = self._score_by_ridge(rows)
+        scores = self._trend(rows, ridge_scores)
+        transformers = getattr(self, "neighbors_", [None] * len(_PLACES))
+        queries = self._embed(rows), ridge_scores
+        for place, E, at, transformer in zip(_PLACES, self.residuals_, queries, transformers, strict=True):
+            _, indices = neighbors_of_queries(self, getattr(self, place), at, self._n_nearest(), transformer)
+            total = np.zeros(scores.shape)
+            for nearest in indices.T:  # in the order of the neighbours: the same bits for any block
+                total += E[nearest]
+            scores += self.residual_weight / len(_PLACES) * (total / indices.shape[1])
+        return scores
 
     def _choose(self, scores: np.ndarray) -> np.ndarray:
         return np.argmax(scores, axis=1)

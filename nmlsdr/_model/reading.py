@@ -27,6 +27,10 @@ from .rows import check_answers
 from .schema import Field, Refused, check_names, check_parameter, check_value, make_tree, table
 
 FORMAT = "nmlsdr-model 2"
+_MEMBERS = {
+    "trees": ("ExtraTreeRegressor", "DecisionTreeRegressor"),
+    "forests": ("ExtraTreesRegressor", "RandomForestRegressor"),
+}
 
 
 class ModelFileError(InputError):
@@ -151,13 +155,13 @@ def revived(kept: Any) -> Any:
     parameters = {key: state[key] for key in estimator.get_params(deep=False) if key in state}
     unknown = sorted(state.keys() - parameters.keys() - table[kind].keys())
     if unknown:
-        raise Refused(f"it holds {name}.{unknown[0]}, which this version of nmlsdr does not know")
+        raise Refused(f"it holds {name}.{unknown[0]}, which this version does not know; write the model again")
     for key, value in parameters.items():
         check_parameter(name, key, value)
     estimator.set_params(**parameters)
     if kind.__module__.startswith("sklearn."):
         estimator._validate_params()
-    letters: dict[str, int] = {}
+    letters = {"graphs": 2}  # over which ResidualPropagation propagates
     for attribute, field in table[kind].items():
         if attribute not in state and not field.optional:
             raise Refused(f"{name}.{attribute} is missing")
@@ -182,13 +186,14 @@ def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) ->
         if len(plan.columns) != letters["D"]:
             raise Refused(f"{what} knows {len(plan.columns)} columns where the others need {letters['D']}")
         return plan
-    if field.kind in ("trees", "forest"):
-        trees = [revived(one) for one in (stored if field.kind == "trees" else [stored])]
-        kinds = {(type(one).__name__, one.n_features_in_, one.n_outputs_) for one in trees}
-        kind = "ExtraTreeRegressor" if field.kind == "trees" else "ExtraTreesRegressor"
-        if kinds != {(kind, letters["D"], letters["C"])}:
-            raise Refused(f"{what} are not trees for {letters['D']} features and {letters['C']} outputs")
-        return trees if field.kind == "trees" else trees[0]
+    if field.kind in _MEMBERS:
+        found = [revived(one) for one in stored]
+        fits = {one.__class__.__name__ in _MEMBERS[field.kind] for one in found}
+        fits |= {(one.n_features_in_, one.n_outputs_) == (letters["D"], letters["C"]) for one in found}
+        if fits - {True} or not (found or field.kind == "forests"):
+            raise Refused(f"{what} are not {field.kind} for {letters['D']} features and {letters['C']} outputs")
+        letters["learners"] = 1 + len(found)
+        return found
     value = check_rows(_value(stored)) if field.kind == "rows" else _value(stored)  # kernels take rows as they are
     check_value(what, value, field, letters)
     return LabelClasses(value) if field.kind == "classes" and isinstance(value, list) else value

@@ -52,9 +52,9 @@ class EveryRule(ResidualPropagation):
         Lowest and highest flip rate to expect.
     """
 
-    def _propagate_residuals(self, labels: Any, O: NDArray[Any], alpha: Any) -> Any:
+    def _learn_flip_rate(self, O: NDArray[Any], labels: Any) -> None:
+        super()._learn_flip_rate(O, labels)
         self.flip_interval_ = flip_rate_interval(O, labels)
-        return super()._propagate_residuals(labels, O, alpha)
 
     def _learn_cutoffs(self, labels: Any, all_scores: Any, labeled_scores: Any, rate: float | None = None) -> None:
         super()._learn_cutoffs(labels, all_scores, labeled_scores, rate)
@@ -70,7 +70,7 @@ def rivals(method: Any, y: NDArray[Any], n_folds: int) -> dict[str, tuple[str, A
     """
     n_jobs = method.n_jobs
     found: dict[str, tuple[str, Any]] = {
-        PART: ("the mean of the ridge regression and the forest", clone(method).set_params(residual_weight=0.0)),
+        PART: ("the mean of the ridge regression and the two forests", clone(method).set_params(residual_weight=0.0)),
         "logistic regression": ("one for each label on the labelled rows, C by cross-validation", TunedLogistic()),
         "extremely randomised trees": (f"{TREES} trees on the labelled rows", Forest(TREES, n_jobs)),
     }

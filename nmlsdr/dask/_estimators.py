@@ -15,7 +15,7 @@ from .._checks.arguments import asks_exact, check_metric
 from .._checks.labels import Labels
 from .._errors import InputError
 from .._estimators._base import LearnsLabels, NeighborClassifier, PropagatesLabels
-from .._estimators._forest import score_by_forest
+from .._estimators._forest import score_by_forests
 from .._moments import RowSums
 from .._process.threads import single_threaded_blas
 from ..propagation import propagate_checked
@@ -194,27 +194,28 @@ class ResidualPropagation(_PropagatesOverDask, _PredictsOverDask, estimators.Res
         with single_threaded_blas():
             return np.asarray(in_memory(super()._embed(rows)))
 
-    def _trend(self, rows: Any) -> np.ndarray:
+    def _score_by_ridge(self, rows: Any) -> np.ndarray:
         with single_threaded_blas():
-            return np.asarray(in_memory(super()._trend(rows)))
+            return np.asarray(in_memory(super()._score_by_ridge(rows)))
 
     def _rows_of_forest(self, rows: Any) -> Any:
         if not isinstance(rows, DaskRows):
             return rows
         if rows.bytes() > LARGEST_FOREST:
             raise InputError(
-                f"The forest needs the {rows.shape[0]} labelled rows in memory, {rows.bytes() >> 20} MiB, but only "
+                f"The forests need the {rows.shape[0]} labelled rows in memory, {rows.bytes() >> 20} MiB, but only "
                 f"{LARGEST_FOREST >> 20} MiB are allowed; pass n_estimators=0, or label fewer rows."
             )
         return in_memory(rows.array())
 
-    def _score_by_forest(self, rows: Any) -> Any:
-        if not isinstance(rows, DaskRows):
-            return super()._score_by_forest(rows)
-        n_labels = len(self.coef_)
-        forest = task_of_value("forest", self.forest_)
-        return rows.map(_by_forest, (n_labels,), np.float64, forest=forest, n_labels=n_labels)
+    def _score_by_forests(self, rows: Any) -> list[np.ndarray]:
+        if not isinstance(rows, DaskRows) or not self.forests_:
+            return super()._score_by_forests(rows)
+        shape = len(self.forests_), len(self.coef_)
+        forests = task_of_value("forests", self.forests_)
+        found = in_memory(rows.map(_by_forests, shape, np.float64, forests=forests, n_labels=shape[1]))
+        return list(np.moveaxis(found, 1, 0))
 
 
-def _by_forest(block: RowSums, forest: Any, n_labels: int) -> np.ndarray:
-    return score_by_forest(forest, block.rows, n_labels, task_threads(None))
+def _by_forests(block: RowSums, forests: list[Any], n_labels: int) -> np.ndarray:
+    return np.stack(score_by_forests(forests, block.rows, n_labels, task_threads(None)), axis=1)

@@ -90,7 +90,7 @@ def _columns(plan: Any, names: list[str]) -> list[tuple[str, str]]:
     lines = []
     columns = [(c.name, c.kind, c.levels) for c in plan.columns] if plan else [(name, "number", {}) for name in names]
     for name, kind, levels in columns:
-        if kind in ("category", "words"):
+        if kind in ("category", "list", "words"):
             lines.append((name, f"{kind}, {_few(list(levels.values()))}"))
         else:
             kinds.setdefault(kind, []).append(name)

@@ -4,7 +4,7 @@ import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from .._checks.words import MISSING, fold, trim, words_of, yes_no
 from ._files import shorten
+from ._lists import ItemList, find_items
 from ._numbers import DATE, NOTATIONS, Notation, find_notation, is_number, number_reader, read_date, usual_decimal
 from ._plan import Column, Plan
 from ._table import Cells, Numbers, row_numbers
+from ._units import MOST_UNITS, NO_UNITS, SHARE, Parts, Units, find_units, split_number
 
 MOST_LEVELS = 100  # of a category that have a feature of their own
 ROWS_PER_LEVEL = 5  # rows that a level has on average, where there are more levels than that
@@ -24,6 +26,8 @@ WORD_SHARE = 0.01  # of the rows that such a word has at least
 SENTENCE = 4  # texts with so many words on average are sentences
 FREQUENT = 3  # a word that stands so often among numbers is no slip
 SLIPS = 0.05  # a column with a larger share of other texts among its numbers has no slips but words
+FEW_LEVELS = 10  # so few, and so frequent, that a word for a missing value elsewhere is a level
+LEVEL_SHARE = 0.1
 FEW_WORDS = 5  # so many different words may stand in half of the cells of a column of numbers
 MOSTLY = 0.8  # the share of numbers in a column with more of them
 LEAST_COUNTED = 20  # rows of a column of 1, 2, 3, ... that names the rows
@@ -44,6 +48,8 @@ class Choices:
     decimal: str | None = None
     thousands: str | None = None
     keep_case: bool = False
+    yes: str | None = None
+    no: str | None = None
 
 
 class Reading(NamedTuple):
@@ -52,6 +58,7 @@ class Reading(NamedTuple):
     how: Any  # the Notation of its numbers; for dates, whether the month stands first
     others: dict[str, int]
     doubt: str = ""  # why its numbers may have been written in another notation
+    units: Units = NO_UNITS
 
 
 class Facts:
@@ -101,6 +108,12 @@ class Facts:
         found = [*self.numbers.items(), *self.words.items()]
         found = [(text, count) for text, count in found if text not in self.missing_words]
         return Counter(dict(sorted(found, key=_by_count)))  # in any order of the rows
+
+    @functools.cached_property
+    def parts(self) -> dict[str, Parts]:
+        """The parts of each text that is a number, perhaps with a unit or a sign."""
+        found = {text: split_number(text) for text in self.known}
+        return {text: parts for text, parts in found.items() if parts is not None}
 
     @functools.cached_property
     def is_single(self) -> bool:
@@ -154,6 +167,8 @@ class Deciding:
         self.usual = usual_decimal(map(_marked, self.columns))
         self.readings = [self._reading(facts) for facts in self.columns]
         self.found = self._words_for_missing()
+        self.levels: dict[str, set[str]] = {}  # of columns: words that mean a missing value elsewhere, but not there
+        self.columns = [*map(self._with_words, self.columns, self.readings)]
         self.row_numbers = row_numbers(columns.values(), n_rows)
         self.n_distinct_rows = int(self.row_numbers.max(initial=-1)) + 1
 
@@ -194,6 +209,8 @@ class Deciding:
             return self._number(facts, reading) if isinstance(reading.how, Notation) else self._date(facts, reading)
         if (column := self._yes_no(facts)) is not None:
             return column
+        if (items := find_items(facts.known, self._key)) is not None:
+            return self._list(facts, items)
         if self._is_unique(facts):
             return Column(name, "identifier", "a different text in every row")
         return self._category(name, facts.known) if self._is_category(facts.known) else self._words(name, facts.known)
@@ -207,18 +224,55 @@ class Deciding:
             whole = facts.cells.is_whole
             notation = find_notation({}, self.usual, said.decimal, said.thousands)[0] if whole else NOTATIONS[0]
             return Reading(notation, {}) if facts.n_known else None
-        notation, doubt = find_notation(facts.numbers, self.usual, said.decimal, said.thousands)
+        notation, doubt = find_notation(_numbers_of(facts), self.usual, said.decimal, said.thousands)
+        read = number_reader(notation)
+        quantities = {text: parts for text, parts in facts.parts.items() if read(parts.number) is not None}
+        units = Counter[str]()
+        for text, parts in quantities.items():
+            units[parts.unit] += facts.known[text]
+        few = {"", *sorted(units, key=lambda unit: (unit == "", -units[unit], unit))[:MOST_UNITS]}
+        bare = {text: parts for text, parts in quantities.items() if not parts.unit}
+        is_bare = self._is_mostly(facts, bare, notation) is not None
+        for numbers in (quantities, {text: parts for text, parts in quantities.items() if parts.unit in few}, bare):
+            counts = Counter[Parts]()
+            for text, parts in numbers.items():
+                counts[parts] += facts.known[text]
+            found = find_units(counts)
+            if found is not None and (is_bare or sum(counts.values()) >= SHARE * facts.n_known > 0):
+                return self._is_mostly(facts, numbers, notation, doubt, found, True)
         first = self._month_first(facts)
-        readers: dict[Any, Callable[[str], Any]] = {
-            notation: number_reader(notation),
-            first: lambda text: read_date(text, first),
-        }
-        for how, read in readers.items():
-            others = {text: count for text, count in facts.known.items() if read(text) is None}
-            share = MOSTLY if len(others) > FEW_WORDS else 0.5
-            if len(others) < len(facts.known) and sum(others.values()) <= (1 - share) * facts.n_known:
-                return Reading(how, others, doubt)
+        return self._is_mostly(facts, {text for text in facts.words if read_date(text, first) is not None}, first)
+
+    def _is_mostly(
+        self, facts: Facts, read: Container[str], how: Any, doubt: str = "", units: Units = NO_UNITS, sure: bool = False
+    ) -> Reading | None:
+        """How a column is read if most of its texts can be read so."""
+        others = {text: count for text, count in facts.known.items() if text not in read}
+        share = MOSTLY if len(others) > FEW_WORDS else 0.5
+        if sure or (len(others) < len(facts.known) and sum(others.values()) <= (1 - share) * facts.n_known):
+            return Reading(how, others, doubt, units)
         return None
+
+    def _with_words(self, facts: Facts, reading: Reading | None) -> Facts:
+        """Return a column in which the words found among numbers are missing values too, unless they are levels.
+
+        They are levels of a column of few texts in which they are frequent. So is NA among short codes, where it is a
+        country or an element, in a table that has it nowhere else.
+        """
+        if reading is not None or isinstance(facts.cells, Numbers):
+            return facts
+        counts = Counter[str]()
+        for text, count in facts.known.items():
+            counts[fold(text)] += count
+        words = self.found & counts.keys()
+        levels = {w for w in words if len(counts) <= FEW_LEVELS and counts[w] >= LEVEL_SHARE * facts.n_known}
+        if len(counts) >= FREQUENT and all(text.isalpha() and len(text) <= 3 for text in counts):
+            own = {fold(text) for text in facts.words if len(text) == 2 and text.isalpha()} & facts.missing
+            own -= {fold(word) for word in self.choices.missing or ()}
+            others = (other.words for other in self.columns if own and other is not facts)
+            levels |= own - {fold(text) for texts in others for text in texts}
+        self.levels[facts.name] = levels
+        return Facts(facts.name, facts.cells, (facts.missing | words) - levels) if words or levels else facts
 
     def _words_for_missing(self) -> set[str]:
         """Words that stand among numbers or dates again and again, in whichever column."""
@@ -235,7 +289,9 @@ class Deciding:
     def _reason(self, seen: list[str], facts: Facts) -> str:
         """What was seen in a column, what was read as a missing value there, and how often."""
         missing = self.missing | self.found
-        words = {word: count for word, count in facts.words.items() if fold(word) in missing}
+        words = {
+            word: count for word, count in facts.words.items() if fold(word) in missing and word not in facts.parts
+        }
         return "; ".join([*seen, *([f"missing: {_counted(words)}"] if words else [])])
 
     def doubts(self) -> str:
@@ -244,6 +300,7 @@ class Deciding:
         for facts, reading in zip(self.columns, self.readings, strict=True):
             name = repr(shorten(facts.name, 40))
             found = {word: count for word, count in facts.words.items() if fold(word) in self.found}
+            found = {word: n for word, n in found.items() if fold(word) not in self.levels.get(facts.name, ())}
             words += [f"{_counted(found)} in column {name}"] if found else []
             numbers += [f"column {name}: {reading.doubt}"] if reading and reading.doubt else []
         sentences = []
@@ -257,8 +314,9 @@ class Deciding:
         notation = reading.how
         has_comma = not facts.is_typed and any("," in text for text in facts.numbers)
         seen = [words for words in notation.words() if notation.thousands or has_comma]
-        seen += [reading.doubt] if reading.doubt else []
-        if self.n_distinct_rows >= LEAST_COUNTED and facts.n_known == self.n_rows:
+        seen += [text for text in (reading.units.note, reading.doubt) if text]
+        factors, marks, _ = reading.units
+        if self.n_distinct_rows >= LEAST_COUNTED and facts.n_known == self.n_rows and not factors and not marks:
             values = self._values(facts, number_reader(notation))
             whole = np.unique(values)
             if len(whole) == self.n_distinct_rows and (whole == np.rint(whole)).all():
@@ -268,7 +326,10 @@ class Deciding:
                     return Column(facts.name, "identifier", "counts the rows")
                 seen.append("a different whole number in every row; if it names the rows, give --id")
         reason = self._reason(seen, facts)
-        return Column(facts.name, "number", reason, decimal=notation.decimal, thousands=notation.thousands)
+        return Column(
+            facts.name, "number", reason, decimal=notation.decimal, thousands=notation.thousands, factors=factors,
+            marks=marks,
+        )  # fmt: skip
 
     def _values(self, facts: Facts, read: Callable[[str], float | None]) -> NDArray[np.float64]:
         """Return the numbers of a column without missing values; other texts, which are an error later, as NaN."""
@@ -308,9 +369,8 @@ class Deciding:
         if len(facts.known) > MOST_SPELLINGS:
             return None
         for text, count in facts.known.items():
-            if fold(text) not in self.found:
-                words[fold(text)] += count
-        values = yes_no(words)
+            words[fold(text)] += count
+        values = yes_no(words, self.choices.yes, self.choices.no)
         if values is None:
             return None
         counted = [_counted({word: words[word] for word in words if values[word] == value}) for value in (1, 0)]
@@ -368,9 +428,21 @@ class Deciding:
             reason += f"; the {len(kept)} most frequent have features, the others one together"
         if n_missing:
             reason += f"; missing in {n_missing} rows"
+        for word in sorted(self.levels.get(name, ())):
+            where = ", although it means a missing value among numbers" if word in self.found else ""
+            reason += f"; {word!r} is a level here{where} (--missing {word}: a missing value here too)"
         levels = {level: shown[level] for level in kept}
         other = len(kept) < len(counts)
         return Column(name, "category", reason, levels=levels, has_missing=n_missing > 0, has_other=other)
+
+    def _list(self, facts: Facts, items: ItemList) -> Column:
+        n_items = len(items.counts)
+        some = ", ".join(
+            shorten(items.shown[item], 20) for item, _ in sorted(items.counts.items(), key=_by_count)[:FEW_WORDS]
+        )
+        reason = f"lists of {n_items} words, separated by {items.separator!r}: {some}{', ...' * (n_items > FEW_WORDS)}"
+        reason = self._reason([reason], facts)
+        return Column(facts.name, "list", reason, levels=items.shown, separator=items.separator)
 
     def _words(self, name: str, known: Counter[str]) -> Column:
         """A column of texts: its frequent words become features, unless there are none."""
@@ -390,9 +462,17 @@ class Deciding:
 def _marked(facts: Facts) -> Mapping[str, int]:
     """The numbers of a column that tell the decimal mark of the table."""
     if not isinstance(facts.cells, Numbers):
-        return facts.numbers
+        return _numbers_of(facts)
     n_decimals = int((facts.cells.values % 1 > 0).sum()) if facts.cells.written else 0
     return {"0.5": n_decimals}
+
+
+def _numbers_of(facts: Facts) -> Counter[str]:
+    """How often each number of a column of texts occurs, without its unit."""
+    counts = Counter[str]()
+    for text, parts in facts.parts.items():
+        counts[parts.number] += facts.known[text]
+    return counts
 
 
 def _words_each(texts: Iterable[str]) -> float:

@@ -75,9 +75,12 @@ def number_reader(notation: Notation) -> Callable[[str], float | None]:
     return read
 
 
+_LIKE_NUMBER = re.compile(r"[+-]?[\d., ']*\d[.,]?(?:[eE][+-]?\d+)?", re.ASCII)  # what can be one at all
+
+
 def is_number(text: str) -> bool:
     """Whether a text is a number in any of the notations."""
-    if text.isascii() and text.strip("0123456789.,' +-eE"):  # most texts, at once
+    if _LIKE_NUMBER.fullmatch(plain_text(text)) is None:
         return False
     return any(number_reader(notation)(text) is not None for notation in NOTATIONS)
 

@@ -18,11 +18,14 @@ from numpy.typing import NDArray
 from .._checks.words import BLANKS, fold, trim, words_of
 from .._errors import InputError
 from ._files import Problem, problems_in_words
-from ._numbers import NOTATIONS, Notation, is_number, number_reader, read_date
+from ._lists import items_of
+from ._numbers import NOTATIONS, Notation, is_number, read_date
 from ._table import Cells, Numbers
+from ._units import WITHOUT, quantity_reader
 
-#: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels).
-FEATURES = {"number": 1, "date": 2, "yes/no": 1, "category": None, "words": None}
+#: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels;
+#: a number has one more for each mark).
+FEATURES = {"number": 1, "date": 2, "yes/no": 1, "category": None, "list": None, "words": None}
 #: The kinds of columns that do not.
 OTHERS = ("identifier", "text", "constant", "empty", "duplicate", "like the labels", "dropped")
 
@@ -37,11 +40,17 @@ class Column:
         Its name, a kind of FEATURES or OTHERS, and the facts behind it in words.
     decimal, thousands : str
         The notation of its numbers.
+    factors : dict of str to float
+        What numbers with each of these units are multiplied by ("": without a unit); empty: the numbers have no units.
+    marks : tuple of str
+        The signs of comparison and the units of the numbers that have a feature of their own.
+    separator : str
+        What stands between the items of a list.
     month_first : bool
         Whether its dates begin with the month.
     levels : dict of str to str
-        For a category: its levels, folded, and as they are shown. For words: the words. For yes/no: the texts that
-        mean yes ("1") and no ("0"); the empty text stands for every word that means a missing value.
+        For a category or a list: its levels, folded, and as they are shown. For words: the words. For yes/no: the
+        texts that mean yes ("1") and no ("0"); the empty text stands for every word that means a missing value.
     has_missing, has_other : bool
         Whether missing values of a category, and levels that are rare, have a feature of their own.
     fill : tuple of float
@@ -53,6 +62,9 @@ class Column:
     reason: str = ""
     decimal: str = "."
     thousands: str = ""
+    factors: dict[str, float] = field(default_factory=dict)
+    marks: tuple[str, ...] = ()
+    separator: str = ""
     month_first: bool = False
     levels: dict[str, str] = field(default_factory=dict)
     has_missing: bool = False
@@ -64,7 +76,9 @@ class Column:
         """The names of its features."""
         if self.kind == "date":
             return [f"{self.name} (year)", f"{self.name} (month)"]
-        if self.kind in ("category", "words"):
+        if self.kind == "number":
+            return [self.name, *(f"{self.name} ({mark})" for mark in self.marks)]
+        if self.kind in ("category", "list", "words"):
             more = ["(missing)"] * self.has_missing + ["(other)"] * self.has_other
             return [f"{self.name}={level}" for level in [*self.levels.values(), *more]]
         return [self.name] if self.kind in FEATURES else []
@@ -100,6 +114,7 @@ class Plan:
     def is_plain(self) -> bool:
         """Whether all columns are numbers as programs write them, and the labels need no words either."""
         odd = [c for c in self.columns if c.kind not in ("number", "dropped") or (c.decimal, c.thousands) != (".", "")]
+        odd += [c for c in self.columns if c.factors or c.marks]
         return not odd and "separator" not in self.labels
 
     @property
@@ -174,7 +189,7 @@ class Plan:
             if column.kind == "category":
                 part = np.where(block.any(axis=1), block.argmax(axis=1), block.shape[1]).astype(np.float64)
                 part[(part == len(column.levels)) & column.has_missing] = np.nan
-            elif column.kind == "words":
+            elif column.kind in ("list", "words"):
                 part = np.unique(block, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
             parts.append(part)
         return np.column_stack(parts), [column.name for column in self.used]
@@ -203,10 +218,11 @@ class Plan:
         """Return invented rows of text that the plan can encode."""
         table = np.full((n_rows, len(self.columns)), "", dtype=object)
         for j, column in enumerate(self.columns):
-            levels = [*column.levels.values()] if column.kind in ("category", "words") else [*column.levels]
+            levels = [*column.levels] if column.kind == "yes/no" else [*column.levels.values()]
+            unit = "" if "" in column.factors else min(column.factors, default="")
             for i in range(n_rows):
                 if column.kind == "number":
-                    table[i, j] = f"{(*column.fill, 0.0)[0] + i - 0.5:.3f}".replace(".", column.decimal)
+                    table[i, j] = f"{(*column.fill, 0.0)[0] + i - 0.5:.3f}".replace(".", column.decimal) + unit
                 elif column.kind == "date":
                     table[i, j] = f"{2000 + i}-0{i + 1}-15"
                 elif levels:
@@ -247,12 +263,17 @@ class Plan:
         for c in self.columns:
             if c.kind not in FEATURES and c.kind not in OTHERS:
                 raise ValueError(f"a column of the kind {c.kind!r}")
-            if (c.decimal, c.thousands) not in NOTATIONS or len(c.fill) not in (0, FEATURES.get(c.kind) or 0):
+            if (c.decimal, c.thousands) not in NOTATIONS or len(c.fill) not in (
+                0,
+                len(c.feature_names) if FEATURES.get(c.kind) else 0,
+            ):
                 raise ValueError(f"impossible numbers in the column {c.name!r}")
             if not all(abs(value) < 1e170 for value in c.fill):
                 raise ValueError(f"the column {c.name!r} is filled with a number that is not finite")
+            if not all(0 < factor < 1e170 for factor in c.factors.values()):
+                raise ValueError(f"impossible units in the column {c.name!r}")
             odd_answers = c.kind == "yes/no" and {*c.levels.values()} - {"0", "1"}
-            if odd_answers or (c.kind in FEATURES and not c.feature_names):
+            if odd_answers or (c.kind in FEATURES and not c.feature_names) or (c.kind == "list") > (c.separator != ""):
                 raise ValueError(f"impossible levels in the column {c.name!r}")
         if len({c.name for c in self.columns}) < len(self.columns):
             raise ValueError("two columns of one name")
@@ -298,8 +319,9 @@ def _coder(column: Column, missing: frozenset[str], keep_case: bool) -> Callable
     """Return the function from a text to its numbers (a float, a pair, or the place of the 1); None: a problem."""
     key: Callable[[str], str] = trim if keep_case else fold
     if column.kind == "number":
-        read = number_reader(Notation(column.decimal, column.thousands))
-        return lambda text: np.nan if fold(text) in missing else read(trim(text))
+        read = quantity_reader(Notation(column.decimal, column.thousands), column.factors, column.marks)
+        unknown = (np.nan, *(0.0 for _ in column.marks))
+        return lambda text: unknown if fold(text) in missing else read(trim(text))
     if column.kind == "date":
         nothing = (np.nan, np.nan)
         return lambda text: nothing if fold(text) in missing else read_date(trim(text), column.month_first)
@@ -310,6 +332,8 @@ def _coder(column: Column, missing: frozenset[str], keep_case: bool) -> Callable
     place = {level: j for j, level in enumerate(column.levels)}
     if column.kind == "words":
         return lambda text: [place[word] for word in words_of(text) if word in place]
+    if column.kind == "list":
+        return lambda text: [place[item] for part in items_of(text, column.separator) if (item := key(part)) in place]
     blank = len(place) if column.has_missing else -1
     other = len(place) + column.has_missing if column.has_other else -1
     return lambda text: place.get(key(text), blank if fold(text) in missing else other)
@@ -322,21 +346,25 @@ def _encode(
     """Write the features of one column to X; `values` if no number means a missing value."""
     width = X.shape[1]
     fill = np.array(column.fill or (np.nan,) * width)
-    if isinstance(cells, Numbers) and column.kind == "number" and values and cells.fit(column.decimal):
-        X[:, 0] = np.where(np.isnan(cells.values), fill[0], cells.values)
+    is_plain = not column.factors or "" in column.factors
+    if isinstance(cells, Numbers) and column.kind == "number" and values and is_plain and cells.fit(column.decimal):
+        missing = np.isnan(cells.values)
+        X[:, 0] = np.where(missing, fill[0], cells.values)
+        X[:, 1:] = np.array([mark == WITHOUT for mark in column.marks], bool) & ~missing[:, None]
         return
     texts = cells.texts
     found = [coder(text) for text in texts.different]
     wrong = [code for code, number in enumerate(found) if number is None]
+    nothing = {"number": (np.nan, *[0.0] * (width - 1)), "date": (np.nan, np.nan)}.get(column.kind, np.nan)
     for code, rows in texts.rows(wrong):
         problems.append(Problem(column.name, rows, texts.different[code].strip(BLANKS)))
-        found[code] = (np.nan,) * width if width > 1 else np.nan
+        found[code] = nothing
     if column.kind == "category":
         places = np.array(found or [0])[texts.codes]
         X[:] = 0.0
         rows = np.flatnonzero(places >= 0)
         X[rows, places[rows]] = 1.0
-    elif column.kind == "words":
+    elif column.kind in ("list", "words"):
         table = np.zeros((len(found), width), dtype=bool)
         for code, places in enumerate(found):
             table[code, places] = True

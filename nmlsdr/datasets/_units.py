@@ -35,6 +35,7 @@ _SIGNS = {
 _SIGNS |= {"~": "~", "≈": "~"}  # the sign behind 85+ means at least
 _NUMBER = r"(?P<number>\d[\d.,']*(?:[ ]\d{3}(?!\d)[\d.,']*)*(?:[eE][+-]?\d+)?)"
 _UNIT = r"(?P<unit>(?:[^\W\d_]|[%‰°/*′″\"$€£¥₹₽₩₺₴₪₫₱฿]).*)"
+_DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"(?<=[^\W\d_])[23](?!\d)|[/^] ?-?\d+|[x×*·] ?10\^?\d*|[²³¹⁰⁴-⁹⁻]")  # in a unit: m2, /9, x10^9
 
 
@@ -77,6 +78,8 @@ def split_number(text: str) -> Parts | None:
     >>> [split_number(text) for text in ("L-01", "E66", "007 kg", "12:30", "3-5 kg", "1.2.2020", "12 May")]
     [None, None, None, None, None, None, None]
     """
+    if _DIGIT.search(text) is None:
+        return None
     if is_number(text):
         return Parts(text, "", "")
     plain = plain_text(text)
@@ -131,6 +134,9 @@ class Units(NamedTuple):
     factors: dict[str, float]
     marks: tuple[str, ...]
     note: str
+
+
+NO_UNITS = Units({}, (), "")
 
 
 def find_units(parts: Mapping[Parts, int]) -> Units | None:

@@ -72,3 +72,160 @@ def test_a_message_counts_the_different_words():
         encoder.transform(pandas.DataFrame({"a": ["big", "small"] * 10}))
     assert "row 0, column 'a': 'big' (10 cells); row 1, column 'a': 'small' (10 cells)" in str(found.value)
     assert str(found.value).endswith("with missing=['big', 'small'].")
+
+
+# ---------------------------------------------------------------- words that the fit did not see
+
+
+@pytest.mark.parametrize(("n_new", "n_rows"), [(1, 100), (2, 200), (1, 99), (3, 200)])
+def test_new_words_in_one_percent_of_a_column_are_missing_values_with_a_note(n_new, n_rows):
+    numbers = [f"{i % 40} kg" for i in range(n_rows)]
+    encoder = TableEncoder().fit(pandas.DataFrame({"a": numbers, "b": np.arange(n_rows) % 7 * 1.5}))
+    new = pandas.DataFrame({"a": ["pending", "5 lat", "9 t"][:n_new] + numbers[n_new:], "b": np.arange(n_rows) * 1.0})
+    if n_new <= n_rows / 100:
+        with pytest.warns(UserWarning, match=r"column 'a': 'pending' \(1\).* taken for missing values"):
+            found = encoder.transform(new)
+        assert found[:n_new, 0].tolist() == [np.median([i % 40 for i in range(n_rows)])] * n_new
+        assert found[n_new:, 0].tolist() == [float(i % 40) for i in range(n_new, n_rows)]
+    else:
+        with pytest.raises(ValueError, match=r"not what the column holds.*missing=\['pending'"):
+            encoder.transform(new)
+
+
+def test_a_note_of_predict_names_new_words_and_labels_are_never_guessed(run, tmp_path):  # noqa: F811
+    rows = [[f"{i / 4:.2f}".replace(".", ","), ["oak", "ash"][i % 3 > 0], i % 2] for i in range(120)]
+    write_csv(tmp_path / "train.csv", ["a", "wood", "p"], rows)
+    assert_done(run("fit", "train.csv", "--label-columns", "p", *QUICK, "-o", "m.skops"))
+    rows[7][0] = "soon"
+    write_csv(tmp_path / "new.csv", ["a", "wood", "p"], rows)
+    found = run("predict", "m.skops", "new.csv", "-o", "out.csv")
+    assert found.status == 0, found
+    assert "new.csv: column 'a': 'soon' (1) not what the fit saw there, and taken for missing values." in found.err
+    assert_refused(run("fit", "new.csv", "--label-columns", "p", *QUICK, "-o", "n.skops"), "line 9, column 'a': 'soon'")
+    rows[7][0], rows[8][2] = "7", "perhaps"
+    write_csv(tmp_path / "new.csv", ["a", "wood", "p"], rows)
+    assert_refused(run("evaluate", "m.skops", "new.csv"), "line 10, column 'p': 'perhaps'", "write a label as 0, 1")
+
+
+# ---------------------------------------------------------------- words in several columns
+
+
+def cultures(n=60):
+    crp = ["negative" if i % 3 == 0 else f"{i / 4}" for i in range(n)]
+    culture = [["positive", "negative", "mixed"][i % 3] for i in range(n)]
+    ward = ["negative" if i % 30 == 0 else ["east", "west"][i % 2] for i in range(n)]
+    return pandas.DataFrame({"crp": crp, "culture": culture, "ward": ward})
+
+
+@pytest.mark.filterwarnings("ignore:Words among numbers")
+def test_a_word_for_a_missing_value_is_one_in_other_columns_unless_it_is_a_level_there():
+    encoder = TableEncoder().fit(cultures())
+    names = encoder.get_feature_names_out().tolist()
+    assert names[:4] == ["crp", "culture=mixed", "culture=negative", "culture=positive"]
+    assert names[4:] == ["ward=east", "ward=west", "ward=(missing)"]
+    reason = encoder.plan_.columns[1].reason
+    assert "'negative' is a level here, although it means a missing value among numbers (--missing negative" in reason
+    assert encoder.transform(cultures())[0, 1:].tolist() == [0, 0, 1, 0, 0, 1]
+    said = TableEncoder(missing=["negative"]).fit(cultures())
+    assert said.get_feature_names_out().tolist()[1:4] == ["culture=mixed", "culture=positive", "culture=(missing)"]
+    assert TableEncoder(one_hot=["crp"]).fit(cultures()).plan_.columns[0].kind == "category"
+
+
+def test_the_options_of_a_plan_with_such_a_word_give_the_same_plan(run, tmp_path):  # noqa: F811
+    table = cultures().assign(y=[i % 2 for i in range(60)])
+    table["size"] = ["sans" if i % 10 == 0 else i / 8 for i in range(60)]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    first = run("plan", "t.csv", "--label-columns", "y").out.splitlines()
+    options = first[-1].removeprefix("The same as options: ").split()
+    assert "--missing sans" in " ".join(options)
+    second = run("plan", "t.csv", *options).out.splitlines()
+    assert second[0] == first[0]
+    assert second[-1] == first[-1]
+
+
+@pytest.mark.parametrize(("other", "kept"), [("1.5", True), ("NA", False)])
+def test_na_among_codes_is_a_country_unless_the_table_has_it_elsewhere(other, kept):
+    country = ["NO", "NA", "SI", "IT", "DE"] * 12
+    sizes = [other if i == 7 else f"{i / 4}" for i in range(60)]
+    encoder = TableEncoder().fit(pandas.DataFrame({"country": country, "size": sizes}))
+    assert ("country=NA" in encoder.get_feature_names_out()) == kept
+    assert ("'na' is a level here (--missing na" in encoder.plan_.columns[0].reason) == kept
+    said = TableEncoder(missing=["NA"]).fit(pandas.DataFrame({"country": country, "size": sizes}))
+    assert "country=NA" not in said.get_feature_names_out()
+
+
+# ---------------------------------------------------------------- yes and no that a person says
+
+
+def test_words_for_yes_and_no_can_be_said_for_features_and_labels(run, tmp_path):  # noqa: F811
+    table = pandas.DataFrame({"sex": ["m", "f", "F"] * 20, "a": np.arange(60) % 11 / 4})
+    assert TableEncoder().fit(table).plan_.columns[0].kind == "category"
+    encoder = TableEncoder(yes="F", no="m").fit(table)
+    assert (encoder.plan_.columns[0].kind, encoder.transform(table)[:3, 0].tolist()) == ("yes/no", [0, 1, 1])
+    table["y"] = [["pos", "neg", ""][i % 3] for i in range(60)]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    refused = run("fit", "t.csv", "--label-columns", "y", *QUICK, "-o", "m.skops")
+    assert_refused(refused, "'pos'", "write a label as 0, 1")
+    found = run("plan", "t.csv", "--label-columns", "y", "--yes", "POS", "--no", "neg")
+    assert "1 label, 40 rows labelled" in found.out, found
+    assert "--yes POS --no neg" in found.out
+    table["y"] = [["s", "n", ""][i % 3] for i in range(60)]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert "40 rows labelled" in run("plan", "t.csv", "--label-columns", "y").out
+    table["y"] = [["ja", "no", ""][i % 3] for i in range(60)]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert_refused(run("plan", "t.csv", "--label-columns", "y"), "column 'y'", "'ja' and 'no'", "two languages")
+    for arguments in (["--yes", "ja"], ["--no", "no"], ["--yes", "a", "--no", "A"]):
+        assert_refused(run("plan", "t.csv", "--label-columns", "y", *arguments), "give")
+    for parameters in ({"yes": "ja"}, {"no": "no"}, {"yes": "a", "no": "A "}):
+        with pytest.raises(ValueError, match="give"):
+            TableEncoder(**parameters).fit(table[["a"]])
+
+
+# ---------------------------------------------------------------- units and lists
+
+
+def test_units_signs_and_lists_become_features(run, tmp_path):  # noqa: F811
+    n = 120
+    weight = [f"{i / 8:.3f} kg".replace(".", ",") if i % 3 else f"{i * 125}g" for i in range(1, n + 1)]
+    crp = ["<0.5" if i % 4 == 0 else f"{i / 8}" for i in range(n)]
+    seen = [["skin, kidney", "skin", "Kidney, heart", "heart, skin", "heart", "n/a"][i % 6] for i in range(n)]
+    table = pandas.DataFrame({"weight": weight, "crp": crp, "seen": seen})
+    encoder = TableEncoder().fit(table)
+    names = ["weight", "crp", "crp (<)", "seen=heart", "seen=Kidney", "seen=skin"]
+    assert encoder.get_feature_names_out().tolist() == names
+    X = encoder.transform(table)
+    np.testing.assert_allclose(X[:, 0], np.arange(1, n + 1) / 8)
+    assert X[:, 2].tolist() == [float(i % 4 == 0) for i in range(n)]
+    assert set(X[::4, 1]) == {0.5}
+    assert X[:6, 3:].tolist() == [[0, 1, 1], [0, 0, 1], [1, 1, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0]]
+    assert "units 'kg' (80), 'g' (40), converted to 'kg'" in encoder.plan_.columns[0].reason
+    order = np.random.default_rng(0).permutation(n)
+    again = TableEncoder().fit(table.iloc[order])
+    assert again.plan_.columns == encoder.plan_.columns
+    table["y"] = np.arange(n) % 2
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert_done(run("fit", "t.csv", "--label-columns", "y", *QUICK, "-o", "m.skops"))
+    assert_done(run("predict", "m.skops", "t.csv", "-o", "p.csv"))
+    text = encoder.plan_.to_json()
+    assert type(encoder.plan_).from_json(text) == encoder.plan_
+    for forged in ('"kg": 0.0', '"kg": -1.0', '"kg": 1e300', '"kg": "1"'):
+        with pytest.raises(ValueError, match="no plan of a table"):
+            type(encoder.plan_).from_json(text.replace('"kg": 1.0', forged))
+
+
+def test_codes_with_digits_stay_categories():
+    columns = {
+        "icd": ["E66", "L01", "E11"] * 20, "range": ["3-5", "6-10", "11-20"] * 20, 
+        "time": ["8 am", "9 am", "9 pm"] * 20, "blood": ["A+", "0+", "AB-"] * 20, "version": ["1.2.3", "1.2.4", "2.0.1"] * 20,
+    }  # fmt: skip
+    encoder = TableEncoder().fit(pandas.DataFrame(columns))
+    assert {column.kind for column in encoder.plan_.columns} == {"category"}
+
+
+def test_a_column_with_more_than_five_percent_of_other_texts_has_no_unit():
+    for n_other, kind in ((5, "number"), (6, "category")):
+        cells = [f"{i % 20} kg" for i in range(100 - n_other)] + ["heavy"] * n_other
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert TableEncoder().fit(pandas.DataFrame({"a": cells})).plan_.columns[0].kind == kind

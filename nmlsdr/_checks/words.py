@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from importlib import resources
 from typing import Any
 
+from .._errors import InputError
+
 BLANKS = " \t\n\r\v\f"
 """What may surround a value: the blanks that `float` skips; `str.strip` would remove other separators too."""
 WORD = re.compile(r"[^\W\d_]{2,}")
@@ -84,6 +86,14 @@ def yes_no(words: Iterable[str], yes: str | None = None, no: str | None = None) 
         if known.keys() >= set(found) and {known[word] for word in found} == {0, 1}:
             return {word: known[word] for word in found}
     return None
+
+
+def check_answers(yes: str | None, no: str | None) -> None:
+    """Raise if a person did not give one word for yes and another one for no."""
+    if (yes is None) != (no is None):
+        raise InputError(f"A word for {'no' if no is None else 'yes'} is missing; give both words, yes and no.")
+    if yes is not None and no is not None and fold(yes) == fold(no):
+        raise InputError(f"The words for yes and no are both {yes!r}; give two different words.")
 
 
 def label_words(words: Iterable[str], yes: str | None = None, no: str | None = None) -> dict[str, int] | None:

@@ -180,6 +180,8 @@ def match_features(table: Any, source: str, model: Any, console: Console) -> Any
         for name, count in table.plan.unseen(X).items():
             level = f"a level in {count} row{'s' * (count > 1)} that the model has not seen"
             console.note(f"{source}: the column {name!r} has {level}; it counts as none of the known levels.")
+        for note in table.notes:
+            console.note(f"{source}: {note}.")
         return X
     wanted, given = model.feature_names, table.feature_names
     n_features = model.estimator.n_features_in_
@@ -291,6 +293,8 @@ def as_options(table: Any, words: dict[str, Any]) -> str:
     """Return the plan as options of the command line."""
     plan, lists = table.plan, table.lists
     numbers = [column for column in plan.columns if column.kind == "number"]
+    # A word that is a level somewhere is found again; as an option it would be a missing value there too.
+    missing = {*plan.missing} - MISSING - {fold(level) for column in plan.columns for level in column.levels}
     options: dict[str, str | list[str] | None] = {
         **{name: words.get(name) for name in SOURCES},
         "separator": lists and lists.separator,
@@ -298,7 +302,9 @@ def as_options(table: Any, words: dict[str, Any]) -> str:
         "id": plan.identifier,
         "drop": [column.name for column in plan.columns if column.kind in OTHERS and column.kind != "identifier"],
         "one_hot": [column.name for column in plan.columns if column.kind == "category"],
-        "missing": [word for word in plan.missing if word not in MISSING],
+        "missing": sorted(missing),
+        "yes": words.get("yes"),
+        "no": words.get("no"),
         "decimal": "," if numbers and all(column.decimal == "," for column in numbers) else None,
     }
     shown = [

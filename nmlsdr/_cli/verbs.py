@@ -208,6 +208,8 @@ DATA = {
         "columns of numbers are found)",
         _names,
     ),
+    "--yes": option("WORD", "the word that means yes (with --no; default: words of 37 languages)"),
+    "--no": option("WORD", "the word that means no"),
     "--drop": option("NAME,...", "columns to leave out", _names, action="extend", default=[]),
     "--id": option(
         "NAME",
@@ -234,7 +236,7 @@ _SHORT = {"--quiet": "-q", "--out": "-o"}
 #: The groups of options in the help of a verb that reads a table, as a beginner meets them.
 GROUPS = {
     "what to write, and what is done with columns and rows": (
-        "--out", "--id", "--drop", "--missing", "--one-hot", "--impute", "--keep-case", "--mask"
+        "--out", "--id", "--drop", "--missing", "--yes", "--no", "--one-hot", "--impute", "--keep-case", "--mask"
     ),
     "the annotations to check, and results": (
         "--kind", "--top", "--explain", "--show", "--image", "--no-cells", "--reviewed", "--folds", "--scores",

@@ -11,9 +11,11 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from .._checks.arguments import check_choice, refuse_text
 from .._checks.labels import check_labels
+from .._checks.words import check_answers
 from .._errors import InputError
 from .._estimators._refit import new_fit
 from ._deciding import Choices, Deciding
+from ._files import Problem, new_words, problems_in_words
 from ._plan import Plan
 from ._table import Cells, Numbers, coded_column, typed_column
 
@@ -42,6 +44,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Mark between thousands, such as in 1,000. "": there is none. None: found for each column.
     keep_case : bool, default=False
         Whether texts that differ only in case or surrounding blanks are different categories.
+    yes, no : str, default=None
+        Words that mean yes and no; give both. The usual words of many languages are known.
     impute : {"median", "mean"}, default="median"
         Statistic of a column that replaces its missing numbers.
 
@@ -83,6 +87,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         decimal: str | None = None,
         thousands: str | None = None,
         keep_case: bool = False,
+        yes: str | None = None,
+        no: str | None = None,
         impute: str = "median",
     ) -> None:
         self.missing = missing
@@ -91,6 +97,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.decimal = decimal
         self.thousands = thousands
         self.keep_case = keep_case
+        self.yes = yes
+        self.no = no
         self.impute = impute
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
@@ -139,8 +147,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise InputError(f"There is no column {unknown[0]!r}; drop and one_hot name columns of X.")
         named = dict(zip(names, columns, strict=True))
         choices = Choices(
-            self.missing, tuple(self.drop), tuple(self.one_hot), None, self.decimal, self.thousands, self.keep_case
-        )
+            self.missing, tuple(self.drop), tuple(self.one_hot), None, self.decimal, self.thousands, self.keep_case,
+            self.yes, self.no,
+        )  # fmt: skip
         kept = {name: cells for name, cells in named.items() if name not in self.drop}
         deciding = Deciding(kept, len(columns[0]), choices, _labeled(y), getattr(y, "columns", ()))
         plan = deciding.plan()
@@ -168,11 +177,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a column of numbers or dates holds other texts; the message names up to ten of them.
+            If more than 1 % of the cells of a column of numbers or dates hold other texts; the message names up to ten
+            of them. Fewer are missing values, and a warning names them.
         """
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
-        return self.plan_.encode(dict(zip(self.plan_.names, columns, strict=True)), len(columns[0]))
+        n_rows, problems = len(columns[0]), list[Problem]()
+        features = self.plan_.encode(dict(zip(self.plan_.names, columns, strict=True)), n_rows, problems)
+        errors, notes = new_words(problems, n_rows)
+        if errors:
+            raise InputError(problems_in_words(errors, "row", in_python=True))
+        if notes:
+            warnings.warn(f"Words that are new: {'; '.join(notes)}.", UserWarning, stacklevel=2)
+        return features
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the features, such as ``ward=east`` for a level of a category.
@@ -199,6 +216,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             check_choice(self.thousands, "thousands", "", ".", ",", " ", "'")
             if self.thousands == self.decimal:
                 raise InputError(f"decimal and thousands are both {self.decimal!r}; give different marks.")
+        check_answers(self.yes, self.no)
         for name in ("missing", "drop", "one_hot"):
             refuse_text(getattr(self, name), name)
 

@@ -381,6 +381,7 @@ def load_json(package: str, name: str) -> dict[str, Any]:
 
 
 MOST_SHOWN = 10
+MOST_NEW = 0.01  # the share of a column's cells that may hold words which the fit did not see
 
 
 class Problem(NamedTuple):
@@ -419,3 +420,23 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
     cells = "1 cell is" if n_cells == 1 else f"{n_cells} cells are"
     different = f" ({len(first)} different texts)" if 1 < len(first) < n_cells else ""
     return f"{cells} not what the column holds{different}: {'; '.join(shown)}{rest}; {'; '.join(advice)}."
+
+
+def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], list[str]]:
+    """Return the problems of columns with too many of them, and a note on each other column.
+
+    In a table of new rows, words in at most 1 % of a column's cells are missing values; a model should not stop at a
+    slip. A label that cannot be read is always an error.
+    """
+    n_cells: dict[str, int] = {}
+    for problem in problems:
+        n_cells[problem.name] = n_cells.get(problem.name, 0) + len(problem.rows) + problem.is_label * n_rows
+    errors, found = list[Problem](), dict[str, list[str]]()
+    for problem in problems:
+        if n_cells[problem.name] > MOST_NEW * n_rows:
+            errors.append(problem)
+        else:
+            found.setdefault(problem.name, []).append(f"{shorten(problem.text, 20)!r} ({len(problem.rows)})")
+    what = "not what the fit saw there, and taken for missing values"
+    notes = [f"column {shorten(name)!r}: {', '.join(texts[:MOST_SHOWN])} {what}" for name, texts in found.items()]
+    return errors, notes

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from .._checks.cells import plain_labels
-from .._checks.words import BLANKS, LABEL_WORDS, NO_LABEL, fold
+from .._checks.words import BLANKS, LABEL_WORDS, LABELS, NO_LABEL, fold, label_words
 from ._files import DataFileError, Lines, Path_, Problem, check_size, foreign_bytes, place, shorten
 from ._npz import load_npy, refuse_plus_minus
-from ._roles import Form
+from ._roles import Form, Split
 from ._table import Table, Texts
 
 SEPARATORS = (";", "|", ",", "/", "+", "\n")
@@ -22,18 +22,23 @@ CHANCE = 1e-4  # accepted probability that a label of its frequency never stands
 
 
 def label_columns(
-    path: Path_, table: Table, names: Sequence[str], problems: list[Problem], *, all_known: bool = False
+    path: Path_, table: Table, split: Split, problems: list[Problem], *, all_known: bool = False
 ) -> NDArray[np.int64]:
     """Return columns of labels as an array (n, C) of 0, 1, and -1 where a label is not known.
 
     Cells that hold no label are added to `problems`; with `all_known` missing ones too.
     """
+    names = split.labels
     labels = np.empty((table.n_rows, len(names)), np.int64)
     minus_one = False  # whether a column holds a written -1
     for c, name in enumerate(names):
         cells = table.columns[name].texts
         words = [fold(text) for text in cells.different]
-        found = [LABEL_WORDS.get(word) for word in words]
+        known = label_words(words, split.yes, split.no)
+        if known is None and LABEL_WORDS.keys() >= {*words}:
+            some = " and ".join(repr(word) for word in sorted({*words} - LABELS.keys())[:2])
+            raise DataFileError(f"{place(path, None, name)}: {some} are words of two languages; use those of one.")
+        found = [(known or LABEL_WORDS).get(word) for word in words]
         for code, (text, label) in enumerate(zip(cells.different, found, strict=True)):
             why = "the label is missing; fill it in or drop the row" if label == -1 and all_known else ""
             if label is None:

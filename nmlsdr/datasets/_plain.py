@@ -36,7 +36,7 @@ def plain_contents(
     problems: list[Problem] = []
     columns = [] if table.sparse is not None else [table.columns[name] for name in split.features]
     found = [_values(name, cells, missing, decimal, problems) for name, cells in zip(split.features, columns)]  # noqa: B905
-    target = label_columns(path, table, split.labels, problems, all_known=all_known) if split.labels else None
+    target = label_columns(path, table, split, problems, all_known=all_known) if split.labels else None
     if problems:
         first = min(problems, key=lambda problem: int(problem.rows[0]))
         raise DataFileError(f"{place(path, column=first.name, **table.place(int(first.rows[0])))}: {first.why}.")

@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .._checks.arguments import refuse_text
+from .._checks.words import check_answers
 from ._files import DELIMITERS, MAX_FEATURES, DataFileError, Path_, check_width, place, shorten
 
 CATEGORY = "a category"  # the role of a feature that a person said to be one
@@ -57,6 +58,8 @@ class Roles:
     feature_columns : sequence of str, default=None
         Columns that are features, for example those of a model; columns without any role are ignored then. None: all
         columns without another role.
+    yes, no : str, default=None
+        Words that mean yes and no, in labels and in features; give both. The usual words of many languages are known.
     """
 
     labels_xml: Path_ | None = None
@@ -71,6 +74,8 @@ class Roles:
     drop: Sequence[str] = ()
     shown: Sequence[str] = ()
     feature_columns: Sequence[str] | None = None
+    yes: str | None = None
+    no: str | None = None
 
     @property
     def lists(self) -> list[str]:
@@ -84,6 +89,7 @@ class Roles:
         given = [name for name in SOURCES if getattr(self, name) is not None]
         if len(given) > 1:
             raise DataFileError(f"{place(path)}: {' and '.join(given)} are given; choose one source of labels.")
+        check_answers(self.yes, self.no)
         if self.separator == "":
             raise DataFileError(f"{place(path)}: the separator of its lists of labels is empty; give one such as ';'.")
 
@@ -130,6 +136,8 @@ class Split:
     id: str | None = None
     shown: list[str] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)  # those without a role
+    yes: str | None = None  # of the labels
+    no: str | None = None
 
     @property
     def wanted(self) -> list[str]:
@@ -194,6 +202,8 @@ def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot:
         id=roles.id_column,
         shown=[name for name in roles.shown if name in known],
         unused=[name for name in others if name not in kept],
+        yes=roles.yes,
+        no=roles.no,
     )
 
 

@@ -16,7 +16,17 @@ from sklearn.utils import Bunch
 from ._arff import ArffFile
 from ._csv import CsvFile
 from ._deciding import Choices, Deciding
-from ._files import DataFileError, Path_, Problem, existing, foreign_bytes, place, problems_in_words, shorten
+from ._files import (
+    DataFileError,
+    Path_,
+    Problem,
+    existing,
+    foreign_bytes,
+    new_words,
+    place,
+    problems_in_words,
+    shorten,
+)
 from ._labels import Lists, apply_mask, find_lists, label_columns, listed_labels, votes_of
 from ._mulan import read_labels
 from ._npz import read_npz
@@ -187,7 +197,7 @@ def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: Lab
     nothing = dict.fromkeys(("ids", "unused", "encoding", "plan", "lists", "votes", "groups", "columns"))
     table = Bunch(**found._asdict(), **nothing, notes=[])
     if roles.label_file is not None:
-        table.target, table.label_names = _label_file(roles.label_file, path, table.data.shape[0], form)
+        table.target, table.label_names = _label_file(roles, path, table.data.shape[0], form)
     return table
 
 
@@ -212,14 +222,15 @@ def _read_columns(
         decimal = source.dialect.decimal if isinstance(source, CsvFile) else "."
         table.data, table.target = plain_contents(path, found, split, missing=missing, decimal=decimal)
     elif split.labels:
-        table.target = label_columns(path, found, split.labels, problems)
+        table.target = label_columns(path, found, split, problems)
     if split.lists:
         _read_lists(path, table, [found.columns[name].texts for name in split.lists], roles, form, plan is not None)
     elif roles.label_file is not None:
-        table.target, table.label_names = _label_file(roles.label_file, path, found.n_rows, form)
+        table.target, table.label_names = _label_file(roles, path, found.n_rows, form)
     rows = None
     if plan is not None and found.sparse is None:
         table.columns = found.columns
+        is_new = isinstance(plan, Choices)
         if isinstance(plan, Choices):
             deciding = _deciding(
                 table, {name: found.columns[name] for name in split.features}, roles, plan, found.n_rows
@@ -227,6 +238,9 @@ def _read_columns(
             plan, rows, table.unused = deciding.plan(), deciding.row_numbers, None
         table.plan, table.feature_names = plan, plan.feature_names
         table.data = plan.encode(found.columns, found.n_rows, problems)
+        if not is_new:
+            problems, notes = new_words(problems, found.n_rows)
+            table.notes = [*table.notes, *notes]
         if problems:
             numbers = np.arange(1, found.n_rows + 1) if found.lines is None else found.lines
             shown = [problem._replace(rows=numbers[problem.rows]) for problem in problems]
@@ -264,7 +278,7 @@ def _read_lists(path: Path_, table: Bunch, columns: list[Texts], roles: Roles, f
 
 def _deciding(table: Bunch, columns: dict[str, Cells], roles: Roles, choices: Choices, n_rows: int) -> Deciding:
     """Return what decides on the plan of a table, in which the labels stand already."""
-    choices = dataclasses.replace(choices, id=roles.id_column, drop=roles.drop)
+    choices = dataclasses.replace(choices, id=roles.id_column, drop=roles.drop, yes=roles.yes, no=roles.no)
     labeled = None if table.target is None else (table.target != -1).any(axis=1)
     no_label = None if table.lists is None else table.lists.no_label
     words = [*(table.label_names or ()), *([no_label] if no_label else [])]
@@ -299,8 +313,9 @@ def reader_of(path: Path_) -> Any:
     return reader
 
 
-def _label_file(path: Path_, data_path: Path_, n_rows: int, form: Form) -> tuple[NDArray[np.int64], list[str] | None]:
+def _label_file(roles: Roles, data_path: Path_, n_rows: int, form: Form) -> tuple[NDArray[np.int64], list[str] | None]:
     """Read a file whose columns are all labels."""
+    path: Any = roles.label_file
     reader = reader_of(path)
     limits = Form(max_bytes=form.max_bytes, max_features=form.max_features)
     with foreign_bytes(path):
@@ -314,7 +329,7 @@ def _label_file(path: Path_, data_path: Path_, n_rows: int, form: Form) -> tuple
             more = {"is_labels": True} if reader is CsvFile else {}
             with contextlib.closing(reader(path, limits, **more)) as source:
                 names = source.names
-                split = Split(labels=names)
+                split = Split(labels=names, yes=roles.yes, no=roles.no)
                 target = plain_contents(path, source.read(split), split)[1]
     if target is None:
         raise DataFileError(f"{place(path)}: it holds no labels; give one column per label.")

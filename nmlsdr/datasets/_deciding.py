@@ -249,7 +249,7 @@ class Deciding:
         """How a column is read if most of its texts can be read so."""
         others = {text: count for text, count in facts.known.items() if text not in read}
         share = MOSTLY if len(others) > FEW_WORDS else 0.5
-        if sure or (len(others) < len(facts.known) and sum(others.values()) <= (1 - share) * facts.n_known):
+        if sure or (len(others) < len(facts.known) and facts.n_known - sum(others.values()) >= share * facts.n_known):
             return Reading(how, others, doubt, units)
         return None
 

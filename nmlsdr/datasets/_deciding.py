@@ -267,12 +267,12 @@ class Deciding:
         words = self.found & counts.keys()
         levels = {w for w in words if len(counts) <= FEW_LEVELS and counts[w] >= LEVEL_SHARE * facts.n_known}
         if len(counts) >= FREQUENT and all(text.isalpha() and len(text) <= 3 for text in counts):
-            own = {fold(text) for text in facts.words if len(text) == 2 and text.isalpha()} & facts.missing
+            own = {fold(text) for text in facts.missing_words if len(text) == 2 and text.isalpha()}
             own -= {fold(word) for word in self.choices.missing or ()}
             others = (other.words for other in self.columns if own and other is not facts)
             levels |= own - {fold(text) for texts in others for text in texts}
         self.levels[facts.name] = levels
-        return Facts(facts.name, facts.cells, (facts.missing | words) - levels) if words or levels else facts
+        return Facts(facts.name, facts.cells, (self.missing | words) - levels) if words or levels else facts
 
     def _words_for_missing(self) -> set[str]:
         """Words that stand among numbers or dates again and again, in whichever column."""

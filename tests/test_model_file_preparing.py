@@ -225,7 +225,8 @@ def types_in(value):
 def test_a_plan_takes_no_value_of_another_type(value):
     """Whatever the fields of a plan and of a column are, as fields are added, their types decide."""
     n_refused = 0
-    for kind, right in ((Plan, PLAN), (Column, dataclasses.replace(PLAN.columns[3], fill=(1.0,)))):
+    full = {"fill": (1.0,), "factors": {"kg": 1.0}, "marks": ("<",)}
+    for kind, right in ((Plan, PLAN), (Column, dataclasses.replace(PLAN.columns[3], **full))):
         for field in dataclasses.fields(kind):
             plan = json.loads(PLAN.to_json())
             record = plan if kind is Plan else plan["columns"][3]

@@ -230,3 +230,15 @@ def test_a_column_with_more_than_five_percent_of_other_texts_has_no_unit():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert TableEncoder().fit(pandas.DataFrame({"a": cells})).plan_.columns[0].kind == kind
+
+
+def test_a_rare_unit_is_a_slip_unless_it_is_known():
+    def fit(*odd, base="{} "):
+        cells = [base.format(i / 4) for i in range(200 - len(odd))] + [*odd]
+        return TableEncoder().fit(pandas.DataFrame({"a": cells}))
+
+    assert "unit 'kg' (1); 199 without a unit count as 'kg'" in fit("12 kg").plan_.columns[0].reason
+    assert fit("850 g", base="{} kg").transform(pandas.DataFrame({"a": ["850 g"]}))[0, 0] == 0.85
+    for odd in (["1o2"], ["1o2", "2o2"], ["1l"], ["2 h", "3 h"]):
+        with pytest.raises(ValueError, match=f"{len(odd)} cells? (is|are) not what the column holds"):
+            fit(*odd)

@@ -17,7 +17,7 @@ from ._lists import ItemList, find_items
 from ._numbers import DATE, NOTATIONS, Notation, find_notation, is_number, number_reader, read_date, usual_decimal
 from ._plan import Column, Plan
 from ._table import Cells, Numbers, row_numbers
-from ._units import MOST_UNITS, NO_UNITS, SHARE, Parts, Units, find_units, split_number
+from ._units import MOST_UNITS, NO_UNITS, SHARE, Parts, Units, find_units, measures, split_number
 
 MOST_LEVELS = 100  # of a category that have a feature of their own
 ROWS_PER_LEVEL = 5  # rows that a level has on average, where there are more levels than that
@@ -230,10 +230,14 @@ class Deciding:
         units = Counter[str]()
         for text, parts in quantities.items():
             units[parts.unit] += facts.known[text]
-        few = {"", *sorted(units, key=lambda unit: (unit == "", -units[unit], unit))[:MOST_UNITS]}
-        bare = {text: parts for text, parts in quantities.items() if not parts.unit}
+        bare = {text for text, parts in quantities.items() if not parts.unit}
         is_bare = self._is_mostly(facts, bare, notation) is not None
-        for numbers in (quantities, {text: parts for text, parts in quantities.items() if parts.unit in few}, bare):
+        # A rare unit is a slip, such as the letter o in 1o2, unless it is known; among bare numbers not one letter.
+        slips = {u for u, n in units.items() if n < min(FREQUENT, SLIPS * facts.n_known)}
+        slips -= {u for u in slips if measures(u) and not (is_bare and len(u) == 1)}
+        kept = sorted(units.keys() - slips - {""}, key=lambda unit: (-units[unit], unit))
+        for some in (kept, kept[:MOST_UNITS], []):
+            numbers = {text: parts for text, parts in quantities.items() if parts.unit in ("", *some)}
             counts = Counter[Parts]()
             for text, parts in numbers.items():
                 counts[parts] += facts.known[text]

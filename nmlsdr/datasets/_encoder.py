@@ -27,8 +27,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     copy of another column, and a column that was filled in together with the labels. Numbers may have decimal commas
     and marks between thousands. A word that is frequent among numbers is a missing value; missing values are replaced
     by the median. Dates become the year and the month, yes and no become 1 and 0, categories one column for each
-    level, and lists and texts one column for each frequent word. Units of numbers are converted, and signs of comparison
-    get a column of their own. The command line does the same.
+    level, and lists and texts one column for each frequent word. Units of numbers are converted, and signs of
+    comparison get a column of their own. The command line does the same.
 
     Parameters
     ----------

@@ -236,7 +236,7 @@ _SHORT = {"--quiet": "-q", "--out": "-o"}
 #: The groups of options in the help of a verb that reads a table, as a beginner meets them.
 GROUPS = {
     "what to write, and what is done with columns and rows": (
-        "--out", "--id", "--drop", "--missing", "--yes", "--no", "--one-hot", "--impute", "--keep-case", "--mask"
+        "--out", "--id", "--drop", "--missing", "--one-hot", "--impute", "--keep-case", "--yes", "--no", "--mask"
     ),
     "the annotations to check, and results": (
         "--kind", "--top", "--explain", "--show", "--image", "--no-cells", "--reviewed", "--folds", "--scores",

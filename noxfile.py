@@ -6,6 +6,7 @@
     nox -s browser   the tests of pages in a Chromium that is installed; they skip without one
     nox -s lint      ruff, cython-lint, mypy, docstrings (numpydoc), and the form of pyproject.toml
     nox -s docs      the documentation site, warnings as errors, and every link within it
+    nox -s figures   make the pictures and tables of the pages again; -- NAME... says which (docs/figures.py)
     nox -s bench     the benchmark suite, as bench/README.md describes it
     nox -s wheel     sdist and wheel, repaired and checked, in dist/
     nox -s portable  the suite's kernels without SIMD and OpenMP, from a build of its own
@@ -78,6 +79,12 @@ def docs(session: nox.Session) -> None:
     build = ["-W", "--keep-going", "-q", "-d", "docs/_build/doctrees", "docs", "docs/_build/html"]
     session.run("python", "-P", "-m", "sphinx", *build)
     session.run("python", ".ci/check_links.py", "docs/_build/html")
+
+
+@nox.session
+def figures(session: nox.Session) -> None:
+    session.install(".[cli]", "cleanlab", *group("docs"))
+    session.run("python", "docs/figures.py", *session.posargs)
 
 
 @nox.session

@@ -11,6 +11,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import _generate  # noqa: E402
+import _inventories  # noqa: E402
 
 import nmlsdr  # noqa: E402
 
@@ -30,8 +31,11 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
     "sphinx-mathjax-offline",  # MathJax in the site itself: formulas need no other host
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "README.md", "examples", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.zip"]
@@ -47,6 +51,12 @@ autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's Parameters say more
 numpydoc_show_class_members = False  # the class template lists methods itself
 numpydoc_use_plots = False
+numpydoc_xref_param_type = True
+numpydoc_xref_aliases = _inventories.ALIASES
+numpydoc_xref_ignore = "all"  # words of a type that are no names
+intersphinx_mapping = _inventories.write(HERE / "generated" / "inventories")
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 sphinx_gallery_conf = {
     "within_subsection_order": "_generate.gallery_place",
@@ -60,6 +70,9 @@ sphinx_gallery_conf = {
     "min_reported_time": 1,
     "write_computation_times": False,
     "copyfile_regex": r"(?!)",
+    "backreferences_dir": "generated/backreferences",
+    "doc_module": ("nmlsdr",),
+    "reference_url": {"nmlsdr": None},
 }
 
 

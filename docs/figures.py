@@ -1,0 +1,206 @@
+"""Make the pictures and tables of the pages again, and store how each was made.
+
+    nox -s figures                        # what takes minutes: the pictures, the hospital's page, the comparison
+    nox -s figures -- beyond open         # by name: the studies take hours
+    nox -s figures -- --check             # say what is out of date, and change nothing
+
+Beside what it makes, each product has a file ``NAME.provenance.json``: the command, the commit, the classes with their
+default parameters, and digests of the golden rows and of the files that made it.  `reasons_to_make_again` compares
+them with the present; a test fails if there is a reason.  The commit must be that of a clean tree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+TOP = Path(__file__).resolve().parent.parent
+KEPT = TOP / "docs" / "_build" / "studies"  # an interrupted study continues here
+DATA = "--data-home", os.environ.get("NMLSDR_DATA", "data")
+
+# The rows that pin down what a class computes: another digest means that a rule has changed.
+GOLDEN = {
+    "ResidualPropagation": "residual*.json",
+    "MLkNN": "zhang_ties*.npz",
+    "SemiSupervisedMLkNN": "zhang_ties*.npz",
+    "MDDM": "mlfe_tiny*.npz",
+    "MVMD": "mlfe_tiny*.npz",
+    "MLDA": "mlfe_*.npz",
+    "MultiLabelCCA": "mlfe_tiny*.npz",
+}
+
+
+@dataclass(frozen=True)
+class Product:
+    """Pictures or tables that one command makes."""
+
+    command: tuple[str, ...]
+    classes: tuple[str, ...]  # whose defaults and rules it shows
+    makers: tuple[str, ...]  # files that draw it, or hold what it draws
+    outputs: tuple[str, ...]  # what it writes; a folder stands for all files in it
+    place: str  # the folder of its provenance
+    study: str = ""  # a study of `nmlsdr reproduce`, whose report and tables are copied to `place`
+    long: bool = False
+
+
+REPRODUCE = ("nmlsdr", "reproduce")
+BASELINES = ("MDDM", "MVMD", "MultiLabelCCA", "MLDA", "SSMLDR")
+PRODUCTS = {
+    "pictures": Product(
+        ("python", "docs/pictures.py"), ("ResidualPropagation", "NMLSDR", "MLkNN", "MultiLabelPropagation"),
+        ("docs/pictures.py", "docs/_drawing.py", "docs/reproduction/beyond/tables/beyond-[er]*.csv",
+         "docs/reproduction/open/tables/open-?????*.csv", "bench/results/review_cleanlab.json"),
+        ("docs/_static/pictures",), "docs/_static/pictures",
+    ),
+    "hospital": Product(
+        ("python", "docs/_walkthrough.py", "--pictures"), ("ResidualPropagation",),
+        ("docs/_walkthrough.py", "docs/hospital.py"), ("docs/guide/hospital.md", "docs/_static/hospital"),
+        "docs/_static/hospital",
+    ),
+    "comparison": Product(
+        ("python", "bench/bench_review.py"), ("ResidualPropagation", "MultiLabelPropagation"),
+        ("bench/bench_review.py",), ("bench/results",), "bench/results", long=True,
+    ),
+    "article": Product(
+        (*REPRODUCE, "all", "--seeds", "10", *DATA), ("NMLSDR", "MLkNN", "SemiSupervisedMLkNN", *BASELINES), (),
+        ("docs/reproduction/report.md", "docs/reproduction/tables", "docs/reproduction/figures"), "docs/reproduction",
+        study="all", long=True,
+    ),
+    "beyond": Product(
+        (*REPRODUCE, "beyond", "--seeds", "2", *DATA),
+        ("ResidualPropagation", "NMLSDR", "MLkNN", "SemiSupervisedMLkNN", "MultiLabelPropagation"), (),
+        ("docs/reproduction/beyond",), "docs/reproduction/beyond", study="beyond", long=True,
+    ),
+    "open": Product(
+        (*REPRODUCE, "open", "--seeds", "2", *DATA), ("NMLSDR", "MLkNN", "SemiSupervisedMLkNN"), (),
+        ("docs/reproduction/open",), "docs/reproduction/open", study="open", long=True,
+    ),
+}  # fmt: skip
+
+
+def provenance_file(name: str, top: Path = TOP) -> Path:
+    return top / PRODUCTS[name].place / f"{name}.provenance.json"
+
+
+def defaults(names: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """The default parameters of each class, as JSON holds them."""
+    import nmlsdr
+
+    found = {name: getattr(nmlsdr, name)().get_params() for name in names}
+    plain: dict[str, dict[str, Any]] = json.loads(json.dumps(found, sort_keys=True))
+    return plain
+
+
+def digests(patterns: list[str], top: Path = TOP) -> dict[str, str]:
+    """SHA-256 of every file that a pattern stands for."""
+    files = sorted({file for pattern in patterns for file in top.glob(pattern)})
+    return {file.relative_to(top).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def present(name: str, top: Path = TOP) -> dict[str, Any]:
+    """What a product's provenance must say to be current."""
+    product = PRODUCTS[name]
+    golden = [f"tests/golden/{GOLDEN[one]}" for one in product.classes if one in GOLDEN]
+    command = [word for word in product.command if word not in DATA]  # where the data are is no part of it
+    return {
+        "command": " ".join(command),
+        "classes": defaults(product.classes),
+        "golden": digests(golden, top),
+        "makers": digests(list(product.makers), top),
+    }
+
+
+def reasons_to_make_again(name: str, top: Path = TOP) -> list[str]:
+    """Sentences that say why a product is out of date; none if it is current."""
+    again = f"run: nox -s figures -- {name}"
+    file = provenance_file(name, top)
+    if not file.is_file():
+        return [f"{name} has no {file.name}; {again}"]
+    made, now = json.loads(file.read_text(encoding="utf-8")), present(name, top)
+    reasons = []
+    if not made["clean"]:
+        reasons.append(f"{name} was made from a tree with uncommitted changes; commit them and {again}")
+    for one, parameters in now["classes"].items():
+        if made["classes"].get(one) != parameters:
+            reasons.append(f"{name} shows {one} with former default parameters; {again}")
+    for kind, what in (("golden", "the golden rows"), ("makers", "the program")):
+        changed = [path for path in {**made[kind], **now[kind]} if made[kind].get(path) != now[kind].get(path)]
+        if changed:
+            reasons.append(f"{name} was made before a change of {what} {', '.join(sorted(changed))}; {again}")
+    return reasons
+
+
+def uncommitted(outputs: tuple[str, ...], top: Path = TOP) -> list[str]:
+    """Tracked files with changes, without pages and what products write: these change while products are made."""
+    names = _git("diff", "--name-only", "HEAD", top=top).splitlines()
+    written = [*outputs, *(path for product in PRODUCTS.values() for path in product.outputs)]
+    return [
+        name
+        for name in names
+        if not name.endswith((".md", ".provenance.json")) and not any(name.startswith(path) for path in written)
+    ]
+
+
+def make(name: str) -> None:
+    """Run the command of a product and write its provenance."""
+    product = PRODUCTS[name]
+    changed = uncommitted(product.outputs)
+    facts = present(name)
+    commit = _git("rev-parse", "HEAD").strip()
+    where = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    environment = {**os.environ, "PATH": os.pathsep.join(where)}
+    command = list(product.command)
+    if product.study:
+        command += ["--out", str(KEPT / name)]
+    print(f"{name}: {' '.join(command)}", flush=True)
+    subprocess.run(command, cwd=TOP, env=environment, check=True)
+    if product.study:
+        _copy_study(KEPT / name, TOP / product.place)
+    facts = {**facts, "commit": commit, "clean": not changed, "date": datetime.date.today().isoformat()}
+    text = json.dumps(facts, indent=1, sort_keys=True) + "\n"
+    provenance_file(name).write_text(text, encoding="utf-8")
+    if changed:
+        print(f"{name}: made with uncommitted changes in {', '.join(changed)}; commit them and make it again.")
+
+
+def _copy_study(made: Path, place: Path) -> None:
+    """The report, its tables and its pictures; cells and times stay where they were made."""
+    shutil.copy(made / "report.md", place)
+    for part in ("tables", "figures"):
+        if (place / part).is_dir():
+            shutil.copytree(made / part, place / part, dirs_exist_ok=True)
+
+
+def _git(*arguments: str, top: Path = TOP) -> str:
+    return subprocess.run(["git", *arguments], cwd=top, check=True, capture_output=True, text=True).stdout
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(PRODUCTS)}")
+    parser.add_argument("--check", action="store_true", help="say what is out of date, and change nothing")
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in PRODUCTS]
+    if unknown:
+        parser.error(f"there is no product {unknown[0]!r}; choose from {', '.join(PRODUCTS)}")
+    names = options.names or [name for name, product in PRODUCTS.items() if options.check or not product.long]
+    if options.check:
+        reasons = [reason for name in names for reason in reasons_to_make_again(name)]
+        print("\n".join(reasons) or "Everything is current.")
+        return 1 if reasons else 0
+    for name in names:
+        make(name)
+    return subprocess.run([sys.executable, "bench/tables.py"], cwd=TOP, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

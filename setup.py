@@ -157,7 +157,10 @@ def extensions():
 
 
 def long_description():
-    """The README for a package index, where a relative link is dead: absolute by the Source URL, else its text."""
+    """The README for a package index, where a relative link is dead: absolute by the Source URL, else its text.
+
+    Of a picture in two variants the light one stays.
+    """
     source = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {}).get("Source")
 
     def reachable(link):
@@ -167,6 +170,7 @@ def long_description():
         return f"{picture}[{text}]({source}/{'raw' if picture else 'blob'}/HEAD/{path})"
 
     text = Path("README.md").read_text(encoding="utf-8")
+    text = re.sub(r'<picture>\n.*\n<img alt="([^"]+)" src="([^"]+)">\n</picture>', r"![\1](\2)", text)
     return re.sub(r"(!?)\[([^\]]+)\]\((?!https?://|#)([^)]+)\)", reachable, text)
 
 

@@ -16,6 +16,10 @@ Numbers are never typed: a page asks for them, and what stands between the marke
     <!-- bench:end -->
 
     <!-- study:value beyond-measures | NMLSDR | AP -->65.08<!-- bench:end -->      one entry, by row and column
+
+    <!-- bench:provenance -->                        how all tables of the page were made, in one line
+    ...
+    <!-- bench:end -->
 """
 
 from __future__ import annotations
@@ -43,8 +47,9 @@ STUDY_TABLE = re.compile(r"(<!-- study:table (?P<name>[\w-]+) -->\n)(?P<old>.*?)
 STUDY_VALUE = re.compile(
     r"(<!-- study:value (?P<name>[\w-]+) \| (?P<row>[^|\n]+?) \| (?P<column>[^|\n]+?) -->)[^\n]*?(<!-- bench:end -->)"
 )
-MARKERS = (TABLE, VALUE, STUDY_TABLE, STUDY_VALUE)
-MARKER = re.compile(r"<!--\s*(?:bench|study):(?:table|value)\s")
+PROVENANCE = re.compile(r"(<!-- bench:provenance -->\n)(?P<old>.*?)(<!-- bench:end -->)", re.DOTALL)
+MARKERS = (TABLE, VALUE, STUDY_TABLE, STUDY_VALUE, PROVENANCE)
+MARKER = re.compile(r"<!--\s*(?:bench|study):(?:table|value|provenance)\s")
 
 
 class Failure(Exception):
@@ -85,46 +90,47 @@ def cell(value: Any, form: str) -> str:
 
 
 def render(result: dict[str, Any]) -> str:
-    """A result file as Markdown: the table, its notes, and where and how it was measured."""
+    """A result file as Markdown: the table and its notes."""
     columns = result["columns"]
     lines = ["| " + " | ".join(heading for _, heading, _ in columns) + " |"]
     lines.append("|" + "|".join("---" if form in ("", "s") else "---:" for _, _, form in columns) + "|")
     for row in result["rows"]:
         lines.append("| " + " | ".join(cell(row.get(key), form) for key, _, form in columns) + " |")
-    lines.append("")
     if result["notes"]:
-        lines.append(result["notes"] + "\n")
-    lines.append(made_by(result))
+        lines += ["", result["notes"]]
     return "\n".join(lines) + "\n"
 
 
-def made_by(result: dict[str, Any]) -> str:
-    """The command, and when, at which commit and on what machine; of rows that earlier runs made, theirs too."""
-    machine, runs = result["machine"], result.get("runs", {})
-    text = f"Made by `{result['command']}` on {_run(machine)}."
-    for key, earlier in runs.items():
-        count = sum(row.get("run") == key for row in result["rows"])
-        if (earlier["date"], earlier["commit"]) != (machine["date"], machine["commit"]):
-            text += f" Lines from another run: {count} of {len(result['rows'])}, on {_run(earlier)}."
-    return text
-
-
-def _run(machine: dict[str, Any]) -> str:
-    versions = ", ".join(f"{name} {found}" for name, found in machine["versions"].items())
-    commit = machine["commit"].replace("+", " with uncommitted changes")
-    return (
-        f"{machine['date']} at commit {commit}: {machine['processor']}, {machine['cores']} cores, "
-        f"{machine['memory_gib']} GiB, Python {machine['python']}, {' and '.join(machine['blas'])}, {versions}"
-    )
+def provenance(text: str, folder: Path, study: Path) -> str:
+    """One line for all tables and numbers of a page: their commits and dates, and on what machine times were taken."""
+    made: set[str] = set()
+    machines: set[str] = set()
+    for name in sorted({found["name"] for marker in (TABLE, VALUE) for found in marker.finditer(text)}):
+        result = read_result(name, folder)
+        for run in [result["machine"], *result.get("runs", {}).values()]:
+            made.add(f"{run['commit'].replace('+', ' with uncommitted changes')} ({run['date']})")
+            machines.add(f"{run['processor']}, {run['cores']} cores")
+    studies = {found["name"] for marker in (STUDY_TABLE, STUDY_VALUE) for found in marker.finditer(text)}
+    for name in sorted(studies):
+        for file in _table_of(name, study).parent.parent.glob("*.provenance.json"):
+            facts = json.loads(file.read_text(encoding="utf-8"))
+            made.add(f"{facts['commit'][:7]} ({facts['date']})")
+    if not made:
+        return "How the tables were made is not stored.\n"
+    on = f", on {' and '.join(sorted(machines))}" if machines else ""
+    return f"*The tables and pictures are made by programs, at the commits {', '.join(sorted(made))}{on}.*\n"
 
 
 def read_study(name: str, study: Path) -> list[list[str]]:
     """A table of the study as it was written, its heading first."""
-    paths = list(study.rglob(f"{name}.csv"))
-    if not paths:
-        raise Failure(f"there is no table {name}.csv of nmlsdr reproduce; run the study and keep its tables.")
-    with paths[0].open(encoding="utf-8", newline="") as file:
+    with _table_of(name, study).open(encoding="utf-8", newline="") as file:
         return list(csv.reader(file))
+
+
+def _table_of(name: str, study: Path) -> Path:
+    for path in study.rglob(f"{name}.csv"):
+        return path
+    raise Failure(f"there is no table {name}.csv of nmlsdr reproduce; run the study and keep its tables.")
 
 
 def render_study(lines: list[list[str]]) -> str:
@@ -161,8 +167,11 @@ def fill(text: str, folder: Path = HERE / "results", study: Path = STUDY) -> str
     def whole(found: re.Match[str]) -> str:
         return found[1] + "\n" + render_study(read_study(found["name"], study)) + "\n" + "<!-- bench:end -->"
 
+    def line(found: re.Match[str]) -> str:
+        return found[1] + provenance(text, folder, study) + "<!-- bench:end -->"
+
     filled = text
-    for marker, make in zip(MARKERS, (table, value, whole, entry), strict=True):
+    for marker, make in zip(MARKERS, (table, value, whole, entry, line), strict=True):
         filled = marker.sub(make, filled)
     complete = sum(len(marker.findall(text)) for marker in MARKERS)
     if complete != len(MARKER.findall(text)):

@@ -7,6 +7,9 @@ import inspect
 import re
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
 import nmlsdr
 
 # in the order in which a reader needs them
@@ -110,7 +113,7 @@ def write_scores(folder: Path, tables: Path) -> None:
 
 def write_how_it_works(folder: Path) -> None:
     """Every page that stands beside conf.py, in this order, new ones behind: none is left out of the site."""
-    first = ["neighbours", "propagation", "methods", "dask", "from_scikit_multilearn"]
+    first = ["speed", "neighbours", "propagation", "methods", "dask", "from_scikit_multilearn"]
     found = sorted(page.stem for page in folder.glob("*.md") if page.stem not in {"README", "index", "reference"})
     pages = [name for name in first if name in found] + [name for name in found if name not in first]
     lines = ["# How it works", ""]
@@ -157,6 +160,8 @@ def example(command: str, option: str) -> str:
 def write_benchmarks(folder: Path, readme: Path) -> None:
     """The page of the benchmarks, with links to the pages of the site."""
     text = readme.read_text(encoding="utf-8").replace("](../docs/", "](../")
+    pair = r'<picture>\n.*\n<img alt="([^"]+)" src="../docs/_static/([^"]+)-light.svg">\n</picture>'
+    text = re.sub(pair, r"```{picture} \2.svg\n\1\n```", text)
     replace(folder / "benchmarks.md", text.replace("](results/", "](../../bench/results/").splitlines())
 
 
@@ -169,6 +174,21 @@ def adapt_to_site(app, name: str, source: list[str]) -> None:
     source[0] = source[0].replace("](../bench/README.md)", "](generated/benchmarks.md)")
     if name.startswith("reproduction/"):
         source[0] = re.sub(r"(?m)^\|.*$", lambda row: re.sub(r" \((?=[\d±+-])", "<br>(", row[0]), source[0])
+
+
+class Picture(SphinxDirective):
+    """``{picture} pictures/NAME.svg``: NAME-light.svg and NAME-dark.svg; its content says what there is to see."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        place, _, kind = self.arguments[0].rpartition(".")
+        made = []
+        for style in ("light", "dark"):
+            source = f"/_static/{place}-{style}.{kind}"
+            made.append(nodes.image(uri=source, alt=" ".join(self.content), classes=[f"only-{style}", "picture"]))
+        return made
 
 
 def write_command_line(folder: Path) -> None:

@@ -8,11 +8,10 @@ import zlib
 from pathlib import Path
 
 LINES = Path(__file__).with_name("inventories.txt").read_text(encoding="utf-8").splitlines()
-NAMES = [line.split()[2] for line in LINES if line.startswith(" ")]
+NAMES = [line.split()[2] for line in LINES if line.startswith(" ") and "std:" not in line]
 
 # What the types in docstrings link to: the last part of each name, and the whole name where Python has it built in.
 ALIASES = {name.rpartition(".")[2]: name for name in NAMES} | {name: name for name in NAMES}
-ALIASES |= {"array_like": "numpy.ndarray"}
 
 
 def write(folder: Path) -> dict[str, tuple[str, str]]:
@@ -24,7 +23,7 @@ def write(folder: Path) -> dict[str, tuple[str, str]]:
     for line in LINES:
         first, second, *name = line.split()
         if line.startswith(" "):
-            entries[project].append(f"{name[0]} py:{first} 1 {second.replace('$', name[0])} -\n")
+            entries[project].append(f"{name[0]} {first if ':' in first else f'py:{first}'} 1 {second.replace('$', name[0])} -\n")
         else:
             project = first
             mapping[project] = (second, str(folder / f"{project}.inv"))

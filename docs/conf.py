@@ -77,6 +77,7 @@ sphinx_gallery_conf = {
 
 
 def setup(app):
+    app.add_directive("picture", _generate.Picture)
     app.connect("source-read", _generate.adapt_to_site)
     app.connect("autodoc-process-docstring", _generate.escape_prose, priority=900)  # after numpydoc
 

@@ -477,10 +477,75 @@ def open_graph(style: Style) -> Any:
     return _gains("open-graph", style, "gain over NMLSDR, points")
 
 
+# ---------------------------------------------------------------- how fast it is
+
+
+def speed_search(style: Style) -> Any:
+    """Seconds of exact and approximate searches against the number of rows."""
+    rows = result("panel")
+    names = {"nmlsdr": "-", "faiss IndexFlatL2": "-", "scikit-learn brute": "-", "pynndescent": "--", "hnswlib": "--"}
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.4), layout="constrained")
+    for number, (name, line) in enumerate(names.items()):
+        mine = [row for row in rows if row["who"] == name]
+        shown = name if line == "-" else f"{name} ({mine[-1]['recall']:.0f} % found)"
+        axes.plot([row["n"] for row in mine], [row["seconds"] for row in mine], linestyle=line, label=shown,
+                  color=style.colors[number], marker=MARKERS[number], markersize=5)  # fmt: skip
+    axes.set(xscale="log", yscale="log", ylabel="seconds, two threads")
+    axes.set_xlabel("rows (100 features, ten neighbours of each)")
+    axes.grid(linewidth=0.6)
+    legend_above(figure, axes, 2)
+    return figure
+
+
+def speed_peers(style: Style) -> Any:
+    """How many times as long other libraries take."""
+    rows = sorted((row for row in result("peers") if row["peer"] != "plain NumPy"), key=lambda row: row["ratio"])
+    figure, axes = plt.subplots(figsize=(WIDTH, 1.2 + 0.42 * len(rows)), layout="constrained")
+    places = np.arange(len(rows))
+    axes.barh(places, [row["ratio"] for row in rows], color=style.colors[0], height=0.55)
+    for place, row in zip(places, rows, strict=True):
+        axes.text(row["ratio"] * 1.05, place, f"{row['ratio']:.1f}", va="center", fontsize=10)
+    axes.axvline(1, color=style.text, linewidth=1)
+    axes.set_yticks(places, [f"{row['peer']}\n{row['work'].split(' float')[0]}" for row in rows], fontsize=8)
+    axes.set(xscale="log", xlabel="the other library's time divided by that of nmlsdr", xlim=(0.8, 200))
+    return figure
+
+
+def speed_fit(style: Style) -> Any:
+    """CPU seconds of a fit."""
+    rows = result("residual-cost")
+    names = {"default": "ResidualPropagation", "nmlsdr": "NMLSDR", "logistic": "logistic regression, tuned",
+             "forest": "300 extremely randomised trees"}  # fmt: skip
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.2), layout="constrained")
+    shown = [f"{row['n']} rows, {row['l']} labelled,\n{row['D']} features, {row['C']} labels" for row in rows]
+    series = {text_: [row[key] for row in rows] for key, text_ in names.items()}
+    dots(axes, style, shown, series, best="ResidualPropagation")
+    axes.set(xscale="log", xlabel="CPU seconds of a fit")
+    legend_above(figure, axes, 2)
+    return figure
+
+
+def speed_cases(style: Style) -> Any:
+    """Every case of the benchmark of the exact search, by group."""
+    rows = [row for row in result("neighbours") if row.get("ratio")]
+    groups = list(dict.fromkeys(row["group"] for row in rows))[::-1]
+    figure, axes = plt.subplots(figsize=(WIDTH, 1.2 + 0.4 * len(groups)), layout="constrained")
+    for place, group in enumerate(groups):
+        ratios = sorted(row["ratio"] for row in rows if row["group"] == group)
+        spread = place + 0.24 * np.sin(np.arange(len(ratios)) * 2.4)
+        slower = np.array(ratios) < 1
+        for chosen, color in ((slower, style.colors[1]), (~slower, style.colors[0])):
+            axes.scatter(np.array(ratios)[chosen], spread[chosen], s=14, color=color, alpha=0.8, linewidths=0)
+    axes.axvline(1, color=style.text, linewidth=1)
+    axes.set_yticks(range(len(groups)), groups)
+    axes.set(xscale="log", xlabel="the other search's time divided by that of nmlsdr (left of 1: nmlsdr is slower)")
+    return figure
+
+
 PICTURES = [
     front, how_it_works, quick_start, review, thresholds, cross_validation, unlabelled, text, graphs, clusters,
     own_data, embedding_c, reproducibility, choosing_rankings, choosing_all, choosing_regimes, comparison, open_kernel,
-    open_labels, open_classifier, open_graph,
+    open_labels, open_classifier, open_graph, speed_search, speed_peers, speed_fit, speed_cases,
 ]  # fmt: skip
 
 

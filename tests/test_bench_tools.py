@@ -127,7 +127,9 @@ def test_rows_keep_the_run_that_made_them(harness, tables, tmp_path):
     )
     new = json.loads(path.read_text())
     assert [new["runs"][row["run"]]["commit"] for row in new["rows"]] == ["0ldc0de", new["machine"]["commit"]]
-    assert "Lines from another run: 1 of 2, on 2020-01-01 at commit 0ldc0de: another" in tables.render(new)
+    line = tables.provenance("<!-- bench:table x -->\n<!-- bench:end -->", tmp_path, tmp_path)
+    assert "0ldc0de (2020-01-01)" in line
+    assert "another" in line
     again, runs = harness.carried(new)
     assert (again, set(runs)) == (new["rows"], set(new["runs"]))
 
@@ -409,10 +411,21 @@ def test_markers_are_filled_and_stay(tables, tmp_path):
     assert "-->3<!--" in filled
     assert "| work | ratio |\n|---|---:|\n| a | 2.2 x |\n| b | 0.5 x |\n| c | – |\n" in filled
     assert "Note." in filled
-    assert "2026-01-02 at commit abc: P, 2 cores" in filled
-    assert ", openblas 1 Z, " in filled
     assert filled.endswith("<!-- bench:end -->\nrest")
     assert tables.fill(filled, tmp_path) == filled
+
+
+def test_one_line_of_a_page_says_how_its_tables_were_made(tables, tmp_path):
+    result_file(tmp_path)
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "t.csv").write_text("Method,AP\nNMLSDR,1\n")
+    text = "<!-- bench:provenance -->\nold\n<!-- bench:end -->\n"
+    assert "is not stored" in tables.fill(text, tmp_path, tmp_path)
+    text += "<!-- bench:table x -->\n<!-- bench:end -->\n<!-- study:table t -->\n<!-- bench:end -->\n"
+    filled = tables.fill(text, tmp_path, tmp_path)
+    assert "at the commits abc (2026-01-02), on P, 2 cores.*" in filled
+    (tmp_path / "t.provenance.json").write_text('{"commit": "0123456789", "date": "2026-03-04"}')
+    assert "0123456 (2026-03-04), abc (2026-01-02), on P" in tables.fill(text, tmp_path, tmp_path)
 
 
 def test_entries_of_the_study_are_filled_by_row_and_column(tables, tmp_path):

@@ -317,7 +317,10 @@ def test_nearest_and_an_index_return_the_bits_of_kneighbors(dtype, metric, rng):
     X, Q = rng.integers(-2, 3, (300, 9)).astype(dtype), rng.standard_normal((40, 9)).astype(dtype)
     X[[3, 7]], Q[2] = 0, 0  # rows without a direction
     number = COSINE if metric == "cosine" else EUCLIDEAN
-    same = lambda distances: distances if metric == "cosine" else np.sqrt(distances)  # noqa: E731
+
+    def same(distances):
+        return distances if metric == "cosine" else np.sqrt(distances)
+
     for queries in (None, Q):
         code, distances, found = search(X, 5, queries, number)
         expected = graph.kneighbors(X, 5, queries=queries, metric=metric)

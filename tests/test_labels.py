@@ -649,7 +649,7 @@ def test_a_column_of_classes_takes_a_mask_and_other_columns_stay_errors():
     y, labeled = np.array([[4], [5], [6]]), np.array([[True], [True], [False]])
     with pytest.warns(DataConversionWarning):
         assert check_labels(y, labeled=labeled).classes.tolist() == [4, 5]
-    with pytest.raises(InputError, match="got 2.5"):
+    with pytest.raises(InputError, match=r"got 2\.5"):
         check_labels(np.array([[0], [2.5]]))
     with pytest.raises(InputError, match="'maybe'"):
         check_labels(np.array([["yes"], ["maybe"]]))

@@ -19,9 +19,9 @@ MODULES = [
 ]  # fmt: skip
 
 
-# The gallery begins with the embedding and the review.
-GALLERY = ["embedding_cleaning", "suspect_neighbours", "review_precision", "thresholds", "noise_and_share",
-           "graph_reach", "eigenvalues", "speed"]  # fmt: skip
+# The gallery begins with a table, its list and verdicts.
+GALLERY = ["table_to_verdicts", "embedding", "suspect_neighbours", "review_precision", "thresholds",
+           "noise_and_share", "graph_reach", "eigenvalues"]  # fmt: skip
 
 
 def gallery_place(file: str) -> tuple[int, str]:

@@ -96,6 +96,8 @@ def main() -> None:
         PAGE.write_text(execute(PAGE.read_text(encoding="utf-8"), folder), encoding="utf-8")
         if args.pictures:
             photograph(folder / "report.html", HERE / "_static")
+            for page in ("report.html", "review.html"):
+                shutil.copy(folder / page, HERE / "_static" / "hospital")
 
 
 if __name__ == "__main__":

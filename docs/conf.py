@@ -68,6 +68,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "remove_config_comments": True,
     "min_reported_time": 1,
+    "thumbnail_size": (560, 400),
     "write_computation_times": False,
     "copyfile_regex": r"(?!)",
     "backreferences_dir": "generated/backreferences",

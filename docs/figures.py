@@ -65,7 +65,7 @@ PRODUCTS = {
     ),
     "hospital": Product(
         ("python", "docs/_walkthrough.py", "--pictures"), ("ResidualPropagation",),
-        ("docs/_walkthrough.py", "docs/hospital.py"), ("docs/guide/hospital.md", "docs/_static/hospital"),
+        ("docs/_walkthrough.py", "docs/hospital.py"), ("docs/guide/hospital.md", "docs/_static/hospital", "docs/_static/report-"),
         "docs/_static/hospital",
     ),
     "comparison": Product(

@@ -83,20 +83,35 @@ def write(args: argparse.Namespace) -> None:
 
 
 def check(args: argparse.Namespace) -> None:
-    """Fill in the verdicts of a review list as a person would who is always right."""
-    with open("hospital.truth.csv", newline="", encoding="utf-8") as file:
-        truth = {row["patient"]: row for row in csv.DictReader(file)}
-    with open(args.file, newline="", encoding="utf-8") as file:
-        found = list(csv.DictReader(file))
-    wrong = 0
+    """Fill in the verdicts of a review list as a person would who is always right, and count what is wrong."""
+    truth = {row["patient"]: row for row in _rows("hospital.truth.csv")}
+    found = _rows(args.file)
     for row in found:
         row["verdict"] = truth[row["patient"]][row["label"]]
-        wrong += row["verdict"] != row["given"]
     with open(args.out, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(found[0]))
         writer.writeheader()
         writer.writerows(found)
-    print(f"{args.file}: {len(found)} annotations checked, {wrong} of them were wrong")
+    for kind in dict.fromkeys(row["kind"] for row in found):
+        mine = [row for row in found if row["kind"] == kind]
+        print(f"{args.file}: {len(mine)} checked of {kind}, {_wrong(mine)} of them were wrong")
+    wrong = sum(
+        (name in row["diagnoses"].split(";")) != (truth[row["patient"]][name] == "1")
+        for row in _rows("hospital.csv")
+        if row["diagnoses"]
+        for name in DIAGNOSES
+    )
+    earlier = _rows(args.after) if args.after else []
+    print(f"{wrong} annotations of the table were wrong, {wrong - _wrong(found) - _wrong(earlier)} are left")
+
+
+def _rows(path: str) -> list[dict[str, str]]:
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _wrong(rows: list[dict[str, str]]) -> int:
+    return sum(row["verdict"] != row["given"] for row in rows)
 
 
 def main() -> None:
@@ -109,6 +124,7 @@ def main() -> None:
     writing.set_defaults(run=write)
     checking = verbs.add_parser("check")
     checking.add_argument("file")
+    checking.add_argument("--after", help="verdicts of earlier rounds")
     checking.add_argument("--out", required=True)
     checking.set_defaults(run=check)
     args = parser.parse_args()

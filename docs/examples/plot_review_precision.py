@@ -10,8 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from nmlsdr import MultiLabelPropagation
+from nmlsdr import ResidualPropagation
 from nmlsdr.datasets import flip_labels, make_toy
+from nmlsdr.inspection import rank_suspects
 
 toy = make_toy(n_samples=3000, random_state=0)
 X = StandardScaler().fit_transform(toy.data)
@@ -22,19 +23,18 @@ flipped = flip_labels(toy.target, 0.1, random_state=0)
 
 # %%
 # Precision among the first k entries of each list.
-def precision(y, kind, first):
-    scores = MultiLabelPropagation().fit(X, y).flip_scores_
-    eligible = {"both": y >= 0, "missing": y == 0, "spurious": y == 1}[kind]
-    order = np.argsort(-scores[eligible], kind="stable")[: first[-1]]
-    wrong = (y != toy.target)[eligible][order]
+def precision(scores, y, kind, first):
+    found = rank_suspects(scores, y, kind=kind).first(first[-1])
+    wrong = (y != toy.target)[found.row, found.label]
     return np.cumsum(wrong)[first - 1] / first
 
 
 first = np.arange(10, 501, 10)
-fig, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
+fig, axes = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True, layout="constrained")
 for ax, y, name in zip(axes, (flipped, forgotten), ("10 % flipped", "30 % of the 1s forgotten"), strict=True):
+    scores = ResidualPropagation().fit(X, y).flip_scores_
     for kind in ("both", "missing", "spurious"):
-        ax.plot(first, precision(y, kind, first), label=kind)
+        ax.plot(first, precision(scores, y, kind, first), label=kind)
     ax.axhline((y != toy.target).mean(), color="0.6", linestyle=":", label="chance")
     ax.set(title=name, xlabel="entries looked at", ylim=(-0.02, 1.02))
 axes[0].set_ylabel("share of wrong entries")
@@ -43,4 +43,5 @@ plt.show()
 
 # %%
 # If labels were forgotten, no given 1 is wrong. So everything in the list "spurious" is a false alarm, and so are the
-# given 1s in the list "both". The command ``nmlsdr review`` writes such lists.
+# given 1s in the list "both". The command ``nmlsdr review`` writes both lists, "missing" and "spurious", one after the
+# other.

@@ -1,0 +1,59 @@
+"""
+From a table to the list, and to verdicts
+=========================================
+
+A raw table becomes a model, the model a list of the annotations to check, and verdicts a better model. The command
+``nmlsdr review`` does the first two steps with a file, and writes a page on which the verdicts are given.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from nmlsdr import ResidualPropagation
+from nmlsdr.datasets import TableEncoder, flip_labels, make_toy, mask_labels
+from nmlsdr.inspection import LabelReviewDisplay, rank_suspects
+
+toy = make_toy(n_samples=1600, n_noise_blocks=2, random_state=0)
+names = ["flu", "cold", "asthma", "gout"]
+noisy = flip_labels(toy.target, 0.1, random_state=0)  # each entry is wrong with probability 0.1
+y = pd.DataFrame(mask_labels(noisy, 0.5, random_state=0), columns=names)  # -1: nobody checked this row
+rng = np.random.default_rng(0)
+
+
+def as_raw_table(data):
+    labs = pd.DataFrame(data, columns=[f"lab {j}" for j in range(data.shape[1])])
+    labs = labs.mask(rng.random(labs.shape) < 0.03)  # holes
+    return labs.assign(ward=rng.choice(["east", "West", "west "], len(labs)))
+
+
+table, new = as_raw_table(toy.data), as_raw_table(toy.test_data)
+print(table.iloc[:4, -5:])
+
+# %%
+# :class:`~nmlsdr.datasets.TableEncoder` makes numbers of texts and fills holes, and
+# :class:`~nmlsdr.ResidualPropagation` learns from all rows, also from those without labels. The display shows the
+# annotations that the other rows contradict most.
+model = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation()).fit(table, y)
+LabelReviewDisplay.from_estimator(model, table, y, top=12)
+plt.show()
+
+# %%
+# A person decides about the first 150 entries. Here the truth decides.
+suspects = rank_suspects(model[-1].flip_scores_, y).first(150)
+place = suspects.row, suspects.label
+reviewed = y.to_numpy(copy=True)
+reviewed[place] = toy.target[place]
+print(f"{(noisy != toy.target)[place].sum()} of 150 were wrong")
+
+# %%
+# ``alpha`` says which labels may still change: verdicts, with 0, may not. The last two numbers are the shares of right
+# entries of new rows, before and after the verdicts.
+alpha = np.where(y >= 0, 0.6, 0.999)
+alpha[place] = 0
+again = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation())
+again.fit(table, pd.DataFrame(reviewed, columns=names), residualpropagation__alpha=alpha)
+for fitted in (model, again):
+    print(f"{(fitted.predict(new) == toy.test_target).mean():.3f}")

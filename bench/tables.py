@@ -27,6 +27,7 @@ from __future__ import annotations
 import argparse
 import csv
 import difflib
+import importlib.util
 import json
 import math
 import re
@@ -115,10 +116,22 @@ def provenance(text: str, folder: Path, study: Path) -> str:
         for file in _table_of(name, study).parent.parent.glob("*.provenance.json"):
             facts = json.loads(file.read_text(encoding="utf-8"))
             made.add(f"{facts['commit'][:7]} ({facts['date']})")
-    if not made:
-        return "How the tables were made is not stored.\n"
+    warnings = {said for name, said in out_of_date().items() if any(table.startswith(f"{name}-") for table in studies)}
+    at = f" at the commits {', '.join(sorted(made))}" if made else ""
     on = f", on {' and '.join(sorted(machines))}" if machines else ""
-    return f"*The tables and pictures are made by programs, at the commits {', '.join(sorted(made))}{on}.*\n"
+    said = "".join(f" **Not up to date:** {text}" for text in sorted(warnings))
+    return f"*The tables and pictures are made by programs{at}{on}.*{said}\n"
+
+
+def out_of_date() -> dict[str, str]:
+    """The products of docs/figures.py that are known to be out of date, and what to say about them."""
+    spec = importlib.util.spec_from_file_location("figures", TOP / "docs" / "figures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["figures"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: dict[str, str] = module.OUT_OF_DATE
+    return found
 
 
 def read_study(name: str, study: Path) -> list[list[str]]:

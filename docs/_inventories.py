@@ -23,7 +23,8 @@ def write(folder: Path) -> dict[str, tuple[str, str]]:
     for line in LINES:
         first, second, *name = line.split()
         if line.startswith(" "):
-            entries[project].append(f"{name[0]} {first if ':' in first else f'py:{first}'} 1 {second.replace('$', name[0])} -\n")
+            role = first if ":" in first else f"py:{first}"
+            entries[project].append(f"{name[0]} {role} 1 {second.replace('$', name[0])} -\n")
         else:
             project = first
             mapping[project] = (second, str(folder / f"{project}.inv"))

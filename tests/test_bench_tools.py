@@ -420,7 +420,7 @@ def test_one_line_of_a_page_says_how_its_tables_were_made(tables, tmp_path):
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "t.csv").write_text("Method,AP\nNMLSDR,1\n")
     text = "<!-- bench:provenance -->\nold\n<!-- bench:end -->\n"
-    assert "is not stored" in tables.fill(text, tmp_path, tmp_path)
+    assert "made by programs.*" in tables.fill(text, tmp_path, tmp_path)
     text += "<!-- bench:table x -->\n<!-- bench:end -->\n<!-- study:table t -->\n<!-- bench:end -->\n"
     filled = tables.fill(text, tmp_path, tmp_path)
     assert "at the commits abc (2026-01-02), on P, 2 cores.*" in filled

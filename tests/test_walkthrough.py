@@ -39,7 +39,7 @@ def small(walk, tmp_path_factory):
 
     def without_a_new_python(command, folder):
         """Run commands of nmlsdr in this process: to start Python and its imports takes longer than most of them."""
-        if not command.startswith("nmlsdr ") or "|" in command:
+        if not command.startswith("nmlsdr ") or "|" in command:  # a pipe needs a shell
             return in_a_shell(command, folder)
         answer = io.StringIO()
         words = shlex.split(command.replace("$AS", options))[1:]

@@ -59,13 +59,10 @@ class Failure(Exception):
 
 def pages(top: Path = TOP) -> list[Path]:
     """The files that may hold markers."""
+    guide = [page for page in sorted((top / "docs").rglob("*.md")) if "generated" not in page.parts]
     return [
-        page
-        for page in [
-            top / "README.md", top / "paper.md", top / "bench" / "README.md", *sorted((top / "docs").rglob("*.md")),
-        ]
-        if page.is_file()
-    ]  # fmt: skip
+        page for page in [top / "README.md", top / "paper.md", top / "bench" / "README.md", *guide] if page.is_file()
+    ]
 
 
 def read_result(name: str, folder: Path) -> dict[str, Any]:

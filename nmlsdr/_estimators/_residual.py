@@ -4,8 +4,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._checks.arguments import check_count, check_real
+from .._checks.arguments import Metric, Threshold, check_count, check_real
 from .._checks.labels import Labels
 from .._moments import RowSums
 from .._process.threads import check_n_jobs, single_threaded_blas
@@ -252,13 +253,13 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     shrinkage: float | str = "cv"
     ridge: float | tuple[float, ...] = RIDGE_GRID
     n_neighbors: int = 10
-    metric: str = "euclidean"
+    metric: Metric = "euclidean"
     alpha_labeled: float | tuple[float, float] = 0.6
     alpha_unlabeled: float = 0.999
     neighbors: Any = "exact"
     n_estimators: int = 100
     residual_weight: float = 0.75
-    threshold: Any = "f1"
+    threshold: Threshold = "f1"
     random_state: Any = 0
     n_jobs: int | None = None
 
@@ -479,7 +480,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     def _to_scores(self, scores: np.ndarray) -> np.ndarray:
         return scores
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores minus the cut-offs: above 0 where `predict` gives the label.
 
         Parameters

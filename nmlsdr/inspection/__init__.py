@@ -1,7 +1,7 @@
 """Inspect a fit: the annotations to review first, the page on which people check them, and plots.
 
-`rank_suspects` lists the annotations, `write_review` writes the page, `read_verdicts` reads what people decided, and
-`apply_verdicts` corrects the labels by it.
+`rank_suspects` lists the annotations, `estimate_mistakes` says how many may be wrong, `write_review` writes the page,
+`read_verdicts` reads what people decided, and `apply_verdicts` corrects the labels by it.
 
 The displays work like those of scikit-learn. ``from_estimator`` computes what is drawn and draws it, ``plot`` draws
 it again on other axes, and attributes contain what was computed. They need matplotlib, which is imported when
@@ -9,6 +9,7 @@ something is drawn.
 """
 
 from ._embedding import EmbeddingDisplay
+from ._mistakes import Mistakes, estimate_mistakes
 from ._review import LabelReviewDisplay, Suspects, rank_suspects
 from ._verdicts import apply_verdicts, read_verdicts
 from ._writing import write_review
@@ -16,8 +17,10 @@ from ._writing import write_review
 __all__ = [
     "EmbeddingDisplay",
     "LabelReviewDisplay",
+    "Mistakes",
     "Suspects",
     "apply_verdicts",
+    "estimate_mistakes",
     "rank_suspects",
     "read_verdicts",
     "write_review",

@@ -1,0 +1,157 @@
+"""How many annotations are wrong: intervals for the labels that were forgotten and for those that were invented.
+
+Where a share of the true labels was forgotten, the same share of 0s stands even among the entries that look most like a
+1, and where labels were invented, 1s stand among the entries that look least like one.  Both shares are rather too
+large, because features seldom tell the labels of a row with certainty; so they bound the mistakes from above.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
+
+from .._checks.labels import check_labels
+from .._errors import InputError
+from .._estimators._thresholds import flip_rate_interval
+
+# Of the entries of a label, as many with the largest scores are looked at as these shares of its given 1s.
+SHARES = np.array([0.1, 0.2, 0.4, 0.8])
+LEAST_PURITY = 0.85  # of what two normal distributions predict, by `bench/bench_mistakes.py`
+
+
+class Mistakes(NamedTuple):
+    """Lowest and highest number of wrong annotations to expect.
+
+    Attributes
+    ----------
+    forgotten : (float, float)
+        Given 0s that are truly 1.
+    invented : (float, float)
+        Given 1s that are truly 0.
+    """
+
+    forgotten: tuple[float, float]
+    invented: tuple[float, float]
+
+
+def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mistakes:
+    """Estimate how many annotations are wrong from the predictions of models that did not see them.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_samples, n_labels)
+        Out-of-sample scores of the rows, for example by `nmlsdr.model_selection.cross_val_proba`: the larger, the
+        more likely the row has the label. Only their order matters. The scores of unlabelled rows are ignored.
+    y : array-like or sparse matrix of shape (n_samples, n_labels)
+        The given labels.
+    labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
+        True for labelled rows, or for known entries. None: y itself shows what is unknown.
+
+    Returns
+    -------
+    Mistakes
+        Two intervals, in numbers of annotations.
+
+    Raises
+    ------
+    ValueError
+        If the labels are invalid, the scores have another shape than the labels, or a score of a labelled row is not
+        finite.
+
+    Notes
+    -----
+    The estimate assumes that each true label is forgotten with the same probability h, whatever the row and the label,
+    and that each of the other entries becomes a 1 with the same probability r. It cannot see mistakes that the features
+    explain, such as labels that are forgotten mainly in unclear cases, or by an annotator whose rows look different.
+
+    r lies between the bounds of the flip rate of `ResidualPropagation`. For h, look at the entries of each label with
+    the largest scores, as many as .1, .2, .4 or .8 times the number of its given 1s. Let w be the share of given 1s
+    among them, with its standard error e. If all of them are truly 1, w estimates 1 - h; otherwise w is smaller.
+    So h is at most 1 - w + 2 e, for each of the four. How many of them are truly 1 can be guessed from the area under
+    the ROC curve of the given labels: if the scores of rows with and without a label have normal distributions that
+    differ in their means only, this area and the share of given 1s determine the share p among the largest scores. Then
+    h is at least 1 - (w + 2 e) / (.85 p). The factor .85 was set on 16 tables by `bench/bench_mistakes.py`.
+
+    If G of M known entries are 1, then (G - r M) / (1 - h - r) entries are truly 1, of which a share h was forgotten.
+
+    Elkan and Noto, "Learning classifiers from only positive and unlabeled data", KDD 2008, read the share 1 - h off the
+    scores themselves, which must then be probabilities.
+
+    Examples
+    --------
+    The first hundred of a thousand rows have a label, and every fifth of them is not annotated. The scores tell these
+    hundred rows from the others:
+
+    >>> y = [[int(i < 100 and i % 5 > 0)] for i in range(1000)]
+    >>> found = estimate_mistakes([[-i] for i in range(1000)], y)
+    >>> [round(number) for number in found.forgotten]  # 20 were forgotten
+    [0, 35]
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    labels = check_labels(y, n_samples=len(values) if values.ndim else None, labeled=labeled)
+    if values.shape != labels.Y.shape:
+        raise InputError(f"scores must have the shape of the labels, {labels.Y.shape}, got {values.shape}.")
+    values = values[labels.labeled]
+    if not np.isfinite(values).all():
+        raise InputError("scores of labelled rows must be finite; predict all of them.")
+    known, given = labels.known[labels.labeled], labels.Y[labels.labeled] > 0.5
+    M, G = int(known.sum()), int(given.sum())
+    lowest, highest = _forgotten_shares(values, given, known)
+    rates = flip_rate_interval(values, labels)
+
+    def positives(h: float, r: float) -> float:
+        return float(np.clip((G - r * M) / max(1.0 - h - r, 1e-9), 0.0, M))
+
+    few, many = positives(lowest, rates[1]), positives(highest, rates[0])
+    forgotten = min(lowest * few, M - G), min(highest * many, M - G)
+    return Mistakes(forgotten, (rates[0] * (M - many), min(rates[1] * (M - few), G)))
+
+
+def _forgotten_shares(
+    scores: NDArray[np.float64], given: NDArray[np.bool_], known: NDArray[np.bool_]
+) -> tuple[float, float]:
+    """Lowest and highest share of the true labels that was forgotten."""
+    ones, chosen, areas, shares, weights = np.zeros(4), np.zeros(4), [], [], []
+    for c in np.flatnonzero((given & known).any(axis=0)):
+        rows = known[:, c]
+        falling = given[rows, c][np.argsort(-scores[rows, c], kind="stable")]
+        n, n_ones = len(falling), int(falling.sum())
+        sizes = np.ceil(SHARES * n_ones).astype(int)
+        ones += np.cumsum(falling)[sizes - 1]
+        chosen += sizes
+        shares.append(n_ones / n)
+        weights.append(n_ones)
+        areas.append(area_under_curve(scores[rows, c], given[rows, c]))
+    if not weights:
+        return 0.0, 1.0
+    w = ones / chosen
+    error = 2.0 * np.sqrt(np.maximum(w * (1.0 - w), 1.0 / chosen) / chosen)
+    share = float(np.average(shares, weights=weights))
+    p = LEAST_PURITY * purity(float(np.average(areas, weights=weights)), share)
+    return max(0.0, float(np.max(1.0 - (w + error)[1:] / p[1:]))), min(1.0, float(np.min(1.0 - w + error)))
+
+
+def area_under_curve(scores: NDArray[np.float64], given: NDArray[np.bool_]) -> float:
+    """Area under the ROC curve; 1/2 where all labels are equal."""
+    from sklearn.metrics import roc_auc_score  # takes a while, which pictures need not wait for
+
+    return 0.5 if given.all() or not given.any() else float(roc_auc_score(given, scores))
+
+
+def purity(area: float, share: float) -> NDArray[np.float64]:
+    """Share of 1s among the largest scores, for each of `SHARES`, if scores have two normal distributions.
+
+    Parameters
+    ----------
+    area : float
+        Area under the ROC curve.
+    share : float
+        Share of 1s among all entries.
+    """
+    distance = np.sqrt(2.0) * ndtri(np.clip(area, 0.5, 0.9999))  # between the means, in standard deviations
+    limit = np.linspace(12.0, -10.0, 2201)
+    ones = share * ndtr(distance - limit)
+    above = ones + (1.0 - share) * ndtr(-limit)
+    result: NDArray[np.float64] = np.interp(SHARES * share, above, ones / above)
+    return result

@@ -121,11 +121,9 @@ def _later(pieces: Pieces, args: argparse.Namespace) -> dict[str, float]:
 
 
 def _wrong(method: Any, n: int) -> dict[str, Any]:
-    """How many of n annotations are probably wrong: lowest and highest number, None where there are too few to say."""
-    low, high = method.flip_interval_
-    few = n < FEWEST
-    numbers = {"low": None, "high": None} if few else {"low": round(low * n), "high": round(high * n)}
-    return {"n": n, "rates": [low, high], **numbers}
+    """Lowest and highest number of wrong annotations among n, of each kind; None where there are too few to say."""
+    found = {kind: [round(number) for number in ends] for kind, ends in method.mistakes_._asdict().items()}
+    return {"n": n} | (dict.fromkeys(found) if n < FEWEST else found)
 
 
 def _tried(method: Any, table: Any, args: argparse.Namespace, names: list[str], console: Console) -> tuple[Any, Any]:

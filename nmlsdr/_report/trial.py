@@ -17,7 +17,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from .. import MLkNN, ResidualPropagation
-from .._estimators._thresholds import RULES, flip_rate_interval, learned_cutoffs, rank_scores
+from .._estimators._thresholds import RULES, learned_cutoffs, rank_scores
+from ..inspection import estimate_mistakes
 from ..metrics import score_table
 from ..model_selection import LabeledRowsSplit
 from .rival import Forest, TunedLogistic
@@ -42,19 +43,20 @@ class OnWholeRows(MLkNN):
 
 
 class EveryRule(ResidualPropagation):
-    """ResidualPropagation that keeps more of its fit: the cut-offs of each rule, and how far the flip rate is known.
+    """ResidualPropagation that keeps more of its fit: the cut-offs of each rule, and how many annotations are wrong.
 
     Attributes
     ----------
     cutoffs_ : dict of str to float or ndarray (C,)
         By the value of the option --threshold.
-    flip_interval_ : (float, float)
-        Lowest and highest flip rate to expect.
+    mistakes_ : Mistakes
+        Lowest and highest number of forgotten and of invented labels.
     """
 
     def _learn_flip_rate(self, O: NDArray[Any], labels: Any) -> None:
         super()._learn_flip_rate(O, labels)
-        self.flip_interval_ = flip_rate_interval(O, labels)
+        y, known = labels.Y[labels.labeled], labels.known[labels.labeled]
+        self.mistakes_ = estimate_mistakes(O, y, labeled=known)
 
     def _learn_cutoffs(self, labels: Any, all_scores: Any, labeled_scores: Any, rate: float | None = None) -> None:
         super()._learn_cutoffs(labels, all_scores, labeled_scores, rate)

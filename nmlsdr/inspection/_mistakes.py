@@ -42,7 +42,8 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
     ----------
     scores : array-like of shape (n_samples, n_labels)
         Out-of-sample scores of the rows, for example by `nmlsdr.model_selection.cross_val_proba`: the larger, the
-        more likely the row has the label. Only their order matters. The scores of unlabelled rows are ignored.
+        more likely the row has the label. Only their order, over all rows and labels, matters. The scores of unlabelled
+        rows are ignored.
     y : array-like or sparse matrix of shape (n_samples, n_labels)
         The given labels.
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
@@ -51,13 +52,13 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
     Returns
     -------
     Mistakes
-        Two intervals, in numbers of annotations.
+        Two intervals, in numbers of annotations. For all wrong annotations, add the lowest and the highest numbers.
 
     Raises
     ------
     ValueError
-        If the labels are invalid, the scores have another shape than the labels, or a score of a labelled row is not
-        finite.
+        If the labels are invalid or 1-D, the scores have another shape than the labels, or a score of a labelled row is
+        not finite.
 
     Notes
     -----
@@ -92,11 +93,15 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
     labels = check_labels(y, n_samples=len(values) if values.ndim else None, labeled=labeled)
     if values.shape != labels.Y.shape:
         raise InputError(f"scores must have the shape of the labels, {labels.Y.shape}, got {values.shape}.")
+    if labels.single:
+        raise InputError("y must have one column for each label, got one class for each row; nothing can be forgotten.")
     values = values[labels.labeled]
     if not np.isfinite(values).all():
         raise InputError("scores of labelled rows must be finite; predict all of them.")
     known, given = labels.known[labels.labeled], labels.Y[labels.labeled] > 0.5
     M, G = int(known.sum()), int(given.sum())
+    if not G:
+        return Mistakes((0.0, float(M)), (0.0, 0.0))
     lowest, highest = _forgotten_shares(values, given, known)
     rates = flip_rate_interval(values, labels)
 
@@ -104,8 +109,15 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
         return float(np.clip((G - r * M) / max(1.0 - h - r, 1e-9), 0.0, M))
 
     few, many = positives(lowest, rates[1]), positives(highest, rates[0])
-    forgotten = min(lowest * few, M - G), min(highest * many, M - G)
-    return Mistakes(forgotten, (rates[0] * (M - many), min(rates[1] * (M - few), G)))
+    return Mistakes(
+        _interval(lowest * few, highest * many, M - G), _interval(rates[0] * (M - many), rates[1] * (M - few), G)
+    )
+
+
+def _interval(low: float, high: float, most: int) -> tuple[float, float]:
+    """The two numbers, at most `most`; where they contradict each other, the higher one, which assumes less, holds."""
+    high = min(high, float(most))
+    return min(low, high), high
 
 
 def _forgotten_shares(
@@ -123,8 +135,6 @@ def _forgotten_shares(
         shares.append(n_ones / n)
         weights.append(n_ones)
         areas.append(area_under_curve(scores[rows, c], given[rows, c]))
-    if not weights:
-        return 0.0, 1.0
     w = ones / chosen
     error = 2.0 * np.sqrt(np.maximum(w * (1.0 - w), 1.0 / chosen) / chosen)
     share = float(np.average(shares, weights=weights))

@@ -1,0 +1,137 @@
+"""The numbers of forgotten and of invented labels: bounds, invariances, cases by hand, and truths that they contain."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from nmlsdr.inspection import estimate_mistakes
+from nmlsdr.inspection._mistakes import SHARES, purity
+
+
+def perfect(n_ones=100, n=1000, forgotten_every=5):
+    """One label whose rows come first by the scores; every fifth of them is not annotated."""
+    y = np.array([[int(i < n_ones and i % forgotten_every > 0)] for i in range(n)])
+    return -np.arange(n, dtype=float)[:, None], y
+
+
+def drawn(rng, distance, forgets, invents=0.0, n=1500, C=4):
+    """Scores of two normal distributions, and labels with mistakes."""
+    truth = rng.random((n, C)) < [0.3, 0.2, 0.15, 0.1][:C]
+    given_labels = np.where(truth, rng.random((n, C)) >= forgets, rng.random((n, C)) < invents)
+    return distance * truth + rng.normal(size=(n, C)), given_labels.astype(int), truth
+
+
+def test_a_case_by_hand():
+    """80 given 1s, so the first 8, 16, 32 and 64 rows are looked at; 51 of the 64 are given, and no 1 stands below."""
+    found = estimate_mistakes(*perfect())
+    w, highest_rate = 51 / 64, 2 * np.sqrt(1 / 100 / 100) + 0.005
+    h = 1 - w + 2 * np.sqrt(w * (1 - w) / 64)
+    assert found.forgotten == (0.0, pytest.approx(h * 80 / (1 - h)))
+    assert found.invented[0] == 0
+    assert found.invented[1] == pytest.approx(highest_rate * (1000 - (80 - 1000 * highest_rate) / (1 - highest_rate)))
+
+
+def test_the_lowest_number_by_hand():
+    """So many rows leave little room for chance: half of the labels are forgotten, the scores perfect."""
+    n_ones, n = 4_000, 40_000
+    scores, y = perfect(n_ones, n, forgotten_every=2)
+    area = 37_000 / 38_000  # of the pairs of a given 1 and a given 0, those in the right order, about
+    e = 2 * np.sqrt(0.25 / (SHARES * 2_000))
+    lowest = max(1 - (0.5 + e[1:]) / (0.85 * purity(area, 0.05)[1:]))  # not the first tenth
+    rate = 2 * np.sqrt(1 / 4_000 / 4_000) + 0.005
+    low = lowest * (2_000 - rate * n) / (1 - lowest - rate)
+    found = estimate_mistakes(scores, y)
+    assert found.forgotten[0] == pytest.approx(low, rel=0.01)
+    assert found.forgotten[0] < 2_000 < found.forgotten[1]
+
+
+@pytest.mark.parametrize(("area", "share"), [(0.6, 0.3), (0.9, 0.05), (0.97, 0.2)])
+def test_purity_is_that_of_two_normal_distributions(area, share):
+    distance = np.sqrt(2) * norm.ppf(area)
+    for part, found in zip(SHARES, purity(area, share), strict=True):
+
+        def above(t):
+            return share * norm.sf(t - distance) + (1 - share) * norm.sf(t)
+
+        t = brentq(lambda t, part=part: above(t) - part * share, -10, 12)
+        assert found == pytest.approx(share * norm.sf(t - distance) / above(t), abs=1e-4)
+
+
+def test_purity_of_chance_and_of_certainty():
+    assert purity(0.5, 0.2) == pytest.approx(0.2, abs=1e-6)
+    assert purity(0.2, 0.2) == pytest.approx(0.2, abs=1e-6)  # scores in the wrong order tell no more than chance
+    assert purity(1.0, 0.2) == pytest.approx(1.0, abs=0.02)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.integers(1, 4), st.integers(1, 1000), st.floats(0, 1))
+def test_every_number_lies_between_0_and_the_annotations_of_its_kind(seed, n, C, n_scores, share):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random((n, C)) < 0.2, -1, rng.random((n, C)) < share)
+    y[0, 0] = 0  # a y of -1 and 1 alone would be read as the wrong coding
+    found = estimate_mistakes(rng.integers(0, n_scores, (n, C)), y)
+    assert 0 <= found.forgotten[0] <= found.forgotten[1] <= (y == 0).sum()
+    assert 0 <= found.invented[0] <= found.invented[1] <= (y == 1).sum()
+
+
+def test_the_order_of_rows_and_labels_and_the_scale_of_the_scores_do_not_matter(rng):
+    scores, y, _ = drawn(rng, 2.0, 0.3, 0.02)
+    y[rng.random(y.shape) < 0.1] = -1
+    found = np.array(estimate_mistakes(scores, y))
+    rows, labels = rng.permutation(len(y)), rng.permutation(y.shape[1])
+    np.testing.assert_allclose(estimate_mistakes(scores[rows][:, labels], y[rows][:, labels]), found, rtol=1e-12)
+    np.testing.assert_allclose(estimate_mistakes(np.exp(0.5 * scores), y), found, rtol=1e-12)
+
+
+def test_unknown_entries_and_unlabelled_rows_are_left_out(rng):
+    scores, y, _ = drawn(rng, 2.0, 0.3)
+    more = np.vstack([scores, np.full((50, 4), np.nan)]), np.vstack([y, np.full((50, 4), -1)])
+    assert estimate_mistakes(*more) == estimate_mistakes(scores, y)
+    known = rng.random(y.shape) < 0.8
+    masked = np.where(known, y, -1)
+    noise = np.where(known, scores, rng.normal(size=y.shape) * 50)
+    assert estimate_mistakes(noise, masked) == estimate_mistakes(scores, masked)
+    assert estimate_mistakes(scores, y, labeled=known) == estimate_mistakes(scores, masked)
+
+
+@pytest.mark.parametrize("distance", [1.0, 2.0, 4.0])
+def test_the_truth_lies_inside_in_nine_of_ten_draws(distance):
+    """Where the scores tell the labels with certainty (4), by little more; otherwise nearly always."""
+    inside = []
+    for forgets, invents in [(0.0, 0.0), (0.1, 0.0), (0.4, 0.0), (0.0, 0.05), (0.3, 0.03)]:
+        for seed in range(6):
+            scores, y, truth = drawn(np.random.default_rng(seed), distance, forgets, invents, n=600)
+            low, high = estimate_mistakes(scores, y).forgotten
+            inside.append(low <= (truth & (y == 0)).sum() <= high)
+    assert np.mean(inside) >= 0.9, inside
+
+
+def test_clear_features_give_a_narrow_interval_and_unclear_ones_a_wide_one(rng):
+    widths = []
+    for distance in (6.0, 1.0):
+        scores, y, truth = drawn(rng, distance, 0.3, n=4000)
+        low, high = estimate_mistakes(scores, y).forgotten
+        widths.append((high - low) / (truth & (y == 0)).sum())
+    assert widths[0] < 1
+    assert widths[1] > 2
+
+
+def test_without_a_given_1_every_given_0_may_be_a_forgotten_label():
+    assert estimate_mistakes(np.arange(20.0).reshape(10, 2), np.zeros((10, 2))).forgotten == (0.0, 20.0)
+
+
+@pytest.mark.parametrize(
+    ("scores", "y", "message"),
+    [
+        ([[0.1, 0.2]], [[1], [0]], "y has 2"),
+        ([[0.1, 0.2], [0.3, 0.4]], [[1], [0]], r"scores must have the shape of the labels, \(2, 1\), got \(2, 2\)"),
+        ([[0.1], [np.nan]], [[1], [0]], "scores of labelled rows must be finite"),
+        ([[0.1, 0.9], [0.7, 0.3]], ["a", "b"], "y must have one column for each label"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_a_sentence(scores, y, message):
+    with pytest.raises(ValueError, match=message):
+        estimate_mistakes(scores, y)

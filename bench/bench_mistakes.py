@@ -43,8 +43,13 @@ from nmlsdr.inspection import estimate_mistakes
 TOP = Path(__file__).resolve().parent.parent
 _SHARES = (0.1, 0.2, 0.3, 0.4)
 RATES = {"none": (0.0,), "flips": (0.02, 0.05, 0.1, 0.2), "forgotten": _SHARES, "invented": _SHARES, "mixed": _SHARES}
-SHOWN = {"none": "none", "forgotten": "30 % forgotten", "mixed": "30 % forgotten, 10 % invented", "own": "as the simulation makes them",
-         "unclear": "30 % forgotten, mainly the unclear ones"}  # fmt: skip
+SHOWN = {
+    "none": "none",
+    "forgotten": "30 % forgotten",
+    "mixed": "30 % forgotten, 10 % invented",
+    "own": "as the simulation makes them",
+    "unclear": "30 % forgotten, mainly unclear ones",
+}
 BLIND = {"unclear": _SHARES}
 MOST_ROWS = 700
 

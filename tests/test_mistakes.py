@@ -17,6 +17,11 @@ def perfect(n_ones=100, n=1000, forgotten_every=5):
     return -np.arange(n, dtype=float)[:, None], y
 
 
+def ranked(first, n):
+    """Scores that fall from row to row, and given labels that are 0 after the first."""
+    return -np.arange(n, dtype=float)[:, None], np.array([*first, *[0] * (n - len(first))])[:, None]
+
+
 def drawn(rng, distance, forgets, invents=0.0, n=1500, C=4):
     """Scores of two normal distributions, and labels with mistakes."""
     truth = rng.random((n, C)) < [0.3, 0.2, 0.15, 0.1][:C]
@@ -46,6 +51,16 @@ def test_the_lowest_number_by_hand():
     found = estimate_mistakes(scores, y)
     assert found.forgotten[0] == pytest.approx(low, rel=0.01)
     assert found.forgotten[0] < 2_000 < found.forgotten[1]
+
+
+def test_the_highest_number_holds_where_the_first_entries_contradict_it():
+    """Twenty given 0s before a hundred given 1s: .2 and .8 of the 1s tell different stories."""
+    low, high = estimate_mistakes(*ranked([0] * 20 + [1] * 100, 10_000)).forgotten
+    assert low == high < 60
+
+
+def test_the_first_tenth_says_nothing_of_the_lowest_number():
+    assert estimate_mistakes(*ranked([0] * 40 + [1] * 1000, 20_000)).forgotten[0] == 0
 
 
 @pytest.mark.parametrize(("area", "share"), [(0.6, 0.3), (0.9, 0.05), (0.97, 0.2)])

@@ -133,8 +133,9 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     learner_weights_ : ndarray of shape (3,) or (1,), float64
         Weights of the ridge regression and of each forest in the trend; they sum to 1, and each is at least 1/6.
     flip_rate_ : float
-        Estimated probability that a given label is flipped, from 0 to 0.3; 0 for 1-D y. The estimate is too large
-        where the features say little about the labels, or where every label is frequent.
+        Estimated probability that a given label is flipped, from 0 to 0.3; 0 for 1-D y. It is read off the given 1s
+        that should be 0, so forgotten labels do not show in it (see `nmlsdr.inspection.estimate_mistakes`). The
+        estimate is too large where the features say little about the labels, or where every label is frequent.
     n_labeled_ : int
         Number of labelled rows.
     embedding_ : ndarray of shape (n_samples, d)

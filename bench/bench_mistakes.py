@@ -10,7 +10,7 @@ as many wrong 1s as .1, .2, .3 or .4 of the true labels; "mixed" does both, with
 "unclear" is a kind that the rule cannot see, and not part of the verdict: the labels that are hardest to predict are
 forgotten most often.  The scores are the out-of-sample trend of `ResidualPropagation`, from the labelled rows alone.
 
-What counts was written down before any interval was seen.  An interval is right if it contains the true number; a kind
+What counts was decided before any interval was seen.  An interval is right if it contains the true number; a kind
 and rate counts as covered if at least nine of its ten draws are.  An interval is useful if it is not wider than the
 true number or a fifth of the given 1s, whichever is larger.  The rule and its two constants (2 standard errors, .85)
 were fixed on four draws of the tables of "design", with the trend that ResidualPropagation had then (one forest), and

@@ -49,6 +49,7 @@ cdef extern from "_c/products.h" nogil:
     nmlsdr_search *search_new "nmlsdr_search_new"(
         const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, const nmlsdr_leads *leads, double *squared,
         Py_ssize_t *indices, int sparse, int integers, int level, double window_bytes, int n_threads)
+    int search_know "nmlsdr_search_know"(nmlsdr_search *search, const double *limits, const Py_ssize_t *edges, Py_ssize_t parts)
     int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget)
     void search_free "nmlsdr_search_free"(nmlsdr_search *search)
 
@@ -158,19 +159,26 @@ cdef class Search(Progress):
     integers : 16 or 8 by packed blocks of integers of so many bits, 0 of floats, -1 by cost
     window_bytes : packed rows in memory at most; 0 for WINDOW_BYTES
     leads : `_search.leading.Leads` or None
+    known : `_search.run.Known` or None, only for the rows against themselves and without leads
     """
     cdef nmlsdr_search *search
 
     def __cinit__(
         self, rows, queries, squared, indices, *, int level, int n_threads, int sparse=-1,
-        int integers=-1, double window_bytes=0, leads=None,
+        int integers=-1, double window_bytes=0, leads=None, known=None,
     ):
         cdef nmlsdr_leads leading
+        cdef const double[::1] limits
+        cdef const Py_ssize_t[::1] edges
+        cdef int failed = 0
         if leads is not None:
             describe_leads(leads, &leading)
         self.search = search_new(&self.rows, self.queries, self.k, NULL if leads is None else &leading, self.squared,
                                  self.indices, sparse, integers, level, window_bytes or WINDOW_BYTES, n_threads)
-        if self.search is NULL:
+        if self.search is not NULL and known is not None:
+            limits, edges = known
+            failed = search_know(self.search, &limits[0], &edges[0], edges.shape[0] - 1)
+        if self.search is NULL or failed:
             raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
 
     def __dealloc__(self):

@@ -75,13 +75,14 @@ def described(X, queries):
 
 
 def by_products(
-    X, k, *, queries=None, postings=-1, integers=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0, leads=None
+    X, k, *, queries=None, postings=-1, integers=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0, leads=None,
+    known=None,
 ):
     """Proposed by products, decided by the canonical distance; with the facts of the search."""
     found = _empty(X, queries, k)
     running = _graph.Search(
         *described(X, queries), *found, level=LEVELS[level], n_threads=n_threads, sparse=postings,
-        integers=integers, window_bytes=window_bytes, leads=leads,
+        integers=integers, window_bytes=window_bytes, leads=leads, known=known,
     )  # fmt: skip
     return _answered(running, found, budget)
 

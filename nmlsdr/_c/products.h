@@ -92,11 +92,13 @@ static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_
         const ptrdiff_t low = !at->second && I == J ? a : J * span;
         for (ptrdiff_t step = 0; step < end_b - low; step++) {
             const ptrdiff_t b = back ? end_b - 1 - step : low + step;
+            const ptrdiff_t at_a = at->window[0].first + a, at_b = at->window[at->second].first + b;
             const float *next = NULL;
+            if (q->part && q->part[at_a] >= 0 && q->part[at_a] == q->part[at_b]) continue;
             if (size && step + 1 < end_b - low) next = at->window[at->second].z + (back ? b - 1 : b + 1) * size;
             else if (size && a + 1 < end_a) next = at->window[0].z + (a + 1) * size;
             w->prefetch = (const char *)next;
-            run(q, at->window[0].first + a, at->window[at->second].first + b, w);
+            run(q, at_a, at_b, w);
         }
     }
 }

@@ -71,6 +71,15 @@ static inline void nmlsdr_raise(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_
     s->coarse_t[i] = nmlsdr_threshold(t, q->scaling.coarse_slack) * (float)(ratio * ratio);
 }
 
+/* Raise the threshold of row i to that of pairs with this squared distance, which still pass it. */
+static inline void nmlsdr_raise_to(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t i, double squared)
+{
+    const double scale = q->scaling.scale;
+    const double limit = q->scaling.integral ? squared * -0.5
+        : -(squared * scale * scale * 0.5) * (1 + 0x1p-30) - q->scaling.absolute;
+    if (squared < INFINITY) nmlsdr_raise(q, s, i, nmlsdr_threshold(nmlsdr_below(limit), q->scaling.slack));
+}
+
 /* The bits of a number, made to increase with it, and back. */
 static inline uint32_t nmlsdr_bits_of(float x)
 {
@@ -196,14 +205,7 @@ static void nmlsdr_decide(const nmlsdr_collector *c, ptrdiff_t i)
     }
     nmlsdr_keep_nearest(squared, index, k, w->found, nearer);
     s->count[i] = 0;
-
-    if (squared[k - 1] < INFINITY) {
-        const double scale = q->scaling.scale;
-        const double limit = q->scaling.integral ? squared[k - 1] * -0.5
-            : -(squared[k - 1] * scale * scale * 0.5) * (1 + 0x1p-30) - q->scaling.absolute;
-        const float t = nmlsdr_threshold(nmlsdr_below(limit), q->scaling.slack);
-        nmlsdr_raise(q, s, i, t);
-    }
+    nmlsdr_raise_to(q, s, i, squared[k - 1]);
 }
 
 static void nmlsdr_make_room(const nmlsdr_collector *c, ptrdiff_t i)

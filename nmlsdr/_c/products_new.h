@@ -216,4 +216,25 @@ fail:
     return NULL;
 }
 
+/* What other searches of these rows have found, in a symmetric search without leading coordinates (by which rows change
+ * their places).  limits (n): a pair with a larger squared distance is of no use to the row; lists may then remain short.
+ * edges (parts + 1): rows edges[p] to edges[p + 1] were compared with each other; pairs of whole blocks of them are left out.
+ * Either may be NULL.  -1: out of memory. */
+static int nmlsdr_search_know(nmlsdr_search *q, const double *limits, const ptrdiff_t *edges, ptrdiff_t parts)
+{
+    const ptrdiff_t n = q->rows->rows.n, block = q->storage.block;
+    for (ptrdiff_t i = 0; limits && i < n; i++) nmlsdr_raise_to(q, q->queries, i, limits[i]);
+    if (!edges) return 0;
+
+    q->part = (int32_t *)nmlsdr_new(&q->memory, q->rows->blocks, sizeof(int32_t));
+    if (!q->part) return -1;
+    for (ptrdiff_t J = 0; J < q->rows->blocks; J++) {
+        const ptrdiff_t last = (J + 1) * block < n ? (J + 1) * block : n;
+        q->part[J] = -1;
+        for (ptrdiff_t p = 0; p < parts; p++)
+            if (edges[p] <= J * block && last <= edges[p + 1]) q->part[J] = (int32_t)p;
+    }
+    return 0;
+}
+
 #endif

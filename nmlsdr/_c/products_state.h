@@ -126,6 +126,7 @@ typedef struct {
     nmlsdr_storage storage;
     nmlsdr_tuning tuning;
     nmlsdr_schedule schedule;
+    int32_t *part;              /* of each block, or -1: two blocks of one part are not compared; NULL: all are */
     nmlsdr_scratch *scratch;    /* one for each thread */
     float *infinite_thresholds; /* one block of thresholds that nothing passes */
     const nmlsdr_kernels *kernels; /* of the level (kernels.h) */

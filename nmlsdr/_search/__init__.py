@@ -55,6 +55,6 @@ The files; each imports only files below it:
 
 from .prepared import PreparedRows
 from .proposals import choose_proposed, choose_stored
-from .run import squared_neighbors
+from .run import Known, squared_neighbors
 
-__all__ = ["PreparedRows", "choose_proposed", "choose_stored", "squared_neighbors"]
+__all__ = ["Known", "PreparedRows", "choose_proposed", "choose_stored", "squared_neighbors"]

@@ -1,7 +1,8 @@
 """A search: check the arguments, choose a method, and run its kernel in steps, between which Ctrl-C works."""
 
 import time
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,21 @@ from .strategy import Strategy, few, log, strategy
 _WORK_PER_THREAD = 1.5e7
 
 
+class Known(NamedTuple):
+    """What other searches have found of the rows of a search, as far as it can make use of this.
+
+    Attributes
+    ----------
+    limits : ndarray of shape (n,), float64
+        A neighbour with a larger squared distance is of no use to the row, whose list may then remain short.
+    edges : ndarray of shape (n_parts + 1,), intp
+        The rows edges[p] to edges[p + 1] were already compared with each other.
+    """
+
+    limits: np.ndarray
+    edges: np.ndarray
+
+
 def squared_neighbors(
     X: Any,
     n_neighbors: int,
@@ -27,15 +43,17 @@ def squared_neighbors(
     n_jobs: int | None = None,
     checked: bool = False,
     out: tuple[np.ndarray, np.ndarray] | None = None,
+    known: Known | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """As `nmlsdr.graph.kneighbors`, with the canonical squared distances that order and merges must use.
 
     With ``metric="cosine"`` they are those of rows of length 1, 2 (1 - cos).  ``out``: the two arrays to fill.
+    ``known`` is for the rows against themselves; a missing neighbour is then (inf, the largest integer).
     ``checked`` is True if X and the queries come from `check_rows`: checking a hundred thousand rows again would take
     longer than answering a query.
     """
     n_threads = check_n_jobs(n_jobs)
-    find = search if check_metric(metric) == "euclidean" else _search_by_angle
+    find: Any = partial(search, known=known) if check_metric(metric) == "euclidean" else _search_by_angle
     if queries is None:
         rows = X if checked else check_rows(X)
         n_queries = rows.shape[0]
@@ -49,7 +67,14 @@ def squared_neighbors(
     return squared, indices
 
 
-def search(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
+def search(
+    rows: Any,
+    queries: Any,
+    squared: np.ndarray,
+    indices: np.ndarray,
+    n_threads: int,
+    known: Known | None = None,
+) -> None:
     """Fill the squared distances and indices (n_queries, k) for checked rows; queries None: the rows themselves."""
     k = squared.shape[1]
     n_queries = None if queries is None else queries.shape[0]
@@ -60,7 +85,7 @@ def search(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_
         return
     chosen = strategy(rows, queries, k, n_threads)
     if chosen.groups is None:
-        more = _run(chosen, rows, queries, squared, indices, n_threads)
+        more = _run(chosen, rows, queries, squared, indices, n_threads, known=known)
         log(chosen, rows, n_queries, k, n_threads, more)
     else:
         log(chosen, rows, n_queries, k, n_threads)
@@ -140,6 +165,7 @@ def _run(
     n_threads: int,
     *,
     by_angle: bool = False,
+    known: Known | None = None,
 ) -> str:
     """Run one kernel for all queries; return a note for the log."""
     given, others = kernel_rows(rows), None if queries is None else kernel_rows(queries)
@@ -152,7 +178,11 @@ def _run(
     elif chosen.method == "tree":
         running = _graph.Tree(given, others, squared, indices, level=simd(), n_threads=n_threads)
     else:
-        running = _graph.Search(given, others, squared, indices, level=simd(), n_threads=n_threads, leads=chosen.leads)
+        leads = chosen.leads
+        known = known if leads is None else None
+        running = _graph.Search(
+            given, others, squared, indices, level=simd(), n_threads=n_threads, leads=leads, known=known
+        )
     advance(running)
     facts = running.facts
     storage = ", by columns and postings" if facts.get("sparse") else ", by packed blocks"

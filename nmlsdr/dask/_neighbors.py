@@ -8,7 +8,7 @@ from scipy import sparse
 
 from .._checks.arguments import EdgeWeights, Metric, check_metric, check_n_neighbors, refuse_unequal_features
 from .._moments import RowSums
-from .._search import squared_neighbors
+from .._search import Known, squared_neighbors
 from ..graph import as_distances, graph_of_lists
 from ._plan import Plan, cut_rows, lines, make_plan
 from ._rows import DaskRows, Reading
@@ -30,9 +30,11 @@ def neighbors(rows: DaskRows, n_neighbors: int, *, metric: str = "euclidean", n_
     plan = make_plan(rows, k, metric=metric, n_jobs=n_jobs)
     say(str(plan))
     found = _empty(rows.shape[0], k)
-    ranges, tasks = _tasks(rows, plan, k=k, metric=metric, n_jobs=n_jobs)
-    for number, lists in each_result(tasks, "neighbours"):
-        _merge_into(found, _numbers(ranges[number]), lists)
+    meetings = _meetings(rows, plan)
+    # One by one, when a thread is free for it: a search needs no pair that is farther apart than those found so far.
+    tasks = (_search_task(rows, *meeting, k, metric, n_jobs, found.squared[:, -1]) for meeting in meetings)
+    for number, lists in each_result(tasks, "neighbours", len(meetings), plan.site.n_threads):
+        _merge_into(found, _numbers(meetings[number][0]), lists)
     return found
 
 
@@ -42,7 +44,9 @@ def lists_of_rows(
     """For each block of the rows its `Lists` as a delayed value; nothing is computed."""
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=True)
     plan = make_plan(rows, k, metric=metric, n_jobs=n_jobs, probe=False)
-    searches = list(zip(*_tasks(rows, plan, k=k, metric=metric, n_jobs=n_jobs), strict=True))
+    searches = [
+        (places, _search_task(rows, places, edges, k, metric, n_jobs)) for places, edges in _meetings(rows, plan)
+    ]
     found = []
     for start, stop in rows.ranges():
         parts = [
@@ -92,15 +96,31 @@ def merge(parts: list[Lists], k: int) -> Lists:
 # ---------------------------------------------------------------- tasks
 
 
-def _tasks(rows: DaskRows, plan: Plan, **wanted: Any) -> tuple[list[list[tuple[int, int]]], list[Any]]:
-    """The ranges of rows that meet, and the task for each meeting."""
+def _meetings(rows: DaskRows, plan: Plan) -> list[tuple[list[tuple[int, int]], np.ndarray]]:
+    """For each meeting its ranges of rows, and the edges of those among them that an earlier one compares."""
     edges = cut_rows(rows.edges, plan.order**2).tolist()
     meetings = []
-    for line in lines(plan.order):
+    for number, line in enumerate(lines(plan.order)):
         places = [(edges[part], edges[part + 1]) for part in sorted(line) if edges[part + 1] > edges[part]]
-        if places:
-            meetings.append(places)
-    return meetings, [rows.task(_search_meeting, places, places=places, **wanted) for places in meetings]
+        sizes = [last - first for first, last in places]
+        if places:  # the first lines, which are parallel, hold every part once
+            meetings.append((places, np.cumsum([0, *(sizes if number >= plan.order else [])], dtype=np.intp)))
+    return meetings
+
+
+def _search_task(
+    rows: DaskRows,
+    places: list[tuple[int, int]],
+    edges: np.ndarray,
+    k: int,
+    metric: str,
+    n_jobs: int | None,
+    limits: np.ndarray | None = None,
+) -> Any:
+    """The search of one meeting; ``limits``: no row of all needs a neighbour at a larger squared distance."""
+    numbers = _numbers(places)
+    known = Known(np.full(len(numbers), np.inf) if limits is None else limits[numbers], edges)
+    return rows.task(_search_meeting, places, places=places, known=known, k=k, metric=metric, n_jobs=n_jobs)
 
 
 def _search_meeting(block: RowSums, places: list[tuple[int, int]], **wanted: Any) -> Lists:
@@ -113,15 +133,19 @@ def _search_queries(block: RowSums, reading: Reading, inputs: list[Any], first: 
     return _lists(rows, block.rows, np.arange(first, first + rows.shape[0]), **wanted)
 
 
-def _lists(rows: Any, queries: Any, numbers: np.ndarray, *, k: int, metric: str, n_jobs: int | None) -> Lists:
+def _lists(
+    rows: Any, queries: Any, numbers: np.ndarray, *, k: int, metric: str, n_jobs: int | None, known: Known | None = None
+) -> Lists:
     n_queries = rows.shape[0] if queries is None else queries.shape[0]
     found = _empty(n_queries, k)
     here = min(k, len(numbers) - (queries is None))
     if here and n_queries:
         squared, indices = squared_neighbors(
-            rows, here, queries=queries, metric=metric, n_jobs=task_threads(n_jobs), checked=True
+            rows, here, queries=queries, metric=metric, n_jobs=task_threads(n_jobs), checked=True, known=known
         )
-        found.squared[:, :here], found.indices[:, :here] = squared, numbers[indices]
+        there = indices != _NOWHERE
+        found.squared[:, :here] = squared
+        found.indices[:, :here][there] = numbers[indices[there]]
     return found
 
 

@@ -23,11 +23,11 @@ def lines(q: int) -> list[list[int]]:
 
     * every two rows of different parts meet exactly once, and each product serves both;
     * a task holds n / q rows, all tasks read every row q + 1 times;
-    * only the pairs within a part repeat: all tasks together form (1 + 1/q) n^2 / 2 pairs.
+    * the first q lines are parallel: they hold every part once, and compare its rows with each other. The other tasks
+      leave these pairs out, so that all tasks together form n^2 / 2 pairs. Neighbours by angle form (1 + 1/q) n^2 / 2.
 
-    Tasks for every two of B blocks would hold as many rows with B = 2q, form n^2 / 2 pairs and read every row about
-    2q times; and a search that takes one block as queries of the other would form n^2.  For q = 1 there is one line
-    with one part.
+    Tasks for every two of B blocks would hold as many rows with B = 2q and read every row about 2q times; and a search
+    that takes one block as queries of the other would form n^2 pairs.  For q = 1 there is one line with one part.
 
     Examples
     --------
@@ -181,7 +181,8 @@ def _estimate(rows: DaskRows, k: int, plan: Plan, n_jobs: int | None) -> float:
     read, pair = compute([task("probe", _probe, reading, rows.inputs(reading), k, n_jobs)])[0]
     waves = -(-plan.n_tasks // plan.site.n_threads)
     in_task = plan.n_samples / plan.order
-    return float(waves * (in_task**2 / 2 * pair + in_task * read))
+    compared = plan.n_samples**2 / 2 / plan.n_tasks  # pairs of a task, in the mean
+    return float(waves * (compared * pair + in_task * read))
 
 
 def _probe(reading: Reading, inputs: list[Any], k: int, n_jobs: int | None) -> tuple[float, float]:

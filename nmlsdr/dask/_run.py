@@ -10,9 +10,9 @@ import sys
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import count
+from itertools import count, islice
 from types import ModuleType
 from typing import Any
 
@@ -80,34 +80,54 @@ def as_array(blocks: list[Any], sizes: list[int], shape: tuple[int, ...], dtype:
 def compute(tasks: list[Any], what: str = "") -> list[Any]:
     """The results of delayed tasks, in their order."""
     found: list[Any] = [None] * len(tasks)
-    for number, result in each_result(tasks, what):
+    for number, result in each_result(tasks, what, len(tasks)):
         found[number] = result
     return found
 
 
-def each_result(tasks: list[Any], what: str = "") -> Iterator[tuple[int, Any]]:
-    """(number, result) of delayed tasks as they finish; ``what`` names them in the lines of progress."""
+def each_result(
+    tasks: Iterable[Any], what: str, n_tasks: int, at_once: int | None = None
+) -> Iterator[tuple[int, Any]]:
+    """(number, result) of delayed tasks as they finish; ``what`` names them in the lines of progress.
+
+    ``at_once``: so many of them run at a time, and the next is taken from ``tasks`` after the caller has had the result
+    of one before it. None: as many as Dask likes.
+    """
+    waiting = enumerate(tasks)
     client, began, finished = client_in_force(), time.monotonic(), count(1)
 
     def is_done() -> None:
         """Say how far the tasks are at every quarter of them, if they take more than a second."""
         number, passed = next(finished), time.monotonic() - began
-        if what and passed > 1 and 4 * number // len(tasks) > 4 * (number - 1) // len(tasks):
-            left = passed / number * (len(tasks) - number)
-            say(f"{what}: {number} of {len(tasks)} tasks, {passed:.0f} s, about {left:.0f} s to go")
+        if what and passed > 1 and 4 * number // n_tasks > 4 * (number - 1) // n_tasks:
+            left = passed / number * (n_tasks - number)
+            say(f"{what}: {number} of {n_tasks} tasks, {passed:.0f} s, about {left:.0f} s to go")
 
-    yield from enumerate(_locally(tasks, is_done)) if client is None else _on_cluster(client, tasks, is_done)
+    if client is not None:
+        yield from _on_cluster(client, waiting, at_once, is_done)
+    while some := list(islice(waiting, at_once)):
+        numbers, together = zip(*some, strict=True)
+        yield from zip(numbers, _locally(together, is_done), strict=True)
 
 
-def _on_cluster(client: Any, tasks: list[Any], is_done: Callable[[], None]) -> Iterator[tuple[int, Any]]:
+def _on_cluster(
+    client: Any, waiting: Iterator[tuple[int, Any]], at_once: int | None, is_done: Callable[[], None]
+) -> Iterator[tuple[int, Any]]:
     from distributed import TimeoutError as NothingYet
     from distributed import wait
 
     dask, gone = import_dask(), None  # since when there is no worker
     limit = dask.utils.parse_timedelta(dask.config.get("nmlsdr.no-worker-timeout", NO_WORKER_TIMEOUT))
-    with warnings.catch_warnings():  # labels and graphs of some MB travel with the tasks: meant
-        warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
-        pending = {future: number for number, future in enumerate(client.compute(tasks))}
+    pending: dict[Any, int] = {}
+
+    def start() -> None:
+        some = list(islice(waiting, None if at_once is None else at_once - len(pending)))
+        with warnings.catch_warnings():  # labels and graphs of some MB travel with the tasks: meant
+            warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
+            futures = client.compute([each for _, each in some]) if some else []
+        pending.update(zip(futures, (number for number, _ in some), strict=True))
+
+    start()
     try:
         while pending:
             done = set()
@@ -125,11 +145,12 @@ def _on_cluster(client: Any, tasks: list[Any], is_done: Callable[[], None]) -> I
                 del future  # the worker may forget the result
                 is_done()
                 yield number, result
+                start()
     finally:
         client.cancel(list(pending))
 
 
-def _locally(tasks: list[Any], is_done: Callable[[], None]) -> tuple[Any, ...]:
+def _locally(tasks: Sequence[Any], is_done: Callable[[], None]) -> tuple[Any, ...]:
     dask, keys = import_dask(), {task.key for task in tasks}
     with dask.callbacks.Callback(posttask=lambda key, *_: is_done() if key in keys else None):
         found: tuple[Any, ...] = dask.compute(*tasks)

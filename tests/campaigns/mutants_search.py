@@ -19,6 +19,14 @@ PLUGINS = ("tests/test_neighbors_plugins.py",)
 LARGE = ("tests/test_large_work.py",)
 
 MUTANTS = {
+    ("_c/products_new.h", ("tests/test_neighbors_known.py",)): [
+        ("search/known: blocks across an edge are left out", "nmlsdr_search_know", "last <= edges[p + 1]", "J * block < edges[p + 1]"),
+        ("search/known: no limits", "nmlsdr_search_know", "limits && i < n", "limits && i < 0"),
+    ],
+    ("_c/products.h", ("tests/test_neighbors_known.py",)): [
+        ("search/known: blocks of no part are left out", "nmlsdr_run_spans", "q->part[at_a] >= 0 && ", ""),
+        ("search/known: nothing is left out", "nmlsdr_run_spans", "q->part && ", "0 && "),
+    ],
     ("_c/products_candidates.h", BOUND): [
         ("search/bound: halved", "nmlsdr_bounds", "share * square + q->scaling.absolute", "(share * square + q->scaling.absolute) * 0.5"),
         ("search/bound: a tenth", "nmlsdr_bounds", "share * square + q->scaling.absolute", "(share * square + q->scaling.absolute) * 0.1"),
@@ -27,7 +35,7 @@ MUTANTS = {
     ],
     ("_c/products_candidates.h", PRODUCTS): [
         ("search/bound: no share for underflow", "nmlsdr_bounds", "square + q->scaling.absolute", "square"),
-        ("search/bound: threshold of a full buffer without margin", "nmlsdr_decide", "+ 0x1p-30) - q->scaling.absolute", "- 0x1p-20)"),
+        ("search/bound: threshold of a full buffer without margin", "nmlsdr_raise_to", "+ 0x1p-30) - q->scaling.absolute", "- 0x1p-20)"),
         ("search/bound: threshold by scores without their shares", "nmlsdr_tighten",
          "nmlsdr_lower_bound(x[p].score, own + e[x[p].position])", "x[p].score"),
         ("search/bound: threshold by half of the shares", "nmlsdr_tighten", "nmlsdr_lower_bound(x[p].score, own", "x[p].score - 0.5f * (own"),
@@ -79,7 +87,7 @@ MUTANTS = {
     ("_c/products_candidates.h", INTEGERS): [
         ("search/int16: bounds of two rows by one slack", "nmlsdr_push", "2 * q->scaling.slack", "q->scaling.slack"),
         ("search/int16: a full buffer's bounds by one slack", "nmlsdr_tighten", "2 * q->scaling.slack", "q->scaling.slack"),
-        ("search/int16: decided distances without slack", "nmlsdr_decide", "nmlsdr_below(limit), q->scaling.slack", "nmlsdr_below(limit), 0"),
+        ("search/int16: decided distances without slack", "nmlsdr_raise_to", "nmlsdr_below(limit), q->scaling.slack", "nmlsdr_below(limit), 0"),
         ("search/int8: thresholds without slack", "nmlsdr_raise", "q->scaling.coarse_slack)", "0)"),
         ("search/int8: thresholds a tenth higher", "nmlsdr_raise", "(float)(ratio * ratio)", "(float)(ratio * ratio * 0.9)"),
         ("search/int16: slack of squares", "nmlsdr_threshold", "apart * apart * (-0.5f - 0x1p-21f)", "bound - 0.5f * slack * slack"),

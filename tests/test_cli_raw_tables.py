@@ -1,5 +1,7 @@
 """Raw tables: holes, words and dates; what is decided, and models that take such tables as they come."""
 
+import re
+
 import numpy as np
 import pytest
 from commands import assert_done, assert_refused, read_csv, run, write_csv  # noqa: F401
@@ -157,6 +159,37 @@ def test_no_label_option_marks_rows_without_labels(tmp_path, separator):
     write_csv(tmp_path / "t.csv", ["x", "tags"], [*rows, [6, f"a{separator}none"]])
     with pytest.raises(DataFileError, match=r"row 6: it has both 'none' .--no-label. and 'a'"):
         read_table(tmp_path / "t.csv", no_label="none", **read)
+
+
+def test_a_separator_or_word_that_no_list_has_is_refused_with_the_one_that_was_meant(run, tmp_path):  # noqa: F811
+    """It made a label of each of 130 lists, or one more label of the word."""
+    tags = ["a;b", "none", "b; c", "c", "", "a;c"]
+    rows = [[f"{i % 7 + i / 9}", f"{i % 5}", tags[i % 6]] for i in range(60)]
+    write_csv(tmp_path / "t.csv", ["x", "z", "tags"], rows)
+    command = ("plan", "t.csv", "--label-list", "tags")
+    assert_refused(
+        run(*command, "--separator", ","),
+        "no list of labels has the separator ','; 30 have ';', which gives 4 labels in place of 5; give that one.",
+    )
+    assert_refused(run(*command, "--no-label", "None"), "is 'None', the word for no label, did you mean 'none'?")
+    assert_refused(run(*command, "--no-label", "keine"), "'keine', the word for no label, did you mean 'none'?")
+    for options in (["--separator", ";", "--no-label", "none"], ["--no-label", ""], []):
+        assert run(*command, *options).status == 0
+    for given, sentence in (
+        ({"separator": "|"}, "separator '|'; 30 have"),
+        ({"no_label": "nil"}, "'nil', the word for"),
+    ):
+        with pytest.raises(DataFileError, match=re.escape(sentence)):
+            read_table(tmp_path / "t.csv", label_list="tags", **{"separator": ";", **given})
+    # where no list has a word or another separator, and where the model's own table had them
+    single = [[x, z, "ac/dc" if i % 2 else "c"] for i, (x, z, _) in enumerate(rows)]
+    write_csv(tmp_path / "one.csv", ["x", "z", "tags"], single)
+    assert read_table(tmp_path / "one.csv", label_list="tags", separator=";").label_names == ["ac/dc", "c"]
+    assert_refused(
+        run("plan", "one.csv", "--label-list", "tags", "--no-label", "xyz"), "'xyz'", "; leave that word out."
+    )
+    assert run("fit", "t.csv", "--label-list", "tags", "-o", "m.skops", "--classifier", "mlknn").status == 0
+    assert run("evaluate", "m.skops", "one.csv").status == 0
 
 
 def write_kind(path, names, rows):

@@ -14,7 +14,7 @@ from .._checks.cells import plain_labels
 from .._checks.words import BLANKS, LABEL_WORDS, LABELS, NO_LABEL, fold, label_words
 from ._files import DataFileError, Lines, Path_, Problem, check_size, foreign_bytes, place, shorten
 from ._npz import load_npy, refuse_plus_minus
-from ._roles import Form, Split
+from ._roles import Form, Split, nearest
 from ._table import Table, Texts
 
 SEPARATORS = (";", "|", ",", "/", "+", "\n")
@@ -105,6 +105,25 @@ def find_lists(cells: Iterable[str] | Mapping[str, int], separator: str | None, 
         if tag not in beside and (frequent or fold(tag) in NO_LABEL):
             return lists._replace(no_label=tag)
     return lists
+
+
+def refuse_unused(path: Path_, cells: Mapping[str, int], lists: Lists, given: Mapping[str, str]) -> None:
+    """Raise for a given separator or word for no label that no cell has, and name what was probably meant."""
+    tags = set().union(*map(lists.tags, cells))
+    if "separator" in given and not any(lists.separator in cell for cell in cells):
+        meant = find_lists(cells, None, "").separator
+        n_cells = sum(count for cell, count in cells.items() if meant in cell)
+        n_labels = len(set().union(*map(Lists(meant).tags, cells)))
+        if n_labels < len(tags):
+            what = f"no list of labels has the separator {lists.separator!r}; {n_cells} have {meant!r}"
+            raise DataFileError(
+                f"{place(path)}: {what}, which gives {n_labels} labels in place of {len(tags)}; give that one."
+            )
+    if "no_label" in given and lists.no_label and lists.no_label not in tags:
+        usual = find_lists(cells, lists.separator, None).no_label
+        meant = f", did you mean {shorten(usual)!r}?" if usual else nearest(lists.no_label, sorted(tags))
+        what = f"no list of labels is {shorten(lists.no_label)!r}, the word for no label"
+        raise DataFileError(f"{place(path)}: {what}{meant or '; leave that word out.'}")
 
 
 def listed_labels(

@@ -27,7 +27,7 @@ from ._files import (
     problems_in_words,
     shorten,
 )
-from ._labels import Lists, apply_mask, find_lists, label_columns, listed_labels, votes_of
+from ._labels import Lists, apply_mask, find_lists, label_columns, listed_labels, refuse_unused, votes_of
 from ._mulan import read_labels
 from ._npz import read_npz
 from ._parquet import ParquetFile
@@ -224,7 +224,7 @@ def _read_columns(
     elif split.labels:
         table.target = label_columns(path, found, split, problems)
     if split.lists:
-        _read_lists(path, table, [found.columns[name].texts for name in split.lists], roles, form, plan is not None)
+        _read_lists(path, table, [found.columns[name].texts for name in split.lists], roles, form, plan)
     elif roles.label_file is not None:
         table.target, table.label_names = _label_file(roles, path, found.n_rows, form)
     rows = None
@@ -263,13 +263,19 @@ def _split_by_plan(source: Any, roles: Roles, labels: LabelNames | None, plan: P
     return dataclasses.replace(split_columns(source, known, labels), features=names)
 
 
-def _read_lists(path: Path_, table: Bunch, columns: list[Texts], roles: Roles, form: Form, is_raw: bool) -> None:
+def _read_lists(
+    path: Path_, table: Bunch, columns: list[Texts], roles: Roles, form: Form, plan: Plan | Choices | None
+) -> None:
     """Read labels from columns of lists, in place."""
     counts = Counter[str]()
     for column in columns:
         counts.update(dict(zip(column.different, column.counts, strict=True)))
     separator, no_label = roles.separator, roles.no_label
+    is_raw = plan is not None
     table.lists = find_lists(counts, separator, no_label) if is_raw else Lists(separator or ";", no_label)
+    own = plan.labels if isinstance(plan, Plan) else {}  # what the table of the fit had, this one may lack
+    given = {name: value for name in ("separator", "no_label") if (value := getattr(roles, name)) is not None}
+    refuse_unused(path, counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)})
     targets, table.label_names = listed_labels(path, columns, table.lists, form)
     table.target = targets[0]
     if roles.annotators is not None:

@@ -167,7 +167,7 @@
       current = open !== undefined ? open : view.length ? view[0] : -1;
     }
     const earlier = tab === CHECKED && !pick("label").value && !pick("search").value ? data.earlier : [];
-    pick("list").replaceChildren(...view.map(option), ...earlier.map((one) => make("p", { class: "quiet" }, isolated(one.text))));
+    pick("list").replaceChildren(...view.map(option), ...earlier.map((one) => make("p", { role: "option", "aria-disabled": true }, isolated(one.text))));
     pick("list-title").textContent = (tab === CHECKED ? "Checked" : data.lists[tab].title) + " (" + (view.length + earlier.length) + ")";
   }
 
@@ -209,7 +209,7 @@
   function showEntry() {
     pick("entry").hidden = current < 0;
     pick("empty").hidden = current >= 0;
-    if (current < 0) return;
+    if (current < 0) { pick("list").removeAttribute("aria-activedescendant"); return; }
     const one = entries[current], done = one.verdict !== undefined;
     pick("place").textContent = "Entry " + (view.indexOf(current) + 1) + " of " + view.length + (tab === CHECKED ? ", checked" : "");
     pick("question").replaceChildren("Does ", ...nameOf(one.row), " have ", ...quoted(one.label), "?");
@@ -335,7 +335,11 @@
 
   // A shade and a line say that a table goes on at the side.
   function markWide() {
-    for (const box of document.querySelectorAll(".scroll")) box.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1);
+    for (const box of document.querySelectorAll(".scroll")) {
+      box.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1);
+      if (box.classList.contains("wide")) box.tabIndex = 0; // scrolled by keys too
+      else if (!box.hasAttribute("aria-label")) box.removeAttribute("tabindex");
+    }
   }
 
   // ---------------------------------------------------------------- files
@@ -432,7 +436,7 @@
     go(next, false);
   });
   pick("list").addEventListener("click", (event) => {
-    const item = event.target.closest("[role=option]");
+    const item = event.target.closest("[role=option][id]");
     if (item) go(Number(item.id.slice(4)));
   });
   function choose(k) {

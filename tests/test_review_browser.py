@@ -379,7 +379,7 @@ def test_a_list_of_other_rows_changes_nothing(visit):
 # ---------------------------------------------------------------- estimate
 
 
-@pytest.mark.parametrize("n_wrong", [0, 11, 30])
+@pytest.mark.parametrize("n_wrong", [0, 18, 30])
 def test_after_thirty_verdicts_the_page_says_what_to_expect(visit, n_wrong):
     one = visit()
     assert "So far: 0" in one.text("estimate")
@@ -390,12 +390,14 @@ def test_after_thirty_verdicts_the_page_says_what_to_expect(visit, n_wrong):
         assert "So far: 29" in one.text("estimate")
         one.press(given)
     said = one.text("estimate")
+    last = max(0, n_wrong - 10)
+    assert f"of the last 20, {last}." in said
     assert f"Of the 30 entries of this list that you checked, {n_wrong} were wrong" in said
     m, mean, low, high = map(int, re.search(r"next (\d+) .* about (\d+) .*\((\d+) to (\d+)", said).groups())
-    expected = betabinom(m, n_wrong + 0.5, 30 - n_wrong + 0.5)
+    expected = betabinom(m, last + 0.5, 20 - last + 0.5)
     assert abs(mean - expected.mean()) <= 0.5
-    assert (low, high) == (expected.ppf(0.05), expected.ppf(0.95))
-    assert {0: "hardly worth", 11: "It is worth", 30: "It is worth"}[n_wrong] in said
+    assert (low, high) == (expected.ppf(0.01), expected.ppf(0.95))
+    assert {0: "hardly worth", 18: "It is worth", 30: "It is worth"}[n_wrong] in said
 
 
 # ---------------------------------------------------------------- what is shown

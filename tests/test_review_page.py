@@ -21,6 +21,7 @@ from nmlsdr import MultiLabelPropagation, ResidualPropagation
 from nmlsdr.datasets import TableEncoder
 from nmlsdr.inspection import _page, apply_verdicts, rank_suspects, read_verdicts, write_review
 from nmlsdr.inspection._images import thumbnails
+from nmlsdr.inspection._verdicts import escape_formula
 
 pytest.importorskip("jinja2")
 
@@ -50,26 +51,24 @@ def test_entries_are_the_list_and_their_rows_the_nearest(fitted, tmp_path):
     page = unpack(tmp_path / "a.html")
     step = model[-1]
     found = rank_suspects(step.flip_scores_, y, kind="apart", flip_rate=step.flip_rate_).first_of_each_kind(20)
-    number = [row["n"] for row in page["rows"]]
-    listed = [(number[one["row"]], one["label"]) for one in page["entries"]]
-    assert listed == list(zip(found.row, found.label, strict=True))
-    assert len(set(number)) == len(number)
+    number = page["rows"]
+    for name, values in found._asdict().items():
+        assert [one[name] for one in page["entries"]] == values.tolist()
+    assert number == sorted(set(number))
     assert page["columns"] == ["0", "1", "2", "3", "4"]
     for one in page["entries"]:
-        i, c = number[one["row"]], one["label"]
+        i, c = one["row"], one["label"]
         apart = np.linalg.norm(step.embedding_ - step.embedding_[i], axis=1)
         apart[i] = np.inf
         for side, value in (("with", 1), ("without", 0)):
             expected = [j for j in np.argsort(apart, kind="stable") if y[j, c] == value and j != i][:3]
-            assert [number[k] for k, _ in one[side]] == expected
-            assert [float(d) for _, d in one[side]] == pytest.approx(apart[expected], rel=6e-3)
-        near = [j for j in np.argsort(apart, kind="stable") if y[j, c] != -1][:5]
-        assert one["near"] == [int((y[near, c] == 1).sum()), len(near)]
+            assert [j for j, _ in one[side]] == expected
+            assert [d for _, d in one[side]] == pytest.approx(apart[expected], rel=6e-3)
+        near = [j for j in np.argsort(apart, kind="stable") if y[j, c] != -1 and j != i][:5]
+        assert one["near"] == y[near, c].tolist()
         x = (X[i] - X.mean(axis=0)) / X.std(axis=0)
-        parts = step.coef_[c] * x
-        assert [j for j, _ in one["order"]] == np.argsort(-np.abs(parts), kind="stable").tolist()
-        assert all(sign in (0, np.sign(parts[j])) for j, sign in one["order"])
-        assert all(page["cells"][j][one["row"]] == f"{X[i, j]:.6g}" for j in range(5))
+        assert one["parts"] == pytest.approx(step.coef_[c] * x, rel=0.06, abs=1e-12)
+        assert all(page["cells"][j][number.index(i)] == f"{X[i, j]:.6g}" for j in range(5))
 
 
 def test_a_category_has_the_sum_of_the_parts_of_its_levels(rng, tmp_path):
@@ -81,8 +80,10 @@ def test_a_category_has_the_sum_of_the_parts_of_its_levels(rng, tmp_path):
     write_review(tmp_path / "a.html", model, table, y)
     page = unpack(tmp_path / "a.html")
     assert page["columns"] == ["wood", "size"]
-    (first,) = {one["order"][0][0] for one in page["entries"] if one["label"] == 0}
-    assert page["columns"][first] == "wood"
+    step, scaled = model[-1], model[:-1].transform(table)
+    for one in page["entries"]:
+        parts = step.coef_[one["label"]] * (scaled[one["row"]] - step.mean_)
+        assert one["parts"] == pytest.approx([parts[:3].sum(), parts[3]], rel=0.06, abs=1e-12)
     assert set(page["cells"][0]) <= {"oak", "ash", "elm"}
 
 
@@ -97,14 +98,13 @@ def test_other_rows_and_other_methods_have_a_page_too(fitted, tmp_path, form):
     kind = "apart" if form == "sparse" else "both"
     write_review(tmp_path / "a.html", model, X, y, kind=kind, top=5)
     page = unpack(tmp_path / "a.html")
-    assert [len(one["order"]) for one in page["entries"]] == [5 * (form == "sparse")] * len(page["entries"])
-    assert len(page["lists"]) == 1 + (form == "sparse")
+    assert [len(one.get("parts", [])) for one in page["entries"]] == [5 * (form == "sparse")] * len(page["entries"])
+    assert len(page["kinds"]) == 1 + (form == "sparse")
     assert len(page["cells"][0]) == len(page["rows"])
 
 
 def test_a_very_wide_table_shows_the_columns_that_matter(rng, tmp_path, monkeypatch):
     monkeypatch.setattr(_page, "MOST_COLUMNS", 50)
-    monkeypatch.setattr(_page, "MOST_ORDERED", 4)
     y = (rng.random((60, 2)) < 0.4).astype(int)
     X = rng.normal(size=(60, 200))
     X[:, [150, 60]] += 3 * y
@@ -112,11 +112,9 @@ def test_a_very_wide_table_shows_the_columns_that_matter(rng, tmp_path, monkeypa
     page = unpack(tmp_path / "a.html")
     assert len(page["columns"]) <= 50
     assert {"150", "60"} <= set(page["columns"])
-    names = {page["columns"][j] for one in page["entries"] for j, _ in one["order"][:1]}
-    assert names <= {*page["columns"]}
+    assert all(len(one["parts"]) == len(page["columns"]) for one in page["entries"])
     place = page["columns"].index("150")
-    numbers = [row["n"] for row in page["rows"]]
-    assert page["cells"][place] == [f"{v:.6g}" for v in X[numbers, 150]]
+    assert page["cells"][place] == [f"{v:.6g}" for v in X[page["rows"], 150]]
 
 
 def test_the_page_loads_nothing_and_its_policy_names_its_own_script_and_style(fitted, tmp_path):
@@ -135,10 +133,8 @@ def test_the_page_loads_nothing_and_its_policy_names_its_own_script_and_style(fi
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda X, y: {"ids": ["a"]}, "one entry for each of the 60 rows"),
-        (lambda X, y: {"table": X[:5]}, "one entry for each of the 60 rows"),
-        (lambda X, y: {"show": ["x"]}, "no column 'x'"),
-        (lambda X, y: {"image": "x"}, "no column 'x'"),
+        (lambda X, y: {"ids": ["a"]}, "ids needs one entry for each of the 60 rows, got 1"),
+        (lambda X, y: {"table": X[:5]}, "table needs one entry for each of the 60 rows, got 5"),
         (lambda X, y: {"kind": "x"}, "kind must be"),
         (lambda X, y: {"top": 0}, "top must be"),
         (lambda X, y: {"verdicts": y[:5]}, "reviewed must be"),
@@ -161,10 +157,13 @@ def test_without_jinja_one_sentence_says_what_to_install(fitted, tmp_path, monke
 
 
 def write_verdicts(path, page, values):
-    """What the page writes for its first entries."""
-    lines = [f"{one['line']},{value}" for one, value in zip(page["entries"], values, strict=False)]
-    lines = [*(f"{one['line']},{one['verdict']}" for one in page["earlier"]), *lines]
-    Path(path).write_text("\ufeff" + "\r\n".join([page["header"], *lines]) + "\r\n", encoding="utf-8", newline="")
+    """Write what the page writes for its first entries; that it does is tested in a browser."""
+    ids = dict(zip(page["rows"], page["ids"], strict=True))
+    entries = zip(page["entries"], values, strict=False)
+    lines = page["earlier"] + [[one["row"], one["label"], one["given"], value] for one, value in entries]
+    rows = [[ids[i], i, escape_formula(page["labels"][c]), given, value] for i, c, given, value in lines]
+    with open(path, "w", encoding="utf-8-sig", newline="") as file:
+        csv.writer(file).writerows([[page["key"] or "id", "row", "label", "given", "verdict"], *rows])
 
 
 def test_verdicts_come_back_as_arrays(fitted, tmp_path):
@@ -176,7 +175,7 @@ def test_verdicts_come_back_as_arrays(fitted, tmp_path):
     page = unpack(tmp_path / "a.html")
     write_verdicts(tmp_path / "v.csv", page, [1, 0, 1, 0])
     verdicts = read_verdicts(tmp_path / "v.csv", y, ids=ids)
-    places = [(page["rows"][one["row"]]["n"], one["label"]) for one in page["entries"][:4]]
+    places = [(one["row"], one["label"]) for one in page["entries"][:4]]
     assert [verdicts[place] for place in places] == [1, 0, 1, 0]
     assert (verdicts >= 0).sum() == 4
     corrected, alpha = apply_verdicts(verdicts, y, alpha_labeled=0.5, alpha_unlabeled=0.9)
@@ -188,7 +187,7 @@ def test_verdicts_come_back_as_arrays(fitted, tmp_path):
     again = ResidualPropagation(n_neighbors=5).fit(X, corrected, alpha=alpha)
     write_review(tmp_path / "b.html", again, X, corrected, ids=ids, verdicts=verdicts)
     later = unpack(tmp_path / "b.html")
-    assert not {(later["rows"][one["row"]]["n"], one["label"]) for one in later["entries"]} & set(places)
+    assert not {(one["row"], one["label"]) for one in later["entries"]} & set(places)
     write_verdicts(tmp_path / "w.csv", later, [])  # the earlier verdicts are in the next file
     np.testing.assert_array_equal(read_verdicts(tmp_path / "w.csv", y, ids=ids), verdicts)
     assert later["digest"] != page["digest"]
@@ -197,7 +196,7 @@ def test_verdicts_come_back_as_arrays(fitted, tmp_path):
 def test_the_digest_is_that_of_the_list(fitted, tmp_path):
     model, X, y = fitted
     digests = []
-    for options in ({}, {"show": ["1"]}, {"top": 3}, {"title": "other"}):
+    for options in ({}, {"table": X[:, :1]}, {"top": 3}, {"title": "other"}):
         write_review(tmp_path / "a.html", model, X, y, **options)
         digests.append(unpack(tmp_path / "a.html")["digest"])
     assert digests[0] == digests[1]
@@ -246,13 +245,12 @@ def test_the_cells_stand_as_they_stand_in_the_table(run, hospital):  # noqa: F81
     assert not set(page["columns"]) & {"patient", "flu", "=cold", "certainty"}
     for name, column in zip(page["columns"], page["cells"], strict=True):
         j = ["patient", "size", "ward", "day", "note", "photo"].index(name)
-        assert column == [hospital[row["n"]][j] for row in page["rows"]]
-    assert [row["id"] for row in page["rows"]] == [hospital[row["n"]][0] for row in page["rows"]]
+        assert column == [hospital[i][j] for i in page["rows"]]
+    assert page["ids"] == [hospital[i][0] for i in page["rows"]]
     names, listed = read_csv("r.csv")
     assert len(listed) == 80
-    lines = [next(csv.reader([one["line"]])) for one in page["entries"]]
-    assert lines == [line[:-1] for line in listed]
-    assert next(csv.reader([page["header"]])) == names
+    assert names[:3] == [page["key"], "row", "label"]
+    assert [one["row"] for one in page["entries"]] == [int(line[1]) for line in listed]
     assert all(len(line[4].replace(".", "").lstrip("0")) <= 3 for line in listed)  # the score
 
 
@@ -269,9 +267,8 @@ def test_what_the_page_writes_is_taken_by_fit_review_and_python(run, hospital): 
     verdicts = read_verdicts("v.csv", pd.DataFrame(given, columns=["flu", "=cold"]), ids=[row[0] for row in hospital],
                              id_name="patient")  # fmt: skip
     assert (verdicts >= 0).sum() == 3
-    for one in later["earlier"]:  # what was given before the verdict, not the verdict
-        _, row, label, value, *_ = next(csv.reader([one["line"]]))
-        assert int(value) == given[int(row), ["flu", "'=cold"].index(label)]
+    for i, c, value, verdict in later["earlier"]:  # what was given before the verdict, not the verdict
+        assert (value, verdict) == (given[i, c], verdicts[i, c])
     write_verdicts("w.csv", later, [1])
     assert_done(run("review", "t.csv", *AS, "--reviewed", "w.csv", "--out", "third.csv"))
     assert len(read_csv("third.csv")[1]) == 76
@@ -316,8 +313,8 @@ def test_rows_of_a_file_without_names_are_shown_as_numbers(run, rng, tmp_path): 
     assert_done(run("review", "t.npz", "--n-neighbors", "5", "--quiet", "--out", "r.html"))
     page = unpack("r.html")
     assert page["columns"] == ["feature_0", "feature_1", "feature_2"]
-    assert page["cells"][1] == [f"{X[row['n'], 1]:.6g}" for row in page["rows"]]
-    assert page["rows"][0]["id"] is None
+    assert page["cells"][1] == [f"{v:.6g}" for v in X[page["rows"], 1]]
+    assert (page["key"], page["ids"][0]) == ("", None)
 
 
 def test_a_page_needs_its_template_engine_before_any_work(run, hospital, monkeypatch):  # noqa: F811
@@ -352,7 +349,7 @@ def test_pictures_are_small_data_of_four_kinds(pictures):
 
     found = thumbnails(str(pictures), ["a.png", "deep/b.webp", "c.gif", "d.jpeg", "a.png", ""])
     assert [name for name, _ in found] == ["a.png", "deep/b.webp", "c.gif", "d.jpeg", "a.png", ""]
-    assert found[-1] == ("", "")
+    assert found[-1] == ["", ""]
     for _, uri in found[:-1]:
         kind, text = re.fullmatch(r"data:image/(png|jpeg);base64,(.*)", uri).groups()
         opened = image.open(io.BytesIO(base64.b64decode(text)))
@@ -368,9 +365,9 @@ def test_pictures_are_small_data_of_four_kinds(pictures):
 )  # fmt: skip
 def test_nothing_else_is_read(pictures, name):
     ((said, uri),) = thumbnails(str(pictures), [name])
-    assert (uri == "") or name == "a.png/"
+    assert uri == "" or name == "a.png/"
     assert said.startswith(name)
-    ((_, absolute),) = thumbnails(str(pictures), [str(pictures / "a.png")])
+    ((_, absolute),) = thumbnails(str(pictures), [str(pictures.parent / "outside.png")])
     assert absolute == ""
 
 
@@ -379,7 +376,7 @@ def test_pictures_beyond_the_limit_are_named(pictures, monkeypatch):
     found = thumbnails(str(pictures), ["a.png", "c.gif", "a.png"])
     assert found[0] == found[2]
     assert found[0][1]
-    assert found[1] == ("c.gif (the page has no room for it)", "")
+    assert found[1] == ["c.gif (the page has no room for it)", ""]
 
 
 def test_pictures_of_the_table_are_on_the_page(run, hospital, tmp_path):  # noqa: F811
@@ -389,8 +386,8 @@ def test_pictures_of_the_table_are_on_the_page(run, hospital, tmp_path):  # noqa
     assert_done(run("review", "t.csv", *AS, "--image", "photo", "--out", "r.html"))
     page = unpack("r.html")
     assert "photo" not in page["columns"]
-    for row, (name, uri) in zip(page["rows"], page["pictures"], strict=True):
-        assert bool(uri) == (row["n"] % 2 == 0)
-        assert name == f"x{row['n']}.png" + ("" if uri else " (no such file)")
-    n = sum(row["n"] % 2 for row in page["rows"])
+    for i, (name, uri) in zip(page["rows"], page["pictures"], strict=True):
+        assert bool(uri) == (i % 2 == 0)
+        assert name == f"x{i}.png" + ("" if uri else " (not a picture below the folder of the data)")
+    n = sum(i % 2 for i in page["rows"])
     assert f"{n} pictures are not shown" in Path("r.html").read_text(encoding="utf-8")

@@ -87,7 +87,7 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
         raise InputError(f"{args.data} was read without labels; add {options}.")
     table.reviewed = None
     if getattr(args, "reviewed", None) is not None:
-        read_reviewed(args.reviewed, table, args.data, args.id)
+        read_reviewed(args.reviewed, table, args.id)
     return table
 
 

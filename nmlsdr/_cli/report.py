@@ -13,7 +13,6 @@ from nmlsdr._report import trial as trials
 from nmlsdr._report.page import render
 from nmlsdr.graph import neighbor_graph
 from nmlsdr.inspection._html import need_jinja
-from nmlsdr.inspection._page import describe_entries, split_kinds
 from nmlsdr.inspection._verdicts import names_or_numbers
 
 from . import method as fitting
@@ -21,7 +20,7 @@ from .checks import input_files
 from .console import Console
 from .method import NAME, WORDS, Pieces, fit_and_rank, scaler_for
 from .reading import note_leaks, prepare, read_data
-from .review import check_columns, next_steps, page_table, repeats
+from .review import check_columns, next_command, page_facts, repeats
 from .writing import open_output, wrote
 
 REVIEWED = 50  # annotations of each list on the page
@@ -65,10 +64,9 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     Z = method.embedding_
     near = {"metric": args.metric, "n_jobs": args.jobs}
     graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), **near)
-    lists = {kind: part.first(REVIEWED) for kind, part in split_kinds(suspects, args.kind).items()}
     with console.step("find the neighbours and cells of what to review"):
-        entries = describe_entries(page_table(method, table, args), lists, source=source, linked=True)
-    ringed = [pair for part in lists.values() for pair in zip(part.row.tolist(), part.label.tolist(), strict=True)]
+        review = page_facts(suspects, method, table, args, REVIEWED) | {"linked": True}
+    ringed = [(one["row"], one["label"]) for one in review["entries"]]
     embedding = fits.describe_embedding(Z, given, known, rows, ringed)
     embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]
     trial, curve = _tried(method, table, args, names, console) if args.folds else (None, None)
@@ -88,11 +86,12 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         "graph": fits.describe_graph(graph, args.n_neighbors, known.any(axis=1), rows),
         "kind": args.kind,
         "buried": buried,
-        "review": entries,
+        "review": review,
         "wrong": _wrong(method, int(known.sum())),
         "made": {
             "command": shlex.join(["nmlsdr", "report", *args.words]),
-            "next": _next_commands(args, trial),
+            "next": next_command(args),
+            "threshold": trial["rare"]["best"]["threshold"] if trial and trial["rare"] else "f1",
             "date": datetime.date.today().isoformat(),
             "words": f"{NAME}: {WORDS}.",
             "version": __version__,
@@ -135,9 +134,3 @@ def _tried(method: Any, table: Any, args: argparse.Namespace, names: list[str], 
         curve = trials.learning_curve(method, scaler, X, y, groups=table.groups, show=show)
         show("cross-validate")
     return trial, curve
-
-
-def _next_commands(args: argparse.Namespace, trial: Any) -> list[dict[str, str]]:
-    """What to do next, and its command."""
-    best = trial["rare"]["best"]["threshold"] if trial and trial["rare"] else "f1"
-    return next_steps(args, [] if best == "f1" else ["--threshold", best])

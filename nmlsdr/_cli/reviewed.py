@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nmlsdr.inspection import apply_verdicts
-from nmlsdr.inspection._verdicts import find_verdicts, names_or_numbers
+from nmlsdr.inspection import apply_verdicts, read_verdicts
 
 
 def fit_reviewed(step: Any, X: Any, table: Any) -> Any:
@@ -21,16 +20,15 @@ def fit_reviewed(step: Any, X: Any, table: Any) -> Any:
         y = table.votes if reviewed is None else np.where(reviewed, y, table.votes)
     if reviewed is None or not reviewed.any() or not has_fit_parameter(step, "alpha"):
         return step.fit(X, y)
-    verdicts, alphas = np.where(reviewed, y, -1), (step.alpha_labeled, step.alpha_unlabeled)
-    y, alpha = apply_verdicts(verdicts, y, alpha_labeled=alphas[0], alpha_unlabeled=alphas[1])
+    alphas = {name: getattr(step, name) for name in ("alpha_labeled", "alpha_unlabeled")}
+    y, alpha = apply_verdicts(np.where(reviewed, y, -1), y, **alphas)
     return step.fit(X, y, alpha=alpha)
 
 
-def read_reviewed(path: str, table: Any, source: str, id_name: str | None) -> None:
+def read_reviewed(path: str, table: Any, id_name: str | None) -> None:
     """Set the entries that a file of verdicts names, in ``table.target``, and mark them in ``table.reviewed``."""
-    given = table.given = table.target
-    names = names_or_numbers(table.label_names, "label", given.shape[1])
-    verdicts = find_verdicts(path, given, names, table.ids, source=source, id_name=id_name)
-    table.reviewed = verdicts >= 0
-    table.target = np.where(table.reviewed, verdicts, given)
+    table.given = table.target
+    found = read_verdicts(path, table.given, ids=table.ids, id_name=id_name, label_names=table.label_names)
+    table.reviewed = found >= 0
+    table.target = np.where(table.reviewed, found, table.given)
     table.labeled = (table.target != -1).any(axis=1)

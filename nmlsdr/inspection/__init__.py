@@ -10,9 +10,9 @@ something is drawn.
 
 from ._embedding import EmbeddingDisplay
 from ._mistakes import Mistakes, estimate_mistakes
+from ._page import write_review
 from ._review import LabelReviewDisplay, Suspects, rank_suspects
 from ._verdicts import apply_verdicts, read_verdicts
-from ._writing import write_review
 
 __all__ = [
     "EmbeddingDisplay",

@@ -14,63 +14,43 @@ LARGEST_SIDE = 480  # pixels
 MOST_BYTES = 20_000_000  # of all pictures of a page, as text
 
 
-def thumbnails(folder: str, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the name of each picture with its data URI, or with why it is not shown.
+def thumbnails(folder: str, names: Sequence[str]) -> list[list[str]]:
+    """Return the name of each picture and its data URI, which is empty where the picture is not shown.
 
     Parameters
     ----------
     folder : str
-        Only pictures below it are read: no absolute path, no "..", no link, no address.
+        Only pictures below it are read: no "..", no link, no address.
     names : sequence of str
-        Paths relative to the folder; an empty one is no picture.
-
-    Returns
-    -------
-    list of (str, str)
-        The name and the data URI. The URI is empty where the picture is not shown; then the name says why.
+        Paths, relative ones from the folder; an empty one is no picture.
     """
     pillow = import_extra("PIL.ImageOps", "Showing pictures", "cli")
-    found: dict[str, tuple[str, str]] = {"": ("", "")}
+    found = {"": ["", ""]}
     used = 0
     for name in names:
-        if name not in found:
-            try:
-                uri = _data_uri(pillow, _below(Path(folder), name))
-            except (OSError, ValueError, SyntaxError, pillow.Image.DecompressionBombError, Warning) as error:
-                found[name] = (f"{name} ({_reason(error)})", "")
-                continue
-            used += len(uri)
-            found[name] = (name, uri) if used <= MOST_BYTES else (f"{name} (the page has no room for it)", "")
+        if name in found:
+            continue
+        path = Path(folder).resolve() / name
+        plain = not (":" in name or "\0" in name or ".." in PureWindowsPath(name).parts) and path.resolve() == path
+        found[name] = [f"{name} (not a picture below the folder of the data)", ""]
+        if not plain or not path.is_relative_to(Path(folder).resolve()):
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # of Pillow, for a picture that is too large
+                uri = _data_uri(pillow, path)
+        except (OSError, ValueError, SyntaxError, pillow.Image.DecompressionBombError, Warning):
+            continue
+        used += len(uri)
+        found[name] = [name, uri] if used <= MOST_BYTES else [f"{name} (the page has no room for it)", ""]
     return [found[name] for name in names]
 
 
-def _below(folder: Path, name: str) -> Path:
-    """The file of this name; a ValueError if it is not plainly below the folder."""
-    parts = PureWindowsPath(name).parts  # which splits at / and \
-    root = folder.resolve()
-    if ":" in name or "\0" in name or ".." in parts or Path(name).is_absolute():
-        raise ValueError("not a path below the folder of the data")
-    path = root / name
-    if path.resolve() != path:
-        raise ValueError("a link")
-    return path
-
-
 def _data_uri(pillow: Any, path: Path) -> str:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pillow.Image.DecompressionBombWarning)
-        with pillow.Image.open(path, formats=FORMATS) as opened:
-            picture = pillow.ImageOps.exif_transpose(opened)
-            picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
-            clear = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
-            kind, mode, options = ("PNG", "RGBA", {}) if clear else ("JPEG", "RGB", {"quality": 85})
-            file = io.BytesIO()
-            picture.convert(mode).save(file, kind, **options)
-    return f"data:image/{kind.lower()};base64,{base64.b64encode(file.getvalue()).decode()}"
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "no such file"
-    known = isinstance(error, ValueError) and str(error).startswith(("a link", "not a path"))
-    return str(error) if known else "not a picture in PNG, JPEG, GIF or WebP that can be read"
+    with pillow.Image.open(path, formats=FORMATS) as opened:
+        picture = pillow.ImageOps.exif_transpose(opened)
+        picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+        clear = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
+        file = io.BytesIO()
+        picture.convert("RGBA" if clear else "RGB").save(file, "PNG" if clear else "JPEG")
+    return f"data:image/{'png' if clear else 'jpeg'};base64,{base64.b64encode(file.getvalue()).decode()}"

@@ -1,90 +1,50 @@
 """The page on which annotations are checked: one entry at a time, its row beside the nearest rows, one key a verdict.
 
-`describe_entries` collects what is shown as plain data, `render_part` makes the part of a page that both the review
-page and the report have, and `render_page` the page itself.  The script shows the data.
+`describe_entries` collects what is shown as plain data.  The script of the page shows them, puts columns in order, and
+writes the verdicts.  `render_part` makes the part of a page that both the review page and the report have.
 """
 
 import base64
-import csv
 import hashlib
-import io
 import json
+import os
+import re
 import zlib
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.pipeline import Pipeline
 
+from .._checks.arguments import check_count
+from .._checks.cells import is_null
 from .._checks.words import VERDICTS
+from .._errors import InputError
+from .._output import replace_file
 from ..graph import kneighbors
-from ._html import digest_of, open_template, read_asset, readable
-from ._review import Suspects
-from ._verdicts import Columns, for_spreadsheets, list_columns
+from ._embedding import last_with
+from ._html import digest_of, need_jinja, open_template, read_asset, readable
+from ._review import Suspects, rank_suspects
+from ._verdicts import FORMULA, Columns, labels_to_review
 
 Facts = dict[str, Any]
 
+TOP = 250  # entries of each list
 N_EACH = 3  # nearest rows with the label, and without it
 N_NEAREST = 5  # nearest labelled rows that are counted
-MOST_ORDERED = 40  # columns of an entry that are put in order, which are those seen at once
-MOST_COLUMNS = 1000  # of a page; a wider table shows those that are put in order most often
+MOST_COLUMNS = 1000  # of a page; a wider table shows those with the largest coefficients
 LONGEST_CELL = 10_000  # characters
-_TITLES = {"missing": "Maybe forgotten", "spurious": "Maybe given wrongly"}  # of a list; others have both kinds
 
 
-@dataclass
-class Table:
-    """What the page shows of the rows and needs to know about them.
-
-    Attributes
-    ----------
-    target : ndarray of shape (n_samples, n_labels)
-        Labels: 1, 0, and -1 where they are unknown.
-    label_names : sequence of str
-    embedding : array of shape (n_samples, d)
-        In which the nearest rows are searched.
-    row_columns : callable
-        From row numbers to the columns that name these rows in a list: the id, if there is one, and the number.
-    columns : sequence of str
-        Names of the columns whose cells are shown.
-    cells : callable
-        From row numbers and names of columns to the texts of each column.
-    pulls : callable or None
-        From a row and a label to a number for each column: its part in the regression for the label.
-    always : sequence of str
-        Columns that are never folded away.
-    pictures : callable or None
-        From row numbers to pairs of a name and a data URI (or nothing).
-    before : ndarray of shape (n_samples, n_labels), int64, or None
-        Earlier verdicts, -1 where there is none; they go into the file of verdicts.
-    given : ndarray of shape (n_samples, n_labels)
-        The labels before these verdicts.
-    """
-
-    target: NDArray[Any]
-    label_names: Sequence[str]
-    embedding: Any
-    row_columns: Callable[[NDArray[np.intp]], Columns]
-    _: KW_ONLY
-    columns: Sequence[str] = ()
-    cells: Callable[[NDArray[np.intp], Sequence[str]], Sequence[Sequence[str]]] = lambda rows, columns: []
-    pulls: Callable[[int, int], NDArray[np.float64]] | None = None
-    always: Sequence[str] = ()
-    pictures: Callable[[Sequence[int]], list[tuple[str, str]]] | None = None
-    before: NDArray[np.int64] | None = None
-    given: NDArray[Any] | None = None
-    near: Mapping[str, Any] = field(default_factory=dict)
-
-
-def split_kinds(suspects: Suspects, kind: str) -> dict[str, Suspects]:
+def split_kinds(suspects: Suspects, kind: str, top: int) -> dict[str, Suspects]:
     """The lists of a page, by kind: one for each kind of mistake if they stand apart, the likelier one first."""
     if kind != "apart":
-        return {kind: suspects}
+        return {kind: suspects.first(top)}
     kinds = dict.fromkeys([*suspects.kind[:1].tolist(), "missing", "spurious"])
-    return {kind: suspects.take(suspects.kind == kind) for kind in kinds}
+    return {kind: suspects.take(suspects.kind == kind).first(top) for kind in kinds}
 
 
 def nearest_rows(
@@ -115,144 +75,138 @@ def nearest_rows(
     return [[(j, d) for j, d in zip(row, ds, strict=True) if j != i][:k] for i, row, ds in found]
 
 
-def describe_entries(table: Table, lists: Mapping[str, Suspects], *, source: str, linked: bool = False) -> Facts:
+def describe_entries(
+    method: Any,
+    X: Any,
+    target: NDArray[Any],
+    lists: Mapping[str, Suspects],
+    *,
+    label_names: Sequence[str],
+    name_rows: Callable[[NDArray[np.intp]], Columns],
+    columns: Sequence[str],
+    cells: Callable[[NDArray[np.intp], Sequence[str]], Sequence[Sequence[str]]],
+    feature_columns: Sequence[str],
+    source: str,
+    verdicts: NDArray[np.int64] | None = None,
+    given: NDArray[Any] | None = None,
+    **near: Any,
+) -> Facts:
     """Return what the script shows, as plain data.
 
     Parameters
     ----------
-    table : Table
+    method : estimator
+        With ``coef_`` and ``mean_`` columns are put in order; with ``embedding_`` neighbours are searched there.
+    X : array of shape (n_samples, n_features)
+        The rows that the method was fitted on.
+    target : ndarray of shape (n_samples, n_labels)
+        Labels: 1, 0, and -1 where they are unknown.
     lists : dict of str to Suspects
         The entries of each list, by kind.
+    label_names : sequence of str
+    name_rows : callable
+        From row numbers to the columns that name these rows in a list: the id, if there is one, and the number.
+    columns : sequence of str
+        Names of the columns whose cells are shown.
+    cells : callable
+        From row numbers and names of columns to the texts of each column.
+    feature_columns : sequence of str
+        The column of each feature.
     source : str
         Name of the data.
-    linked : bool, default=False
-        Whether the page has a picture of the rows.
+    verdicts : ndarray of shape (n_samples, n_labels), default=None
+        Earlier verdicts, -1 where there is none; the page adds them to the file that it writes.
+    given : ndarray of shape (n_samples, n_labels), default=None
+        The labels before these verdicts.
+    **near
+        Metric and threads, as for `kneighbors`.
     """
-    entries: list[Facts] = []
-    for number, part in enumerate(lists.values()):
-        texts, header = _lines(list_columns(part, table.label_names, table.row_columns(part.row)))
-        for i, c, given, score, text in zip(part.row.tolist(), part.label.tolist(), part.given.tolist(),
-                                            part.score.tolist(), texts, strict=True):  # fmt: skip
-            said = {"given": given, "score": f"{score:.2f}", "line": text}
-            entries.append({"row": i, "label": c, "list": number, **said})
-    _add_neighbors(entries, table)
-    columns = _add_orders(entries, table)
-    rows = sorted({j for one in entries for j in (one["row"], *(j for j, _ in one["with"] + one["without"]))})
-    place = {i: k for k, i in enumerate(rows)}
-    for one in entries:
-        one["row"] = place[one["row"]]
-        for side in ("with", "without"):
-            one[side] = [[place[j], _short(distance)] for j, distance in one[side]]
-    numbers = np.array(rows, dtype=np.intp)
-    named = table.row_columns(numbers)
-    key, ids = (named[0][0], named[0][1].tolist()) if len(named) > 1 else ("", [None] * len(rows))
-    given = table.target[numbers] == 1
-    cells = table.cells(numbers, columns) if columns and rows else []
-    digest = hashlib.sha256("\n".join([source, *(one["line"] for one in entries)]).encode(errors="replace"))
+    entries: list[Facts] = [
+        dict(zip(Suspects._fields, values, strict=True)) | {"list": number}
+        for number, part in enumerate(lists.values())
+        for values in zip(*(field.tolist() for field in part), strict=True)
+    ]
+    Z = getattr(method, "embedding_", X)
+    for c in {one["label"] for one in entries}:
+        own = [one for one in entries if one["label"] == c]
+        at = np.array([one["row"] for one in own], dtype=np.intp)
+        known = (target != -1).any(axis=1)
+        for name, among, k in (("with", target[:, c] == 1, N_EACH), ("without", target[:, c] == 0, N_EACH),
+                               ("near", known, N_NEAREST)):  # fmt: skip
+            for one, found in zip(own, nearest_rows(Z, at, among, k, **near), strict=True):
+                one[name] = [[j, float(f"{distance:.3g}")] for j, distance in found]
+        for one in own:
+            one["near"] = [int(target[j, c]) for j, _ in one["near"]]
+    columns = _add_parts(entries, method, X, feature_columns, columns)
+    earlier = [] if verdicts is None else np.argwhere(verdicts >= 0).tolist()
+    before = target if given is None else given
+    rows = {i for i, _ in earlier} | {one["row"] for one in entries}
+    rows |= {j for one in entries for j, _ in one["with"] + one["without"]}
+    numbers = np.array(sorted(rows), dtype=np.intp)
+    named = name_rows(numbers)
+    ids = named[0] if len(named) > 1 else ("", np.full(len(numbers), None))
+    listed = [source, *ids[1], *((one["row"], label_names[one["label"]], one["given"]) for one in entries)]
     return {
-        "digest": digest.hexdigest()[:20],
-        "file": f"{PurePath(source).stem or 'table'}-verdicts.csv",
-        "header": header,
-        "key": key,
-        "labels": readable(table.label_names),
-        "lists": [{"title": _TITLES.get(kind, "Both kinds"), "n": len(part.row)} for kind, part in lists.items()],
-        "entries": entries,
-        "rows": [
-            {"n": i, "id": None if name is None else readable(str(name)), "has": np.flatnonzero(on).tolist()}
-            for i, name, on in zip(rows, ids, given, strict=True)
-        ],
-        "columns": readable(columns),
-        "always": [j for j, name in enumerate(columns) if name in table.always],
-        "cells": [[_cell(text) for text in column] for column in cells],
-        "pictures": None if table.pictures is None else [[readable(name), uri] for name, uri in table.pictures(rows)],
-        "earlier": _earlier(table),
+        "digest": hashlib.sha256(repr(listed).encode()).hexdigest()[:20],
+        "file": re.sub(r"[^\w.-]+", "-", f"{PurePath(source).stem}-verdicts.csv"),
+        "formula": FORMULA.pattern,
         "words": dict(VERDICTS),
-        "linked": linked,
+        "key": ids[0],
+        "labels": list(label_names),
+        "kinds": list(lists),
+        "entries": entries,
+        "rows": numbers.tolist(),
+        "ids": ids[1].tolist(),
+        "has": [np.flatnonzero(on).tolist() for on in target[numbers] == 1],
+        "columns": list(columns),
+        "cells": [[text[:LONGEST_CELL] for text in texts] for texts in (cells(numbers, columns) if columns else [])],
+        "earlier": [[i, c, int(before[i, c]), int(verdicts[i, c])] for i, c in earlier] if verdicts is not None else [],
+        "always": [],
+        "pictures": None,
+        "linked": False,
     }
 
 
-def _lines(columns: Columns) -> tuple[list[str], str]:
-    """The lines of a list without the verdict, which stands last, and its header."""
-    *columns, _ = for_spreadsheets(columns)
-    rows = zip(*(values.tolist() for _, values in columns), strict=True)
-    return [_line(row) for row in rows], _line([*(name for name, _ in columns), "verdict"])
+def _add_parts(
+    entries: list[Facts], method: Any, X: Any, feature_columns: Sequence[str], columns: Sequence[str]
+) -> Sequence[str]:
+    """Add the part that each column has in the regression for the label of each entry; return the columns of the page.
 
-
-def _line(cells: Sequence[Any]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(cells)
-    return text.getvalue()
-
-
-def _short(value: float) -> str:
-    """At most three digits, without an exponent."""
-    return np.format_float_positional(value, precision=3, fractional=False, trim="-")
-
-
-def _cell(text: str) -> str:
-    """A cell of the table that is safe to show; its lines stay."""
-    if len(text) < LONGEST_CELL and text.isascii() and text.isprintable():
-        return text
-    if len(text) > LONGEST_CELL:
-        text = f"{text[:LONGEST_CELL]}… ({len(text) - LONGEST_CELL} more characters)"
-    return "\n".join(readable(line, 2 * LONGEST_CELL) for line in text.split("\n"))
-
-
-def _add_neighbors(entries: list[Facts], table: Table) -> None:
-    """Add to each entry its nearest rows with the label and without it, and how many of the nearest have it."""
-    target, Z = table.target, table.embedding
-    labeled = np.asarray((target != -1).any(axis=1))
-    for c in {one["label"] for one in entries}:
-        own = [one for one in entries if one["label"] == c]
-        rows = np.array([one["row"] for one in own], dtype=np.intp)
-        sides = [nearest_rows(Z, rows, target[:, c] == value, N_EACH, **table.near) for value in (1, 0)]
-        nearest = nearest_rows(Z, rows, labeled, N_NEAREST, **table.near)
-        for one, with_label, without, near in zip(own, *sides, nearest, strict=True):
-            known = [bool(target[j, c]) for j, _ in near if target[j, c] != -1]
-            one |= {"with": with_label, "without": without, "near": [sum(known), len(known)]}
-
-
-def _add_orders(entries: list[Facts], table: Table) -> list[str]:
-    """Add to each entry its first columns in order, each with the sign of its part; return the columns of the page."""
-    columns, wide = list(table.columns), len(table.columns) > MOST_COLUMNS
-    if not columns or table.pulls is None:
-        for one in entries:
-            one["order"] = []
+    The part is the sum over the column's features of coefficient times deviation from the mean.  For standardised
+    features this is the coefficient times the standardised value.
+    """
+    coef = getattr(method, "coef_", None)
+    if coef is None or len(feature_columns) != X.shape[1]:
         return columns[:MOST_COLUMNS]
-    counts: Counter[int] = Counter()
+    if len(columns) > MOST_COLUMNS:
+        order = np.argsort(-np.abs(coef).max(axis=0), kind="stable")
+        kept = set(list(dict.fromkeys(feature_columns[j] for j in order))[:MOST_COLUMNS])
+        columns = [name for name in columns if name in kept]
+    places = {name: j for j, name in enumerate(columns)}
+    column = np.array([places.get(name, len(columns)) for name in feature_columns])
     for one in entries:
-        pulls = table.pulls(one["row"], one["label"])
-        first = np.argsort(-np.abs(pulls), kind="stable")[:MOST_ORDERED].tolist()
-        least = 0.05 * abs(pulls[first[0]])  # smaller parts get no sign
-        one["order"] = [[j, int(np.sign(pulls[j])) if abs(pulls[j]) > least else 0] for j in first]
-        counts.update(first)
-    if not wide:
-        return columns
-    kept = {j: k for k, j in enumerate(sorted(j for j, _ in counts.most_common(MOST_COLUMNS)))}
-    for one in entries:
-        one["order"] = [[kept[j], sign] for j, sign in one["order"] if j in kept]
-    return [columns[j] for j in kept]
+        row = X[[one["row"]]]
+        weights = coef[one["label"]] * ((row.toarray() if sparse.issparse(row) else row)[0] - method.mean_)
+        parts = np.bincount(column, weights, minlength=len(columns) + 1)[:-1]
+        one["parts"] = [float(f"{part:.2g}") for part in parts]
+    return columns
 
 
-def _earlier(table: Table) -> list[Facts]:
-    """The earlier verdicts, as lines for the file and as texts."""
-    if table.before is None or table.given is None:
-        return []
-    row, label = np.nonzero(table.before >= 0)
-    names = for_spreadsheets([*table.row_columns(row), ("", np.array(table.label_names, dtype=object)[label])])
-    given = ["" if value == -1 else str(int(value)) for value in table.given[row, label].tolist()]
-    verdicts = table.before[row, label].tolist()
-    return [
-        {
-            "line": _line([*cells, value, "", "", "", ""]),
-            "verdict": verdict,
-            "text": readable(f"{cells[0]} · {cells[-1]} · {'yes' if verdict else 'no'} (earlier)"),
-        }
-        for *cells, value, verdict in zip(*(a.tolist() for _, a in names), given, verdicts, strict=True)
-    ]
+def cells_of(block: Any, names: Sequence[str]) -> Callable[[NDArray[np.intp], Sequence[str]], list[list[str]]]:
+    """Return a function from rows and columns of an array to texts; numbers have at most six digits."""
+    places = {name: j for j, name in enumerate(names)}
+
+    def text(cell: Any) -> str:
+        return f"{cell:.6g}" if isinstance(cell, float) and cell == cell else "" if is_null(cell) else str(cell)
+
+    def cells(rows: NDArray[np.intp], columns: Sequence[str]) -> list[list[str]]:
+        part = block[rows][:, [places[name] for name in columns]]
+        return [list(map(text, column)) for column in (part.toarray() if sparse.issparse(part) else part).T.tolist()]
+
+    return cells
 
 
-# ---------------------------------------------------------------- the page
+# ---------------------------------------------------------------- pages
 
 
 def script_and_style() -> tuple[str, str]:
@@ -264,21 +218,123 @@ def render_part(facts: Facts) -> str:
     """Return the HTML of the lists; the data are packed, because the cells of many rows are long."""
     packed = zlib.compress(json.dumps(facts, separators=(",", ":")).encode(), 6)
     template = open_template("nmlsdr.inspection", "review_part.html.jinja")
-    return template.render(packed=base64.b64encode(packed).decode())
+    return str(template.render(packed=base64.b64encode(packed).decode()))
 
 
-def render_page(facts: Facts, *, source: str, next_steps: Sequence[Mapping[str, str]] = ()) -> str:
-    """Return the page on which the entries are checked."""
+def render_page(facts: Facts, *, source: str, command: str = "") -> bytes:
+    """Return the page on which the entries are checked; `command` are the options of the commands to run next."""
     script, style = script_and_style()
-    return open_template("nmlsdr.inspection", "review.html.jinja").render(
+    page = open_template("nmlsdr.inspection", "review.html.jinja").render(
+        **{name: readable(facts[name]) for name in ("file", "columns", "pictures")},
         source=readable(source),
         n_rows=len(facts["rows"]),
-        n_left_out=sum(bool(name) and not uri for name, uri in facts["pictures"] or ()),
-        with_cells=bool(facts["columns"] or facts["pictures"]),
         part=render_part(facts),
-        next=readable(next_steps, 2000),
+        command=readable(command, 2000),
         script=script,
         style=style,
-        script_digest=digest_of(script),
-        style_digest=digest_of(style),
-    ) + "\n"
+        digests=[digest_of(style), digest_of(script)],
+    )
+    return f"{page}\n".encode()
+
+
+def write_review(
+    path: str | os.PathLike[str],
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    table: Any = None,
+    ids: Sequence[Any] | None = None,
+    kind: str = "apart",
+    top: int = TOP,
+    verdicts: NDArray[np.int64] | None = None,
+    title: str = "table",
+) -> None:
+    """Write the page on which a person checks annotations: a single file that a browser opens without a network.
+
+    Parameters
+    ----------
+    path : path
+        The page to write, such as review.html.
+    estimator : estimator or Pipeline
+        Estimator fitted on X and y. It, or a step of the pipeline, has ``flip_scores_``.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows given to `fit`.
+    y : array-like or sparse matrix of shape (n_samples, n_labels)
+        The labels given to `fit`. The columns of a data frame name the labels.
+    table : DataFrame, array-like or sparse matrix of shape (n_samples, n_columns), default=None
+        What the page shows of a row; without columns nothing but ids and labels. None: X.
+    ids : sequence of length n_samples, default=None
+        Names of the rows. None: rows have their number only, from 0.
+    kind : {"apart", "both", "missing", "spurious", "unknown"}, default="apart"
+        Which annotations are listed; see `rank_suspects`.
+    top : int, default=250
+        Number of annotations of each list.
+    verdicts : ndarray of shape (n_samples, n_labels), default=None
+        Earlier verdicts, as `read_verdicts` returns them. These annotations are not listed; the page adds the earlier
+        verdicts to the file that it writes.
+    title : str, default="table"
+        Name of the data.
+
+    Raises
+    ------
+    ValueError
+        If the estimator has no ``flip_scores_``, or if lengths differ.
+    ImportError
+        Without jinja2, which the extra nmlsdr[cli] installs.
+
+    See Also
+    --------
+    read_verdicts : Read the file that the page writes.
+    apply_verdicts : Correct y by it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from nmlsdr import ResidualPropagation
+    >>> X = [[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2]]
+    >>> y = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [-1, -1]]
+    >>> model = ResidualPropagation(n_neighbors=2).fit(X, y)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> page = pathlib.Path(folder.name, "review.html")
+    >>> write_review(page, model, X, y)
+    >>> page.read_text(encoding="utf-8")[:15]
+    '<!DOCTYPE html>'
+    >>> folder.cleanup()
+    """
+    need_jinja("The review page")
+    step = last_with(estimator, "flip_scores_")
+    if step is None:
+        raise InputError(f"{type(estimator).__name__} has no flip_scores_; pass a fitted ResidualPropagation.")
+    target, label_names = labels_to_review(y)
+    reviewed = None if verdicts is None else np.asarray(verdicts) >= 0
+    rate = getattr(step, "flip_rate_", None)
+    found = rank_suspects(step.flip_scores_, y, kind=kind, flip_rate=rate, reviewed=reviewed)
+    shown = X if table is None else table
+    names = [str(name) for name in getattr(shown, "columns", range(np.shape(shown)[1]))]
+    block = shown.tocsr() if sparse.issparse(shown) else np.asarray(shown, dtype=object)
+    texts = None if ids is None else np.array(list(map(str, ids)), dtype=object)
+    for what, n in (("table", block.shape[0]), ("ids", len(target) if texts is None else len(texts))):
+        if n != len(target):
+            raise InputError(f"{what} needs one entry for each of the {len(target)} rows, got {n}.")
+
+    for before in [s for _, s in estimator.steps] if isinstance(estimator, Pipeline) else []:
+        if before is step:
+            break
+        X = before.transform(X)
+    encoder = last_with(estimator, "plan_")
+    facts = describe_entries(
+        step,
+        X.tocsr() if sparse.issparse(X) else np.asarray(X),
+        target,
+        split_kinds(found, kind, check_count(top, "top")),
+        label_names=label_names,
+        name_rows=lambda rows: ([] if texts is None else [("id", texts[rows])]) + [("row", rows)],
+        columns=names,
+        cells=cells_of(block, names),
+        feature_columns=names if encoder is None else [c.name for c in encoder.plan_.used for _ in c.feature_names],
+        source=title,
+        verdicts=verdicts,
+    )
+    with replace_file(path) as file:
+        file.write(render_page(facts, source=title))

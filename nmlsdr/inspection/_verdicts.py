@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks.labels import alphas_of_labels, check_labels
+from .._checks.cells import column_names
+from .._checks.labels import alphas_of_labels, check_entries, check_labels
 from .._checks.words import VERDICTS as VERDICT_WORDS
 from .._checks.words import fold
 from .._errors import InputError
@@ -29,7 +30,8 @@ VERDICTS = "1, yes or add (the label belongs there), 0, no or remove (it does no
 LARGEST = 1 << 28  # bytes
 
 # Apostrophes in front are ignored, so that a cell which begins with an apostrophe and = is escaped and restored too.
-FORMULA = re.compile(r"'*([=@\t\r]|[+-](?!(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z))", re.ASCII)
+# The script of the page uses this pattern too, so it is written in what both languages have.
+FORMULA = re.compile(r"^'*([=@\t\r]|[+-](?!(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?(?![\s\S])))", re.ASCII)
 
 Columns = list[tuple[str, NDArray[Any]]]
 
@@ -93,7 +95,12 @@ def for_spreadsheets(columns: Columns) -> Columns:
 
 
 def read_verdicts(
-    path: str | os.PathLike[str], y: Any, *, ids: Sequence[Any] | None = None, id_name: str = "id"
+    path: str | os.PathLike[str],
+    y: Any,
+    *,
+    ids: Sequence[Any] | None = None,
+    id_name: str | None = None,
+    label_names: Sequence[str] | None = None,
 ) -> NDArray[np.int64]:
     """Read the verdicts that the review page or a filled-in list gives on annotations.
 
@@ -103,12 +110,14 @@ def read_verdicts(
         CSV or TSV with the columns row (or the ids), label and verdict. A verdict is 1, yes or add; 0, no or remove;
         keep; or nothing yet.
     y : array-like or sparse matrix of shape (n_samples, n_labels)
-        The labels of the fit that the list was made with. Columns without names are called label_0, label_1, ....
+        The labels of the fit that the list was made with.
     ids : sequence of length n_samples, default=None
         Names of the rows. None: rows are found by their number, from 0, in the column row. Where several rows have
         one id, the column row decides.
-    id_name : str, default="id"
-        The column of the ids.
+    id_name : str, default=None
+        The column of the ids. None: id.
+    label_names : sequence of length n_labels, default=None
+        Names of the labels. None: those of the columns of y, or label_0, label_1, ....
 
     Returns
     -------
@@ -118,8 +127,8 @@ def read_verdicts(
     Raises
     ------
     ValueError
-        For a file without these columns, a row or label that y does not have, a word that is no verdict, or two
-        verdicts that differ. The message names the line.
+        For a file without these columns, a row or label that y does not have, a row that is not the only one of its id,
+        a word that is no verdict, or two verdicts that differ. The message names the line.
 
     Examples
     --------
@@ -132,9 +141,54 @@ def read_verdicts(
            [-1, -1]])
     >>> folder.cleanup()
     """
-    target, names = labels_to_review(y)
-    texts = None if ids is None else list(map(str, ids))
-    return find_verdicts(os.fspath(path), target, names, texts, source="y", id_name=id_name)
+    given, names = labels_to_review(y)
+    names = names if label_names is None else list(label_names)
+    ids = None if ids is None else list(map(str, ids))
+    labels = {name: c for c, name in enumerate(names)}
+    header, lines = _read(os.fspath(path))
+    own = (id_name or "").strip().lower()
+    known_as = [] if ids is None else [name for name in (own, "id") if name in header and name not in OWN_COLUMNS]
+    # An id column called row is written as id, and a list without it may mean either by its column row.
+    key = known_as[0] if known_as else "id" if ids is not None and own == "row" else "row"
+    for name in (key, "label", "verdict"):
+        if header.count(name) != 1:
+            what = "lacks the column" if name not in header else "has more than one column"
+            raise InputError(f"{path} {what} {name!r}; give {key}, label and verdict, one annotation a line.")
+    places: dict[str, list[int]] = defaultdict(list)
+    for i, name in enumerate(ids if ids is not None and key != "row" else map(str, range(len(given)))):
+        places[name].append(i)
+    found = np.full(given.shape, -1)
+    advice = "give the file that was reviewed"
+    for number, cells in lines:
+        here = f"{path}, line {number}"
+        line = dict(zip(header, cells, strict=False))
+        if not {key, "label", "verdict"} <= set(line):
+            raise InputError(f"{here}: {len(cells)} cells, but the header has {len(header)}; correct this line.")
+        verdict = line["verdict"].strip()
+        if verdict.lower() in OPEN:
+            continue
+        name, rows = _look_up(line[key], places)
+        if rows is None:
+            raise InputError(f"{here}: the table has no {key} {name!r}; {advice}.")
+        label, c = _look_up(line["label"], labels)
+        if c is None:
+            raise InputError(f"{here}: the table has no label {label!r}; {advice}.")
+        i = rows[0]
+        if len(rows) > 1:
+            row = line.get("row", "").strip()
+            if not row:
+                which = f"{len(rows)} rows of the table have the {key} {name!r}, the first is row {i}"
+                raise InputError(f"{here}: {which}; give the column row too, as `nmlsdr review` writes it.")
+            if row not in map(str, rows):
+                raise InputError(f"{here}: row {row} of the table does not have the {key} {name!r}; {advice}.")
+            i = int(row)
+        value = given[i, c] if verdict.lower() == "keep" else VERDICT_WORDS.get(fold(verdict), -1)
+        if value not in (0, 1):
+            raise InputError(f"{here}: {verdict!r} is not a verdict; give {VERDICTS}.")
+        if found[i, c] not in (-1, value):
+            raise InputError(f"{here}: a second and different verdict on {name!r}, {label!r}; keep one.")
+        found[i, c] = value
+    return found
 
 
 def apply_verdicts(
@@ -178,76 +232,18 @@ def apply_verdicts(
     if verdicts.shape != target.shape:
         raise InputError(f"verdicts must have the shape of y, {target.shape}, got {verdicts.shape}.")
     decided = verdicts >= 0
-    corrected = np.where(decided, verdicts, target)
+    corrected: Any = np.where(decided, verdicts, target)
     alpha = alphas_of_labels(check_labels(corrected), alpha_labeled, alpha_unlabeled)
     alpha = np.where(decided, 0.0, alpha if alpha.ndim == 2 else alpha[:, None])
-    if (corrected == np.rint(corrected)).all():
-        corrected = corrected.astype(np.int64)
+    corrected = corrected if (corrected % 1).any() else corrected.astype(np.int64)
     return (type(y)(corrected, index=y.index, columns=y.columns) if hasattr(y, "iloc") else corrected), alpha
 
 
 def labels_to_review(y: Any) -> tuple[NDArray[np.float64], list[str]]:
     """Return 2-D labels with -1 for what is unknown, and their names."""
-    labels = check_labels(y)
-    if labels.single:
-        raise InputError("y must be 2-D (n_samples, n_labels), got 1-D; give one column of 0/1 for each class.")
-    names = None if labels.names is None else list(map(str, labels.names))
-    return np.where(labels.known, labels.Y, -1.0), names_or_numbers(names, "label", labels.Y.shape[1])
-
-
-def find_verdicts(
-    path: str, given: NDArray[Any], names: Sequence[str], ids: list[str] | None, *, source: str, id_name: str | None
-) -> NDArray[np.int64]:
-    """Do what `read_verdicts` does, for labels (n, C) of 1, 0 and -1; `source` is the name of the data in errors.
-
-    The ids are found in the column `id_name`; "id" serves as well, and is the only one for a column that is called
-    like one of the list's own.
-    """
-    labels = {name: c for c, name in enumerate(names)}
-    header, lines = _read(path)
-    own = (id_name or "").strip().lower()
-    known_as = [] if ids is None else [name for name in (own, "id") if name in header and name not in OWN_COLUMNS]
-    # An id column called row is written as id, and a list without it may mean either by its column row.
-    key = known_as[0] if known_as else "id" if ids is not None and own == "row" else "row"
-    for name in (key, "label", "verdict"):
-        if header.count(name) != 1:
-            what = "lacks the column" if name not in header else "has more than one column"
-            raise InputError(f"{path} {what} {name!r}; give {key}, label and verdict, one annotation a line.")
-    places: dict[str, list[int]] = defaultdict(list)
-    for i, name in enumerate(ids if ids is not None and key != "row" else map(str, range(len(given)))):
-        places[name].append(i)
-    found = np.full(given.shape, -1)
-    advice = "give the file that was reviewed"
-    for number, cells in lines:
-        here = f"{path}, line {number}"
-        line = dict(zip(header, cells, strict=False))
-        if not {key, "label", "verdict"} <= set(line):
-            raise InputError(f"{here}: {len(cells)} cells, but the header has {len(header)}; correct this line.")
-        verdict = line["verdict"].strip()
-        if verdict.lower() in OPEN:
-            continue
-        name, rows = _look_up(line[key], places)
-        if rows is None:
-            raise InputError(f"{here}: {source} has no {key} {name!r}; {advice}.")
-        label, c = _look_up(line["label"], labels)
-        if c is None:
-            raise InputError(f"{here}: {source} has no label {label!r}; {advice}.")
-        i = rows[0]
-        if len(rows) > 1:
-            row = line.get("row", "").strip()
-            if not row:
-                which = f"{len(rows)} rows of {source} have the {key} {name!r}, the first is row {i}"
-                raise InputError(f"{here}: {which}; give the column row too, as `nmlsdr review` writes it.")
-            if row not in map(str, rows):
-                raise InputError(f"{here}: row {row} of {source} does not have the {key} {name!r}; {advice}.")
-            i = int(row)
-        value = given[i, c] if verdict.lower() == "keep" else VERDICT_WORDS.get(fold(verdict), -1)
-        if value not in (0, 1):
-            raise InputError(f"{here}: {verdict!r} is not a verdict; give {VERDICTS}.")
-        if found[i, c] not in (-1, value):
-            raise InputError(f"{here}: a second and different verdict on {name!r}, {label!r}; keep one.")
-        found[i, c] = value
-    return found
+    Y, known = check_entries(y, to_fit=True)
+    names = column_names(y)
+    return np.where(known, Y, -1.0), names_or_numbers(names if names is None else names.tolist(), "label", Y.shape[1])
 
 
 def _look_up(cell: str, known: dict[str, Any]) -> tuple[str, Any]:

@@ -13,6 +13,7 @@ from nmlsdr._report import trial as trials
 from nmlsdr._report.page import render
 from nmlsdr.graph import neighbor_graph
 from nmlsdr.inspection._html import need_jinja
+from nmlsdr.inspection._page import first_of_lists
 from nmlsdr.inspection._verdicts import names_or_numbers
 
 from . import method as fitting
@@ -65,7 +66,7 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     near = {"metric": args.metric, "n_jobs": args.jobs}
     graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), **near)
     with console.step("find the neighbours and cells of what to review"):
-        review = page_facts(suspects, method, table, args, REVIEWED) | {"linked": True}
+        review = page_facts(first_of_lists(suspects, REVIEWED, args.kind), method, table, args) | {"linked": True}
     ringed = [(one["row"], one["label"]) for one in review["entries"]]
     embedding = fits.describe_embedding(Z, given, known, rows, ringed)
     embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]

@@ -1,8 +1,10 @@
 """review: which given labels disagree with their neighbourhood, as a list and as a page on which people check them."""
 
 import argparse
+import functools
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -10,10 +12,10 @@ import numpy as np
 
 from nmlsdr._errors import InputError
 from nmlsdr.datasets._plan import FEATURES
+from nmlsdr.inspection import _page as pages
 from nmlsdr.inspection import _verdicts as verdicts
 from nmlsdr.inspection._html import need_jinja
 from nmlsdr.inspection._images import thumbnails
-from nmlsdr.inspection._page import N_NEAREST, TOP, cells_of, describe_entries, nearest_rows, render_page, split_kinds
 
 from .checks import input_files
 from .console import Console
@@ -43,7 +45,7 @@ def review(args: argparse.Namespace, console: Console) -> int:
 
 
 def _write_list(found: Any, method: Any, table: Any, args: argparse.Namespace, console: Console) -> None:
-    found = found.first_of_each_kind(args.top) if args.kind == "apart" else found.first(args.top)
+    found = pages.first_of_lists(found, args.top, args.kind)
     named = row_columns(table, args.id, found.row, taken=verdicts.OWN_COLUMNS)
     columns = verdicts.list_columns(found, _label_names(table), named)
     if args.explain:
@@ -60,7 +62,7 @@ def _write_list(found: Any, method: Any, table: Any, args: argparse.Namespace, c
 def _neighbors(found: Any, Z: Any, table: Any, args: argparse.Namespace) -> verdicts.Columns:
     """Id or number, given label (empty: unknown) and distance of the nearest labelled rows of each annotation's."""
     rows, place = np.unique(found.row, return_inverse=True)
-    nearest = nearest_rows(Z, rows, table.labeled, N_NEAREST, metric=args.metric, n_jobs=args.jobs)
+    nearest = pages.nearest_rows(Z, rows, table.labeled, pages.N_NEAREST, metric=args.metric, n_jobs=args.jobs)
     columns: verdicts.Columns = []
     for j in range(min(map(len, nearest), default=0)):
         near, distances = (np.array([pairs[j][k] for pairs in nearest])[place] for k in (0, 1))
@@ -87,8 +89,8 @@ def _label_names(table: Any) -> list[str]:
 
 def _write_page(found: Any, method: Any, table: Any, args: argparse.Namespace, console: Console) -> None:
     with console.step("find the neighbours and their cells"):
-        facts = page_facts(found, method, table, args, args.top or TOP)
-    page = render_page(facts, source=PurePath(args.data).name, command=next_command(args))
+        facts = page_facts(pages.first_of_lists(found, args.top or pages.TOP, args.kind), method, table, args)
+    page = pages.render_page(facts, source=PurePath(args.data).name, command=next_command(args))
     with console.step(f"write {args.out}"), open_output(args.out, input_files(args)) as file:
         file.write(page)
     wrote(console, args.out, len(facts["rows"]), (len(facts["entries"]), "annotation"))
@@ -104,22 +106,23 @@ def check_columns(table: Any, args: argparse.Namespace) -> None:
                 raise InputError(f"{args.data} has no column {name!r} for {option}; check the spelling.")
 
 
-def page_facts(found: Any, method: Any, table: Any, args: argparse.Namespace, top: int) -> dict[str, Any]:
-    """What a page shows of the first annotations of each list."""
+def page_facts(found: Any, method: Any, table: Any, args: argparse.Namespace) -> dict[str, Any]:
+    """What a page shows of these annotations."""
     X, scaler = table.data, scaler_for(args, table.data)
     columns = features = verdicts.names_or_numbers(table.feature_names, "feature", X.shape[1])
     texts: list[str] = []
-    cells = cells_of(table.data, columns)
+    cells = pages.cells_of(table.data, columns)
     if table.columns is not None:
-        cells = lambda rows, shown: [[table.columns[name].text(i) for i in rows] for name in shown]
+        cells = functools.partial(_cells_of_file, table.columns)
         texts = [c.name for c in table.plan.columns if c.kind == "text"]
         columns = [c.name for c in table.plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image]
         features = [c.name for c in table.plan.used for _ in c.feature_names]
-    facts = describe_entries(
+    facts = pages.describe_entries(
         method,
         X if scaler is None else scaler.fit_transform(X),
         table.target,
-        split_kinds(found, args.kind, top),
+        found,
+        kind=args.kind,
         label_names=_label_names(table),
         name_rows=lambda rows: row_columns(table, args.id, rows, taken=verdicts.OWN_COLUMNS),
         columns=[] if args.no_cells else args.show or columns,
@@ -133,9 +136,14 @@ def page_facts(found: Any, method: Any, table: Any, args: argparse.Namespace, to
     )
     facts["always"] = [j for j, name in enumerate(facts["columns"]) if name in (args.show or texts)]
     if args.image:
-        paths = [table.columns[args.image].text(i) for i in facts["rows"]]
+        (paths,) = _cells_of_file(table.columns, facts["rows"], [args.image])
         facts["pictures"] = thumbnails(os.path.dirname(os.path.abspath(args.data)), paths)
     return facts
+
+
+def _cells_of_file(columns: Any, rows: Any, names: Sequence[str]) -> list[list[str]]:
+    """The texts of some rows as they stand in the file, for each of the names."""
+    return [[columns[name].text(i) for i in rows] for name in names]
 
 
 def next_command(args: argparse.Namespace) -> str:

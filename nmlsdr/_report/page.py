@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..inspection._html import digest_of, open_template, read_asset, readable
+from ..inspection._html import open_template, read_asset, readable
 from ..inspection._page import render_part, script_and_style
 
 
@@ -37,5 +37,4 @@ def render(facts: Mapping[str, Any]) -> str:
         n_entries=len(facts["review"]["entries"]),
         style=shared_style + style,
         scripts=[shared_script, script],
-        digests=[digest_of(shared_script), digest_of(script)],
     ) + "\n"

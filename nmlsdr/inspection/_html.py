@@ -53,11 +53,6 @@ def read_asset(package: str, name: str) -> str:
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
-def digest_of(text: str) -> str:
-    """Return what a content security policy names a script or style by."""
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
 def need_jinja(purpose: str = "The report") -> Any:
     """Return jinja2, or say how to install it."""
     return import_extra("jinja2", purpose, "cli")
@@ -76,8 +71,13 @@ def open_template(package: str, name: str, **filters: Callable[..., Any]) -> Any
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update({"number": _number, "percent": _percent, "whole": _whole, **filters})
+    environment.filters.update({"digest": _digest, "number": _number, "percent": _percent, "whole": _whole, **filters})
     return environment.from_string(read_asset(package, name))
+
+
+def _digest(text: str) -> str:
+    """Return what a content security policy names a script or style by."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _number(value: float | None, digits: int = 3) -> str:

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -26,7 +26,7 @@ from .._errors import InputError
 from .._output import replace_file
 from ..graph import kneighbors
 from ._embedding import last_with
-from ._html import digest_of, need_jinja, open_template, read_asset, readable
+from ._html import need_jinja, open_template, read_asset, readable
 from ._review import Suspects, rank_suspects
 from ._verdicts import FORMULA, Columns, labels_to_review
 
@@ -39,12 +39,9 @@ MOST_COLUMNS = 1000  # of a page; a wider table shows those with the largest coe
 LONGEST_CELL = 10_000  # characters
 
 
-def split_kinds(suspects: Suspects, kind: str, top: int) -> dict[str, Suspects]:
-    """The lists of a page, by kind: one for each kind of mistake if they stand apart, the likelier one first."""
-    if kind != "apart":
-        return {kind: suspects.first(top)}
-    kinds = dict.fromkeys([*suspects.kind[:1].tolist(), "missing", "spurious"])
-    return {kind: suspects.take(suspects.kind == kind).first(top) for kind in kinds}
+def first_of_lists(suspects: Suspects, n: int | None, kind: str) -> Suspects:
+    """The first n annotations of each list of this kind: "apart" has two lists, the others one."""
+    return suspects.first_of_each_kind(n) if kind == "apart" else suspects.first(n)
 
 
 def nearest_rows(
@@ -79,8 +76,9 @@ def describe_entries(
     method: Any,
     X: Any,
     target: NDArray[Any],
-    lists: Mapping[str, Suspects],
+    found: Suspects,
     *,
+    kind: str,
     label_names: Sequence[str],
     name_rows: Callable[[NDArray[np.intp]], Columns],
     columns: Sequence[str],
@@ -101,8 +99,10 @@ def describe_entries(
         The rows that the method was fitted on.
     target : ndarray of shape (n_samples, n_labels)
         Labels: 1, 0, and -1 where they are unknown.
-    lists : dict of str to Suspects
-        The entries of each list, by kind.
+    found : Suspects
+        The entries.
+    kind : str
+        Which lists they are, as in `rank_suspects`.
     label_names : sequence of str
     name_rows : callable
         From row numbers to the columns that name these rows in a list: the id, if there is one, and the number.
@@ -122,9 +122,8 @@ def describe_entries(
         Metric and threads, as for `kneighbors`.
     """
     entries: list[Facts] = [
-        dict(zip(Suspects._fields, values, strict=True)) | {"list": number}
-        for number, part in enumerate(lists.values())
-        for values in zip(*(field.tolist() for field in part), strict=True)
+        dict(zip(Suspects._fields, values, strict=True))
+        for values in zip(*(field.tolist() for field in found), strict=True)
     ]
     Z = getattr(method, "embedding_", X)
     for c in {one["label"] for one in entries}:
@@ -133,14 +132,15 @@ def describe_entries(
         known = (target != -1).any(axis=1)
         for name, among, k in (("with", target[:, c] == 1, N_EACH), ("without", target[:, c] == 0, N_EACH),
                                ("near", known, N_NEAREST)):  # fmt: skip
-            for one, found in zip(own, nearest_rows(Z, at, among, k, **near), strict=True):
-                one[name] = [[j, float(f"{distance:.3g}")] for j, distance in found]
+            for one, pairs in zip(own, nearest_rows(Z, at, among, k, **near), strict=True):
+                one[name] = [[j, float(f"{distance:.3g}")] for j, distance in pairs]
         for one in own:
             one["near"] = [int(target[j, c]) for j, _ in one["near"]]
     columns = _add_parts(entries, method, X, feature_columns, columns)
-    earlier = [] if verdicts is None else np.argwhere(verdicts >= 0).tolist()
     before = target if given is None else given
-    rows = {i for i, _ in earlier} | {one["row"] for one in entries}
+    decided = [] if verdicts is None else [(i, c, before[i, c], verdicts[i, c]) for i, c in np.argwhere(verdicts >= 0)]
+    earlier = [list(map(int, values)) for values in decided]
+    rows = {i for i, *_ in earlier} | {one["row"] for one in entries}
     rows |= {j for one in entries for j, _ in one["with"] + one["without"]}
     numbers = np.array(sorted(rows), dtype=np.intp)
     named = name_rows(numbers)
@@ -153,14 +153,14 @@ def describe_entries(
         "words": dict(VERDICTS),
         "key": ids[0],
         "labels": list(label_names),
-        "kinds": list(lists),
+        "kind": kind,
         "entries": entries,
         "rows": numbers.tolist(),
         "ids": ids[1].tolist(),
         "has": [np.flatnonzero(on).tolist() for on in target[numbers] == 1],
         "columns": list(columns),
         "cells": [[text[:LONGEST_CELL] for text in texts] for texts in (cells(numbers, columns) if columns else [])],
-        "earlier": [[i, c, int(before[i, c]), int(verdicts[i, c])] for i, c in earlier] if verdicts is not None else [],
+        "earlier": earlier,
         "always": [],
         "pictures": None,
         "linked": False,
@@ -232,7 +232,6 @@ def render_page(facts: Facts, *, source: str, command: str = "") -> bytes:
         command=readable(command, 2000),
         script=script,
         style=style,
-        digests=[digest_of(style), digest_of(script)],
     )
     return f"{page}\n".encode()
 
@@ -327,7 +326,8 @@ def write_review(
         step,
         X.tocsr() if sparse.issparse(X) else np.asarray(X),
         target,
-        split_kinds(found, kind, check_count(top, "top")),
+        first_of_lists(found, check_count(top, "top"), kind),
+        kind=kind,
         label_names=label_names,
         name_rows=lambda rows: ([] if texts is None else [("id", texts[rows])]) + [("row", rows)],
         columns=names,

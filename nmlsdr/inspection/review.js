@@ -5,9 +5,12 @@
 (async function () {
   const pick = (id) => document.getElementById("rv-" + id);
   const data = await unpack(pick("data").textContent);
-  const entries = data.entries, FOLDED = 40, CHECKED = data.kinds.length;
+  const entries = data.entries, FOLDED = 40;
+  const kinds = data.kind === "apart" ? [...new Set([...entries.map((one) => one.kind), "missing", "spurious"])] : [data.kind];
+  const CHECKED = kinds.length; // the number of the last tab
+  for (const one of entries) one.list = data.kind === "apart" ? kinds.indexOf(one.kind) : 0;
   const titles = { missing: "Maybe forgotten", spurious: "Maybe given wrongly" }; // of a list; others have both kinds
-  const titleOf = (k) => titles[data.kinds[k]] || "Both kinds";
+  const titleOf = (k) => titles[kinds[k]] || "Both kinds";
   const places = new Map(data.rows.map((row, k) => [row, k])); // of a row in data.ids, data.has and each column
   const idOf = (row) => data.ids[places.get(row)];
   const prefix = "nmlsdr " + data.digest + " ";
@@ -193,7 +196,7 @@
   }
 
   function showTabs() {
-    pick("tabs").replaceChildren(...[...data.kinds.map((_, k) => [titleOf(k), entries.filter((one) => one.list === k).length]), ["Checked", decided().length + data.earlier.length]]
+    pick("tabs").replaceChildren(...[...kinds.map((_, k) => [titleOf(k), entries.filter((one) => one.list === k).length]), ["Checked", decided().length + data.earlier.length]]
       .map(([title, n], k) => make("button", { type: "button", role: "tab", id: "rv-tab" + k, "aria-selected": k === tab,
         "aria-controls": "rv-panel", tabindex: k === tab ? 0 : -1 }, title, " ", make("span", { class: "quiet" }, String(n)))));
     pick("panel").setAttribute("aria-labelledby", "rv-tab" + tab);

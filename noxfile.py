@@ -3,6 +3,7 @@
     nox -s build     rebuild the kernels in place, in the environment that is active; it says how long that took
     nox -s tests     the quick tests against the installed package; arguments after -- go to pytest
     nox -s slow      the slow tests, which plain pytest leaves out
+    nox -s optional  the tests that need Dask, cleanlab, faiss or rich
     nox -s browser   the tests of pages in a Chromium that is installed; they skip without one
     nox -s lint      ruff, cython-lint, mypy, docstrings (numpydoc), and the form of pyproject.toml
     nox -s docs      the documentation site, warnings as errors, and every link within it
@@ -64,6 +65,15 @@ def browser(session: nox.Session) -> None:
 
 
 @nox.session
+def optional(session: nox.Session) -> None:
+    """Every test of the files that name one of these packages, the slow ones too."""
+    session.install(".[test]", *group("optional"))
+    wanted = re.compile(r"\b(dask|cleanlab|faiss|rich)\b")
+    files = [str(file) for file in sorted(Path("tests").glob("test_*.py")) if wanted.search(file.read_text("utf-8"))]
+    session.run("python", "-P", "-m", "pytest", "-n", "2", "--dist", "loadfile", "-m", "", *files, *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     session.install(".[cli,parquet]", *group("lint"))
     session.run("ruff", "check", ".")
@@ -83,7 +93,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def figures(session: nox.Session) -> None:
-    session.install(".[cli]", "cleanlab", *group("docs"))
+    session.install(".[cli]", *group("docs"), *group("optional"))
     session.run("python", "docs/figures.py", *session.posargs)
 
 

@@ -63,6 +63,10 @@ PRODUCTS = {
          "bench/results/neighbours.json"),
         ("docs/_static/pictures",), "docs/_static/pictures",
     ),
+    "review": Product(
+        ("python", "docs/review_pictures.py"), ("ResidualPropagation",), ("docs/review_pictures.py", "docs/hospital.py"),
+        ("docs/_static/review-",), "docs/_static", long=True,
+    ),
     "hospital": Product(
         ("python", "docs/_walkthrough.py", "--pictures"), ("ResidualPropagation",),
         ("docs/_walkthrough.py", "docs/hospital.py"),

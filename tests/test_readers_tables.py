@@ -173,7 +173,8 @@ def test_one_source_of_labels(tmp_path):
 def test_missing_file_folder_and_suffix(tmp_path):
     refused("does not exist", tmp_path / "no.csv")
     refused("is a folder", tmp_path)
-    refused("suffix", put(tmp_path, "t.xlsx", "x"))
+    refused("suffix", put(tmp_path, "t.ods", "x"))
+    refused("not a readable Excel file", put(tmp_path, "t.xlsx", "x"))
     refused("suffix", put(tmp_path, "t", "x"))
     refused("suffix", put(tmp_path, "t.gz", "x"))
     refused("suffix", put(tmp_path, ".csv", "x"))

@@ -19,7 +19,8 @@ OPTIONAL = {
     "pooch": "fetches data sets; pip install 'nmlsdr[datasets]'",
     "matplotlib": "draws figures; pip install 'nmlsdr[cli]'",
     "skops": "reads and writes model files; pip install 'nmlsdr[cli]'",
-    "pyarrow": "reads and writes Parquet; pip install 'nmlsdr[parquet]'",
+    "pyarrow": "reads CSV, reads and writes Parquet; pip install 'nmlsdr[cli]'",
+    "openpyxl": "reads Excel files; pip install 'nmlsdr[excel]'",
 }
 
 

@@ -101,7 +101,7 @@ def standard_input() -> Iterator[str]:
         with foreign_bytes(copy), open_unpacked(copy) as unpacked:
             begin = unpacked.read(1 << 16)
         is_arff = any(line.strip().lower().startswith(b"@relation") for line in begin.split(b"\n"))
-        kinds = {b"PAR1": ".parquet", b"PK\x03\x04": ".npz"}
+        kinds = {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx" if b"[Content_Types].xml" in begin else ".npz"}
         path = copy + kinds.get(begin[:4], ".arff" if is_arff else ".csv")
         os.rename(copy, path)
         yield path

@@ -192,8 +192,8 @@ _LABELS = {
 DATA = {
     "data": option(
         "DATA",
-        "a table: ARFF (Mulan), CSV, TSV, svmlight (these also .gz), Parquet or .npz (arrays X and y), by the suffix "
-        "of its name; -: standard input",
+        "a table: ARFF (Mulan), CSV, TSV, svmlight (these also .gz), Excel (.xlsx), Parquet or .npz (arrays X and y), "
+        "by the suffix of its name; -: standard input",
         InputFile,
     ),
     "--separator": option("S", "the text between the labels of --label-list (default: found from the cells)"),
@@ -226,6 +226,7 @@ DATA = {
         metavar="MARK",
     ),
     "--encoding": option("NAME", "encoding of a text file, such as cp1252 (default: guessed)"),
+    "--sheet": option("NAME", "Excel: the sheet to read (default: the first)"),
     "--zero-based": flag("svmlight: feature numbers begin at 0, not at 1"),
     "--max-bytes": option("N", "refuse a file that unpacks to more bytes (default: 4 GiB)", count),
     "--max-features": option("N", "refuse a file that has more columns (default: 1 000 000)", count),
@@ -246,7 +247,7 @@ GROUPS = {
         "--threshold", "--method", "--classifier", "--n-components", "--n-neighbors", "--metric", "--alpha-labeled",
         "--alpha-unlabeled", "--no-standardize", "--seed",
     ),
-    "how the file is written": ("--delimiter", "--decimal", "--thousands", "--encoding", "--zero-based"),
+    "how the file is written": ("--delimiter", "--decimal", "--thousands", "--encoding", "--sheet", "--zero-based"),
     "threads, messages and limits": ("--jobs", "--quiet", "--traceback", "--max-bytes", "--max-features"),
 }  # fmt: skip
 

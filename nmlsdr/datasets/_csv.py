@@ -39,6 +39,11 @@ class CsvFile:
             arrow("Reading CSV files")
         self.lines = Lines(path, form.max_bytes, form.encoding)
         self.dialect = self.lines.dialect(form.delimiter, form.decimal)
+        begin = self.lines.peek().splitlines()[:10] if is_raw else []
+        for _ in range(n_titles(list(csv.reader(begin, delimiter=self.dialect.delimiter)))):
+            if next(self.lines).strip(BLANKS):
+                what = f"line {self.lines.number} stands above the names of the columns and is skipped"
+                self.lines.notes.append(what)
         self._rows = self._read_rows()
         try:
             self.names = next(self._rows)
@@ -60,13 +65,13 @@ class CsvFile:
         numbers: list[Any] = []
         found: list[Cells] = []
         if self.is_labels:
-            columns = [Collected() for _ in places]
+            collected = [Collected() for _ in places]
             for rows, ends in self._waiting():
                 numbers.append(ends)
                 cells = list(zip(*rows, strict=True))
-                for j, column in zip(places, columns, strict=True):
+                for j, column in zip(places, collected, strict=True):
                     column.add(cells[j])
-            found += [column.texts() for column in columns]
+            found += [column.texts() for column in collected]
         else:
             import pyarrow
 
@@ -84,9 +89,8 @@ class CsvFile:
                 found.append(written_column(part))
                 part.clear()
         ends = np.concatenate(numbers) if numbers else np.zeros(0, np.int64)
-        return Table(
-            len(ends), dict(zip(wanted, found, strict=True)), ends, None, self.lines.encoding, self.lines.notes
-        )
+        columns = dict(zip(wanted, found, strict=True))
+        return Table(len(ends), columns, ends, encoding=self.lines.encoding, notes=self.lines.notes)
 
     def _blocks(self, wanted: Sequence[str]) -> Iterator[tuple[list[Any], Any]]:
         """Yield blocks of regular rows: arrays of texts, and the line on which each row ends."""
@@ -200,3 +204,16 @@ def distinct_names(names: Sequence[str], notes: list[str]) -> list[str]:
             )
         found[new] = None
     return list(found)
+
+
+def n_titles(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many of the first rows stand above the names of the columns: blank ones, and titles of one cell.
+
+    The row of names has several cells, all of them filled and different, and no numbers.
+    """
+    for count, row in enumerate(rows):
+        filled = [cell.strip(BLANKS) for cell in row if cell.strip(BLANKS)]
+        if len(filled) > 1:
+            is_head = len(set(filled)) == len(row) and not any(map(PLAIN.fullmatch, filled))
+            return count if is_head else 0
+    return 0

@@ -73,7 +73,7 @@ def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dial
     lines = text.removeprefix("\ufeff").split("\n")
     lines = lines[:-1] or lines  # the last may be cut off
     if delimiter is None:
-        head = QUOTED.sub("", lines[0])
+        head = next((bare for line in lines[:10] if set(bare := QUOTED.sub("", line)) & set(DELIMITERS)), "")
         delimiter = max(DELIMITERS, key=head.count)  # the first of equals: a comma
     if decimal is None:
         decimal = "."
@@ -212,7 +212,11 @@ class Lines:
         """Return the form of a table: as given, tabs for the suffix .tsv, or guessed from its first lines."""
         if delimiter is None and self.path.name.lower().removesuffix(".gz").endswith(".tsv"):
             delimiter = "\t"
-        return guess_dialect(self._peek().decode("utf-8", "ignore"), delimiter, decimal)
+        return guess_dialect(self.peek(), delimiter, decimal)
+
+    def peek(self) -> str:
+        """Return the begin of the text, which is still to be read."""
+        return self._peek().decode("utf-8", "ignore").removeprefix("\ufeff")
 
     def _peek(self) -> bytes:
         """Return the first bytes, up to some thousand."""

@@ -68,4 +68,4 @@ class ParquetFile:
             name: self._arrow.chunked_array(blocks.pop(name) or [[]], None if n_rows else kinds[name])
             for name in wanted
         }
-        return Table(n_rows, {name: typed_column(whole.pop(name)) for name in wanted})
+        return Table(n_rows, {name: typed_column(whole.pop(name)) for name in wanted}, unit="row")

@@ -105,6 +105,8 @@ class Form:
     encoding : str, default=None
         Encoding of a text file. None: UTF-8, UTF-16 if the file begins with a byte order mark, or Windows-1252 if the
         first bytes are not UTF-8.
+    sheet : str, default=None
+        For Excel: name of the sheet. None: the first.
     n_features : int, default=None
         For svmlight: number of feature columns. None: the largest index.
     zero_based : bool, default=False
@@ -120,6 +122,7 @@ class Form:
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+    sheet: str | None = None
     n_features: int | None = None
     zero_based: bool = False
     max_bytes: int | None = None

@@ -149,6 +149,8 @@ class Table:
         The line on which each row ends; None: the file has no lines, and rows are counted.
     sparse : csr_array of shape (n_rows, n_features), or None
         The features of sparse rows, which are not among the columns then.
+    unit : {"line", "row"}
+        What `lines` counts.
     encoding : str or None
     notes : list of str
         What a person should know about the file.
@@ -158,12 +160,15 @@ class Table:
     columns: dict[str, Cells]
     lines: Any = None
     sparse: csr_array | None = None
+    unit: str = "line"
     encoding: str | None = None
     notes: list[str] = field(default_factory=list)
 
     def place(self, row: int) -> dict[str, int]:
         """Return where a row stands, as an argument of `place`."""
-        return {"row": row} if self.lines is None else {"line": int(self.lines[row])}
+        if self.lines is None:
+            return {"row": row}
+        return {"line": int(self.lines[row])} if self.unit == "line" else {"row": int(self.lines[row]) - 1}
 
 
 class Arrays(NamedTuple):
@@ -296,20 +301,26 @@ def coded_column(different: Sequence[Any], codes: NDArray[Any]) -> Cells:
 
 
 def _texts_of(different: Sequence[Any]) -> list[str]:
-    """Return the texts of cells; dates without a time of day, if none of the column has one."""
+    """Return the texts of cells; dates without a time of day, if none of the column has one.
+
+    A number among texts is written so that it is the same number in the notation that the texts show: 1.5, or 15e-1
+    where its point could be read otherwise.
+    """
     days = [isinstance(cell, datetime.date | np.datetime64) for cell in different]
-    texts = [str(cell).replace("T", " ") if day else _text(cell) for cell, day in zip(different, days, strict=True)]
-    short = [MIDNIGHT.sub("", text) if day else text for text, day in zip(texts, days, strict=True)]
-    return texts if any(day and ":" in text for text, day in zip(short, days, strict=True)) else short
+    numbers = [isinstance(cell, float | np.floating) and np.isfinite(cell) for cell in different]
+    texts = [text_of(float(cell)) if number else str(cell) for cell, number in zip(different, numbers, strict=True)]
+    pointed = [text for text, number in zip(texts, numbers, strict=True) if number and "." in text]
+    if any("," in text for text in texts) or all(map(GROUPED["."].fullmatch, pointed)):
+        texts = [_with_exponent(text) if text in pointed else text for text in texts]
+    short = [MIDNIGHT.sub("", text.replace("T", " ")) if day else text for text, day in zip(texts, days, strict=True)]
+    if any(day and ":" in text for text, day in zip(short, days, strict=True)):
+        return [text.replace("T", " ") if day else text for text, day in zip(texts, days, strict=True)]
+    return short
 
 
-def _text(cell: Any) -> str:
-    """Return the text of a cell; that of a number is the same number whatever the decimal mark of its column is."""
-    if not isinstance(cell, float | np.floating) or not np.isfinite(cell):
-        return str(cell)
-    if float(cell).is_integer():
-        return text_of(float(cell))
-    sign, digits, exponent = Decimal(str(cell)).as_tuple()
+def _with_exponent(number: str) -> str:
+    """Return the text of a number without a point."""
+    sign, digits, exponent = Decimal(number).as_tuple()
     return f"{'-' * sign}{''.join(map(str, digits))}e{exponent}"
 
 

@@ -16,6 +16,7 @@ from sklearn.utils import Bunch
 from ._arff import ArffFile
 from ._csv import CsvFile
 from ._deciding import Choices, Deciding
+from ._excel import ExcelFile
 from ._files import (
     DataFileError,
     Path_,
@@ -43,6 +44,8 @@ READERS = {
     ".tsv": CsvFile,
     ".parquet": ParquetFile,
     ".pq": ParquetFile,
+    ".xlsx": ExcelFile,
+    ".xlsm": ExcelFile,
     ".npz": read_npz,
     ".svmlight": read_svmlight,
     ".svm": read_svmlight,
@@ -52,14 +55,14 @@ _SHEET = "save the sheet as CSV (Save As, CSV UTF-8) and give that file"
 _FRAME = "load it with pandas and write it with to_parquet"
 #: How to convert files that are not read.
 OTHER_KINDS = {
-    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods", ".numbers"), _SHEET),
+    **dict.fromkeys((".xls", ".ods", ".numbers"), _SHEET),
     **dict.fromkeys((".json", ".jsonl", ".pkl", ".feather", ".sav", ".dta", ".sas7bdat", ".h5"), _FRAME),
     **dict.fromkeys((".txt", ".dat"), "rename it to .csv, or to .tsv if tabs are between its cells"),
     **dict.fromkeys((".zip", ".7z", ".xz", ".bz2"), "unpack it and give the table in it"),
     ".skops": "this is a model file; give a table",
 }
 WITHOUT_NAMES = (read_npz, read_svmlight)  # of columns
-UNPACKED = (read_npz, ParquetFile)  # not gzipped
+UNPACKED = (read_npz, ParquetFile, ExcelFile)  # not gzipped
 
 
 def read_table(
@@ -76,6 +79,7 @@ def read_table(
     ``.arff`` (``.gz``)        Mulan or Weka, dense (ndarray) or sparse (CSR)
     ``.csv``, ``.tsv`` (gz)    the first line has the names of the columns; blank lines are allowed at the end only;
                                needs pyarrow, which the extra ``cli`` installs
+    ``.xlsx``                  a sheet of Excel, whose first row has the names; needs the extra ``excel``
     ``.parquet``, ``.pq``      columns of numbers, booleans, dates or texts (a pandas index is left out); needs the
                                extra ``parquet``
     ``.npz``                   arrays ``X`` or ``data`` and ``y`` or ``target``, optionally ``feature_names`` and
@@ -242,9 +246,9 @@ def _read_columns(
             problems, notes = new_words(problems, found.n_rows)
             table.notes = [*table.notes, *notes]
         if problems:
-            numbers = np.arange(1, found.n_rows + 1) if found.lines is None else found.lines
-            shown = [problem._replace(rows=numbers[problem.rows]) for problem in problems]
-            raise DataFileError(f"{place(path)}: {problems_in_words(shown, 'row' if found.lines is None else 'line')}")
+            lines = np.arange(1, found.n_rows + 1) if found.lines is None else found.lines
+            shown = [problem._replace(rows=lines[problem.rows]) for problem in problems]
+            raise DataFileError(f"{place(path)}: {problems_in_words(shown, found.unit)}")
     id_column = split.id or (table.plan.identifier if table.plan is not None else None)
     if id_column in found.columns:
         table.ids = found.columns[id_column].texts.all()
@@ -316,6 +320,12 @@ def reader_of(path: Path_) -> Any:
         known = f"{', '.join(READERS)} (text also with .gz)"
         advice = OTHER_KINDS.get(suffix, "rename or convert the file")
         raise DataFileError(f"{found}: the suffix is none of {known}; {advice}.")
+    if reader is CsvFile and not name.endswith(".gz"):  # spreadsheets are renamed, too
+        with open(found, "rb") as file:
+            begin = file.read(4)
+        if begin == b"\xd0\xcf\x11\xe0":
+            raise DataFileError(f"{found}: it is an old Excel file, although it is named {suffix}; {_SHEET}.")
+        reader = ExcelFile if begin == b"PK\x03\x04" else reader
     return reader
 
 

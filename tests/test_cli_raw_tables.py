@@ -1,6 +1,7 @@
 """Raw tables: holes, words and dates; what is decided, and models that take such tables as they come."""
 
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -159,6 +160,49 @@ def test_no_label_option_marks_rows_without_labels(tmp_path, separator):
     write_csv(tmp_path / "t.csv", ["x", "tags"], [*rows, [6, f"a{separator}none"]])
     with pytest.raises(DataFileError, match=r"row 6: it has both 'none' .--no-label. and 'a'"):
         read_table(tmp_path / "t.csv", no_label="none", **read)
+
+
+def random_column(draw, n):
+    """Cells of one of many kinds, most with words that may mean a missing value."""
+    words = draw.choice(["s/d", "pending", "ok", "low", "n/a", "", "KA"], 3)
+    kind = draw.integers(9)
+    number = [f"{value:.2f}" for value in draw.uniform(-5, 50, n)]
+    cells = [
+        number,
+        [cell.replace(".", ",") for cell in number],
+        [f"{a}.{b:03d}" for a, b in zip(draw.integers(1, 200, n), draw.integers(1000, size=n), strict=True)],
+        [f"{cell} {unit}" for cell, unit in zip(number, draw.choice(["kg", "g"], n), strict=True)],
+        [f"{a}/{b}/{c}" for a, b, c in draw.integers([1, 1, 10], [12, 28, 30], (n, 3))],
+        draw.choice(["yes", "no"], n).tolist(),
+        draw.choice(["A", "a ", "b", *words], n).tolist(),
+        draw.choice(["x", ""], n).tolist(),
+        [" ".join(draw.choice(["red", "big", "old", "oak"], draw.integers(1, 6))) for _ in range(n)],
+    ][kind]
+    return [
+        draw.choice(words) if chance < draw.choice([0.02, 0.15]) else cell
+        for chance, cell in zip(draw.random(n), cells, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_last_line_of_plan_gives_the_same_features(run, tmp_path, seed):  # noqa: F811
+    """Also with what a person said, and where a word stands often enough only because a column is there twice."""
+    draw = np.random.default_rng(seed)
+    n = int(draw.choice([30, 60, 150]))
+    columns = [random_column(draw, n) for _ in range(draw.integers(2, 8))]
+    columns += columns[:1] if seed % 2 else []
+    names = [f"{draw.choice(['a', 'b, c', 'größe'])}{j}" for j in range(len(columns))]
+    write_csv(tmp_path / "t.csv", names, list(zip(*columns, strict=True)))
+    said = [[], ["--thousands", "."], ["--decimal", "."], ["--missing", "ok"], ["--keep-case"], ["--delimiter", ","]][
+        seed % 6
+    ]
+    first = run("plan", "t.csv", *said)
+    if first.status == 0:
+        pasted = first.out.splitlines()[-1].removeprefix("The same as options: ")
+        second = run("plan", "t.csv", *shlex.split(pasted))
+        assert second.status == 0, (pasted, second)
+        facts = [found.out.splitlines()[0] for found in (first, second)]
+        assert facts[0] == facts[1], (pasted, first, second)
 
 
 def test_a_separator_or_word_that_no_list_has_is_refused_with_the_one_that_was_meant(run, tmp_path):  # noqa: F811

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from nmlsdr._checks.words import MISSING, fold
+from nmlsdr._checks.words import fold
 from nmlsdr._errors import InputError, printable
 from nmlsdr.datasets import Form, Roles, read_table
 from nmlsdr.datasets._deciding import Choices
@@ -293,8 +293,6 @@ def as_options(table: Any, words: dict[str, Any]) -> str:
     """Return the plan as options of the command line."""
     plan, lists = table.plan, table.lists
     numbers = [column for column in plan.columns if column.kind == "number"]
-    # A word that is a level somewhere is found again; as an option it would be a missing value there too.
-    missing = {*plan.missing} - MISSING - {fold(level) for column in plan.columns for level in column.levels}
     options: dict[str, str | list[str] | None] = {
         **{name: words.get(name) for name in SOURCES},
         "separator": lists and lists.separator,
@@ -302,10 +300,11 @@ def as_options(table: Any, words: dict[str, Any]) -> str:
         "id": plan.identifier,
         "drop": [column.name for column in plan.columns if column.kind in OTHERS and column.kind != "identifier"],
         "one_hot": [column.name for column in plan.columns if column.kind == "category"],
-        "missing": sorted(missing),
+        "missing": words.get("missing"),
         "yes": words.get("yes"),
         "no": words.get("no"),
-        "decimal": "," if numbers and all(column.decimal == "," for column in numbers) else None,
+        "decimal": words.get("decimal") or ("," if numbers and all(c.decimal == "," for c in numbers) else None),
+        **{name: words.get(name) for name in ("thousands", "delimiter", "encoding")},
     }
     shown = [
         f"--{name.replace('_', '-')} {as_list(value) if isinstance(value, list) else shlex.quote(value)}"

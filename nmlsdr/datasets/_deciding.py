@@ -279,11 +279,14 @@ class Deciding:
         return Facts(facts.name, facts.cells, (self.missing | words) - levels) if words or levels else facts
 
     def _words_for_missing(self) -> set[str]:
-        """Words that stand among numbers or dates again and again, in whichever column."""
+        """Words that stand among numbers or dates again and again, in whichever column that is not left out."""
         counts: Counter[str] = Counter()
-        found = set()
+        found, digests = set(), set()
         for facts, reading in zip(self.columns, self.readings, strict=True):
             others = reading.others if reading is not None and facts.words else {}
+            if not others or facts.digest in digests or self._like_labels(facts) is not None:
+                continue
+            digests.add(facts.digest)
             if sum(others.values()) > max(10, SLIPS * self.n_rows):
                 found |= {fold(text) for text in others}
             for text, count in others.items():

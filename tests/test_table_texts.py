@@ -199,7 +199,7 @@ def test_units_signs_and_lists_become_features(run, tmp_path):  # noqa: F811
     assert X[:, 2].tolist() == [float(i % 4 == 0) for i in range(n)]
     assert set(X[::4, 1]) == {0.5}
     assert X[:6, 3:].tolist() == [[0, 1, 1], [0, 0, 1], [1, 1, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0]]
-    assert "units 'kg' (80), 'g' (40), converted to 'kg'" in encoder.plan_.columns[0].reason
+    assert "unit 'kg' (80), 'g' (40), converted to 'kg'" in encoder.plan_.columns[0].reason
     order = np.random.default_rng(0).permutation(n)
     again = TableEncoder().fit(table.iloc[order])
     assert again.plan_.columns == encoder.plan_.columns

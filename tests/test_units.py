@@ -94,7 +94,7 @@ def test_any_text_is_split_or_not(text):
 
 
 def found(*texts):
-    return find_units(Counter(map(split_number, texts)))
+    return find_units(Counter(map(split_number, texts)).items())
 
 
 def values(*texts):
@@ -106,7 +106,7 @@ def values(*texts):
 def test_units_of_one_dimension_are_converted_to_the_most_frequent():
     read, units = values("12.5 kg", "850 g", "3 kg")
     assert np.allclose(read, [[12.5], [0.85], [3]])
-    assert units.note == "units 'kg' (2), 'g' (1), converted to 'kg'"
+    assert units.note == "unit 'kg' (2), 'g' (1), converted to 'kg'"
     assert np.allclose(values("6 mies.", "2 lata", "7 lat", "1 rok", "5 lat", "18 miesięcy", "3 miesiące")[0],
                        [[0.5], [2], [7], [1], [5], [1.5], [0.25]])  # fmt: skip
     assert np.allclose(values("5/9", "4/10", "7/9")[0], [[5], [3.6], [7]])

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from importlib import resources
-from typing import Any
+from typing import Any, cast
 
 from .._errors import InputError
 
@@ -65,6 +65,11 @@ VERDICTS = {word: value for word, value in LABEL_WORDS.items() if value in (0, 1
 """What a person may write beside a suggestion."""
 
 
+def _answers(yes: str | None, no: str | None) -> list[dict[str, int]]:
+    """The words for yes and no that a person said, and then those of each language."""
+    return LANGUAGES if yes is None or no is None else [{fold(no): 0, fold(yes): 1}, *LANGUAGES]
+
+
 def yes_no(words: Iterable[str], yes: str | None = None, no: str | None = None) -> dict[str, int] | None:
     """Return 1 or 0 for each of the different folded words of a column, if they are all of one language; else None.
 
@@ -80,11 +85,10 @@ def yes_no(words: Iterable[str], yes: str | None = None, no: str | None = None) 
     >>> yes_no({"tak", "nie"}), yes_no({"no", "si", "it"}), yes_no({"no"}), yes_no({"l", "m"}, "l", "m")
     ({'nie': 0, 'tak': 1}, None, None, {'l': 1, 'm': 0})
     """
-    found = sorted(words)
-    said = [] if yes is None or no is None else [{fold(no): 0, fold(yes): 1}]
-    for known in [*said, *LANGUAGES]:
-        if known.keys() >= set(found) and {known[word] for word in found} == {0, 1}:
-            return {word: known[word] for word in found}
+    for known in _answers(yes, no):
+        found = {word: known.get(word) for word in sorted(words)}
+        if {*found.values()} == {0, 1}:
+            return cast(dict[str, int], found)
     return None
 
 
@@ -106,11 +110,9 @@ def label_words(words: Iterable[str], yes: str | None = None, no: str | None = N
     >>> label_words({"ja", "", "1"}), label_words({"ja", "no"}), label_words({"x", ""}) == {"x": CROSS, "": -1}
     ({'': -1, '1': 1, 'ja': 1}, None, True)
     """
-    found = sorted(words)
-    said = [] if yes is None or no is None else [{fold(no): 0, fold(yes): 1}]
-    rest = {word for word in found if word not in LABELS}
-    for known in [*said, *LANGUAGES]:
+    rest = {*words} - LABELS.keys()
+    for known in _answers(yes, no):
         some = {known.get(word) for word in rest}
-        if None not in some and (len(some) != 1 or known in said or rest & LABEL_WORDS.keys()):
-            return {word: known[word] if word in rest else LABELS[word] for word in found}
+        if None not in some and (len(some) != 1 or rest & LABEL_WORDS.keys() or known not in LANGUAGES):
+            return {word: (known if word in rest else LABELS)[word] for word in sorted(words)}
     return None

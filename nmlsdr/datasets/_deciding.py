@@ -237,12 +237,9 @@ class Deciding:
         slips -= {u for u in slips if measures(u) and not (is_bare and len(u) == 1)}
         kept = sorted(units.keys() - slips - {""}, key=lambda unit: (-units[unit], unit))
         for some in (kept, kept[:MOST_UNITS], []):
-            numbers = {text: parts for text, parts in quantities.items() if parts.unit in ("", *some)}
-            counts = Counter[Parts]()
-            for text, parts in numbers.items():
-                counts[parts] += facts.known[text]
-            found = find_units(counts)
-            if found is not None and (is_bare or sum(counts.values()) >= SHARE * facts.n_known > 0):
+            numbers = {text: facts.known[text] for text, parts in quantities.items() if parts.unit in ("", *some)}
+            found = find_units((quantities[text], count) for text, count in numbers.items())
+            if found is not None and (is_bare or sum(numbers.values()) >= SHARE * facts.n_known > 0):
                 return self._is_mostly(facts, numbers, notation, doubt, found, True)
         first = self._month_first(facts)
         return self._is_mostly(facts, {text for text in facts.words if read_date(text, first) is not None}, first)
@@ -296,9 +293,7 @@ class Deciding:
     def _reason(self, seen: list[str], facts: Facts) -> str:
         """What was seen in a column, what was read as a missing value there, and how often."""
         missing = self.missing | self.found
-        words = {
-            word: count for word, count in facts.words.items() if fold(word) in missing and word not in facts.parts
-        }
+        words = {word: count for word, count in facts.words.items() if fold(word) in missing}
         return "; ".join([*seen, *([f"missing: {_counted(words)}"] if words else [])])
 
     def doubts(self) -> str:

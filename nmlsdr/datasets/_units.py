@@ -7,7 +7,7 @@ ranges, dates, versions and phone numbers.
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from .._checks.words import fold, trim
@@ -139,7 +139,7 @@ class Units(NamedTuple):
 NO_UNITS = Units({}, (), "")
 
 
-def find_units(parts: Mapping[Parts, int]) -> Units | None:
+def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
     """Return how the numbers of a column are read; None if they have more than four units.
 
     Units of one dimension are converted to the most frequent of them. Others are kept beside the number, each as a
@@ -147,46 +147,36 @@ def find_units(parts: Mapping[Parts, int]) -> Units | None:
 
     Parameters
     ----------
-    parts : dict of Parts to int
-        How often each number occurs.
+    parts : iterable of (Parts, int)
+        Numbers, and how often each occurs.
     """
     counts, signs = Counter[str](), Counter[str]()
-    for part, count in parts.items():
+    for part, count in parts:
         counts[part.unit] += count
         signs[part.sign] += count
     n_bare = counts.pop("", 0)
-    known = {unit: measures(unit) for unit in counts}
-    shared = functools.reduce(
-        lambda a, b: a & b, (found.keys() for found in known.values()), {*next(iter(known.values()), ())}
-    )
+    order = sorted(counts, key=lambda unit: (-counts[unit], unit))
+    shared = set.intersection(*(set(measures(unit)) for unit in order)) if order else set()
     dimension = min(shared, default=None)
-    if len({(known[unit][dimension] if dimension is not None else unit) for unit in counts}) > MOST_UNITS:
+    sizes = {unit: 1.0 if dimension is None else measures(unit)[dimension] for unit in order}
+    n_units = len(order if dimension is None else {*sizes.values()})
+    if n_units > MOST_UNITS:
         return None
+    factors = {unit: sizes[unit] / sizes[order[0]] for unit in sorted(order)}
     marks = sorted(signs.keys() - {""})
     notes = [f"{sign!r} stands before {signs[sign]} and has a feature of its own" for sign in marks]
-    if not counts:
-        return Units({}, tuple(marks), "; ".join(notes))
-    base = min(counts, key=lambda unit: (-counts[unit], unit))
-    shown = ", ".join(f"{unit!r} ({counts[unit]})" for unit in sorted(counts, key=lambda unit: (-counts[unit], unit)))
-    factors = dict.fromkeys(sorted(counts), 1.0)
-    if dimension is not None:
-        factors = {unit: known[unit][dimension] / known[base][dimension] for unit in factors}
-    several = len(counts) > 1
-    converted = several and dimension is not None
-    if not several or (converted and len({*factors.values()}) == 1):
-        notes.insert(0, f"unit {shown}")
-        notes += [f"{n_bare} without a unit count as {base!r}"] if n_bare else []
-        return Units({"": 1.0, **factors}, tuple(marks), "; ".join(notes))
-    notes.insert(0, f"units {shown}" + (f", converted to {base!r}" if converted else ", kept beside the number"))
-    marks += [] if converted else [*factors]
-    if n_bare:
-        factors[""] = 1.0
-        marks += [WITHOUT]
-        notes.append(
-            f"{n_bare} without a unit count as "
-            + (f"{base!r}" if converted else "numbers")
-            + ", with a feature of their own"
-        )
+    if n_units:
+        how = ""
+        if n_units > 1:
+            how = ", kept beside the number" if dimension is None else f", converted to {order[0]!r}"
+            marks += factors if dimension is None else []
+        notes.insert(0, "unit " + ", ".join(f"{unit!r} ({counts[unit]})" for unit in order) + how)
+        if n_bare or n_units == 1:
+            factors[""] = 1.0
+        if n_bare:
+            marks += [WITHOUT] * (n_units > 1)
+            own = ", with a feature of their own" * (n_units > 1)
+            notes.append(f"{n_bare} without a unit count as {order[0]!r}{own}")
     return Units(factors, tuple(marks), "; ".join(notes))
 
 

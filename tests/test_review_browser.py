@@ -151,6 +151,9 @@ def test_buttons_do_what_the_keys_do_and_space_after_a_click_is_no_click(visit):
     one.page.click("#rv-later")
     one.page.click("#rv-undo")
     assert one.checked() == 1
+    one.page.locator("[role=tab]").nth(1).click()
+    one.press("Space")
+    assert one.text("place").startswith("Entry 2 of")
     for name in ("yes", "no", "later", "undo"):
         box = one.page.locator(f"#rv-{name}").bounding_box()
         assert min(box["width"], box["height"]) >= 44
@@ -531,3 +534,43 @@ MADE = """async () => {
   watch.disconnect();
   return made;
 }"""
+
+
+# ---------------------------------------------------------------- the same lists in a report
+
+
+def test_a_point_of_the_report_leads_to_its_entry_and_back(visit, run, frame):  # noqa: F811
+    table, _, y = frame
+    names = [*table.columns, *LABELS]
+    rows = np.hstack([table.to_numpy(), y.to_numpy()]).tolist()
+    write_csv("t.csv", names, [["" if v == -1 else v for v in row] for row in rows])
+    words = ["--label-columns", ",".join(LABELS), "--folds", "0", "--n-neighbors", "6", "--quiet"]
+    assert run("report", "t.csv", *words, "--out", "r.html").status == 0
+    one = visit(Path("r.html"), viewport={"width": 1400, "height": 900})
+    page = one.page
+    page.wait_for_selector("html[data-ready=yes]")
+    data = page.evaluate("JSON.parse(document.getElementById('rows').textContent)")
+    for label in (1, 0):  # rings are the entries of the chosen label, on its two axes
+        page.select_option("#label", str(label))
+        rings = page.evaluate("[...document.querySelectorAll('circle')].map((c) => c.classList.contains('ring'))")
+        assert [data["rows"][k] for k, ring in enumerate(rings) if ring] == sorted(set(data["suspects"][label]))
+        assert [int(page.input_value(f"#{side}")) for side in ("across", "up")] == data["best"][label]
+        assert any(rings)
+    row = data["suspects"][0][0]
+    place = page.locator("circle").nth(data["rows"].index(row))
+    place.scroll_into_view_if_needed()
+    box = place.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert f"row\u00a0{row}" in one.text("question") or f"row {row}" in one.text("question")
+    assert "“flu”" in one.text("question")
+    page.select_option("#label", "1")
+    page.click("#rv-picture")
+    assert page.input_value("#label") == "0"
+    chosen = page.evaluate("[...document.querySelectorAll('circle')].map((c) => c.classList.contains('chosen'))")
+    assert [data["rows"][k] for k, is_chosen in enumerate(chosen) if is_chosen] == [row]
+    page.evaluate("scrollTo(0, 0); document.activeElement.blur()")
+    one.press("1", "Space")  # outside of the lists a report is read and not answered
+    assert one.checked() == 0
+    page.focus("#rv-list")
+    one.press("1")
+    assert one.checked() == 1

@@ -483,6 +483,10 @@
   });
   for (const [id, action] of [["yes", () => answer(1)], ["no", () => answer(0)], ["later", later], ["undo", undo], ["save", save], ["forget", forget],
     ["keys", actions["?"]], ["fold", () => { unfolded = !unfolded; showEntry(); }]]) pick(id).addEventListener("click", action);
+  // After a click of the mouse the next space is "later" and not another click.
+  pick("part").addEventListener("click", (event) => {
+    if (event.detail && event.target.closest("button, summary")) pick("question").focus({ preventScroll: true });
+  });
   pick("label").addEventListener("change", () => { current = -1; showList(); showProgress(); showEntry(); });
   pick("search").addEventListener("input", () => { showList(); showEntry(); });
   pick("picture").addEventListener("click", () => {

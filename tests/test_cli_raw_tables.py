@@ -162,6 +162,25 @@ def test_no_label_option_marks_rows_without_labels(tmp_path, separator):
         read_table(tmp_path / "t.csv", no_label="none", **read)
 
 
+def test_rows_without_any_cross_are_counted_where_the_plan_is_shown(run, tmp_path):  # noqa: F811
+    rows = [[f"{i % 7 + i / 9}", "x" if i % 3 == 0 else "", "X" if i % 4 == 0 else ""] for i in range(60)]
+    write_csv(tmp_path / "t.csv", ["size", "p", "q"], rows)
+    sentence = (
+        "an empty cell counts as 0 in a column of x and nothing; 30 of 60 rows have no x at all, and their labels are "
+        "0 there (--mask FILE names rows that are unlabelled)"
+    )
+    for verb in (["plan"], ["fit", "-o", "m.skops", "--classifier", "mlknn"]):
+        found = run(verb[0], "t.csv", "--label-columns", "p,q", *verb[1:])
+        assert found.status == 0
+        assert sentence in (found.out if verb == ["plan"] else found.err)
+    assert read_table(tmp_path / "t.csv", label_columns=["p", "q"]).notes == [sentence]
+    (tmp_path / "k.txt").write_text("\n".join("1" if "x" in "".join(row[1:]).lower() else "0" for row in rows))
+    table = read_table(tmp_path / "t.csv", label_columns=["p", "q"], mask=tmp_path / "k.txt")
+    assert (~table.labeled).sum() == 30
+    write_csv(tmp_path / "t.csv", ["size", "p"], [[row[0], "x"] for row in rows])
+    assert read_table(tmp_path / "t.csv", label_columns=["p"]).notes == []
+
+
 def random_column(draw, n):
     """Cells of one of many kinds, most with words that may mean a missing value."""
     words = draw.choice(["s/d", "pending", "ok", "low", "n/a", "", "KA"], 3)

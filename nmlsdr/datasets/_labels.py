@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from .._checks.cells import plain_labels
-from .._checks.words import BLANKS, LABEL_WORDS, LABELS, NO_LABEL, fold, label_words
+from .._checks.cells import about_crosses, plain_labels
+from .._checks.words import BLANKS, CROSS, LABEL_WORDS, LABELS, NO_LABEL, fold, label_words
 from ._files import DataFileError, Lines, Path_, Problem, check_size, foreign_bytes, place, shorten
 from ._npz import load_npy, refuse_plus_minus
 from ._roles import Form, Split, nearest
@@ -48,6 +48,8 @@ def label_columns(
                 problems.append(Problem(name, np.flatnonzero(cells.codes == code), text, True, why))
         minus_one = minus_one or any(word.startswith("-") for word in words)
         labels[:, c] = np.array([-1 if label is None else label for label in found] or [0])[cells.codes]
+    if said := about_crosses(labels == CROSS):
+        table.notes.append(f"{said} (--mask FILE names rows that are unlabelled)")
     labels, mixed = plain_labels(labels)
     if mixed is not None and not problems:
         where = place(path, None, names[mixed])

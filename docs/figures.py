@@ -64,8 +64,8 @@ PRODUCTS = {
         ("docs/_static/pictures",), "docs/_static/pictures",
     ),
     "review": Product(
-        ("python", "docs/review_pictures.py"), ("ResidualPropagation",), ("docs/review_pictures.py", "docs/hospital.py"),
-        ("docs/_static/review-",), "docs/_static", long=True,
+        ("python", "docs/review_pictures.py"), ("ResidualPropagation",),
+        ("docs/review_pictures.py", "docs/hospital.py"), ("docs/_static/review-",), "docs/_static", long=True,
     ),
     "hospital": Product(
         ("python", "docs/_walkthrough.py", "--pictures"), ("ResidualPropagation",),

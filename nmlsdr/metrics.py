@@ -349,7 +349,7 @@ def score_table(
     scores: ArrayLike,
     *,
     predictions: ArrayLike | None = None,
-    coverage_by: Literal["C-1", "C"] = "C-1",
+    coverage_by: Literal["C", "C-1"] = "C",
     coverage_empty: Literal[0, -1] = 0,
 ) -> dict[str, float]:
     """All seven measures as the article's tables show them: larger is better for each.
@@ -362,7 +362,7 @@ def score_table(
         Scores of the labels; a larger score means that the label is more likely.
     predictions : array-like of shape (n_samples, n_labels), default=None
         Predicted labels, 0 or 1, for HL', MaF1 and MiF1. None: a label is predicted where its score is at least 0.5.
-    coverage_by : {"C-1", "C"}, default="C-1"
+    coverage_by : {"C", "C-1"}, default="C"
         Divisor in Cov' = 1 - Cov / divisor, with C the number of labels. The article's text uses C - 1, its printed
         tables use C.
     coverage_empty : {0, -1}, default=0
@@ -388,16 +388,16 @@ def score_table(
 
     Notes
     -----
-    Article, section 4.1. To compare with the article's tables, use ``coverage_by="C", coverage_empty=-1``.
+    Article, section 4.1. To compare with the article's tables, use ``coverage_empty=-1``.
 
     Examples
     --------
     >>> from nmlsdr.metrics import score_table
     >>> table = score_table([[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.6, 0.4]])
     >>> {name: round(value, 3) for name, value in table.items()}  # doctest: +NORMALIZE_WHITESPACE
-    {"HL'": 0.667, "RL'": 0.75, 'AP': 0.917, "OE'": 1.0, "Cov'": 0.5, 'MaF1': 0.556, 'MiF1': 0.667}
+    {"HL'": 0.667, "RL'": 0.75, 'AP': 0.917, "OE'": 1.0, "Cov'": 0.667, 'MaF1': 0.556, 'MiF1': 0.667}
     """
-    check_choice(coverage_by, "coverage_by", "C-1", "C")
+    check_choice(coverage_by, "coverage_by", "C", "C-1")
     check_choice(coverage_empty, "coverage_empty", 0, -1)
     truth, values, known = check_measured(Y, scores)
     ranking = _rank(truth, values, known)

@@ -341,7 +341,7 @@ def _decision_scorer(measure: Callable[[Any, Any], float], greater_is_better: bo
 
 
 class _RankingScorer:
-    """Scores how a classifier ranks the labels, before any cut-off; called as scikit-learn's scorers are."""
+    """Scores how a classifier ranks the labels, before any threshold; called as scikit-learn's scorers are."""
 
     def __init__(self, measure: Callable[[Any, Any], float], greater_is_better: bool) -> None:
         self._score_func = _OnKnownEntries(measure)
@@ -357,7 +357,7 @@ class _RankingScorer:
 #: The seven measures for ``scoring=`` of scikit-learn's searches and cross-validation, by the names of
 #: :mod:`nmlsdr.metrics`.  Since scikit-learn requires that larger is better, the four losses (hamming_loss,
 #: ranking_loss, one_error, coverage) are negated.  hamming_loss, macro_f1 and micro_f1 evaluate ``predict``, so they
-#: depend on the cut-offs and can be used to choose them.  The ranking measures do not depend on cut-offs: for the
+#: depend on the thresholds and can be used to choose them.  The ranking measures do not depend on thresholds: for the
 #: classifiers of this package, also in a pipeline or a search, they use the scores themselves; for other classifiers
 #: ``decision_function`` if there is one, otherwise ``predict_proba``.  Unknown entries of a test fold are left out.
 #: With one label no row can be ranked, so ranking_loss, average_precision and one_error are NaN with a RuntimeWarning.

@@ -606,7 +606,7 @@ def forests(X, Y, n_trees, max_samples=1000):
 def residual_propagation(
     X, Y, labeled, queries, n_components, n_neighbors=10, n_trees=0, weight=0.75, a_L=0.6, a_U=0.999
 ):
-    """The whole of it: weights, rate, E, scores of the queries, cut-offs by "f1" and "prior", flip scores."""
+    """The whole of it: weights, rate, E, scores of the queries, thresholds by "f1" and "prior", flip scores."""
     Y = np.where(labeled[:, None], Y, 0.0)
     b, c, O1, _ = cross_fit(X[labeled], Y[labeled])
     components, *_ = nmlsdr(X, Y, labeled, n_components, n_neighbors, a_L, a_U, shrinkage=b)
@@ -639,7 +639,7 @@ def residual_propagation(
         TF += (T @ np.clip(solve @ Y, 0.0, 1.0))[labeled] / 2
         scores += weight / 2 * E[-1][kneighbors(rows, k, queries=new)[1]].mean(axis=1)
 
-    # 5: cut-offs and review
+    # 5: thresholds and review
     rate = flip_rate(O.ravel(), Y[labeled].ravel())
     u = 0.5 * (TF + np.clip(V, 0.0, 1.0))
     flip_scores = np.zeros(Y.shape)

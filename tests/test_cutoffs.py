@@ -1,4 +1,4 @@
-"""Cut-offs from the labels' shares: by hand, against the twin, in the classifiers, and labels that are never given."""
+"""Thresholds from the labels' shares: by hand, against the twin, in the classifiers, and labels never given."""
 
 import warnings
 

@@ -262,7 +262,7 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
     assert [row[0] for row in lines(tmp_path, "beyond-end-to-end")] == ["Data set", "Toy", "mean"]
     assert lines(tmp_path, "beyond-p1")[0] == ["Data set", "Residual", "NMLSDR", "NMLSDR*"]
     methods = ["Residual", "Residual-old", "ExtraTrees", "ExtraTrees-f1", "Ridge", "NMLSDR", "NMLSDR*"]
-    assert lines(tmp_path, "beyond-rankings")[0] == ["Data set", *methods[:3], *methods[4:]]  # a cut-off ranks nothing
+    assert lines(tmp_path, "beyond-rankings")[0] == ["Data set", *methods[:3], *methods[4:]]  # thresholds rank nothing
     assert [row[0] for row in lines(tmp_path, "beyond-measures")] == ["Method", *methods]
     assert len(lines(tmp_path, "beyond-cells")) == 1 + 7 * (6 + 1 + 3)
     assert (tmp_path / "times.csv").read_text().count("\nbeyond,Toy,") == 6

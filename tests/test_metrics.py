@@ -272,24 +272,25 @@ def test_the_score_table_has_the_seven_measures_in_order():
     assert table["Cov'"] == 1 - metrics.coverage(truth, scores, empty=-1) / 5
     assert table["MaF1"] == metrics.macro_f1(truth, scores)
     assert table["MiF1"] == metrics.micro_f1(truth, scores)
-    assert metrics.score_table(truth, scores)["Cov'"] == 1 - metrics.coverage(truth, scores) / 4
+    assert metrics.score_table(truth, scores)["Cov'"] == 1 - metrics.coverage(truth, scores) / 5
+    assert metrics.score_table(truth, scores, coverage_by="C-1")["Cov'"] == 1 - metrics.coverage(truth, scores) / 4
 
 
 def test_perfect_scores_give_ones():
     truth = np.array([[1, 0, 0], [0, 1, 1]])
     table = metrics.score_table(truth, truth)
-    assert table.pop("Cov'") == 1 - 0.5 / 2
+    assert table.pop("Cov'") == 1 - 0.5 / 3
     assert set(table.values()) == {1.0}
 
 
 def test_table_of_one_label():
     truth, scores = [[1], [0]], [[0.8], [0.1]]
     with pytest.warns(RuntimeWarning) as caught:
-        table = metrics.score_table(truth, scores)
+        table = metrics.score_table(truth, scores, coverage_by="C-1")
     assert len(caught) == 4
     assert {name for name, value in table.items() if np.isnan(value)} == {"RL'", "AP", "OE'", "Cov'"}
     with pytest.warns(RuntimeWarning, match="no label or all labels"):
-        assert metrics.score_table(truth, scores, coverage_by="C")["Cov'"] == 1.0
+        assert metrics.score_table(truth, scores)["Cov'"] == 1.0
 
 
 @pytest.mark.parametrize("bad", [{"coverage_by": "c"}, {"coverage_empty": 1}, {"coverage_by": 1}])

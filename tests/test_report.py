@@ -41,7 +41,7 @@ pytest.importorskip("jinja2")
 
 
 class Knn(MLkNN):
-    """ML-kNN with the cut-offs that the trial asks its first method for."""
+    """ML-kNN with the thresholds that the trial asks its first method for."""
 
     cutoffs_ = dict.fromkeys(("f1", "prior", "0.5"), 0.5)
 

@@ -1,7 +1,7 @@
 """ResidualPropagation: the twin, golden numbers, what the parameters of fit reach, invariances, degenerate input.
 
 Most tests take the trend without forests and the whole residuals, which make small errors visible; what the forests,
-the weights of the learners, the flip rate and the cut-offs add is tested in test_residual_forest.py.
+the weights of the learners, the flip rate and the thresholds add is tested in test_residual_forest.py.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""ResidualPropagation's default: forests in the trend, weights of the learners, the flip rate, and the cut-offs."""
+"""ResidualPropagation's default: forests in the trend, weights of the learners, the flip rate, and the thresholds."""
 
 import json
 import warnings

@@ -38,7 +38,7 @@ _share = number(float, lambda value: 0 <= value <= 1, "a number from 0 to 1, f1,
 
 
 def cutoff(text: str) -> float | str:
-    """Return a cut-off, or the word for a rule that finds one."""
+    """Return a threshold, or the word for a rule that finds one."""
     return text if text in ("f1", "prior") else float(_share(text))
 
 
@@ -257,6 +257,14 @@ def _order(words: str) -> int:
     return next((members.index(words) for members in GROUPS.values() if words in members), 0)
 
 
+# What `nmlsdr --help` shows last: commands that read no table of the user.
+OTHERS = {
+    "reproduce": "repeat the article's experiments, and make its tables and figures",
+    "datasets": "list, describe, fetch and verify the article's data sets",
+    "completion": "print a script that lets a shell complete commands and options",
+}
+
+
 def add_verb(
     verbs: Any,
     name: str,
@@ -287,7 +295,9 @@ def add_verb(
     -------
     Parser
     """
-    parser: Parser = verbs.add_parser(name, help=summary, description=description)
+    # Without a help text a verb is not in the list of `nmlsdr --help`; those are in its second list.
+    listed = {} if name in OTHERS else {"help": summary}
+    parser: Parser = verbs.add_parser(name, **listed, description=description)
     places: dict[str, Any] = {}
     if labels is not None:
         files = [options[name]["metavar"] for name in ("model", "data") if name in options]
@@ -321,6 +331,8 @@ BEYOND, OPEN = "beyond", "open"
 def add_verbs(parser: Parser) -> None:
     """Describe all commands."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND", parser_class=Parser)
+    lines = "".join(f"  {name:<11} {summary}\n" for name, summary in OTHERS.items())
+    parser.epilog = f"studies, and help for the shell:\n{lines}"
     _add_models(verbs)
     _add_tables(verbs)
     _add_others(verbs, parser)
@@ -440,7 +452,7 @@ def _add_others(verbs: Any, parser: Parser) -> None:
     add_verb(
         verbs,
         "reproduce",
-        "repeat the article's experiments, and make its tables and figures",
+        OTHERS["reproduce"],
         "Run the article's experiments, or continue a run that was interrupted, and write a report with tables and "
         "figures. A run consists of cells: one method on one data set with one seed.",
         {
@@ -471,7 +483,7 @@ def _add_others(verbs: Any, parser: Parser) -> None:
         },
         run="experiments.command:run",
     )
-    datasets = verbs.add_parser("datasets", help="list, describe, fetch and verify the article's data sets")
+    datasets = verbs.add_parser("datasets", description=OTHERS["datasets"])
     parts = datasets.add_subparsers(
         dest="part_name", required=True, metavar="list|info|fetch|verify", parser_class=Parser
     )
@@ -498,7 +510,7 @@ def _add_others(verbs: Any, parser: Parser) -> None:
     completion = add_verb(
         verbs,
         "completion",
-        "print a script that lets a shell complete commands and options",
+        OTHERS["completion"],
         "Print a script that lets a shell complete commands and options. For bash: nmlsdr completion bash > "
         "~/.local/share/bash-completion/completions/nmlsdr",
         {"shell": {"choices": ("bash", "zsh", "fish", "tcsh")}, **TRACEBACK},

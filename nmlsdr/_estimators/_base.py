@@ -441,7 +441,7 @@ class CutsScores:
 
     @property
     def thresholds_(self: Any) -> np.ndarray:
-        """The cut-offs that the rule of the fit learned, or the numbers that ``threshold`` is, or was set to since."""
+        """What the rule of the fit learned, or the numbers that ``threshold`` is, or was set to since."""
         if "thresholds_" not in vars(self):
             raise NotFittedError(f"{type(self).__name__} has no thresholds_ before its fit; call fit.")
         learned, rule = vars(self)["thresholds_"], self.threshold
@@ -484,7 +484,7 @@ class CutsScores:
 
 
 def _just_below(cutoffs: np.ndarray) -> np.ndarray:
-    """The next smaller floats: what reaches a cut-off is above them."""
+    """The next smaller floats: what reaches a threshold is above them."""
     return np.nextafter(cutoffs, -np.inf)
 
 

@@ -116,10 +116,10 @@ class MLkNN(_CountsNeighborLabels):
         "precomputed": X contains distances to the training rows, as a dense array or as such a CSR matrix; a pipeline
         can then share one search among several classifiers (see Examples).
     threshold : float, "f1", "prior" or array-like of shape (n_labels,), default=0.5
-        Cut-off in [0, 1], or one for each label: `predict` gives a label where its posterior is at least the cut-off,
-        as the program of Zhang and Zhou does. A larger value predicts fewer labels. Two rules choose the cut-offs
+        Threshold in [0, 1], or one for each label: `predict` gives a label where its posterior is at least this,
+        as the program of Zhang and Zhou does. A larger value predicts fewer labels. Two rules choose the thresholds
         from the posteriors of the training rows, each computed without the row itself as a neighbour. "f1": one
-        cut-off for all labels, half of the largest F1 expected from the posteriors. "prior": one cut-off for each
+        threshold for all labels, half of the largest F1 expected from the posteriors. "prior": one threshold for each
         label, so that the label is predicted for as large a share of the training rows as have it, after a correction
         for flipped labels. Where many posteriors are equal, the share may be smaller, or up to twice as large (or 5
         rows more). A label that no row is known to have is never predicted. Not used for 1-D y.
@@ -150,8 +150,8 @@ class MLkNN(_CountsNeighborLabels):
     posterior_ : ndarray of shape (n_labels, n_neighbors_ + 1), float64
         Probability that a row has the label if d = 0, ..., k of its neighbours have it.
     thresholds_ : ndarray of shape (n_labels,), float64
-        Cut-offs that `predict` uses: a label is predicted where its posterior is greater. Each is the largest number
-        below the cut-off that ``threshold`` gives, so that equality with that cut-off is enough. Numbers that are set
+        Thresholds that `predict` uses: a label is predicted where its posterior is greater. Each is the largest number
+        below what ``threshold`` gives, so that equality with that is enough. Numbers that are set
         as ``threshold`` after the fit are used at once; a rule raises an error until the next fit.
     training_rows_ : ndarray or CSR matrix of shape (n_labeled, n_features), or None
         Copy of the labelled rows; None with ``neighbors="precomputed"``. A memory map, or a sparse matrix whose rows
@@ -333,10 +333,10 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         Largest number of iterations of the propagation for each label, at least 1. None: as many as theory requires
         for ``tol``. If they are not enough, a ConvergenceWarning is issued.
     threshold : float, "f1", "prior" or array-like of shape (n_labels,), default=0.5
-        Cut-off in [0, 1], or one for each label: `predict` gives a label where its posterior is at least the cut-off,
-        as the program of Zhang and Zhou does. A larger value predicts fewer labels. Two rules choose the cut-offs
+        Threshold in [0, 1], or one for each label: `predict` gives a label where its posterior is at least this,
+        as the program of Zhang and Zhou does. A larger value predicts fewer labels. Two rules choose the thresholds
         from the posteriors of the training rows, each computed without the row itself as a neighbour. "f1": one
-        cut-off for all labels, half of the largest F1 expected from the posteriors. "prior": one cut-off for each
+        threshold for all labels, half of the largest F1 expected from the posteriors. "prior": one threshold for each
         label, so that the label is predicted for as large a share of the training rows as have it, after a correction
         for flipped labels. Where many posteriors are equal, the share may be smaller, or up to twice as large (or 5
         rows more). A label that no row is known to have is never predicted. Not used for 1-D y.
@@ -389,8 +389,8 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
     posterior_ : ndarray of shape (n_labels, n_neighbors_ + 1), float64
         Probability that a row has the label if d = 0, ..., k of its neighbours have it.
     thresholds_ : ndarray of shape (n_labels,), float64
-        Cut-offs that `predict` uses: a label is predicted where its posterior is greater. Each is the largest number
-        below the cut-off that ``threshold`` gives, so that equality with that cut-off is enough. Numbers that are set
+        Thresholds that `predict` uses: a label is predicted where its posterior is greater. Each is the largest number
+        below what ``threshold`` gives, so that equality with that is enough. Numbers that are set
         as ``threshold`` after the fit are used at once; a rule raises an error until the next fit.
     training_rows_ : ndarray or CSR matrix of shape (n_samples, n_features), or None
         Copy of the training rows; None with ``neighbors="precomputed"``. A memory map, or a sparse matrix whose rows

@@ -69,10 +69,10 @@ class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):
         Largest number of iterations of the propagation for each label, at least 1. None: as many as theory requires
         for ``tol``. If they are not enough, a ConvergenceWarning is issued.
     threshold : float, "f1", "prior" or array-like of shape (n_labels,), default=0.5
-        Cut-off in [0, 1], or one for each label: `predict` gives a label where F(x) is above the cut-off. A larger
-        value predicts fewer labels. Two rules choose the cut-offs from the soft labels that each training row would
-        get from its neighbours. "f1": one cut-off for all labels, half of the largest F1 expected from these soft
-        labels. "prior": one cut-off for each label, so that the label is predicted for as large a share of the
+        Threshold in [0, 1], or one for each label: `predict` gives a label where F(x) is above the threshold. A larger
+        value predicts fewer labels. Two rules choose the thresholds from the soft labels that each training row would
+        get from its neighbours. "f1": one threshold for all labels, half of the largest F1 expected from these soft
+        labels. "prior": one threshold for each label, so that the label is predicted for as large a share of the
         training rows as have it, after a correction for flipped labels. Not used for 1-D y.
     n_jobs : int or None, default=None
         Number of threads. None: one for each core that the process may use; a negative number counts back from there,
@@ -105,7 +105,7 @@ class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):
     neighbors_ : transformer
         Fitted clone of ``neighbors``. Defined only if ``neighbors`` is a transformer.
     thresholds_ : ndarray of shape (n_labels,), float64
-        Cut-offs that `predict` uses: a label is predicted where F(x) is greater. Numbers that are set as
+        Thresholds that `predict` uses: a label is predicted where F(x) is greater. Numbers that are set as
         ``threshold`` after the fit are used at once; a rule raises an error until the next fit.
     training_rows_ : ndarray or sparse matrix of shape (n_samples, n_features)
         Copy of X, which `predict` searches. A memory map or a sparse matrix is not copied: do not change it while the

@@ -47,7 +47,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
        averaged over the two graphs.
     6. The rate of flipped labels is estimated: among the tenth of the given labels with the smallest O, it is the
        share of 1s. Probabilities are scores corrected by this rate. A label is predicted where its score reaches the
-       cut-off given by ``threshold``.
+       ``threshold``.
 
     Parameters
     ----------
@@ -93,13 +93,13 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         Weight of the propagated errors E in the scores, in [0, 1]. 0 leaves them out. In our experiments values from
         0.75 to 1 were equally good.
     threshold : "f1", "prior", float or array-like of shape (n_labels,), default="f1"
-        Cut-off of the scores: `predict` gives a label where s(x) is at least the cut-off. A larger value predicts
-        fewer labels. "f1": one cut-off for all labels, at most 1/2. It has the best expected F1 of all entries
-        together, which is computed from the scores of the labelled rows. "prior": one cut-off for each label, so that
+        Threshold of the scores: `predict` gives a label where s(x) is at least the threshold. A larger value predicts
+        fewer labels. "f1": one threshold for all labels, at most 1/2. It has the best expected F1 of all entries
+        together, which is computed from the scores of the labelled rows. "prior": one threshold for each label, so that
         the label is predicted for as large a share of the training rows as have it, after a correction for flipped
         labels. Where many scores are equal, the share may be smaller, or up to twice as large (or 5 rows more). It
         predicts rare labels more often than "f1", but never a label that no row is known to have. A number in [0, 1],
-        or one for each label, is the cut-off itself. Not used for 1-D y.
+        or one for each label, is the threshold itself. Not used for 1-D y.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the folds and of the forests. With None the predictions differ a little from fit to fit.
     n_jobs : int or None, default=None
@@ -146,8 +146,8 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         Propagated errors E of the trend on the training rows, over the graph of ``embedding_`` and over that of
         ``ridge_scores_``.
     thresholds_ : ndarray of shape (n_labels,), float64
-        Cut-offs that `predict` uses: a label is predicted where s(x) is greater. Each is the largest number below the
-        cut-off that ``threshold`` gives, so that equality with that cut-off is enough. Numbers that are set as
+        Thresholds that `predict` uses: a label is predicted where s(x) is greater. Each is the largest number below the
+        number that ``threshold`` gives, so that equality with that is enough. Numbers that are set as
         ``threshold`` after the fit are used at once; a rule raises an error until the next fit.
     effective_rank_ : int
         Numerical rank of the eigenproblem, the largest number of directions that these data allow. The solver "eigsh"
@@ -207,7 +207,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
 
     For 1-D y the three learners predict one column for each class, and the weights are chosen over all classes. For an
     unknown entry of a labelled row the forests learn the ridge regression's prediction; the weights, residuals, flip
-    rate and cut-off are computed from the known entries. A row that every tree drew has the ridge regression's
+    rate and threshold are computed from the known entries. A row that every tree drew has the ridge regression's
     prediction in place of the forests'.
 
     `predict` treats a training row like any other row, so that the row is one of its own neighbours.
@@ -270,7 +270,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         return tags
 
     def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None) -> Self:
-        """Learn the embedding, the trend, its propagated errors and the cut-offs.
+        """Learn the embedding, the trend, its propagated errors and the thresholds.
 
         Parameters
         ----------
@@ -482,7 +482,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         return scores
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores minus the cut-offs: above 0 where `predict` gives the label.
+        """Scores minus the thresholds: above 0 where `predict` gives the label.
 
         Parameters
         ----------
@@ -504,7 +504,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
 
         Notes
         -----
-        If the cut-offs differ between labels (``threshold="prior"``, or one number for each label), these values do
+        If the thresholds differ between labels (``threshold="prior"``, or one number for each label), these values do
         not rank the labels of a row; ``decision_function(X) + thresholds_``, the scores themselves, do.
         `nmlsdr.model_selection.SCORERS` and the commands rank by the scores themselves.
         """

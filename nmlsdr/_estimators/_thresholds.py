@@ -1,4 +1,4 @@
-"""From scores to labels: the scores that rank, the rate of flipped labels, and the cut-off of each label."""
+"""From scores to labels: the scores that rank, the rate of flipped labels, and the threshold of each label."""
 
 import warnings
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def check_threshold(threshold: Any) -> None:
 
 
 def given_thresholds(threshold: Any, n_labels: int) -> np.ndarray:
-    """One cut-off per label from a checked threshold; 1/2 in place of a rule."""
+    """One threshold per label from a checked threshold; 1/2 in place of a rule."""
     if np.ndim(threshold) == 1 and len(threshold) != n_labels:
         raise InputError(f"threshold has {len(threshold)} numbers for {n_labels} labels; give one per label.")
     return np.array(np.broadcast_to(0.5 if isinstance(threshold, str) else threshold, (n_labels,)), dtype=np.float64)
@@ -168,12 +168,12 @@ def prior_cutoffs(scores: np.ndarray, shares: np.ndarray) -> np.ndarray:
 def learned_cutoffs(
     rule: str, labels: Labels, rate: float, all_scores: Callable[[], np.ndarray], labeled_scores: np.ndarray
 ) -> np.ndarray:
-    """One cut-off per label by a rule.
+    """One threshold per label by a rule.
 
     Parameters
     ----------
     rule : {"f1", "prior"}
-        "f1": one cut-off for all labels, by `f1_cutoff` from the scores of the known entries.  "prior": by
+        "f1": one threshold for all labels, by `f1_cutoff` from the scores of the known entries.  "prior": by
         `prior_cutoffs`, with the share of each label among its known entries corrected by the flip rate; infinity for a
         label that no row is known to have.
     labels : Labels
@@ -199,7 +199,7 @@ def learned_cutoffs(
 def rank_scores(estimator: Any, X: Any) -> np.ndarray:
     """Scores (n_samples, n_labels) that rank the labels of a row; they do not depend on ``threshold``.
 
-    For classifiers of this package, also at the end of a pipeline or found by a search, the scores before the cut-offs;
+    For classifiers of this package, also at the end of a pipeline or found by a search, the scores before thresholds;
     for others ``decision_function``, or ``predict_proba`` where there is none.
     """
     from sklearn.pipeline import Pipeline  # other estimators need not wait for it

@@ -37,7 +37,7 @@ class Field(NamedTuple):
     high: float = _LARGEST
     dtypes: tuple[str, ...] | str = ("float64", "float32")
     in_order: bool = False  # read by a kernel as it is, so in C order
-    infinite: bool = False  # plus infinity is a value: a cut-off that nothing reaches
+    infinite: bool = False  # plus infinity is a value: a threshold that nothing reaches
     optional: bool = False  # may be None or missing
 
 

@@ -87,14 +87,14 @@ def logistic_cv(X: Any, Y: NDArray[Any], queries: Any) -> NDArray[Any]:
 
 
 def f1_cutoff_of(scores: NDArray[Any], Y: NDArray[Any]) -> float:
-    """The cut-off "f1" of ResidualPropagation, for out-of-sample scores (n, C) of rows with labels 0, 1 or -1."""
+    """The threshold "f1" of ResidualPropagation, for out-of-sample scores (n, C) of rows with labels 0, 1 or -1."""
     labels = check_labels(Y)
     rate = labels_flip_rate(scores, labels)
     return float(learned_cutoffs("f1", labels, rate, lambda: scores, scores)[0])
 
 
 class _Rival(ClassifierMixin, BaseEstimator):
-    """A classifier of the labelled rows; ``_learn`` gives the cut-off, ``predict_proba`` the scores."""
+    """A classifier of the labelled rows; ``_learn`` gives the threshold, ``predict_proba`` the scores."""
 
     def fit(self: Any, X: Any, y: NDArray[Any]) -> Any:
         """Keep the labelled rows, and learn from them."""

@@ -43,7 +43,7 @@ class OnWholeRows(MLkNN):
 
 
 class EveryRule(ResidualPropagation):
-    """ResidualPropagation that keeps more of its fit: the cut-offs of each rule, and how many annotations are wrong.
+    """ResidualPropagation that keeps more of its fit: the thresholds of each rule, and how many annotations are wrong.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ def rivals(method: Any, y: NDArray[Any], n_folds: int) -> dict[str, tuple[str, A
     """What the method is compared with: names, each in words, and the estimators.
 
     The first is the method without its residuals. ML-kNN is there only with enough rows for it. All of them learn their
-    cut-off by the same rule as ResidualPropagation.
+    threshold by the same rule as ResidualPropagation.
     """
     n_jobs = method.n_jobs
     found: dict[str, tuple[str, Any]] = {
@@ -336,7 +336,7 @@ def score_labels(
 
 
 def describe_rare(by_rule: dict[str, list[LabelScores]]) -> Facts | None:
-    """How many of the rare labels' annotations each rule for the cut-offs finds; the first rule is the default.
+    """How many of the rare labels' annotations each rule for the thresholds finds; the first rule is the default.
 
     Without a rare label, those with the fewest annotations stand for them.
     """

@@ -7,7 +7,7 @@ The methods and measures are the package's public ones.  Private modules that ar
 
     _methods                  the article's methods by name
     _estimators._thresholds   the scores that rank the labels of a row
-    _report.rival             logistic regressions and their cut-offs, as in ``nmlsdr report``
+    _report.rival             logistic regressions and their thresholds, as in ``nmlsdr report``
     inspection._html          how its templates are opened
     _search.estimate          how an estimate of time is written
     datasets._catalog         names and checksums of the benchmark files

@@ -3,7 +3,7 @@
 A regime is a study of its own for cells and fingerprints, named ``beyond`` (the noise of the benchmarks, seed by seed
 the same) or ``beyond-...``. A cell of a method has up to three results. ``metrics`` is end to end, from the noisy
 labels of some rows alone; methods other than ResidualPropagation predict a label where its score reaches 1/2. ``f1`` is
-the same where a method predicts by the cut-off rule "f1" instead, from its out-of-sample scores of the labelled rows;
+the same where a method predicts by the threshold rule "f1" instead, from its out-of-sample scores of the labelled rows;
 the report shows it as a method of its own, as ``ExtraTrees-f1``. ``p1`` is ML-kNN with the true labels of all training
 rows in C components, as in the article.
 
@@ -58,7 +58,7 @@ class Outcome(NamedTuple):
     predicted : ndarray (m, C) or None
         The method's own predictions; None: a label is predicted where its score reaches 1/2.
     cutoff : float or None
-        The cut-off by the rule "f1", for the result ``f1``.
+        The threshold by the rule "f1", for the result ``f1``.
     embedding : pair of ndarray or None
         Of the training and the test rows, for the result ``p1``.
     """

@@ -58,7 +58,7 @@ P1 = View("p1", "Mean of the seven measures, P1", "p1")
 def beyond_section(found: list[Results], *, size: str) -> Section:
     """Tables and claims of the regimes and reviews that have records."""
     ranked = [results for results in found if results.study.name in REGIMES]
-    decided = [with_variant(results, "f1") for results in ranked]  # a cut-off moves no ranking
+    decided = [with_variant(results, "f1") for results in ranked]  # a threshold moves no ranking
     reviews = [with_chance(results) for results in found if results.study.name in REVIEWS]
     section = begin_section("beyond", found, size)
     section.paragraphs.append(seeds_used(found))

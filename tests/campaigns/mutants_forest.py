@@ -1,4 +1,4 @@
-"""Mutants of ResidualPropagation's forest, flip rate, cut-offs and review; mutation.py says what the rows hold."""
+"""Mutants of ResidualPropagation's forest, flip rate, thresholds and review; mutation.py says what the rows hold."""
 
 # ruff: noqa: E501  (a mutant a line)
 
@@ -19,7 +19,7 @@ MUTANTS = {
         ("forest/probabilities of 0 and 1", "_to_probabilities", "0.5 / self.n_labeled_", "0.0"),
         ("forest/probabilities not corrected", "_to_probabilities", "unflipped(scores, self.flip_rate_)", "scores"),
         ("forest/decisions at the scores", "_to_decision", "scores - self._cutoffs()", "scores"),
-        ("forest/rankings after the cut-offs", "_rank_scores", "._to_scores)", "._to_decision)"),
+        ("forest/rankings after the thresholds", "_rank_scores", "._to_scores)", "._to_decision)"),
         ("forest/flip scores below 0", "_learn", ", 2.0)", ", 3.0)"),
         ("forest/review without residuals", "_learn", "clip(others,", "clip(O,"),
     ],
@@ -53,11 +53,11 @@ MUTANTS = {
         ("forest/correction by one flip rate", "unflipped", "- 2.0 * rate", "- rate"),
         ("forest/a score counts more than one hit", "f1_cutoff", "np.minimum(v, 1.0)", "v"),
         ("forest/F1 of few expected labels", "f1_cutoff", "max(1.0, v.sum()", "v.sum("),
-        ("forest/cut-off at the best F1", "f1_cutoff", "best / 2.0 if", "best if"),
+        ("forest/threshold at the best F1", "f1_cutoff", "best / 2.0 if", "best if"),
         ("forest/no score promises anything", "f1_cutoff", "> 0 else 0.5", "> 0 else 0.0"),
         ("forest/shares not corrected", "learned_cutoffs", "np.clip(unflipped(shares, rate), 0.0, 1.0)", "shares"),
         ("forest/labels that no row has", "learned_cutoffs", "np.where(shares > 0, ", "np.where(shares >= 0, "),
-        ("forest/unknown entries in the cut-off", "learned_cutoffs", "labeled_scores[known]", "labeled_scores.ravel()"),
+        ("forest/unknown entries in the threshold", "learned_cutoffs", "labeled_scores[known]", "labeled_scores.ravel()"),
     ],
     ("_estimators/_base.py", TESTS): [
         ("forest/a tie at the threshold is none", "_just_below", "np.nextafter(cutoffs, -np.inf)", "cutoffs"),

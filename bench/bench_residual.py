@@ -1,6 +1,7 @@
 """What ResidualPropagation costs, compared with its form without a forest, NMLSDR, logistic regression and a forest.
 
     python bench/bench_residual.py            # some minutes; keeps residual-cost and residual-memory
+    python bench/bench_residual.py --memory   # only residual-memory, which a busy machine does not change
     python bench/bench_residual.py --quick    # small sizes, writes nothing
 
 Random rows; a twentieth of the features make each label, and a tenth of the entries are flipped. The methods run in
@@ -21,7 +22,8 @@ from nmlsdr import NMLSDR, ResidualPropagation
 from nmlsdr._report.rival import Forest, TunedLogistic
 
 COST = [(2000, 300, 20, 600), (6000, 300, 20, 6000)]  # rows, features, labels, labelled rows
-MEMORY = [(6000, 320, 4), (5188, 500, 153), (600, 20000, 10), (20000, 50, 10), (5000, 100, 200)]
+MEMORY = [(6000, 320, 4), (5188, 500, 153), (600, 20000, 10), (20000, 50, 10), (5000, 100, 200), (5000, 100, 1000),
+          (200000, 50, 10)]  # fmt: skip
 
 
 def draw(n, D, C, n_labeled=None, seed=0):
@@ -68,6 +70,7 @@ def memory(n, D, C):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--memory", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
     _harness.add_replace(parser)
     args = parser.parse_args()
@@ -76,20 +79,21 @@ def main():
         print(cost(600, 40, 6, 200, 2), memory(600, 40, 6), sep="\n")
         return
     _harness.choose_folder(args.replace)
-    _harness.save_table(
-        "residual-cost",
-        command="python bench/bench_residual.py",
-        title="ResidualPropagation.fit compared with other methods, CPU seconds on one thread",
-        columns=[("n", "n", "d"), ("D", "D", "d"), ("C", "C", "d"), ("l", "labelled", "d"),
-                 ("default", "ResidualPropagation", ".2f"), ("no_forest", "without its forest", ".2f"),
-                 ("nmlsdr", "NMLSDR", ".2f"), ("logistic", "logistic regression, its regularisation tuned", ".2f"),
-                 ("forest", "300 extremely randomised trees", ".2f")],
-        rows=[cost(*shape, args.rounds) for shape in COST],
-        notes=f"The smallest time of {args.rounds} fits of each method; the methods took turns.",
-    )  # fmt: skip
+    if not args.memory:
+        _harness.save_table(
+            "residual-cost",
+            command="python bench/bench_residual.py",
+            title="ResidualPropagation.fit compared with other methods, CPU seconds on one thread",
+            columns=[("n", "n", "d"), ("D", "D", "d"), ("C", "C", "d"), ("l", "labelled", "d"),
+                     ("default", "ResidualPropagation", ".2f"), ("no_forest", "without its forests", ".2f"),
+                     ("nmlsdr", "NMLSDR", ".2f"), ("logistic", "logistic regression, its regularisation tuned", ".2f"),
+                     ("forest", "300 extremely randomised trees", ".2f")],
+            rows=[cost(*shape, args.rounds) for shape in COST],
+            notes=f"The smallest time of {args.rounds} fits of each method; the methods took turns.",
+        )  # fmt: skip
     _harness.save_table(
         "residual-memory",
-        command="python bench/bench_residual.py",
+        command="python bench/bench_residual.py" + " --memory" * args.memory,
         title="Peak memory of ResidualPropagation.fit beyond X and y, MiB",
         columns=[("n", "n", "d"), ("D", "D", "d"), ("C", "C", "d"), ("over", "needed", ".0f"),
                  ("need", "nD + min(l, D)^2 + nC numbers", ".0f"), ("times", "needed / numbers", ".1f")],

@@ -186,7 +186,7 @@ def propagate_signed(
     graph : csr_array of shape (n_samples, n_samples)
         As `propagate_checked` takes it.
     R : ndarray of shape (n_samples, n_labels), float64
-        Finite numbers; 0 in unlabelled rows and unknown entries.
+        Finite numbers; 0 in unlabelled rows and unknown entries. It is multiplied by a power of two, in place.
     alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels)
         A = diag(alpha), 0 <= alpha_i < 1; 0 keeps E_i = R_i exactly.
     labeled : ndarray of shape (n_samples,) or (n_samples, n_labels), bool
@@ -218,10 +218,10 @@ def propagate_signed(
     [30.0, 4.0, -20.0]
     """
     exponent = math.frexp(float(np.abs(R).max(initial=0.0)))[1]  # a power of two changes no bit
-    result = propagate_checked(graph, np.ldexp(R, -exponent), alpha, labeled=labeled, signed=True, **settings)
+    result = propagate_checked(graph, np.ldexp(R, -exponent, out=R), alpha, labeled=labeled, signed=True, **settings)
     return replace(
         result,
-        F=np.ldexp(result.F, exponent),
+        F=np.ldexp(result.F, exponent, out=result.F),
         residual=math.ldexp(result.residual, exponent),
         error_bound=math.ldexp(result.error_bound, exponent),
     )

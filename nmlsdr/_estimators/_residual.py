@@ -336,6 +336,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
             *given, self.ridge_, feature_weights=self.feature_weights_, known=known_part(labels)
         )
         O = self._learn_trend(given[0], labels, chosen.predictions)
+        del given  # a copy of the labelled rows
         self.n_labeled_ = len(O)
         self._learn_flip_rate(O, labels)
         self.embedding_ = self._embed(rows)
@@ -402,8 +403,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         """E of Y - O over the graph of a place; of the labelled rows TE, and TF of the soft labels F."""
         with step(self, f"neighbors in the {_PLACES[place]}"):
             searched = getattr(self, place)
-            _, indices = self._neighbors_of_rows(searched, self._n_nearest())
-            graph = union_graph(indices)
+            graph = union_graph(self._neighbors_of_rows(searched, self._n_nearest())[1])
         n_labels = labels.Y.shape[1]
         R = np.zeros((len(labels.Y), 2 * n_labels))
         R[:, :n_labels] = labels.Y

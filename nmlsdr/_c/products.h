@@ -1,23 +1,27 @@
 /* Exact nearest neighbours by proposing with matrix products and deciding by the canonical distance.
  *
- *   nmlsdr_search_new      chooses centre and scale, allocates O(n k) and one or two windows of packed rows (products_new.h)
+ *   nmlsdr_search_new      chooses centre and scale, allocates O(n k) and one or two windows of packed rows
+ *                          (products_new.h)
  *   nmlsdr_search_step     runs block pairs for about the given work; loop over it
  *   nmlsdr_search_free
  *
- * Symmetric search (rows against themselves) visits pairs of blocks I <= J once and serves both; no two threads work on
- * the same block.  What float products cannot tell apart is decided by canonical distances, at most all pairs.
+ * Symmetric search (rows against themselves) visits pairs of blocks I <= J once and serves both; no two
+ * threads work on the same block.  What float products cannot tell apart is decided by canonical
+ * distances, at most all pairs.
  *
  * This file is the order of work: windows, pairs of spans, decision.
- * A span is a few blocks (q->tuning.span): a block of the one stays in the second-level cache while it is paired with
- * each block of the other, and the next block is on its way meanwhile.
+ * A span is a few blocks (q->tuning.span): a block of the one stays in the second-level cache while it is
+ * paired with each block of the other, and the next block is on its way meanwhile.
  * Spans in one window: round m pairs span I with I ^ m, for every m below a power of two.  The pairs of a
  * round are disjoint by construction, round 0 is the diagonal, and low rounds join rows that are near each
  * other in their order, which tightens thresholds early.
- * Two windows: round r pairs span p of the one that has fewer with span p + r of the other, modulo their number.
- * Measured on two threads of a Zen 5, spans of 8 blocks against single blocks: 1.35 times faster at 20 000 x 320, 1.15 at
- * 10 000 x 500.
- * A thread takes the first pair in the order of the rounds whose spans no thread works on.  Nobody waits for the end of a
- * round: a search of 2000 rows would do so some thirty times, and a busy machine wakes the threads late each time.
+ * Two windows: round r pairs span p of the one that has fewer with span p + r of the other, modulo their
+ * number.
+ * Measured on two threads of a Zen 5, spans of 8 blocks against single blocks: 1.35 times faster at 20 000
+ * x 320, 1.15 at 10 000 x 500.
+ * A thread takes the first pair in the order of the rounds whose spans no thread works on.  Nobody waits
+ * for the end of a round: a search of 2000 rows would do so some thirty times, and a busy machine wakes
+ * the threads late each time.
  */
 #ifndef NMLSDR_PRODUCTS_H
 #define NMLSDR_PRODUCTS_H
@@ -47,9 +51,11 @@ static nmlsdr_spans nmlsdr_spans_of(const nmlsdr_search *q)
 {
     const nmlsdr_schedule *at = &q->schedule;
     const ptrdiff_t span = q->tuning.span;
-    nmlsdr_spans s = {!at->second, (at->window[0].count + span - 1) / span, (at->window[at->second].count + span - 1) / span, 1, 0};
+    nmlsdr_spans s = {!at->second, (at->window[0].count + span - 1) / span,
+        (at->window[at->second].count + span - 1) / span, 1, 0};
     while (s.rounds < s.a) s.rounds *= 2;
     s.pairs = s.one_window ? s.a + (s.rounds - 1) * (s.rounds / 2) : s.a * s.b;
+
     return s;
 }
 
@@ -64,15 +70,18 @@ static int nmlsdr_pair_at(const nmlsdr_spans *s, ptrdiff_t n, ptrdiff_t *I, ptrd
         *J = fewer_b ? p : other;
         return 1;
     }
+
     if (n < s->a) {
         *I = *J = n;
         return 1;
     }
+
     const ptrdiff_t half = s->rounds / 2, r = 1 + (n - s->a) / half, p = (n - s->a) % half;
     ptrdiff_t top = 1; /* the highest bit of r is 0 in I and 1 in J */
     while (2 * top <= r) top *= 2;
     *I = p / top * 2 * top + p % top;
     *J = *I ^ r;
+
     return *J < s->a && *I < s->a;
 }
 
@@ -83,19 +92,23 @@ static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_
     void (*run)(nmlsdr_search *, ptrdiff_t, ptrdiff_t, nmlsdr_scratch *) =
         q->storage.sparse ? nmlsdr_run_sparse : nmlsdr_run_dense;
     const nmlsdr_schedule *at = &q->schedule;
-    const ptrdiff_t span = q->tuning.span, count_a = at->window[0].count, count_b = at->window[at->second].count;
+    const ptrdiff_t span = q->tuning.span, count_a = at->window[0].count,
+        count_b = at->window[at->second].count;
     const ptrdiff_t end_a = (I + 1) * span < count_a ? (I + 1) * span : count_a;
     const ptrdiff_t end_b = (J + 1) * span < count_b ? (J + 1) * span : count_b;
     const ptrdiff_t size = q->storage.sparse ? 0 : nmlsdr_block_size(q); /* sparse rows have no window */
     int back = 0;
+
     for (ptrdiff_t a = I * span; a < end_a; a++, back = !back) {
         const ptrdiff_t low = !at->second && I == J ? a : J * span;
+
         for (ptrdiff_t step = 0; step < end_b - low; step++) {
             const ptrdiff_t b = back ? end_b - 1 - step : low + step;
             const ptrdiff_t at_a = at->window[0].first + a, at_b = at->window[at->second].first + b;
             const float *next = NULL;
             if (q->part && q->part[at_a] >= 0 && q->part[at_a] == q->part[at_b]) continue;
-            if (size && step + 1 < end_b - low) next = at->window[at->second].z + (back ? b - 1 : b + 1) * size;
+            if (size && step + 1 < end_b - low)
+                next = at->window[at->second].z + (back ? b - 1 : b + 1) * size;
             else if (size && a + 1 < end_a) next = at->window[0].z + (a + 1) * size;
             w->prefetch = (const char *)next;
             run(q, at_a, at_b, w);
@@ -103,8 +116,10 @@ static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_
     }
 }
 
-/* Mark the spans of a pair as in work, or as free.  With queries, the spans of the rows are only read and need no mark. */
-static void nmlsdr_mark_busy(nmlsdr_search *q, const nmlsdr_spans *s, ptrdiff_t I, ptrdiff_t J, unsigned char busy)
+/* Mark the spans of a pair as in work, or as free.  With queries, the spans of the rows are only read and
+ * need no mark. */
+static void nmlsdr_mark_busy(nmlsdr_search *q, const nmlsdr_spans *s, ptrdiff_t I, ptrdiff_t J,
+    unsigned char busy)
 {
     q->schedule.busy[I] = busy;
     if (q->symmetric) q->schedule.busy[(s->one_window ? 0 : s->a) + J] = busy;
@@ -114,18 +129,22 @@ static void nmlsdr_mark_busy(nmlsdr_search *q, const nmlsdr_spans *s, ptrdiff_t 
 static int nmlsdr_take_pair(nmlsdr_search *q, const nmlsdr_spans *s, ptrdiff_t *I, ptrdiff_t *J)
 {
     nmlsdr_schedule *at = &q->schedule;
+
     for (ptrdiff_t n = at->first; n < s->pairs && n < at->first + NMLSDR_AHEAD; n++) {
         unsigned char *taken = &at->taken[n % NMLSDR_AHEAD];
         const int there = !*taken && nmlsdr_pair_at(s, n, I, J);
+
         if (!there && n == at->first) {
             *taken = 0;
             at->first++;
         }
+
         if (!there || at->busy[*I] || (q->symmetric && at->busy[(s->one_window ? 0 : s->a) + *J])) continue;
         *taken = 1;
         nmlsdr_mark_busy(q, s, *I, *J, 1);
         return 1;
     }
+
     return 0;
 }
 
@@ -144,6 +163,7 @@ static int nmlsdr_run_windows(nmlsdr_search *q, double budget)
         nmlsdr_scratch *w = &q->scratch[nmlsdr_thread()];
         ptrdiff_t I = -1, J = -1;
         int found = 1;
+
         while (found) {
             NMLSDR_OMP(critical(nmlsdr_pairs))
             {
@@ -151,17 +171,21 @@ static int nmlsdr_run_windows(nmlsdr_search *q, double budget)
                 found = some >= 1 && nmlsdr_take_pair(q, &spans, &I, &J);
                 some -= found;
             }
+
             if (found) nmlsdr_run_spans(q, I, J, w);
         }
     }
+
     if (at->first < spans.pairs) return 0;
     at->first = 0;
+
     return 1;
 }
 
 static void nmlsdr_decide_rows(nmlsdr_search *q, ptrdiff_t from, ptrdiff_t to)
 {
     ptrdiff_t i;
+
     NMLSDR_OMP(parallel for num_threads(q->n_threads) schedule(dynamic, 16))
     for (i = from; i < to; i++) {
         const nmlsdr_collector all = {q, q->queries, q->rows, &q->scratch[nmlsdr_thread()]};
@@ -173,15 +197,17 @@ static void nmlsdr_decide_rows(nmlsdr_search *q, ptrdiff_t from, ptrdiff_t to)
 static void nmlsdr_review_leads(nmlsdr_search *q)
 {
     double tiles = 0, alive = 0, pairs = 0;
+
     for (int t = 0; t < q->n_threads; t++) {
         tiles += (double)q->scratch[t].tiles;
         alive += (double)q->scratch[t].alive;
         pairs += (double)q->scratch[t].pairs;
     }
+
     if (tiles < 10000) return;
 
-    /* the first pairs only set the thresholds: of 50 000 folded rows 91 % of the tiles remain after 2 % of the pairs, 4 % in
-     * the end (seen) */
+    /* the first pairs only set the thresholds: of 50 000 folded rows 91 % of the tiles remain after 2 % of
+     * the pairs, 4 % in the end (seen) */
     const double cost = alive / tiles + (double)(q->tuning.lead_d + 4) / (double)q->d;
     if (pairs >= q->schedule.total / 16 && cost > 1) q->tuning.lead_d = 0;
     for (int t = 0; t < q->n_threads; t++) q->scratch[t].tiles = q->scratch[t].alive = 0;
@@ -207,6 +233,7 @@ static int nmlsdr_search_step(nmlsdr_search *q, double budget)
     const ptrdiff_t to = n - at->next_row < some ? n : at->next_row + some;
     nmlsdr_decide_rows(q, at->next_row, to);
     at->next_row = to;
+
     return to < n;
 }
 

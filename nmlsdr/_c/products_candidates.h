@@ -1,19 +1,21 @@
 /* Candidates of each row: error bound, threshold, buffer, exact decision.
  *
- * Every row i owns a buffer of (score, position) pairs, a threshold t_i and the k nearest of those decided (the output
- * arrays themselves, nearest.h).  The invariant that makes the result exact:
+ * Every row i owns a buffer of (score, position) pairs, a threshold t_i and the k nearest of those decided
+ * (the output arrays themselves, nearest.h).  The invariant that makes the result exact:
  *
- *   a pair that is not in the buffer, among the decided or in the future has a canonical distance above the k-th smallest
- *   canonical distance of row i, or equals it with a larger row index.
+ *   a pair that is not in the buffer, among the decided or in the future has a canonical distance above the
+ *   k-th smallest canonical distance of row i, or equals it with a larger row index.
  *
- * It holds because s_ij >= -c_ij / 2 and s_ij - e_i - e_j <= -c_ij / 2 in scaled units (docs/neighbours.md).
+ * It holds because s_ij >= -c_ij / 2 and s_ij - e_i - e_j <= -c_ij / 2 in scaled units
+ * (docs/neighbours.md).
  *
- * For large k the candidates wait in the buffer, and its bounds set the threshold when it is full: for k = 80 each row then
- * has 520 candidates and six selections of 152.  Measured at 4000 x 100 on one thread: 133 ms with quickselect and a heap,
- * 70 ms as it is.  Selecting in wider vectors gained nothing, because it waits for the buffer.
+ * For large k the candidates wait in the buffer, and its bounds set the threshold when it is full: for k =
+ * 80 each row then has 520 candidates and six selections of 152.  Measured at 4000 x 100 on one thread:
+ * 133 ms with quickselect and a heap, 70 ms as it is.  Selecting in wider vectors gained nothing, because
+ * it waits for the buffer.
  *
- * Products in float64 for rows that float32 cannot tell apart were removed: of 14 hostile sets of 30 000 x 32 rows only rows
- * of 80 decimal scales are slower without them (4.7 times).
+ * Products in float64 for rows that float32 cannot tell apart were removed: of 14 hostile sets of 30 000 x
+ * 32 rows only rows of 80 decimal scales are slower without them (4.7 times).
  */
 #ifndef NMLSDR_PRODUCTS_CANDIDATES_H
 #define NMLSDR_PRODUCTS_CANDIDATES_H
@@ -38,6 +40,7 @@ static void nmlsdr_bounds(const nmlsdr_search *q, double square, float *h, float
         *e = 0;
         return;
     }
+
     const double terms = (double)q->scaling.terms + 16.0;
     double share = terms * NM_EPS / (1 - terms * NM_EPS) + (double)(q->d + 64) * 0x1p-52;
     share = share * square + q->scaling.absolute;
@@ -45,20 +48,23 @@ static void nmlsdr_bounds(const nmlsdr_search *q, double square, float *h, float
     *e = -nmlsdr_below(-2.0000001 * share);
 }
 
-/* Below -c_ij / 2: the score less the shares of both rows, by what the roundings here can take and a little more. */
+/* Below -c_ij / 2: the score less the shares of both rows, by what the roundings here can take and a
+ * little more. */
 static inline float nmlsdr_lower_bound(float score, float shares)
 {
     const float size = score < 0 ? -score : score;
+
     return score - shares - (size + shares) * (float)(4 * NM_EPS);
 }
 
-/* A threshold that contains the slack of integers: rows that are not farther apart than the bound, by scores that are
- * `slack` off, pass.  bound is at most 0. */
+/* A threshold that contains the slack of integers: rows that are not farther apart than the bound, by
+ * scores that are `slack` off, pass.  bound is at most 0. */
 static inline float nmlsdr_threshold(float bound, float slack)
 {
     if (!(slack > 0)) return bound;
     const float apart = sqrtf(-2.0f * bound) + slack;
-    return apart * apart * (-0.5f - 0x1p-21f); /* a relative 2^-20 more than the five roundings here can take */
+    /* a relative 2^-20 more than the five roundings here can take */
+    return apart * apart * (-0.5f - 0x1p-21f);
 }
 
 /* Raise the threshold of row i. */
@@ -85,6 +91,7 @@ static inline uint32_t nmlsdr_bits_of(float x)
 {
     uint32_t b;
     memcpy(&b, &x, sizeof(float));
+
     return b & 0x80000000u ? ~b : b | 0x80000000u;
 }
 
@@ -93,17 +100,21 @@ static inline float nmlsdr_number_of(uint32_t b)
     float x;
     b = b & 0x80000000u ? b & 0x7fffffffu : ~b;
     memcpy(&x, &b, sizeof(float));
+
     return x;
 }
 
-/* A number that at least m of n values reach, and if they differ no more: m <= n, and the values are padded to eights by
- * some of them.  The interval of its bits is halved, so that values of any scale take as many counts, which fit vectors, as
- * they have bits at most, and about ten otherwise.  Quickselect took 2 us for 152 values, a third of a search for k = 80. */
+/* A number that at least m of n values reach, and if they differ no more: m <= n, and the values are
+ * padded to eights by some of them.  The interval of its bits is halved, so that values of any scale take
+ * as many counts, which fit vectors, as they have bits at most, and about ten otherwise.  Quickselect took
+ * 2 us for 152 values, a third of a search for k = 80. */
 static float nmlsdr_reached(const float *x, ptrdiff_t n, ptrdiff_t m)
 {
     float least = x[0], most = x[0];
+
     for (ptrdiff_t p = 0; p < n; p += 8) {
         float low[4], high[4];
+
         for (int c = 0; c < 4; c++) low[c] = x[p + c] < x[p + 4 + c] ? x[p + c] : x[p + 4 + c];
         for (int c = 0; c < 4; c++) high[c] = x[p + c] > x[p + 4 + c] ? x[p + c] : x[p + 4 + c];
         for (int c = 0; c < 4; c++) {
@@ -111,16 +122,20 @@ static float nmlsdr_reached(const float *x, ptrdiff_t n, ptrdiff_t m)
             most = high[c] > most ? high[c] : most;
         }
     }
+
     uint32_t low = nmlsdr_bits_of(least), high = nmlsdr_bits_of(most) + 1;
+
     while (high - low > 1) {
         const uint32_t middle = low + (high - low) / 2;
         const float limit = nmlsdr_number_of(middle);
         int32_t count = 0;
+
         for (ptrdiff_t p = 0; p < n; p++) count += x[p] >= limit;
         if (count >= m) low = middle;
         else high = middle;
         if (count == m) break;
     }
+
     return nmlsdr_number_of(low);
 }
 
@@ -146,18 +161,21 @@ static void nmlsdr_tighten(const nmlsdr_collector *c, ptrdiff_t i)
 
     if (!q->tuning.ranked) {
         for (ptrdiff_t p = 0; p < n; p++)
-            lower[p] = q->scaling.integral ? x[p].score : nmlsdr_lower_bound(x[p].score, own + e[x[p].position]);
+            lower[p] = q->scaling.integral ? x[p].score
+                : nmlsdr_lower_bound(x[p].score, own + e[x[p].position]);
         for (ptrdiff_t p = n; p % 8; p++) lower[p] = lower[0];
         const float reached = nmlsdr_threshold(nmlsdr_reached(lower, n, q->k), 2 * q->scaling.slack);
         nmlsdr_raise(q, s, i, reached);
     }
 
     const float limit = s->t[i];
+
     for (ptrdiff_t p = 0; p < n; p++) {
         const nmlsdr_candidate here = x[p];
         x[kept] = here;
         kept += here.score >= limit;
     }
+
     s->count[i] = (int32_t)kept;
 }
 
@@ -167,10 +185,12 @@ static void nmlsdr_measure_apart(const nmlsdr_collector *c, ptrdiff_t row, ptrdi
     const nmlsdr_rows *x = &c->own->rows, *others = &c->other->rows;
     nmlsdr_scratch *w = c->scratch;
     w->decided += n;
+
     if (x->kind > NMLSDR_DENSE_F64) {
         for (ptrdiff_t p = 0; p < n; p++) w->apart[p] = nmlsdr_canonical(x, row, others, w->which[p]);
         return;
     }
+
     for (ptrdiff_t p = 0; p < n; p++) nmlsdr_prefetch_row(others, w->which[p]);
     nmlsdr_encounter compared = {w->query, others->data, others->kind == NMLSDR_DENSE_F64, x->d};
     if (x->kind == NMLSDR_DENSE_F32) nmlsdr_dense_row(x, row, w->query);
@@ -196,13 +216,16 @@ static void nmlsdr_decide(const nmlsdr_collector *c, ptrdiff_t i)
         w->apart[n] = 0.0 - 2.0 * (double)x[p].score; /* the distance if products are exact; never -0 */
         n += squared[k - 1] > 0 || j < index[k - 1]; /* after k duplicates only a lower row can win */
     }
+
     if (!q->scaling.integral) nmlsdr_measure_apart(c, row, n);
 
     const nmlsdr_found last = nmlsdr_find(squared[k - 1], index[k - 1]);
+
     for (ptrdiff_t p = 0; p < n; p++) {
         w->found[nearer] = nmlsdr_find(w->apart[p], w->which[p]);
         nearer += nmlsdr_nearer(w->found[nearer], last);
     }
+
     nmlsdr_keep_nearest(squared, index, k, w->found, nearer);
     s->count[i] = 0;
     nmlsdr_raise_to(q, s, i, squared[k - 1]);
@@ -221,28 +244,33 @@ static void nmlsdr_finish_row(const nmlsdr_collector *c, ptrdiff_t i)
     nmlsdr_decide(c, i);
 }
 
-/* Put a bound into the k best, which increase and end in infinities, and drop the least: without a branch, so that eight
- * at a time fit vectors.  Insertion with branches took 25 ns a push for k = 10, half of a search of 500 rows. */
+/* Put a bound into the k best, which increase and end in infinities, and drop the least: without a branch,
+ * so that eight at a time fit vectors.  Insertion with branches took 25 ns a push for k = 10, half of a
+ * search of 500 rows. */
 static inline void nmlsdr_rank(float *best, ptrdiff_t k, float low)
 {
     for (ptrdiff_t p = 0; p < k; p += 8) {
         float next[8];
+
         for (int m = 0; m < 8; m++) next[m] = best[p + m + 1] < low ? best[p + m + 1] : low;
         for (int m = 0; m < 8; m++) best[p + m] = best[p + m] > next[m] ? best[p + m] : next[m];
     }
 }
 
-/* A candidate of row i, if its score is not below the threshold, which may have risen since the tile was tested.  Without
- * ranks it is written in any case and then counted or not: the branch cannot be foreseen (.95 of the time at k = 80). */
+/* A candidate of row i, if its score is not below the threshold, which may have risen since the tile was
+ * tested.  Without ranks it is written in any case and then counted or not: the branch cannot be foreseen
+ * (.95 of the time at k = 80). */
 static inline void nmlsdr_push(const nmlsdr_collector *c, ptrdiff_t i, ptrdiff_t j, float score)
 {
     const nmlsdr_search *q = c->search;
     nmlsdr_side *s = c->own;
     const int passes = score >= s->t[i];
+
     if (q->tuning.ranked) {
         if (!passes) return;
         const float low = q->scaling.integral ? score : nmlsdr_lower_bound(score, s->e[i] + c->other->e[j]);
         float *best = s->best + i * NMLSDR_RANKS(q->k);
+
         if (low > best[0]) {
             nmlsdr_rank(best, q->k, low);
             nmlsdr_raise(q, s, i, nmlsdr_threshold(best[0], 2 * q->scaling.slack));
@@ -261,7 +289,8 @@ static inline void nmlsdr_push(const nmlsdr_collector *c, ptrdiff_t i, ptrdiff_t
 struct nmlsdr_pair {
     const float *za, *zb, *ha, *hb, *ta, *tb; /* packed rows, h and thresholds of either */
     const float *coarse_ha, *coarse_hb, *coarse_ta, *coarse_tb; /* those of 8-bit integers, */
-    const int32_t *start, *rows_a, *rows_b;   /* where their sums start, and the rows of 16 bits, of `checked` words */
+    /* where their sums start, and the rows of 16 bits, of `checked` words */
+    const int32_t *start, *rows_a, *rows_b;
     ptrdiff_t checked;
     float *partial;
     unsigned char *tiles; /* one for each tile: 0 is left out */
@@ -274,11 +303,13 @@ struct nmlsdr_pair {
 };
 
 /* One row of a tile: bit c of `passed` is set if column c passed the row's threshold or its own. */
-static void nmlsdr_push_row(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j, unsigned long long passed, const float *score)
+static void nmlsdr_push_row(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j, unsigned long long passed,
+    const float *score)
 {
     const nmlsdr_search *q = p->a.search;
     const ptrdiff_t at = p->first_a + i, to = p->first_b + j;
     const int both = !q->tuning.ranked && p->tb != q->infinite_thresholds;
+
     for (; passed; passed &= passed - 1) {
         const int c = nmlsdr_lowest_bit(passed);
         if (at == to + c && q->symmetric) continue;

@@ -26,24 +26,29 @@ static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
     const ptrdiff_t padded = s->blocks * q->storage.block, n = s->rows.n, d = q->tuning.lead_d;
     s->h = nmlsdr_floats(q, padded);
     s->e = nmlsdr_floats(q, padded);
+
     if (d) {
         s->lead_z = nmlsdr_floats(q, padded * d);
         s->lead_h = nmlsdr_floats(q, padded);
     }
+
     if (q->storage.checked) {
         s->coarse_h = nmlsdr_floats(q, padded);
         s->start = (int32_t *)nmlsdr_new(&q->memory, padded, sizeof(int32_t));
     }
+
     if (!collects || q->memory.failed) return -q->memory.failed;
 
     const ptrdiff_t ranks = q->tuning.ranked ? NMLSDR_RANKS(q->k) : 0;
     if (q->storage.checked) s->coarse_t = nmlsdr_floats(q, padded);
     s->t = nmlsdr_floats(q, padded);
-    s->candidate = (nmlsdr_candidate *)nmlsdr_new(&q->memory, n * q->tuning.capacity, sizeof(nmlsdr_candidate));
+    s->candidate = (nmlsdr_candidate *)nmlsdr_new(&q->memory, n * q->tuning.capacity,
+        sizeof(nmlsdr_candidate));
     s->count = (int32_t *)nmlsdr_new(&q->memory, n, sizeof(int32_t));
     s->best = nmlsdr_floats(q, n * ranks);
     if (q->memory.failed) return -1;
     memset(s->count, 0, (size_t)n * sizeof(int32_t));
+
     for (ptrdiff_t p = 0; p < n * ranks; p++) s->best[p] = p % ranks < q->k ? NMLSDR_LOWEST : INFINITY;
     for (ptrdiff_t i = 0; i < padded; i++) s->t[i] = i < n ? NMLSDR_LOWEST : INFINITY;
     if (q->storage.checked) memcpy(s->coarse_t, s->t, (size_t)padded * sizeof(float));
@@ -65,7 +70,9 @@ static int nmlsdr_new_windows(nmlsdr_search *q, double window_bytes)
         const ptrdiff_t most = w == 0 ? q->queries->blocks : blocks;
         q->schedule.window[w].z = nmlsdr_floats(q, (chunk < most ? chunk : most) * size);
     }
+
     q->tuning.chunk = chunk;
+
     return -q->memory.failed;
 }
 
@@ -97,21 +104,25 @@ static int nmlsdr_new_postings(nmlsdr_search *q)
     for (J = 0; J < blocks; J++) nmlsdr_post(q, J);
     for (int s = 0; s < 2; s++)
         if (q->side[s].h) nmlsdr_measure(q, &q->side[s]);
+
     return 0;
 }
 
-/* Whether the leading coordinates lie in the range of the scale.  Around the mean of equal rows of 1e100 they are what its
- * rounding leaves, 1e84, where the rows themselves, centred at one of them, are 0 and need no scale: not a number, then,
- * would rule out every tile. */
+/* Whether the leading coordinates lie in the range of the scale.  Around the mean of equal rows of 1e100
+ * they are what its rounding leaves, 1e84, where the rows themselves, centred at one of them, are 0 and
+ * need no scale: not a number, then, would rule out every tile. */
 static int nmlsdr_leads_fit(const nmlsdr_search *q)
 {
     const ptrdiff_t d = q->tuning.lead_d;
     const double scale = q->scaling.scale;
+
     for (int s = 0; s < 2; s++) {
         const double *lead = q->side[s].lead;
+
         for (ptrdiff_t i = 0; lead && i < q->side[s].rows.n; i++)
             if (!(lead[i * (d + 1) + d] * scale * scale < 0x1p122)) return 0;
     }
+
     return 1;
 }
 
@@ -124,6 +135,7 @@ static int nmlsdr_new_scratch(nmlsdr_search *q)
     q->scratch = (nmlsdr_scratch *)nmlsdr_new(memory, q->n_threads, sizeof(nmlsdr_scratch));
     if (memory->failed) return -1;
     memset(q->scratch, 0, (size_t)q->n_threads * sizeof(nmlsdr_scratch));
+
     for (ptrdiff_t i = 0; i < block; i++) q->infinite_thresholds[i] = INFINITY;
     for (int t = 0; t < q->n_threads; t++) {
         nmlsdr_scratch *w = &q->scratch[t];
@@ -136,6 +148,7 @@ static int nmlsdr_new_scratch(nmlsdr_search *q)
         w->partial = nmlsdr_floats(q, q->storage.sparse ? block + frequent : block * (block + 3));
         w->slots = (int32_t *)nmlsdr_new(memory, frequent, sizeof(int32_t));
     }
+
     return -memory->failed;
 }
 
@@ -163,6 +176,7 @@ static nmlsdr_search *nmlsdr_search_of(const nmlsdr_rows *rows, int level, int n
     q->n_threads = n_threads;
     q->rows = q->queries = &q->side[0];
     q->rows->rows = *rows;
+
     return q;
 }
 
@@ -178,21 +192,24 @@ static void nmlsdr_choose_k(nmlsdr_search *q, ptrdiff_t k, double *squared, ptrd
     nmlsdr_empty_lists(squared, indices, q->queries->rows.n * k);
 }
 
-/* queries == NULL: the rows against themselves, self excluded.  squared and indices (n queries, k) receive the
- * answer.  sparse: columns and postings 1, packed blocks 0, -1 by cost.  integers: packed blocks of integers of 16 or 8 bits,
- * 0 of floats, -1 by cost.
+/* queries == NULL: the rows against themselves, self excluded.  squared and indices (n queries, k) receive
+ * the answer.  sparse: columns and postings 1, packed blocks 0, -1 by cost.  integers: packed blocks of
+ * integers of 16 or 8 bits, 0 of floats, -1 by cost.
  * Needs 1 <= k <= rows (- 1), d >= 1, rows below 2^31.  NULL: out of memory. */
 static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k,
-                                        const nmlsdr_leads *leads, double *squared, ptrdiff_t *indices, int sparse,
+                                        const nmlsdr_leads *leads, double *squared, ptrdiff_t *indices,
+                                            int sparse,
                                         int integers, int level, double window_bytes, int n_threads)
 {
     nmlsdr_search *q = nmlsdr_search_of(rows, level, n_threads);
     if (!q) return NULL;
     q->symmetric = queries == NULL;
+
     if (queries) {
         q->queries = &q->side[1];
         q->queries->rows = *queries;
     }
+
     if (leads) {
         q->tuning.lead_d = leads->d;
         q->side[0].lead = leads->rows;
@@ -200,9 +217,11 @@ static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_ro
         q->side[1].lead = leads->queries;
         q->side[1].order = leads->queries_order;
     }
+
     nmlsdr_choose_k(q, k, squared, indices);
     if (nmlsdr_choose_storage(q, sparse, level, window_bytes) || nmlsdr_choose_centre(q)) goto fail;
-    for (int s = 0; s < 2; s++) q->side[s].blocks = (q->side[s].rows.n + q->storage.block - 1) / q->storage.block;
+    for (int s = 0; s < 2; s++)
+        q->side[s].blocks = (q->side[s].rows.n + q->storage.block - 1) / q->storage.block;
     nmlsdr_choose_scale(q, integers, level);
     if (nmlsdr_new_products(q, window_bytes)) goto fail;
 
@@ -210,19 +229,24 @@ static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_ro
     const ptrdiff_t span = q->storage.sparse ? 1 : a / ((q->symmetric ? 8 : 4) * n_threads);
     q->tuning.span = span > NMLSDR_SPAN ? NMLSDR_SPAN : span < 1 ? 1 : span;
     q->schedule.total = q->symmetric ? (double)b * ((double)b + 1) / 2 : (double)a * (double)b;
+
     return q;
 fail:
     nmlsdr_search_free(q);
+
     return NULL;
 }
 
-/* What other searches of these rows have found, in a symmetric search without leading coordinates (by which rows change
- * their places).  limits (n): a pair with a larger squared distance is of no use to the row; lists may then remain short.
- * edges (parts + 1): rows edges[p] to edges[p + 1] were compared with each other; pairs of whole blocks of them are left out.
+/* What other searches of these rows have found, in a symmetric search without leading coordinates (by
+ * which rows change their places).  limits (n): a pair with a larger squared distance is of no use to the
+ * row; lists may then remain short.
+ * edges (parts + 1): rows edges[p] to edges[p + 1] were compared with each other; pairs of whole blocks of
+ * them are left out.
  * Either may be NULL.  -1: out of memory. */
 static int nmlsdr_search_know(nmlsdr_search *q, const double *limits, const ptrdiff_t *edges, ptrdiff_t parts)
 {
     const ptrdiff_t n = q->rows->rows.n, block = q->storage.block;
+
     for (ptrdiff_t i = 0; limits && i < n; i++) nmlsdr_raise_to(q, q->queries, i, limits[i]);
     if (!edges) return 0;
 
@@ -231,9 +255,11 @@ static int nmlsdr_search_know(nmlsdr_search *q, const double *limits, const ptrd
     for (ptrdiff_t J = 0; J < q->rows->blocks; J++) {
         const ptrdiff_t last = (J + 1) * block < n ? (J + 1) * block : n;
         q->part[J] = -1;
+
         for (ptrdiff_t p = 0; p < parts; p++)
             if (edges[p] <= J * block && last <= edges[p + 1]) q->part[J] = (int32_t)p;
     }
+
     return 0;
 }
 

@@ -9,7 +9,8 @@
 /* Round a row to floats `lanes` apart; its squared norm. */
 static double nmlsdr_pack_floats(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, float *to)
 {
-    const ptrdiff_t lanes = q->kernels->lanes, begin = nmlsdr_row_pointer(x, row), end = nmlsdr_row_pointer(x, row + 1);
+    const ptrdiff_t lanes = q->kernels->lanes, begin = nmlsdr_row_pointer(x, row),
+        end = nmlsdr_row_pointer(x, row + 1);
     double square[4] = {0, 0, 0, 0};
     if (x->indices) for (ptrdiff_t j = 0; j < q->d; j++) to[j * lanes] = 0;
     for (ptrdiff_t p = begin; p < end; p++) {
@@ -18,15 +19,18 @@ static double nmlsdr_pack_floats(const nmlsdr_search *q, const nmlsdr_rows *x, p
         to[j * lanes] = y;
         square[j & 3] += (double)y * (double)y;
     }
+
     return (square[0] + square[1]) + (square[2] + square[3]);
 }
 
 /* Round a row to integers, two in a word, the words `lanes` apart; its squared norm, which is exact. */
-static double nmlsdr_pack_int16(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, int32_t *to, ptrdiff_t words,
+static double nmlsdr_pack_int16(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, int32_t *to,
+    ptrdiff_t words,
                                 ptrdiff_t lanes)
 {
     const ptrdiff_t begin = nmlsdr_row_pointer(x, row), end = nmlsdr_row_pointer(x, row + 1);
     double square[4] = {0, 0, 0, 0};
+
     for (ptrdiff_t w = 0; w < words; w++) to[w * lanes] = 0;
     for (ptrdiff_t p = begin; p < end; p++) {
         const ptrdiff_t j = x->indices ? x->indices[p] : p - begin;
@@ -34,16 +38,20 @@ static double nmlsdr_pack_int16(const nmlsdr_search *q, const nmlsdr_rows *x, pt
         to[j / 2 * lanes] |= (int32_t)((uint32_t)(uint16_t)(int16_t)y << (j & 1) * 16);
         square[j & 3] += y * y;
     }
+
     return (square[0] + square[1]) + (square[2] + square[3]);
 }
 
 /* Round a row of 16-bit integers to 8 bits, four in a word, the words `lanes` apart. */
-static void nmlsdr_pack_int8(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t at, const int32_t *row, int32_t *to)
+static void nmlsdr_pack_int8(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t at, const int32_t *row,
+    int32_t *to)
 {
     const ptrdiff_t words = q->storage.words, lanes = q->kernels->lanes;
     int32_t sum = 0, square = 0;
+
     for (ptrdiff_t w = 0; w < words; w++) {
         uint32_t word = 0;
+
         for (int m = 0; m < 4 && 4 * w + m < q->d; m++) {
             const int16_t value = (int16_t)((uint32_t)row[2 * w + m / 2] >> m % 2 * 16 & 0xffff);
             const int32_t p = (int32_t)nmlsdr_nearest(value * q->scaling.ratio);
@@ -51,8 +59,10 @@ static void nmlsdr_pack_int8(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t a
             sum += p;
             square += p * p;
         }
+
         to[w * lanes] = (int32_t)word;
     }
+
     s->start[at] = -128 * sum;
     s->coarse_h[at] = nmlsdr_below(square * (0.5 - 0x1p-20)); /* three float operations follow */
 }
@@ -63,9 +73,11 @@ static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block,
     const ptrdiff_t words = q->storage.words, lanes = q->kernels->lanes, checked = q->storage.checked;
     int32_t *rows = (int32_t *)z + NMLSDR_BLOCK * words;
     float *h = s->h, *e = s->e;
+
     for (ptrdiff_t r = 0; r < NMLSDR_BLOCK; r++) {
         const ptrdiff_t at = block * NMLSDR_BLOCK + r;
         float *to = z + r / lanes * lanes * words + r % lanes;
+
         if (at >= s->rows.n) {
             for (ptrdiff_t w = 0; w < words; w++) to[w * lanes] = 0;
             h[at] = INFINITY;
@@ -85,24 +97,29 @@ static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block,
 }
 
 /* Blocks first .. end - 1 of one side, one after the other. */
-static void nmlsdr_pack_blocks(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t first, ptrdiff_t end, float *z)
+static void nmlsdr_pack_blocks(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t first, ptrdiff_t end,
+    float *z)
 {
     ptrdiff_t block;
+
     NMLSDR_OMP(parallel for num_threads(q->n_threads) schedule(dynamic, 1))
-    for (block = first; block < end; block++) nmlsdr_pack(q, s, block, z + (block - first) * nmlsdr_block_size(q));
+    for (block = first; block < end; block++)
+        nmlsdr_pack(q, s, block, z + (block - first) * nmlsdr_block_size(q));
 }
 
-/* The leading coordinates of one block.  Their share of the error covers what was rounded on the way to them, which
- * is relative to the whole row: its squared norm comes with them. */
+/* The leading coordinates of one block.  Their share of the error covers what was rounded on the way to
+ * them, which is relative to the whole row: its squared norm comes with them. */
 static void nmlsdr_pack_lead(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block)
 {
     const ptrdiff_t d = q->tuning.lead_d, lanes = q->kernels->lanes, first = block * NMLSDR_BLOCK;
     const double scale = q->scaling.scale, terms = ((double)d + 17.0) * 0x1p-24;
     const double relative = terms / (1 - terms) + (double)(q->d + 64) * (double)(d + 1) * 0x1p-52;
     const double absolute = q->scaling.absolute + (double)(d + 8) * 0x1p-118;
+
     for (ptrdiff_t r = 0; r < NMLSDR_BLOCK; r++) {
         float *to = s->lead_z + first * d + r / lanes * lanes * d + r % lanes;
         double square = 0;
+
         if (first + r >= s->rows.n) {
             for (ptrdiff_t j = 0; j < d; j++) to[j * lanes] = 0;
             s->lead_h[first + r] = INFINITY;
@@ -110,11 +127,13 @@ static void nmlsdr_pack_lead(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t b
         }
 
         const double *lead = s->lead + (s->order ? s->order[first + r] : first + r) * (d + 1);
+
         for (ptrdiff_t j = 0; j < d; j++) {
             const float y = (float)(lead[j] * scale);
             to[j * lanes] = y;
             square += (double)y * (double)y;
         }
+
         s->lead_h[first + r] = nmlsdr_below(square * 0.5 - (relative * (lead[d] * scale * scale) + absolute));
     }
 }
@@ -126,6 +145,7 @@ static nmlsdr_pair nmlsdr_pair_of(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nm
     const ptrdiff_t block = q->storage.block, i = I * block, j = J * block;
     const int coarse = q->storage.checked > 0;
     w->pairs++;
+
     return (nmlsdr_pair){
         .ha = a->h + i,
         .hb = b->h + j,
@@ -167,9 +187,11 @@ static ptrdiff_t nmlsdr_mark(const nmlsdr_search *q, const nmlsdr_pair *p, nmlsd
     lead.d = lead.pass = d;
     lead.marks = 1;
     q->kernels->products(&lead);
+
     for (ptrdiff_t t = 0; t < tiles; t++) alive += w->tile[t];
     w->tiles += tiles;
     w->alive += alive;
+
     return alive;
 }
 
@@ -183,7 +205,8 @@ static void nmlsdr_run_dense(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_
 
     p.za = at->window[0].z + (I - at->window[0].first) * size;
     p.zb = at->window[at->second].z + (J - at->window[at->second].first) * size;
-    const ptrdiff_t passes = (words + pass - 1) / pass, tiles = passes * NMLSDR_BLOCK * NMLSDR_BLOCK / (12 * q->kernels->lanes);
+    const ptrdiff_t passes = (words + pass - 1) / pass,
+        tiles = passes * NMLSDR_BLOCK * NMLSDR_BLOCK / (12 * q->kernels->lanes);
     p.prefetch = w->prefetch;
     p.lines = p.prefetch ? size * (ptrdiff_t)sizeof(float) / 64 / tiles : 0;
     p.rows_a = (const int32_t *)p.za + NMLSDR_BLOCK * words;

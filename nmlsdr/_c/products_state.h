@@ -1,4 +1,5 @@
-/* The state of a search by products: its two sides, the scaling and storage of the rows, its sizes, and its progress. */
+/* The state of a search by products: its two sides, the scaling and storage of the rows, its sizes, and
+ * its progress. */
 #ifndef NMLSDR_PRODUCTS_STATE_H
 #define NMLSDR_PRODUCTS_STATE_H
 
@@ -15,11 +16,15 @@
 #define NMLSDR_KC 192   /* features per pass: 4 groups of 8 floats stay in a 32 kB first-level cache */
 #endif
 #ifndef NMLSDR_RANKED
-#define NMLSDR_RANKED 16 /* up to this k each row ranks its k best bounds at every push: .93 of the time at 10, 1.09 at 20 */
+/* up to this k each row ranks its k best bounds at every push: .93 of the time at 10, 1.09 at 20 */
+#define NMLSDR_RANKED 16
 #endif
-#define NMLSDR_RANKS(k) (((k) + 7) / 8 * 8 + 8) /* floats to allocate for them: whole vectors, and one more that may be read */
-#define NMLSDR_SPAN 8 /* blocks that stay near while they are paired with as many others, if threads have enough to do */
-#define NMLSDR_NEAR 2e6 /* bytes of packed rows that stay near from packing to product, if the queries are few */
+/* floats to allocate for them: whole vectors, and one more that may be read */
+#define NMLSDR_RANKS(k) (((k) + 7) / 8 * 8 + 8)
+/* blocks that stay near while they are paired with as many others, if threads have enough to do */
+#define NMLSDR_SPAN 8
+/* bytes of packed rows that stay near from packing to product, if the queries are few */
+#define NMLSDR_NEAR 2e6
 #define NMLSDR_LOWEST (-0x1p126f) /* below every score */
 
 typedef struct {
@@ -34,11 +39,13 @@ typedef struct {
     const ptrdiff_t *order;      /* position -> row, or NULL */
     const double *lead;          /* leading coordinates and squared norm (n, lead_d + 1), by row, or NULL */
     float *lead_z, *lead_h;      /* packed leading coordinates and their h, one block after the other */
-    float *h, *e, *t;            /* half the squared norm, the share of the error bound, the threshold: by position */
+    /* half the squared norm, the share of the error bound, the threshold: by position */
+    float *h, *e, *t;
     float *coarse_h, *coarse_t;  /* h and t for products of 8-bit integers, and */
     int32_t *start;              /* where their sums start (products_integers.h) */
     nmlsdr_candidate *candidate; /* (n, capacity) */
-    float *best;                 /* (n, NMLSDR_RANKS(k)) the k best lower bounds, increasing, then infinities, if k is small */
+    /* (n, NMLSDR_RANKS(k)) the k best lower bounds, increasing, then infinities, if k is small */
+    float *best;
     int32_t *count;              /* candidates of each position */
     double *squared;             /* (n, k) the nearest so far, by row (nearest.h) */
     ptrdiff_t *indices;
@@ -71,7 +78,8 @@ typedef struct {
     double absolute;  /* the share of the error bound that underflow takes */
     ptrdiff_t terms;  /* roundings in the longest sum of products, less a few */
     int integral;     /* all scores are exact */
-    float slack;      /* what the rounding of two rows to 16 bits changes in their distance at most; 0 for floats */
+    /* what the rounding of two rows to 16 bits changes in their distance at most; 0 for floats */
+    float slack;
     double ratio;     /* 8-bit integers are 16-bit ones times this, rounded, */
     float coarse_slack; /* which changes the distance of two rows by this at most, in units of 16 bits */
 } nmlsdr_scaling;
@@ -81,7 +89,8 @@ typedef struct {
     int sparse;             /* columns and postings */
     int integers;           /* packed rows hold integers of 16 or 8 bits in place of floats, which are 0 */
     ptrdiff_t words;        /* of four bytes, in a packed row */
-    ptrdiff_t checked;      /* 8 bits: words in a row of 16-bit integers, which stand behind the packed rows of their block */
+    /* 8 bits: words in a row of 16-bit integers, which stand behind the packed rows of their block */
+    ptrdiff_t checked;
     ptrdiff_t block;        /* rows in a block */
     ptrdiff_t longest;      /* entries that a row holds at most */
     int32_t *posting_ptr;   /* sparse rows by block and feature: (blocks, d + 2), then one per entry */
@@ -104,16 +113,19 @@ typedef struct {
 } nmlsdr_tuning;
 
 /* The progress of a search. */
-enum { NMLSDR_AHEAD = 4096 }; /* a thread may take one of this many pairs of spans, counted from the first that is not taken */
+/* a thread may take one of this many pairs of spans, counted from the first that is not taken */
+enum { NMLSDR_AHEAD = 4096 };
 typedef struct {
     ptrdiff_t chunk_a;   /* which window of the queries is in work */
     ptrdiff_t chunk_b;   /* which window of the rows */
     ptrdiff_t first;     /* all pairs of spans before this one are taken */
     ptrdiff_t next_row;  /* all queries before this one are decided */
     double total;        /* block pairs in all */
-    struct { ptrdiff_t first, count; float *z; } window[2]; /* the blocks that are packed: of the queries, of the rows */
+    /* the blocks that are packed: of the queries, of the rows */
+    struct { ptrdiff_t first, count; float *z; } window[2];
     int second;          /* which window holds the second block of a pair */
-    unsigned char taken[NMLSDR_AHEAD]; /* which pairs from `first` on are taken, each at its number modulo the size */
+    /* which pairs from `first` on are taken, each at its number modulo the size */
+    unsigned char taken[NMLSDR_AHEAD];
     unsigned char *busy; /* which spans a thread works on */
 } nmlsdr_schedule;
 
@@ -126,18 +138,21 @@ typedef struct {
     nmlsdr_storage storage;
     nmlsdr_tuning tuning;
     nmlsdr_schedule schedule;
-    int32_t *part;              /* of each block, or -1: two blocks of one part are not compared; NULL: all are */
+    /* of each block, or -1: two blocks of one part are not compared; NULL: all are */
+    int32_t *part;
     nmlsdr_scratch *scratch;    /* one for each thread */
     float *infinite_thresholds; /* one block of thresholds that nothing passes */
     const nmlsdr_kernels *kernels; /* of the level (kernels.h) */
 } nmlsdr_search;
 
-/* Leading coordinates: orthogonal coordinates that contain most of the distances of the rows (docs/neighbours.md).  The
- * caller computes them. */
+/* Leading coordinates: orthogonal coordinates that contain most of the distances of the rows
+ * (docs/neighbours.md).  The caller computes them. */
 typedef struct {
     ptrdiff_t d;               /* coordinates */
-    const double *rows, *queries; /* (n, d + 1): coordinates, then |x - centre|^2 or more; differences never longer */
-    const ptrdiff_t *rows_order, *queries_order; /* position -> row, so that rows near each other share a block */
+    /* (n, d + 1): coordinates, then |x - centre|^2 or more; differences never longer */
+    const double *rows, *queries;
+    /* position -> row, so that rows near each other share a block */
+    const ptrdiff_t *rows_order, *queries_order;
 } nmlsdr_leads;
 
 #endif

@@ -15,23 +15,27 @@
 #ifndef NMLSDR_SPARSE_BLOCK
 #define NMLSDR_SPARSE_BLOCK 1024 /* rows in a block: sums of 4 kB; 512 and 2048 were within 5 % (measured) */
 #endif
-/* Columns of a block at most, unless it has 256 rows: the second-level cache.  With 300 to 1000 columns blocks of 256 or
- * 512 rows are 1.1 to 1.4 times faster than of 1024, with 100 columns 1.1 times slower (measured). */
+/* Columns of a block at most, unless it has 256 rows: the second-level cache.  With 300 to 1000 columns
+ * blocks of 256 or 512 rows are 1.1 to 1.4 times faster than of 1024, with 100 columns 1.1 times slower
+ * (measured). */
 #define NMLSDR_COLUMN_BYTES 700000
 #ifndef NMLSDR_FREQUENT
-#define NMLSDR_FREQUENT 0.0625 /* from this share of the rows on a column costs less (measured, flat from .03 to .1) */
+/* from this share of the rows on a column costs less (measured, flat from .03 to .1) */
+#define NMLSDR_FREQUENT 0.0625
 #endif
-/* Nanoseconds per pair of rows on one thread, and what they are multiplied by (measured; by level of simd.h). */
+/* Nanoseconds per pair of rows on one thread, and what they are multiplied by (measured; by level of
+ * simd.h). */
 #define NMLSDR_POSTING_NS 0.8 /* a product by postings */
 #ifdef __aarch64__ /* not measured there: those of 16-byte vectors on x86, and no integers */
 static const double nmlsdr_column_ns[] = {0.075, 0.075};
 static const double nmlsdr_packed_ns[] = {0.044, 0.044};
 static const int nmlsdr_int16_faster[] = {0, 0}, nmlsdr_int8_faster[] = {0, 0};
 #else
-static const double nmlsdr_column_ns[] = {0.075, 0.043, 0.034, 0.034}; /* a feature of a query that is a column */
+/* a feature of a query that is a column */
+static const double nmlsdr_column_ns[] = {0.075, 0.043, 0.034, 0.034};
 static const double nmlsdr_packed_ns[] = {0.044, 0.017, 0.009, 0.009}; /* a feature in packed blocks */
-/* Whether products of integers are faster: measured with AVX2 on Zen 3 and with VNNI on Zen 4 (bench/README.md), not with AVX-512
- * on a processor without VNNI. */
+/* Whether products of integers are faster: measured with AVX2 on Zen 3 and with VNNI on Zen 4
+ * (bench/README.md), not with AVX-512 on a processor without VNNI. */
 static const int nmlsdr_int16_faster[] = {0, 1, 0, 1}, nmlsdr_int8_faster[] = {0, 0, 0, 1};
 #endif
 #define NMLSDR_LOOKUP_NS 10.0 /* a feature of a query, per block */
@@ -45,7 +49,8 @@ static const int nmlsdr_int16_faster[] = {0, 1, 0, 1}, nmlsdr_int8_faster[] = {0
 #endif
 #define NMLSDR_INT16_SHARE 0.003 /* of all pairs may pass because of their slack */
 #define NMLSDR_INT8_ROWS 4000
-#define NMLSDR_INT8_CHECKS 1.45e-4 /* pairs may be checked by 16 bits for each product that is made of 8 bits instead, */
+/* pairs may be checked by 16 bits for each product that is made of 8 bits instead, */
+#define NMLSDR_INT8_CHECKS 1.45e-4
 #define NMLSDR_INT8_PACKING 1000.0 /* less so many for each value that is packed twice */
 
 /* The columns: features of the share NMLSDR_FREQUENT or more, fewer if their values would outgrow `bytes`. */
@@ -54,9 +59,12 @@ static void nmlsdr_choose_columns(nmlsdr_search *q, const int32_t *holders, doub
     const double n = (double)q->rows->rows.n;
     nmlsdr_storage *stored = &q->storage;
     double least = NMLSDR_FREQUENT * n;
+
     do {
         stored->frequent = 0;
-        for (ptrdiff_t f = 0; f < q->d; f++) stored->slot[f] = holders[f] >= least ? (int32_t)stored->frequent++ : -1;
+
+        for (ptrdiff_t f = 0; f < q->d; f++)
+            stored->slot[f] = holders[f] >= least ? (int32_t)stored->frequent++ : -1;
         least *= 1.1;
     } while (stored->frequent && 4 * n * (double)stored->frequent > bytes);
 }
@@ -65,12 +73,15 @@ static void nmlsdr_choose_columns(nmlsdr_search *q, const int32_t *holders, doub
 static ptrdiff_t nmlsdr_posting_block(const nmlsdr_search *q)
 {
     const nmlsdr_rows *x = &q->rows->rows, *y = &q->queries->rows;
-    const double pointers = 4.0 * ((double)q->d + 2), allowance = 8.0 * (double)nmlsdr_row_pointer(x, x->n) + 32e6;
+    const double pointers = 4.0 * ((double)q->d + 2), allowance = 8.0 * (double)nmlsdr_row_pointer(x, x->n)
+        + 32e6;
     const double most = allowance / pointers < 1 ? 1 : allowance / pointers;
     const ptrdiff_t larger = x->n > y->n ? x->n : y->n;
     ptrdiff_t rows = NMLSDR_SPARSE_BLOCK, block = 128; /* a multiple of 8 vectors at every level */
     while (rows > 256 && 4 * rows * q->storage.frequent > NMLSDR_COLUMN_BYTES) rows /= 2;
-    while (block < larger && ((double)x->n / (double)block > most || (block < rows && 8 * block < larger))) block *= 2;
+    while (block < larger && ((double)x->n / (double)block > most || (block < rows && 8 * block < larger)))
+        block *= 2;
+
     return block;
 }
 
@@ -100,7 +111,8 @@ static void nmlsdr_set_words(nmlsdr_search *q, ptrdiff_t words)
     q->tuning.pass = (words + passes - 1) / passes;
 }
 
-/* Choose between the two: columns and postings if `sparse` is 1, packed blocks if it is 0, the cheaper if it is -1. */
+/* Choose between the two: columns and postings if `sparse` is 1, packed blocks if it is 0, the cheaper if
+ * it is -1. */
 static int nmlsdr_choose_storage(nmlsdr_search *q, int sparse, int level, double window_bytes)
 {
     const nmlsdr_rows *x = &q->rows->rows, *y = &q->queries->rows;
@@ -113,23 +125,29 @@ static int nmlsdr_choose_storage(nmlsdr_search *q, int sparse, int level, double
 
     int32_t *holders = (int32_t *)calloc((size_t)q->d, sizeof(int32_t));
     stored->slot = (int32_t *)nmlsdr_new(&q->memory, q->d, sizeof(int32_t));
+
     if (!holders || !stored->slot) {
         free(holders);
         return -1;
     }
+
     for (ptrdiff_t p = 0; p < nmlsdr_row_pointer(x, x->n); p++) holders[x->indices[p]]++;
     nmlsdr_choose_columns(q, holders, window_bytes);
     double products = 0, columns = 0;
+
     for (ptrdiff_t p = 0; p < nmlsdr_row_pointer(y, y->n); p++) {
         const ptrdiff_t f = y->indices[p];
         if (stored->slot[f] < 0) products += holders[f];
         else columns++;
     }
+
     free(holders);
 
     stored->longest = 0;
+
     for (int s = 0; s < 2; s++) {
         const nmlsdr_rows *rows = &q->side[s].rows;
+
         for (ptrdiff_t i = 0; i < rows->n; i++) {
             const ptrdiff_t size = nmlsdr_row_pointer(rows, i + 1) - nmlsdr_row_pointer(rows, i);
             if (size > stored->longest) stored->longest = size;
@@ -138,11 +156,14 @@ static int nmlsdr_choose_storage(nmlsdr_search *q, int sparse, int level, double
 
     const double queries = (double)y->n, entries = (double)nmlsdr_row_pointer(y, y->n) / queries;
     const double by_postings = NMLSDR_POSTING_NS * products / (double)x->n / queries
-        + nmlsdr_column_ns[level] * columns / queries + NMLSDR_LOOKUP_NS * entries / NMLSDR_SPARSE_BLOCK + NMLSDR_SWEEP_NS;
-    stored->sparse = sparse >= 0 ? sparse : by_postings < nmlsdr_packed_ns[level] * (double)q->d + NMLSDR_TILE_NS;
+        + nmlsdr_column_ns[level] * columns / queries + NMLSDR_LOOKUP_NS * entries / NMLSDR_SPARSE_BLOCK
+            + NMLSDR_SWEEP_NS;
+    stored->sparse = sparse >= 0 ? sparse : by_postings < nmlsdr_packed_ns[level] * (double)q->d
+        + NMLSDR_TILE_NS;
     if (!stored->sparse) return 0;
     q->scaling.terms = stored->longest + 1;
     stored->block = nmlsdr_posting_block(q);
+
     return 0;
 }
 

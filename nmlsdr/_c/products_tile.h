@@ -19,12 +19,15 @@
 #define NM_ROW_OF(r) (p->za + (r) / G * G * d + k0 * G + (r) % G)
 
 /* Let those scores of one row of a tile through that reach the row's threshold or their column's. */
-static NM_TARGET void NM_LEVEL(push_passing)(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j, const float *score)
+static NM_TARGET void NM_LEVEL(push_passing)(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j,
+    const float *score)
 {
     const V t = VSET1(p->ta[i]);
     unsigned long long passed = 0;
+
     for (int c = 0; c < 3; c++)
-        passed |= (unsigned long long)VMASK(VGE(VLOAD(score + c * G), VMIN(t, VLOAD(p->tb + j + c * G)))) << (c * G);
+        passed |= (unsigned long long)VMASK(VGE(VLOAD(score + c * G),
+            VMIN(t, VLOAD(p->tb + j + c * G)))) << (c * G);
     if (passed) nmlsdr_push_row(p, i, j, passed, score);
 }
 
@@ -33,16 +36,19 @@ static NM_TARGET void NM_LEVEL(products)(const nmlsdr_pair *p)
     enum { NR = 3 * G };
     const ptrdiff_t d = p->d;
     const char *prefetch = p->prefetch;
+
     for (ptrdiff_t k0 = 0; k0 < d; k0 += p->pass) {
         const ptrdiff_t kc = d - k0 < p->pass ? d - k0 : p->pass;
         const int first = k0 == 0, last = k0 + kc == d;
         float *partial = p->partial;
         unsigned char *tile = p->tiles - 1;
+
         for (ptrdiff_t j = 0; j < p->nb; j += NR) {
             const float *b0 = p->zb + j * d + k0 * G, *b1 = b0 + G * d, *b2 = b1 + G * d;
             for (ptrdiff_t i = 0; i < p->na; i += 4, partial += 4 * NR) {
                 if (!*++tile) continue; /* its leading coordinates are too far apart (products_packed.h) */
-                const float *a0 = NM_ROW_OF(i), *a1 = NM_ROW_OF(i + 1), *a2 = NM_ROW_OF(i + 2), *a3 = NM_ROW_OF(i + 3);
+                const float *a0 = NM_ROW_OF(i), *a1 = NM_ROW_OF(i + 1), *a2 = NM_ROW_OF(i + 2),
+                    *a3 = NM_ROW_OF(i + 3);
                 for (ptrdiff_t line = 0; line < p->lines; line++, prefetch += 64) NMLSDR_PREFETCH(prefetch);
                 V c00, c01, c02, c10, c11, c12, c20, c21, c22, c30, c31, c32;
                 if (first) {
@@ -52,6 +58,7 @@ static NM_TARGET void NM_LEVEL(products)(const nmlsdr_pair *p)
                 } else {
                     c00 = c10 = c20 = c30 = c01 = c11 = c21 = c31 = c02 = c12 = c22 = c32 = VZERO;
                 }
+
                 for (ptrdiff_t k = 0; k < kc; k++) {
                     const V x0 = VLOAD(b0 + k * G), x1 = VLOAD(b1 + k * G), x2 = VLOAD(b2 + k * G);
                     V y = VSET1(a0[k * G]);
@@ -63,6 +70,7 @@ static NM_TARGET void NM_LEVEL(products)(const nmlsdr_pair *p)
                     y = VSET1(a3[k * G]);
                     c30 = VFMA(y, x0, c30); c31 = VFMA(y, x1, c31); c32 = VFMA(y, x2, c32);
                 }
+
                 if (!first) {
 #define NM_ROW(r) \
     c##r##0 = c##r##0 + VLOAD(partial + r * NR); \
@@ -77,6 +85,7 @@ static NM_TARGET void NM_LEVEL(products)(const nmlsdr_pair *p)
                     NM_ROW(0, partial) NM_ROW(1, partial) NM_ROW(2, partial) NM_ROW(3, partial)
                     continue;
                 }
+
                 const V t0 = VLOAD(p->tb + j), t1 = VLOAD(p->tb + j + G), t2 = VLOAD(p->tb + j + 2 * G);
                 HITS hits = HITS_NONE;
 #define NM_TEST(r) { \
@@ -109,9 +118,9 @@ static NM_TARGET void NM_LEVEL(products)(const nmlsdr_pair *p)
 #undef NM_BYTES
 #endif
 
-/* The same test on one row of sparse products.  row->sums[j] holds -h_j and the products by postings; here come the
- * products by columns, value[m] times column slot[m] of each strip.  A strip is 8 vectors: 8 sums in registers hide the latency of
- * two fused units.  sums[j] is set back to -h_j for the next row. */
+/* The same test on one row of sparse products.  row->sums[j] holds -h_j and the products by postings; here
+ * come the products by columns, value[m] times column slot[m] of each strip.  A strip is 8 vectors: 8 sums
+ * in registers hide the latency of two fused units.  sums[j] is set back to -h_j for the next row. */
 static NM_TARGET void NM_LEVEL(sweep)(const nmlsdr_pair *p, ptrdiff_t i, const nmlsdr_sparse_row *row)
 {
     enum { STRIP = 8 * G };
@@ -121,23 +130,29 @@ static NM_TARGET void NM_LEVEL(sweep)(const nmlsdr_pair *p, ptrdiff_t i, const n
     const ptrdiff_t n_columns = row->n_columns;
     for (ptrdiff_t j = 0; j < p->nb; j += STRIP, columns += p->d * STRIP) {
         V s[8];
+
         for (int c = 0; c < 8; c++) s[c] = VLOAD(sums + j + c * G);
         for (ptrdiff_t m = 0; m < n_columns; m++) {
             const V w = VSET1(row->value[m]);
             const float *z = columns + (ptrdiff_t)row->slot[m] * STRIP;
+
             for (int c = 0; c < 8; c++) s[c] = VFMA(w, VLOAD(z + c * G), s[c]);
         }
+
         for (int half = 0; half < 8; half += 4) {
             const V t = VSET1(p->ta[i]); /* the half before may have raised it */
             unsigned long long passed = 0;
+
             for (int c = 0; c < 4; c++) {
                 const ptrdiff_t to = j + (half + c) * G;
                 VSTORE(sums + to, VZERO - VLOAD(p->hb + to));
                 s[half + c] = s[half + c] - h;
                 passed |= (unsigned long long)VMASK(VGE(s[half + c], VMIN(t, VLOAD(p->tb + to)))) << (c * G);
             }
+
             if (!passed) continue;
             NM_ALIGNED float score[4 * G];
+
             for (int c = 0; c < 4; c++) VSTORE(score + c * G, s[half + c]);
             nmlsdr_push_row(p, i, j + half * G, passed, score);
         }

@@ -25,7 +25,6 @@ from .review import check_columns, next_command, page_facts, repeats
 from .writing import open_output, wrote
 
 REVIEWED = 50  # annotations of each list on the page
-FEWEST = 1000  # annotations for an estimate of how many are wrong
 
 
 def report(args: argparse.Namespace, console: Console) -> int:
@@ -88,7 +87,7 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         "kind": args.kind,
         "buried": buried,
         "review": review,
-        "wrong": _wrong(method, int(known.sum())),
+        "wrong": {"n": int(known.sum()), **method.mistakes_._asdict()},
         "made": {
             "command": shlex.join(["nmlsdr", "report", *args.words]),
             "next": next_command(args),
@@ -118,12 +117,6 @@ def _later(pieces: Pieces, args: argparse.Namespace) -> dict[str, float]:
     }
     curve = [(fold, share) for fold in range(trials.CURVE_FOLDS) for share in trials.CURVE_SHARES]
     return steps | {trials.curve_text(*one): pieces.fit(trials.CURVE_TREES) for one in curve}
-
-
-def _wrong(method: Any, n: int) -> dict[str, Any]:
-    """Lowest and highest number of wrong annotations among n, of each kind; None where there are too few to say."""
-    found = {kind: [round(number) for number in ends] for kind, ends in method.mistakes_._asdict().items()}
-    return {"n": n} | (dict.fromkeys(found) if n < FEWEST else found)
 
 
 def _tried(method: Any, table: Any, args: argparse.Namespace, names: list[str], console: Console) -> tuple[Any, Any]:

@@ -44,8 +44,8 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
         Out-of-sample scores of the rows, for example by `nmlsdr.model_selection.cross_val_proba`: the larger, the
         more likely the row has the label. Only their order, over all rows and labels, matters. The scores of unlabelled
         rows are ignored.
-    y : array-like or sparse matrix of shape (n_samples, n_labels)
-        The given labels.
+    y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
+        The given labels. 1-D y has one column of scores for each class.
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
         True for labelled rows, or for known entries. None: y itself shows what is unknown.
 
@@ -57,8 +57,8 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
     Raises
     ------
     ValueError
-        If the labels are invalid or 1-D, the scores have another shape than the labels, or a score of a labelled row is
-        not finite.
+        If the labels are invalid, the scores have another shape than the labels, or a score of a labelled row is not
+        finite.
 
     Notes
     -----
@@ -93,8 +93,6 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
     labels = check_labels(y, n_samples=len(values) if values.ndim else None, labeled=labeled)
     if values.shape != labels.Y.shape:
         raise InputError(f"scores must have the shape of the labels, {labels.Y.shape}, got {values.shape}.")
-    if labels.single:
-        raise InputError("y must have one column for each label, got one class for each row; nothing can be forgotten.")
     values = values[labels.labeled]
     if not np.isfinite(values).all():
         raise InputError("scores of labelled rows must be finite; predict all of them.")
@@ -124,6 +122,8 @@ def _forgotten_shares(
     scores: NDArray[np.float64], given: NDArray[np.bool_], known: NDArray[np.bool_]
 ) -> tuple[float, float]:
     """Lowest and highest share of the true labels that was forgotten."""
+    from scipy.stats import rankdata  # takes a while, which pictures need not wait for
+
     ones, chosen, areas, shares, weights = np.zeros(4), np.zeros(4), [], [], []
     for c in np.flatnonzero((given & known).any(axis=0)):
         rows = known[:, c]
@@ -134,19 +134,13 @@ def _forgotten_shares(
         chosen += sizes
         shares.append(n_ones / n)
         weights.append(n_ones)
-        areas.append(area_under_curve(scores[rows, c], given[rows, c]))
+        ranks = rankdata(scores[rows, c])[given[rows, c]]
+        areas.append((ranks.sum() - n_ones * (n_ones + 1) / 2) / max(1, n_ones * (n - n_ones)))  # under the ROC curve
     w = ones / chosen
     error = 2.0 * np.sqrt(np.maximum(w * (1.0 - w), 1.0 / chosen) / chosen)
     share = float(np.average(shares, weights=weights))
     p = LEAST_PURITY * purity(float(np.average(areas, weights=weights)), share)
     return max(0.0, float(np.max(1.0 - (w + error)[1:] / p[1:]))), min(1.0, float(np.min(1.0 - w + error)))
-
-
-def area_under_curve(scores: NDArray[np.float64], given: NDArray[np.bool_]) -> float:
-    """Area under the ROC curve; 1/2 where all labels are equal."""
-    from sklearn.metrics import roc_auc_score  # takes a while, which pictures need not wait for
-
-    return 0.5 if given.all() or not given.any() else float(roc_auc_score(given, scores))
 
 
 def purity(area: float, share: float) -> NDArray[np.float64]:

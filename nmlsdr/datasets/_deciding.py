@@ -227,9 +227,7 @@ class Deciding:
         notation, doubt = find_notation(_numbers_of(facts), self.usual, said.decimal, said.thousands)
         read = number_reader(notation)
         quantities = {text: parts for text, parts in facts.parts.items() if read(parts.number) is not None}
-        units = Counter[str]()
-        for text, parts in quantities.items():
-            units[parts.unit] += facts.known[text]
+        units = _tally((parts.unit, facts.known[text]) for text, parts in quantities.items())
         bare = {text for text, parts in quantities.items() if not parts.unit}
         is_bare = self._is_mostly(facts, bare, notation) is not None
         # A rare unit is a slip, such as the letter o in 1o2, unless it is known; among bare numbers not one letter.
@@ -262,9 +260,7 @@ class Deciding:
         """
         if reading is not None or isinstance(facts.cells, Numbers):
             return facts
-        counts = Counter[str]()
-        for text, count in facts.known.items():
-            counts[fold(text)] += count
+        counts = _tally((fold(text), count) for text, count in facts.known.items())
         words = self.found & counts.keys()
         levels = {w for w in words if len(counts) <= FEW_LEVELS and counts[w] >= LEVEL_SHARE * facts.n_known}
         if len(counts) >= FREQUENT and all(text.isalpha() and len(text) <= 3 for text in counts):
@@ -301,16 +297,15 @@ class Deciding:
         words, numbers = [], []
         for facts, reading in zip(self.columns, self.readings, strict=True):
             name = repr(shorten(facts.name, 40))
-            found = {word: count for word, count in facts.words.items() if fold(word) in self.found}
-            found = {word: n for word, n in found.items() if fold(word) not in self.levels.get(facts.name, ())}
+            taken = self.found - self.levels.get(facts.name, set())
+            found = {word: count for word, count in facts.words.items() if fold(word) in taken}
             words += [f"{_counted(found)} in column {name}"] if found else []
             numbers += [f"column {name}: {reading.doubt}"] if reading and reading.doubt else []
-        sentences = []
-        if words:
-            what = f"Words among numbers or dates were taken for missing values: {'; '.join(words)}"
-            advice = f"If that is right, give missing={sorted(self.found)!r}; if not, name the column in one_hot"
-            sentences = [f"{what}. {advice}."]
-        return " ".join(sentences + ([f"Numbers have two readings: {'; '.join(numbers)}."] if numbers else []))
+        advice = f"If that is right, give missing={sorted(self.found)!r}; if not, name the column in one_hot."
+        said = [f"Words among numbers or dates were taken for missing values: {'; '.join(words)}. {advice}"] * bool(
+            words
+        )
+        return " ".join(said + [f"Numbers have two readings: {'; '.join(numbers)}."] * bool(numbers))
 
     def _number(self, facts: Facts, reading: Reading) -> Column:
         notation = reading.how
@@ -327,11 +322,8 @@ class Deciding:
                 if (np.diff(values) >= 0).all() and last - first == len(whole) - 1 and not years:
                     return Column(facts.name, "identifier", "counts the rows")
                 seen.append("a different whole number in every row; if it names the rows, give --id")
-        reason = self._reason(seen, facts)
-        return Column(
-            facts.name, "number", reason, decimal=notation.decimal, thousands=notation.thousands, factors=factors,
-            marks=marks,
-        )  # fmt: skip
+        how: Any = {**notation._asdict(), "factors": factors, "marks": marks}
+        return Column(facts.name, "number", self._reason(seen, facts), **how)
 
     def _values(self, facts: Facts, read: Callable[[str], float | None]) -> NDArray[np.float64]:
         """Return the numbers of a column without missing values; other texts, which are an error later, as NaN."""
@@ -367,11 +359,9 @@ class Deciding:
         return "it is filled only where labels are" if only else None
 
     def _yes_no(self, facts: Facts) -> Column | None:
-        words = Counter[str]()
         if len(facts.known) > MOST_SPELLINGS:
             return None
-        for text, count in facts.known.items():
-            words[fold(text)] += count
+        words = _tally((fold(text), count) for text, count in facts.known.items())
         values = yes_no(words, self.choices.yes, self.choices.no)
         if values is None:
             return None
@@ -404,12 +394,10 @@ class Deciding:
 
     def _levels(self, known: Counter[str]) -> tuple[Counter[str], dict[str, str]]:
         """How often each level occurs, and its most frequent spelling."""
-        counts = Counter[str]()
         shown: dict[str, str] = {}
-        for text, count in known.items():
-            counts[self._key(text)] += count
+        for text in known:
             shown.setdefault(self._key(text), text)
-        return counts, shown
+        return _tally((self._key(text), count) for text, count in known.items()), shown
 
     def _is_category(self, known: Counter[str]) -> bool:
         counts, _ = self._levels(known)
@@ -438,20 +426,12 @@ class Deciding:
         return Column(name, "category", reason, levels=levels, has_missing=n_missing > 0, has_other=other)
 
     def _list(self, facts: Facts, items: ItemList) -> Column:
-        n_items = len(items.counts)
-        some = ", ".join(
-            shorten(items.shown[item], 20) for item, _ in sorted(items.counts.items(), key=_by_count)[:FEW_WORDS]
-        )
-        reason = f"lists of {n_items} words, separated by {items.separator!r}: {some}{', ...' * (n_items > FEW_WORDS)}"
-        reason = self._reason([reason], facts)
+        reason = self._reason([f"lists with {items.separator!r} between words: {_counted(items.counts)}"], facts)
         return Column(facts.name, "list", reason, levels=items.shown, separator=items.separator)
 
     def _words(self, name: str, known: Counter[str]) -> Column:
         """A column of texts: its frequent words become features, unless there are none."""
-        n_rows = Counter[str]()
-        for text, count in known.items():
-            for word in words_of(text):
-                n_rows[word] += count
+        n_rows = _tally((word, count) for text, count in known.items() for word in words_of(text))
         least = max(FREQUENT, WORD_SHARE * self.n_rows)
         kept = [w for w, n in sorted(n_rows.items(), key=_by_count) if least <= n <= self.n_rows - least][:MOST_WORDS]
         texts = f"{len(known)} different texts"
@@ -471,10 +451,15 @@ def _marked(facts: Facts) -> Mapping[str, int]:
 
 def _numbers_of(facts: Facts) -> Counter[str]:
     """How often each number of a column of texts occurs, without its unit."""
-    counts = Counter[str]()
-    for text, parts in facts.parts.items():
-        counts[parts.number] += facts.known[text]
-    return counts
+    return _tally((parts.number, facts.known[text]) for text, parts in facts.parts.items())
+
+
+def _tally(pairs: Iterable[tuple[str, int]]) -> Counter[str]:
+    """The sum of the counts of each word."""
+    found = Counter[str]()
+    for word, count in pairs:
+        found[word] += count
+    return found
 
 
 def _words_each(texts: Iterable[str]) -> float:

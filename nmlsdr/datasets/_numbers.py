@@ -187,7 +187,7 @@ def _points(texts: Mapping[str, int], mark: str, usual: str | None) -> tuple[Not
     if (largest >= 1000 and not spanish) or (usual == mark and (spanish or not bare)):
         return decimals, ""
     found = between if (usual or ".") != mark else decimals
-    marks = {".": "points", ",": "commas"}[mark]
+    marks = _MARK_NAMES[mark]
     other = "stand between thousands" if found == decimals else "are decimal marks"
     advice = f"give --{'thousands' if found == decimals else 'decimal'} {mark}"
     if usual == mark:  # the option would concern the other columns as well

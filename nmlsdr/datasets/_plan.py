@@ -113,9 +113,8 @@ class Plan:
     @property
     def is_plain(self) -> bool:
         """Whether all columns are numbers as programs write them, and the labels need no words either."""
-        odd = [c for c in self.columns if c.kind not in ("number", "dropped") or (c.decimal, c.thousands) != (".", "")]
-        odd += [c for c in self.columns if c.factors or c.marks]
-        return not odd and "separator" not in self.labels
+        plain = [c for c in self.columns if c.kind == "dropped" or c == Column(c.name, "number", c.reason, fill=c.fill)]
+        return len(plain) == len(self.columns) and "separator" not in self.labels
 
     @property
     def identifier(self) -> str | None:
@@ -263,10 +262,8 @@ class Plan:
         for c in self.columns:
             if c.kind not in FEATURES and c.kind not in OTHERS:
                 raise ValueError(f"a column of the kind {c.kind!r}")
-            if (c.decimal, c.thousands) not in NOTATIONS or len(c.fill) not in (
-                0,
-                len(c.feature_names) if FEATURES.get(c.kind) else 0,
-            ):
+            wide = len(c.feature_names) if FEATURES.get(c.kind) else 0
+            if (c.decimal, c.thousands) not in NOTATIONS or len(c.fill) not in (0, wide):
                 raise ValueError(f"impossible numbers in the column {c.name!r}")
             if not all(abs(value) < 1e170 for value in c.fill):
                 raise ValueError(f"the column {c.name!r} is filled with a number that is not finite")

@@ -391,3 +391,9 @@ def test_pictures_of_the_table_are_on_the_page(run, hospital, tmp_path):  # noqa
         assert name == f"x{i}.png" + ("" if uri else " (not a picture below the folder of the data)")
     n = sum(i % 2 for i in page["rows"])
     assert f"{n} pictures are not shown" in Path("r.html").read_text(encoding="utf-8")
+
+
+def test_a_very_long_cell_is_cut(fitted, tmp_path):
+    model, X, y = fitted
+    write_review(tmp_path / "a.html", model, X, y, table=[["x" * 20_000]] * 60, top=2)
+    assert {len(text) for text in unpack(tmp_path / "a.html")["cells"][0]} == {10_000}

@@ -26,9 +26,38 @@ OUTPUT = (
 )
 COMMAND = ("tests/test_cli.py", "tests/test_cli_forms.py", "tests/test_cli_review.py")
 REFUSALS = ("tests/test_cli.py", "tests/test_cli_errors.py")
+REVIEW = ("tests/test_review_page.py",)
 STORE = ("tests/test_experiments_kill.py", "-k", "full or killed_at or failing or outlives")
 
 MUTANTS = {
+    ("inspection/_page.py", REVIEW): [
+        ("doors/review: a row is its own neighbour", "nearest_rows", "if j != i", "if True"),
+        ("doors/review: one neighbour less", "nearest_rows", "min(k + 1, len(searched))", "min(k, len(searched))"),
+        ("doors/review: neighbours with and without the label swapped", "describe_entries", "target[:, c] == 1, N_EACH", "target[:, c] == 0, N_EACH"),
+        ("doors/review: the nearest rows need no labels", "describe_entries", "(target != -1).any(axis=1)", "(target != -2).any(axis=1)"),
+        ("doors/review: earlier verdicts of 0 are lost", "describe_entries", "verdicts >= 0", "verdicts > 0"),
+        ("doors/review: earlier verdicts are what was given", "describe_entries", "target if given is None else given", "target"),
+        ("doors/review: the digest knows no labels", "describe_entries", 'one["row"], label_names[one["label"]], one["given"]', 'one["row"], one["given"]'),
+        ("doors/review: long cells are whole", "describe_entries", "text[:LONGEST_CELL]", "text"),
+        ("doors/review: values are not centred", "_add_parts", "- method.mean_", ""),
+        ("doors/review: parts of other columns", "_add_parts", "places.get(name, len(columns))", "places.get(name, 0)"),
+        ("doors/review: the smallest coefficients stay", "_add_parts", "-np.abs(coef)", "np.abs(coef)"),
+        ("doors/review: steps before the model are skipped", "write_review", "X = before.transform(X)", "pass"),
+        ("doors/review: what was checked is listed again", "write_review", "reviewed=reviewed", "reviewed=None"),
+    ],
+    ("inspection/_verdicts.py", REVIEW): [
+        ("doors/verdicts: neighbours change them", "apply_verdicts", "np.where(decided, 0.0,", "np.where(decided, 0.5,"),
+        ("doors/verdicts: a verdict of 0 changes nothing", "apply_verdicts", "verdicts >= 0", "verdicts > 0"),
+        ("doors/verdicts: of rows with one id the first", "read_verdicts", "i = int(row)", "pass"),
+    ],
+    ("inspection/_images.py", REVIEW): [
+        ("doors/images: a folder above", "thumbnails", '".." in', '"..." in'),
+        ("doors/images: a link", "thumbnails", "path.resolve() == path", "True"),
+        ("doors/images: outside of the folder", "thumbnails", "not path.is_relative_to(Path(folder).resolve())", "False"),
+        ("doors/images: any size together", "thumbnails", "used <= MOST_BYTES", "True"),
+        ("doors/images: any kind", "_data_uri", "formats=FORMATS", "formats=None"),
+        ("doors/images: any size", "_data_uri", "picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))", "pass"),
+    ],
     ("datasets/_files.py", TABLES): [
         ("doors/files: growth not bounded", "allowance", "min(MAX_BYTES, max(ALWAYS_ALLOWED, MAX_GROWTH * os.path.getsize(path)))", "MAX_BYTES"),
         ("doors/files: what is said is not believed", "allowance", "if max_bytes is not None:\n        return max_bytes", ""),

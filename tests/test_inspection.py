@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nmlsdr import NMLSDR, InputError, MLkNN, MultiLabelPropagation, ResidualPropagation
-from nmlsdr.inspection import EmbeddingDisplay, LabelReviewDisplay, rank_suspects
+from nmlsdr import NMLSDR, InputError, MLkNN, MultiLabelPropagation
+from nmlsdr.inspection import EmbeddingDisplay, rank_suspects
 from nmlsdr.inspection._review import KINDS
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -159,8 +159,6 @@ def test_axes_of_the_caller_are_drawn_on(two_groups):
     model = NMLSDR(2, n_neighbors=5).fit(X, Y)
     assert EmbeddingDisplay.from_estimator(model, X, ax=ax, s=3).ax_ is ax
     assert ax.get_legend() is None  # one colour needs no legend
-    scores = MultiLabelPropagation(5).fit(X, Y)
-    assert LabelReviewDisplay.from_estimator(scores, X, Y, ax=ax).ax_ is ax
 
 
 @pytest.mark.parametrize(
@@ -185,8 +183,6 @@ def test_an_estimator_without_transform_raises_a_clear_error(two_groups):
     X, Y = two_groups
     with pytest.raises(InputError, match="MLkNN has no transform"):
         EmbeddingDisplay.from_estimator(MLkNN(5).fit(X, Y), X, Y)
-    with pytest.raises(InputError, match="MLkNN has no flip_scores_"):
-        LabelReviewDisplay.from_estimator(MLkNN(5).fit(X, Y), X, Y)
 
 
 def test_names_are_drawn_as_they_are(two_groups):
@@ -199,33 +195,9 @@ def test_names_are_drawn_as_they_are(two_groups):
         warnings.simplefilter("error")
         display.figure_.canvas.draw()
     assert any("_hidden" in t.get_text() for t in display.ax_.get_legend().get_texts())
-    review = LabelReviewDisplay.from_estimator(MultiLabelPropagation(5).fit(X, frame), X, frame)
-    review.figure_.canvas.draw()
 
 
 # ---------------------------------------------------------------- the list
-
-
-def test_the_bars_are_the_list(two_groups):
-    pandas = pytest.importorskip("pandas")
-    X, Y = two_groups
-    rows = pandas.DataFrame(X, index=[f"P{i}" for i in range(60)])
-    model = make_pipeline(StandardScaler(), MultiLabelPropagation(5)).fit(rows.to_numpy(), Y)
-    display = LabelReviewDisplay.from_estimator(model, rows, Y, top=3)
-    widths = [bar.get_width() for bar in display.bars_]
-    assert widths == pytest.approx(np.sort(model[-1].flip_scores_.ravel())[::-1][:3])
-    assert {t.get_text().split(" · ")[0] for t in display.ax_.get_yticklabels()[:2]} <= {"P3", "P40"}
-    assert display.suspects.kind[0] in KINDS
-    with pytest.raises(InputError, match="X has 59 rows, but the estimator was fitted on 60"):
-        LabelReviewDisplay.from_estimator(model, X[:59], Y[:59])
-
-
-def test_classes_name_the_groups(two_groups):
-    X, _ = two_groups
-    y = np.repeat(["flu", "cold"], 30)
-    y[3] = "cold"
-    display = LabelReviewDisplay.from_estimator(MultiLabelPropagation(5).fit(X, y), X, y, kind="spurious", top=1)
-    assert display.ax_.get_yticklabels()[0].get_text() == "3 · cold"
 
 
 def test_one_list_for_unknown_mistakes_lowers_the_scores_of_given_1s():
@@ -249,12 +221,3 @@ def test_the_colour_of_a_label_leaves_rows_grey_whose_label_is_unknown(rng):
     assert [(name, np.flatnonzero(rows).tolist()) for name, rows in display.groups] == [
         ("label 1", [0, 1]), ("not given", [2]), ("unlabelled", [3, 4, 5])
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", ["unknown", "apart"])
-def test_a_pipeline_gives_the_flip_rate_of_its_last_step(rng, kind):
-    X, Y = rng.normal(size=(30, 3)), rng.integers(0, 2, size=(30, 2))
-    model = make_pipeline(StandardScaler(), ResidualPropagation(n_estimators=0)).fit(X, Y)
-    found = LabelReviewDisplay.from_estimator(model, X, Y, kind=kind)
-    alone = LabelReviewDisplay.from_estimator(model[-1], X, Y, kind=kind)
-    np.testing.assert_array_equal(found.suspects.row, alone.suspects.row)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import ResidualPropagation
 from nmlsdr.datasets import TableEncoder, flip_labels, make_toy, mask_labels
-from nmlsdr.inspection import LabelReviewDisplay, rank_suspects
+from nmlsdr.inspection import apply_verdicts, rank_suspects
 
 toy = make_toy(n_samples=1600, n_noise_blocks=2, random_state=0)
 names = ["flu", "cold", "asthma", "gout"]
@@ -34,26 +34,30 @@ print(table.iloc[:4, -5:])
 
 # %%
 # :class:`~nmlsdr.datasets.TableEncoder` makes numbers of texts and fills holes, and
-# :class:`~nmlsdr.ResidualPropagation` learns from all rows, also from those without labels. The display shows the
+# :class:`~nmlsdr.ResidualPropagation` learns from all rows, also from those without labels. The bars are the
 # annotations that the other rows contradict most.
 model = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation()).fit(table, y)
-LabelReviewDisplay.from_estimator(model, table, y, top=12)
+suspects = rank_suspects(model[-1].flip_scores_, y).first(150)
+first = zip(suspects.row, suspects.label, suspects.given, strict=True)
+bars = [f"row {i}, {names[c]}: given {g}" for i, c, g in first]
+plt.figure(layout="constrained")
+plt.barh(bars[11::-1], suspects.score[11::-1])
+plt.xlabel("score")
 plt.show()
 
 # %%
 # A person decides about the first 150 entries. Here the truth decides.
-suspects = rank_suspects(model[-1].flip_scores_, y).first(150)
 place = suspects.row, suspects.label
-reviewed = y.to_numpy(copy=True)
-reviewed[place] = toy.target[place]
+verdicts = np.full(y.shape, -1)
+verdicts[place] = toy.target[place]
 print(f"{(noisy != toy.target)[place].sum()} of 150 were wrong")
 
 # %%
-# ``alpha`` says which labels may still change: verdicts, with 0, may not. The last two numbers are the shares of right
-# entries of new rows, before and after the verdicts.
-alpha = np.where(y >= 0, 0.6, 0.999)
-alpha[place] = 0
+# :func:`~nmlsdr.inspection.apply_verdicts` corrects the labels. ``alpha`` says which of them may still change:
+# verdicts, with 0, may not. The last two numbers are the shares of right entries of new rows, before and after the
+# verdicts.
+corrected, alpha = apply_verdicts(verdicts, y)
 again = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation())
-again.fit(table, pd.DataFrame(reviewed, columns=names), residualpropagation__alpha=alpha)
+again.fit(table, corrected, residualpropagation__alpha=alpha)
 for fitted in (model, again):
     print(f"{(fitted.predict(new) == toy.test_target).mean():.3f}")

@@ -11,12 +11,11 @@ something is drawn.
 from ._embedding import EmbeddingDisplay
 from ._mistakes import Mistakes, estimate_mistakes
 from ._page import write_review
-from ._review import LabelReviewDisplay, Suspects, rank_suspects
+from ._review import Suspects, rank_suspects
 from ._verdicts import apply_verdicts, read_verdicts
 
 __all__ = [
     "EmbeddingDisplay",
-    "LabelReviewDisplay",
     "Mistakes",
     "Suspects",
     "apply_verdicts",

@@ -52,10 +52,6 @@ class EmbeddingDisplay:
     rings_ : PathCollection or None
         The rings around the suspects; None if there are none.
 
-    See Also
-    --------
-    LabelReviewDisplay : The annotations that look wrong, by score.
-
     Examples
     --------
     >>> import matplotlib; matplotlib.use("Agg")
@@ -154,7 +150,10 @@ class EmbeddingDisplay:
         EmbeddingDisplay
             The display itself.
         """
-        self.ax_ = ax = axes_for(ax, (6.4, 4.8))
+        if ax is None:
+            pyplot = import_extra("matplotlib.pyplot", "A display", "cli").pyplot
+            ax = pyplot.subplots(figsize=(6.4, 4.8), layout="constrained")[1]
+        self.ax_ = ax
         self.figure_ = ax.figure
         points, one = two_axes(self.points), np.shape(self.points)[1] == 1
         most = None if self.max_points is None else check_count(self.max_points, "max_points")
@@ -253,12 +252,6 @@ def _row_mask(rows: ArrayLike | None, n_samples: int) -> NDArray[np.bool_] | Non
 
 
 # ---------------------------------------------------------------- what the pictures share
-
-
-def axes_for(ax: Any, size: tuple[float, float]) -> Any:
-    if ax is not None:
-        return ax
-    return import_extra("matplotlib.pyplot", "A display", "cli").pyplot.subplots(figsize=size, layout="constrained")[1]
 
 
 def plain(text: str) -> str:

@@ -4,7 +4,7 @@ import base64
 import io
 import warnings
 from collections.abc import Sequence
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import Any
 
 from .._errors import import_extra
@@ -25,17 +25,17 @@ def thumbnails(folder: str, names: Sequence[str]) -> list[list[str]]:
         Paths, relative ones from the folder; an empty one is no picture.
     """
     pillow = import_extra("PIL.ImageOps", "Showing pictures", "cli")
+    root = Path(folder).resolve()
     found = {"": ["", ""]}
     used = 0
     for name in names:
         if name in found:
             continue
-        path = Path(folder).resolve() / name
-        plain = not (":" in name or "\0" in name or ".." in PureWindowsPath(name).parts) and path.resolve() == path
         found[name] = [f"{name} (not a picture below the folder of the data)", ""]
-        if not plain or not path.is_relative_to(Path(folder).resolve()):
-            continue
         try:
+            path = root / name
+            if path.resolve() != path or not path.is_relative_to(root):
+                continue  # a link or a path with "..", or an absolute path
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # of Pillow, for a picture that is too large
                 uri = _data_uri(pillow, path)

@@ -87,7 +87,7 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         "kind": args.kind,
         "buried": buried,
         "review": review,
-        "wrong": {"n": int(known.sum()), **method.mistakes_._asdict()},
+        "wrong": {"n": int(known.sum())} | {kind: [*ends] for kind, ends in method.mistakes_._asdict().items()},
         "made": {
             "command": shlex.join(["nmlsdr", "report", *args.words]),
             "next": next_command(args),

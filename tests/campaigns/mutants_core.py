@@ -103,11 +103,9 @@ MUTANTS = {
         ("propagation/chain: a float64 step that is no number", "_float64_label", "not np.isfinite(step) or step", "step"),
         ("propagation/chain: a worse float64 iterate", "_float64_label", "if residual < best:\n            F", "F"),
     ],
-    ("_solvers/fixed_point.py", PROPAGATION): [
+    ("_solvers/chain.py", PROPAGATION): [
         ("propagation/labels: eq. (6) stops with the slowest", "fixed_point", ", where=active", ""),
         ("propagation/chain: the iteration has no bound of work", "most_sweeps", "), allowed) if", "), 1e18) if"),
-    ],
-    ("_solvers/chain.py", PROPAGATION): [
         ("propagation/labels: one limit for small systems", "solve",
          "system.n_sought <= SMALL),", "system.n_sought.max() <= SMALL),"),
         ("propagation/chain: auto stops after cg", "solve", "~(solved.residuals <= goal.tol", "np.isinf(solved.residuals"),

@@ -62,27 +62,70 @@ MUTANTS = {
         ("doors/files: what is said is not believed", "allowance", "if max_bytes is not None:\n        return max_bytes", ""),
         ("doors/files: lines cost nothing", "__init__", "LINE_COST if packed and max_bytes is None else 0", "0"),
         ("doors/files: lack of memory becomes a sentence", "foreign_bytes", "isinstance(error, MemoryError)", "False"),
-        ("doors/files: every blank skipped", "", '" \\t\\n\\r\\v\\f"', '" \\t\\n\\r\\v\\f\\x1c\\x1d\\x1e\\x1f\\x85\\xa0"'),
     ],
     ("datasets/_files.py", ARFF): [
         ("doors/files: endless line", "__next__", "raw) > limit:", "raw) > limit + 1:"),
         ("doors/files: NUL passes", "__next__", '"\\0" in text', "False"),
         ("doors/files: byte order mark kept", "__next__", '.removeprefix("\\ufeff")', ""),
     ],
-    ("datasets/_cells.py", TABLES): [
-        ("doors/cells: digits of any script", "number_problem", "not text.isascii()", "False"),
-        ("doors/cells: fast way takes any script", "_values", 'not text.isascii() or "', '"'),
-        ("doors/cells: fast way takes 1_0", "_values", ') or "_" in text', ")"),
-        ("doors/cells: infinite passes in blocks", "_values", "not np.isfinite(values).all()", "False"),
-        ("doors/cells: written -1 forgotten", "_label", 'self._minus_one |= text.startswith("-")', ""),
-        ("doors/cells: plus and minus one of arrays pass", "label_array", "(labels == -1).any()", "False"),
-        ("doors/cells: left-out labels fill the memory", "add", "2 * len(self._labels) > self.lines.allowed", "False"),
-        ("doors/cells: plus and minus one pass", "contents", "self._minus_one", "False"),
-        ("doors/lists: table of labels not bounded", "indicator", "check_size(path, len(rows) * len(names) * 8, declared, wanted.max_bytes)", ""),
+    ("_checks/words.py", TABLES): [
+        ("doors/files: every blank skipped", "", '" \\t\\n\\r\\v\\f"', '" \\t\\n\\r\\v\\f\\x1c\\x1d\\x1e\\x1f\\x85\\xa0"'),
     ],
-    ("datasets/_cells.py", ARFF): [
-        ("doors/cells: omitted value of zero stored", "add", "found[j] != 0", "True"),
-        ("doors/cells: sparse rows fill the memory", "add", "len(self._indices) > self._max_entries", "False"),
+    ("datasets/_numbers.py", TABLES): [
+        ("doors/cells: digits of any script", "number_problem", "not text.isascii()", "False"),
+    ],
+    ("datasets/_plain.py", TABLES): [
+        ("doors/cells: infinite passes", "_values", "(np.isinf(values), \"inf\")", "(np.isinf(values) & False, \"inf\")"),
+    ],
+    ("datasets/_labels.py", TABLES): [
+        ("doors/cells: written -1 forgotten", "label_columns", 'minus_one or any(word.startswith("-") for word in words)', "False"),
+        ("doors/cells: plus and minus one pass", "label_columns", "if minus_one and not problems:", "if False:"),
+        ("doors/lists: table of labels not bounded", "_check_labels",
+         'check_size(path, n_rows * n_labels * 8, f"has {n_rows} rows and {n_labels} labels, a table of", form.max_bytes)', "pass"),
+    ],
+    ("datasets/_labels.py", ("tests/test_cli_raw_tables.py",)): [
+        ("doors/lists: a separator that no list has", "refuse_unused", "if n_labels < len(tags):", "if False:"),
+        ("doors/lists: a separator that gives more labels is meant", "refuse_unused", "n_labels < len(tags)", "n_labels != len(tags)"),
+        ("doors/lists: a word for no label that no list has", "refuse_unused", '"no_label" in given and', "False and"),
+        ("doors/lists: rows without a cross not counted", "label_columns", "labels == CROSS):", "labels == -7):"),
+    ],
+    ("datasets/_tables.py", ("tests/test_cli_raw_tables.py",)): [
+        ("doors/lists: a table must have what that of the fit had", "_read_lists", "if value != own.get(name)", "if True"),
+    ],
+    ("datasets/_deciding.py", ("tests/test_deciding_bounds.py",)): [
+        ("doors/plan: numbers that mean a missing value, in plain columns", "__init__", "any(is_number(word) for word in self.missing)", "False"),
+        ("doors/plan: eleven slips", "_words_for_missing", "max(10, SLIPS", "max(11, SLIPS"),
+        ("doors/plan: nine slips", "_words_for_missing", "max(10, SLIPS", "max(9, SLIPS"),
+        ("doors/plan: a larger share of slips", "", "SLIPS = 0.05", "SLIPS = 0.053"),
+        ("doors/plan: a smaller share of slips", "", "SLIPS = 0.05", "SLIPS = 0.049"),
+        ("doors/plan: four words in half of the cells", "", "FEW_WORDS = 5", "FEW_WORDS = 4"),
+        ("doors/plan: six words in half of the cells", "", "FEW_WORDS = 5", "FEW_WORDS = 6"),
+        ("doors/plan: 19 rows are counted", "", "LEAST_COUNTED = 20", "LEAST_COUNTED = 19"),
+        ("doors/plan: 20 rows are not counted", "", "LEAST_COUNTED = 20", "LEAST_COUNTED = 21"),
+        ("doors/plan: more words than labels", "_like_labels", "<= 2 *", "< 2 *"),
+        ("doors/plan: one word that is a label", "_like_labels", "<= 2 * len(parts & self.labels)", "<= 3 * len(parts & self.labels)"),
+        ("doors/plan: 19 filled cells in labelled rows", "", "CHANCE = 1e-6", "CHANCE = 2e-6"),
+        ("doors/plan: 20 filled cells in labelled rows", "", "CHANCE = 1e-6", "CHANCE = 9e-7"),
+    ],
+    ("datasets/_deciding.py", ("tests/test_cli_raw_tables.py",)): [
+        ("doors/plan: equal columns count twice", "_words_for_missing", "or facts.digest in digests", ""),
+    ],
+    ("datasets/_plan.py", ("tests/test_deciding_bounds.py", "tests/test_table_texts.py", "tests/test_cli_raw_tables.py")): [
+        ("doors/plan: numbers that mean a missing value, in a prediction", "encode", "not any(is_number(word) for word in self.missing)", "True"),
+    ],
+    ("datasets/_numbers.py", ("tests/test_deciding_bounds.py",)): [
+        ("doors/plan: 50 is the year 2050", "", "TWO_DIGIT_YEARS = 1950", "TWO_DIGIT_YEARS = 1951"),
+        ("doors/plan: 49 is the year 1949", "", "TWO_DIGIT_YEARS = 1950", "TWO_DIGIT_YEARS = 1949"),
+    ],
+    ("datasets/_plan.py", ("tests/test_model_file_preparing.py",)): [
+        ("doors/plan: types not compared", "_from_json", "outer is not Any and type(value) is not outer", "False"),
+        ("doors/plan: half characters pass", "_from_json", "value.encode()", "pass"),
+        ("doors/plan: any source of labels", "_check", "self.labels.keys() not in _SOURCES", "False"),
+        ("doors/plan: labels of any type", "_check", "in self.labels.items():", "in ():"),
+        ("doors/plan: any answer", "_check", "odd_answers or", ""),
+        ("doors/plan: categories without a level", "_check", "c.kind in FEATURES and not c.feature_names", "False"),
+        ("doors/plan: a name twice", "_check", "len({c.name for c in self.columns}) < len(self.columns)", "False"),
+        ("doors/plan: fills that are not finite", "_check", "not all(abs(value) < 1e170 for value in c.fill)", "False"),
     ],
     ("datasets/_arff.py", ARFF): [
         ("doors/arff: index beyond the attributes", "_sparse_cells", "column >= width", "column > width"),
@@ -92,12 +135,15 @@ MUTANTS = {
         ("doors/arff: long row", "_dense_cells", "len(cells) == width", "False"),
         ("doors/arff: quoted ? is missing", "_dense_cells", "quoted is None and plain", "plain"),
         ("doors/arff: half characters kept", "unquote", 'any("\\ud800" <= character < "\\ue000" for character in found)', "False"),
+        ("doors/arff: left-out labels fill the memory", "_read_sparse", "2 * len(ends) * len(split.labels) > self.lines.allowed", "False"),
+        ("doors/arff: omitted value of zero stored", "_read_sparse", "found[j] != 0", "True"),
+        ("doors/arff: sparse rows fill the memory", "_read_sparse", "len(indices) > self.lines.allowed // 8", "False"),
         ("doors/arff: any number of values", "_nominal", "len(values) >= most", "False"),
     ],
     ("datasets/_csv.py", TABLES): [
         ("doors/csv: any number of cells", "texts", "n_delimiters > most", "False"),
-        ("doors/csv: rows after a blank line", "table_rows", "elif blank:", "elif False:"),
-        ("doors/csv: another width", "table_rows", "len(cells) != len(names)", "False"),
+        ("doors/csv: rows after a blank line", "_read_rows", "elif blank:", "elif False:"),
+        ("doors/csv: another width", "_read_rows", "elif len(cells) != len(names)", "elif False"),
     ],
     ("datasets/_svmlight.py", TABLES): [
         ("doors/svmlight: any row matches", "__iter__", "is None or int", "is not None and int"),
@@ -108,12 +154,15 @@ MUTANTS = {
         ("doors/svmlight: the pattern goes back", "", ': ++|$))*+")', ': *|$))*")'),
         ("doors/svmlight: zeros are stored", "read_svmlight", "data.eliminate_zeros()", ""),
     ],
-    ("datasets/_binary.py", TABLES): [
+    ("datasets/_npz.py", TABLES): [
         ("doors/npz: any characters", "_names", '"".join(names if sound else []).encode()', ""),
         ("doors/npz: declared rows not bounded", "_sparse",
-         'check_size(path, (n_rows + 1) * 8, f"declares {n_rows} rows, a table of", wanted.max_bytes)', ""),
+         'check_size(path, (n_rows + 1) * 8, f"declares {n_rows} rows, a table of", form.max_bytes)', ""),
         ("doors/npz: array twice", "load_arrays", "name in arrays", "False"),
-        ("doors/parquet: every column unpacked", "_batches", ", columns=[names[j] for j in columns]", ""),
+        ("doors/npz: plus and minus one of arrays pass", "label_array", "(labels == -1).any()", "False"),
+    ],
+    ("datasets/_parquet.py", TABLES): [
+        ("doors/parquet: every column unpacked", "read", ", columns=wanted", ""),
     ],
     ("datasets/_mulan.py", ARFF): [
         ("doors/xml: entities pass", "read_labels", "parser.StartDoctypeDeclHandler = refuse\n    parser.EntityDeclHandler = refuse", ""),
@@ -141,7 +190,7 @@ MUTANTS = {
         ("doors/model: answers not compared", "content_in", 'check_answers(estimator, _value(content["rows"]), _value(content["answers"]))', ""),
         ("doors/model: no warning of another version", "open_model", "written != sklearn.__version__", "False"),
     ],
-    ("_model/checking.py", MODEL): [
+    ("_model/schema.py", MODEL): [
         ("doors/model: not finite passes", "_check_range", 'array.dtype.kind == "f" and not np.isfinite(array).all()', "False"),
         ("doors/model: infinite passes everywhere", "_check_range", "field.infinite", "True"),
         ("doors/model: order unchecked", "_check_array", "field.in_order and not array.flags.c_contiguous", "False"),
@@ -164,10 +213,8 @@ MUTANTS = {
     ],
     ("experiments/store.py", STORE): [
         ("doors/store: cell written in its place", "write", "replace_file(self.cells / key.file_name()", 'open(self.cells / key.file_name(), "wb"'),
-        ("doors/store: failed cells are finished", "finished", 'None and record["error"] is None', "None"),
-    ],
-    ("experiments/runner.py", STORE): [
         ("doors/workers: outlive the run", "run_cells", "initializer=_end_with,", "initializer=int,"),
+        ("doors/store: failed cells are finished", "finished", 'None and record["error"] is None', "None"),
     ],
     ("_checks/arguments.py", ("tests/test_validation.py",)): [
         ("doors/matrix: a pointer may fall", "refuse_broken", "and bool((indptr[:-1] <= indptr[1:]).all())", ""),
@@ -177,6 +224,13 @@ MUTANTS = {
     ("_cli/method.py", COMMAND): [
         ("doors/command: review and fit hand on alphas that were not given", "graph_settings",
          "value for name, value in alphas.items() if value is not None", ".6 if value is None else value for name, value in alphas.items()"),
+    ],
+    ("_cli/verbs.py", ("tests/test_cli_errors.py", "-k", "no_output_is_an_input")): [
+        ("doors/output: the table of --compare is no input", "_add_models", "InputFile, ) } | output", ") } | output"),
+        ("doors/output: the file of --mask is no input", "", "labels of rows with 0 are ignored\", InputFile)", "labels of rows with 0 are ignored\")"),
+    ],
+    ("_cli/checks.py", ("tests/test_cli_errors.py", "-k", "no_output_is_an_input")): [
+        ("doors/output: inputs not looked at before the work", "_check_outputs", "inputs=input_files(args)", "inputs=()"),
     ],
     ("_cli/checks.py", ("tests/test_import.py",)): [
         ("doors/command: absent files found late", "check_arguments", "not os.path.exists(path)", "False"),
@@ -191,6 +245,19 @@ MUTANTS = {
     ],
     ("_cli/info.py", COMMAND): [
         ("doors/command: names printed raw", "info", 'printable(f"{name:<{width}}  {value}")', 'f"{name:<{width}}  {value}"'),
+    ],
+    ("_checks/labels.py", ("tests/test_labels.py",)): [
+        ("doors/labels: blanks around names", "_names_in", "trim(entry) if isinstance(entry, str) else entry", "entry"),
+        ("doors/labels: a name of no letters", "_names_in", 'names - {""}', "names"),
+    ],
+    ("_checks/cells.py", ("tests/test_labels.py",)): [
+        ("doors/labels: rows without a cross not counted", "about_crosses", "~crosses.any(axis=1)", "~crosses.all(axis=1)"),
+        ("doors/labels: a warning where labeled= says it", "read_label_words", "if warn and", "if"),
+    ],
+    ("_estimators/_refit.py", ("tests/test_state.py", "-k", "raises")): [
+        ("state/a fit that raises leaves its attributes", "new_fit", "vars(estimator).clear() vars(estimator).update(before)", "pass"),
+        ("state/attributes of an earlier fit stay", "new_fit", 'name.endswith("_")', "False"),
+        ("state/only errors are undone", "new_fit", "except BaseException:", "except Exception:"),
     ],
     ("_errors.py", ("tests/test_errors.py",)): [
         ("doors/command: sentences raw", "__init__", "printable(str(text)", "str(text"),

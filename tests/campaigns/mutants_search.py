@@ -113,7 +113,7 @@ MUTANTS = {
         ("search/C: k of all rows without queries", "search", "n - (queries is NULL)", "n"),
     ],
     ("c_api.pyx", C_TABLE): [
-        ("search/C: threads not clipped", "threads", "check_n_jobs(min(n_threads, most_threads()))", "n_threads"),
+        ("search/C: threads not clipped", "threads", "min(n_threads, most_threads()) if", "n_threads if"),
     ],
     ("_search/far_groups.py", GROUPS): [
         ("search/groups: no room for rounding", "_radii", "(rows.shape[1] + 8) * 2.0**-50", "0.0"),

@@ -90,11 +90,20 @@ def grow_forests(
     ]
     predictions = []
     for forest in forests:
-        left_out = (_grow if grows_the_same_trees() else _fit)(forest, rows, targets)
-        predictions.append(_out_of_bag(forest, rows, left_out))
+        out_of_bag, left_out = fit_forest(forest, rows, targets)
+        predictions.append(out_of_bag)
         if callback is not None:
             callback()
-    return forests, predictions, np.asarray(left_out.any(axis=0))
+    return forests, predictions, left_out
+
+
+def fit_forest(forest: Any, rows: Any, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Grow the trees of a forest whose ``max_features`` and ``max_samples`` are numbers; rows in float32.
+
+    Returns the out-of-bag predictions and whether some tree did not draw a row, as `grow_forests`.
+    """
+    left_out = (_grow if grows_the_same_trees() else _fit)(forest, rows, targets)
+    return _out_of_bag(forest, rows, left_out), np.asarray(left_out.any(axis=0))
 
 
 def _new_forest(kind: str, n_features: int, **parameters: Any) -> Any:

@@ -117,6 +117,7 @@ class TunedLogistic(_Rival):
         common = np.argsort(-(Y == 1).sum(axis=0), kind="stable")[:TUNING_LABELS]
         self.strength_ = choose_strength(X[some], Y[some][:, common], splits=TUNING_SPLITS, newton=False)
         held_out = logistic_out_of_fold(X[some], Y[some], self.strength_, splits=TUNING_SPLITS, newton=False)
+        self.held_out_ = some, held_out
         return f1_cutoff_of(held_out, Y[some])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

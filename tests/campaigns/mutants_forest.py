@@ -31,7 +31,7 @@ MUTANTS = {
         ("forest/rows that the tree drew are predicted too", "_grow_trees", "counts == 0))", "counts >= 0))"),
         ("forest/a tree's draws go on after those of its rows", "_grow_trees", "random.seed(seed)  # the", "pass  # the"),
         ("forest/splits of fewer rows than two leaves hold", "_grow_trees", "2 * leaf, leaf", "leaf, leaf"),
-        ("forest/trees that scikit-learn would not grow", "grow_forests", "_grow if grows_the_same_trees() else _fit", "_grow"),
+        ("forest/trees that scikit-learn would not grow", "fit_forest", "_grow if grows_the_same_trees() else _fit", "_grow"),
         ("forest/other trees are not noticed", "grows_the_same_trees", "found[0] != found[1]", "False"),
         ("forest/the first thread's trees come first", "_grow", "parts[i % threads][i // threads]", "parts[2 * i // len(seeds)][i % (len(seeds) // 2)]"),
         ("forest/numbers beyond float32", "", "_LARGEST = 1e30", "_LARGEST = 1e300"),

@@ -123,7 +123,7 @@ def test_cells_name_no_cell_twice_and_slow_ones_are_few():
         ("beyond", name, beyond.BOOSTING, 0) for name in protocol.TEN_SETS if name in beyond.SIX_SETS
     ]
     n_fast = len(BEYOND_METHODS) - len(beyond.BASE_ALONE)
-    assert len(cells) == 3 * (10 * (n_fast + 1) + 8 * 6 * n_fast) - 2 * 3 + 6
+    assert len(cells) == 3 * (10 * n_fast + 8 * 6 * n_fast) - 2 * 4 + 6
     assert [key.study for key in beyond_cells(seeds=2, datasets=("Toy",), methods=("Ridge",))] == ["beyond"] * 2
 
 
@@ -146,7 +146,7 @@ def toy():
     return draw(BASE, "Toy", 0, "small", None)
 
 
-SLOW_METHODS = ["ExtraTrees", "RandomForest", "HistGradientBoosting", "Logistic-CV"]
+SLOW_METHODS = ["ExtraTrees", "RandomForest", "HistGradientBoosting", "Logistic-CV", "Average"]
 
 
 @pytest.mark.parametrize(
@@ -157,6 +157,7 @@ def test_every_method_sees_given_labels_only(toy, method):
     """End to end, true labels and the labels of the test rows are not looked at."""
     seen = BEYOND_METHODS[method](toy).scores
     hidden = toy._replace(target=None, test_target=None)
+    beyond._learned.clear()
     blind = BEYOND_METHODS[method](hidden).scores
     np.testing.assert_array_equal(seen, blind)
     assert seen.shape == toy.test_target.shape
@@ -166,7 +167,6 @@ def test_every_method_sees_given_labels_only(toy, method):
     ("method", "settings"),
     [
         ("Residual", {}),
-        ("Residual-old", {"n_estimators": 0, "residual_weight": 1.0, "threshold": 0.5}),
         ("Residual-no-forest", {"n_estimators": 0}),
     ],
 )
@@ -188,9 +188,10 @@ def test_a_forest_tries_as_many_features_as_its_out_of_bag_error_says():
     for kind in (ExtraTreesRegressor, RandomForestRegressor):
         forest, left_out = beyond.grow_tuned_forest(kind, X, (X[:, :2] > 0).astype(int))
         assert isinstance(forest, kind)
-        assert forest.max_features == 1 / 3
-        assert (forest.n_estimators, forest.min_samples_leaf) == (300, 3)
-        np.testing.assert_array_equal(left_out, forest.oob_prediction_)
+        plain = kind(300, min_samples_leaf=3, max_features=1 / 3, bootstrap=True, oob_score=True, random_state=0)
+        plain.fit(X, (X[:, :2] > 0).astype(int))
+        np.testing.assert_allclose(left_out, plain.oob_prediction_)
+        np.testing.assert_allclose(forest.predict(X), plain.predict(X))
 
 
 @pytest.mark.slow
@@ -204,6 +205,20 @@ def test_the_cut_off_of_a_rival_is_that_of_the_method_from_its_own_out_of_bag_sc
     assert made["metrics"] == measures(toy.test_target, scores, (scores >= 0.5).astype(int))
     assert made["f1"] == measures(toy.test_target, scores, (scores >= cutoff).astype(int))
     assert [m for m in METRICS if made["metrics"][m] != made["f1"][m]] == ["HL'", "MaF1", "MiF1"]
+
+
+@pytest.mark.slow
+def test_the_average_is_that_of_its_three_learners(toy):
+    """Each is fitted once for a draw; its seconds are the sum of theirs."""
+    beyond._learned.clear()
+    found = {name: BEYOND_METHODS[name](toy) for name in (*beyond.LEARNERS, "Average")}
+    *parts, average = found.values()
+    np.testing.assert_allclose(average.scores, np.mean([part.scores for part in parts], axis=0))
+    assert average.seconds == sum(beyond._learned[name][1] for name in beyond.LEARNERS) > 0
+    assert [part.seconds for part in parts] == [0, 0, 0]
+    rows = toy.labeled
+    left_out = [beyond._learned[name][0][1] for name in beyond.LEARNERS]
+    assert average.cutoff == rival.f1_cutoff_of(np.mean(left_out, axis=0), toy.given[rows])
 
 
 @pytest.mark.parametrize("shape", [(40, 90), (90, 12)])
@@ -253,7 +268,7 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
     assert reproduce(*words, "--methods", "residual", "NMLSDR") == 0
     first = {path: path.read_bytes() for path in (tmp_path / "cells").iterdir()}
     assert len(first) == 2
-    assert reproduce(*words, "--methods", "Residual", "nmlsdr", "Residual-old", "extratrees", "ridge", "NMLSDR*") == 0
+    assert reproduce(*words, "--methods", "Residual", "nmlsdr", "Residual-no-forest", "extratrees", "ridge", "NMLSDR*") == 0
     assert len(list((tmp_path / "cells").iterdir())) == 6
     assert first == {path: path.read_bytes() for path in first}
     out, err = capfd.readouterr()
@@ -261,7 +276,7 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
     assert "6 cells, 0 failed" in out
     assert [row[0] for row in lines(tmp_path, "beyond-end-to-end")] == ["Data set", "Toy", "mean"]
     assert lines(tmp_path, "beyond-p1")[0] == ["Data set", "Residual", "NMLSDR", "NMLSDR*"]
-    methods = ["Residual", "Residual-old", "ExtraTrees", "ExtraTrees-f1", "Ridge", "NMLSDR", "NMLSDR*"]
+    methods = ["Residual", "Residual-no-forest", "ExtraTrees", "ExtraTrees-f1", "Ridge", "NMLSDR", "NMLSDR*"]
     assert lines(tmp_path, "beyond-rankings")[0] == ["Data set", *methods[:3], *methods[4:]]  # thresholds rank nothing
     assert [row[0] for row in lines(tmp_path, "beyond-measures")] == ["Method", *methods]
     assert len(lines(tmp_path, "beyond-cells")) == 1 + 7 * (6 + 1 + 3)

@@ -74,15 +74,14 @@ def test_no_reviewer_sees_true_labels(toy):
 def test_the_score_is_that_of_the_fit(toy):
     given = toy.given[toy.labeled]
     wrong = given != toy.target[toy.labeled]
-    for method, settings in (("Residual", {}), ("Residual-old", beyond.OLD_SETTINGS)):
-        model = ResidualPropagation(n_jobs=1, **settings).fit(toy.train, toy.given)
-        np.testing.assert_array_equal(REVIEWERS[method](toy).scores, model.flip_scores_[toy.labeled])
-        unknown = rank_suspects(model.flip_scores_, toy.given, kind="unknown", flip_rate=model.flip_rate_)
-        order = (np.cumsum(toy.labeled) - 1)[unknown.row], unknown.label
-        expected = average_precision_score(wrong[order], unknown.score)
-        made = beyond.measure_review(method, toy)[0]
-        assert made["metrics"]["unknown"] == pytest.approx(expected, abs=1e-12)
-        assert made["chance"]["unknown"] == made["chance"]["both"]
+    model = ResidualPropagation(n_jobs=1).fit(toy.train, toy.given)
+    np.testing.assert_array_equal(REVIEWERS["Residual"](toy).scores, model.flip_scores_[toy.labeled])
+    unknown = rank_suspects(model.flip_scores_, toy.given, kind="unknown", flip_rate=model.flip_rate_)
+    order = (np.cumsum(toy.labeled) - 1)[unknown.row], unknown.label
+    expected = average_precision_score(wrong[order], unknown.score)
+    made = beyond.measure_review("Residual", toy)[0]
+    assert made["metrics"]["unknown"] == pytest.approx(expected, abs=1e-12)
+    assert made["chance"]["unknown"] == made["chance"]["both"]
     assert beyond.measure_review("Propagation", toy)[0]["metrics"]["unknown"] is None
 
 
@@ -119,7 +118,7 @@ def test_cells_of_the_review(monkeypatch):
     cells = review_cells(seeds=2)
     assert len(set(cells)) == len(cells) == 2 * 2 * 6 * len(REVIEWERS)
     monkeypatch.setattr(beyond, "has_cleanlab", lambda: False)
-    assert {key.method for key in review_cells(seeds=1)} == {"Residual", "Residual-old", "Propagation"}
+    assert {key.method for key in review_cells(seeds=1)} == {"Residual", "Propagation"}
     assert review_cells(seeds=1, datasets=("Toy",)) == []
     assert len(review_cells(seeds=1, datasets=("Birds",), methods=("Residual", "Ridge"))) == 2
 

@@ -4,14 +4,13 @@
     python bench/bench_review_scores.py --quick              # one seed of the simulated tables, prints, writes nothing
 
 At most 1000 rows of each table are drawn, and all of them are labelled, with labels that are wrong in one of two ways:
-each entry is flipped with probability .1, or 30 % of the positives are forgotten. The lists hold all annotations, or the
-given 0s. The scores differ in the opinion u that is compared with the given label (1 - u where it is 1, u where it is
-0): "flip_scores_", "trend" (the weighted out-of-sample predictions O), "forest" (the random forest's out of bag),
-"V" (the trend and the residuals without the propagated labels), the mean of the first two, and the
-mean of their ranks.
+each entry is flipped with probability .1, or 30 % of the positives are forgotten. The lists hold all annotations, or
+the given 0s. The scores differ in the opinion u that is compared with the given label (1 - u where it is 1, u where it
+is 0): "flip_scores_", "trend" (the weighted out-of-sample predictions O), "forest" (the random forest's out of bag),
+"V" (the trend and the residuals without the propagated labels), the mean of the first two, and the mean of their ranks.
 
-A score should not follow the label that it judges. "own label" is how far u moves towards a label if that label alone is
-changed and all is fitted again, as the mean over some entries.
+A score should not follow the label that it judges. "own label" is how far u moves towards a label if that label alone
+is changed and all is fitted again, as the mean over some entries.
 """
 
 from __future__ import annotations

@@ -268,7 +268,8 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
     assert reproduce(*words, "--methods", "residual", "NMLSDR") == 0
     first = {path: path.read_bytes() for path in (tmp_path / "cells").iterdir()}
     assert len(first) == 2
-    assert reproduce(*words, "--methods", "Residual", "nmlsdr", "Residual-no-forest", "extratrees", "ridge", "NMLSDR*") == 0
+    more = ("nmlsdr", "Residual-no-forest", "extratrees", "ridge", "NMLSDR*")
+    assert reproduce(*words, "--methods", "Residual", *more) == 0
     assert len(list((tmp_path / "cells").iterdir())) == 6
     assert first == {path: path.read_bytes() for path in first}
     out, err = capfd.readouterr()

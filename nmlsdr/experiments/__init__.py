@@ -6,6 +6,7 @@ tables, figures and a report from the files.  ``command`` is where a run begins;
 The methods and measures are the package's public ones.  Private modules that are used, as a test checks:
 
     _methods                  the article's methods by name
+    _estimators._forest       forests that grow without scikit-learn's checks of every tree
     _estimators._thresholds   the scores that rank the labels of a row
     _report.rival             logistic regressions and their thresholds, as in ``nmlsdr report``
     inspection._html          how its templates are opened

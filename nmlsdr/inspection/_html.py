@@ -17,8 +17,10 @@ from .._errors import import_extra
 
 LONGEST = 300  # characters of a text; longer ones are cut
 
-# They reorder the text next to them, so that a name could change the meaning of a line.
-_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# Control characters, format characters such as those that reorder text, halves of surrogate pairs, unassigned ones, and
+# separators of lines; those that join letters stay.  The script of the review page has the same rule.
+_HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+_JOINERS = "\u200c\u200d"
 
 
 def readable(value: Any, longest: int = LONGEST) -> Any:
@@ -27,25 +29,17 @@ def readable(value: Any, longest: int = LONGEST) -> Any:
     Examples
     --------
     >>> readable({"name": "a\\x00b\\ud800", "rows": ["x" * 200, 3]})["name"]
-    'a\u2400b\ufffd'
+    'a\ufffdb\ufffd'
     """
     if isinstance(value, str):
-        text = value if value.isascii() and value.isprintable() else "".join(map(_shown, value))
+        hidden = (unicodedata.category(c) in _HIDDEN and c not in _JOINERS for c in value)
+        text = "".join("\ufffd" if hide else c for c, hide in zip(value, hidden, strict=True))
         return text if len(text) <= longest else text[: longest - 1] + "…"
     if isinstance(value, Mapping):
         return {key: readable(entry, longest) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [readable(entry, longest) for entry in value]
     return value
-
-
-def _shown(character: str) -> str:
-    code = ord(character)
-    if code < 32 or code == 127:
-        return chr(0x2421 if code == 127 else 0x2400 + code)  # the visible symbol of a control character
-    if character in _DIRECTIONS or unicodedata.category(character) in ("Cc", "Cs", "Co", "Cn", "Zl", "Zp"):
-        return "\ufffd"
-    return character
 
 
 def read_asset(package: str, name: str) -> str:

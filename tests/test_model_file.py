@@ -373,7 +373,7 @@ def many_rows(schema, arrays):
         (model_of_text, "its members are not those"),
         (names_that_are_numbers, "is damaged"),
         (many_rows, "it contains 30 rows for checking its predictions"),
-        (attribute("command", "x"), r"holds StandardScaler\.command, which this version does not know; write the model"),
+        (attribute("command", "x"), r"holds StandardScaler\.command, which this version does not know; write"),
         (attribute("copy", [1]), r"StandardScaler\(copy=\.\.\.\) is no number or text"),
         (attribute("transform", "a0"), r"holds StandardScaler\.transform, which"),
         (attribute("mean_", lambda a: np.zeros(6)), r"mean_ has shape \(6,\) where the others need \(5\)"),

@@ -187,6 +187,11 @@ def test_a_read_only_memory_map_is_searched_and_one_larger_than_memory_is_not_co
     assert_same(index.query(X[:3], 6), kneighbors(X, 6, queries=X[:3]))
 
 
+def kept_of(model):
+    """What is kept of the rows that an estimator searched last."""
+    return next(iter(_prepared._last.get(model, {}).values()), None)
+
+
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_threads_may_use_one_index_at_once(rng, metric):
     X, Q = rng.standard_normal((3000, 24)), rng.standard_normal((64, 24))
@@ -257,7 +262,7 @@ def test_single_rows_get_the_same_result_as_many(name, metric, rng, tmp_path):
         np.testing.assert_allclose(model.predict_proba(Q[i : i + 1])[0], expected[i], rtol=0, atol=1e-12)
     if name != "ResidualPropagation":  # its embedding goes through BLAS
         np.testing.assert_array_equal(model.predict_proba(Q[:40]), expected[:40])
-    assert _prepared._last[model].prepared is not None
+    assert kept_of(model).prepared is not None
     assert vars(model).keys() == before.keys()
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
         np.testing.assert_array_equal(other.predict_proba(Q[:9]), model.predict_proba(Q[:9]))
@@ -273,7 +278,7 @@ def test_rows_are_prepared_at_the_second_small_question_and_again_after_a_fit(rn
     model, X, Y = fitted("MLkNN", rng)
     for q, ready in ((300, None), (1, False), (300, False), (1, True)):
         model.predict(rng.standard_normal((q, 9)))
-        before = _prepared._last.get(model)
+        before = kept_of(model)
         assert (before and before.prepared is not None) == ready
     model.fit(X[:60] + 5.0, Y[:60])
     fresh = nmlsdr.MLkNN(n_neighbors=5).fit(X[:60] + 5.0, Y[:60])
@@ -284,6 +289,6 @@ def test_rows_are_prepared_at_the_second_small_question_and_again_after_a_fit(rn
         np.testing.assert_array_equal(
             model.predict_proba(X[:2]), fresh.set_params(metric="cosine").predict_proba(X[:2])
         )
-    prepared_rows = weakref.ref(_prepared._last[model].prepared)
+    prepared_rows = weakref.ref(kept_of(model).prepared)
     del model, before
     assert prepared_rows() is None  # it goes with its estimator

@@ -386,7 +386,7 @@ def save_table(
     return path
 
 
-_folder: Path | None = None
+_folder: Path | None = Path(os.environ["BENCH_RESULTS"]) if "BENCH_RESULTS" in os.environ else None
 
 
 def add_replace(parser: Any) -> None:

@@ -433,11 +433,11 @@ def save(args, rows):
     keep(args, "_each", "Forgotten labels: true number and interval, means over the draws", details(rows), [
         ("table", "table", "s"), ("kind", "mistakes", "s"), ("given", "given 1s", ".0f"),
         ("true", "forgotten", ".0f"), ("low", "lowest", ".0f"), ("high", "highest", ".0f"),
-        ("covered", "draws that contain the truth", "d"), ("draws", "draws", "d"), ("useful", "useful draws", "d"),
-    ], notes)  # fmt: skip
+        ("covered", "draws that contain the truth", "d"), ("draws", "draws", "d"),
+    ])  # fmt: skip
 
 
-def keep(args, part, title, rows, columns, notes, values=None):
+def keep(args, part, title, rows, columns, notes="", values=None):
     command = f"python bench/bench_mistakes.py {args.part}"
     save_table(f"mistakes_{args.part}{part}", command=command, title=title, rows=rows, columns=columns, notes=notes,
                values=values)  # fmt: skip

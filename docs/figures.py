@@ -76,6 +76,11 @@ PRODUCTS = {
         ("python", "bench/bench_review.py"), ("ResidualPropagation", "MultiLabelPropagation"),
         ("bench/bench_review.py",), ("bench/results",), "bench/results", long=True,
     ),
+    "mistakes": Product(
+        ("python", "bench/bench_mistakes.py", "test"), ("ResidualPropagation",),
+        ("bench/bench_mistakes.py", "docs/hospital.py", "tests/campaigns/museum.py"),
+        ("bench/results/mistakes_",), "bench/results", long=True,
+    ),
     "article": Product(
         (*REPRODUCE, "all", "--seeds", "10", *DATA), ("NMLSDR", "MLkNN", "SemiSupervisedMLkNN", *BASELINES), (),
         ("docs/reproduction/report.md", "docs/reproduction/tables", "docs/reproduction/figures"), "docs/reproduction",
@@ -167,7 +172,7 @@ def make(name: str) -> None:
     facts = present(name)
     commit = _git("rev-parse", "HEAD").strip()
     where = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
-    environment = {**os.environ, "PATH": os.pathsep.join(where)}
+    environment = {**os.environ, "PATH": os.pathsep.join(where), "BENCH_RESULTS": str(TOP / "bench" / "results")}
     command = list(product.command)
     if product.study:
         command += ["--out", str(KEPT / name)]

@@ -199,8 +199,11 @@ def test_the_digest_is_that_of_the_list(fitted, tmp_path):
     for options in ({}, {"table": X[:, :1]}, {"top": 3}, {"title": "other"}):
         write_review(tmp_path / "a.html", model, X, y, **options)
         digests.append(unpack(tmp_path / "a.html")["digest"])
+    for names in ("abc", "abd"):
+        write_review(tmp_path / "a.html", model, X, pd.DataFrame(y, columns=list(names)))
+        digests.append(unpack(tmp_path / "a.html")["digest"])
     assert digests[0] == digests[1]
-    assert len(set(digests)) == 3
+    assert len(set(digests)) == 5
 
 
 def test_votes_and_classes(fitted):

@@ -1,0 +1,64 @@
+"""Mutants of the rules on the texts of a table: numbers, words, units, lists; mutation.py says what the rows hold."""
+
+# ruff: noqa: E501  (a mutant a line)
+
+NUMBERS = ("tests/test_numbers.py",)
+WORDS = ("tests/test_words.py",)
+UNITS = ("tests/test_units.py",)
+LISTS = ("tests/test_lists_in_cells.py",)
+TABLES = ("tests/test_table_texts.py", "tests/test_deciding_bounds.py")
+
+MUTANTS = {
+    ("datasets/_numbers.py", NUMBERS): [
+        ("texts/numbers: typeset signs are no minus", "plain_text", "text.translate(_ALIKE)", "text"),
+        ("texts/numbers: few decimals are thousands", "_points", "len(marked) >= FEW_GROUPED", "True"),
+        ("texts/numbers: 1000 is no thousand", "_points", "largest < 1000", "largest <= 1234"),
+        ("texts/numbers: Spanish is forgotten", "_points", "1000 <= largest < 10_000", "False"),
+        ("texts/numbers: the other columns are not asked", "_points", "usual not in (None, mark)", "False"),
+        ("texts/numbers: what is said is doubted", "find_notation", "decimal is thousands is None", "True"),
+        ("texts/numbers: two points are decimals", "decimal_mark", "point + comma > 1", "False"),
+    ],
+    ("_checks/words.py", (*WORDS, *NUMBERS)): [
+        ("texts/words: not composed", "trim", 'unicodedata.normalize("NFC", text.translate(_TYPESET_BLANKS))', "text.translate(_TYPESET_BLANKS)"),
+        ("texts/words: half a pair is enough", "yes_no", "{*found.values()} == {0, 1}", "None not in found.values()"),
+        ("texts/words: a letter alone is a label", "label_words", "len(some) != 1 or ", "True or "),
+        ("texts/words: said words come last", "_answers", "[{fold(no): 0, fold(yes): 1}, *LANGUAGES]", "[*LANGUAGES, {fold(no): 0, fold(yes): 1}]"),
+    ],
+    ("datasets/_units.py", (*UNITS, *TABLES)): [
+        ("texts/units: leading zeros pass", "split_number", 're.match(r"0\\d", number)', "False"),
+        ("texts/units: years are denominators", "split_number", '|^/(19|20)\\d\\d$', ""),
+        ("texts/units: months are units", "split_number", 'unit in load_json(__package__, "units.json")["not_units"] or ', ""),
+        ("texts/units: unknown unit is its bare number", "quantity_reader", "parts.unit not in factors and (factors or parts.unit)", "False"),
+        ("texts/units: five units", "find_units", "n_units > MOST_UNITS", "n_units > MOST_UNITS + 1"),
+        ("texts/units: converted the other way", "find_units", "sizes[unit] / sizes[order[0]]", "sizes[order[0]] / sizes[unit]"),
+        ("texts/units: bare numbers are not marked", "find_units", "[WITHOUT] * (n_units > 1)", "[]"),
+        ("texts/units: unit of one letter folded", "unit_of", "len(unit) <= 1", "len(unit) <= 0"),
+    ],
+    ("datasets/_lists.py", LISTS): [
+        ("texts/lists: blood groups", "_split", "2 * n_several > n_separated", "True"),
+        ("texts/lists: words need not recur", "_split", "sum(counts.values()) / CELLS_PER_ITEM)", "sum(counts.values()))"),
+        ("texts/lists: as many words as texts", "_split", "n_texts - 1", "n_texts"),
+        ("texts/lists: sentences", "_split", "often and recur and short", "often and recur"),
+    ],
+    ("datasets/_deciding.py", TABLES): [
+        ("texts/deciding: slips by one", "_words_for_missing", "> max(10, SLIPS", ">= max(10, SLIPS"),
+        ("texts/deciding: six words", "_is_mostly", "len(others) > FEW_WORDS", "len(others) > FEW_WORDS + 1"),
+        ("texts/deciding: nineteen rows are counted", "_number", ">= LEAST_COUNTED", ">= LEAST_COUNTED - 1"),
+        ("texts/deciding: a third of the words are labels", "_like_labels", "2 * len(parts & self.labels)", "3 * len(parts & self.labels)"),
+        ("texts/deciding: filled by chance", "_like_labels", "facts.n_known >= enough", "facts.n_known > enough - 2"),
+        ("texts/deciding: 94 percent have a unit", "_reading", ">= SHARE * facts.n_known", ">= (SHARE - 0.01) * facts.n_known"),
+        ("texts/deciding: NA is never a level", "_with_words", "levels |= own -", "levels |= set() & own -"),
+        ("texts/deciding: a frequent word is no level", "_with_words", "counts[w] >= LEVEL_SHARE * facts.n_known", "False"),
+        ("texts/deciding: rare units are units", "_reading", "n < min(FREQUENT, SLIPS * facts.n_known)", "False"),
+    ],
+    ("datasets/_plan.py", TABLES): [
+        ("texts/plan: 999 is a number in plain columns", "encode", "not any(is_number(word) for word in self.missing)", "True"),
+        ("texts/plan: nothing is missing among crosses", "_coder", 'known.get("", np.nan)', "np.nan"),
+    ],
+    ("datasets/_files.py", TABLES): [
+        ("texts/files: two percent are new words", "new_words", "MOST_NEW * n_rows", "2 * MOST_NEW * n_rows"),
+        ("texts/files: labels are guessed", "new_words", " + problem.is_label * n_rows", ""),
+    ],
+}
+
+SURVIVORS: dict[str, str] = {}

@@ -38,6 +38,7 @@ def test_lists_of_few_words_are_found_with_any_separator(cells, separator, blank
         {"oil": 30, "wood": 20},
         {"oil/canvas": 20, "wood": 30, "stone": 20},
         {"a, b": 1, "a": 30, "b": 30},
+        {f"{i},{j}": 9 for i in range(9) for j in range(9)},
     ],
 )
 def test_what_is_no_list(texts):
@@ -58,3 +59,7 @@ def test_spellings_of_one_word_count_together():
     assert found.counts == {"heart": 9, "kidney": 16, "skin": 27}
     assert found.shown == {"heart": "heart", "kidney": "kidney", "skin": "skin"}
     assert np.isclose(sum(found.counts.values()), 52)
+
+
+def test_codes_between_semicolons_are_a_list():
+    assert find_items({"1;3": 30, "3;5": 20, "5": 9, "1;5": 9, "1;3;5": 8}).separator == ";"

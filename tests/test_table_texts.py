@@ -242,3 +242,14 @@ def test_a_rare_unit_is_a_slip_unless_it_is_known():
     for odd in (["1o2"], ["1o2", "2o2"], ["1l"], ["2 h", "3 h"]):
         with pytest.raises(ValueError, match=f"{len(odd)} cells? (is|are) not what the column holds"):
             fit(*odd)
+
+
+def test_a_column_of_numbers_with_much_that_cannot_be_read_says_so():
+    """Such as minus signs that another encoding has turned into question marks."""
+    cells = [f"{'?' * (i % 4 == 0)}{i % 60 / 10:.1f}".replace(".", ",") if i % 15 else "neměřeno" for i in range(900)]
+    with pytest.warns(
+        UserWarning, match=r"column 'a': most cells are numbers, but not 'neměřeno' \(60\), '\?0,4' \(15\)"
+    ):
+        encoder = TableEncoder().fit(pandas.DataFrame({"a": cells}))
+    assert encoder.plan_.columns[0].kind == "category"
+    assert "most cells are numbers, but not 'neměřeno' (60)" in encoder.plan_.columns[0].reason

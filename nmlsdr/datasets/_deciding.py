@@ -1,5 +1,6 @@
 """From the columns of a table to its plan: what each holds, by its different texts, and the reason in words."""
 
+import dataclasses
 import functools
 import math
 import re
@@ -165,6 +166,7 @@ class Deciding:
             for name, cells in columns.items()
         ]
         self.usual = usual_decimal(map(_marked, self.columns))
+        self.unread: dict[str, str] = {}  # of columns with many numbers: what keeps them from being numbers
         self.readings = [self._reading(facts) for facts in self.columns]
         self.found = self._words_for_missing()
         self.levels: dict[str, set[str]] = {}  # of columns: words that mean a missing value elsewhere, but not there
@@ -182,6 +184,8 @@ class Deciding:
         for facts, reading in zip(self.columns, self.readings, strict=True):
             column = self._column(facts, reading, digests)
             digests.setdefault(facts.digest, facts.name)
+            if column.kind in ("category", "list", "words", "text") and facts.name in self.unread:
+                column = dataclasses.replace(column, reason=f"{column.reason}; {self.unread[facts.name]}")
             columns.append(column)
         columns = self._one_identifier(columns)
         columns += [Column(self.choices.id, "identifier", "as you said")] if self.choices.id is not None else []
@@ -239,6 +243,9 @@ class Deciding:
             found = find_units((quantities[text], count) for text, count in numbers.items())
             if found is not None and (is_bare or sum(numbers.values()) >= SHARE * facts.n_known > 0):
                 return self._is_mostly(facts, numbers, notation, doubt, found, True)
+        others = {text: count for text, count in facts.known.items() if text not in bare}
+        if bare and 2 * sum(others.values()) <= facts.n_known:
+            self.unread[facts.name] = f"most cells are numbers, but not {_counted(others)}"
         first = self._month_first(facts)
         return self._is_mostly(facts, {text for text in facts.words if read_date(text, first) is not None}, first)
 
@@ -301,11 +308,14 @@ class Deciding:
             found = {word: count for word, count in facts.words.items() if fold(word) in taken}
             words += [f"{_counted(found)} in column {name}"] if found else []
             numbers += [f"column {name}: {reading.doubt}"] if reading and reading.doubt else []
+            numbers += (
+                [f"column {name}: {self.unread[facts.name]}"] if not reading and facts.name in self.unread else []
+            )
         advice = f"If that is right, give missing={sorted(self.found)!r}; if not, name the column in one_hot."
         said = [f"Words among numbers or dates were taken for missing values: {'; '.join(words)}. {advice}"] * bool(
             words
         )
-        return " ".join(said + [f"Numbers have two readings: {'; '.join(numbers)}."] * bool(numbers))
+        return " ".join(said + [f"Numbers may have been misread: {'; '.join(numbers)}."] * bool(numbers))
 
     def _number(self, facts: Facts, reading: Reading) -> Column:
         notation = reading.how

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from .._checks.words import trim
+from ._numbers import is_number
 
 SEPARATORS = ";|,/+\n"
 MOST_ITEMS = 100  # different words of such a column
@@ -67,7 +68,10 @@ def _split(texts: Mapping[str, int], separator: str, key: Callable[[str], str]) 
     often = 2 * n_several > n_separated and n_several >= SEVERAL * n_cells  # no blood groups such as A+
     recur = len(counts) <= min(MOST_ITEMS, n_texts - 1, sum(counts.values()) / CELLS_PER_ITEM)
     short = sum(len(item.split()) for item in counts) < LONG * len(counts)
-    if not (often and recur and short):
+    # Between numbers a comma is a decimal mark, and a slash that of a fraction.
+    numbers = sum(count for item, count in counts.items() if is_number(item))
+    words = separator in ";|\n" or 2 * numbers < sum(counts.values())
+    if not (often and recur and short and words):
         return None
     shown: dict[str, str] = {}
     for item in sorted(spellings, key=lambda item: (-spellings[item], item)):

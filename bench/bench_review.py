@@ -17,7 +17,7 @@ import warnings
 
 import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import numpy as np
-from _harness import save_table
+from _harness import add_replace, choose_folder, save_table
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import KFold
@@ -138,7 +138,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seeds", type=int, default=2)
+    add_replace(parser)
     args = parser.parse_args()
+    choose_folder(args.replace)
     sets, seeds = (("Emotions", "Birds", "Genbase"), 1) if args.quick else (SETS, args.seeds)
     warnings.simplefilter("ignore")  # labels that are never predicted, folds without a positive
     by_kind, peers, masks = [], [], []

@@ -103,7 +103,8 @@ def provenance(text: str, folder: Path, study: Path) -> str:
     """One line for all tables and numbers of a page: their commits and dates, and on what machine times were taken."""
     made: set[str] = set()
     machines: set[str] = set()
-    for name in sorted({found["name"] for marker in (TABLE, VALUE) for found in marker.finditer(text)}):
+    results = {found["name"] for marker in (TABLE, VALUE) for found in marker.finditer(text)}
+    for name in sorted(results):
         result = read_result(name, folder)
         for run in [result["machine"], *result.get("runs", {}).values()]:
             made.add(f"{run['commit'].replace('+', ' with uncommitted changes')} ({run['date']})")
@@ -113,11 +114,12 @@ def provenance(text: str, folder: Path, study: Path) -> str:
         for file in _table_of(name, study).parent.parent.glob("*.provenance.json"):
             facts = json.loads(file.read_text(encoding="utf-8"))
             made.add(f"{facts['commit'][:7]} ({facts['date']})")
-    warnings = {said for name, said in out_of_date().items() if any(table.startswith(f"{name}-") for table in studies)}
+    products = {name.partition("-")[0] for name in studies} | {"comparison" for name in results if name[:6] == "review"}
+    warnings = {said for name, said in out_of_date().items() if name in products}
     at = f" at the commits {', '.join(sorted(made))}" if made else ""
     on = f", on {' and '.join(sorted(machines))}" if machines else ""
     said = "".join(f" **Not up to date:** {text}" for text in sorted(warnings))
-    return f"*The tables and pictures are made by programs{at}{on}.*{said}\n"
+    return f"*The tables are made by programs{at}{on}.*{said}\n"
 
 
 def out_of_date() -> dict[str, str]:

@@ -73,7 +73,7 @@ PRODUCTS = {
         ("docs/guide/hospital.md", "docs/_static/hospital", "docs/_static/report-"), "docs/_static/hospital",
     ),
     "comparison": Product(
-        ("python", "bench/bench_review.py"), ("ResidualPropagation", "MultiLabelPropagation"),
+        ("python", "bench/bench_review.py", "--replace"), ("ResidualPropagation", "MultiLabelPropagation"),
         ("bench/bench_review.py",), ("bench/results",), "bench/results", long=True,
     ),
     "mistakes": Product(
@@ -99,7 +99,15 @@ PRODUCTS = {
 
 
 # Products that are known to be out of date, and what their pages say about it.  A test fails if another one is.
-OUT_OF_DATE = dict.fromkeys(PRODUCTS, "How they were made is not stored.")
+_FORMER = "The numbers of ResidualPropagation are those of its default before 24 November 2026 (one forest, one graph)."
+OUT_OF_DATE = {
+    "hospital": _FORMER,
+    "review": _FORMER,
+    "comparison": _FORMER,
+    "beyond": _FORMER,
+    "article": "The commit was not stored when they were made.",
+    "open": "The commit was not stored when they were made.",
+}
 
 
 def provenance_file(name: str, top: Path = TOP) -> Path:

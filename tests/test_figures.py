@@ -27,6 +27,7 @@ def names():
     return [line.split('"')[1] for line in text.splitlines() if line.startswith('    "') and ": Product(" in line]
 
 
+@pytest.mark.usefixtures("default_forest")
 @pytest.mark.parametrize("name", names())
 def test_a_product_is_current_and_was_made_from_a_clean_tree(figures, name):
     reasons = figures.reasons_to_make_again(name)

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from campaigns import notations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_files import read_table
@@ -115,6 +116,20 @@ def test_booleans_are_yes_and_no_in_frames_and_in_texts(rng):
 def test_a_category_beside_a_nullable_column_is_taken():
     wood, age = pandas.Categorical(["oak", "ash", "elm"] * 10), pandas.Series([1, None, 3] * 10, dtype="Int64")
     assert kinds(pandas.DataFrame({"wood": wood, "age": age})) == ["category", "number"]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_every_notation_gives_the_same_plan_and_values(number, tmp_path):
+    """A reduced campaign: tests/campaigns/notations.py draws a thousand tables."""
+    for package in ("openpyxl", "polars", "pyarrow"):
+        pytest.importorskip(package)
+    assert notations.run([number], tmp_path) == []
+
+
+def test_consecutive_years_are_no_identifier():
+    table = pandas.DataFrame({"year": range(1995, 2020), "size": np.arange(25) ** 0.5})
+    assert kinds(table) == ["number", "number"]
+    assert kinds(table.assign(year=range(7, 32))) == ["identifier", "number"]
 
 
 # ---------------------------------------------------------------- numbers and texts

@@ -1,0 +1,146 @@
+"""One random table in every notation must give one plan and the same values: CSV, Excel, Parquet, and data frames.
+
+    python tests/campaigns/notations.py [--tables 1000] [--first 0] [--record]
+
+Each table is drawn by the random generator of its number: columns of numbers, texts, dates, booleans, codes and
+words, with and without missing values. It is written as CSV with commas, as CSV with semicolons and decimal commas,
+as .xlsx and as Parquet, and given to `TableEncoder` as a frame of pandas and of polars. Plans may differ in the decimal
+mark, and in what a reason says of it.
+"""
+
+import argparse
+import datetime
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from campaigns import record
+from nmlsdr.datasets import DataFileError, Form, TableEncoder, read_table
+from nmlsdr.datasets._deciding import Choices
+
+WORDS = ["oak", "ash", "Elm", "yes", "no", "x", "müde", "a;b", 'say "hi"', "two words"]
+
+
+def draw_column(rng, n):
+    """A column of Python's objects; None where a value is missing."""
+    kind = rng.integers(8)
+    cells = [
+        lambda: [round(float(x), int(rng.integers(1, 5))) for x in rng.normal(size=n) * 10.0 ** rng.integers(-2, 4)],
+        lambda: [int(x) for x in rng.integers(0, 10 ** rng.integers(1, 6), n)],
+        lambda: [bool(x) for x in rng.random(n) < rng.random()],
+        lambda: [WORDS[k] for k in rng.integers(0, rng.integers(1, len(WORDS) + 1), n)],
+        lambda: [datetime.date(1990, 1, 1) + datetime.timedelta(days=int(d)) for d in rng.integers(0, 9000, n)],
+        lambda: [f"P-{int(k):04d}" for k in (rng.permutation(n) if rng.random() < 0.5 else rng.integers(0, n, n))],
+        lambda: [" ".join(WORDS[k] for k in rng.integers(0, 7, 5)) for _ in range(n)],
+        lambda: [2000 + i for i in range(n)],
+    ][kind]()
+    if rng.random() < 0.5:
+        cells = [None if rng.random() < 0.2 else cell for cell in cells]
+    return cells
+
+
+def draw(number):
+    """The columns of a table by name."""
+    rng = np.random.default_rng(number)
+    n = int(rng.integers(5, 60))
+    columns = {f"c{j}": draw_column(rng, n) for j in range(rng.integers(1, 6))}
+    columns["size"] = [float(x) for x in np.round(rng.normal(size=n), 2)]
+    columns["size"][0] = 1.25  # one number whose mark can only be decimal
+    return columns
+
+
+def text(cell, mark):
+    """A cell as it stands in a CSV file."""
+    shown = "" if cell is None else str(cell)
+    return shown.replace(".", mark) if isinstance(cell, float) else shown
+
+
+def plans(columns, folder):
+    """Yield the name of each notation, the columns of its plan, and the features."""
+    import csv
+
+    import openpyxl
+    import pandas
+    import polars
+    import pyarrow
+    import pyarrow.parquet
+
+    names, rows = list(columns), list(zip(*columns.values(), strict=True))
+    for name, delimiter, mark in (("comma.csv", ",", "."), ("semicolon.csv", ";", ",")):
+        with open(folder / name, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, delimiter=delimiter)
+            writer.writerows([names, *([text(cell, mark) for cell in row] for row in rows)])
+    book = openpyxl.Workbook()
+    for row in [names, *rows]:
+        book.active.append(row)
+    book.save(folder / "t.xlsx")
+    pyarrow.parquet.write_table(pyarrow.table(columns), folder / "t.parquet")
+    for name in ("comma.csv", "semicolon.csv", "t.xlsx", "t.parquet"):
+        form = Form(delimiter=";") if name == "semicolon.csv" else Form()
+        try:
+            table = read_table(folder / name, form=form, plan=Choices())
+        except DataFileError as error:  # no column can be a feature
+            yield name, str(error).partition(": ")[2], None
+            continue
+        yield name, table.plan.columns, table.data
+    objects = {name: pandas.Series(cells, dtype=object) for name, cells in columns.items()}
+    frames = {"objects": pandas.DataFrame(objects), "nullable": pandas.DataFrame(objects).convert_dtypes(),
+              "polars": polars.DataFrame(columns)}  # fmt: skip
+    for name, frame in frames.items():
+        encoder = TableEncoder()
+        X = encoder.fit_transform(frame)
+        yield name, encoder.plan_.columns, X
+
+
+def shown(columns):
+    """What must be equal: all but the decimal mark, and the values that fill, which `read_table` leaves open."""
+    if isinstance(columns, str):
+        return columns
+    reasons = [c.reason.replace("decimal commas", "").strip("; ") for c in columns]
+    return [(c.name, c.kind, said, c.levels, c.has_missing) for c, said in zip(columns, reasons, strict=True)]
+
+
+def differences(number, folder):
+    """A line for each notation that gives another plan or other values."""
+    found = list(plans(draw(number), folder))
+    _, first, values = found[0]
+    lines = []
+    for name, columns, X in found[1:]:
+        if shown(columns) != shown(first):
+            pairs = zip(shown(first), shown(columns), strict=False)
+            lines.append(f"{number} {name}: {next((pair for pair in pairs if pair[0] != pair[1]), 'other columns')}")
+        elif values is not None:
+            known = ~np.isnan(values)  # TableEncoder has filled the others
+            same = X.shape == values.shape and np.array_equal(X[known], values[known])
+            lines += [] if same else [f"{number} {name}: other values"]
+    return lines
+
+
+def run(numbers, folder):
+    """All differences of the tables of these numbers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [line for number in numbers for line in differences(number, folder)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tables", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--record", action="store_true", help="write the counts to last_runs.json")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = run(range(args.first, args.first + args.tables), Path(folder))
+    print(*found[:50], f"{args.tables} tables, {len(found)} differences", sep="\n")
+    if args.record:
+        record.save(f"notations.py --tables {args.tables} --first {args.first}",
+                    {"tables": args.tables, "failed": len(found)})  # fmt: skip
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

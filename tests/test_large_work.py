@@ -122,11 +122,11 @@ def test_the_command_line_prints_the_estimate(run, tables, all_is_large):
     assert (outcome.status, outcome.out) == (0, "")
     *lines, written = outcome.err.splitlines()
     assert written.startswith("nmlsdr: wrote model.skops: ")
-    about = "nmlsdr: The 10 nearest neighbours of "
-    graphs = [line for line in lines if line.startswith(about + "60 rows, with ")]
-    answers = [line for line in lines if line.startswith(about + "3 rows among 60, with ")]
-    assert len(graphs) == 2  # the projection's graph, and the classifier's
-    assert lines == [*graphs, *answers]  # then the answers for three rows that the file keeps
+    about = "nmlsdr: The {} nearest neighbours of {}, with ".format
+    searches = [(10, "60 rows"), (20, "60 rows"), (20, "60 rows")]  # graphs of the projection, and of the residuals
+    searches += [(20, "3 rows among 60")] * 2  # the answers for three rows that the file keeps
+    assert len(lines) == len(searches)
+    assert all(line.startswith(about(*search)) for line, search in zip(lines, searches, strict=True))
     assert all(line.endswith("this is an estimate from a probe of 96 rows.") for line in lines)
     assert_done(run("predict", "model.skops", "test.csv", *COLUMNS, "-q", "--out", "labels.csv"))
     logger = logging.getLogger("nmlsdr")

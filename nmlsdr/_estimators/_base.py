@@ -268,13 +268,17 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         """Labels 0/1 from scores, for 2-D y."""
         raise NotImplementedError
 
+    def _n_nearest(self: Any) -> int:
+        """Neighbours of a new row."""
+        return int(self.n_neighbors_)
+
     def _searched_rows(self: Any) -> Any:
         """The training rows as the search sees them."""
         return self.training_rows_
 
     def _nearest(self: Any, rows: Any) -> np.ndarray:
         transformer = getattr(self, "neighbors_", None)
-        return neighbors_of_queries(self, self._searched_rows(), rows, self.n_neighbors_, transformer)[1]
+        return neighbors_of_queries(self, self._searched_rows(), rows, self._n_nearest(), transformer)[1]
 
     def _score_rows(self, rows: Any) -> np.ndarray:
         """Scores (n_queries, n_labels) of a block of rows."""
@@ -301,7 +305,7 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         rows = self._read_rows(X, reset=False)
         if isinstance(self.neighbors, str) and self.neighbors == "exact":  # once, before the blocks of queries
-            say_if_large(self._searched_rows(), self.n_neighbors_, n_queries=rows.shape[0], n_jobs=self.n_jobs)
+            say_if_large(self._searched_rows(), self._n_nearest(), n_queries=rows.shape[0], n_jobs=self.n_jobs)
         return self._gather_rows(rows, answer)
 
     def _gather_rows(self, rows: Any, answer: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

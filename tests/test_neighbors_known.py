@@ -4,6 +4,8 @@ That is how the tasks of `nmlsdr.dask` share the work: pairs within a part are c
 neighbour that is farther away than those found so far.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 from neighbor_cases import LEVELS, MAKERS, assert_same, by_products, make, scan
@@ -30,7 +32,7 @@ def merged(*parts):
 def within(X):
     """For each part the lists of its rows among themselves."""
     squared, indices = np.full((N, K), np.inf), np.zeros((N, K), np.intp)
-    for first, last in zip(PARTS[:-1], PARTS[1:], strict=True):
+    for first, last in itertools.pairwise(PARTS):
         squared[first:last], found = scan(X[first:last], K)[:2]
         indices[first:last] = found + first
     return squared, indices

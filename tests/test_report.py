@@ -483,7 +483,7 @@ def test_the_answers_compare_a_difference_with_the_spread_between_folds(facts, g
     [
         ([0, 90], [20, 1100], "of 2 000 annotations, at most 90 are forgotten labels (given 0, truly 1), and "
          "between 20 and 1 100 are labels given wrongly (given 1, truly 0)."),
-        ([29.7, 90.2], [0.4, 11], "between 30 and 90 are forgotten labels (given 0, truly 1), and at most 11 are labels"),
+        ([29.7, 90.2], [0.4, 11], "between 30 and 90 are forgotten labels (given 0, truly 1), and at most 11 are"),
     ],
 )  # fmt: skip
 def test_forgotten_and_invented_labels_are_two_intervals_with_their_condition(facts, forgotten, invented, words):

@@ -49,7 +49,8 @@ cdef extern from "_c/products.h" nogil:
     nmlsdr_search *search_new "nmlsdr_search_new"(
         const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, const nmlsdr_leads *leads, double *squared,
         Py_ssize_t *indices, int sparse, int integers, int level, double window_bytes, int n_threads)
-    int search_know "nmlsdr_search_know"(nmlsdr_search *search, const double *limits, const Py_ssize_t *edges, Py_ssize_t parts)
+    int search_know "nmlsdr_search_know"(
+        nmlsdr_search *search, const double *limits, const Py_ssize_t *edges, Py_ssize_t parts)
     int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget)
     void search_free "nmlsdr_search_free"(nmlsdr_search *search)
 

@@ -83,7 +83,13 @@ class Roles:
         return list(self.annotators or ([] if self.label_list is None else [self.label_list]))
 
     def check(self, path: Path_) -> None:
-        """Raise if two of them contradict each other."""
+        """Raise if two of them contradict each other.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, which the error names.
+        """
         for name in ("label_columns", "annotators", "drop", "feature_columns"):
             refuse_text(getattr(self, name), name)
         given = [name for name in SOURCES if getattr(self, name) is not None]

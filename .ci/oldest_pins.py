@@ -6,7 +6,9 @@ from pathlib import Path
 
 project = tomllib.loads((Path(__file__).resolve().parent.parent / "pyproject.toml").read_text())["project"]
 extras = project["optional-dependencies"]
-wanted = project["dependencies"] + sum((extras[name] for name in ("datasets", "cli", "parquet", "excel", "test")), [])
+wanted = list(project["dependencies"])
+for name in ("datasets", "cli", "parquet", "excel", "test"):
+    wanted += extras[name]
 pins = []
 for requirement in wanted:
     match = re.fullmatch(r"([A-Za-z0-9._-]+)>=([0-9.]+)", requirement)

@@ -28,9 +28,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from table_files import read_table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from table_files import read_table
+
 from campaigns import record
 from campaigns.files import KINDS, SEEDS, damaged, model_bytes, models_of_tables
 from nmlsdr._errors import InputError, printable

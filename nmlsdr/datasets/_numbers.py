@@ -50,6 +50,17 @@ NOTATIONS = tuple(Notation(decimal, between) for decimal, between in _MARKS)
 """All notations that are looked for; where two read the same cells, the first is meant."""
 
 
+def _pattern(notation: Notation) -> str:
+    """Return the pattern of a number in this notation."""
+    mark, between = re.escape(notation.decimal), re.escape(notation.thousands)
+    whole = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}})+|\d+" if between else r"\d+"
+    return rf"[+-]?(?:(?:{whole})(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?"
+
+
+_NUMBER = re.compile("|".join(map(_pattern, NOTATIONS)), re.ASCII)
+_LARGE = 300  # digits that may be too many for a float
+
+
 @functools.cache
 def number_reader(notation: Notation) -> Callable[[str], float | None]:
     """Return a function that reads a number in this notation, or returns None.
@@ -60,28 +71,25 @@ def number_reader(notation: Notation) -> Callable[[str], float | None]:
     >>> read("2.535,50"), read("-3"), read("1.5"), read("k.A.")
     (2535.5, -3.0, None, None)
     """
-    mark, between = re.escape(notation.decimal), re.escape(notation.thousands)
-    whole = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}})+|\d+" if between else r"\d+"
-    pattern = re.compile(rf"[+-]?(?:(?:{whole})(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+    pattern = re.compile(_pattern(notation), re.ASCII)
 
     def read(text: str) -> float | None:
         text = plain_text(text)
         if pattern.fullmatch(text) is None:
             return None
-        plain = text.replace(notation.thousands, "") if between else text
+        plain = text.replace(notation.thousands, "") if notation.thousands else text
         value = float(plain.replace(notation.decimal, "."))
         return value if abs(value) < float("inf") else None
 
     return read
 
 
-_LIKE_NUMBER = re.compile(r"[+-]?[\d., ']*\d[.,]?(?:[eE][+-]?\d+)?", re.ASCII)  # what can be one at all
-
-
 def is_number(text: str) -> bool:
     """Whether a text is a number in any of the notations."""
-    if _LIKE_NUMBER.fullmatch(plain_text(text)) is None:
+    if _NUMBER.fullmatch(plain_text(text)) is None:
         return False
+    if len(text) < _LARGE and "e" not in text and "E" not in text:  # it is finite
+        return True
     return any(number_reader(notation)(text) is not None for notation in NOTATIONS)
 
 

@@ -629,19 +629,18 @@ def residual_propagation(
     P = X @ coef.T + intercept
     P[labeled] = O1
     mean, k, A = X.mean(axis=0), min(2 * n_neighbors, len(X) - 1), np.diag(np.where(labeled, a_L, a_U))
-    E, scores, V, TF = [], trend(queries), O.copy(), 0.0
+    E, scores, V = [], trend(queries), O.copy()
     places = ((X - mean) @ components.T, (queries - mean) @ components.T), (P, queries @ coef.T + intercept)
     for rows, new in places:
         T = transition_matrix(neighbor_graph(rows, k))
         solve = np.linalg.inv(np.eye(len(X)) - A @ T) @ (np.eye(len(X)) - A)
         E.append(solve @ R)
         V += weight / 2 * (T @ E[-1])[labeled]
-        TF += (T @ np.clip(solve @ Y, 0.0, 1.0))[labeled] / 2
         scores += weight / 2 * E[-1][kneighbors(rows, k, queries=new)[1]].mean(axis=1)
 
     # 5: thresholds and review
     rate = flip_rate(O.ravel(), Y[labeled].ravel())
-    u = 0.5 * (TF + np.clip(V, 0.0, 1.0))
+    u = np.clip(V, 0.0, 1.0)
     flip_scores = np.zeros(Y.shape)
     flip_scores[labeled] = np.where(Y[labeled] == 1, 1.0 - u, u)
     trained = trend(X)

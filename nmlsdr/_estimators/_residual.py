@@ -24,11 +24,6 @@ from ._thresholds import advise_on_threshold, check_threshold, labels_flip_rate,
 _PLACES = {"embedding_": "embedding", "ridge_scores_": "ridge scores"}
 
 
-def _twice(given: np.ndarray) -> np.ndarray:
-    """Repeat values for each label, once for the labels and once for the residuals."""
-    return np.concatenate([given, given], axis=1) if given.ndim == 2 else given
-
-
 @dataclass(eq=False, repr=False)
 class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     """Embedding, classifier and label review for noisy, partly known multi-labels.
@@ -165,8 +160,8 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     flip_scores_ : ndarray of shape (n_samples, n_labels), float64
         How much the other rows contradict each given label, in [0, 1]; 0 at unknown entries. The larger the score,
         the more likely the given label is wrong. Let V be O + residual_weight (TE), the score of each labelled row
-        without its own label, F the labels propagated over the same graphs, (TE) and (TF) averages over the two graphs,
-        and u = ((TF) + clip(V, 0, 1)) / 2. The score is 1 - u where the given label is 1, and u where it is 0.
+        without its own label, (TE) an average over the two graphs, and u = clip(V, 0, 1). The score is 1 - u where the
+        given label is 1, and u where it is 0.
         If annotators forgot labels, rank given 0s separately: in a mixed list, rare labels that are right come first.
     n_neighbors_ : int
         Number of neighbours k that was used. The graphs of residuals have 2 k.
@@ -343,15 +338,14 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         self.ridge_scores_ = self._score_by_ridge(rows)
         self.ridge_scores_[known] = chosen.predictions
         self.residuals_ = np.empty((len(_PLACES), *labels.Y.shape))
-        others, neighbors, transformers = O.copy(), np.zeros(O.shape), []
+        others, transformers = O.copy(), []
         for place, E in zip(_PLACES, self.residuals_, strict=True):
-            E[:], TE, TF = self._propagate_residuals(labels, O, alpha, place)
+            E[:], TE = self._propagate_residuals(labels, O, alpha, place)
             others += share * TE  # the score of each labelled row without its own label
-            neighbors += TF / len(_PLACES)
             transformers.append(self.__dict__.pop("neighbors_", None))
         if transformers[0] is not None:
             self.neighbors_ = transformers
-        opinion = 0.5 * np.minimum(neighbors + np.clip(others, 0.0, 1.0), 2.0)  # a row of T may sum to 1 + 2e-16
+        opinion = np.clip(others, 0.0, 1.0)
         self.flip_scores_ = np.zeros(labels.Y.shape)
         self.flip_scores_[known] = np.where(labels.Y[known] > 0.5, 1.0 - opinion, opinion)
         self.flip_scores_[~labels.known | (labels.Y == 0.5)] = 0.0  # a vote of 1/2 cannot be wrong
@@ -399,30 +393,26 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
 
     def _propagate_residuals(
         self, labels: Labels, O: np.ndarray, alpha: Any, place: str
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """E of Y - O over the graph of a place; of the labelled rows TE, and TF of the soft labels F."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """E of Y - O over the graph of a place, and TE of the labelled rows."""
         with step(self, f"neighbors in the {_PLACES[place]}"):
             searched = getattr(self, place)
             graph = union_graph(self._neighbors_of_rows(searched, self._n_nearest())[1])
-        n_labels = labels.Y.shape[1]
-        R = np.zeros((len(labels.Y), 2 * n_labels))
-        R[:, :n_labels] = labels.Y
-        R[labels.labeled, n_labels:] = np.where(labels.known[labels.labeled], labels.Y[labels.labeled] - O, 0.0)
+        R = np.zeros(labels.Y.shape)
+        R[labels.labeled] = np.where(labels.known[labels.labeled], labels.Y[labels.labeled] - O, 0.0)
         with step(self, f"propagation of residuals in the {_PLACES[place]}", "sweep", None) as swept:
             found = propagate_signed(
                 graph,
                 R,
-                _twice(self._trust(labels, alpha)),
-                labeled=_twice(known_to_propagate(labels)),
+                self._trust(labels, alpha),
+                labeled=known_to_propagate(labels),
                 solver=self.propagation_solver,
                 tol=self.tol,
                 max_iter=self.max_iter,
                 callback=swept,
                 n_jobs=self.n_jobs,
             )
-        F, E = np.clip(found.F[:, :n_labels], 0.0, 1.0), found.F[:, n_labels:]
-        T = transition_matrix(graph, n_jobs=self.n_jobs)[labels.labeled]
-        return E, T @ E, T @ F
+        return found.F, transition_matrix(graph, n_jobs=self.n_jobs)[labels.labeled] @ found.F
 
     # ---------------------------------------------------------------- new rows
 

@@ -13,6 +13,7 @@ rounds is kept (:func:`better_half`).  A table holds ratios of such medians and 
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import platform
@@ -41,7 +42,22 @@ from threadpoolctl import threadpool_info, threadpool_limits
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 PACKAGES = ["nmlsdr", "numpy", "scipy", "scikit-learn", "threadpoolctl", "faiss-cpu", "scikit-multilearn-ng",
-            "pynndescent", "hnswlib", "pyamg"]  # fmt: skip
+            "pynndescent", "hnswlib", "pyamg", "scikit-learn-intelex"]  # fmt: skip
+INTEL = "scikit-learn-intelex brute"
+
+
+def by_intel(X: np.ndarray, k: int, n_threads: int) -> Callable[[], np.ndarray]:
+    """The brute search of scikit-learn-intelex (oneDAL), which ignores ``n_jobs`` and has a number of threads itself.
+
+    Raises ImportError if it is not installed.
+    """
+    daal4py, sklearnex = importlib.import_module("daal4py"), importlib.import_module("sklearnex.neighbors")
+
+    def search() -> np.ndarray:
+        daal4py.daalinit(n_threads)
+        return sklearnex.NearestNeighbors(n_neighbors=k + 1, algorithm="brute").fit(X).kneighbors(X)[1][:, 1:]
+
+    return search
 
 
 # ---------------------------------------------------------------- times

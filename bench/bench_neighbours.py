@@ -6,8 +6,9 @@
 
 Groups: faiss (float32), brute (float64, scikit-learn), hard (integers, binary, duplicates, clusters), sparse, low,
 queries (few against many rows), k (5 to 160 neighbours), approximate (hnswlib, pynndescent), integers (products of
-16-bit integers against those of float32), memory.  The result file is written after each cell.  The groups sparse and
-integers also take the article's data from NMLSDR_SHARED (default ../shared) if they are there.
+16-bit integers against those of float32), intel (scikit-learn-intelex, processor time), memory. The result file is
+written after each cell. The groups sparse and integers also take the article's data from NMLSDR_SHARED (default
+../shared) if they are there.
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import numpy as np
 from _harness import (
+    INTEL,
     RESULTS,
     add_replace,
     alternate,
+    alternate_with_cpu,
     better_half,
+    by_intel,
     carried,
     choose_folder,
     gemm_gflops,
@@ -44,7 +48,8 @@ from nmlsdr._search.rows import kernel_rows
 from nmlsdr.datasets import load_mulan
 
 N_THREADS, K = 2, 10
-GROUPS = ["faiss", "brute", "hard", "sparse", "low", "queries", "k", "approximate", "integers", "vnni", "memory"]
+GROUPS = ["faiss", "brute", "hard", "sparse", "low", "queries", "k", "approximate", "integers", "vnni", "intel",
+          "memory"]  # fmt: skip
 INTEGERS = "vnni" if _graph.SIMD_LEVELS[simd()] == "vnni" else "integers"  # NMLSDR_SIMD=avx2 for the other
 SHARED = Path(os.environ.get("NMLSDR_SHARED", Path(__file__).resolve().parent.parent.parent / "shared"))
 SIZES = [(10_000, 100), (10_000, 500), (20_000, 320), (20_000, 32), (20_000, 8), (40_000, 120)]
@@ -303,6 +308,24 @@ def measure_integers(save):
         save(rows)
 
 
+def measure_intel(save, sizes=((20_000, 64), (20_000, 100), (50_000, 320)), ks=(1, 10, 80)):
+    """The nearest rival, by the processor time of all threads, since it ignores the limits of the others."""
+    rows = []
+    for n, d in sizes:
+        X = gauss(n, d)
+        for k in ks:
+            for n_threads in (1, N_THREADS):
+                with threads(n_threads):
+                    search = lambda X=X, k=k, n=n_threads: graph.kneighbors(X, k, n_jobs=n)  # noqa: E731
+                    contestants = {"nmlsdr": search, INTEL: by_intel(X, k, n_threads)}
+                    _, cpu = alternate_with_cpu(contestants, rounds=5, budget=20, min_rounds=3)
+                work = f"processor time, gaussian float32 {n} x {d}, k = {k}, {n_threads} thread{'s' * (n_threads > 1)}"
+                found = (better_half(cpu[name]) for name in contestants)
+                rows.append(entry("intel", work, INTEL, *found, rounds=len(cpu[INTEL])))
+                print(rows[-1], flush=True)
+        save(rows)
+
+
 def measure_memory():
     setup = """
         import numpy as np
@@ -349,7 +372,7 @@ def main(wanted, budget, replace):
             print(rows[-1], flush=True)
         save()
     measures = {"queries": measure_queries, "k": measure_k, "approximate": measure_approximate}
-    measures[INTEGERS] = measure_integers
+    measures |= {INTEGERS: measure_integers, "intel": measure_intel}
     for group, measure in measures.items():
         if not wanted or group in wanted:
             kept = [row for row in rows if row["group"] != group]
@@ -365,7 +388,7 @@ def main(wanted, budget, replace):
     if by_k:
         of = {work.split(":")[0]: seconds for work, seconds in by_k.items()}
         values["k_80_over_5"] = of["k = 80"] / of["k = 5"]
-    for group in ("faiss", "brute", "integers", "vnni"):
+    for group in ("faiss", "brute", "integers", "vnni", "intel"):
         found = [row["ratio"] for row in rows if row["group"] == group]
         if found:
             values[f"{group}_geometric_mean"] = float(np.exp(np.mean(np.log(found))))

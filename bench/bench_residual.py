@@ -22,8 +22,7 @@ from nmlsdr import NMLSDR, ResidualPropagation
 from nmlsdr._report.rival import Forest, TunedLogistic
 
 COST = [(2000, 300, 20, 600), (6000, 300, 20, 6000)]  # rows, features, labels, labelled rows
-MEMORY = [(6000, 320, 4), (5188, 500, 153), (600, 20000, 10), (20000, 50, 10), (5000, 100, 200), (5000, 100, 1000),
-          (200000, 50, 10)]  # fmt: skip
+MEMORY = [(6000, 320, 4), (5188, 500, 153), (600, 20000, 10), (20000, 50, 10), (5000, 100, 200), (5000, 100, 1000)]
 
 
 def draw(n, D, C, n_labeled=None, seed=0):

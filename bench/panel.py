@@ -78,7 +78,12 @@ def by_hnswlib(X: np.ndarray) -> Callable[[], np.ndarray]:
     return search
 
 
-EXACT = {"nmlsdr": ours, "faiss IndexFlatL2": by_faiss, "scikit-learn brute": by_scikit_learn}
+EXACT = {
+    "nmlsdr": ours,
+    "faiss IndexFlatL2": by_faiss,
+    "scikit-learn brute": by_scikit_learn,
+    _harness.INTEL: lambda X: _harness.by_intel(X, K, N_THREADS),
+}
 APPROXIMATE = {"pynndescent": by_pynndescent, "hnswlib": by_hnswlib}
 
 
@@ -151,7 +156,7 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
             continue
         sizes, times = [row["n"] for row in here], [row["seconds"] for row in here]
         label = name if name in EXACT else f"{name} (finds {here[-1]['recall']:.0f} %)"
-        axis.loglog(sizes, times, marker="osv^D"[number], markersize=4, linestyle="-" if name in EXACT else "--",
+        axis.loglog(sizes, times, marker="osv^DP"[number], markersize=4, linestyle="-" if name in EXACT else "--",
                     linewidth=2.4 if name == "nmlsdr" else 1.2, color=f"C{number}", label=label)  # fmt: skip
         ends.append((times[-1], sizes[-1], f"C{number}"))
     axis.set(xlabel="rows", ylabel=f"seconds, {N_THREADS} threads",

@@ -56,6 +56,11 @@ def by_scikit_learn(X):
     return lambda: NearestNeighbors(n_neighbors=K, algorithm="brute", n_jobs=N_THREADS).fit(X).kneighbors()
 
 
+def by_intel(X):
+    package("sklearnex")
+    return _harness.by_intel(X, K, N_THREADS)
+
+
 def by_kd_tree(X):
     from scipy.spatial import KDTree
 
@@ -158,7 +163,7 @@ def scikit_learn_measures(case):
 COMPARISONS = [
     # work, input, ours, peers
     ("neighbours 4000 x 100 float32", lambda: _cases.rows(4000, 100, "float32"), exact,
-     {"faiss IndexFlatL2": by_faiss, "scikit-learn brute": by_scikit_learn,
+     {"faiss IndexFlatL2": by_faiss, "scikit-learn brute": by_scikit_learn, _harness.INTEL: by_intel,
       "pynndescent (approximate)": by_pynndescent}),
     ("neighbours 4000 x 320 float64", lambda: _cases.rows(4000, 320), exact,
      {"faiss IndexFlatL2 (float32)": by_faiss, "scikit-learn brute": by_scikit_learn}),

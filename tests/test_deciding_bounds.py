@@ -25,6 +25,7 @@ def test_a_number_that_means_a_missing_value_is_filled_in_plain_columns_too(writ
     encoder = TableEncoder(missing=["999"]).fit(pandas.DataFrame({"a": cells}))
     found = encoder.transform(pandas.DataFrame({"a": cells}))[:, 0]
     assert found.tolist() == [float(i) if i % 4 else np.median(known) for i in range(40)]
+    assert kind([written(999 if i % 4 == 0 else 5) for i in range(40)], missing=["999"]) == "yes/no"  # 5 or nothing
 
 
 @pytest.mark.parametrize("n_rows", [100, 400])

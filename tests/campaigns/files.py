@@ -1,5 +1,6 @@
 """Sound files of every kind, and how a random generator damages them."""
 
+import copy
 import functools
 import gzip
 import io
@@ -414,7 +415,7 @@ def with_another_plan(schema, rng):
         node, key = rng.choice(places)
         kind = rng.randrange(6)
         if kind <= 2:
-            node[key] = rng.choice(_WORDS)
+            node[key] = copy.deepcopy(rng.choice(_WORDS))
         elif kind == 3:
             del node[key]
         elif kind == 4:
@@ -422,7 +423,7 @@ def with_another_plan(schema, rng):
             node[key] = json.loads(json.dumps(other[place]))
         else:
             records = [plan, *(holder[key] for holder, key in places if isinstance(holder[key], dict))]
-            rng.choice(records)[rng.choice(_KEYS)] = rng.choice(_WORDS)
+            rng.choice(records)[rng.choice(_KEYS)] = copy.deepcopy(rng.choice(_WORDS))
     text = json.dumps(plan)
     if rng.random() < 0.05:
         text = mutated(text.encode(), rng).decode("utf-8", "replace")

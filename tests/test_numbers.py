@@ -121,6 +121,7 @@ def test_a_mark_with_one_reading_is_that_of_every_notation_that_reads_the_text(t
 
 
 def test_the_usual_decimal_mark_is_that_of_most_cells():
+    assert [decimal_mark(text) for text in ("1.234.567", "1,234,567", "1.234", "1,234")] == [",", ".", None, None]
     assert usual_decimal([{"1.234": 5, "7": 1}]) is None
     assert usual_decimal([{"1.5": 2}, {"1,5": 1, "1.234,5": 2}]) == ","
     assert usual_decimal([{"1.5": 2}, {"1,5": 2}]) == "."

@@ -78,7 +78,6 @@ class Facts:
 
     def __init__(self, name: str, cells: Cells, missing: frozenset[str]) -> None:
         self.name, self.cells = name, cells
-        self.is_typed = isinstance(cells, Numbers)
         if isinstance(cells, Numbers):
             self.filled = ~np.isnan(cells.values)
             self.n_known = int(self.filled.sum())
@@ -319,7 +318,7 @@ class Deciding:
 
     def _number(self, facts: Facts, reading: Reading) -> Column:
         notation = reading.how
-        has_comma = not facts.is_typed and any("," in text for text in facts.numbers)
+        has_comma = not isinstance(facts.cells, Numbers) and any("," in text for text in facts.numbers)
         seen = [words for words in notation.words() if notation.thousands or has_comma]
         seen += [text for text in (reading.units.note, reading.doubt) if text]
         factors, marks, _ = reading.units

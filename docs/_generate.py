@@ -174,6 +174,22 @@ def adapt_to_site(app, name: str, source: list[str]) -> None:
     source[0] = source[0].replace("](../bench/README.md)", "](generated/benchmarks.md)")
     if name.startswith("reproduction/"):
         source[0] = re.sub(r"(?m)^\|.*$", lambda row: re.sub(r" \((?=[\d±+-])", "<br>(", row[0]), source[0])
+        source[0] = fold_tables(source[0])
+    if name == "reproduction/report":  # the picture of the differences first, then the numbers
+        (picture,) = re.findall(r"(?m)^!\[.*\]\(figures/differences.png\)\n", source[0])
+        text = source[0].replace(picture, "")
+        source[0] = re.sub(r"(?m)^(## Benchmarks.*\n)", lambda head: f"{head[0]}\n{picture}", text)
+
+
+def fold_tables(text: str) -> str:
+    """Tables of ten rows and more behind their titles, so that a reader of the page meets the sentences first."""
+
+    def fold(found: re.Match[str]) -> str:
+        title, table = found.groups()
+        title = re.sub(r"[`*]", "", title)
+        return f"<details>\n<summary>{title}</summary>\n\n{table}\n</details>\n" if table.count("\n") > 11 else found[0]
+
+    return re.sub(r"\*\*([^*\n]+(?:\*[^*\n]*)*)\*\*\n\n((?:\|.*\n)+)", fold, text)
 
 
 class Picture(SphinxDirective):

@@ -2,8 +2,8 @@
 From a table to the list, and to verdicts
 =========================================
 
-A raw table becomes a model, the model a list of the annotations to check, and verdicts a better model. The command
-``nmlsdr review`` does the first two steps with a file, and writes a page on which the verdicts are given.
+A raw table becomes a model, the model a list of the annotations to check, and verdicts correct the labels of the next
+fit. The command ``nmlsdr review`` does the first two steps with a file, and writes a page for the verdicts.
 """
 
 import matplotlib.pyplot as plt

@@ -115,6 +115,8 @@ def provenance(text: str, folder: Path, study: Path) -> str:
             facts = json.loads(file.read_text(encoding="utf-8"))
             made.add(f"{facts['commit'][:7]} ({facts['date']})")
     products = {name.partition("-")[0] for name in studies} | {"comparison" for name in results if name[:6] == "review"}
+    if "docs/_walkthrough.py" in text:  # the page whose commands it runs
+        products.add("hospital")
     warnings = {said for name, said in out_of_date().items() if name in products}
     at = f" at the commits {', '.join(sorted(made))}" if made else ""
     on = f", on {' and '.join(sorted(machines))}" if machines else ""

@@ -73,7 +73,8 @@ def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dial
     lines = text.removeprefix("\ufeff").split("\n")
     lines = lines[:-1] or lines  # the last may be cut off
     if delimiter is None:
-        head = next((bare for line in lines[:10] if set(bare := QUOTED.sub("", line)) & set(DELIMITERS)), "")
+        bare = [QUOTED.sub("", line) for line in lines[:10] if line.strip()]
+        head = next((line for line in bare if set(line) & set(DELIMITERS)), "")
         delimiter = max(DELIMITERS, key=head.count)  # the first of equals: a comma
     if decimal is None:
         decimal = "."

@@ -102,7 +102,6 @@ PRODUCTS = {
 _FORMER = "The numbers of ResidualPropagation are those of its default before 24 November 2026 (one forest, one graph)."
 _SCORES = "They were made with the present default, but before `flip_scores_` changed a little on 24 November 2026."
 OUT_OF_DATE = {
-    "hospital": _SCORES,
     "mistakes": _SCORES,
     "review": _FORMER,
     "comparison": _SCORES,

@@ -77,7 +77,7 @@ SLIPS = [
     ("report train.csv model.skops --out r.html", ["report takes a table and no model file"]),
     ("predict absent.skops train.csv --out p.csv", ["No such file", "write it first", "nmlsdr fit"]),
     ("fit https://example.org/train.csv --out m.skops", ["download the file"]),
-    ("fit sheet.xlsx --label-columns flu --out m.skops", ["sheet.xlsx", "save the sheet as CSV"]),
+    ("fit sheet.xlsx --label-columns flu --out m.skops", ["sheet.xlsx", "not a readable Excel file", "or as CSV"]),
     ("fit notes.txt --label-columns flu --out m.skops", ["notes.txt", "rename it to .csv"]),
     ("fit train.zip --label-columns flu --out m.skops", ["train.zip", "unpack it"]),
     ("fit folder --label-columns flu --out m.skops", ["folder is a folder"]),

@@ -575,7 +575,7 @@ def learner_weights(predictions, Y):
         first, *others = face  # the weight of the first is what the others leave
         a = np.zeros(n_learners)
         differences = misses[:, [first]] - misses[:, others]
-        a[others] = np.linalg.lstsq(differences, misses[:, first])[0] if others else []
+        a[others] = np.linalg.lstsq(differences, misses[:, first], rcond=None)[0] if others else []
         a[first] = 1.0 - a.sum()
         if (a >= 0).all() and np.sum((misses @ a) ** 2) < smallest:
             best, smallest = a, np.sum((misses @ a) ** 2)

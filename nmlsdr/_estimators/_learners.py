@@ -49,7 +49,7 @@ def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.
             system = np.ones((size + 1, size + 1))
             system[:size, :size], system[size, size] = G[np.ix_(face, face)], 0.0
             a = np.zeros(M)
-            a[face] = np.linalg.lstsq(system, np.eye(size + 1)[size])[0][:size]
+            a[face] = np.linalg.lstsq(system, np.eye(size + 1)[size], rcond=None)[0][:size]
             loss = float(a @ G @ a)
             if a.min() >= 0 and loss < least - _EQUAL:
                 best, least = a, loss

@@ -218,10 +218,10 @@ def test_a_column_that_is_left_out_is_not_unpacked(tmp_path):
     parquet.write_table(table, tmp_path / "t.parquet", compression="zstd", store_schema=False)
     program = f"""
 import resource
-from nmlsdr.datasets import read_table
+from nmlsdr.datasets import Roles, read_table
 import pyarrow.parquet
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-table = read_table({str(tmp_path / "t.parquet")!r}, drop=["note"])
+table = read_table({str(tmp_path / "t.parquet")!r}, Roles(drop=["note"]))
 print(table.feature_names, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024 < 60)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)

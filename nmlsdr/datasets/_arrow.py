@@ -104,4 +104,13 @@ def _plain(texts: Any) -> NDArray[np.float64] | None:
     else:
         if len(pointed):
             return None
-    return np.asarray(values.to_numpy(zero_copy_only=False) if hasattr(values, "indices") else values.to_numpy())
+    return _floats(values)
+
+
+def _floats(values: Any) -> NDArray[np.float64]:
+    """The numbers of an arrow array, NaN for null; unlike `to_numpy` of pyarrow, this does not load pandas."""
+    if hasattr(values, "indices"):
+        values = values.dictionary_decode()
+    chunks = [chunk.fill_null(np.nan) for chunk in getattr(values, "chunks", [values])]
+    parts = [np.frombuffer(chunk.buffers()[1], np.float64, len(chunk), 8 * chunk.offset) for chunk in chunks]
+    return np.concatenate([np.empty(0), *parts])

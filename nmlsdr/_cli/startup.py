@@ -1,25 +1,40 @@
 """What the libraries of a command need not load."""
 
+import contextlib
 import sys
 from typing import Any
 
 
-def load_little() -> None:
-    """Load scikit-learn without what no command uses, and keep skops from loading all of it.
+class _NoPandas:
+    """Lets the import of pandas fail, as where it is not installed."""
 
-    This is only for a process that runs a single command: afterwards scikit-learn does not know pandas, and skops
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def load_little() -> None:
+    """Load scikit-learn and pyarrow without what no command uses, and keep skops from loading all of it.
+
+    This is only for a process that runs a single command: afterwards they do not know pandas, and skops
     trusts no class by itself (`nmlsdr._model.archive` names the classes that a model file may hold). A fit of 300 rows
     and 20 columns takes about two thirds of the processor time that it takes without this function.
     """
     # skops looks for each of the functions in it in all modules that were loaded before it.
     import scipy.special  # noqa: F401
 
-    modules: dict[str, Any] = sys.modules
-    if "pandas" not in modules:
-        modules["pandas"] = None  # its import fails, as where it is not installed
-        import sklearn.utils.fixes
+    if "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _NoPandas)
+        try:
+            import sklearn.utils.fixes
 
-        del modules["pandas"]
+            with contextlib.suppress(ImportError, AttributeError):  # without pyarrow, files that need it are refused
+                import pyarrow
+
+                pyarrow.lib._pandas_api.have_pandas  # noqa: B018  (looks for pandas, once in the process)
+        finally:
+            sys.meta_path.remove(_NoPandas)
     import sklearn.utils
 
     sklearn.utils.all_estimators = list  # which skops imports one by one, for its list of classes to trust

@@ -31,7 +31,7 @@ from pathlib import Path
 
 import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import numpy as np
-from _harness import save_table
+from _harness import add_replace, choose_folder, save_table
 from sklearn.datasets import make_multilabel_classification
 from sklearn.preprocessing import StandardScaler
 
@@ -392,7 +392,9 @@ def main():
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--tables", nargs="+")
     parser.add_argument("--quick", action="store_true")
+    add_replace(parser)
     args = parser.parse_args()
+    choose_folder(args.replace)
     warnings.simplefilter("ignore")  # labels without a positive in a fold
     if args.part == "design":
         tables = SIMULATED | ({name: paper(name, args.data_home) for name in PAPER} if args.data_home else {})

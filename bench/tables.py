@@ -114,25 +114,29 @@ def provenance(text: str, folder: Path, study: Path) -> str:
         for file in _table_of(name, study).parent.parent.glob("*.provenance.json"):
             facts = json.loads(file.read_text(encoding="utf-8"))
             made.add(f"{facts['commit'][:7]} ({facts['date']})")
-    products = {name.partition("-")[0] for name in studies} | {"comparison" for name in results if name[:6] == "review"}
+    products = {name.partition("-")[0] for name in studies}
     if "docs/_walkthrough.py" in text:  # the page whose commands it runs
         products.add("hospital")
-    warnings = {said for name, said in out_of_date().items() if name in products}
+    made_of = tuple(f"bench/results/{name}." for name in results)
+    warnings = {
+        said
+        for name, (said, outputs) in out_of_date().items()
+        if name in products or any(file.startswith(outputs) for file in made_of)
+    }
     at = f" at the commits {', '.join(sorted(made))}" if made else ""
     on = f", on {' and '.join(sorted(machines))}" if machines else ""
     said = "".join(f" **Not up to date:** {text}" for text in sorted(warnings))
     return f"*The tables are made by programs{at}{on}.*{said}\n"
 
 
-def out_of_date() -> dict[str, str]:
-    """The products of docs/figures.py that are known to be out of date, and what to say about them."""
+def out_of_date() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The products of docs/figures.py that are known to be out of date: what to say about them, and their outputs."""
     spec = importlib.util.spec_from_file_location("figures", TOP / "docs" / "figures.py")
     assert spec is not None
     assert spec.loader is not None
     module = sys.modules["figures"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found: dict[str, str] = module.OUT_OF_DATE
-    return found
+    return {name: (said, module.PRODUCTS[name].outputs) for name, said in module.OUT_OF_DATE.items()}
 
 
 def read_study(name: str, study: Path) -> list[list[str]]:

@@ -74,10 +74,15 @@ PRODUCTS = {
     ),
     "comparison": Product(
         ("python", "bench/bench_review.py", "--replace"), ("ResidualPropagation", "MultiLabelPropagation"),
-        ("bench/bench_review.py",), ("bench/results",), "bench/results", long=True,
+        ("bench/bench_review.py",), ("bench/results/review.", "bench/results/review_"), "bench/results", long=True,
+    ),
+    "scores": Product(
+        ("python", "bench/bench_review_scores.py", "--replace", *DATA), ("ResidualPropagation",),
+        ("bench/bench_review_scores.py", "docs/hospital.py", "tests/campaigns/museum.py"),
+        ("bench/results/review-scores",), "bench/results", long=True,
     ),
     "mistakes": Product(
-        ("python", "bench/bench_mistakes.py", "test"), ("ResidualPropagation",),
+        ("python", "bench/bench_mistakes.py", "test", "--replace"), ("ResidualPropagation",),
         ("bench/bench_mistakes.py", "docs/hospital.py", "tests/campaigns/museum.py"),
         ("bench/results/mistakes_",), "bench/results", long=True,
     ),
@@ -105,6 +110,7 @@ OUT_OF_DATE = {
     "mistakes": _SCORES,
     "review": _FORMER,
     "comparison": _SCORES,
+    "scores": "The commit was not stored when they were made.",
     "beyond": _FORMER,
     "article": "The commit was not stored when they were made.",
     "open": "The commit was not stored when they were made.",

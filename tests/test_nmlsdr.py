@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from nmlsdr import NMLSDR, MLkNN
 from nmlsdr._moments import RowSums
 from nmlsdr.graph import neighbor_graph
-from nmlsdr.projection import hsic_directions
+from nmlsdr.projection import hsic_directions, hsic_projection
 from nmlsdr.propagation import propagate
 
 
@@ -208,11 +208,13 @@ def test_float32_rows_give_a_float32_embedding(data):
     assert_same_directions(pair(model), pair(double), 1e-6)
 
 
-def test_labels_that_propagation_makes_the_same_get_a_sentence(rng):
+def test_where_propagation_leaves_one_hard_label_the_soft_ones_are_projected(rng):
     X = rng.standard_normal((12, 3))
     Y = np.tile([[1], [0]], (6, 1))
-    with pytest.raises(ValueError, match="After propagation all rows have the same labels"):
-        NMLSDR(n_neighbors=11, alpha_labeled=(0.99, 0.0)).fit(X, Y)
+    with pytest.warns(UserWarning, match="no label differs between rows, so the projection is learned from the soft"):
+        model = NMLSDR(n_neighbors=11, alpha_labeled=(0.99, 0.0)).fit(X, Y)
+    assert np.ptp(model.transduction_) == 0
+    assert_same_directions(pair(model), hsic_projection(X, model.label_distributions_), 1e-12)
     with pytest.raises(ValueError, match="no dependence"):
         NMLSDR(n_neighbors=11).fit(X, np.ones_like(Y))
 

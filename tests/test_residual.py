@@ -345,6 +345,16 @@ def test_a_label_without_a_positive_is_never_predicted_with_a_warning(data, thre
     np.testing.assert_allclose(rank_scores(model, new)[:, :4], rank_scores(fit(X, Y), new), atol=1e-9)
 
 
+def test_rare_labels_that_propagation_outvotes_are_fitted_with_one_warning(rng):
+    X, Y = rng.standard_normal((60, 5)), np.eye(60, 2, dtype=int)
+    with pytest.warns(UserWarning, match="After propagation no label differs") as caught:
+        model = ResidualPropagation(threshold=0.0).fit(X, Y)
+    assert len(caught) == 1
+    assert not model.transduction_.any()
+    assert model.transform(X).shape == (60, 2)
+    assert model.predict(X).any(axis=0).all()
+
+
 def test_constant_features_change_nothing(data):
     X, Y, new = data
     wider, wider_new = (np.column_stack([part, np.full(len(part), 0.1), np.zeros(len(part))]) for part in (X, new))

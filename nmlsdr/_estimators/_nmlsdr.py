@@ -215,7 +215,8 @@ class NMLSDR(ShrunkenProjection):
         sklearn.exceptions.ConvergenceWarning
             If the propagation stops before its residual is ``tol`` or less.
         UserWarning
-            If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
+            If a component of the graph contains no labelled row, if ``n_neighbors`` is lowered, or if propagation
+            leaves no hard label that differs between rows; then the projection is learned from the soft labels alone.
         """
         return self._fit(X, y, graph, alpha, labeled)
 

@@ -157,18 +157,17 @@ class ShrunkenProjection(PropagatingProjection):
         seen = sums.scaled(np.sqrt(w)) if shrunken else rows
         F = self._propagate(self._graph_of_rows(seen, graph), labels, alpha)
         cleaned = half_hard(F, labels)
+        if not np.ptp(cleaned, axis=0).any() and np.ptp(labels.Y[labels.labeled], axis=0).any():
+            warnings.warn(
+                "After propagation no label differs between rows, so the projection is learned from the soft labels "
+                "before they are rounded; a smaller alpha_labeled keeps more of the given labels.",
+                stacklevel=5,
+            )
+            cleaned = F
         with step(self, "projection"):
-            try:
-                found = hsic_directions(
-                    RowSums.of(seen, checked=True), cleaned, self.n_components, solver=self.eigen_solver
-                )
-            except InputError as error:
-                if np.ptp(cleaned, axis=0).any() or not np.ptp(labels.Y[labels.labeled], axis=0).any():
-                    raise
-                raise InputError(
-                    "After propagation all rows have the same labels, so no direction tells them apart; "
-                    "a smaller alpha_labeled keeps more of the given labels."
-                ) from error
+            found = hsic_directions(
+                RowSums.of(seen, checked=True), cleaned, self.n_components, solver=self.eigen_solver
+            )
         self.dependence_ratio_ = found.eigenvalues / found.total
         if shrunken:
             components = (found.components * np.sqrt(w)).astype(rows.dtype, copy=False)

@@ -301,8 +301,9 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         sklearn.exceptions.ConvergenceWarning
             If the propagation stops before its residual is ``tol`` or less.
         UserWarning
-            If a component of a graph contains no labelled row, if ``n_neighbors`` is lowered, or if a label is
-            predicted for no training row.
+            If a component of a graph contains no labelled row, if ``n_neighbors`` is lowered, if a label is predicted
+            for no training row, or if propagation leaves no hard label that differs between rows; then the projection
+            is learned from the soft labels alone.
         """
         return self._fit(X, y, graph, alpha, labeled)
 

@@ -266,6 +266,7 @@ REGIMES = {"beyond": BASE} | {
     f"beyond-{name}": replace(BASE, name=f"beyond-{name}", title=title, datasets=SIX_SETS, **changes)
     for name, (title, changes) in VARIANTS.items()
 }
+FEW_LABELED = ("beyond-labelled-5", "beyond-labelled-10")
 _PARTS = ("metrics", "adjusted", CHANCE)
 _REVIEW = replace(BASE, datasets=SIX_SETS, methods=tuple(REVIEWERS), measures=KINDS, parts=_PARTS)
 REVIEWS = {
@@ -283,13 +284,15 @@ def has_cleanlab() -> bool:
 
 
 def beyond_cells(**chosen: Any) -> list[CellKey]:
-    """The cells, as `protocol.cells_of` chooses them: the base regime, the reviews, the other regimes, slow ones last.
+    """The cells, as `protocol.cells_of` chooses them, seed by seed; slow ones come last.
 
-    Gradient boosting runs in the base regime alone, on the six smaller sets with the first seed; `ONE_SEED` has the
-    methods that run with the first seed alone on the set with the most labels. cleanlab's lists need cleanlab.
+    The regimes `FEW_LABELED` have five times as many draws of the noise, because their results differ most from draw to
+    draw.  Gradient boosting runs in the base regime alone, on the six smaller sets with the first seed; `ONE_SEED` has
+    the methods that run with the first seed alone on the set with the most labels. cleanlab's lists need cleanlab.
     """
-    others = [study for study in REGIMES.values() if study is not BASE]
-    cells = cells_of([BASE], **chosen) + cells_of(REVIEWS.values(), **chosen) + cells_of(others, **chosen)
+    few = [REGIMES[name] for name in FEW_LABELED]
+    cells = cells_of((REGIMES | REVIEWS).values(), **chosen)
+    cells = [*dict.fromkeys(cells + cells_of(few, **{**chosen, "seeds": 5 * chosen["seeds"]}))]
     cleanlab = has_cleanlab()
 
     def runs(key: CellKey) -> bool:

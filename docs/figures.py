@@ -92,7 +92,7 @@ PRODUCTS = {
         study="all", long=True,
     ),
     "beyond": Product(
-        (*REPRODUCE, "beyond", "--seeds", "2", *DATA),
+        (*REPRODUCE, "beyond", "--seeds", "1", *DATA),
         ("ResidualPropagation", "NMLSDR", "MLkNN", "SemiSupervisedMLkNN", "MultiLabelPropagation"), (),
         ("docs/reproduction/beyond",), "docs/reproduction/beyond", study="beyond", long=True,
     ),

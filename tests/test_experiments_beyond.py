@@ -123,7 +123,7 @@ def test_cells_name_no_cell_twice_and_slow_ones_are_few():
         ("beyond", name, beyond.BOOSTING, 0) for name in protocol.TEN_SETS if name in beyond.SIX_SETS
     ]
     n_fast = len(BEYOND_METHODS) - len(beyond.BASE_ALONE)
-    assert len(cells) == 3 * (10 * n_fast + 8 * 6 * n_fast) - 2 * 4 + 6 + 2 * 12 * 6 * n_fast
+    assert len(cells) == 3 * (10 * n_fast + 8 * 6 * n_fast) - 2 * 4 + 6 + 2 * 7 * 6 * n_fast
     assert [key.study for key in beyond_cells(seeds=2, datasets=("Toy",), methods=("Ridge",))] == ["beyond"] * 2
 
 
@@ -296,7 +296,7 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
 def test_regimes_from_the_command(tmp_path, capfd, shared):
     words = ("--size", "small", "--seeds", 1, "--jobs", 1, "--out", tmp_path, "--data-home", shared / "data")
     assert reproduce(*words, "--datasets", "emotions", "birds", "--methods", "Residual", "NMLSDR", "Ridge") == 0
-    assert "106 cells, 0 failed" in capfd.readouterr().out
+    assert "166 cells, 0 failed" in capfd.readouterr().out
     assert [row[0] for row in lines(tmp_path, "beyond-regimes")[1:]] == [regime.title for regime in REGIMES.values()]
 
 

@@ -92,11 +92,19 @@ def test_the_likelier_kind_of_mistake_comes_first(rng, mistake):
     else:
         given = np.where(rng.random(truth.shape) < 0.08, 1, truth)
     model = ResidualPropagation(n_neighbors=6, n_estimators=20).fit(X, given)
-    found = rank_suspects(model.flip_scores_, given, kind="apart", flip_rate=model.flip_rate_)
+    found = rank_suspects(model.flip_scores_, given)
     wrong = given != truth
     head = found.first(int(wrong.sum()))
     assert set(head.kind) == {"missing" if mistake == "forgotten" else "spurious"}
     assert wrong[head.row, head.label].mean() > 0.6
+
+
+def test_python_and_the_command_list_the_same_kinds_by_default(run, groups):  # noqa: F811
+    X, given, _ = groups
+    rows, _ = review(run)
+    model = ResidualPropagation(n_neighbors=6).fit(StandardScaler().fit_transform(X), given)
+    found = rank_suspects(model.flip_scores_, given)
+    assert entries(rows) == list(zip(found.row.tolist(), found.label.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("kind", ["missing", "spurious"])

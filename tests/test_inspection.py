@@ -51,6 +51,10 @@ def test_every_kind_lists_its_annotations_once_and_in_order(data):
     labeled = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     labeled[0] = True  # a fit on nothing is refused
     lists = {kind: rank_suspects(scores, Y, kind=kind, labeled=labeled) for kind in ("both", *KINDS)}
+    apart = [field.tolist() for field in rank_suspects(scores, Y, labeled=labeled)]
+    stacked = [np.concatenate(fields).tolist() for fields in zip(*(lists[kind] for kind in KINDS), strict=True)]
+    other_way = [np.concatenate(fields).tolist() for fields in zip(*(lists[kind] for kind in KINDS[::-1]), strict=True)]
+    assert apart in (stacked, other_way)
     for kind, found in lists.items():
         pairs = list(zip(found.row.tolist(), found.label.tolist(), strict=True))
         wanted = [
@@ -85,12 +89,12 @@ def test_forgotten_labels_lead_their_own_list(rng):
 @pytest.mark.parametrize(
     ("scores", "y", "options", "words"),
     [
-        ([[0.5, 0.1]], [[1, 0]], {"kind": "all"}, 'kind must be "both", .*"apart", got .all.'),
-        ([[0.5, 0.1]], [[1, 0]], {"kind": "apart"}, 'kind="apart" needs flip_rate'),
+        ([[0.5, 0.1]], [[1, 0]], {"kind": "all"}, 'kind must be "apart", .*"unknown", got .all.'),
+        ([[0.5, 0.1]], [[1, 0]], {"kind": "unknown"}, 'kind="unknown" needs flip_rate'),
         ([[0.5]], [[1, 0]], {}, r"shape of the labels, \(1, 2\), got \(1, 1\)"),
         ([[0.5, np.nan]], [[1, 0]], {}, r"flip_scores must lie in \[0, 1\], got nan in row 0, label 1"),
         ([[0.5, 0.1], [-3, 5]], [[1, 0], [1, 0]], {}, r"flip_scores must lie in \[0, 1\], got -3 in row 1, label 0"),
-        ([[0.5, np.inf]], [[1, 0]], {"kind": "apart", "flip_rate": 0.1}, "got inf in row 0, label 1"),
+        ([[0.5, np.inf]], [[1, 0]], {}, "got inf in row 0, label 1"),
     ],
 )
 def test_invalid_arguments_raise_a_clear_error(scores, y, options, words):
@@ -99,7 +103,7 @@ def test_invalid_arguments_raise_a_clear_error(scores, y, options, words):
 
 
 def test_scores_of_unknown_labels_do_not_matter():
-    assert rank_suspects([[0.5, np.nan], [0.9, 1.0]], [[1, -1], [0, 1]]).score.tolist() == [1.0, 0.9, 0.5]
+    assert rank_suspects([[0.5, np.nan], [0.9, 1.0]], [[1, -1], [0, 1]], kind="both").score.tolist() == [1.0, 0.9, 0.5]
 
 
 # ---------------------------------------------------------------- the embedding
@@ -209,10 +213,17 @@ def test_one_list_for_unknown_mistakes_lowers_the_scores_of_given_1s():
     for rate, weight in ((0.0, 0.0), (0.3, 1.0)):  # no flips: no given 1 is wrong; many: scores as they are
         assert rank_suspects(scores, y, kind="unknown", flip_rate=rate).score[-1] == pytest.approx(0.5 * weight)
     assert not rank_suspects(scores, np.zeros((1, 10)), kind="unknown", flip_rate=0.1).given.any()
-    with pytest.raises(ValueError, match=r'kind="unknown" needs flip_rate'):
-        rank_suspects(scores, y, kind="unknown")
     with pytest.raises(ValueError, match=r"flip_rate must be a number in \[0, 0.3\]"):
         rank_suspects(scores, y, kind="unknown", flip_rate=0.4)
+
+
+def test_given_1s_come_first_where_they_alone_are_unlikely():
+    """The tenth with the smallest predictions is all of the given 1s, and then none of them."""
+    y = np.zeros((100, 10), dtype=int)
+    y[:, 0] = 1
+    for score, likelier in ((0.95, "spurious"), (0.45, "missing")):
+        found = rank_suspects(np.where(y == 1, score, 0.5), y)
+        assert set(found.kind[: 100 if likelier == "spurious" else 900]) == {likelier}
 
 
 def test_the_colour_of_a_label_leaves_rows_grey_whose_label_is_unknown(rng):

@@ -50,7 +50,7 @@ def test_entries_are_the_list_and_their_rows_the_nearest(fitted, tmp_path):
     write_review(tmp_path / "a.html", model, X, y, top=20)
     page = unpack(tmp_path / "a.html")
     step = model[-1]
-    found = rank_suspects(step.flip_scores_, y, kind="apart", flip_rate=step.flip_rate_).first_of_each_kind(20)
+    found = rank_suspects(step.flip_scores_, y).first_of_each_kind(20)
     number = page["rows"]
     for name, values in found._asdict().items():
         assert [one[name] for one in page["entries"]] == values.tolist()

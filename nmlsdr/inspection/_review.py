@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks.arguments import check_choice, check_real
-from .._checks.labels import check_labels
+from .._checks.labels import Labels, check_labels
 from .._errors import InputError
-from .._estimators._thresholds import unflipped
+from .._estimators._thresholds import labels_flip_rate, unflipped
 
 KINDS = ("missing", "spurious")
 _FIRST = 100  # annotations of a mixed list whose kinds are counted
@@ -45,7 +45,8 @@ class Suspects(NamedTuple):
         Parameters
         ----------
         n : int or None
-            Number of annotations; None: all of them.
+            Number of annotations; None: all of them. Of a list of kind "apart" the first ones are of one kind; see
+            `first_of_each_kind`.
 
         Returns
         -------
@@ -89,7 +90,7 @@ def rank_suspects(
     flip_scores: ArrayLike,
     y: Any,
     *,
-    kind: str = "both",
+    kind: str = "apart",
     flip_rate: float | None = None,
     labeled: Any = None,
     reviewed: ArrayLike | None = None,
@@ -102,14 +103,13 @@ def rank_suspects(
         Attribute ``flip_scores_`` of a fitted estimator, in [0, 1].
     y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
         The labels given to that fit. Unknown entries are not listed.
-    kind : {"both", "missing", "spurious", "unknown", "apart"}, default="both"
-        Which annotations are listed. "missing": given 0s. "spurious": given 1s. "both": all, ordered by the score
-        alone. If annotators forget labels, most of the given 1s at the top of that list are right; use "missing"
-        then. "unknown": all, for data about whose mistakes nothing is known; the scores of given 1s are lowered if
-        ``flip_rate`` shows that few of them can be wrong. "apart": the two lists "missing" and "spurious", one after
-        the other; first comes the kind that most of the first 100 annotations of "unknown" have.
+    kind : {"apart", "missing", "spurious", "both", "unknown"}, default="apart"
+        Which annotations are listed. "missing": given 0s. "spurious": given 1s. "apart": both lists, one after the
+        other; the kind that is more likely wrong comes first. "both": one list, ordered by the score alone; where
+        annotators forget labels, most of the given 1s at its top are right. "unknown": one list, in which the scores of
+        given 1s are lowered if ``flip_rate`` shows that few of them can be wrong.
     flip_rate : float, default=None
-        Attribute ``flip_rate_`` of the fitted estimator, in [0, 0.3]. Required for "unknown" and "apart".
+        Attribute ``flip_rate_`` of the fitted estimator, in [0, 0.3]. Required for "unknown", and used for it alone.
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
         The argument ``labeled`` given to the fit: True for labelled rows, or for known entries. None: y itself shows
         what is unknown.
@@ -127,27 +127,27 @@ def rank_suspects(
         If ``kind`` is unknown, the labels are invalid, the scores have another shape than the labels, or the score of
         a known label is outside [0, 1].
 
+    Notes
+    -----
+    Which kind of "apart" comes first: read the scores as predictions, which are ``1 - score`` for a given 1. The share
+    of given 1s in the tenth of the annotations with the smallest predictions estimates the flip rate. The kind that
+    most of the first 100 annotations of the list "unknown" with this rate have comes first.
+
     Examples
     --------
     Two of three annotations of row 0 look wrong; row 1 is unlabelled.
 
-    >>> found = rank_suspects([[0.9, 0.2, 0.7], [0.0, 0.0, 0.0]], [[1, 0, 0], [-1, -1, -1]])
+    >>> found = rank_suspects([[0.9, 0.2, 0.7], [0.0, 0.0, 0.0]], [[1, 0, 0], [-1, -1, -1]], kind="both")
     >>> found.label, found.kind, found.rank
     (array([0, 2, 1]), array(['spurious', 'missing', 'missing'], dtype='<U8'), array([1, 1, 2]))
     >>> rank_suspects([[0.9, 0.2, 0.7]], [[1, 0, 0]], kind="missing").label
     array([2, 1])
-    >>> rank_suspects([[0.9, 0.2, 0.7]], [[1, 0, 0]], kind="apart", flip_rate=0.0).label
-    array([2, 1, 0])
+    >>> rank_suspects([[0.9, 0.2, 0.7]], [[0, 0, 1]]).label  # two lists: given 0s, then given 1s
+    array([0, 1, 2])
     """
-    check_choice(kind, "kind", "both", *KINDS, "unknown", "apart")
-    if kind in ("unknown", "apart") and flip_rate is None:
-        raise InputError(f'kind="{kind}" needs flip_rate; pass flip_rate_ of a fitted ResidualPropagation.')
-    if kind == "apart":
-        mixed = rank_suspects(flip_scores, y, kind="unknown", flip_rate=flip_rate, labeled=labeled, reviewed=reviewed)
-        found = rank_suspects(flip_scores, y, kind="both", labeled=labeled, reviewed=reviewed)
-        head = mixed.first(_FIRST).kind
-        likelier = KINDS[0] if 2 * (head == KINDS[0]).sum() >= len(head) else KINDS[1]
-        return found.take(np.argsort(found.kind != likelier, kind="stable"))
+    check_choice(kind, "kind", "apart", *KINDS, "both", "unknown")
+    if kind == "unknown" and flip_rate is None:
+        raise InputError('kind="unknown" needs flip_rate; pass flip_rate_ of a fitted ResidualPropagation.')
     scores = np.asarray(flip_scores, dtype=np.float64)
     labels = check_labels(y, n_samples=scores.shape[0] if scores.ndim else None, labeled=labeled)
     if scores.shape != labels.Y.shape:
@@ -162,7 +162,7 @@ def rank_suspects(
     is_given = labels.Y > 0.5
     if kind == "unknown":
         rate = check_real(flip_rate, "flip_rate", 0.0, 0.3)
-        scores = np.where(is_given, scores * _weight_of_ones(rate, labels.Y[labels.known]), scores)
+        scores = _with_lowered_ones(scores, labels, rate)
     listed = labels.known & (is_given == (kind == "spurious")) if kind in KINDS else labels.known
     if reviewed is not None:
         decided = np.asarray(reviewed)
@@ -174,6 +174,9 @@ def rank_suspects(
         listed = listed & ~decided
     row, label = np.nonzero(listed)
     order = np.argsort(-scores[row, label], kind="stable")
+    if kind == "apart":
+        first = _likelier_ones(scores, labels, listed)
+        order = order[np.argsort(is_given[row, label][order] != first, kind="stable")]
     row, label = row[order], label[order]
     given = is_given[row, label].astype(np.int64)
     rank = np.where(given == 1, np.cumsum(given), np.cumsum(1 - given))
@@ -181,12 +184,22 @@ def rank_suspects(
     return Suspects(row, label, given, scores[row, label], kinds, rank)
 
 
-def _weight_of_ones(rate: float, given: NDArray[np.float64]) -> float:
-    """Twice the share of the given 1s that are flipped 0s, at most 1."""
+def _with_lowered_ones(scores: NDArray[np.float64], labels: Labels, rate: float) -> NDArray[np.float64]:
+    """The scores, those of given 1s times twice the share of the given 1s that are flipped 0s, at most 1."""
+    given = labels.Y[labels.known]
     share = float(given.mean()) if given.size else 0.0
     truly = float(np.clip(unflipped(share, rate), 0.0, 1.0))  # the share of 1s without flips
     flipped = np.clip(rate * (1.0 - truly) / share, 0.0, 1.0) if share > 0 else 0.0
-    return min(1.0, 2.0 * float(flipped))
+    return np.where(labels.Y > 0.5, scores * min(1.0, 2.0 * float(flipped)), scores)
+
+
+def _likelier_ones(scores: NDArray[np.float64], labels: Labels, listed: NDArray[np.bool_]) -> bool:
+    """Whether given 1s are the likelier wrong ones: most of the first annotations of one list of unknown mistakes."""
+    is_given = labels.Y > 0.5
+    predicted = np.where(is_given, 1.0 - scores, scores)[labels.labeled]
+    lowered = _with_lowered_ones(scores, labels, labels_flip_rate(predicted, labels))[listed]
+    head = is_given[listed][np.argsort(-lowered, kind="stable")[:_FIRST]]
+    return bool(2 * head.sum() > len(head))
 
 
 def buried_kind(suspects: Suspects, first: int = _FIRST) -> str | None:
@@ -208,7 +221,7 @@ def buried_kind(suspects: Suspects, first: int = _FIRST) -> str | None:
     Examples
     --------
     >>> scores = [[0.9] * 40 + [0.3] * 60]
-    >>> buried_kind(rank_suspects(scores, [[1] * 40 + [0] * 60]), first=40)
+    >>> buried_kind(rank_suspects(scores, [[1] * 40 + [0] * 60], kind="both"), first=40)
     'missing'
     """
     head, rest = suspects.kind[:first], suspects.kind[first:]

@@ -95,9 +95,12 @@ MUTANTS = {
         ("mistakes/one distance too small", "purity", "np.sqrt(2.0) * ", ""),
         ("mistakes/no given 1 means no mistake", "estimate_mistakes", "(0.0, float(M))", "(0.0, 0.0)"),
     ],
-    ("inspection/_review.py", TESTS): [
-        ("forest/weight of given 1s", "_weight_of_ones", ", 2.0 * float", ", float"),
-        ("forest/weight without the true share", "_weight_of_ones", "* (1.0 - truly) /", "/"),
+    ("inspection/_review.py", ("tests/test_inspection.py", "tests/test_cli_review.py")): [
+        ("forest/weight of given 1s", "_with_lowered_ones", ", 2.0 * float", ", float"),
+        ("forest/weight without the true share", "_with_lowered_ones", "* (1.0 - truly) /", "/"),
+        ("review/a given 1 is predicted by its score", "_likelier_ones", "1.0 - scores", "scores"),
+        ("review/the least suspicious tell the likelier kind", "_likelier_ones", "argsort(-lowered", "argsort(lowered"),
+        ("review/the likelier kind last", "rank_suspects", "!= first", "== first"),
     ],
 }  # fmt: skip
 

@@ -88,7 +88,7 @@ def test_every_class_of_a_product_exists_and_every_output_is_there(figures):
     for name, product in figures.PRODUCTS.items():
         assert figures.defaults(product.classes).keys() == set(product.classes), name
         for output in product.outputs:
-            assert any(TOP.glob(f"{output}*")), (name, output)
+            assert any(TOP.glob(f"{output}*")) or name in figures.OUT_OF_DATE, (name, output)
 
 
 def test_pages_and_products_do_not_make_the_tree_unclean(figures, monkeypatch):

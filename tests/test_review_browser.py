@@ -490,6 +490,18 @@ CONTRAST = """() => {
 }"""
 
 
+def test_a_browser_that_cannot_unpack_the_entries_says_so(browser, page_file, visit):
+    with browser.new_context() as context:
+        context.add_init_script("delete window.DecompressionStream")
+        page = context.new_page()
+        errors = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(page_file.resolve().as_uri())
+        assert page.inner_text("#rv-old").startswith("This browser is too old to show the entries: open the page in")
+        assert errors == []
+    assert not visit().page.is_visible("#rv-old")
+
+
 def test_the_word_download_stands_on_one_button(visit):
     one = visit()
     one.press("1")

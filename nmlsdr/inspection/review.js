@@ -4,6 +4,7 @@
 // document, and send "review-show" with {row, label}.
 (async function () {
   const pick = (id) => document.getElementById("rv-" + id);
+  if (!window.DecompressionStream) { pick("old").hidden = false; return; }
   const data = await unpack(pick("data").textContent);
   const entries = data.entries, FOLDED = 40;
   const kinds = data.kind === "apart" ? [...new Set([...entries.map((one) => one.kind), "missing", "spurious"])] : [data.kind];

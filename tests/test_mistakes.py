@@ -4,22 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import brentq
-from scipy.stats import norm
 
 from nmlsdr.inspection import estimate_mistakes
-from nmlsdr.inspection._mistakes import SHARES, purity
 
 
 def perfect(n_ones=100, n=1000, forgotten_every=5):
     """One label whose rows come first by the scores; every fifth of them is not annotated."""
     y = np.array([[int(i < n_ones and i % forgotten_every > 0)] for i in range(n)])
     return -np.arange(n, dtype=float)[:, None], y
-
-
-def ranked(first, n):
-    """Scores that fall from row to row, and given labels that are 0 after the first."""
-    return -np.arange(n, dtype=float)[:, None], np.array([*first, *[0] * (n - len(first))])[:, None]
 
 
 def drawn(rng, distance, forgets, invents=0.0, n=1500, C=4):
@@ -37,48 +29,6 @@ def test_a_case_by_hand():
     assert found.forgotten == (0.0, pytest.approx(h * 80 / (1 - h)))
     assert found.invented[0] == 0
     assert found.invented[1] == pytest.approx(highest_rate * (1000 - (80 - 1000 * highest_rate) / (1 - highest_rate)))
-
-
-def test_the_lowest_number_by_hand():
-    """So many rows leave little room for chance: half of the labels are forgotten, the scores perfect."""
-    n_ones, n = 4_000, 40_000
-    scores, y = perfect(n_ones, n, forgotten_every=2)
-    area = 37_000 / 38_000  # of the pairs of a given 1 and a given 0, those in the right order, about
-    e = 2 * np.sqrt(0.25 / (SHARES * 2_000))
-    lowest = max(1 - (0.5 + e[1:]) / (0.85 * purity(area, 0.05)[1:]))  # not the first tenth
-    rate = 2 * np.sqrt(1 / 4_000 / 4_000) + 0.005
-    low = lowest * (2_000 - rate * n) / (1 - lowest - rate)
-    found = estimate_mistakes(scores, y)
-    assert found.forgotten[0] == pytest.approx(low, rel=0.01)
-    assert found.forgotten[0] < 2_000 < found.forgotten[1]
-
-
-def test_the_highest_number_holds_where_the_first_entries_contradict_it():
-    """Twenty given 0s before a hundred given 1s: .2 and .8 of the 1s tell different stories."""
-    low, high = estimate_mistakes(*ranked([0] * 20 + [1] * 100, 10_000)).forgotten
-    assert low == high < 60
-
-
-def test_the_first_tenth_says_nothing_of_the_lowest_number():
-    assert estimate_mistakes(*ranked([0] * 40 + [1] * 1000, 20_000)).forgotten[0] == 0
-
-
-@pytest.mark.parametrize(("area", "share"), [(0.6, 0.3), (0.9, 0.05), (0.97, 0.2)])
-def test_purity_is_that_of_two_normal_distributions(area, share):
-    distance = np.sqrt(2) * norm.ppf(area)
-    for part, found in zip(SHARES, purity(area, share), strict=True):
-
-        def above(t):
-            return share * norm.sf(t - distance) + (1 - share) * norm.sf(t)
-
-        t = brentq(lambda t, part=part: above(t) - part * share, -10, 12)
-        assert found == pytest.approx(share * norm.sf(t - distance) / above(t), abs=1e-4)
-
-
-def test_purity_of_chance_and_of_certainty():
-    assert purity(0.5, 0.2) == pytest.approx(0.2, abs=1e-6)
-    assert purity(0.2, 0.2) == pytest.approx(0.2, abs=1e-6)  # scores in the wrong order tell no more than chance
-    assert purity(1.0, 0.2) == pytest.approx(1.0, abs=0.02)
 
 
 @settings(max_examples=25, deadline=None)
@@ -125,13 +75,9 @@ def test_the_truth_lies_inside_in_nine_of_ten_draws(distance):
 
 
 def test_clear_features_give_a_narrow_interval_and_unclear_ones_a_wide_one(rng):
-    widths = []
-    for distance in (6.0, 1.0):
+    for distance, least, most in [(6.0, 1.0, 1.5), (1.0, 2.0, np.inf)]:
         scores, y, truth = drawn(rng, distance, 0.3, n=4000)
-        low, high = estimate_mistakes(scores, y).forgotten
-        widths.append((high - low) / (truth & (y == 0)).sum())
-    assert widths[0] < 1
-    assert widths[1] > 2
+        assert least < estimate_mistakes(scores, y).forgotten[1] / (truth & (y == 0)).sum() < most
 
 
 def test_without_a_given_1_every_given_0_may_be_a_forgotten_label():

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri
 
 from .._checks.labels import check_labels
 from .._errors import InputError
@@ -17,7 +16,6 @@ from .._estimators._thresholds import flip_rate_interval
 
 # Of the entries of a label, as many with the largest scores are looked at as these shares of its given 1s.
 SHARES = np.array([0.1, 0.2, 0.4, 0.8])
-LEAST_PURITY = 0.85  # of what two normal distributions predict, by `bench/bench_mistakes.py`
 
 
 class Mistakes(NamedTuple):
@@ -26,7 +24,7 @@ class Mistakes(NamedTuple):
     Attributes
     ----------
     forgotten : (float, float)
-        Given 0s that are truly 1.
+        Given 0s that are truly 1. The lowest number is always 0.
     invented : (float, float)
         Given 1s that are truly 0.
     """
@@ -69,10 +67,9 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
     r lies between the bounds of the flip rate of `ResidualPropagation`. For h, look at the entries of each label with
     the largest scores, as many as .1, .2, .4 or .8 times the number of its given 1s. Let w be the share of given 1s
     among them, with its standard error e. If all of them are truly 1, w estimates 1 - h; otherwise w is smaller.
-    So h is at most 1 - w + 2 e, for each of the four. How many of them are truly 1 can be guessed from the area under
-    the ROC curve of the given labels: if the scores of rows with and without a label have normal distributions that
-    differ in their means only, this area and the share of given 1s determine the share p among the largest scores. Then
-    h is at least 1 - (w + 2 e) / (.85 p). The factor .85 was set on 16 tables by `bench/bench_mistakes.py`.
+    So h is at most 1 - w + 2 e, for each of the four. The smallest of them counts. A lower bound of h needs to know how
+    many of these entries are truly 1. One that guessed it from the area under the ROC curve was nearly always 0 in
+    `bench/bench_mistakes.py`, so there is none.
 
     If G of M known entries are 1, then (G - r M) / (1 - h - r) entries are truly 1, of which a share h was forgotten.
 
@@ -100,62 +97,26 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
     M, G = int(known.sum()), int(given.sum())
     if not G:
         return Mistakes((0.0, float(M)), (0.0, 0.0))
-    lowest, highest = _forgotten_shares(values, given, known)
+    highest = _forgotten_share(values, given, known)
     rates = flip_rate_interval(values, labels)
 
     def positives(h: float, r: float) -> float:
         return float(np.clip((G - r * M) / max(1.0 - h - r, 1e-9), 0.0, M))
 
-    few, many = positives(lowest, rates[1]), positives(highest, rates[0])
-    return Mistakes(
-        _interval(lowest * few, highest * many, M - G), _interval(rates[0] * (M - many), rates[1] * (M - few), G)
-    )
+    few, many = positives(0.0, rates[1]), positives(highest, rates[0])
+    invented = [min(float(G), bound) for bound in (rates[0] * (M - many), rates[1] * (M - few))]
+    return Mistakes((0.0, min(float(M - G), highest * many)), (invented[0], invented[1]))
 
 
-def _interval(low: float, high: float, most: int) -> tuple[float, float]:
-    """The two numbers, at most `most`; where they contradict each other, the higher one, which assumes less, holds."""
-    high = min(high, float(most))
-    return min(low, high), high
-
-
-def _forgotten_shares(
-    scores: NDArray[np.float64], given: NDArray[np.bool_], known: NDArray[np.bool_]
-) -> tuple[float, float]:
-    """Lowest and highest share of the true labels that was forgotten."""
-    from scipy.stats import rankdata  # takes a while, which pictures need not wait for
-
-    ones, chosen, areas, shares, weights = np.zeros(4), np.zeros(4), [], [], []
+def _forgotten_share(scores: NDArray[np.float64], given: NDArray[np.bool_], known: NDArray[np.bool_]) -> float:
+    """Highest share of the true labels that was forgotten."""
+    ones, chosen = np.zeros(4), np.zeros(4)
     for c in np.flatnonzero((given & known).any(axis=0)):
         rows = known[:, c]
         falling = given[rows, c][np.argsort(-scores[rows, c], kind="stable")]
-        n, n_ones = len(falling), int(falling.sum())
-        sizes = np.ceil(SHARES * n_ones).astype(int)
+        sizes = np.ceil(SHARES * falling.sum()).astype(int)
         ones += np.cumsum(falling)[sizes - 1]
         chosen += sizes
-        shares.append(n_ones / n)
-        weights.append(n_ones)
-        ranks = rankdata(scores[rows, c])[given[rows, c]]
-        areas.append((ranks.sum() - n_ones * (n_ones + 1) / 2) / max(1, n_ones * (n - n_ones)))  # under the ROC curve
     w = ones / chosen
     error = 2.0 * np.sqrt(np.maximum(w * (1.0 - w), 1.0 / chosen) / chosen)
-    share = float(np.average(shares, weights=weights))
-    p = LEAST_PURITY * purity(float(np.average(areas, weights=weights)), share)
-    return max(0.0, float(np.max(1.0 - (w + error)[1:] / p[1:]))), min(1.0, float(np.min(1.0 - w + error)))
-
-
-def purity(area: float, share: float) -> NDArray[np.float64]:
-    """Share of 1s among the largest scores, for each of `SHARES`, if scores have two normal distributions.
-
-    Parameters
-    ----------
-    area : float
-        Area under the ROC curve.
-    share : float
-        Share of 1s among all entries.
-    """
-    distance = np.sqrt(2.0) * ndtri(np.clip(area, 0.5, 0.9999))  # between the means, in standard deviations
-    limit = np.linspace(12.0, -10.0, 2201)
-    ones = share * ndtr(distance - limit)
-    above = ones + (1.0 - share) * ndtr(-limit)
-    result: NDArray[np.float64] = np.interp(SHARES * share, above, ones / above)
-    return result
+    return min(1.0, float(np.min(1.0 - w + error)))

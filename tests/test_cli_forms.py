@@ -207,8 +207,10 @@ def test_a_file_that_is_not_utf8_is_read_with_a_note(run, tables, tmp_path):
     text = (tmp_path / "train.csv").read_text(encoding="utf-8")
     (tmp_path / "latin.csv").write_bytes(text.encode("cp1252"))
     outcome = run("fit", "latin.csv", *COLUMNS, "--out", "m.skops")
-    assert outcome.err.splitlines()[0] == (
-        "nmlsdr: latin.csv is not UTF-8 and is read as cp1252; if names look wrong, give --encoding."
-    )
+    note = "it is not UTF-8 and is read as cp1252, by its letters; if texts look wrong, give another encoding with "
+    note += "--encoding."
+    assert outcome.err.splitlines()[0].endswith(note)
+    quiet = run("fit", "latin.csv", *COLUMNS, "--quiet", "--out", "m.skops")
+    assert quiet.err == f"nmlsdr: latin.csv: {note}\n"
     assert open_model("m.skops").feature_names == FEATURES
     assert_done(run("fit", "latin.csv", *COLUMNS, "--encoding", "cp1252", "-q", "--out", "m.skops"))

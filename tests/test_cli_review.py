@@ -219,7 +219,7 @@ def test_files_of_verdicts_that_cannot_be_read(run, groups, tmp_path):  # noqa: 
     refused("checked.csv lacks the column 'verdict'")
     write_rows("checked.csv", ["row", "label", "verdict"], [["0", "label_0", "1"], ["0", "label_0", "0"]])
     refused("line 3", "a second and different verdict")
-    (tmp_path / "checked.csv").write_bytes(b"row,label,verdict\n\x81,label_0,1\n")
+    (tmp_path / "checked.csv").write_bytes(b"row,label,verdict\n\x81\x98\xff\xd2,label_0,1\n")
     refused("checked.csv: it is not cp1252 text")
     outcome = run("review", "wrong.npz", "--reviewed", "checked.csv", "--out", "checked.csv")
     assert_refused(outcome)

@@ -47,6 +47,8 @@ HOLES = ("", "?", "na", "n/a", "nan", "null")
 """How a missing feature is written, folded, in a table of numbers."""
 MISSING = frozenset({*HOLES, *map(fold, _FOUND["missing"])})
 """Words, folded, that mean a missing value wherever they stand; others are found by how often they occur."""
+LETTERS: dict[str, list[str]] = _FOUND["letters"]
+"""For each encoding of one byte a letter the alphabets of its languages, without the letters of ASCII."""
 NO_LABEL = frozenset(map(fold, _FOUND["no_label"]))
 """Words, folded, in place of a list of labels that has none."""
 

@@ -65,7 +65,9 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
             what = f"The model {args.model!r} was not fitted on a raw table"
             raise InputError(f"{what}; write missing values as empty cells, and leave --missing out.")
         roles = dataclasses.replace(roles, feature_columns=model.feature_names)
-        form = dataclasses.replace(form, n_features=model.estimator.n_features_in_)
+        form = dataclasses.replace(
+            form, n_features=model.estimator.n_features_in_, known_words=model.label_names or ()
+        )
     source = standard_input() if args.data == "-" else contextlib.nullcontext(args.data)
     with source as path, console.step(f"read {args.data}") as show:
         table = read_table(path, roles, form, plan=plan, missing=missing)
@@ -74,14 +76,15 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
         if table.target is not None:
             text += f", {table.target.shape[1]} labels, {int(table.labeled.sum())} rows labelled"
         show(text)
-    if args.encoding is None and table.encoding not in (None, "utf-8"):
-        console.note(f"{args.data} is not UTF-8 and is read as {table.encoding}; if names look wrong, give --encoding.")
     if model is None and table.plan is not None:
         table.plan = dataclasses.replace(table.plan, labels=_labels(table, args))
         args.id = table.plan.identifier
         show_plan(table, args, console)
-    elif table.plan is not None and table.ids is not None:
-        args.id = args.id or table.plan.identifier
+    else:
+        for note in table.notes:
+            console.note(f"{args.data}: {note}.")
+        if table.plan is not None and table.ids is not None:
+            args.id = args.id or table.plan.identifier
     if need_labels and table.target is None:
         options = "--labels FILE.xml, --label-columns NAME, --label-file FILE or --label-list NAME"
         raise InputError(f"{args.data} was read without labels; add {options}.")
@@ -180,8 +183,6 @@ def match_features(table: Any, source: str, model: Any, console: Console) -> Any
         for name, count in table.plan.unseen(X).items():
             level = f"a level in {count} row{'s' * (count > 1)} that the model has not seen"
             console.note(f"{source}: the column {name!r} has {level}; it counts as none of the known levels.")
-        for note in table.notes:
-            console.note(f"{source}: {note}.")
         return X
     wanted, given = model.feature_names, table.feature_names
     n_features = model.estimator.n_features_in_
@@ -229,7 +230,7 @@ def _note_unknown(console: Console, source: str, what: str, names: Sequence[str]
 def plan(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr plan``."""
     words = vars(args).copy()
-    table = read_data(args, Console(quiet=True))
+    table = read_data(args, Console(quiet=True, stream=io.StringIO()))
     if table.plan is None:
         raise InputError(f"{args.data} holds sparse rows or arrays of numbers, whose columns are all features.")
     for line in plan_lines(table, args.data):
@@ -242,6 +243,9 @@ def show_plan(table: Any, args: argparse.Namespace, console: Console) -> None:
     """Print the plan of a table on stderr, unless every column is plainly a number."""
     plan = table.plan
     plain = plan.is_plain and not any(column.reason for column in plan.columns if column.kind == "number")
+    if console.quiet:
+        for note in table.notes:
+            console.note(f"{args.data}: {note}.")
     if console.quiet or (plain and table.groups is None and not table.notes):
         return
     first, *lines = plan_lines(table, args.data)

@@ -28,7 +28,8 @@ def fit_reviewed(step: Any, X: Any, table: Any) -> Any:
 def read_reviewed(path: str, table: Any, id_name: str | None) -> None:
     """Set the entries that a file of verdicts names, in ``table.target``, and mark them in ``table.reviewed``."""
     table.given = table.target
-    found = read_verdicts(path, table.given, ids=table.ids, id_name=id_name, label_names=table.label_names)
+    found = read_verdicts(path, table.given, ids=table.ids, id_name=id_name, label_names=table.label_names,
+                          encoding=table.encoding)
     table.reviewed = found >= 0
     table.target = np.where(table.reviewed, found, table.given)
     table.labeled = (table.target != -1).any(axis=1)

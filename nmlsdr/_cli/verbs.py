@@ -225,7 +225,9 @@ DATA = {
         "what stands between thousands: a point, a comma, a blank or an apostrophe (default: found for each column)",
         metavar="MARK",
     ),
-    "--encoding": option("NAME", "encoding of a text file, such as cp1252 (default: guessed)"),
+    "--encoding": option(
+        "NAME", "encoding of a text file, such as cp1250 (default: UTF-8, or the one that fits its names and letters)"
+    ),
     "--sheet": option("NAME", "Excel: the sheet to read (default: the first)"),
     "--zero-based": flag("svmlight: feature numbers begin at 0, not at 1"),
     "--max-bytes": option("N", "refuse a file that unpacks to more bytes (default: 4 GiB)", count),

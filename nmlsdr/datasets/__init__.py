@@ -8,9 +8,9 @@ values and true labels. An unlabelled row is a row of -1 in the labels.
 from ._catalog import fetch_dataset
 from ._cohort import make_cohort
 from ._encoder import TableEncoder
-from ._files import DataFileError
+from ._files import DataFileError, Form
 from ._mulan import load_mulan, paper_split
-from ._roles import Form, Roles
+from ._roles import Roles
 from ._tables import read_table
 from ._toy import flip_labels, make_toy, mask_labels
 

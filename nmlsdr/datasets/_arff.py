@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from .._checks.words import BLANKS, LABELS, fold, label_words
-from ._files import DataFileError, Lines, Path_, shorten
+from ._files import DataFileError, Form, Lines, Path_, shorten
 from ._numbers import number_problem
-from ._roles import Form, Split
+from ._roles import Split
 from ._table import Cells, Collected, Table, Texts, csr
 
 WAITING_CELLS = 1 << 16  # of dense rows that are turned into columns at once
@@ -71,7 +71,7 @@ class ArffFile:
 
     def __init__(self, path: Path_, form: Form, *, is_raw: bool = False, n_rows: int | None = None) -> None:
         self.path, self.is_raw, self.n_rows = path, is_raw, n_rows
-        self.lines = Lines(path, form.max_bytes)
+        self.lines = Lines(path, form)
         try:
             self.attributes = _read_header(self.lines, form.max_features)
         except BaseException:

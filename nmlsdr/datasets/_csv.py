@@ -9,8 +9,8 @@ import numpy as np
 
 from .._checks.words import BLANKS
 from ._arrow import arrow, packed, written_column
-from ._files import Lines, Path_, shorten
-from ._roles import Form, Split, check_names
+from ._files import Form, Lines, Path_, shorten
+from ._roles import Split, check_names
 from ._table import PLAIN, Cells, Collected, Table
 
 WAITING_CELLS = 1 << 18  # of rows that are read one by one
@@ -37,7 +37,7 @@ class CsvFile:
         self.path, self.form, self.is_raw, self.is_labels = path, form, is_raw, is_labels
         if not is_labels:
             arrow("Reading CSV files")
-        self.lines = Lines(path, form.max_bytes, form.encoding)
+        self.lines = Lines(path, form)
         self.dialect = self.lines.dialect(form.delimiter, form.decimal)
         begin = self.lines.peek().splitlines()[:10] if is_raw else []
         for _ in range(n_titles(list(csv.reader(begin, delimiter=self.dialect.delimiter)))):

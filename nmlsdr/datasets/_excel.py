@@ -10,8 +10,8 @@ import numpy as np
 
 from .._errors import import_extra
 from ._csv import distinct_names, n_titles
-from ._files import DataFileError, Path_, allowance, check_size, existing, foreign_bytes, place, too_large
-from ._roles import Form, Split, check_names
+from ._files import DataFileError, Form, Path_, allowance, check_size, existing, foreign_bytes, place, too_large
+from ._roles import Split, check_names
 from ._table import Table, typed_column
 
 UNREADABLE = ("not a readable Excel file", "save it as .xlsx again, or as CSV")

@@ -4,7 +4,6 @@ Files come from anywhere, so a reader streams, counts what it unpacks, and never
 about itself.
 """
 
-import codecs
 import contextlib
 import functools
 import gzip
@@ -15,6 +14,7 @@ import re
 import shlex
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import InputError
+from ._encodings import guess_encoding
 
 SAMPLE = 1 << 16  # bytes that are looked at
 DELIMITERS = ",;\t|"
-BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 QUOTED = re.compile(r'"[^"]*"')
 COMMA_NUMBER = re.compile(r"[ \t]*[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*")
 POINT_NUMBER = re.compile(r"[ \t]*[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*")
@@ -37,26 +37,6 @@ class Dialect(NamedTuple):
 
     delimiter: str
     decimal: str
-
-
-def guess_encoding(sample: bytes) -> str:
-    """Return UTF-8 wherever the bytes allow it, UTF-16 behind its mark, else Windows-1252.
-
-    Examples
-    --------
-    >>> guess_encoding("Größe".encode()), guess_encoding("Größe".encode("cp1252")), guess_encoding("x".encode("utf-16"))
-    ('utf-8', 'cp1252', 'utf-16')
-    """
-    for mark, name in BYTE_ORDER_MARKS:
-        if sample.startswith(mark):
-            return name
-    if b"\0" in sample:  # not a text file; the reader raises the error
-        return "utf-8"
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(sample)  # a character may be cut off at the end
-    except UnicodeDecodeError:
-        return "cp1252"
-    return "utf-8"
 
 
 def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dialect:
@@ -103,6 +83,48 @@ LINE_COST = 64
 """Bytes that a line of a packed file counts in addition to its own: a million empty lines take much work."""
 
 Path_ = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a file is written, and how large it may be; what is not given is found from the file.
+
+    Parameters
+    ----------
+    delimiter, decimal : str, default=None
+        For CSV: the character between cells, and the decimal mark. None: guessed from the first lines.
+    encoding : str, default=None
+        Encoding of a text file. None: UTF-8, UTF-16 if the file begins with a byte order mark, or a Windows page such
+        as cp1252 or cp1250 if the first bytes are not UTF-8; a note says which.
+    known_words : sequence of str, default=()
+        Words that the file probably contains. If it is not UTF-8, that encoding is chosen in which most of them stand
+        there.
+    likely_encoding : str, default=None
+        Encoding of a file of the same origin. It is chosen if this file is not UTF-8 and the words do not decide.
+    sheet : str, default=None
+        For Excel: name of the sheet. None: the first.
+    n_features : int, default=None
+        For svmlight: number of feature columns. None: the largest index.
+    zero_based : bool, default=False
+        For svmlight: whether indices start from 0 instead of 1.
+    max_bytes : int, default=None
+        Largest size in bytes that a file may unpack to or declare; an error is raised above it. None: 4 GiB, and for
+        a packed file at most 64 times its own size or 32 MiB, whichever is more. Real tables seldom exceed this, but
+        zip bombs do.
+    max_features : int, default=10**6
+        Largest number of columns; an error is raised above it.
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    known_words: Sequence[str] = ()
+    likely_encoding: str | None = None
+    sheet: str | None = None
+    n_features: int | None = None
+    zero_based: bool = False
+    max_bytes: int | None = None
+    max_features: int = MAX_FEATURES
 
 
 class DataFileError(InputError):
@@ -190,22 +212,22 @@ class Lines:
     ``number`` and ``text`` are those of the line read last, for error messages.
     """
 
-    def __init__(self, path: Path_, max_bytes: int | None = None, encoding: str | None = None) -> None:
+    def __init__(self, path: Path_, form: Form = Form()) -> None:
         self.path = existing(path)
         self.number = 0
         self.text = ""
         self.notes: list[str] = []  # what a person should know about the file
-        self._max_bytes = max_bytes
+        self._form, max_bytes = form, form.max_bytes
         self._file: IO[bytes] = open_unpacked(self.path)
         packed = isinstance(self._file, gzip.GzipFile)
         self.allowed = allowance(self.path, max_bytes)
         self._left = self.allowed if packed or max_bytes is not None else MAX_BYTES
         self._line_cost = LINE_COST if packed and max_bytes is None else 0
-        self.encoding = encoding or guess_encoding(self._peek())
         self._ahead = io.BytesIO()  # of a block that was given back
         self._given = (0, 0)  # the number and the bytes left before the block that was given last
         self._codec = "utf-8"
-        self._is_guess = encoding is None and self.encoding == "utf-8"  # as long as all lines are ASCII
+        self.encoding = form.encoding or self._guess(self._peek())
+        self._is_guess = form.encoding is None and self.encoding == "utf-8"  # as long as all lines are ASCII
         if self.encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig"):
             self._recode()
 
@@ -277,13 +299,20 @@ class Lines:
         self.text = text.rstrip("\r\n")
         return self.text
 
+    def _guess(self, sample: bytes) -> str:
+        encoding, why = guess_encoding(sample, self._form.known_words, self._form.likely_encoding)
+        if why:
+            what = f"it is not UTF-8 and is read as {encoding}, {why}"
+            self.notes.append(f"{what}; if texts look wrong, give another encoding with --encoding")
+        return encoding
+
     def _guess_again(self, raw: bytes) -> None:
         """Guess the encoding from the first line that is not ASCII."""
         if self._is_guess and not raw.isascii():
             self._is_guess = False
             place = int(np.argmax(np.frombuffer(raw, np.uint8) > 127))
             line = raw[raw.rfind(b"\n", 0, place) + 1 :].partition(b"\n")[0]
-            self.encoding = self._codec = guess_encoding(line)
+            self.encoding = self._codec = self._guess(line)
 
     def next_block(self, delimiter: str) -> tuple[bytes, NDArray[np.int64]] | None:
         """Return the next rows of a table in UTF-8, and the number of the line on which each ends.
@@ -330,7 +359,7 @@ class Lines:
 
     def too_large(self, what: str) -> DataFileError:
         """Return the error that the file holds or declares too much, at the line read last."""
-        return too_large(self.path, what, self._max_bytes, self.number)
+        return too_large(self.path, what, self._form.max_bytes, self.number)
 
     def error(self, what: str, column: str | None = None) -> DataFileError:
         """Return the error `what` at the line read last."""

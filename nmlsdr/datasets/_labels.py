@@ -12,9 +12,9 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from .._checks.cells import about_crosses, plain_labels
 from .._checks.words import BLANKS, CROSS, LABEL_WORDS, LABELS, NO_LABEL, fold, label_words
-from ._files import DataFileError, Lines, Path_, Problem, check_size, foreign_bytes, place, shorten
+from ._files import DataFileError, Form, Lines, Path_, Problem, check_size, foreign_bytes, place, shorten
 from ._npz import load_npy, refuse_plus_minus
-from ._roles import Form, Split, nearest
+from ._roles import Split, nearest
 from ._table import Table, Texts
 
 SEPARATORS = (";", "|", ",", "/", "+", "\n")

@@ -13,6 +13,7 @@ from ._catalog import dataset_info, find_file
 from ._files import (
     MAX_FEATURES,
     DataFileError,
+    Form,
     Path_,
     allowance,
     check_size,
@@ -23,7 +24,7 @@ from ._files import (
     shorten,
 )
 from ._plain import plain_contents
-from ._roles import Form, Roles, split_columns
+from ._roles import Roles, split_columns
 
 MAX_XML = 64 * 2**20
 """Most bytes of a file of label names: a million labels take about as much."""

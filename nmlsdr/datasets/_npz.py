@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._checks.arguments import check_array_header, refuse_broken
-from ._files import DataFileError, Path_, check_size, check_width, existing, foreign_bytes, place
-from ._roles import Form
+from ._files import DataFileError, Form, Path_, check_size, check_width, existing, foreign_bytes, place
 from ._table import Arrays
 
 FEATURES, LABELS = ("X", "data"), ("y", "target")

@@ -7,8 +7,8 @@ from typing import Any
 
 from .._errors import import_extra
 from ._arrow import typed_column
-from ._files import DataFileError, Path_, check_size, existing, foreign_bytes, place
-from ._roles import Form, Split, check_names
+from ._files import DataFileError, Form, Path_, check_size, existing, foreign_bytes, place
+from ._roles import Split, check_names
 from ._table import Table
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # pandas writes an index under this name

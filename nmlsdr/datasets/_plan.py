@@ -98,12 +98,15 @@ class Plan:
         Whether texts that differ in case or surrounding blanks are different.
     labels : dict
         Where the labels were: the parameters of `read_table` of these names.
+    encoding : str
+        The encoding of the table, which other files of its origin probably have too; empty: not known.
     """
 
     columns: tuple[Column, ...]
     missing: tuple[str, ...] = ()
     keep_case: bool = False
     labels: Mapping[str, Any] = field(default_factory=dict)
+    encoding: str = ""
 
     @functools.cached_property
     def used(self) -> list[Column]:
@@ -229,7 +232,7 @@ class Plan:
         return table
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("columns", "missing", "keep_case", "labels")}
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
     def to_json(self) -> str:
         """Return the plan as text; most columns of a wide table are plain numbers, for which a short list is enough."""
@@ -239,10 +242,7 @@ class Plan:
             else {f.name: getattr(c, f.name) for f in dataclasses.fields(c) if getattr(c, f.name) or f.name == "name"}
             for c in self.columns
         ]
-        return json.dumps(
-            {"columns": columns, "missing": self.missing, "keep_case": self.keep_case, "labels": dict(self.labels)},
-            ensure_ascii=False,
-        )
+        return json.dumps({**self.__getstate__(), "columns": columns, "labels": dict(self.labels)}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:

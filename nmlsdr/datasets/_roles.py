@@ -1,4 +1,4 @@
-"""What the columns of a file are (labels, ids, features ...), and the form and the limits of the file: two records."""
+"""What the columns of a file are: labels, ids, features, ..."""
 
 import difflib
 from collections import Counter
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from .._checks.arguments import refuse_text
 from .._checks.words import check_answers
-from ._files import DELIMITERS, MAX_FEATURES, DataFileError, Path_, check_width, place, shorten
+from ._files import DELIMITERS, DataFileError, Form, Path_, check_width, place, shorten
 
 CATEGORY = "a category"  # the role of a feature that a person said to be one
 SOURCES = ("labels_xml", "label_columns", "label_file", "label_list", "annotators")
@@ -98,41 +98,6 @@ class Roles:
         check_answers(self.yes, self.no)
         if self.separator == "":
             raise DataFileError(f"{place(path)}: the separator of its lists of labels is empty; give one such as ';'.")
-
-
-@dataclass(frozen=True)
-class Form:
-    """How a file is written, and how large it may be; what is not given is found from the file.
-
-    Parameters
-    ----------
-    delimiter, decimal : str, default=None
-        For CSV: the character between cells, and the decimal mark. None: guessed from the first lines.
-    encoding : str, default=None
-        Encoding of a text file. None: UTF-8, UTF-16 if the file begins with a byte order mark, or Windows-1252 if the
-        first bytes are not UTF-8.
-    sheet : str, default=None
-        For Excel: name of the sheet. None: the first.
-    n_features : int, default=None
-        For svmlight: number of feature columns. None: the largest index.
-    zero_based : bool, default=False
-        For svmlight: whether indices start from 0 instead of 1.
-    max_bytes : int, default=None
-        Largest size in bytes that a file may unpack to or declare; an error is raised above it. None: 4 GiB, and for
-        a packed file at most 64 times its own size or 32 MiB, whichever is more. Real tables seldom exceed this, but
-        zip bombs do.
-    max_features : int, default=10**6
-        Largest number of columns; an error is raised above it.
-    """
-
-    delimiter: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    sheet: str | None = None
-    n_features: int | None = None
-    zero_based: bool = False
-    max_bytes: int | None = None
-    max_features: int = MAX_FEATURES
 
 
 @dataclass(frozen=True)

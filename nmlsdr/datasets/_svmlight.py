@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import BLANKS
-from ._files import DataFileError, Lines, Path_, place, shorten
+from ._files import DataFileError, Form, Lines, Path_, place, shorten
 from ._labels import indicator
 from ._numbers import number_problem
-from ._roles import Form, LabelNames
+from ._roles import LabelNames
 from ._table import Arrays, csr
 
 UNLABELED = "-1"
@@ -35,7 +35,7 @@ def read_svmlight(path: Path_, form: Form, labels: LabelNames | None = None) -> 
     from sklearn.datasets import load_svmlight_file  # here, because it loads all of sklearn.datasets
 
     offset = int(not form.zero_based)
-    with Lines(path, form.max_bytes) as lines:
+    with Lines(path, form) as lines:
         rows = _MatchedRows(lines, form, labels)
         try:
             X, sets = load_svmlight_file(rows, multilabel=True, zero_based=form.zero_based)

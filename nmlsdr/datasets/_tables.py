@@ -19,6 +19,7 @@ from ._deciding import Choices, Deciding
 from ._excel import ExcelFile
 from ._files import (
     DataFileError,
+    Form,
     Path_,
     Problem,
     existing,
@@ -34,7 +35,7 @@ from ._npz import read_npz
 from ._parquet import ParquetFile
 from ._plain import plain_contents
 from ._plan import Plan
-from ._roles import Form, LabelNames, Roles, Split, refuse_missing, split_columns
+from ._roles import LabelNames, Roles, Split, refuse_missing, split_columns
 from ._svmlight import read_svmlight
 from ._table import Cells, Texts
 
@@ -134,7 +135,7 @@ def read_table(
             The cells of the columns as they stand in the file: ``columns["age"].text(row)`` is the text of one. Without
             those that were dropped or are not in `plan`. None for files without names of columns, and sparse rows.
         encoding : str or None
-            Encoding of a text file, as given or guessed; None for other files.
+            Encoding of a text file, as given or guessed (then one of the notes says so); None for other files.
 
     Raises
     ------
@@ -164,6 +165,7 @@ def read_table(
     if roles.labels_xml is not None:
         labels = read_labels(roles.labels_xml, max_bytes=form.max_bytes, max_labels=form.max_features)
     reader = reader_of(path)
+    form = _expecting(form, roles, labels or (), plan)
     with foreign_bytes(path):
         if reader in WITHOUT_NAMES:
             table = _read_arrays(path, reader, roles, form, labels, missing)
@@ -186,6 +188,16 @@ def read_table(
     return table
 
 
+def _expecting(form: Form, roles: Roles, labels: LabelNames, plan: Plan | Choices | None) -> Form:
+    """Return the form of a file with what its encoding is recognised by: names and levels, and the table of the fit."""
+    columns = [*labels, *roles.drop, *roles.lists, roles.id_column or "", *(roles.feature_columns or ())]
+    if isinstance(plan, Plan):
+        levels = [level for column in plan.used for level in column.levels.values()]
+        words = [*form.known_words, *columns, *plan.names, *levels]
+        return dataclasses.replace(form, known_words=words, likely_encoding=form.likely_encoding or plan.encoding)
+    return dataclasses.replace(form, known_words=[*form.known_words, *columns, *(plan.one_hot if plan else ())])
+
+
 def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: LabelNames | None, missing: bool) -> Bunch:
     """Read a file whose columns have no names."""
     kind = "an npz" if reader is read_npz else "an svmlight"
@@ -201,7 +213,7 @@ def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: Lab
     nothing = dict.fromkeys(("ids", "unused", "encoding", "plan", "lists", "votes", "groups", "columns"))
     table = Bunch(**found._asdict(), **nothing, notes=[])
     if roles.label_file is not None:
-        table.target, table.label_names = _label_file(roles, path, table.data.shape[0], form)
+        _read_label_file(table, roles, path, table.data.shape[0], form)
     return table
 
 
@@ -230,7 +242,7 @@ def _read_columns(
     if split.lists:
         _read_lists(path, table, [found.columns[name].texts for name in split.lists], roles, form, plan)
     elif roles.label_file is not None:
-        table.target, table.label_names = _label_file(roles, path, found.n_rows, form)
+        _read_label_file(table, roles, path, found.n_rows, form)
     rows = None
     if plan is not None and found.sparse is None:
         table.columns = found.columns
@@ -240,6 +252,7 @@ def _read_columns(
                 table, {name: found.columns[name] for name in split.features}, roles, plan, found.n_rows
             )
             plan, rows, table.unused = deciding.plan(), deciding.row_numbers, None
+            plan = dataclasses.replace(plan, encoding=found.encoding or "")
         table.plan, table.feature_names = plan, plan.feature_names
         table.data = plan.encode(found.columns, found.n_rows, problems)
         if not is_new:
@@ -329,11 +342,14 @@ def reader_of(path: Path_) -> Any:
     return reader
 
 
-def _label_file(roles: Roles, data_path: Path_, n_rows: int, form: Form) -> tuple[NDArray[np.int64], list[str] | None]:
-    """Read a file whose columns are all labels."""
+def _read_label_file(table: Bunch, roles: Roles, data_path: Path_, n_rows: int, form: Form) -> None:
+    """Read a file whose columns are all labels, in place."""
     path: Any = roles.label_file
     reader = reader_of(path)
-    limits = Form(max_bytes=form.max_bytes, max_features=form.max_features)
+    limits = Form(
+        max_bytes=form.max_bytes, max_features=form.max_features, known_words=form.known_words,
+        likely_encoding=table.encoding,
+    )  # fmt: skip
     with foreign_bytes(path):
         if reader is read_npz:
             found = read_npz(path, limits, is_labels=True)
@@ -346,10 +362,12 @@ def _label_file(roles: Roles, data_path: Path_, n_rows: int, form: Form) -> tupl
             with contextlib.closing(reader(path, limits, **more)) as source:
                 names = source.names
                 split = Split(labels=names, yes=roles.yes, no=roles.no)
-                target = plain_contents(path, source.read(split), split)[1]
+                labels = source.read(split)
+                target = plain_contents(path, labels, split)[1]
+                table.notes = [*table.notes, *(f"{place(path)}: {note}" for note in labels.notes)]
     if target is None:
         raise DataFileError(f"{place(path)}: it holds no labels; give one column per label.")
     if target.shape[0] != n_rows:
         counts = f"{target.shape[0]} rows of labels, but {os.fspath(data_path)} has {n_rows} rows"
         raise DataFileError(f"{place(path)}: {counts}; give one row of labels per row, empty if unlabelled.")
-    return target, names
+    table.target, table.label_names = target, names

@@ -19,7 +19,7 @@ from .._checks.labels import alphas_of_labels, check_entries, check_labels
 from .._checks.words import VERDICTS as VERDICT_WORDS
 from .._checks.words import fold
 from .._errors import InputError
-from ..datasets._files import Lines
+from ..datasets._files import Form, Lines
 from ._review import Suspects
 
 #: The columns of the list, except that of the ids.
@@ -101,14 +101,15 @@ def read_verdicts(
     ids: Sequence[Any] | None = None,
     id_name: str | None = None,
     label_names: Sequence[str] | None = None,
+    encoding: str | None = None,
 ) -> NDArray[np.int64]:
     """Read the verdicts that the review page or a filled-in list gives on annotations.
 
     Parameters
     ----------
     path : path
-        CSV or TSV with the columns row (or the ids), label and verdict. A verdict is 1, yes or add; 0, no or remove;
-        keep; or nothing yet.
+        CSV or TSV with the columns row (or the ids), label and verdict, also as a spreadsheet saves it. A verdict is 1,
+        yes or add; 0, no or remove; keep; or nothing yet. Yes and no may be words of other languages.
     y : array-like or sparse matrix of shape (n_samples, n_labels)
         The labels of the fit that the list was made with.
     ids : sequence of length n_samples, default=None
@@ -118,6 +119,8 @@ def read_verdicts(
         The column of the ids. None: id.
     label_names : sequence of length n_labels, default=None
         Names of the labels. None: those of the columns of y, or label_0, label_1, ....
+    encoding : str, default=None
+        Encoding of the file, if it is not UTF-8, and the names of its labels and ids do not show another one.
 
     Returns
     -------
@@ -145,7 +148,8 @@ def read_verdicts(
     names = names if label_names is None else list(label_names)
     ids = None if ids is None else list(map(str, ids))
     labels = {name: c for c, name in enumerate(names)}
-    header, lines = _read(os.fspath(path))
+    form = Form(max_bytes=LARGEST, known_words=[*names, *(ids or ())], likely_encoding=encoding)
+    header, lines = _read(os.fspath(path), form)
     own = (id_name or "").strip().lower()
     known_as = [] if ids is None else [name for name in (own, "id") if name in header and name not in OWN_COLUMNS]
     # An id column called row is written as id, and a list without it may mean either by its column row.
@@ -253,9 +257,9 @@ def _look_up(cell: str, known: dict[str, Any]) -> tuple[str, Any]:
     return name, known.get(name)
 
 
-def _read(path: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def _read(path: str, form: Form) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Return the names of the columns, folded, and each filled line with its number."""
-    with Lines(path, LARGEST) as lines:
+    with Lines(path, form) as lines:
         reader = csv.reader((f"{line}\n" for line in lines), delimiter=lines.dialect(None, ".").delimiter)
         try:
             header = [unescape_formula(name).strip().lower() for name in next(reader, [])]

@@ -1,0 +1,88 @@
+"""Which encoding a text file probably has: UTF-8 where its bytes allow it, else the Windows page that fits its words.
+
+A byte above 127 is another letter on each of these pages: E8 is è in Western Europe and č in Central Europe. Words that
+the file should contain decide. Without them, the page wins on which the fewest letters are foreign to the language that
+fits best, and among equals the one on which vowels and consonants take turns: "père" and not "pčre", "počet" and not
+"poèet".
+"""
+
+import codecs
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import islice, pairwise
+
+from .._checks.words import LETTERS
+
+BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+WORDS = re.compile(rb"[A-Za-z\x80-\xff]*[\x80-\xff][A-Za-z\x80-\xff]*")
+BETWEEN = re.compile(r"(?<=[^\W\d_])(?:[^\w\s]|[²³¹])(?=[^\W\d_])")  # a sign between two letters
+MOST_WORDS = 2000  # different ones that are looked at
+
+
+def guess_encoding(sample: bytes, words: Iterable[str] = (), likely: str | None = None) -> tuple[str, str]:
+    """Return the encoding of a file that begins with these bytes, and why; no reason where it is certain.
+
+    Parameters
+    ----------
+    sample : bytes
+    words : iterable of str, default=()
+        What the file should contain, such as the names of its columns.
+    likely : str, default=None
+        Encoding of another file of the same origin.
+
+    Examples
+    --------
+    >>> guess_encoding("Größe".encode())[0], guess_encoding("Größe".encode("cp1252"))[0]
+    ('utf-8', 'cp1252')
+    >>> guess_encoding("płeć;wiek".encode("cp1250"))[0], guess_encoding("x".encode("utf-16"))[0]
+    ('cp1250', 'utf-16')
+    """
+    for mark, name in BYTE_ORDER_MARKS:
+        if sample.startswith(mark):
+            return name, ""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)  # a character may be cut off at the end
+        return "utf-8", ""
+    except UnicodeDecodeError:
+        if b"\0" in sample:  # not a text file; the reader raises the error
+            return "utf-8", ""
+    special = list(islice((word for word in words if not word.isascii()), MOST_WORDS))
+    sample = sample[: sample.rfind(b"\n") + 1] or sample
+    letters = b" ".join(list(dict.fromkeys(WORDS.findall(sample)))[:MOST_WORDS])
+    ranks: dict[str, tuple[float, ...]] = {}
+    for page in filter(None, dict.fromkeys([likely, *LETTERS])):
+        try:
+            text = sample.decode(page)
+        except (LookupError, UnicodeError):
+            continue
+        n_known = sum(word in text for word in special)
+        ranks[page] = (-n_known, page != likely, *_oddity(letters.decode(page, "ignore"), LETTERS.get(page, ())))
+    if not ranks:
+        return "cp1252", ""  # the error of the reader names the place
+    best = min(ranks, key=ranks.__getitem__)
+    if ranks[best][0] < 0:
+        return best, "known names are spelled so"
+    return best, "as another file of this origin" if best == likely else "by its letters"
+
+
+def _oddity(text: str, alphabets: Sequence[str]) -> tuple[int, int]:
+    """Return how many letters are foreign to the language that has most of them, and how many pairs are unusual.
+
+    A sign between two letters, and a Greek or Cyrillic letter beside a Latin one, are foreign too. A capital behind a
+    small letter, two vowels and two consonants are unusual.
+    """
+    special = [a for a in text.lower() if a.isalpha() and not a.isascii() and a not in "ªº"]
+    foreign = min((sum(a not in alphabet for a in special) for alphabet in alphabets), default=len(special))
+    pairs = [(a, b) for a, b in pairwise(text) if a.isalpha() and b.isalpha() and not (a + b).isascii()]
+    mixed = sum(_is_latin(a) != _is_latin(b) for a, b in pairs)
+    alike = sum(_is_latin(a) and _is_vowel(a) == _is_vowel(b) for a, b in pairs)
+    return foreign + mixed + len(BETWEEN.findall(text)), alike + sum(a.islower() and b.isupper() for a, b in pairs)
+
+
+def _is_latin(letter: str) -> bool:
+    return letter < "\u0370"
+
+
+def _is_vowel(letter: str) -> bool:
+    return unicodedata.normalize("NFD", letter.lower())[0] in "aeiouyæøœı"

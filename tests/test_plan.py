@@ -255,7 +255,8 @@ def test_a_museums_catalogue_goes_through_with_one_command_each(run, tmp_path, m
     for name in museum.ANNOTATED[:-1]:
         assert "like the labels" in kinds[name]
     assert "'ninguno' means no label" in found.err
-    assert "23 rows repeat another one" in found.err
+    assert "the id 'Inventario' repeats (900 different), and rows with one id stay together" in found.err
+    assert "a different text in every row, but for equal rows" in kinds["Inventario"]
     found = run("predict", "m.skops", "tomorrow.csv", "--scores", "--out", "p.csv")
     assert found.status == 0, found
     assert "the column 'Material' has a level in 8 rows that the model has not seen" in found.err
@@ -356,7 +357,7 @@ def test_a_small_table_with_an_id_column_names_its_rows_everywhere(run, tmp_path
     few = ["--n-neighbors", "2", "--alpha-labeled", "0"]
     found = run("fit", "t.csv", "--label-columns", "y,z", *more, *few, "-o", "m.skops")
     assert found.status == 0, found
-    assert "1 rows repeat another one and stay together" in found.err
+    assert "the id 'who' repeats (11 different), and rows with one id stay together in cross-validation" in found.err
     assert open_model(tmp_path / "m.skops").plan.identifier == "who"
     write_csv(tmp_path / "new.csv", ["b", "who", "a"], [[row[2], row[0], row[1]] for row in rows[:3]])
     assert_done(run("predict", "m.skops", "new.csv", "-o", "p.csv"))
@@ -376,3 +377,35 @@ def test_the_options_of_a_plan_take_names_with_commas_where_one_name_is_wanted(r
     (tmp_path / "t.csv").write_text(SEMICOLONS.replace("Nr", "Nr, neu").replace("Tags", "Tags, alle"), encoding="utf-8")
     lines = run("plan", "t.csv", "--label-list", "Tags, alle").out.splitlines()
     assert "--label-list 'Tags, alle' --separator '|' --no-label keine --id 'Nr, neu' --one-hot" in lines[-1]
+
+
+@pytest.mark.parametrize("kind", ["texts", "numbers"])
+def test_an_id_that_repeats_is_proposed_where_other_columns_depend_on_it(run, tmp_path, rng, kind):  # noqa: F811
+    """Visits of patients: sex and birthday belong to the patient. A ward has as many rows; nothing depends on it."""
+    of, ward = rng.integers(0, 60, 240), rng.integers(0, 60, 240)
+    sex, born = rng.integers(0, 2, 60), rng.integers(1950, 1990, 60)
+    names = [f"P-{i}" if kind == "texts" else 4000 + i for i in of]
+    rows = [[name, f"W{w}", "fm"[sex[i]], born[i], f"{x:.3f}", int(x > 0)]
+            for i, w, x, name in zip(of, ward, rng.normal(size=240), names, strict=True)]  # fmt: skip
+    write_csv(tmp_path / "t.csv", ["the patient", "ward", "sex", "born", "x", "y"], rows)
+    found = run("plan", "t.csv", "--label-columns", "y")
+    assert "'the patient' repeats (" in found.out
+    assert "each with one text of 'sex' and 'born'" in found.out
+    assert "--id 'the patient' keeps these together in cross-validation" in found.out
+    assert "1 label, 240 rows labelled; the labels are 'y' (" in found.out
+    found = run("plan", "t.csv", "--label-columns", "y", "--id", "the patient")
+    assert "the id 'the patient' repeats (" in found.out
+    assert "keeps" not in found.out
+    table = read_table(tmp_path / "t.csv", label_columns=["y"], plan=Choices())
+    assert any("--id 'the patient'" in note for note in table.notes)
+    for drop in (["sex"], ["the patient"]):  # one column that depends on another is a postal code and its town
+        table = read_table(tmp_path / "t.csv", label_columns=["y"], drop=drop, plan=Choices())
+        assert table.notes == []
+
+
+def test_labels_that_differ_in_case_are_told(tmp_path):
+    (tmp_path / "t.csv").write_text("x,tags\n1,Flu;cold\n2,flu\n3,cold;Cold\n4,gout\n")
+    table = read_table(tmp_path / "t.csv", label_list="tags", plan=Choices())
+    assert table.notes == [
+        "the labels 'Cold' and 'cold', 'Flu' and 'flu' differ only in upper case or blanks and stay different labels"
+    ]

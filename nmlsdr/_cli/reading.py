@@ -23,7 +23,7 @@ from nmlsdr._errors import InputError, printable
 from nmlsdr.datasets import Form, Roles, read_table
 from nmlsdr.datasets._deciding import Choices
 from nmlsdr.datasets._encoder import encoder_of
-from nmlsdr.datasets._files import foreign_bytes, open_unpacked
+from nmlsdr.datasets._files import foreign_bytes, open_unpacked, shorten
 from nmlsdr.datasets._plan import OTHERS, Column, Plan
 from nmlsdr.datasets._roles import refuse_missing
 from nmlsdr.inspection._verdicts import names_or_numbers
@@ -264,9 +264,17 @@ def plan_lines(table: Any, source: str) -> list[str]:
     if table.lists is not None:
         none = f"{table.lists.no_label!r} means no label" if table.lists.no_label else "no word means no label"
         facts.append(f"labels are separated by {table.lists.separator!r}, and {none}")
+    if table.target is not None and table.label_names:
+        counts = (table.target == 1).sum(axis=0).tolist()
+        named = [f"{shorten(name, 20)!r} ({n})" for name, n in zip(table.label_names, counts, strict=True)]
+        more = f" and {len(named) - _MOST_NAMES} more" if len(named) > _MOST_NAMES else ""
+        facts.append(f"the labels are {', '.join(named[:_MOST_NAMES])}{more}")
     if table.groups is not None:
-        n_more = n_rows - len(np.unique(table.groups))
-        facts.append(f"{n_more} rows repeat another one and stay together in cross-validation")
+        n_groups = len(np.unique(table.groups))
+        what = f"{n_rows - n_groups} rows are equal to another one, and such rows stay"
+        if table.ids is not None:
+            what = f"the id {table.plan.identifier!r} repeats ({n_groups} different), and rows with one id stay"
+        facts.append(f"{what} together in cross-validation")
     columns = table.plan.columns
     groups = _groups(columns) if len(columns) > _MOST_LINES else [(c.name, c.kind, c.reason) for c in columns]
     widths = [min(30, max((len(group[k]) for group in groups), default=0)) for k in (0, 1)]

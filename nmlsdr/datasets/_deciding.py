@@ -215,7 +215,8 @@ class Deciding:
         if (items := find_items(facts.known, self._key)) is not None:
             return self._list(facts, items)
         if self._is_unique(facts):
-            return Column(name, "identifier", "a different text in every row")
+            copies = ", but for equal rows" if self.n_distinct_rows < self.n_rows else ""
+            return Column(name, "identifier", f"a different text in every row{copies}")
         return self._category(name, facts.known) if self._is_category(facts.known) else self._words(name, facts.known)
 
     # ------------------------------------------------------------ numbers and dates

@@ -129,11 +129,11 @@ def refuse_unused(path: Path_, cells: Mapping[str, int], lists: Lists, given: Ma
 
 
 def listed_labels(
-    path: Path_, columns: Sequence[Texts], lists: Lists, form: Form
+    path: Path_, columns: Sequence[Texts], lists: Lists, form: Form, notes: list[str]
 ) -> tuple[list[NDArray[np.int64]], list[str]]:
     """Return for each column of lists its labels (n, C), and the names of the labels in alphabetical order.
 
-    An empty cell is a row of -1, the word for no label a row of 0.
+    An empty cell is a row of -1, the word for no label a row of 0. What a person should know is added to `notes`.
     """
     no_label = lists.no_label
     tags = [[lists.tags(text) for text in column.different] for column in columns]
@@ -142,6 +142,12 @@ def listed_labels(
         raise DataFileError(f"{place(path)}: its column of lists contains no label; give another column.")
     if len(names) > form.max_features:
         raise DataFileError(f"{place(path)}: {len(names)} labels are more than max_features; check the separator.")
+    folded: dict[str, list[str]] = {}
+    for name in names:
+        folded.setdefault(fold(name), []).append(name)
+    alike = [" and ".join(map(repr, same[:2])) for same in folded.values() if len(same) > 1]
+    if alike:
+        notes.append(f"the labels {', '.join(alike[:3])} differ only in upper case or blanks and stay different labels")
     n_rows = len(columns[0]) * len(columns)
     _check_labels(path, n_rows, len(names), form)
     targets = []

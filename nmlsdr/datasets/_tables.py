@@ -3,8 +3,9 @@
 import contextlib
 import dataclasses
 import os
+import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,8 @@ OTHER_KINDS = {
     **dict.fromkeys((".zip", ".7z", ".xz", ".bz2"), "unpack it and give the table in it"),
     ".skops": "this is a model file; give a table",
 }
+# Of a column that may be an id whose texts repeat: texts, rows of one text, and what is looked at.
+LEAST_GROUPS, ROWS_OF_ONE, MOST_GROUPS, MOST_ROWS = 20, 20, 500, 100_000
 WITHOUT_NAMES = (read_npz, read_svmlight)  # of columns
 UNPACKED = (read_npz, ParquetFile, ExcelFile)  # not gzipped
 
@@ -243,10 +246,9 @@ def _read_columns(
         _read_lists(path, table, [found.columns[name].texts for name in split.lists], roles, form, plan)
     elif roles.label_file is not None:
         _read_label_file(table, roles, path, found.n_rows, form)
-    rows = None
+    rows, is_new = None, isinstance(plan, Choices)
     if plan is not None and found.sparse is None:
         table.columns = found.columns
-        is_new = isinstance(plan, Choices)
         if isinstance(plan, Choices):
             deciding = _deciding(
                 table, {name: found.columns[name] for name in split.features}, roles, plan, found.n_rows
@@ -265,8 +267,45 @@ def _read_columns(
     id_column = split.id or (table.plan.identifier if table.plan is not None else None)
     if id_column in found.columns:
         table.ids = found.columns[id_column].texts.all()
+    elif id_column is None and isinstance(table.plan, Plan) and is_new:
+        table.notes = [*table.notes, *repeating_id({name: found.columns[name] for name in split.features})]
     table.groups = _groups(table.ids, rows)
     return table
+
+
+def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
+    """Return a note if a column seems to name what several rows are about, such as the patient of each visit.
+
+    It has up to 20 rows for each of its texts, and at least two other columns, such as sex and birthday, are always the
+    same in rows with the same text, where chance would make them differ often.
+    """
+    codes: dict[str, NDArray[np.intp]] = {}
+    for name, cells in columns.items():
+        if isinstance(cells, Texts):
+            codes[name] = cells.codes[:MOST_ROWS].astype(np.intp)
+        elif cells.is_whole:
+            codes[name] = np.unique(cells.values[:MOST_ROWS], return_inverse=True)[1]
+    best: tuple[str, int, list[str]] = ("", 0, [""])  # at least two columns are needed
+    for name, keys in codes.items():
+        n_texts, n_rows = len(np.unique(keys)), len(keys)
+        if not max(LEAST_GROUPS, n_rows / ROWS_OF_ONE) <= n_texts <= n_rows - LEAST_GROUPS:
+            continue
+        rows = np.flatnonzero(keys < MOST_GROUPS)
+        n_keys, same = len(np.unique(keys[rows])), []
+        for other, values in codes.items():
+            counts = np.bincount(values[rows])
+            n_changes = (len(rows) - n_keys) * (1 - ((counts / len(rows)) ** 2).sum())  # by chance
+            n_pairs = len(np.unique(keys[rows] * len(counts) + values[rows]))
+            if n_pairs == n_keys != (counts > 0).sum() and n_changes >= LEAST_GROUPS:
+                same.append(other)
+        best = max(best, (name, n_texts, same), key=lambda one: len(one[2]))
+    name, n_texts, same = best
+    if not n_texts:
+        return []
+    others = f"{shorten(same[0], 30)!r} and {shorten(same[1], 30)!r}"
+    what = f"{shorten(name, 30)!r} repeats ({n_texts} different texts), each with one text of {others}"
+    advice = f"--id {shlex.quote(name)} keeps these together in cross-validation"
+    return [f"{what}; if it names what rows are about, such as a patient, {advice}"]
 
 
 def _split_by_plan(source: Any, roles: Roles, labels: LabelNames | None, plan: Plan) -> Split:
@@ -293,7 +332,7 @@ def _read_lists(
     own = plan.labels if isinstance(plan, Plan) else {}  # what the table of the fit had, this one may lack
     given = {name: value for name in ("separator", "no_label") if (value := getattr(roles, name)) is not None}
     refuse_unused(path, counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)})
-    targets, table.label_names = listed_labels(path, columns, table.lists, form)
+    targets, table.label_names = listed_labels(path, columns, table.lists, form, table.notes)
     table.target = targets[0]
     if roles.annotators is not None:
         table.votes, table.target = votes_of(np.array(targets))

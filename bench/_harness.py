@@ -251,15 +251,16 @@ def available_cores() -> int:
 
 
 def commit() -> str:
-    """Short hash of the checkout, with + if there are changes; "unknown" outside one."""
+    """Short hash of the checkout, with + if a program of it has changes; "unknown" outside one."""
+    programs = (":/", ":(top,exclude)bench/results", ":(top,exclude)*.md")  # a run writes results, one after the other
     try:
         shown = subprocess.run(
-            ["git", "describe", "--always", "--dirty=+", "--exclude=*"],
-            cwd=HERE, capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            ["git", "describe", "--always", "--exclude=*"], cwd=HERE, capture_output=True, text=True, check=True
+        )
+        changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", *programs], cwd=HERE, check=False)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return shown.stdout.strip()
+    return shown.stdout.strip() + ("+" if changed.returncode else "")
 
 
 def _version(name: str) -> str | None:

@@ -128,7 +128,6 @@ def test_forests_survive_a_round_trip_to_the_last_bit(tmp_path, samples, n_outpu
     back = load_model(tmp_path / "m.skops")
     assert_same(fitted.predict(new), back.predict(new))
     for one, other in zip(fitted[-1].estimators_, back[-1].estimators_, strict=True):
-        assert one.random_state == other.random_state
         assert one.get_depth() == other.get_depth()
         for key in ("nodes", "values"):
             np.testing.assert_array_equal(one.tree_.__getstate__()[key], other.tree_.__getstate__()[key])

@@ -302,44 +302,60 @@ def test_members_larger_than_the_file_are_refused(tmp_path, samples, more):
 # -------------------------------------------------------------------------------------------------------- trees
 
 
-def tree(change):
-    """A change of the nodes of the first tree."""
+def trees(change):
+    """A change of the trees: their nodes, their values, and the number of nodes of each, with what they were before."""
 
     def forger(schema, arrays):
-        one = part(schema, "model", "estimators_", 0, "tree_")
-        change({name: arrays[part(one, name)["file"]] for name in ("nodes", "values")})
+        files = {key: part(schema, "model", "estimators_", key)["file"] for key in ("nodes", "values", "sizes")}
+        stored = {key: arrays[file] for key, file in files.items()}
+        change(stored)
+        arrays.update({files[key]: array for key, array in stored.items()})
 
     return forger
 
 
 def set_node(key, position, value):
-    return tree(lambda stored: stored["nodes"][key].__setitem__(position, value))
+    """A change of one node, counted from the first node of all trees, or from the last one."""
+    return trees(lambda stored: stored["nodes"][key].__setitem__(position, value))
 
 
-def fewer_values(schema, arrays):
-    name = part(schema, "model", "estimators_", 0, "tree_", "values")["file"]
-    arrays[name] = arrays[name][:-1]
+def put_in(key, change):
+    return trees(lambda stored: stored.update({key: change(stored[key])}))
 
 
-def no_nodes(schema, arrays):
-    for key in ("nodes", "values"):
-        name = part(schema, "model", "estimators_", 0, "tree_", key)["file"]
-        arrays[name] = arrays[name][:0]
-
-
-def child_before_parent(schema, arrays):
+def child_before_parent(stored):
     """The same tree under other numbers: the nodes 1 and 2, of which one is the child of the other, change places."""
-    one = part(schema, "model", "estimators_", 0, "tree_")
-    nodes, values = (arrays[part(one, name)["file"]] for name in ("nodes", "values"))
+    nodes, values = stored["nodes"], stored["values"]
     assert (nodes["left_child"][0], nodes["left_child"][1]) == (1, 2)
     nodes["left_child"][0], nodes["left_child"][1] = 2, 1
     nodes[[1, 2]], values[[1, 2]] = nodes[[2, 1]], values[[2, 1]]
 
 
+def child_in_the_next_tree(stored):
+    """A child of each of two trees changes places with the other, so that each node still has one parent."""
+    nodes, size = stored["nodes"], int(stored["sizes"][0])
+    nodes["right_child"][0] += size
+    nodes["right_child"][size] -= size
+
+
+def no_nodes(stored):
+    stored.update({key: array[:0] for key, array in stored.items()})
+
+
+def one_tree_less(stored):
+    """A tree without nodes between the others."""
+    stored["sizes"] = np.insert(stored["sizes"], 1, 0)
+
+
+def sizes_beyond_int64(stored):
+    """Sizes whose sum, in 64 bits, is the number of nodes."""
+    stored["sizes"] = np.append(stored["sizes"], [2**62] * 4)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (child_before_parent, "not the child of one node before it"),
+        (trees(child_before_parent), "not the child of one node before it"),
         (set_node("left_child", 0, 0), "not the child of one node before it"),  # an endless loop
         (set_node("right_child", 0, 10**9), "not the child of one node before it"),  # a crash
         (set_node("left_child", 0, -2), "not the child of one node before it"),
@@ -348,13 +364,22 @@ def child_before_parent(schema, arrays):
         (set_node("feature", 0, 5), "asks for a feature beyond the 5"),
         (set_node("feature", 0, -1), "asks for a feature beyond the 5"),
         (set_node("threshold", 0, np.nan), "threshold holds a value that is not finite"),
-        (tree(lambda stored: stored["values"].fill(np.inf)), "values holds a value that is not finite"),
-        (tree(lambda stored: stored["values"].fill(1e300)), r"values holds 1e\+300"),
-        (tree(lambda stored: stored["values"].fill(7.0)), "predicts differently"),
-        (fewer_values, "has nodes of the shape"),
-        (no_nodes, "has nodes of the shape"),
-        (attribute("n_outputs_", lambda value: 3), "has nodes of the shape|are not trees"),
-        (attribute("n_features_in_", lambda value: 3, "estimators_", 0), "asks for a feature|are not trees"),
+        (trees(child_in_the_next_tree), "not the child of one node before it"),  # reads beyond the nodes of its tree
+        (trees(lambda stored: stored["values"].fill(np.inf)), "values holds a value that is not finite"),
+        (trees(lambda stored: stored["values"].fill(1e300)), r"values holds 1e\+300"),
+        (trees(lambda stored: stored["values"].fill(7.0)), "predicts differently"),
+        (put_in("values", lambda values: values[:-1]), "nodes of the shape"),
+        (put_in("nodes", lambda nodes: nodes[:-1]), "nodes of the shape"),
+        (put_in("nodes", lambda nodes: nodes[:, None]), "nodes of the shape"),
+        (put_in("sizes", lambda sizes: sizes[:, None]), "nodes of the shape"),
+        (put_in("sizes", lambda sizes: sizes.astype(float)), "nodes of the shape"),
+        (put_in("sizes", lambda sizes: sizes + [1, -1]), "not the child of one node before it"),
+        (put_in("sizes", lambda sizes: sizes * [1, -1]), "nodes of the shape"),
+        (trees(no_nodes), "nodes of the shape"),
+        (trees(one_tree_less), "nodes of the shape"),
+        (trees(sizes_beyond_int64), "nodes of the shape"),
+        (attribute("n_outputs_", lambda value: 3), "nodes of the shape"),
+        (attribute("n_features_in_", lambda value: 3), "asks for a feature"),
         (attribute("n_jobs", 10**6), "n_jobs"),
     ],
 )

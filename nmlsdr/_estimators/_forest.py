@@ -167,7 +167,6 @@ def _grow_trees(forest: Any, columns: Any, Y: np.ndarray, seeds: Iterable[int]) 
     from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
 
     (n_samples, n_features), n_labels = columns.shape, Y.shape[1]
-    parameters = {name: getattr(forest, name) for name in forest.estimator_params}
     splitters = _classes.SPARSE_SPLITTERS if sparse.issparse(columns) else _classes.DENSE_SPLITTERS
     criterion = _classes.CRITERIA_REG[forest.criterion](n_labels, n_samples)
     random, leaf = np.random.RandomState(0), forest.min_samples_leaf
@@ -178,12 +177,20 @@ def _grow_trees(forest: Any, columns: Any, Y: np.ndarray, seeds: Iterable[int]) 
         random.seed(seed)
         counts = np.bincount(random.randint(0, n_samples, forest.max_samples), minlength=n_samples)
         random.seed(seed)  # the tree's own draws begin anew
-        tree = type(forest.estimator)(**{**parameters, "random_state": seed})
-        tree.n_features_in_, tree.n_outputs_, tree.max_features_ = n_features, n_labels, forest.max_features
-        tree.tree_ = Tree(n_features, np.ones(n_labels, dtype=np.intp), n_labels)
-        builder.build(tree.tree_, columns, Y, counts.astype(np.float64), None)
-        grown.append((tree, counts == 0))
+        tree = Tree(n_features, np.ones(n_labels, dtype=np.intp), n_labels)
+        builder.build(tree, columns, Y, counts.astype(np.float64), None)
+        estimator = tree_of(forest, tree, random_state=seed)
+        estimator.max_features_ = forest.max_features
+        grown.append((estimator, counts == 0))
     return grown
+
+
+def tree_of(forest: Any, tree: Any, **parameters: Any) -> Any:
+    """A grown tree as an estimator of the forest's kind and parameters."""
+    parameters = {name: getattr(forest, name) for name in forest.estimator_params} | parameters
+    estimator = type(forest.estimator)(**parameters)
+    estimator.n_features_in_, estimator.n_outputs_, estimator.tree_ = tree.n_features, tree.n_outputs, tree
+    return estimator
 
 
 @cache

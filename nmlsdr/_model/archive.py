@@ -102,7 +102,10 @@ def _check_node(node: dict[str, Any], seen: dict[int, Any], files: dict[str, int
     """
     loader, kind, identity = node["__loader__"], f"{node['__module__']}.{node['__class__']}", node["__id__"]
     if kind not in _TYPES.get(loader, ()):
-        raise Refused(f"it holds {kind} ({loader}), which is not on the list of what a model file may hold")
+        raise Refused(
+            f"it holds {kind} ({loader}), which is not on the list of what a model file may hold; if an earlier "
+            "version of nmlsdr wrote the file, fit and write the model again"
+        )
     if type(identity) is not int or identity < 1 or depth > _DEPTH or seen.setdefault(identity, node) != node:
         raise Refused("its schema refers to other parts of itself")
     inner: list[Any] = []

@@ -20,17 +20,14 @@ from sklearn.pipeline import Pipeline
 from .._checks.arguments import check_rows
 from .._checks.labels import LabelClasses
 from .._errors import InputError, printable
+from .._estimators._forest import KINDS, tree_of
 from .._output import PathLike, versions
 from ..datasets._plan import Plan
 from .archive import need_skops, read
 from .rows import check_answers
-from .schema import Field, Refused, check_names, check_parameter, check_value, make_tree, table
+from .schema import Field, Refused, check_names, check_parameter, check_value, make_trees, table
 
-FORMAT = "nmlsdr-model 2"
-_MEMBERS = {
-    "trees": ("ExtraTreeRegressor", "DecisionTreeRegressor"),
-    "forests": ("ExtraTreesRegressor", "RandomForestRegressor"),
-}
+FORMAT = "nmlsdr-model 3"
 
 
 class ModelFileError(InputError):
@@ -99,7 +96,7 @@ def open_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Model:
 def content_in(content: Any) -> Model:
     """Return the model of a file's content; `Refused`, or another error, if any part is not as it is written."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise Refused("it is not a model file of this version of nmlsdr; write the model again")
+        raise Refused("it is not a model file of this version of nmlsdr; fit and write the model again")
     estimator = revived(content["model"])
     features, labels = (
         None if content[key] is None else _value(content[key]).tolist() for key in ("feature_names", "label_names")
@@ -170,6 +167,8 @@ def revived(kept: Any) -> Any:
             nothing = stored is None and field.optional
             value = None if nothing else _attribute(f"{name}.{attribute}", stored, field, letters)
             setattr(estimator, attribute, value)
+    if name in KINDS:
+        estimator.estimators_ = [tree_of(estimator, one) for one in estimator.estimators_]
     if kind is SimpleImputer:
         learned = dict(vars(estimator))
         _fit_imputer(estimator)
@@ -179,19 +178,18 @@ def revived(kept: Any) -> Any:
 
 def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) -> Any:
     """Return the value of an attribute after its checks."""
-    if field.kind == "tree":
-        return make_tree(what, stored, letters["D"], letters["C"])
+    if field.kind == "trees":
+        return make_trees(what, stored, letters["D"], letters["C"])
     if field.kind == "plan":
         plan = Plan.from_json(stored["plan"])
         if len(plan.columns) != letters["D"]:
             raise Refused(f"{what} knows {len(plan.columns)} columns where the others need {letters['D']}")
         return plan
-    if field.kind in _MEMBERS:
+    if field.kind == "forests":
         found = [revived(one) for one in stored]
-        fits = {one.__class__.__name__ in _MEMBERS[field.kind] for one in found}
-        fits |= {(one.n_features_in_, one.n_outputs_) == (letters["D"], letters["C"]) for one in found}
-        if fits - {True} or not (found or field.kind == "forests"):
-            raise Refused(f"{what} are not {field.kind} for {letters['D']} features and {letters['C']} outputs")
+        sizes = [(one.n_features_in_, one.n_outputs_) for one in found if type(one).__name__ in KINDS]
+        if sizes != [(letters["D"], letters["C"])] * len(found):
+            raise Refused(f"{what} are not forests for {letters['D']} features and {letters['C']} outputs")
         letters["learners"] = 1 + len(found)
         return found
     value = check_rows(_value(stored)) if field.kind == "rows" else _value(stored)  # kernels take rows as they are

@@ -11,7 +11,7 @@ import sys
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn import ensemble, feature_extraction, impute, preprocessing, tree
+from sklearn import ensemble, feature_extraction, impute, preprocessing
 from sklearn.pipeline import Pipeline
 from sklearn.tree._tree import Tree
 
@@ -52,7 +52,7 @@ _FIELDS = {
     name: field
     for field, names in {
         Field("text"): "propagation_solver_",
-        Field("count"): "max_features_ effective_rank_ n_iter_ n_unreached_",
+        Field("count"): "effective_rank_ n_iter_ n_unreached_",
         Field("count", "D"): "n_features_in_",
         Field("count", "C"): "n_outputs_",
         Field("count", "k"): "n_neighbors_",
@@ -66,7 +66,6 @@ _FIELDS = {
         Field("column", "D", dtypes="fO"): "statistics_",
         Field("classes", "C"): "classes_",
         Field("plan", "D"): "plan_",
-        Field("tree", "D C"): "tree_",
         Field("trees", "D C"): "estimators_",
         Field("forests", "D C"): "forests_",
         Field("rows", "n D"): "training_rows_",
@@ -120,8 +119,6 @@ _ATTRIBUTES: dict[type, str] = {
     feature_extraction.text.TfidfTransformer: f"{_SEEN} idf_?",
     impute.SimpleImputer: f"{_SEEN} statistics_",
     TableEncoder: f"{_SEEN} plan_",
-    tree.ExtraTreeRegressor: f"{_SEEN} n_outputs_ max_features_ tree_",
-    tree.DecisionTreeRegressor: f"{_SEEN} n_outputs_ max_features_ tree_",
     ensemble.ExtraTreesRegressor: f"{_SEEN} n_outputs_ estimators_",
     ensemble.RandomForestRegressor: f"{_SEEN} n_outputs_ estimators_",
     estimators.NMLSDR: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE}",
@@ -262,26 +259,39 @@ def check_names(estimator: Any, feature_names: Any, label_names: Any) -> None:
             raise Refused(f"it has {len(names)} {what} for {size} columns")
 
 
-def make_tree(what: str, stored: Any, n_features: int, n_outputs: int) -> Tree:
-    """Return a regression tree of scikit-learn, which follows the numbers of nodes without checking them.
+def make_trees(what: str, stored: Any, n_features: int, n_outputs: int) -> list[Tree]:
+    """Return regression trees of scikit-learn, which follows the numbers of nodes without checking them.
 
-    Every node but the first is the child of exactly one node before it, so that each row reaches a leaf.
+    ``nodes`` and ``values`` hold one tree after the other, and ``sizes`` the number of nodes of each. Every node but
+    the first of a tree is the child of exactly one node before it in its tree, so that each row reaches a leaf.
     """
-    nodes, values = stored["nodes"], stored["values"]
-    if nodes.ndim != 1 or not len(nodes) or values.shape != (len(nodes), n_outputs, 1):
-        raise Refused(f"{what} has nodes of the shape {nodes.shape} and values of the shape {values.shape}")
+    nodes, values, sizes = (stored[key] for key in ("nodes", "values", "sizes"))
+    counts = sizes.tolist() if sizes.shape == (sizes.size,) and sizes.dtype == np.int64 else []
+    if nodes.shape != (sum(counts),) or min(counts, default=0) < 1 or values.shape != (len(nodes), n_outputs, 1):
+        raise Refused(f"{what} has {sizes} nodes of the shape {nodes.shape} and values of the shape {values.shape}")
+    first, owner = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes)
+
+    def below(parents: np.ndarray) -> np.ndarray:
+        return np.concatenate([nodes[key][parents] + first[owner[parents]] for key in ("left_child", "right_child")])
+
     inner = np.flatnonzero(nodes["left_child"] != -1)
-    left, right, feature = (nodes[key][inner] for key in ("left_child", "right_child", "feature"))
-    each_once = np.array_equal(np.sort(np.concatenate([left, right])), np.arange(1, len(nodes)))
-    if not each_once or (left <= inner).any() or (right <= inner).any():
+    children, parents = below(inner), np.tile(inner, 2)
+    each_once = np.array_equal(np.sort(children), np.delete(np.arange(len(nodes)), first))
+    if not each_once or (children <= parents).any() or (owner[children] != owner[parents]).any():
         raise Refused(f"{what} has a node that is not the child of one node before it")
+    feature = nodes["feature"][inner]
     if feature.min(initial=0) < 0 or feature.max(initial=0) >= n_features:
         raise Refused(f"{what} asks for a feature beyond the {n_features} of its rows")
     _check_range(f"{what}.values", values, Field("array"))
     _check_range(f"{what}.threshold", nodes["threshold"], Field("array"))
-    level, depth = np.zeros(1, dtype=np.intp), 0
+    level, depths = first, np.zeros_like(sizes)
     while len(level := level[nodes["left_child"][level] != -1]):
-        level, depth = np.concatenate([nodes["left_child"][level], nodes["right_child"][level]]), depth + 1
-    tree = Tree(n_features, np.ones(n_outputs, dtype=np.intp), n_outputs)
-    tree.__setstate__({"max_depth": depth, "node_count": len(nodes), "nodes": nodes, "values": values})
-    return tree
+        depths[np.unique(owner[level])] += 1
+        level = below(level)
+    trees = []
+    for start, size, depth in zip(first.tolist(), counts, depths.tolist(), strict=True):
+        part = slice(start, start + size)
+        trees.append(Tree(n_features, np.ones(n_outputs, dtype=np.intp), n_outputs))
+        state = {"max_depth": depth, "node_count": size, "nodes": nodes[part], "values": values[part]}
+        trees[-1].__setstate__(state)
+    return trees

@@ -1,7 +1,8 @@
 """From a fitted estimator to what a model file keeps of it: parameters and the attributes that `schema.table` lists.
 
 skops would pack a sparse matrix, write an object array as one part of the schema for each of its items, and write trees
-in a form that cannot be checked before they are made. `encode` gives dictionaries of plain arrays and text for these.
+in a form that cannot be checked before they are made. `encode` gives dictionaries of plain arrays and text for these;
+the trees of a forest are three arrays together.
 """
 
 import datetime
@@ -106,12 +107,14 @@ def encode(value: Any) -> Any:
         if not value.dtype.isnative:
             value = value.astype(value.dtype.newbyteorder("="))
         return value if value.flags.c_contiguous or value.flags.f_contiguous else np.ascontiguousarray(value)
+    if isinstance(value, list) and value and hasattr(value[0], "tree_"):
+        states = [one.tree_.__getstate__() for one in value]
+        sizes = np.array([len(state["nodes"]) for state in states], dtype=np.int64)
+        return {"sizes": sizes, **{key: np.concatenate([one[key] for one in states]) for key in ("nodes", "values")}}
     if isinstance(value, list):
         return [encode(one) for one in value]
     if hasattr(value, "to_json"):
         return {"plan": value.to_json()}
-    if hasattr(value, "node_count"):
-        return {key: value.__getstate__()[key] for key in ("nodes", "values")}
     return bare(value) if hasattr(value, "get_params") else value
 
 

@@ -227,7 +227,7 @@ cdef class Tree(Progress):
         return {"leaves": self.tree.rows.leaves, "queries": self.tree.queries.leaves, "visited": self.tree.visited}
 
 
-cdef class Few(Progress):
+cdef class FewQueries(Progress):
     """For a few queries, by the canonical distances of all pairs of dense rows.
 
     Parameters
@@ -275,7 +275,7 @@ cdef class Index:
         return index_takes(self.index, &others) != 0
 
 
-cdef class Views(Progress):
+cdef class IndexSearch(Progress):
     """For a few queries that an index takes; dense ones may be of another type than the rows."""
     cdef nmlsdr_views *views
 

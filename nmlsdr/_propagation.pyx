@@ -23,7 +23,7 @@ cdef extern from "_c/propagation.h" nogil:
         const double *values
         const float *sweep_values
         const double *h
-        const float *e
+        const float *inverse_h
         int per_entry
         const double *gain
         const double *m
@@ -114,7 +114,7 @@ cdef class BatchKernels:
         const double[::1] values,           # IN  (nnz) or empty
         const float[::1] sweep_values,      # IN  (nnz) or empty
         const double[::1] h,                # IN  (n)
-        const float[::1] e,                 # IN  (n)
+        const float[::1] inverse_h,         # IN  (n) 1 / h
         const double[:, ::1] gain,          # IN  (n, 1) or (n, width)
         const double[:, ::1] m,             # IN  as gain
         const float[:, ::1] k,              # IN  as gain
@@ -131,7 +131,7 @@ cdef class BatchKernels:
         int level,                          # of SIMD
     ):
         cdef nmlsdr_batch *s = &self.w.s
-        self.arrays = indptr, indices, values, sweep_values, h, e, gain, m, k, B, F, x, z, y, p, partial, tops
+        self.arrays = indptr, indices, values, sweep_values, h, inverse_h, gain, m, k, B, F, x, z, y, p, partial, tops
         self.n_threads = n_threads
         self.w.n_blocks, self.w.width = partial.shape[1], <int>x.shape[1]
         self.w.loops = loops_of(level, self.w.width)
@@ -144,7 +144,7 @@ cdef class BatchKernels:
         s.values = &values[0] if values.shape[0] else NULL
         s.sweep_values = &sweep_values[0] if sweep_values.shape[0] else NULL
         s.h = &h[0]
-        s.e = &e[0]
+        s.inverse_h = &inverse_h[0]
         s.per_entry = gain.shape[1] > 1
         s.gain = &gain[0, 0]
         s.m = &m[0, 0]

@@ -37,9 +37,9 @@ def save_model(
     path : str or path-like
         File to write, by convention with the extension .skops. It is written completely or not at all.
     estimator : estimator
-        A fitted estimator of this package, one of scikit-learn's StandardScaler, MaxAbsScaler, MinMaxScaler,
-        RobustScaler, Normalizer, TfidfTransformer, SimpleImputer and ExtraTreesRegressor, or a Pipeline of such
-        steps. ``memory`` and ``verbose`` of a pipeline are not stored.
+        A fitted estimator of this package, one of scikit-learn's StandardScaler, MaxAbsScaler, Normalizer,
+        SimpleImputer and ExtraTreesRegressor, or a Pipeline of such steps. ``memory`` and ``verbose`` of a pipeline
+        are not stored.
     feature_names, label_names : sequence of str or None, default=None
         Names of the features and labels, stored for the reader. None: the estimator's ``feature_names_in_`` and
         ``label_names_in_``, if it has them.
@@ -101,7 +101,7 @@ def load_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is a pickle, damaged, of the old format or no model at all, contains a class that is not listed,
+        If the file is a pickle, damaged, of another version or no model at all, contains a class that is not listed,
         or predicts differently from when it was written.
     ImportError
         If skops is not installed.

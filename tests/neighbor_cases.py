@@ -118,7 +118,7 @@ def by_tree(X, k, *, queries=None, level=-1, n_threads=2, budget=1e9):
 def by_few(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
     """Pair by pair, for a few queries."""
     found = _empty(X, Q, k)
-    running = _graph.Few(*described(X, Q), *found, level=LEVELS[level], n_threads=n_threads)
+    running = _graph.FewQueries(*described(X, Q), *found, level=LEVELS[level], n_threads=n_threads)
     return _answered(running, found, budget)[:2]
 
 
@@ -127,7 +127,7 @@ def by_index(X, Q, k, *, integers=-1, level=-1, n_threads=2, budget=1e9):
     index = _graph.Index(kernel_rows(X), integers=integers, level=LEVELS[level], n_threads=n_threads)
     assert index.takes(kernel_rows(Q))
     found = _empty(X, Q, k)
-    running = _graph.Views(*described(X, Q), *found, index=index, n_threads=n_threads)
+    running = _graph.IndexSearch(*described(X, Q), *found, index=index, n_threads=n_threads)
     return _answered(running, found, budget)
 
 

@@ -380,21 +380,17 @@ def test_data_travels_once_and_not_with_every_recipe():
     assert all(len(pickle.dumps(recipe)) < 10_000 for recipe in blocks.recipes)
 
 
-@pytest.mark.parametrize("cut", ["all", "some rows", "every other row", "some columns", "by columns"])
-def test_memory_maps_are_opened_by_name(rng, tmp_path, cut):
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_files_of_numpy_are_opened_by_name(rng, tmp_path, order):
     X, Y = draw(rng)
-    stored = np.asfortranarray(X, np.float32) if cut == "by columns" else X.astype(np.float32)
-    np.save(tmp_path / "x.npy", stored)
-    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    view = {
-        "some rows": mapped[7:131], "every other row": mapped[::2], "some columns": mapped[:, 1:4],
-    }.get(cut, mapped)  # fmt: skip
-    rows = open_rows(view, rows_per_block=40)
+    X = np.asarray(X, np.float32, order=order)
+    np.save(tmp_path / "x.npy", X)
+    rows = open_rows(tmp_path / "x.npy", rows_per_block=40)
     assert rows.dtype == np.float32
-    np.testing.assert_array_equal(rows.compute(), np.asarray(view))
+    np.testing.assert_array_equal(rows.compute(), X)
     assert all(len(pickle.dumps(recipe)) < 10_000 for recipe in Blocks.of(rows).recipes)
-    expected = nmlsdr.MultiLabelPropagation(5).fit(np.asarray(view), Y[: len(view)])
-    assert_same_fit(nmlsdr.dask.MultiLabelPropagation(5).fit(rows, Y[: len(view)]), expected)
+    expected = nmlsdr.MultiLabelPropagation(5).fit(X, Y)
+    assert_same_fit(nmlsdr.dask.MultiLabelPropagation(5).fit(rows, Y), expected)
     np.testing.assert_array_equal(open_rows(tmp_path / "x.npy").compute(), X)
 
 
@@ -410,9 +406,9 @@ def test_zarr_stores(rng, tmp_path):
     assert open_rows(tmp_path / "x.zarr", rows_per_block=100).chunks[0] == (100, 50)
 
 
-@pytest.mark.parametrize("source", ["nothing.txt", 3, np.memmap])
+@pytest.mark.parametrize("source", ["nothing.txt", 3, np.zeros((3, 2)), "one dimension"])
 def test_other_sources_are_refused(tmp_path, source):
-    if source is np.memmap:
+    if isinstance(source, str) and source == "one dimension":
         np.save(tmp_path / "x.npy", np.zeros(3))
         source = tmp_path / "x.npy"
     with pytest.raises(ValueError, match=r"source must"):

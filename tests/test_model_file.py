@@ -192,9 +192,6 @@ def test_zip_archives_of_another_kind_are_refused(tmp_path):
     np.savez(tmp_path / "m.npz", X=np.eye(3))
     with pytest.raises(ModelFileError, match="is an archive but not a model file"):
         load_model(tmp_path / "m.npz")
-    np.savez(tmp_path / "m.npz", header=np.frombuffer(b"{}", np.uint8), a0=np.eye(3))
-    with pytest.raises(ModelFileError, match="has the old format of nmlsdr, which this version does not read"):
-        load_model(tmp_path / "m.npz")
     skops.io.dump(StandardScaler().fit(np.eye(3)), tmp_path / "m.skops")
     with pytest.raises(ModelFileError, match="is not a model file of this version"):
         load_model(tmp_path / "m.skops")

@@ -53,8 +53,8 @@ def test_long_rows_come_by_small_chunks(d):
 
 def test_few_queries_use_this_search_and_many_do_not(rng, monkeypatch):
     taken = []
-    few = _graph.Few
-    monkeypatch.setattr(_graph, "Few", lambda *given, **options: taken.append(given) or few(*given, **options))
+    few = _graph.FewQueries
+    monkeypatch.setattr(_graph, "FewQueries", lambda *given, **options: taken.append(given) or few(*given, **options))
     for d in (5, 20):
         X, Q = rng.standard_normal((300, d)), rng.standard_normal((80, d))
         for q in (1, 24, 25, 80):
@@ -77,4 +77,4 @@ def test_the_search_for_few_queries_refuses_sparse_rows(rng):
 
     X = kernel_rows(sparse.csr_array(rng.standard_normal((20, 9))))
     with pytest.raises(ValueError, match="dense rows"):
-        _graph.Few(X, X, np.empty((20, 2)), np.empty((20, 2), np.intp), level=0, n_threads=1)
+        _graph.FewQueries(X, X, np.empty((20, 2)), np.empty((20, 2), np.intp), level=0, n_threads=1)

@@ -128,8 +128,10 @@ def test_the_index_returns_the_result_of_a_search(metric, stored, asked, rng, mo
 
 def test_few_queries_use_the_packed_rows_and_others_do_not(rng, monkeypatch):
     taken = []
-    views = _graph.Views
-    monkeypatch.setattr(_graph, "Views", lambda *given, **options: taken.append(given) or views(*given, **options))
+    views = _graph.IndexSearch
+    monkeypatch.setattr(
+        _graph, "IndexSearch", lambda *given, **options: taken.append(given) or views(*given, **options)
+    )
     X, Q = rng.standard_normal((600, 20)), rng.standard_normal((300, 20))
     index = ExactIndex(X)
     for q in (1, prepared.MOST_QUERIES):
@@ -142,8 +144,10 @@ def test_few_queries_use_the_packed_rows_and_others_do_not(rng, monkeypatch):
 
 def test_the_memory_for_neighbours_of_all_threads_is_bounded(rng, monkeypatch):
     taken = []
-    views = _graph.Views
-    monkeypatch.setattr(_graph, "Views", lambda *given, **options: taken.append(given) or views(*given, **options))
+    views = _graph.IndexSearch
+    monkeypatch.setattr(
+        _graph, "IndexSearch", lambda *given, **options: taken.append(given) or views(*given, **options)
+    )
     monkeypatch.setattr(prepared, "_MOST_KEPT", 3 * 4 * 2)
     X, Q = rng.standard_normal((600, 20)), rng.standard_normal((5, 20))
     index = ExactIndex(X, n_jobs=2)

@@ -82,7 +82,7 @@ def test_rows_in_order_keep_the_order_of_their_entries(rng, weights, n_threads, 
                 np.testing.assert_array_equal(getattr(swept, name)[here], getattr(given, name)[there])
             else:
                 assert len(getattr(swept, name)) == 0
-    for name in ("h", "e"):
+    for name in ("h", "inverse_h"):
         np.testing.assert_array_equal(getattr(swept, name), getattr(given, name)[swept.order])
     for by_order, as_given in zip(ours.factors(order=swept.order), ours.factors(), strict=True):
         np.testing.assert_array_equal(by_order, as_given[swept.order])

@@ -38,7 +38,7 @@ typedef struct {
     const double *values;      /* v_ij of the residual; NULL: v_ij = h_j */
     const float *sweep_values; /* v_ij of a sweep; NULL: 1 */
     const double *h;           /* the sweep's variable is x = h F */
-    const float *e;            /* 1 / h */
+    const float *inverse_h;         /* 1 / h */
 
     /* factors of the rows (n), or of the entries (n, width); 0 where F is fixed */
     int per_entry;

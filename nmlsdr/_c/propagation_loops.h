@@ -230,7 +230,7 @@ NM_TARGET static inline NM_INLINE void NM_LEVEL(any_reduce)(
         const V *yi = (const V *)(s.y + i * WIDTH);
 
         UNROLL for (int v = 0; v < NV; v++) {
-            const V rest = ((V *)zi)[v] - step[v] * yi[v], size = MAGNITUDE(s.e[i] * rest);
+            const V rest = ((V *)zi)[v] - step[v] * yi[v], size = MAGNITUDE(s.inverse_h[i] * rest);
             ((V *)zi)[v] = rest;
             top[v] = LARGER(size, top[v]);
         }

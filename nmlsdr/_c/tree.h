@@ -59,10 +59,10 @@ typedef struct {
 
 /* ---------------------------------------------------------------- building */
 
+/* Entry j of a dense row. */
 static inline double nmlsdr_coordinate(const nmlsdr_rows *x, ptrdiff_t row, ptrdiff_t j)
 {
-    return x->kind == NMLSDR_DENSE_F32 ? (double)((const float *)x->data)[row * x->d + j]
-                                       : ((const double *)x->data)[row * x->d + j];
+    return nmlsdr_entry_value(x, row * x->d + j);
 }
 
 static inline int nmlsdr_before(const nmlsdr_keyed *a, const nmlsdr_keyed *b)

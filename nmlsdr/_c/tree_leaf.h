@@ -58,31 +58,25 @@ static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(near_d)(const nmls
     return near;
 }
 
+/* A copy of each for every number of features, which the compiler unrolls. */
+#define NM_EACH_D(RUN) \
+    switch (a->d) { \
+    case 1: return RUN(1); case 2: return RUN(2); case 3: return RUN(3); case 4: return RUN(4); \
+    case 5: return RUN(5); case 6: return RUN(6); case 7: return RUN(7); default: return RUN(8); }
+
 static NM_TARGET unsigned long long NM_LEVEL(scan)(const nmlsdr_leaf_queries *a, const double *rows, const double *query,
                                                double limit, double *squared)
 {
-    switch (a->d) {
-    case 1: return NM_LEVEL(scan_d)(a, rows, query, 1, limit, squared);
-    case 2: return NM_LEVEL(scan_d)(a, rows, query, 2, limit, squared);
-    case 3: return NM_LEVEL(scan_d)(a, rows, query, 3, limit, squared);
-    case 4: return NM_LEVEL(scan_d)(a, rows, query, 4, limit, squared);
-    case 5: return NM_LEVEL(scan_d)(a, rows, query, 5, limit, squared);
-    case 6: return NM_LEVEL(scan_d)(a, rows, query, 6, limit, squared);
-    case 7: return NM_LEVEL(scan_d)(a, rows, query, 7, limit, squared);
-    default: return NM_LEVEL(scan_d)(a, rows, query, 8, limit, squared);
-    }
+#define NM_RUN(d) NM_LEVEL(scan_d)(a, rows, query, d, limit, squared)
+    NM_EACH_D(NM_RUN)
+#undef NM_RUN
 }
 
 static NM_TARGET unsigned long long NM_LEVEL(near)(const nmlsdr_leaf_queries *a, const double *box)
 {
-    switch (a->d) {
-    case 1: return NM_LEVEL(near_d)(a, box, 1);
-    case 2: return NM_LEVEL(near_d)(a, box, 2);
-    case 3: return NM_LEVEL(near_d)(a, box, 3);
-    case 4: return NM_LEVEL(near_d)(a, box, 4);
-    case 5: return NM_LEVEL(near_d)(a, box, 5);
-    case 6: return NM_LEVEL(near_d)(a, box, 6);
-    case 7: return NM_LEVEL(near_d)(a, box, 7);
-    default: return NM_LEVEL(near_d)(a, box, 8);
-    }
+#define NM_RUN(d) NM_LEVEL(near_d)(a, box, d)
+    NM_EACH_D(NM_RUN)
+#undef NM_RUN
 }
+
+#undef NM_EACH_D

@@ -70,12 +70,8 @@ def _members(archive: zipfile.ZipFile, n_bytes: int, max_bytes: int) -> dict[str
     """Return the members by name if they are not compressed, not too large, and do not overlap."""
     infos = sorted(archive.infolist(), key=lambda info: info.header_offset)
     members = {info.filename: info for info in infos}
-    if "header.npy" in members:
-        raise Refused(
-            "it has the old format of nmlsdr, which this version does not read; fit and write the model again"
-        )
     if _SCHEMA not in members:
-        raise Refused("it is an archive but not a model file")
+        raise Refused("it is an archive but not a model file of this version; fit and write the model again")
     if len(members) != len(infos):
         raise Refused("a member appears twice")
     end = 0

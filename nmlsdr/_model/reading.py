@@ -137,7 +137,7 @@ def _table_form(estimator: Any, names: list[str] | None) -> tuple[Plan | None, b
 
 
 def revived(kept: Any) -> Any:
-    """Return the fitted estimator of which `writing.bare` kept this; `Refused` if ``fit`` makes no such estimator."""
+    """Return the fitted estimator that `writing.kept_parts` kept; `Refused` if ``fit`` makes no such estimator."""
     kind, state = type(kept), vars(kept)
     name = kind.__name__
     if kind is Pipeline:

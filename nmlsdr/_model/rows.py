@@ -73,7 +73,7 @@ def _hashes(X: Any, salt: str) -> NDArray[np.uint64]:
 
 
 _N_ROWS = 3
-_PLACES = ("training_rows_", "mean_", "center_", "data_min_", "statistics_")
+_PLACES = ("training_rows_", "mean_", "statistics_")
 
 
 def sample_rows(estimator: Any) -> Any:

@@ -11,7 +11,7 @@ import sys
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn import ensemble, feature_extraction, impute, preprocessing
+from sklearn import ensemble, impute, preprocessing
 from sklearn.pipeline import Pipeline
 from sklearn.tree._tree import Tree
 
@@ -37,7 +37,6 @@ class Field(NamedTuple):
     high: float = _LARGEST
     dtypes: tuple[str, ...] | str = ("float64", "float32")
     in_order: bool = False  # read by a kernel as it is, so in C order
-    infinite: bool = False  # plus infinity is a value: a threshold that nothing reaches
     optional: bool = False  # may be None or missing
 
 
@@ -72,10 +71,9 @@ _FIELDS = {
         Field("rows", "n d"): "embedding_",
         Field("rows", "n C"): "ridge_scores_",
         Field("targets", "n C", 0.0, 1.0, ("int64", "int32")): "transduction_",
-        Field("array", "D"): "mean_ center_ min_ data_min_ data_max_",
-        Field("array", "D", 0.0): "max_abs_ data_range_ feature_weights_",
+        Field("array", "D"): "mean_",
+        Field("array", "D", 0.0): "max_abs_ feature_weights_",
         Field("array", "D", 0.0, _INFINITY): "var_",
-        Field("array", "D", 0.0, infinite=True): "idf_",
         Field("array", "D", _POSITIVE): "scale_",
         Field("array", "d D"): "components_",
         Field("array", "d", -_INFINITY, _INFINITY): "eigenvalues_ dependence_ratio_",
@@ -113,10 +111,7 @@ _COUNTS = (
 _ATTRIBUTES: dict[type, str] = {
     preprocessing.StandardScaler: f"{_SEEN} mean_? var_? scale_? n_samples_seen_",
     preprocessing.MaxAbsScaler: f"{_SEEN} max_abs_ scale_ n_samples_seen_",
-    preprocessing.MinMaxScaler: f"{_SEEN} min_ scale_ data_min_ data_max_ data_range_ n_samples_seen_",
-    preprocessing.RobustScaler: f"{_SEEN} center_? scale_?",
     preprocessing.Normalizer: _SEEN,
-    feature_extraction.text.TfidfTransformer: f"{_SEEN} idf_?",
     impute.SimpleImputer: f"{_SEEN} statistics_",
     TableEncoder: f"{_SEEN} plan_",
     ensemble.ExtraTreesRegressor: f"{_SEEN} n_outputs_ estimators_",
@@ -215,8 +210,6 @@ def _check_array(what: str, array: np.ndarray, field: Field) -> None:
 
 
 def _check_range(what: str, array: np.ndarray, field: Field) -> None:
-    if field.infinite:
-        array = array[array != np.inf]
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise Refused(f"{what} holds a value that is not finite")
     lowest, highest = (float(array.min()), float(array.max())) if array.size else (field.low, field.high)

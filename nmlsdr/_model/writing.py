@@ -29,7 +29,7 @@ def content_out(
     plan: Plan | None = None,
 ) -> Any:
     """Return what is written of a model, after the checks that reading makes; names default to those that it saw."""
-    kept = bare(estimator)
+    kept = kept_parts(estimator)
     back = revived(kept)
     names = _names(feature_names, estimator, "feature_names_in_", 0)
     labels = _names(label_names, estimator, "label_names_in_", -1)
@@ -59,7 +59,7 @@ def _names(names: Iterable[str] | None, estimator: Any, attribute: str, step: in
     return None if names is None else list(names)
 
 
-def bare(estimator: Any) -> Any:
+def kept_parts(estimator: Any) -> Any:
     """Return an estimator of the same class that has only what is written, each value in the form of `encode`."""
     if hasattr(estimator, "to_local"):  # fitted on several machines: written as the plain class with the same answers
         estimator = estimator.to_local()
@@ -71,7 +71,7 @@ def bare(estimator: Any) -> Any:
         raise Refused(f"it is a {name}, and a model file holds only {known}")
     kept: Any = object.__new__(kind)
     if kind is Pipeline:
-        vars(kept)["steps"] = [(step, bare(inner)) for step, inner in estimator.steps]
+        vars(kept)["steps"] = [(step, kept_parts(inner)) for step, inner in estimator.steps]
         return kept
     for key, value in estimator.get_params(deep=False).items():
         vars(kept)[key] = _parameter(f"{name}({key}=...)", value)
@@ -115,7 +115,7 @@ def encode(value: Any) -> Any:
         return [encode(one) for one in value]
     if hasattr(value, "to_json"):
         return {"plan": value.to_json()}
-    return bare(value) if hasattr(value, "get_params") else value
+    return kept_parts(value) if hasattr(value, "get_params") else value
 
 
 def _text(values: list[Any]) -> str:

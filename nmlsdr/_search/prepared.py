@@ -12,7 +12,7 @@ from .._process.threads import simd, worthwhile_threads
 from .cosine import UnitRows, search_by_angle
 from .memory import is_out_of_core
 from .rows import kernel_rows
-from .run import advance, search
+from .run import Search, advance, search
 from .strategy import Strategy, log
 
 # For more queries at once, looking for structure in the rows (strategy.py) saves time, and packing the rows again is
@@ -63,10 +63,10 @@ class PreparedRows:
         if self._packed is not None and len(squared) <= MOST_QUERIES and squared.size * n_threads <= _MOST_KEPT:
             stored = _stored_alike(rows, queries)
         if self._packed is None or stored is None or not self._packed.takes(kernel_rows(stored)):
-            search(*match_rows(rows, queries), squared, indices, n_threads)
+            search(Search(*match_rows(rows, queries), squared, indices, n_threads))
             return
         n_threads = worthwhile_threads(n_threads, rows.size * (1 + len(squared) / 16), _VALUES_PER_THREAD)
-        running = _graph.Views(
+        running = _graph.IndexSearch(
             kernel_rows(rows), kernel_rows(stored), squared, indices, index=self._packed, n_threads=n_threads
         )
         advance(running)

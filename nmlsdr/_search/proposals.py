@@ -41,7 +41,6 @@ def choose_proposed(
             f"got {type(proposed).__name__} of shape {getattr(proposed, 'shape', None)}."
         )
     owner, column, _ = _stored_pairs(proposed, drop_diagonal=queries is None)
-    count = _count_candidates(owner, shape[0], k, "the neighbors transformer")
     if check_metric(metric) == "euclidean":
         squared = _pair_distances(rows, points, owner, column, n_threads)
     else:
@@ -49,7 +48,7 @@ def choose_proposed(
         unit_points, blank = (unit, zero) if queries is None else unit_rows(points, n_threads)
         squared = _pair_distances(unit, unit_points, owner, column, n_threads)
         squared[blank[owner] | zero[column]] = ZERO_ROW
-    return _first_of_each(owner, column, squared, count, k)
+    return _first_of_each(owner, column, squared, shape[0], k, "the neighbors transformer")
 
 
 def choose_stored(distances: Any, n_neighbors: int, *, drop_diagonal: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -69,8 +68,7 @@ def choose_stored(distances: Any, n_neighbors: int, *, drop_diagonal: bool) -> t
         raise InputError(
             f"a precomputed distance in row {row} is negative, NaN or infinite; compute the distances again."
         )
-    count = _count_candidates(owner, distances.shape[0], k, "the precomputed matrix")
-    squared, indices = _first_of_each(owner, column, value, count, k)
+    squared, indices = _first_of_each(owner, column, value, distances.shape[0], k, "the precomputed matrix")
     return squared**2, indices
 
 
@@ -89,7 +87,10 @@ def _stored_pairs(stored: Any, *, drop_diagonal: bool) -> tuple[np.ndarray, np.n
     return owner[first], column[first], value[first]
 
 
-def _count_candidates(owner: np.ndarray, n_queries: int, k: int, source: str) -> np.ndarray:
+def _first_of_each(
+    owner: np.ndarray, column: np.ndarray, key: np.ndarray, n_queries: int, k: int, source: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k smallest (key, row) of every query, whose candidates come in the order of their rows."""
     count = np.bincount(owner, minlength=n_queries)
     if n_queries and count.min() < k:
         row = int(np.argmin(count))
@@ -97,13 +98,6 @@ def _count_candidates(owner: np.ndarray, n_queries: int, k: int, source: str) ->
             f"{source} gave row {row} only {count[row]} other rows, n_neighbors={k} needs {k}; "
             "raise its n_neighbors (by one if it counts each row as its own neighbour)."
         )
-    return count
-
-
-def _first_of_each(
-    owner: np.ndarray, column: np.ndarray, key: np.ndarray, count: np.ndarray, k: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The k smallest (key, row) of every query, ``count`` candidates each, which come in the order of their rows."""
     order = np.lexsort((key, owner))  # a stable sort
     chosen = order[(np.cumsum(count) - count)[:, None] + np.arange(k)]
     return key[chosen], column[chosen]

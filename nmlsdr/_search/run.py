@@ -11,6 +11,7 @@ import nmlsdr._graph as _graph
 from .._checks.arguments import check_metric, check_n_neighbors, check_row_pair, check_rows, match_rows
 from .._process.threads import check_n_jobs, simd, worthwhile_threads
 from .cosine import UnitRows, first_rows, search_by_angle
+from .far_groups import Groups
 from .rows import kernel_rows
 from .strategy import Strategy, few, log, strategy
 
@@ -34,17 +35,24 @@ class Known(NamedTuple):
     edges: np.ndarray
 
 
+class Search(NamedTuple):
+    """Checked rows and queries (None: the rows themselves), the arrays (n_queries, k) to fill, and threads."""
+
+    rows: Any
+    queries: Any
+    squared: np.ndarray
+    indices: np.ndarray
+    n_threads: int
+
+    @property
+    def k(self) -> int:
+        return self.squared.shape[1]
+
+
 def squared_neighbors(
-    X: Any,
-    n_neighbors: int,
-    *,
-    queries: Any = None,
-    metric: str = "euclidean",
-    n_jobs: int | None = None,
-    checked: bool = False,
-    out: tuple[np.ndarray, np.ndarray] | None = None,
-    known: Known | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+    X: Any, n_neighbors: int, *, queries: Any = None, metric: str = "euclidean", n_jobs: int | None = None,
+    checked: bool = False, out: tuple[np.ndarray, np.ndarray] | None = None, known: Known | None = None,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """As `nmlsdr.graph.kneighbors`, with the canonical squared distances that order and merges must use.
 
     With ``metric="cosine"`` they are those of rows of length 1, 2 (1 - cos).  ``out``: the two arrays to fill.
@@ -63,126 +71,100 @@ def squared_neighbors(
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=queries is None)
     squared, indices = out or (np.empty((n_queries, k)), np.empty((n_queries, k), dtype=np.intp))
     if squared.size:
-        find(rows, queries, squared, indices, n_threads)
+        find(Search(rows, queries, squared, indices, n_threads))
     return squared, indices
 
 
-def search(
-    rows: Any,
-    queries: Any,
-    squared: np.ndarray,
-    indices: np.ndarray,
-    n_threads: int,
-    known: Known | None = None,
-) -> None:
-    """Fill the squared distances and indices (n_queries, k) for checked rows; queries None: the rows themselves."""
-    k = squared.shape[1]
+def search(one: Search, known: Known | None = None) -> None:
+    """Fill the squared distances and indices."""
+    rows, queries, k, n_threads = one.rows, one.queries, one.k, one.n_threads
     n_queries = None if queries is None else queries.shape[0]
     if rows.shape[1] == 0:
         log(Strategy("row numbers", "no features: all distances are 0"), rows, n_queries, k, n_threads)
-        squared[:] = 0
-        indices[:] = first_rows(np.arange(len(indices)), k, itself=queries is None)
+        one.squared[:] = 0
+        one.indices[:] = first_rows(np.arange(len(one.indices)), k, itself=queries is None)
         return
     chosen = strategy(rows, queries, k, n_threads)
     if chosen.groups is None:
-        more = _run(chosen, rows, queries, squared, indices, n_threads, known=known)
+        more = _run(chosen, one, known=known)
         log(chosen, rows, n_queries, k, n_threads, more)
     else:
         log(chosen, rows, n_queries, k, n_threads)
-        _by_groups(chosen, rows, queries, squared, indices, n_threads)
+        _by_groups(chosen.groups, one)
 
 
-def _search_by_angle(rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int) -> None:
+def _search_by_angle(one: Search) -> None:
     """`search` with every row divided by its norm."""
-    chosen = None if queries is None else few(rows, queries, squared.shape[1], n_threads)
-    if chosen is not None:
-        _few_by_angle(chosen, rows, queries, squared, indices, n_threads)
+    rows, queries, squared, _, n_threads = one
+    chosen = None if queries is None else few(rows, queries, one.k, n_threads)
+    if chosen is not None:  # the kernel divides only those rows by their norms that may be neighbours
+        all_rows = UnitRows(rows, np.arange(rows.shape[0]), np.empty(0, dtype=np.intp))
+
+        def find_few(some: Any, *answer: Any) -> None:
+            _run(chosen, Search(rows, some, *answer), by_angle=True)
+
+        search_by_angle(find_few, all_rows, *one[1:])
+        log(chosen, rows, len(squared), one.k, n_threads, ", by angle")
         return
     unit = UnitRows.of(rows, n_threads)
 
-    def find(some: Any, *answer: Any) -> None:
-        search(*((unit.near, None) if some is None else match_rows(unit.near, some)), *answer)
+    def find_units(some: Any, *answer: Any) -> None:
+        search(Search(*((unit.near, None) if some is None else match_rows(unit.near, some)), *answer))
 
-    search_by_angle(find, unit, queries, squared, indices, n_threads)
-
-
-def _few_by_angle(
-    chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int
-) -> None:
-    """Search the rows as they are; the kernel divides only those rows by their norms that may be neighbours."""
-
-    def find(some: Any, *answer: Any) -> None:
-        _run(chosen, rows, some, *answer, by_angle=True)
-
-    all_rows = UnitRows(rows, np.arange(rows.shape[0]), np.empty(0, dtype=np.intp))  # the kernel handles rows of zeros
-    search_by_angle(find, all_rows, queries, squared, indices, n_threads)
-    log(chosen, rows, len(squared), squared.shape[1], n_threads, ", by angle")
+    search_by_angle(find_units, unit, *one[1:])
 
 
-def _by_groups(
-    chosen: Strategy, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int
-) -> None:
+def _by_groups(groups: Groups, one: Search) -> None:
     """Search each query in its own group; then search all rows for the queries whose answer is not certain."""
-    groups, itself, k = chosen.groups, queries is None, squared.shape[1]
-    assert groups is not None
+    rows, queries, squared, indices, n_threads = one
+    itself, k = queries is None, one.k
     failed = np.ones(len(squared), dtype=bool)
     for group, wanted in zip(groups.rows, groups.queries, strict=True):
         if len(group) < k + itself or len(wanted) == 0:
             continue
-        part = rows[group], None if itself else queries[wanted]
         found = np.empty((len(wanted), k)), np.empty((len(wanted), k), dtype=np.intp)
-        _run(strategy(*part, k, n_threads, alone=True), *part, *found, n_threads)
+        _run_alone(Search(rows[group], None if itself else queries[wanted], *found, n_threads))
         sure = np.sqrt(found[0][:, -1]) < groups.apart[wanted]
         squared[wanted[sure]] = found[0][sure]
         indices[wanted[sure]] = group[found[1][sure]]  # the rows of a group increase: ties keep their order
         failed[wanted[sure]] = False
     again = np.flatnonzero(failed)
     if len(again):
-        _search_again(again, rows, queries, squared, indices, n_threads)
+        _search_again(again, one)
 
 
-def _search_again(
-    again: np.ndarray, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int
-) -> None:
+def _search_again(again: np.ndarray, one: Search) -> None:
     """Search all rows for some of the queries; without queries each row is found too, and then dropped."""
-    k, itself = squared.shape[1], queries is None
+    k, itself = one.k, one.queries is None
     more, found = np.empty((len(again), k + itself)), np.empty((len(again), k + itself), dtype=np.intp)
-    some = rows[again] if itself else queries[again]
-    _run(strategy(rows, some, k + itself, n_threads, alone=True), rows, some, more, found, n_threads)
+    _run_alone(Search(one.rows, one.rows[again] if itself else one.queries[again], more, found, one.n_threads))
     if itself:
         own = found == again[:, None]
         own[~own.any(axis=1), -1] = True  # more than k duplicates of lower index: the last one goes
         more, found = more[~own].reshape(-1, k), found[~own].reshape(-1, k)
-    squared[again], indices[again] = more, found
+    one.squared[again], one.indices[again] = more, found
 
 
-def _run(
-    chosen: Strategy,
-    rows: Any,
-    queries: Any,
-    squared: np.ndarray,
-    indices: np.ndarray,
-    n_threads: int,
-    *,
-    by_angle: bool = False,
-    known: Known | None = None,
-) -> str:
+def _run_alone(one: Search) -> None:
+    """Search rows that are not grouped again."""
+    _run(strategy(one.rows, one.queries, one.k, one.n_threads, alone=True), one)
+
+
+def _run(chosen: Strategy, one: Search, *, by_angle: bool = False, known: Known | None = None) -> str:
     """Run one kernel for all queries; return a note for the log."""
+    rows, queries, squared, indices, n_threads = one
     given, others = kernel_rows(rows), None if queries is None else kernel_rows(queries)
     pairs = rows.shape[0] * (rows.shape[0] / 2 if queries is None else queries.shape[0])
-    work = pairs * (rows.shape[1] + 10 * squared.shape[1])
-    n_threads = worthwhile_threads(n_threads, work, _WORK_PER_THREAD)
+    n_threads = worthwhile_threads(n_threads, pairs * (rows.shape[1] + 10 * one.k), _WORK_PER_THREAD)
+    settings: dict[str, Any] = {"level": simd(), "n_threads": n_threads}
     running: _graph.Progress
     if chosen.method == "few" and others is not None:
-        running = _graph.Few(given, others, squared, indices, level=simd(), n_threads=n_threads, angle=by_angle)
+        running = _graph.FewQueries(given, others, squared, indices, angle=by_angle, **settings)
     elif chosen.method == "tree":
-        running = _graph.Tree(given, others, squared, indices, level=simd(), n_threads=n_threads)
+        running = _graph.Tree(given, others, squared, indices, **settings)
     else:
-        leads = chosen.leads
-        known = known if leads is None else None
-        running = _graph.Search(
-            given, others, squared, indices, level=simd(), n_threads=n_threads, leads=leads, known=known
-        )
+        known = known if chosen.leads is None else None
+        running = _graph.Search(given, others, squared, indices, leads=chosen.leads, known=known, **settings)
     advance(running)
     facts = running.facts
     storage = ", by columns and postings" if facts.get("sparse") else ", by packed blocks"

@@ -86,7 +86,7 @@ class _Batch:
             gain, k, m = (np.pad(values, ((0, 0), (0, width - self.count))) for values in (gain, k, m))
         n_blocks = -(-n // BLOCK_ROWS)
         self.kernels = _propagation.BatchKernels(
-            graph.indptr, graph.indices, graph.values, graph.sweep_values, graph.h, graph.e, gain, m, k,
+            graph.indptr, graph.indices, graph.values, graph.sweep_values, graph.h, graph.inverse_h, gain, m, k,
             self.B, self.F, self.x, self.z, self.y, self.p, np.empty((3, n_blocks, width)),
             np.empty((n_blocks, width), np.float32), BLOCK_ROWS, system.n_threads, simd(),
         )  # fmt: skip

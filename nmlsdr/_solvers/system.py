@@ -82,7 +82,7 @@ class Solved(NamedTuple):
     residuals: np.ndarray
 
 
-class Factors(NamedTuple):
+class RowFactors(NamedTuple):
     """What multiplies the sums over neighbours in eq. (6) and in a sweep, and the weights of the inner product.
 
     All are 0 where F is fixed.
@@ -102,7 +102,7 @@ class SweepGraph(NamedTuple):
     values: np.ndarray
     sweep_values: np.ndarray
     h: np.ndarray
-    e: np.ndarray
+    inverse_h: np.ndarray
 
 
 class System:
@@ -138,12 +138,12 @@ class System:
         if self.binary:
             self.values = np.empty(0)
             root = np.sqrt(np.maximum(np.diff(self.indptr), 1.0))
-            self.h, self.e = 1.0 / root, root.astype(np.float32)
+            self.h, self.inverse_h = 1.0 / root, root.astype(np.float32)
             self.sums = (W.sign() if W.nnz and W.data[0] != 1 else W) @ self.h
             self.row_sums = root * self.sums  # d d~
         else:
             self.values, self.row_sums = normalized_weights(W, stochastic=False, n_jobs=self.n_threads)
-            self.h, self.e, self.sums = np.ones(n), np.ones(n, np.float32), self.row_sums
+            self.h, self.inverse_h, self.sums = np.ones(n), np.ones(n, np.float32), self.row_sums
 
         self.per_entry = alpha.ndim == 2 or labeled.ndim == 2
         self.alpha = alpha if alpha.ndim == 2 else alpha[:, None]
@@ -185,7 +185,7 @@ class System:
         values = values[:, columns] if values.shape[1] > 1 else values
         return values if order is None else values[order]
 
-    def factors(self, columns: slice = slice(None), order: np.ndarray | None = None) -> Factors:
+    def factors(self, columns: slice = slice(None), order: np.ndarray | None = None) -> RowFactors:
         """The factors of these labels: (n, 1) for an alpha per row."""
         alpha, sought = (self.of_columns(values, columns, order) for values in (self.alpha, self.sought))
         sums, row_sums = (x[:, None] if order is None else x[order, None] for x in (self.sums, self.row_sums))
@@ -196,7 +196,7 @@ class System:
             np.divide(alpha, row_sums, out=k, where=sought)
         else:
             np.copyto(k, alpha if self.per_entry else 1.0, where=sought)
-        return Factors(gain, k.astype(np.float32), m)
+        return RowFactors(gain, k.astype(np.float32), m)
 
     def sweep_graph(self) -> SweepGraph:
         """The graph as the sweeps walk through it: rows in breadth-first order, if there are many.
@@ -215,7 +215,7 @@ class System:
             )  # fmt: skip
             sweep_values = (self.values * np.repeat(scale, np.diff(self.indptr))).astype(np.float32)
         if n < ORDERED_ROWS:
-            return SweepGraph(None, self.indptr, self.indices, self.values, sweep_values, self.h, self.e)
+            return SweepGraph(None, self.indptr, self.indices, self.values, sweep_values, self.h, self.inverse_h)
         place = np.empty(n, np.int32)
         place[self.order] = np.arange(n, dtype=np.int32)
         indptr = np.zeros(n + 1, np.int64)
@@ -223,7 +223,7 @@ class System:
         old = np.arange(len(self.indices)) + np.repeat(self.indptr[self.order] - indptr[:-1], np.diff(indptr))
         values, sweeps = (array[old] if len(array) else array for array in (self.values, sweep_values))
         indices = place[self.indices[old]]
-        return SweepGraph(self.order, indptr, indices, values, sweeps, self.h[self.order], self.e[self.order])
+        return SweepGraph(self.order, indptr, indices, values, sweeps, self.h[self.order], self.inverse_h[self.order])
 
     def first_iterate(self, init: np.ndarray | None) -> np.ndarray:
         """F(0) = Y as in the article, or one sweep of eq. (6) from ``init``; where F is fixed, that F.

@@ -106,10 +106,6 @@ MUTANTS = {
         ("search/int8: the second of two integers twice", "nmlsdr_pack_int8", ">> m % 2 * 16 &", ">> 16 &"),
     ],
     ("c_api.pyx", C): [
-        ("search/C: nearest_f32 handed double", "nearest_f32", "search(0, rows", "search(1, rows"),
-        ("search/C: nearest_f64 handed float", "nearest_f64", "search(1, rows", "search(0, rows"),
-        ("search/C: nearest_to_f32 handed double", "nearest_to_f32", "search(0, rows", "search(1, rows"),
-        ("search/C: nearest_to_f64 handed float", "nearest_to_f64", "search(1, rows", "search(0, rows"),
         ("search/C: k of all rows without queries", "search", "n - (queries is NULL)", "n"),
     ],
     ("c_api.pyx", C_TABLE): [

@@ -65,11 +65,12 @@ PRODUCTS = {
     ),
     "review": Product(
         ("python", "docs/review_pictures.py"), ("ResidualPropagation",),
-        ("docs/review_pictures.py", "docs/hospital.py"), ("docs/_static/review-",), "docs/_static", long=True,
+        ("docs/review_pictures.py", "docs/hospital.py", "nmlsdr/inspection/review*"), ("docs/_static/review-",),
+        "docs/_static",
     ),
     "hospital": Product(
         ("python", "docs/_walkthrough.py", "--pictures"), ("ResidualPropagation",),
-        ("docs/_walkthrough.py", "docs/hospital.py"),
+        ("docs/_walkthrough.py", "docs/hospital.py", "nmlsdr/inspection/review*", "nmlsdr/_report/page*"),
         ("docs/guide/hospital.md", "docs/_static/hospital", "docs/_static/report-"), "docs/_static/hospital",
     ),
     "comparison": Product(
@@ -114,7 +115,6 @@ _SCORES = "They were made with the present default, but before `flip_scores_` ch
 OUT_OF_DATE = {
     "rivals": "The numbers are not made yet.",
     "mistakes": _SCORES,
-    "review": _FORMER,
     "comparison": _SCORES,
     "scores": "The commit was not stored when they were made.",
     "beyond": _FORMER,

@@ -179,7 +179,8 @@ def test_a_column_that_is_missing_gets_a_suggestion(run, tables, tmp_path):
     assert_done(run("fit", "train.csv", *COLUMNS, "--out", "m.skops"))
     text = (tmp_path / "test.csv").read_text()
     (tmp_path / "old.csv").write_text(text.replace(FEATURES[0], "ages", 1))
-    assert_refused(run("predict", "m.skops", "old.csv", "--out", "a.csv"), "the first is 'age', did you mean 'ages'?")
+    refused = run("predict", "m.skops", "old.csv", "--out", "a.csv")
+    assert_refused(refused, "'age' (did you mean 'ages'?)", "--fill-absent")
 
 
 def test_nmlsdr_alone_shows_examples(run):

@@ -409,3 +409,56 @@ def test_labels_that_differ_in_case_are_told(tmp_path):
     assert table.notes == [
         "the labels 'Cold' and 'cold', 'Flu' and 'flu' differ only in upper case or blanks and stay different labels"
     ]
+
+
+def test_predict_names_columns_that_lack_far_more_values_than_at_the_fit(run, tmp_path, rng):  # noqa: F811
+    """Shares at the fit: a 0, b .1, c .6 (a third category never seen), d 0. New rows: only more than both limits."""
+    n, names = 100, ["a", "b", "c", "d", "y"]
+    wards, words = rng.choice(["east", "west"], n), rng.choice(["yes", "no"], n)
+    rows = [[f"{x:.2f}", "" if i < 10 else f"{x:.1f}", "" if i < 60 else ward, word, int(x > 0)]
+            for i, (x, ward, word) in enumerate(zip(rng.normal(size=n), wards, words, strict=True))]  # fmt: skip
+    write_csv(tmp_path / "t.csv", names, rows)
+    assert run("fit", "t.csv", "--label-columns", "y", "-q", "-o", "m.skops").status == 0
+    plan = open_model(tmp_path / "m.skops").plan
+    assert np.allclose(plan.gaps, (0, 0.1, 0.6, 0), atol=1e-4)
+
+    def notes(changed):
+        write_csv(tmp_path / "new.csv", names, [changed(i, list(row)) for i, row in enumerate(rows)])
+        found = run("predict", "m.skops", "new.csv", "-q", "-o", "p.csv")
+        assert found.status == 0, found
+        return [line for line in found.err.splitlines() if "far more values" in line]
+
+    def emptied(j, share, text=""):
+        return lambda i, row: [*row[:j], text if i >= n * (1 - share) else row[j], *row[j + 1 :]]
+
+    assert notes(lambda i, row: row) == notes(emptied(0, 0.3)) == notes(emptied(1, 0.29)) == []
+    assert notes(emptied(0, 0.31)) == [
+        "nmlsdr: new.csv: far more values are missing or new than at the fit: column 'a' (31% of the rows, 0% at the "
+        "fit); predictions rest on the values that fill them."
+    ]
+    assert "'b' (41% of the rows, 10% at the fit)" in notes(emptied(1, 0.31))[0]
+    assert notes(emptied(2, 0.3)) == []  # 90 % are no three times 60 %, but a column without any known value is noted
+    assert "'c' (100% of the rows, 60% at the fit)" in notes(emptied(2, 1))[0]
+    assert "'c' (100% of the rows, 60% at the fit)" in notes(emptied(2, 1, "north"))[0]
+    assert "'d' (50% of the rows, 0% at the fit)" in notes(emptied(3, 0.5))[0]
+
+
+def test_absent_columns_are_all_named_and_can_be_filled_in(run, tmp_path, rng):  # noqa: F811
+    rows = [[f"{x:.2f}", f"{y:.2f}", "ab"[int(x > 0)], int(x > 0)] for x, y in rng.normal(size=(60, 2))]
+    write_csv(tmp_path / "t.csv", ["age", "x", "ward", "y"], rows)
+    assert run("fit", "t.csv", "--label-columns", "y", "-q", "-o", "m.skops").status == 0
+    write_csv(tmp_path / "new.csv", ["ages", "x"], [row[:2] for row in rows])
+    said = ["lacks 2 of the 3 columns", "'age' (did you mean 'ages'?), 'ward'", "--fill-absent"]
+    assert_refused(run("predict", "m.skops", "new.csv", "-o", "p.csv"), *said)
+    found = run("predict", "m.skops", "new.csv", "--fill-absent", "-q", "-o", "p.csv")
+    assert found.status == 0, found
+    assert "2 absent columns are filled in like missing values: 'age', 'ward'" in found.err
+    write_csv(tmp_path / "empty.csv", ["age", "x", "ward"], [["", row[1], ""] for row in rows])
+    assert run("predict", "m.skops", "empty.csv", "-q", "-o", "q.csv").status == 0
+    assert (tmp_path / "p.csv").read_text() == (tmp_path / "q.csv").read_text()
+
+
+@pytest.mark.parametrize("verb", ["predict", "evaluate"])
+def test_predict_says_where_thresholds_are_chosen(run, verb):  # noqa: F811
+    outcome = run(verb, "m.skops", "t.csv", "--threshold", "0.3", "-o", "p.csv")
+    assert_refused(outcome, "has no option --threshold", "thresholds are chosen at fit", "--scores")

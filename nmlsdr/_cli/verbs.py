@@ -237,7 +237,8 @@ _SHORT = {"--quiet": "-q", "--out": "-o"}
 #: The groups of options in the help of a verb that reads a table, as a beginner meets them.
 GROUPS = {
     "what to write, and what is done with columns and rows": (
-        "--out", "--id", "--drop", "--missing", "--one-hot", "--impute", "--keep-case", "--yes", "--no", "--mask"
+        "--out", "--id", "--drop", "--missing", "--fill-absent", "--one-hot", "--impute", "--keep-case", "--yes",
+        "--no", "--mask",
     ),
     "the annotations to check, and results": (
         "--kind", "--top", "--show", "--image", "--no-cells", "--reviewed", "--folds", "--scores",
@@ -371,7 +372,11 @@ def _add_models(verbs: Any) -> None:
         labels=LABELS_NEEDED,
         run="_cli.models:fit",
     )
-    model = {"model": option("MODEL.skops", "the file that `nmlsdr fit` wrote", InputFile)} | DATA | COMMON
+    model = {
+        "model": option("MODEL.skops", "the file that `nmlsdr fit` wrote", InputFile),
+        "--fill-absent": flag("fill columns of the model that DATA does not have in, as if all their cells were empty"),
+        **DATA, **COMMON,
+    }  # fmt: skip
     table = output(*LISTS, ".npz", note="; rows count from 0")
     scores = {"--scores": flag("write the probability of each label too, in columns score:NAME")}
     measures = {
@@ -385,7 +390,8 @@ def _add_models(verbs: Any) -> None:
     unused = "these columns are not features, and the labels are not used"
     for name, summary, description, options, labels in (
         ("transform", "embed the rows of a table", "Write the embedding of every row of DATA.", table, unused),
-        ("predict", "predict the labels of a table's rows", "Write 0 or 1 for every label and row of DATA.",
+        ("predict", "predict the labels of a table's rows", "Write 0 or 1 for every label and row of DATA. The "
+         "thresholds of the probabilities were chosen at fit.",
          scores | table, unused),
         ("evaluate", "compare predictions with a table's labels",
          "Predict the labelled rows of DATA, compare with their labels, and print the result for each label and seven "

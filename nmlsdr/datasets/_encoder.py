@@ -1,5 +1,6 @@
 """A raw table as the first step of a pipeline."""
 
+import dataclasses
 import warnings
 from collections.abc import Sequence
 from typing import Any, Self
@@ -159,7 +160,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         place = {column.name: column for column in plan.columns}
         plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)
         features = plan.encode(named, len(columns[0]))
-        self.plan_ = plan.filled(features, self.impute)
+        self.plan_ = dataclasses.replace(plan.filled(features, self.impute), gaps=plan.gaps_of(features))
         return self.plan_.fill_in(features)
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -190,7 +191,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise InputError(problems_in_words(errors, "row", in_python=True))
         if notes:
             warnings.warn(f"Words that are new: {'; '.join(notes)}.", UserWarning, stacklevel=2)
-        return features
+        for note in self.plan_.emptier(features):
+            warnings.warn(f"In X, {note}.", UserWarning, stacklevel=2)
+        return self.plan_.fill_in(features)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the features, such as ``ward=east`` for a level of a category.

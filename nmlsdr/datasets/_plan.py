@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._checks.words import BLANKS, fold, trim, words_of
 from .._errors import InputError
-from ._files import Problem, problems_in_words
+from ._files import MOST_SHOWN, Problem, problems_in_words, shorten
 from ._lists import items_of
 from ._numbers import NOTATIONS, Notation, is_number, read_date
 from ._table import Cells, Numbers
@@ -26,6 +26,8 @@ from ._units import WITHOUT, quantity_reader
 #: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels;
 #: a number has one more for each mark).
 FEATURES = {"number": 1, "date": 2, "yes/no": 1, "category": None, "list": None, "words": None}
+MORE_MISSING = 0.3  # so much larger, and three times as large, is a share of missing values that is noted
+RARE_GAPS = 0.01  # accepted probability that so many rows lack a value, at the share of the fit
 #: The kinds of columns that do not.
 OTHERS = ("identifier", "text", "constant", "empty", "duplicate", "like the labels", "dropped")
 
@@ -100,6 +102,8 @@ class Plan:
         Where the labels were: the parameters of `read_table` of these names.
     encoding : str
         The encoding of the table, which other files of its origin probably have too; empty: not known.
+    gaps : tuple of float
+        For each column that becomes features, the share of the fit's rows without a known value; empty: not known.
     """
 
     columns: tuple[Column, ...]
@@ -107,6 +111,7 @@ class Plan:
     keep_case: bool = False
     labels: Mapping[str, Any] = field(default_factory=dict)
     encoding: str = ""
+    gaps: tuple[float, ...] = ()
 
     @functools.cached_property
     def used(self) -> list[Column]:
@@ -154,7 +159,7 @@ class Plan:
         Returns
         -------
         ndarray of shape (n_rows, n_features)
-            With NaN for a missing value whose column has no `fill`.
+            With NaN for a missing value, which `fill_in` fills.
         """
         X = np.empty((n_rows, len(self.feature_names)))
         found: list[Problem] = []
@@ -174,6 +179,30 @@ class Plan:
             end = start + len(column.feature_names)
             yield column, X[:, start:end]
             start = end
+
+    def gaps_of(self, X: NDArray[np.float64]) -> tuple[float, ...]:
+        """Return for each used column the share of rows that lack a known value; missing values are not filled yet."""
+        found = []
+        for column, block in self._blocks(X):
+            if column.kind in ("category", "list", "words"):
+                lacks = ~block[:, : len(column.levels)].any(axis=1)
+            else:
+                lacks = np.isnan(block[:, 0])
+            found.append(float(lacks.mean()) if len(X) else 0.0)
+        return tuple(found)
+
+    def emptier(self, X: NDArray[np.float64]) -> list[str]:
+        """Return a note on columns of new rows that lack far more values than at the fit, or all of them."""
+        found = []
+        for column, share, was in zip(self.used, self.gaps_of(X), self.gaps or [-1.0] * len(self.used), strict=True):
+            if (share == 1 or (was >= 0 and share > max(3 * was, was + MORE_MISSING))) and (
+                max(was, 0.0) ** (share * len(X)) < RARE_GAPS
+            ):
+                before = f", {was:.0%} at the fit" if was >= 0 else ""
+                found.append(f"{shorten(column.name, 30)!r} ({share:.0%} of the rows{before})")
+        more = f" and {len(found) - MOST_SHOWN} more" if len(found) > MOST_SHOWN else ""
+        what = f"far more values are missing or new than at the fit: column {', '.join(found[:MOST_SHOWN])}{more}"
+        return [f"{what}; predictions rest on the values that fill them"] if found else []
 
     def unseen(self, X: NDArray[np.float64]) -> dict[str, int]:
         """Return the categories with a level that the plan does not know, and in how many of these rows."""
@@ -270,6 +299,8 @@ class Plan:
             if not all(0 < factor < 1e170 for factor in c.factors.values()):
                 raise ValueError(f"impossible units in the column {c.name!r}")
             odd_answers = c.kind == "yes/no" and {*c.levels.values()} - {"0", "1"}
+            if self.gaps and (len(self.gaps) != len(self.used) or not all(0 <= gap <= 1 for gap in self.gaps)):
+                raise ValueError("impossible shares of missing values")
             if odd_answers or (c.kind in FEATURES and not c.feature_names) or (c.kind == "list") > (c.separator != ""):
                 raise ValueError(f"impossible levels in the column {c.name!r}")
         if len({c.name for c in self.columns}) < len(self.columns):
@@ -342,12 +373,10 @@ def _encode(
 ) -> None:  # fmt: skip
     """Write the features of one column to X; `values` if no number means a missing value."""
     width = X.shape[1]
-    fill = np.array(column.fill or (np.nan,) * width)
     is_plain = not column.factors or "" in column.factors
     if isinstance(cells, Numbers) and column.kind == "number" and values and is_plain and cells.fit(column.decimal):
-        missing = np.isnan(cells.values)
-        X[:, 0] = np.where(missing, fill[0], cells.values)
-        X[:, 1:] = np.array([mark == WITHOUT for mark in column.marks], bool) & ~missing[:, None]
+        X[:, 0] = cells.values
+        X[:, 1:] = np.array([mark == WITHOUT for mark in column.marks], bool) & ~np.isnan(cells.values)[:, None]
         return
     texts = cells.texts
     found = [coder(text) for text in texts.different]
@@ -367,5 +396,4 @@ def _encode(
             table[code, places] = True
         X[:] = table[texts.codes]
     else:
-        numbers = np.array(found, dtype=np.float64).reshape(len(found), width)
-        X[:] = np.where(np.isnan(numbers), fill, numbers)[texts.codes]
+        X[:] = np.array(found, dtype=np.float64).reshape(len(found), width)[texts.codes]

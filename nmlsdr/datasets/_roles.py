@@ -60,6 +60,8 @@ class Roles:
         columns without another role.
     yes, no : str, default=None
         Words that mean yes and no, in labels and in features; give both. The usual words of many languages are known.
+    fill_absent : bool, default=False
+        With the plan of a model: whether columns of it that are absent count as columns of missing values.
     """
 
     labels_xml: Path_ | None = None
@@ -76,6 +78,7 @@ class Roles:
     feature_columns: Sequence[str] | None = None
     yes: str | None = None
     no: str | None = None
+    fill_absent: bool = False
 
     @property
     def lists(self) -> list[str]:
@@ -189,14 +192,15 @@ def check_names(path: Path_, names: Sequence[str], form: Form, line: int | None 
         raise DataFileError(f"{place(path, line, name)}: the column name appears twice; rename one.")
 
 
-def refuse_missing(where: str, wanted: Sequence[str], names: Sequence[str], what: str) -> None:
+def refuse_missing(where: str, wanted: Sequence[str], names: Sequence[str], what: str, advice: str = "") -> None:
     """Raise if a file does not have all that a model wants; `what` is, in words."""
     given = set(names)
     missing = [name for name in wanted if name not in given]
     if missing:
-        first = f"the first is {shorten(missing[0])!r}{nearest(missing[0], names)}"
-        lacks = f"it lacks {len(missing)} of the {len(wanted)} {what}"
-        raise DataFileError(f"{where}: {lacks}, {first}; give the same {what.split()[0]}.")
+        meant = {name: nearest(name, names) for name in missing[:8]}
+        named = ", ".join(repr(shorten(n)) + (f" ({meant[n][2:]})" if meant.get(n) else "") for n in missing)
+        lacks = f"it lacks {len(missing)} of the {len(wanted)} {what}: {named}"
+        raise DataFileError(f"{where}: {lacks}; {advice or f'give the same {what.split()[0]}'}.")
 
 
 def _what_was_meant(name: str, names: Sequence[str]) -> str:

@@ -249,17 +249,24 @@ def _read_columns(
     rows, is_new = None, isinstance(plan, Choices)
     if plan is not None and found.sparse is None:
         table.columns = found.columns
+        used = plan.used if isinstance(plan, Plan) else []
+        if absent := [column.name for column in used if column.name not in found.columns]:
+            named = ", ".join(repr(shorten(name, 30)) for name in absent)
+            table.notes = [*table.notes, f"{len(absent)} absent columns are filled in like missing values: {named}"]
+            found.columns |= {name: Texts([""], np.zeros(found.n_rows, np.int32)) for name in absent}
         if isinstance(plan, Choices):
             deciding = _deciding(
                 table, {name: found.columns[name] for name in split.features}, roles, plan, found.n_rows
             )
             plan, rows, table.unused = deciding.plan(), deciding.row_numbers, None
-            plan = dataclasses.replace(plan, encoding=found.encoding or "")
         table.plan, table.feature_names = plan, plan.feature_names
         table.data = plan.encode(found.columns, found.n_rows, problems)
-        if not is_new:
+        if is_new:
+            table.plan = dataclasses.replace(plan, encoding=found.encoding or "", gaps=plan.gaps_of(table.data))
+        else:
             problems, notes = new_words(problems, found.n_rows)
-            table.notes = [*table.notes, *notes]
+            table.notes = [*table.notes, *notes, *plan.emptier(table.data)]
+            table.data = plan.fill_in(table.data)
         if problems:
             lines = np.arange(1, found.n_rows + 1) if found.lines is None else found.lines
             shown = [problem._replace(rows=lines[problem.rows]) for problem in problems]
@@ -311,7 +318,10 @@ def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
 def _split_by_plan(source: Any, roles: Roles, labels: LabelNames | None, plan: Plan) -> Split:
     """Give each column the role that it had in the table of the plan."""
     names = [column.name for column in plan.used]
-    refuse_missing(place(source.path, source.line), names, source.names, "columns that the model was fitted on")
+    if roles.fill_absent:
+        names = [name for name in names if name in set(source.names)]
+    advice = "give them, or have them filled in like missing values (--fill-absent)"
+    refuse_missing(place(source.path, source.line), names, source.names, "columns that the model was fitted on", advice)
     id_column = roles.id_column
     if id_column is None and plan.identifier in source.names:
         id_column = plan.identifier

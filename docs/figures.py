@@ -98,7 +98,7 @@ PRODUCTS = {
         study="all", long=True,
     ),
     "beyond": Product(
-        (*REPRODUCE, "beyond", "--seeds", "1", *DATA),
+        (*REPRODUCE, "beyond", "--seeds", "2", *DATA),
         ("ResidualPropagation", "NMLSDR", "MLkNN", "SemiSupervisedMLkNN", "MultiLabelPropagation"), (),
         ("docs/reproduction/beyond",), "docs/reproduction/beyond", study="beyond", long=True,
     ),

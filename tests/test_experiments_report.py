@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from nmlsdr.experiments import command, report
+from nmlsdr.experiments import command
 from nmlsdr.experiments.benchmarks import FAR, _complete, claims, starred
 from nmlsdr.experiments.protocol import STUDIES
 from nmlsdr.experiments.results import Results, difference_table, general_notes
-from nmlsdr.experiments.store import CellFolder, CellKey
+from nmlsdr.experiments.store import CellFolder
 
 
 def some_results(n_datasets, methods=("CCA", "NMLSDR"), seeds=2):
@@ -38,10 +38,7 @@ def test_paragraphs_on_sets_that_were_not_run_are_left_out():
         assert not any(name in text for text in some)
 
 
-def test_the_report_names_all_commands_and_seeds(tmp_path):
-    keys = [CellKey("toy", "Toy", "CCA", 0), CellKey("toy", "Toy", "CCA", 1), CellKey("benchmarks", "Birds", "CCA", 0),
-            CellKey("benchmarks", "Yeast", "CCA", 0), CellKey("benchmarks", "Yeast", "CCA", 1)]  # fmt: skip
-    assert report._seeds_by_study(keys) == "benchmarks: 0 to 1 (2), but Birds 0; toy: 0 to 1 (2)"
+def test_the_report_names_all_commands(tmp_path):
     folder = CellFolder(tmp_path)
     for words in ("nmlsdr reproduce toy", "nmlsdr reproduce benchmarks", "nmlsdr reproduce toy"):
         said = command._commands(folder, words)

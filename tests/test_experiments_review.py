@@ -8,7 +8,7 @@ from nmlsdr import ResidualPropagation
 from nmlsdr.cli import main
 from nmlsdr.experiments import beyond, protocol
 from nmlsdr.experiments.beyond import REVIEWERS, REVIEWS, beyond_cells, precisions
-from nmlsdr.experiments.beyond_section import kinds_table, review_claims, review_tables, with_chance
+from nmlsdr.experiments.beyond_section import kinds_table, review_tables, with_chance
 from nmlsdr.experiments.results import Results, collect
 from nmlsdr.experiments.store import CellKey
 from nmlsdr.inspection import rank_suspects
@@ -165,14 +165,6 @@ def test_records_become_arrays_and_failures_are_reported():
     assert np.isnan(found.values[1]).all()
     assert found.failures == ["beyond-review-flips, Yeast, Propagation, seed 0: ValueError: no"]
     assert collect(DROPPED, records) is None
-
-
-@pytest.mark.parametrize(
-    ("gains", "seeds", "holds"),
-    [([3.0] * 6, 5, True), ([9.0, -1, -1, 1, 1, 1], 5, False), ([3.0] * 5, 5, None), ([3.0] * 6, 4, None)],
-)
-def test_a_part_of_the_review_decides_nothing(gains, seeds, holds):
-    assert [claim[1] for claim in review_claims([results(gains, seeds)])] == [holds]
 
 
 def test_tables_name_kinds_and_wins():

@@ -1,4 +1,4 @@
-"""Tables and claims of the study of what came after the article: predictions by regime, and reviews of labels."""
+"""Tables of the study of what came after the article: predictions by regime, and reviews of labels."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from .beyond import BASE, BEYOND_METHODS, CHANCE, KINDS, OURS, REGIMES, REVIEWERS, REVIEWS, SIX_SETS
 from .protocol import METRICS
 from .results import (
-    Claims,
     Entry,
     Results,
     ResultTable,
@@ -27,10 +26,8 @@ from .statistics import LEVEL, holm, signed_rank_p_values
 
 Floats = NDArray[np.float64]
 RANKINGS, DECISIONS = ("RL'", "AP", "OE'", "Cov'"), ("HL'", "MaF1", "MiF1")
-ARTICLE, BEFORE = "NMLSDR", "Propagation"
-PROMISED = dict(zip(REVIEWS, ("both", "missing"), strict=True))  # the list of each noise that was to gain
-# What the method was to gain in points: over the article's pipeline on the ten sets, and in reviews on the six.
-GAIN, SHARE_OF_SETS, REVIEW_GAIN, SEEDS = 4.0, 0.9, 2.0, 5
+ARTICLE = "NMLSDR"
+PROMISED = dict(zip(REVIEWS, ("both", "missing"), strict=True))  # the list for each noise
 
 
 class View(NamedTuple):
@@ -56,7 +53,7 @@ P1 = View("p1", "Mean of the seven measures, P1", "p1")
 
 
 def beyond_section(found: list[Results], *, size: str) -> Section:
-    """Tables and claims of the regimes and reviews that have records."""
+    """Tables of the regimes and reviews that have records."""
     ranked = [results for results in found if results.study.name in REGIMES]
     decided = [with_variant(results, "f1") for results in ranked]  # a threshold moves no ranking
     reviews = [with_chance(results) for results in found if results.study.name in REVIEWS]
@@ -66,19 +63,15 @@ def beyond_section(found: list[Results], *, size: str) -> Section:
         if plain.study is BASE:
             shown = ((plain, RANKING), (base, SEVEN), (plain, P1))
             section.paragraphs += [losses(*which) for which in shown]
-            section.claims += claims(plain)
-            section.tables += [measure_table(base), measure_table(base, SIX_SETS, "beyond-measures-six")]
-            section.tables += [set_table(*which) for which in shown]
+            section.tables += [measure_table(base), *(set_table(*which) for which in shown)]
             section.tables += [test_table(*which) for which in shown]
             section.tables += [parts_table(plain), seconds_table(plain)]
     if any(results.study is not BASE for results in ranked):
         section.tables += [regime_table(ranked, RANKING), regime_table(decided, SEVEN)]
     if reviews:
         section.paragraphs.append(resource("texts.json")["sections"]["beyond"]["review"])
-        section.claims += review_claims(reviews)
         section.tables += review_tables(reviews)
         section.tables.append(kinds_table(reviews))
-    section.claims = section.claims if size == "full" else []
     section.tables = [table for table in section.tables if table.rows]
     return section
 
@@ -137,21 +130,18 @@ def set_table(results: Results, view: View) -> ResultTable:
     return table
 
 
-def measure_table(
-    results: Results, datasets: Sequence[str] | None = None, name: str = "beyond-measures"
-) -> ResultTable:
-    """Methods by measures, end to end, over some data sets: those of rankings, then those of decisions, with means."""
-    rows = [i for i, dataset in enumerate(results.datasets) if datasets is None or dataset in datasets]
+def measure_table(results: Results) -> ResultTable:
+    """Methods by measures, end to end: those of rankings, then those of decisions, with means."""
     groups: dict[str, tuple[str, ...]] = {"mean of 4": RANKINGS, "mean of 7": METRICS}
     groups |= {measure: (measure,) for measure in METRICS}
     shown = [*RANKINGS, "mean of 4", *DECISIONS, "mean of 7"]
-    values = {"sets": ", ".join(results.datasets[i] for i in rows), "regime": results.study.title}
-    table = titled(name, ["Method", *shown], "beyond-measures", **values)
-    if rows:
-        by_method = {group: mean(results.percent(measures=groups[group])[rows]).mean(axis=0) for group in shown}
-        known = [j for j in range(len(results.methods)) if not np.isnan(by_method["mean of 7"][j])]
-        columns = [best_in_bold(values[known], 2) for values in by_method.values()]
-        table.add_columns([results.methods[j] for j in known], columns)
+    values = {"sets": ", ".join(results.datasets), "regime": results.study.title}
+    table = titled("beyond-measures", ["Method", *shown], **values)
+    by_method = {group: mean(results.percent(measures=groups[group])).mean(axis=0) for group in shown}
+    known = [j for j in range(len(results.methods)) if not np.isnan(by_method["mean of 7"][j])]
+    table.add_columns(
+        [results.methods[j] for j in known], [best_in_bold(values[known], 2) for values in by_method.values()]
+    )
     return table
 
 
@@ -230,21 +220,6 @@ def lost(results: Results, view: View, rival: str) -> list[str]:
     return [name for name, gap in zip(results.datasets, view.gaps(results, OURS, rival), strict=True) if gap < 0]
 
 
-def claims(base: Results) -> Claims:
-    """What the method was to reach over the article's pipeline; open below ten sets and five seeds."""
-    gap = known_gaps(base, SEVEN, ARTICLE)
-    if gap.size == 0:
-        return []
-    decided = gap.size == len(BASE.datasets) and base.n_seeds >= SEEDS
-    gain, wins = float(gap.mean()), int((gap > 0).sum())
-    text = f"end to end at least {GAIN:g} points over {ARTICLE} with the semi-supervised ML-kNN: "
-    found = [
-        (f"{text}{number(gain, 2, sign=True)} on {gap.size} sets", gain >= GAIN),
-        (f"better on at least 9 of 10 sets: {won(gap)}", wins >= SHARE_OF_SETS * gap.size),
-    ]
-    return [(text, holds if decided else None) for text, holds in found]
-
-
 def known_gaps(results: Results, view: View, rival: str) -> Floats:
     """What ours gains over a rival on each data set, as `Results.gaps`, without the sets where that is unknown."""
     if not {OURS, rival} <= set(results.methods):
@@ -321,20 +296,3 @@ def kinds_table(found: list[Results]) -> ResultTable:
         table.rule_before.add(len(table.rows))
         table.add("mean", [number(np.mean([*column.values()]), 1) for column in columns])
     return table
-
-
-def review_claims(found: list[Results]) -> Claims:
-    """What the score was to gain over the earlier one; open below six sets and five seeds."""
-    claims: Claims = []
-    for results in found:
-        kind = PROMISED[results.study.name]
-        gap = known_gaps(results, View(kind, kind, measures=(kind,)), BEFORE)
-        if gap.size:
-            gain = float(gap.mean())
-            decided = gap.size == len(SIX_SETS) and results.n_seeds >= SEEDS
-            text = (
-                f"review, {results.study.title}, {kind}: at least {REVIEW_GAIN:g} points of average precision over "
-                f"{BEFORE}: {number(gain, 2, sign=True)} on {gap.size} sets"
-            )
-            claims.append((text, gain >= REVIEW_GAIN if decided else None))
-    return claims

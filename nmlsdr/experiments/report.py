@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,32 +77,12 @@ def _made(records: Mapping[CellKey, Record], commands: Sequence[str]) -> list[tu
             f"{seconds:.0f} s in all, without what the methods of a seed share, such as the neighbour graph. (This is "
             "elapsed time. On a shared machine it includes waiting for other programs.)",
         ),
-        ("Seeds", _seeds_by_study(records)),
         ("Versions", "; ".join(", ".join(f"{k} {v}" for k, v in json.loads(text).items()) for text in versions)),
         (
             "Fingerprints (hashes of settings, versions and data files)",
             ", ".join(f"{study}/{dataset} {mark}" for study, dataset, mark in marks),
         ),
     ]
-
-
-def _seeds_by_study(records: Iterable[CellKey]) -> str:
-    """The seeds of every study and how many these are; data sets with fewer are named."""
-    texts = []
-    seeds: dict[str, dict[str, set[int]]] = {}
-    for key in sorted(records):
-        seeds.setdefault(key.study, {}).setdefault(key.dataset, set()).add(key.seed)
-    for study, by_set in seeds.items():
-        every = set().union(*by_set.values())
-        fewer = ", ".join(f"{name} {_seeds(own)}" for name, own in by_set.items() if own != every)
-        texts.append(f"{study}: {_seeds(every)} ({len(every)})" + (f", but {fewer}" if fewer else ""))
-    return "; ".join(texts)
-
-
-def _seeds(seeds: Iterable[int]) -> str:
-    known = sorted(seeds)
-    whole = known == list(range(len(known)))
-    return f"0 to {known[-1]}" if whole and len(known) > 1 else ", ".join(map(str, known))
 
 
 def _pages(sections: list[Section], images: dict[str, bytes], made: list[tuple[str, str]]) -> dict[str, str]:

@@ -4,7 +4,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 cdef enum:
-    API = 3  # NMLSDR_API of the header; compare it with api_number() once at import
+    API = 2  # NMLSDR_API of the header; compare it with api_number() once at import
 
 cdef enum:  # `type` and `metric`, as in the header
     FLOAT32 = 0
@@ -19,6 +19,18 @@ cdef struct Quality:  # nmlsdr_quality of the header
     Py_ssize_t n_unreached
 
 cdef int api_number() noexcept nogil
+
+cdef int nearest_f32(const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
+                     Py_ssize_t *neighbors, int n_threads) noexcept nogil
+
+cdef int nearest_f64(const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
+                     Py_ssize_t *neighbors, int n_threads) noexcept nogil
+
+cdef int nearest_to_f32(const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d,
+                        Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads) noexcept nogil
+
+cdef int nearest_to_f64(const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d,
+                        Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads) noexcept nogil
 
 cdef Py_ssize_t neighbor_graph(const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssize_t k, int64_t *indptr,
                                int32_t *columns, int n_threads) noexcept nogil

@@ -15,6 +15,14 @@ cdef extern from "include/nmlsdr.h" nogil:
     const char *NMLSDR_API_NAME
     ctypedef struct nmlsdr_api:
         int version
+        int (*nearest_f32)(const float *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, Py_ssize_t *, int) noexcept
+        int (*nearest_f64)(const double *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, Py_ssize_t *, int) noexcept
+        int (*nearest_to_f32)(
+            const float *, Py_ssize_t, const float *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, Py_ssize_t *,
+            int) noexcept
+        int (*nearest_to_f64)(
+            const double *, Py_ssize_t, const double *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, Py_ssize_t *,
+            int) noexcept
         Py_ssize_t (*neighbor_graph)(
             const Py_ssize_t *, Py_ssize_t, Py_ssize_t, int64_t *, int32_t *, int) noexcept
         int (*transition_matrix)(
@@ -86,6 +94,31 @@ cdef graph_at(size_t indptr, size_t columns, size_t weights, Py_ssize_t n):
 # ---------------------------------------------------------------- neighbours
 
 
+cdef int nearest_f32(const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
+                     Py_ssize_t *neighbors, int n_threads) noexcept with gil:
+    return search(FLOAT32, EUCLIDEAN, rows, n, NULL, 0, d, k, squared, neighbors, n_threads)
+
+
+cdef int nearest_f64(const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
+                     Py_ssize_t *neighbors, int n_threads) noexcept with gil:
+    return search(FLOAT64, EUCLIDEAN, rows, n, NULL, 0, d, k, squared, neighbors, n_threads)
+
+
+cdef int nearest_to_f32(const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d,
+                        Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
+    return search(FLOAT32, EUCLIDEAN, rows, n, queries, q, d, k, squared, neighbors, n_threads)
+
+
+cdef int nearest_to_f64(const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d,
+                        Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
+    return search(FLOAT64, EUCLIDEAN, rows, n, queries, q, d, k, squared, neighbors, n_threads)
+
+
+cdef int nearest(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d,
+                 Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
+    return search(type, metric, rows, n, queries, q, d, k, distances, neighbors, n_threads)
+
+
 cdef rows_at(int type, const void *rows, Py_ssize_t n, Py_ssize_t d):
     """Rows of a C caller; the search itself checks that they are finite."""
     from ._search.rows import array_at
@@ -99,8 +132,8 @@ cdef metric_name(int metric):
     return "cosine" if metric == COSINE else "euclidean"
 
 
-cdef int nearest(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d,
-                 Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
+cdef int search(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d,
+                Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept:
     try:
         from ._search import squared_neighbors
         from ._search.rows import array_at
@@ -225,6 +258,10 @@ cdef int propagate(const int64_t *indptr, const int32_t *columns, const double *
 
 cdef nmlsdr_api table
 table.version = NMLSDR_API
+table.nearest_f32 = nearest_f32
+table.nearest_f64 = nearest_f64
+table.nearest_to_f32 = nearest_to_f32
+table.nearest_to_f64 = nearest_to_f64
 table.neighbor_graph = neighbor_graph
 table.transition_matrix = transition_matrix
 table.nearest = nearest
@@ -233,4 +270,4 @@ table.nearest = nearest
 (<void **>&table.index_new)[0] = <void *>index_new
 (<void **>&table.index_query)[0] = <void *>index_query
 (<void **>&table.index_free)[0] = <void *>index_free
-FUNCTIONS = PyCapsule_New(&table, NMLSDR_API_NAME, NULL)
+TABLE = PyCapsule_New(&table, NMLSDR_API_NAME, NULL)

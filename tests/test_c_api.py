@@ -136,7 +136,7 @@ def neighbors(nearest, X, k, queries=None, n_threads=2):
 
 @pytest.mark.slow
 def test_the_number_of_the_interface_is_stated(nearest):
-    assert nearest.abi() == (3, 3)
+    assert nearest.abi() == (2, 2)
 
 
 @pytest.mark.slow
@@ -221,6 +221,8 @@ def table():
     """The functions of the capsule, as include/nmlsdr.h declares them."""
     P, size, number = ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int
     kinds = [number]
+    kinds += [ctypes.CFUNCTYPE(number, P, size, size, size, P, P, number)] * 2
+    kinds += [ctypes.CFUNCTYPE(number, P, size, P, size, size, size, P, P, number)] * 2
     kinds += [ctypes.CFUNCTYPE(size, P, size, size, P, P, number)]
     kinds += [ctypes.CFUNCTYPE(number, P, P, P, size, P, number)]
     kinds += [ctypes.CFUNCTYPE(number, P, P, P, size, P, size, P, P, ctypes.c_double, P, P, number)]
@@ -228,12 +230,12 @@ def table():
     kinds += [ctypes.CFUNCTYPE(number, number, number, P, size, size, P, number)]
     kinds += [ctypes.CFUNCTYPE(number, P, number, P, size, size, size, P, P, number)]
     kinds += [ctypes.CFUNCTYPE(None, P)]
-    names = ["version", "neighbor_graph", "transition_matrix", "propagate", "nearest", "index_new", "index_query",
-             "index_free"]  # fmt: skip
+    names = ["version", "nearest_f32", "nearest_f64", "nearest_to_f32", "nearest_to_f64", "neighbor_graph",
+             "transition_matrix", "propagate", "nearest", "index_new", "index_query", "index_free"]  # fmt: skip
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = P, [ctypes.py_object, ctypes.c_char_p]
     kind = type("Table", (ctypes.Structure,), {"_fields_": list(zip(names, kinds, strict=True))})
-    return kind.from_address(pointer(c_api.FUNCTIONS, b"nmlsdr.c_api.FUNCTIONS"))
+    return kind.from_address(pointer(c_api.TABLE, b"nmlsdr.c_api.TABLE"))
 
 
 class Quality(ctypes.Structure):
@@ -279,8 +281,9 @@ def test_get_include_returns_the_folder_of_the_header_with_the_version_of_the_ta
 
 def test_the_functions_of_the_c_table_search_neighbours():
     X = np.array([[0.0], [1.0], [3.0]])
-    code, squared, indices = search(X, 1)
-    assert (code, squared.ravel().tolist(), indices.ravel().tolist()) == (0, [1, 1, 4], [1, 0, 1])
+    squared, indices = np.empty((3, 1)), np.empty((3, 1), np.intp)
+    assert table().nearest_f64(at(X), 3, 1, 1, at(squared), at(indices), 1) == 0
+    assert (squared.ravel().tolist(), indices.ravel().tolist()) == ([1, 1, 4], [1, 0, 1])
 
 
 FLOAT32, FLOAT64, EUCLIDEAN, COSINE = 0, 1, 0, 1
@@ -362,14 +365,20 @@ def test_rows_that_are_not_finite_are_refused_by_every_search(dtype, wrong, d, r
     X = rng.standard_normal((60, d)).astype(dtype)
     bad = X.copy()
     bad[-1, -1] = wrong
+    name = "f64" if dtype == np.float64 else "f32"
+    squared, found = np.full((60, 4), np.nan), np.full((60, 4), -1, np.intp)
+    own, to = getattr(table(), f"nearest_{name}"), getattr(table(), f"nearest_to_{name}")
+    assert own(at(bad), 60, d, 4, at(squared), at(found), 1) == -2
+    assert to(at(bad), 60, at(X), 60, d, 4, at(squared), at(found), 1) == -2
+    assert to(at(X), 60, at(bad), 60, d, 4, at(squared), at(found), 1) == -2
     for metric in (EUCLIDEAN, COSINE):
-        for code, _, found in (search(bad, 4, None, metric), search(bad, 4, X, metric), search(X, 4, bad, metric)):
-            assert code == -2
-            assert (found == -1).all()  # nothing was written
+        assert search(bad, 4, metric=metric)[0] == -2
+        assert search(X, 4, bad, metric)[0] == -2
         assert new_index(bad, metric)[0] == -2
         index = new_index(X, metric)[1]
         assert search(X, 4, bad, index=index)[0] == -2
         table().index_free(index)
+    assert (found == -1).all()  # nothing was written
     if dtype == np.float64:
         bad[-1, -1] = 1e151
         assert search(bad, 4)[0] == -2
@@ -401,19 +410,22 @@ def test_a_number_of_threads_below_one_stands_for_all_cores(n_threads, monkeypat
     asked = []
     monkeypatch.setattr(threads, "check_n_jobs", lambda n_jobs: asked.append(n_jobs) or 2)
     found = _every_function(*given, n_threads=n_threads)
-    assert asked.count(None) >= len(table()._fields_) - 4
+    assert asked.count(None) >= len(table()._fields_) - 5
     for before, after in zip(expected, found, strict=True):
         np.testing.assert_array_equal(after, before)
 
 
 def _every_function(X, Y, alpha, W, n_threads=2):
     """What each function of the table answers."""
-    k = 5
+    n, k = len(X), 5
     found, X32 = [], X.astype(np.float32)
-    for rows in (X32, X):
-        own = search(rows, k, n_threads=n_threads)
-        edges, indptr, columns = neighbor_graph(own[2], n_threads)
-        found += [*own, *search(rows, k, rows, n_threads=n_threads)]
+    for number, rows in (("f32", X32), ("f64", X)):
+        squared, indices = np.empty((n, k)), np.empty((n, k), np.intp)
+        own, to = getattr(table(), f"nearest_{number}"), getattr(table(), f"nearest_to_{number}")
+        found += [own(at(rows), n, X.shape[1], k, at(squared), at(indices), n_threads), squared, indices]
+        edges, indptr, columns = neighbor_graph(indices, n_threads)
+        squared, indices = squared.copy(), indices.copy()
+        found += [to(at(rows), n, at(rows), n, X.shape[1], k, at(squared), at(indices), n_threads), squared, indices]
     code, F = propagate(W, Y, alpha, n_threads=n_threads)
     T = transition(W.indptr, W.indices, W.data, n_threads=n_threads)
     return [*found, edges, indptr, columns[: max(edges, 0)], code, F, *T]
@@ -460,7 +472,8 @@ def test_the_forced_simd_level_applies_to_c_too(monkeypatch, caplog):
     for before, after in zip(expected, found, strict=True):
         np.testing.assert_array_equal(after, before)
     monkeypatch.setenv("NMLSDR_SIMD", "sse9")
-    assert search(X, 5)[0] == -2
+    squared, indices = np.empty((3000, 5)), np.empty((3000, 5), np.intp)
+    assert table().nearest_f64(at(X), 3000, 20, 5, at(squared), at(indices), 2) == -2
 
 
 def test_unreached_rows_are_counted_without_a_warning():

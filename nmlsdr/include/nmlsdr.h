@@ -4,7 +4,7 @@
  *     #include <nmlsdr.h>                          (add nmlsdr.get_include() to the include folders)
  *
  *     const nmlsdr_api *api = nmlsdr_import();     once, with the GIL; NULL with an exception set on failure
- *     code = api->nearest(NMLSDR_FLOAT64, NMLSDR_EUCLIDEAN, rows, n, NULL, 0, d, k, squared, neighbors, n_threads);
+ *     code = api->nearest_f64(rows, n, d, k, squared, neighbors, n_threads);
  *
  * No library needs to be linked.  Call every function without the GIL.  It acquires the GIL between the steps of its
  * kernel, so the caller must not own a lock for which a thread with the GIL may wait.  In a forked child all functions
@@ -21,8 +21,8 @@
 
 #include <Python.h>
 
-#define NMLSDR_API 3
-#define NMLSDR_API_NAME "nmlsdr.c_api.FUNCTIONS"
+#define NMLSDR_API 2
+#define NMLSDR_API_NAME "nmlsdr.c_api.TABLE"
 
 /* Return codes of all functions: */
 enum {
@@ -51,6 +51,20 @@ typedef struct {
 typedef struct {
     int version; /* NMLSDR_API of the installed nmlsdr */
 
+    /* Find the k nearest other rows of each of the n rows.
+     * In: rows (n x d, C order); 1 <= k < n < 2^31 - 1; d >= 1.  Rows with NaN, infinity or magnitudes above 1e150
+     * are a bad argument.
+     * Out: squared distances (n x k) and row numbers (n x k) of the neighbours, ordered by (squared distance, row). */
+    int (*nearest_f32)(const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
+                       Py_ssize_t *neighbors, int n_threads);
+    int (*nearest_f64)(const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
+                       Py_ssize_t *neighbors, int n_threads);
+    /* Find the k nearest rows of each of the q queries (q x d, C order), with 1 <= k <= n.  Otherwise as above. */
+    int (*nearest_to_f32)(const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d,
+                          Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads);
+    int (*nearest_to_f64)(const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d,
+                          Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads);
+
     /* Build the binary graph W of eq. (3) as a CSR matrix.
      * In: the neighbours of each row (n x k); a row is not among its own neighbours, and no neighbour appears twice.
      * Out: indptr (n + 1) and columns (space for 2 n k numbers), increasing within a row.
@@ -73,12 +87,10 @@ typedef struct {
                      const double *Y, Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled,
                      double tol, double *F, nmlsdr_quality *quality, int n_threads);
 
-    /* Find the k nearest rows of each of the q queries (q x d, C order), with 1 <= k <= n; queries NULL: the k nearest
-     * other rows of each of the n rows, with k < n (q is not used).
-     * In: rows (n x d, C order) of this type; 1 <= n < 2^31 - 1; d >= 1.  Rows with NaN, infinity or magnitudes above
-     * 1e150 are a bad argument.
-     * Out: distances and row numbers of the neighbours (k for each), ordered by (distance, row): squared distances for
-     * NMLSDR_EUCLIDEAN, 1 - cos of the angle for NMLSDR_COSINE. */
+    /* The functions below exist since version 2 of the interface. */
+
+    /* As nearest_f32 to nearest_to_f64, for rows of this type, by this metric; queries NULL: the rows themselves (q is
+     * not used).  Out: squared distances for NMLSDR_EUCLIDEAN, 1 - cos of the angle for NMLSDR_COSINE. */
     int (*nearest)(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q,
                    Py_ssize_t d, Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads);
 

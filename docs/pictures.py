@@ -127,29 +127,26 @@ def how_it_works(style: Style) -> Any:
 
 def front(style: Style) -> Any:
     """New rows in the embedding; wrong annotations found against annotations checked."""
-    drawn = make_toy(n_samples=4000, n_noise_blocks=2, random_state=0)
-    noisy = flip_labels(drawn.target, 0.1, random_state=0)
-    y = mask_labels(noisy, 0.5, random_state=0)
-    scaler = StandardScaler().fit(drawn.data)
-    model = ResidualPropagation().fit(scaler.transform(drawn.data), y)
-    embedding = model.transform(scaler.transform(drawn.test_data))
-    given, listed = y >= 0, 600
-    order = np.argsort(-model.flip_scores_[given], kind="stable")
-    wrong = (y != drawn.target)[given][order]
+    _, truth, noisy, y, X_new, new_truth = toy()
+    embedding = model_of_toy().transform(X_new)
+    n_given, listed = int((y >= 0).sum()), 300
+    found = rank_suspects(model_of_toy().flip_scores_, y)
+    in_turn = found.take(np.argsort(found.rank, kind="stable"))
+    wrong = (noisy != truth)[in_turn.row, in_turn.label]
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.8), layout="constrained")
-    only_one = drawn.test_target.sum(axis=1) == 1
+    only_one = new_truth.sum(axis=1) == 1
     for label in range(4):
-        rows = only_one & (drawn.test_target[:, label] == 1)
+        rows = only_one & (new_truth[:, label] == 1)
         left.scatter(*embedding[rows, :2].T, s=12, color=style.colors[label], marker=MARKERS[label], alpha=0.7,
                      linewidths=0, label=f"label {label + 1}")  # fmt: skip
     left.set(title="New rows in the learned embedding", xlabel="first column", ylabel="second column")
     left.set(xticks=[], yticks=[])
     left.legend(markerscale=2)
     checked = np.arange(1, listed + 1)
-    right.plot(checked, np.cumsum(wrong)[:listed], color=style.colors[0], label="in the order of the list")
+    right.plot(checked, np.cumsum(wrong)[:listed], color=style.colors[0], label="the two lists, in turn")
     right.plot(checked, wrong.mean() * checked, color=style.grey, linestyle="--", label="in random order")
-    right.set(title=f"Finding the {wrong.sum()} wrong annotations\namong {given.sum()}")
+    right.set(title=f"Finding the {wrong.sum()} wrong annotations\namong {n_given}")
     right.set(xlabel="annotations checked by a person", ylabel="wrong annotations found")
     right.set(xlim=(0, listed), ylim=(0, None))
     right.legend()

@@ -59,8 +59,8 @@ PRODUCTS = {
         ("python", "docs/pictures.py"), ("ResidualPropagation", "NMLSDR", "MLkNN", "MultiLabelPropagation"),
         ("docs/pictures.py", "docs/_drawing.py", "docs/reproduction/beyond/tables/beyond-[er]*.csv",
          "docs/reproduction/open/tables/open-?????*.csv", "bench/results/review_cleanlab.json",
-         "bench/results/rivals.json", "bench/results/panel.json", "bench/results/peers.json", "bench/results/residual-cost.json",
-         "bench/results/neighbours.json"),
+         "bench/results/rivals.json", "bench/results/panel.json", "bench/results/peers.json",
+         "bench/results/residual-cost.json", "bench/results/neighbours.json"),
         ("docs/_static/pictures",), "docs/_static/pictures",
     ),
     "review": Product(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._checks.words import BLANKS, LABELS, fold, label_words
-from ._files import DataFileError, Form, Lines, Path_, shorten
+from ._files import Form, Lines, Path_, shorten
 from ._numbers import number_problem
 from ._roles import Split
 from ._table import Cells, Collected, Table, Texts, csr
@@ -27,10 +27,10 @@ TEXTS = ("string", "date", "relational")
 
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 ATTRIBUTE = re.compile(rf"({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.DOTALL)
-VALUE = re.compile(rf"(?:\s*({QUOTED})\s*|([^,'\"}}]*))([,}}])")  # linear time: no two parts can share blanks
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-7]{1,3}|.)")
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-ANY_QUOTED = re.compile(rf"{QUOTED}|(['\"].*)", re.DOTALL)  # group 1: a quote that is not closed; linear time
+# Parts of a list: in quotes or not, and what follows. No part can match in two ways, so the time is linear.
+VALUE = re.compile(rf"\s*(?:({QUOTED})\s*|([^\s,'\"}}][^,'\"}}]*))([,}}])")  # of a declaration
 CELL = re.compile(rf"[ \t]*(?:({QUOTED})[ \t]*|([^,'\"]*))(,|$)")  # of a dense row
 ENTRY = re.compile(rf"[ \t]*([0-9]{{1,18}})[ \t]+(?:({QUOTED})|([^,'\"{{}} \t]+))[ \t]*([,}}])")  # of a sparse row
 
@@ -234,24 +234,30 @@ def _attribute(lines: Lines, text: str, most: int) -> Attribute:
     return Attribute(name, lines.number, word, [])
 
 
+def _parts(
+    lines: Lines, text: str, pattern: re.Pattern[str], start: int, form: str, column: str | None = None
+) -> Iterator[tuple[re.Match[str], str | None]]:
+    """Yield each part of a list with its text, None for ?; `form` says how the list is written."""
+    end = ","
+    while end == ",":
+        match = pattern.match(text, start)
+        if match is None:
+            raise lines.error(f"{shorten(text[start:])!r} is not {form}", column)
+        quoted, plain, end = match.groups()[-3:]
+        plain = unquote(quoted) if quoted is not None else plain.strip(" \t")
+        yield match, None if quoted is None and plain == "?" else plain
+        start = match.end()
+    rest = text[start:].strip()
+    if rest and not rest.startswith("%"):
+        raise lines.error(f"{shorten(rest)!r} follows what is {form}", column)
+
+
 def _nominal(lines: Lines, name: str, text: str, most: int) -> list[str]:
     """Read a list {value,value} of at most so many."""
-    values: list[str] = []
-    position, end = 1, ","
-    while end == ",":
-        match = VALUE.match(text, position)
-        value = (match[1] or match[2].strip()) if match is not None else ""
-        if match is None or not value:
-            raise lines.error(
-                "the list of values is not {value,value}; put values with spaces or commas in quotes", name
-            )
-        if len(values) >= most:
-            raise lines.error("the columns declare too many values for max_features; declare a text as string", name)
-        values.append(unquote(value))
-        position, end = match.end(), match[3]
-    rest = text[position:].strip()
-    if rest and not rest.startswith("%"):
-        raise lines.error(f"{shorten(rest)!r} follows the list of values; remove it", name)
+    form = "a list {value,value}; put values with spaces or commas in quotes"
+    values = [value or "?" for _, value in islice(_parts(lines, text, VALUE, 1, form, name), most + 1)]
+    if len(values) > most:
+        raise lines.error("the columns declare too many values for max_features; declare a text as string", name)
     if len(set(values)) < len(values):
         raise lines.error("a value is declared twice; remove one of them", name)
     return values
@@ -280,65 +286,27 @@ def _unescape(match: re.Match[str]) -> str:
 def _dense_cells(lines: Lines, text: str, width: int) -> list[str | None]:
     """Return the cells of a dense row, None for a missing value."""
     cells: list[str | None]
-    if "'" not in text and '"' not in text:
-        if text.count(",") + 1 != width:
-            raise _wrong_count(lines, text.count(",") + 1, width)
-        parts = text.split(",")
-        if " " in text or "\t" in text:
-            parts = [part.strip(" \t") for part in parts]
-        return [None if part == "?" else part for part in parts] if "?" in text else list(parts)
-    cells = []
-    position, end = 0, ","
-    while end:
-        match = CELL.match(text, position)
-        if match is None:
-            raise _wrong_quotes(lines, text)
-        quoted, plain, end = match.groups()
-        if len(cells) < width:
-            plain = unquote(quoted) if quoted is not None else plain.strip(" \t")
-            cells.append(None if quoted is None and plain == "?" else plain)
-        elif len(cells) == width:  # too many; the error says how many
-            raise _wrong_count(lines, ANY_QUOTED.sub("q", text).count(",") + 1, width)
-        position = match.end()
-    if len(cells) != width:
-        raise _wrong_count(lines, len(cells), width)
+    if "'" in text or '"' in text:
+        form = "a value and a comma; close each quote, and put a value that contains a quote in quotes"
+        parts = _parts(lines, text, CELL, 0, form)
+        cells = [cell for _, cell in islice(parts, width)]
+        n_cells = len(cells) + sum(1 for _ in parts)
+    elif (n_cells := text.count(",") + 1) == width:
+        cells = [None if part == "?" else part for part in (part.strip(" \t") for part in text.split(","))]
+    if n_cells != width:
+        raise lines.error(f"{n_cells} values, but there are {width} attributes; complete the row")
     return cells
 
 
 def _sparse_cells(lines: Lines, text: str, width: int) -> dict[int, str | None]:
     """Return the cells of a sparse row by column."""
     cells: dict[int, str | None] = {}
-    if text[1:-1].strip(" \t") == "" and text[-1] == "}":
+    if text[1:].strip(" \t") == "}":
         return cells
-    position, end = 1, ","
-    while end == ",":
-        match = ENTRY.match(text, position)
-        if match is None:
-            raise _wrong_sparse(lines, text)
-        key, quoted, plain, end = match.groups()
-        column = int(key)
-        if column >= width:
-            raise lines.error(f"the index {column} is beyond the {width} attributes, which count from 0; correct it")
-        if column in cells:
-            raise lines.error(f"the index {column} appears twice; remove one of the two values")
-        cells[column] = unquote(quoted) if quoted is not None else None if plain == "?" else plain
-        position = match.end()
-    if position != len(text):
-        raise _wrong_sparse(lines, text)
+    for match, cell in _parts(lines, text, ENTRY, 1, "part of a sparse row; write {index value,index value}"):
+        column = int(match[1])
+        if column >= width or column in cells:
+            what = "appears twice" if column in cells else f"is beyond the {width} attributes, which count from 0"
+            raise lines.error(f"the index {column} {what}; correct it")
+        cells[column] = cell
     return cells
-
-
-def _wrong_count(lines: Lines, n_values: int, width: int) -> DataFileError:
-    return lines.error(f"{n_values} values, but there are {width} attributes; complete the row")
-
-
-def _wrong_quotes(lines: Lines, text: str) -> DataFileError:
-    if any(match[1] is not None for match in ANY_QUOTED.finditer(text)):
-        return lines.error("a quote is not closed; close it, or put a value that contains a quote in quotes")
-    return lines.error("a comma is missing after a quoted text; add it")
-
-
-def _wrong_sparse(lines: Lines, text: str) -> DataFileError:
-    if "'" in text or '"' in text:
-        return _wrong_quotes(lines, text)
-    return lines.error(f"{shorten(text)!r} is not a sparse row; write {{index value,index value}}")

@@ -5,7 +5,6 @@ with a pattern of a row; a line that does not match is checked part by part, to 
 """
 
 import io
-import math
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -94,40 +93,30 @@ class _MatchedRows:
 
     def _check_labels(self, text: str) -> None:
         """Raise if the labels of a row are wrong."""
-        parts, error = text.split(","), self._lines.error
-        for part in parts:
-            if number_problem(part) is not None or not float(part).is_integer():
-                raise error(f"{shorten(part)!r} is not a label; write label,label index:value")
-            if self._known is not None and str(int(float(part))) not in self._known:
-                raise error(f"the label {int(float(part))} is not among the label columns; add it or correct the line")
-        labels = {str(int(float(part))) for part in parts}
-        if UNLABELED in labels and len(parts) > 1:
-            raise error("the row has -1 (unlabelled) and other labels; remove one or the other")
-        if len(labels) < len(parts):
-            raise error("a label appears twice; remove one of them")
+        labels: set[str] = set()
+        for part in text.split(","):
+            label = str(int(float(part))) if number_problem(part) is None and float(part).is_integer() else None
+            if label is None or (self._known is not None and label not in self._known):
+                what = "not a whole number" if label is None else "not among the label columns"
+                raise self._lines.error(f"the label {shorten(part)!r} is {what}; write label,label index:value")
+            if label in labels or UNLABELED in labels or (labels and label == UNLABELED):
+                raise self._lines.error(f"the label {label} appears twice, or beside -1 (unlabelled); correct it")
+            labels.add(label)
 
     def refuse(self, text: str) -> NoReturn:
         """Raise for the first part of a row that is wrong."""
         tokens = [token for token in text.partition("#")[0].replace("\t", " ").split(" ") if token]
-        error = self._lines.error
         if ":" not in tokens[0]:
             self._check_labels(tokens.pop(0))
-        previous = -math.inf
+        previous, limit = self._offset - 1, self._n_features + self._offset - 1
         for token in tokens:
-            index, _, value = token.partition(":")
-            if not (index.isascii() and index.isdigit() and len(index) <= 18):
-                raise error(f"{shorten(token)!r} is not index:value; correct it")
-            if (problem := number_problem(value)) is not None:
-                raise error(problem, index)
-            column = int(index) - self._offset
-            if column < 0:
-                raise error("the index is 0, but indices count from 1; pass zero_based=True or renumber")
-            if column >= self._n_features:
-                raise error(f"the index {index} is beyond {self._argument}={self._n_features}; raise it or correct it")
-            if column <= previous:
-                raise error(f"the index {index} appears twice or after a larger one; write indices in increasing order")
-            previous = column
-        raise error("the line is not a row of labels and index:value; correct it")
+            found = ROW.fullmatch(token)
+            if found is None or found[2] is None or not previous < int(found[2]) <= limit:
+                what = f"{shorten(token)!r} is not index:value with a number and an index that is above the one before,"
+                where = f"at least {self._offset} (0 with zero_based=True) and at most {self._argument}={limit}"
+                raise self._lines.error(f"{what} {where}; correct it")
+            previous = int(found[2])
+        raise self._lines.error("the line is not a row of labels and index:value; correct it")
 
 
 def _target(
@@ -138,11 +127,8 @@ def _target(
     found = sorted({*chain.from_iterable(rows)} - {UNLABELED}, key=int)
     unlabeled = [UNLABELED in row for row in rows]
     if labels is None and found == ["1"] and any(unlabeled):
-        what = (
-            "its labels are +1/-1, and -1 means unlabelled here: leave the field empty for a negative, or give the "
-            "label 1 as a label column"
-        )
-        raise DataFileError(f"{place(path)}: {what}.")
+        what = "its labels are +1/-1, and -1 means unlabelled here; leave the field empty for a negative, or give"
+        raise DataFileError(f"{place(path)}: {what} the label 1 as a label column.")
     names = found if labels is None else list(labels)
     if not names:
         return None, None, None

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.metrics import average_precision_score
 from table_files import read_table
 
-from nmlsdr._report.leaks import find_leaks
+from nmlsdr._report.leaks import find_leaks, find_needed
 from nmlsdr.datasets._deciding import Choices
 
 TAGS = ["Keramik", "Textil", "Religion", "Waffe"]
@@ -188,3 +188,58 @@ def test_the_bound_is_the_average_precision_of_the_ranking(rng):
         if found:
             assert found[0].precision == pytest.approx(precision, abs=1e-12)
     assert 5 < sum(reached) < 25
+
+
+# ---------------------------------------------------------------- columns without which predictions fail
+
+
+class Rule:
+    """A model that predicts by some features, and counts how often it is asked."""
+
+    def __init__(self, *features):
+        self.features, self.n_asked = features, 0
+
+    def predict(self, X):
+        self.n_asked += 1
+        return np.column_stack([(X[:, j] > 0) for j in self.features]).astype(int)
+
+
+def test_the_column_on_which_predictions_rest_is_found_with_few_predictions(rng):
+    """One of 64 columns of two features each, or two; a column that one of five labels needs is below the limit."""
+    X = rng.normal(size=(400, 128))
+    columns = [(f"c{j}", 2) for j in range(64)]
+    rule = Rule(74, 74)
+    found = find_needed([(rule, X, rule.predict(X))], columns)
+    assert [one.name for one in found] == ["c37"]
+    assert found[0].before == 1
+    assert 0.4 < found[0].after < 0.6
+    assert rule.n_asked <= 2 + 1 + 2 * 6 + 5
+    two = Rule(3, 90, 90)
+    found = find_needed([(two, X[:200], two.predict(X[:200])), (two, X[200:], two.predict(X[200:]))], columns)
+    assert [one.name for one in found] == ["c45", "c1"]  # the one that more depends on first
+    many = Rule(*range(0, 16, 2))
+    assert find_needed([(many, X, many.predict(X))], columns) == []  # 0.06 each, together all
+
+
+def test_unknown_entries_do_not_count_in_the_fall(rng):
+    X = rng.normal(size=(300, 2))
+    y = (X[:, :1] > 0).astype(int)
+    y[:150] = -1
+    ((_, before, after),) = find_needed([(Rule(0), X, y)], [("a", 1), ("b", 1)])
+    assert before == 1
+    assert after < 0.9
+
+
+def test_the_report_asks_whether_a_column_that_restates_the_labels_is_known_in_time(run, rng, tmp_path):  # noqa: F811
+    """A category of the labels' words, with slips: no feature alone predicts a label, and yet nothing works without."""
+    pytest.importorskip("jinja2")
+    y = rng.integers(0, 2, (200, 2))
+    said = np.where(rng.random((200, 2)) < 0.06, 1 - y, y)
+    rows = zip(said, rng.normal(size=200), y, strict=True)
+    rows = [[f"k{2 * a + b}", f"{x:.2f}", *labels] for (a, b), x, labels in rows]
+    write_csv(tmp_path / "t.csv", ["code", "x", "p", "q"], rows)
+    outcome = run("report", "t.csv", "--label-columns", "p,q", "--folds", "2", "-o", "r.html")
+    assert outcome.status == 0, outcome
+    (note,) = [line for line in outcome.err.splitlines() if "is it known before the labels are?" in line]
+    assert re.search(r"F1 falls from 9\d% to [45]\d% if the cells of 'code' are shuffled", note)
+    assert "if the cells of &#39;code&#39; are shuffled" in (tmp_path / "r.html").read_text()

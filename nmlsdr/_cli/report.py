@@ -6,10 +6,13 @@ import shlex
 from pathlib import PurePath
 from typing import Any
 
+from scipy import sparse
+
 from nmlsdr import __version__
 from nmlsdr._errors import InputError
 from nmlsdr._report import fit as fits
 from nmlsdr._report import trial as trials
+from nmlsdr._report.leaks import TRIED_ROWS, find_needed
 from nmlsdr._report.page import render
 from nmlsdr.graph import neighbor_graph
 from nmlsdr.inspection._html import need_jinja
@@ -69,7 +72,11 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     ringed = [(one["row"], one["label"]) for one in review["entries"]]
     embedding = fits.describe_embedding(Z, given, known, rows, ringed)
     embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]
-    trial, curve = _tried(method, table, args, names, console) if args.folds else (None, None)
+    trial, curve, needed = _tried(method, table, args, names, console) if args.folds else (None, None, [])
+    for column in needed:
+        fall = f"F1 falls from {column.before:.0%} to {column.after:.0%} if the cells of {column.name!r} are shuffled"
+        notes.append(f"{args.data}: {fall}; is it known before the labels are? If not, leave it out with --drop.")
+        console.note(notes[-1])
     return {
         "table": described,
         "notes": notes,
@@ -120,12 +127,30 @@ def _later(pieces: Pieces, args: argparse.Namespace) -> dict[str, float]:
     return steps | {trials.curve_text(*one): pieces.fit(trials.CURVE_TREES) for one in curve}
 
 
-def _tried(method: Any, table: Any, args: argparse.Namespace, names: list[str], console: Console) -> tuple[Any, Any]:
-    """The method beside its rivals in cross-validation, and its learning curve; None where rows are too few."""
+def _tried(
+    method: Any, table: Any, args: argparse.Namespace, names: list[str], console: Console
+) -> tuple[Any, Any, list[Any]]:
+    """The method beside its rivals in cross-validation, its learning curve, and the columns that it depends on.
+
+    The first two are None where rows are too few.
+    """
+    fitted: list[tuple[Any, Any, Any]] = []
+
+    def keep(model: Any, rows: Any, truth: Any) -> None:
+        n_more = max(0, TRIED_ROWS - sum(len(labels) for *_, labels in fitted))
+        if n_more and not sparse.issparse(rows):
+            fitted.append((model, rows[:n_more], truth[:n_more]))
+
     X, y, scaler = table.data, table.target, scaler_for(args, table.data)
     with console.step("cross-validate") as show:
         methods = {NAME: (WORDS, method), **trials.rivals(method, y, args.folds)}
-        trial = trials.run_trial(methods, scaler, X, y, names, groups=table.groups, n_folds=args.folds, show=show)
+        trial = trials.run_trial(methods, scaler, X, y, names, groups=table.groups, n_folds=args.folds, show=show,
+                                 keep=keep)
         curve = trials.learning_curve(method, scaler, X, y, groups=table.groups, show=show)
         show("cross-validate")
-    return trial, curve
+    with console.step("find the columns that predictions depend on"):
+        columns = [(name, 1) for name in names_or_numbers(table.feature_names, "feature", X.shape[1])]
+        if table.plan is not None:
+            columns = [(column.name, len(column.feature_names)) for column in table.plan.used]
+        needed = find_needed(fitted, columns) if fitted else []
+    return trial, curve, needed

@@ -1,5 +1,10 @@
-"""Find features that predict a label on their own; often they were derived from the label and leak it."""
+"""Find features that predict a label on their own, and columns without which the predictions fail.
 
+Often they were derived from the labels, or filled in with them, and new rows will not have them.
+"""
+
+import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +17,9 @@ LEAST_PRECISION = 0.98
 LEAST_ROWS = 20  # rows needed with each of a label's two values
 N_BINS = 64  # bins of equal counts, for features with more values than that
 N_FOLDS = 5
+TRIED_ROWS = 400  # rows, not seen by their model, on which columns are shuffled
+TRIED_TIMES = 5  # shuffles of each column that is named
+LARGE_FALL = 0.1  # of F1
 
 
 class Leak(NamedTuple):
@@ -145,3 +153,72 @@ def _rates(
         outside = hits - np.bincount(of, rare[test], n_bins), counts - np.bincount(of, known[test], n_bins)
         rates[test] = ((outside[0] + share) / (outside[1] + 1))[of]
     return rates
+
+
+class Needed(NamedTuple):
+    """A column without which the predictions fail: its name, and F1 with its cells and with them shuffled."""
+
+    name: str
+    before: float
+    after: float
+
+
+def find_needed(
+    fitted: Sequence[tuple[Any, NDArray[Any], NDArray[Any]]], columns: Sequence[tuple[str, int]]
+) -> list[Needed]:
+    """Find the columns whose cells, shuffled among rows that a model has not seen, lower F1 over all labels by 0.1.
+
+    Columns are shuffled in groups, and only the halves of a group that matters are tried again, because most columns of
+    most tables do not.
+
+    Parameters
+    ----------
+    fitted : sequence of (estimator, ndarray (n, D), ndarray (n, C))
+        A fitted model, rows that it has not seen, and their labels: 0, 1 and -1 for unknown entries.
+    columns : sequence of (str, int)
+        Name and number of features of each column, in the order of the features.
+
+    Returns
+    -------
+    list of Needed
+        The largest fall first.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X = np.random.default_rng(0).standard_normal((200, 3))
+    >>> y = (X[:, [1]] > 0).astype(int)
+    >>> found = find_needed([(DecisionTreeClassifier().fit(X, y), X, y)], [("a", 1), ("b", 1), ("c", 1)])
+    >>> [(column.name, column.before) for column in found]
+    [('b', 1.0)]
+    """
+    ends = np.cumsum([width for _, width in columns])
+    features = [np.arange(end - width, end) for end, (_, width) in zip(ends, columns, strict=True)]
+
+    def f1(group: Sequence[int], seed: int) -> float:
+        hits = n_marked = 0
+        for model, X, y in fitted:
+            changed = X.copy()
+            for j in group:
+                order = np.random.default_rng([seed, j]).permutation(len(X))
+                changed[:, features[j]] = X[order][:, features[j]]
+            given, known = np.reshape(model.predict(changed), y.shape) == 1, y != -1
+            hits += int((given & (y == 1)).sum())
+            n_marked += int((given & known).sum() + (y == 1).sum())
+        return 2 * hits / n_marked if n_marked else 0.0
+
+    found, waiting = [], [list(range(len(columns)))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of labels that are never predicted
+        before = f1([], 0)
+        while waiting:
+            group = waiting.pop()
+            if not group or before - f1(group, 0) < LARGE_FALL:
+                continue
+            if len(group) > 1:
+                waiting += [group[: len(group) // 2], group[len(group) // 2 :]]
+                continue
+            after = float(np.mean([f1(group, seed) for seed in range(TRIED_TIMES)]))
+            if before - after >= LARGE_FALL:
+                found.append(Needed(columns[group[0]][0], before, after))
+    return sorted(found, key=lambda column: column.after)

@@ -33,7 +33,7 @@ def render(facts: Mapping[str, Any]) -> str:
     return open_template("nmlsdr._report", "page.html.jinja").render(
         **shown,
         review=part,
-        file=facts["review"]["file"],
+        file=readable(facts["review"]["file"]),
         n_entries=len(facts["review"]["entries"]),
         style=shared_style + style,
         scripts=[shared_script, script],

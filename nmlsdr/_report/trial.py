@@ -120,6 +120,7 @@ def run_trial(
     groups: NDArray[Any] | None = None,
     n_folds: int = 5,
     show: Callable[[str], None] = lambda text: None,
+    keep: Callable[[Any, Any, NDArray[Any]], None] = lambda model, rows, truth: None,
 ) -> Facts | None:
     """Score every method on the same folds.
 
@@ -138,6 +139,8 @@ def run_trial(
     n_folds : int, default=5
     show : callable, default: nothing
         Called with a text for each fold and method.
+    keep : callable, default: nothing
+        Called with our fitted model, the scaled test rows and their labels, for each fold.
 
     Returns
     -------
@@ -158,6 +161,7 @@ def run_trial(
             tables[name].append(measures)
             if name == ours:
                 scores[test] = found
+                keep(model, far, y[test])
                 for rule, cutoffs in model.cutoffs_.items():
                     decided[rule][test] = found >= cutoffs
     values = {name: np.array([list(row.values()) for row in rows]) for name, rows in tables.items()}

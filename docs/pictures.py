@@ -559,7 +559,8 @@ def speed_cases(style: Style) -> Any:
 
 PICTURES = [
     front, how_it_works, quick_start, review, thresholds, cross_validation, unlabelled, text, graphs, clusters,
-    own_data, embedding_c, reproducibility, choosing_rankings, choosing_all, choosing_regimes, comparison, open_kernel,
+    own_data, embedding_c, reproducibility, choosing_rankings, choosing_all, choosing_regimes,
+    choosing_simulated, comparison, open_kernel,
     open_labels, open_classifier, open_graph, speed_search, speed_peers, speed_fit, speed_cases,
 ]  # fmt: skip
 

@@ -19,12 +19,10 @@ import nmlsdr
 import nmlsdr.dask
 from nmlsdr import graph, model_file
 from nmlsdr.dask import _neighbors as neighbor_tasks
-from nmlsdr.dask import open_rows
+from nmlsdr.dask import _plan, open_rows
 from nmlsdr.dask._blocks import Blocks
-from nmlsdr.dask._estimators import in_batches
 from nmlsdr.dask._plan import PRIMES, Site, cut_rows, lines, make_plan
 from nmlsdr.dask._rows import DaskRows
-from nmlsdr.propagation import propagate
 
 dask = pytest.importorskip("dask", reason="needs Dask: pip install 'nmlsdr[dask]'")
 da = pytest.importorskip("dask.array", reason="needs Dask: pip install 'nmlsdr[dask]'")
@@ -347,9 +345,9 @@ def assert_lists_of_one_search(X, monkeypatch, order, chunks, k, metric):
     found = neighbor_tasks.neighbors(rows, k, metric=metric)
     np.testing.assert_array_equal(found.indices, indices)
     np.testing.assert_array_equal(found.squared, squared)
-    lists = dask.compute(*neighbor_tasks.lists_of_rows(rows, k, metric=metric))
-    assert [len(part.indices) for part in lists] == list(chunks)
-    np.testing.assert_array_equal(np.concatenate([part.indices for part in lists]), indices)
+    distances, numbers = nmlsdr.dask.kneighbors(rows.array(), k, metric=metric)
+    assert distances.chunks[0] == numbers.chunks[0] == tuple(chunks)
+    np.testing.assert_array_equal(numbers.compute(), indices)
 
 
 def test_a_selection_of_dask_rows_is_searched_like_the_same_rows_in_memory(rng):
@@ -422,27 +420,35 @@ def site(memory, threads=2):
     return Site(threads, threads, memory)
 
 
+@pytest.fixture
+def without_probe(monkeypatch):
+    """A plan for rows of some gigabytes, which are not made."""
+    monkeypatch.setattr(_plan, "_estimate", lambda *given: None)
+
+
+@pytest.mark.usefixtures("without_probe")
 def test_a_plan_fits_the_workers_or_its_error_says_what_to_change():
     rows = DaskRows.of(da.zeros((100_000, 10_000), chunks=(5000, -1), dtype=np.float32))
     for memory in (0.3e9, 1e9, 2e9, 4e9, 64e9):
         if memory == 0.3e9:
             with pytest.raises(ValueError, match="make the blocks smaller"):
-                make_plan(rows, 10, site=site(memory), probe=False)
+                make_plan(rows, 10, site=site(memory))
             continue
-        plan = make_plan(rows, 10, site=site(memory), probe=False)
+        plan = make_plan(rows, 10, site=site(memory))
         assert plan.task_bytes + rows.largest_block() <= 0.6 * memory
         assert plan.n_tasks >= 6
         assert plan.bytes_read == (plan.order + 1) * 4e9
         assert plan.block_pairs == plan.order**2 * (plan.order**2 - 1) // 2
     assert "block pairs" in str(plan)
-    assert make_plan(rows, 10, site=site(np.inf), probe=False).order == 2
+    assert make_plan(rows, 10, site=site(np.inf)).order == 2
 
 
+@pytest.mark.usefixtures("without_probe")
 def test_a_plan_by_angle_counts_the_unit_rows():
     rows = DaskRows.of(da.zeros((100_000, 10_000), chunks=(1000, -1), dtype=np.float32))
-    plan = make_plan(rows, 10, metric="cosine", site=site(2e9), probe=False)
+    plan = make_plan(rows, 10, metric="cosine", site=site(2e9))
     assert plan.task_bytes * 5 + rows.largest_block() <= 0.6 * 2e9  # float32 rows, and twice as wide ones twice
-    assert plan.order > make_plan(rows, 10, site=site(2e9), probe=False).order
+    assert plan.order > make_plan(rows, 10, site=site(2e9)).order
 
 
 def test_the_plan_is_logged_before_the_search(rng, caplog, capsys):
@@ -497,30 +503,6 @@ def test_a_fit_survives_the_loss_of_one_of_two_processes(rng, cluster, monkeypat
     assert_same_fit(found, expected)
     assert killed not in cluster.run(os.getpid).values()
     assert_same_answers(found, expected, X[:31], rows[:31])
-
-
-@pytest.mark.slow
-def test_a_graph_that_dies_with_its_workers_is_sent_again(rng, cluster):
-    """Both workers die while labels are propagated: what is scattered would be lost with them."""
-    X, Y = draw(rng, labels=64)
-    W = graph.neighbor_graph(X, 5)
-    labeled = Y[:, 0] >= 0
-    given = np.maximum(Y, 0).astype(float)
-    wait = 0.7
-
-    def solve(W, Y, alpha, **options):
-        time.sleep(wait)
-        return propagate(W, Y, alpha, **options)
-
-    pids = list(cluster.run(os.getpid).values())
-    timer = threading.Timer(1.0, lambda: [os.kill(pid, signal.SIGKILL) for pid in pids])
-    timer.start()
-    found = in_batches(solve, W, given, 0.9, labeled=labeled)
-    timer.join()
-    expected = propagate(W, given, 0.9, labeled=labeled)
-    np.testing.assert_array_equal(found.F, expected.F)
-    assert (found.residual, found.n_iter) == (expected.residual, expected.n_iter)
-    assert not set(pids) & set(cluster.run(os.getpid).values())
 
 
 @pytest.mark.slow

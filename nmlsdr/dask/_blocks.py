@@ -190,7 +190,7 @@ def open_rows(source: Any, *, rows_per_block: int | None = None) -> Any:
         stored = array.from_zarr(path)
         return stored if rows_per_block is None else stored.rechunk({0: rows_per_block})
     if not path.endswith(".npy"):
-        raise InputError(f"source must be a .npy file or a Zarr store, got {source!r:.80}.")
+        raise InputError(f"source must name a .npy file or a Zarr store, got {source!r:.80}; save an array by np.save.")
     rows = np.load(path, mmap_mode="r")
     if rows.ndim != 2:
         raise InputError(f"source must hold a 2-D array (n_samples, n_features), got {rows.ndim} dimension(s).")

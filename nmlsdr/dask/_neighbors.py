@@ -12,7 +12,7 @@ from .._search import Known, squared_neighbors
 from ..graph import as_distances, graph_of_lists
 from ._plan import Plan, cut_rows, lines, make_plan
 from ._rows import DaskRows, Reading
-from ._run import as_array, each_result, say, task, task_threads
+from ._run import as_array, each_result, import_dask, say, task, task_threads
 
 _NOWHERE = np.iinfo(np.intp).max  # the index of a neighbour that is not there
 
@@ -35,26 +35,6 @@ def neighbors(rows: DaskRows, n_neighbors: int, *, metric: str = "euclidean", n_
     tasks = (_search_task(rows, *meeting, k, metric, n_jobs, found.squared[:, -1]) for meeting in meetings)
     for number, lists in each_result(tasks, "neighbours", len(meetings), plan.site.n_threads):
         _merge_into(found, _numbers(meetings[number][0]), lists)
-    return found
-
-
-def lists_of_rows(
-    rows: DaskRows, n_neighbors: int, *, metric: str = "euclidean", n_jobs: int | None = None
-) -> list[Any]:
-    """For each block of the rows its `Lists` as a delayed value; nothing is computed."""
-    k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=True)
-    plan = make_plan(rows, k, metric=metric, n_jobs=n_jobs, probe=False)
-    searches = [
-        (places, _search_task(rows, places, edges, k, metric, n_jobs)) for places, edges in _meetings(rows, plan)
-    ]
-    found = []
-    for start, stop in rows.ranges():
-        parts = [
-            task("cut", _cut, search, places, start, stop)
-            for places, search in searches
-            if any(first < stop and start < last for first, last in places)
-        ]
-        found.append(task("merge", _merged, parts, stop - start, k))
     return found
 
 
@@ -109,17 +89,11 @@ def _meetings(rows: DaskRows, plan: Plan) -> list[tuple[list[tuple[int, int]], n
 
 
 def _search_task(
-    rows: DaskRows,
-    places: list[tuple[int, int]],
-    edges: np.ndarray,
-    k: int,
-    metric: str,
-    n_jobs: int | None,
-    limits: np.ndarray | None = None,
-) -> Any:
+    rows: DaskRows, places: list[tuple[int, int]], edges: np.ndarray, k: int, metric: str, n_jobs: int | None,
+    limits: np.ndarray,
+) -> Any:  # fmt: skip
     """The search of one meeting; ``limits``: no row of all needs a neighbour at a larger squared distance."""
-    numbers = _numbers(places)
-    known = Known(np.full(len(numbers), np.inf) if limits is None else limits[numbers], edges)
+    known = Known(limits[_numbers(places)], edges)
     return rows.task(_search_meeting, places, places=places, known=known, k=k, metric=metric, n_jobs=n_jobs)
 
 
@@ -157,20 +131,6 @@ def _numbers(places: list[tuple[int, int]]) -> np.ndarray:
     return np.concatenate([np.arange(first, last) for first, last in places])
 
 
-def _cut(lists: Lists, places: list[tuple[int, int]], start: int, stop: int) -> tuple[np.ndarray, Lists]:
-    """The lists of the rows start:stop that were searched here, and their positions from ``start``."""
-    numbers = _numbers(places)
-    here = (numbers >= start) & (numbers < stop)
-    return numbers[here] - start, Lists(*(values[here] for values in lists))
-
-
-def _merged(parts: list[tuple[np.ndarray, Lists]], n_rows: int, k: int) -> Lists:
-    found = _empty(n_rows, k)
-    for at, lists in parts:
-        _merge_into(found, at, lists)
-    return found
-
-
 def _merge_into(found: Lists, at: np.ndarray, lists: Lists) -> None:
     """Merge the lists of the rows ``at`` into those of all rows, in place."""
     merged = merge([Lists(found.squared[at], found.indices[at]), lists], found.squared.shape[1])
@@ -185,9 +145,8 @@ def kneighbors(
 ) -> tuple[Any, Any]:
     """Exact nearest neighbours like `nmlsdr.graph.kneighbors`, for rows, queries or both as Dask arrays.
 
-    Without queries, one task searches two blocks of rows for the neighbours of each in the other. With queries, one
-    task searches one block of rows for one block of queries. The lists of all tasks are then merged. Nothing is
-    computed before the result is.
+    Without queries, the rows are searched at once, as in a fit. With queries, one task searches one block of rows for
+    one block of queries, the lists of all tasks are merged, and nothing is computed before the result is.
 
     Parameters
     ----------
@@ -229,13 +188,13 @@ def kneighbors(
     [1, 0, 1]
     """
     check_metric(metric)
-    rows = others = DaskRows.of(X)
+    rows, shape = DaskRows.of(X), (int(n_neighbors),)
     if queries is None:
-        lists = lists_of_rows(rows, n_neighbors, metric=metric, n_jobs=n_jobs)
-    else:
-        others = DaskRows.of(queries, "queries")
-        lists = lists_of_queries(rows, others, n_neighbors, metric=metric, n_jobs=n_jobs)
-    shape = (int(n_neighbors),)
+        found, chunks = neighbors(rows, n_neighbors, metric=metric, n_jobs=n_jobs), (tuple(rows.sizes()), shape)
+        from_array = import_dask().array.from_array
+        return from_array(_distances(found, metric), chunks=chunks), from_array(found.indices, chunks=chunks)
+    others = DaskRows.of(queries, "queries")
+    lists = lists_of_queries(rows, others, n_neighbors, metric=metric, n_jobs=n_jobs)
     distances = [task("distances", _distances, each, metric) for each in lists]
     indices = [task("indices", itemgetter(1), each) for each in lists]
     return as_array(distances, others.sizes(), shape, np.float64), as_array(indices, others.sizes(), shape, np.intp)

@@ -139,13 +139,7 @@ def site_in_force() -> Site:
 
 
 def make_plan(
-    rows: DaskRows,
-    k: int,
-    *,
-    metric: str = "euclidean",
-    n_jobs: int | None = None,
-    site: Site | None = None,
-    probe: bool = True,
+    rows: DaskRows, k: int, *, metric: str = "euclidean", n_jobs: int | None = None, site: Site | None = None
 ) -> Plan:
     """The smallest order whose tasks fit the workers' memory and keep all of them busy."""
     site = site or site_in_force()
@@ -169,7 +163,7 @@ def make_plan(
         n, d, order, order * times, order**2 * (order**2 - 1) // 2, times * rows.bytes(), times * 16 * n * k,
         rows.bytes() // order, site, None,
     )  # fmt: skip
-    if probe and n * float(n) * d > PROBE_FROM:
+    if n * float(n) * d > PROBE_FROM:
         plan = plan._replace(seconds=_estimate(rows, k, plan, n_jobs))
     return plan
 

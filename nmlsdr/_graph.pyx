@@ -92,17 +92,16 @@ cdef extern from "_c/index.h" nogil:
 
 cdef extern from "_c/build.h":
     const char *NMLSDR_COMPILER
-    const int NMLSDR_OPENMP, NMLSDR_OPTIMIZED, NMLSDR_FAST_MATH, NMLSDR_DEBUG_BUILD, NMLSDR_N_SIMD_LEVELS
+    const int NMLSDR_OPENMP, NMLSDR_FAST_MATH, NMLSDR_DEBUG_BUILD, NMLSDR_N_SIMD_LEVELS
     const int NMLSDR_NEON
 
 SIMD_LEVELS = ("portable", "neon") if NMLSDR_NEON else ("portable", "avx2", "avx512", "vnni")  # in the order of simd.h
 
 
 def build_facts():
-    """How this module was compiled; optimized is None where the compiler does not report it."""
+    """How this module was compiled."""
     return {"compiler": NMLSDR_COMPILER.decode(), "openmp": NMLSDR_OPENMP, "fast_math": NMLSDR_FAST_MATH != 0,
-            "optimized": None if NMLSDR_OPTIMIZED < 0 else NMLSDR_OPTIMIZED != 0, "debug": NMLSDR_DEBUG_BUILD != 0,
-            "n_simd_levels": NMLSDR_N_SIMD_LEVELS}
+            "debug": NMLSDR_DEBUG_BUILD != 0, "n_simd_levels": NMLSDR_N_SIMD_LEVELS}
 
 
 cdef double WINDOW_BYTES = 256e6  # packed rows in memory at most, unless one pair of blocks is larger

@@ -22,14 +22,6 @@
 #define NMLSDR_OPENMP 0
 #endif
 
-#if defined(__OPTIMIZE__)
-#define NMLSDR_OPTIMIZED 1
-#elif defined(__GNUC__)
-#define NMLSDR_OPTIMIZED 0
-#else
-#define NMLSDR_OPTIMIZED -1 /* unknown: the compiler defines no macro for it */
-#endif
-
 #ifdef __FAST_MATH__ /* only from the builder's own CFLAGS: setup.py does not set it, and results may then differ in any bit */
 #define NMLSDR_FAST_MATH 1
 #else

@@ -7,7 +7,6 @@ from typing import Any
 
 from nmlsdr import __version__, _graph
 from nmlsdr._errors import printable
-from nmlsdr._process.openmp import idle_threads
 from nmlsdr._process.threads import SIMD_LEVELS, check_n_jobs, simd, simd_level
 
 from .console import Console
@@ -48,17 +47,14 @@ def _build_lines() -> list[tuple[str, str]]:
     """How the kernels were compiled, and what they use here."""
     facts = _graph.build_facts()
     openmp = facts["openmp"]
-    words = {True: "optimized", False: "not optimized", None: "does not say whether optimized"}[facts["optimized"]]
-    if facts["fast_math"]:
-        words += ", -ffast-math: no bit of the answers is promised"
+    words = ", -ffast-math: no bit of the answers is promised" if facts["fast_math"] else ""
     used = SIMD_LEVELS[simd()] + " in use" + ("" if simd_level() is None else " (NMLSDR_SIMD)")
     compiled, best = SIMD_LEVELS[: facts["n_simd_levels"]], SIMD_LEVELS[_graph.best_simd_level()]
     return [
-        ("compiler", f"{facts['compiler']}, {words}"),
+        ("compiler", facts["compiler"] + words),
         ("debug build", "yes (NMLSDR_DEBUG=1)" if facts["debug"] else "no"),
         ("OpenMP", f"yes ({openmp})" if openmp else "no: kernels run on one thread"),
         ("threads", str(check_n_jobs(None) if openmp else 1)),
-        *([("idle threads", idle_threads())] if openmp else []),
         ("SIMD", f"{used}; compiled: {', '.join(compiled)}; this processor has {best}"),
     ]
 

@@ -38,12 +38,6 @@ LARGEST_GRAM = 3000
 _ITERATIONS = 12
 # Conjugate gradients stop when no column's residual is above this share of its right-hand side.
 _TOLERANCE = 1e-8
-# Lanczos steps that may follow a factor in float32, and the share of a column that may be left as its residual.
-# 9 to 14 steps were seen where the spectrum is flat, 13 to 22 where it decays; 20 cost as much as the other factors.
-_LANCZOS_STEPS = 24
-_LANCZOS_TOLERANCE = 1e-6
-# Levels farther apart than this have factors of their own: the steps would be too many.
-_LANCZOS_RATIO = 400.0
 
 
 def ridge_regression(
@@ -157,15 +151,7 @@ def from_gram(gram: np.ndarray, moment: np.ndarray, w: np.ndarray, levels: np.nd
 
 
 def solve_shifted(A: np.ndarray, levels: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """(A + level I)^-1 B for each level, by Cholesky factors; A by its lower triangle, not changed.
-
-    In float32, one factor serves several levels where there are few labels and the levels are close enough.
-    """
-    few_labels = _LANCZOS_STEPS * 4 * B.shape[1] <= (len(levels) - 1) * len(A)
-    if A.dtype == np.float32 and few_labels and max(levels) <= _LANCZOS_RATIO * min(levels):
-        found = _by_one_factor(A, levels, B)
-        if found is not None:
-            return found
+    """(A + level I)^-1 B for each level, by Cholesky factors; A by its lower triangle, not changed."""
     solve = lapack.dposv if A.dtype == np.float64 else lapack.sposv
     found = np.empty((len(levels), *B.shape))
     shifted = np.empty_like(A, order="F")
@@ -176,46 +162,6 @@ def solve_shifted(A: np.ndarray, levels: np.ndarray, B: np.ndarray) -> np.ndarra
         if failed:
             raise linalg.LinAlgError(f"The leading minor {failed} of a ridge regression is not positive.")
     return found
-
-
-def _by_one_factor(A: np.ndarray, levels: np.ndarray, B: np.ndarray) -> np.ndarray | None:
-    """(A + level I)^-1 B in float32 for each level, from the factor of one; None after too many steps.
-
-    With a level l between the others and P = l (A + l I)^-1,
-
-        (A + level I)^-1 B = (I + (level / l - 1) P)^-1 V,    V = (A + l I)^-1 B.
-
-    The eigenvalues of P lie between 0 and 1, so these systems are conditioned as the ratio of two levels, whatever A
-    is. Lanczos vectors of P that start at V, for each column, serve every level.
-    """
-    middle = np.sort(levels)[len(levels) // 2]
-    shifted = np.array(A, order="F")
-    shifted.reshape(-1, order="F")[:: len(A) + 1] += middle
-    factor, failed = lapack.spotrf(shifted, lower=1, overwrite_a=1, clean=0)
-    if failed:
-        return None
-    start, _ = lapack.spotrs(factor, B, lower=1)
-    length = np.linalg.norm(start, axis=0)
-    basis = [start / np.where(length > 0, length, 1.0)]
-    shifts = (levels / middle - 1.0)[:, None, None, None]
-    T = np.zeros((B.shape[1], _LANCZOS_STEPS + 1, _LANCZOS_STEPS + 1), dtype=np.float32)
-    for k in range(_LANCZOS_STEPS):
-        following, _ = lapack.spotrs(factor, basis[k], lower=1)
-        following *= np.float32(middle)
-        if k > 0:
-            following -= T[:, k - 1, k] * basis[k - 1]
-        T[:, k, k] = np.einsum("ij,ij->j", following, basis[k])
-        following -= T[:, k, k] * basis[k]
-        T[:, k, k + 1] = T[:, k + 1, k] = beyond = np.linalg.norm(following, axis=0)
-        first = np.eye(k + 1, 1)
-        shares = np.linalg.solve(np.eye(k + 1) + shifts * T[:, : k + 1, : k + 1], first)[..., 0]
-        if np.all(np.abs(shifts[..., 0, 0] * beyond * shares[..., k]) <= _LANCZOS_TOLERANCE):
-            # for each column a product of the vectors, (n, steps), with the shares of the levels, (steps, n_levels)
-            vectors = np.array([vector.T for vector in basis]).transpose(1, 2, 0)
-            found = vectors @ (shares * length[:, None]).astype(np.float32).transpose(1, 2, 0)
-            return np.asarray(found.transpose(2, 1, 0))
-        basis.append(following / np.where(beyond > 0, beyond, np.float32(1.0)))
-    return None
 
 
 def row_gram(X: RowSums, w: np.ndarray) -> np.ndarray:

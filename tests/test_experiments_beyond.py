@@ -18,7 +18,7 @@ from nmlsdr._report import rival
 from nmlsdr.cli import main
 from nmlsdr.experiments import beyond, beyond_section, command, protocol
 from nmlsdr.experiments.beyond import BASE, BEYOND_METHODS, REGIMES, beyond_cells
-from nmlsdr.experiments.beyond_section import P1, RANKING, SEVEN, losses
+from nmlsdr.experiments.beyond_section import P1, RANKING, SEVEN
 from nmlsdr.experiments.protocol import draw, measures
 from nmlsdr.experiments.results import Results, collect
 from nmlsdr.experiments.store import CellFolder, CellKey
@@ -119,9 +119,7 @@ def test_cells_name_no_cell_twice_and_slow_ones_are_few():
     assert {(key.dataset, key.seed) for key in forests} == {
         (name, seed) for name in protocol.TEN_SETS for seed in range(3) if name != "Corel" or seed == 0
     }
-    assert every[-6:] == [
-        ("beyond", name, beyond.BOOSTING, 0) for name in protocol.TEN_SETS if name in beyond.SIX_SETS
-    ]
+    assert every[-6:] == [("beyond", name, beyond.BOOSTING, 0) for name in protocol.TEN_SETS if name in beyond.SIX_SETS]
     n_fast = len(BEYOND_METHODS) - len(beyond.BASE_ALONE)
     assert len(cells) == 3 * (10 * n_fast + 8 * 6 * n_fast) - 2 * 4 + 6 + 2 * 7 * 6 * n_fast
     assert [key.study for key in beyond_cells(seeds=2, datasets=("Toy",), methods=("Ridge",))] == ["beyond"] * 2
@@ -283,7 +281,7 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
     assert len(lines(tmp_path, "beyond-cells")) == 1 + 7 * (6 + 1 + 3)
     assert (tmp_path / "times.csv").read_text().count("\nbeyond,Toy,") == 6
     page = (tmp_path / "report.md").read_text()
-    for said in ("was designed on these ten data sets", "Where Residual loses, mean of the four ranking",
+    for said in ("was designed on these ten data sets", "loses on",
                  "to say that it is better than forests in general", "A reduced run"):  # fmt: skip
         assert said in page
     assert "[x]" not in page
@@ -360,17 +358,6 @@ def test_wilcoxon_tests_are_scipy_s_and_corrected_together():
             str((gains[j] < 0).sum()), f"{p[j]:.3g}", f"{min(1, holm[j]):.3g}",
             ", ".join(name for name, gain in zip(BASE.datasets, gains[j], strict=True) if gain < 0) or "none",
         ]  # fmt: skip
-
-
-def test_losses_are_named_for_rankings_and_all_measures():
-    found = results([[1.0, -1.0, 2.0], [0.5, -3.0, -0.1]])
-    found.values[0, 1, METRICS.index("HL'")] += 1.0
-    rankings, seven, true_labels = (losses(found, view) for view in (RANKING, SEVEN, P1))
-    assert rankings == ("Where Residual loses, mean of the four ranking measures, end to end (10 % flips, 30 % "
-                        "labelled): NMLSDR on Corel; Ridge on Corel, Emotions.")  # fmt: skip
-    assert "NMLSDR on Birds, Corel" in seven
-    assert true_labels.startswith("Where Residual loses, mean of the seven measures, P1")
-    assert losses(results([[1.0, 1.0], [2.0, 2.0]]), SEVEN).endswith("to none here.")
 
 
 def test_ranking_measures_are_separate_and_only_complete_methods_are_compared():

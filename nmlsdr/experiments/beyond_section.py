@@ -62,7 +62,6 @@ def beyond_section(found: list[Results], *, size: str) -> Section:
     for plain, base in zip(ranked, decided, strict=True):
         if plain.study is BASE:
             shown = ((plain, RANKING), (base, SEVEN), (plain, P1))
-            section.paragraphs += [losses(*which) for which in shown]
             section.tables += [measure_table(base), *(set_table(*which) for which in shown)]
             section.tables += [test_table(*which) for which in shown]
             section.tables += [parts_table(plain), seconds_table(plain)]
@@ -175,7 +174,8 @@ def test_table(results: Results, view: View) -> ResultTable:
         spread = float(gap.std(ddof=1)) if gap.size > 1 else np.nan
         counts = [str(int((gap > 0).sum())), str(int((gap < 0).sum()))]
         last = Entry(f"{corrected:.3g}", bold=bool(corrected < LEVEL))
-        behind = ", ".join(lost(results, view, name)) or "none"
+        sets = zip(results.datasets, view.gaps(results, OURS, name), strict=True)
+        behind = ", ".join(dataset for dataset, gap in sets if gap < 0) or "none"
         table.add(name, [number(float(gap.mean()), 2, sign=True), number(spread, 2), *counts, f"{p:.3g}", last, behind])
     return table
 
@@ -202,22 +202,6 @@ def regime_table(found: list[Results], view: View) -> ResultTable:
             means = mean(view.percent(results)[rows]).mean(axis=0)
             table.add(results.study.title, beside_ours(results, view, methods, means, rows=rows))
     return table
-
-
-def losses(results: Results, view: View) -> str:
-    """A sentence on the data sets where another method beats ours."""
-    found = []
-    for name in results.methods if OURS in results.methods else ():
-        sets = lost(results, view, name)
-        if sets:
-            found.append(f"{name} on {', '.join(sets)}")
-    title = view.title[0].lower() + view.title[1:]
-    return f"Where {OURS} loses, {title} ({results.study.title}): {'; '.join(found) or 'to none here'}."
-
-
-def lost(results: Results, view: View, rival: str) -> list[str]:
-    """The data sets on which a rival is better than ours."""
-    return [name for name, gap in zip(results.datasets, view.gaps(results, OURS, rival), strict=True) if gap < 0]
 
 
 def known_gaps(results: Results, view: View, rival: str) -> Floats:

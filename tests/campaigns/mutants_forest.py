@@ -50,6 +50,11 @@ MUTANTS = {
         ("forest/unknown entries choose the weights", "learner_weights", "(Y - each)[known]", "(Y - each).ravel()"),
         ("forest/equal learners, the first counts", "", "_EQUAL = 1e-12", "_EQUAL = -1e-12"),
     ],
+    ("_estimators/_projection.py", ("tests/test_nmlsdr.py", "tests/test_residual.py")): [
+        ("forest/no soft labels where hard ones are all the same", "_project", "            cleaned = F\n", "            pass\n"),
+        ("forest/soft labels in place of hard ones that differ", "_project", "if not np.ptp(cleaned, axis=0).any() and", "if"),
+        ("forest/soft labels of constant given ones", "_project", " and np.ptp(labels.Y[labels.labeled], axis=0).any()", ""),
+    ],
     ("_estimators/_thresholds.py", (*TESTS, "tests/test_flip_interval.py")): [
         ("forest/flip rate without its limit", "", "_LARGEST_FLIP_RATE = 0.3", "_LARGEST_FLIP_RATE = 0.45"),
         ("forest/flip rate of a fifth", "", "_CLEAREST_SHARE = 10", "_CLEAREST_SHARE = 5"),

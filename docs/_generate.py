@@ -47,6 +47,22 @@ def summary(name: str) -> str:
     return " ".join((inspect.getdoc(importlib.import_module(path_of(name))) or "").split("\n\n")[0].split())
 
 
+# The sections of the page of estimators, in the order in which a user meets them; what is in none follows.
+SECTIONS = {
+    "Start here": ["ResidualPropagation"],
+    "The article's method and its parts": ["NMLSDR", "SemiSupervisedMLkNN", "MultiLabelPropagation", "MLkNN"],
+    "Methods that the article compares NMLSDR with": ["MDDM", "MVMD", "MultiLabelCCA", "MLDA", "SSMLDR"],
+}
+
+
+def in_sections(names: list[str], module: str) -> list[tuple[str, list[str]]]:
+    """The names of a page, each list with its title; a page without sections has one list without a title."""
+    if module != "estimators":
+        return [("", names)]
+    listed = {name for section in SECTIONS.values() for name in section}
+    return [*SECTIONS.items(), ("Others", [name for name in names if name not in listed])]
+
+
 def write_api(folder: Path) -> None:
     lines = [
         "# API reference",
@@ -71,8 +87,10 @@ def write_api(folder: Path) -> None:
         lines = [path, "=" * len(path), "", summary(name), ""]
         lines += [f".. currentmodule:: {path}", ""]
         data = [public for public in names if not callable(getattr(module, public, nmlsdr.InputError))]
-        lines += [".. autosummary::", "   :toctree: api/", "   :nosignatures:", ""]
-        lines += [f"   {public}" for public in names if public not in data]
+        for title, listed in in_sections([public for public in names if public not in data], name):
+            lines += [title, "-" * len(title), ""] if title else []
+            lines += [".. autosummary::", "   :toctree: api/", "   :nosignatures:", ""]
+            lines += [*(f"   {public}" for public in listed), ""]
         for public in data:
             lines += ["", f".. autodata:: {public}", "   :no-value:"]
         replace(folder / f"api_{name}.rst", lines)

@@ -48,6 +48,7 @@ smartquotes = False  # two dashes of an option stay two dashes
 myst_heading_anchors = 3
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"  # "On this page" has room for the method alone
 autodoc_typehints = "none"  # numpydoc's Parameters say more
 numpydoc_show_class_members = False  # the class template lists methods itself
 numpydoc_use_plots = False

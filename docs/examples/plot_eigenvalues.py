@@ -21,7 +21,7 @@ print("share of the dependence:", np.round(model.dependence_ratio_, 3))
 # %%
 # The first 80 features of the Toy set belong to its four labels, 20 to each; the other 240 are noise, and get small
 # coefficients.
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained", width_ratios=[1, 2])
+fig, axes = plt.subplots(1, 2, figsize=(6.8, 3.5), layout="constrained", width_ratios=[1, 2])
 axes[0].bar(np.arange(1, len(model.eigenvalues_) + 1), model.eigenvalues_)
 axes[0].set(xlabel="component", ylabel="eigenvalue", xticks=np.arange(1, len(model.eigenvalues_) + 1))
 components = np.reshape(model.components_, (-1, toy.data.shape[1]))

@@ -34,7 +34,7 @@ F = model.label_distributions_
 unreached = F.sum(axis=1) == 0
 print(f"{n_components} components; n_unreached_ is {model.n_unreached_}")
 
-fig, ax = plt.subplots(figsize=(8, 5), layout="constrained")
+fig, ax = plt.subplots(figsize=(6.6, 4.4), layout="constrained")
 rows, columns = W.nonzero()
 ax.add_collection(LineCollection(np.stack([X[rows], X[columns]], axis=1), colors="0.8", linewidths=0.6, zorder=0))
 ax.scatter(*X[~unreached].T, c=F[~unreached].argmax(axis=1), cmap="tab10", vmin=0, vmax=9, s=20, label="reached")

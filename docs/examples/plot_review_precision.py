@@ -30,7 +30,7 @@ def precision(scores, y, kind, first):
 
 
 first = np.arange(10, 501, 10)
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True, layout="constrained")
+fig, axes = plt.subplots(1, 2, figsize=(6.8, 3.5), sharey=True, layout="constrained")
 for ax, y, name in zip(axes, (flipped, forgotten), ("10 % flipped", "30 % of the 1s forgotten"), strict=True):
     scores = ResidualPropagation().fit(X, y).flip_scores_
     for kind in ("both", "missing", "spurious"):

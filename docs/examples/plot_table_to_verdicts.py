@@ -39,8 +39,9 @@ print(table.iloc[:4, -5:])
 model = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation()).fit(table, y)
 suspects = rank_suspects(model[-1].flip_scores_, y)
 first = suspects.first_of_each_kind(6)
-bars = [f"row {i}, {names[c]}: given {g}" for i, c, g in zip(first.row, first.label, first.given, strict=True)]
-plt.figure(layout="constrained")
+entries = zip(first.row, first.label, first.given, strict=True)
+bars = [f"row {i}, {names[c]}: given {g}" for i, c, g in entries]
+plt.figure(figsize=(5, 3.6), layout="constrained")
 plt.barh(bars[::-1], first.score[::-1])
 plt.xlabel("score")
 plt.show()

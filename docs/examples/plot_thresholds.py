@@ -30,7 +30,7 @@ cuts = np.linspace(0.05, 0.95, 37)
 macro = [f1_score(truth, scores >= cut, average="macro", zero_division=0) for cut in cuts]
 loss = [hamming_loss(truth, scores >= cut) for cut in cuts]
 
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
+fig, axes = plt.subplots(1, 2, figsize=(6.8, 3.5), layout="constrained")
 axes[0].plot(cuts, macro, label="macro F1")
 axes[0].plot(cuts, loss, label="Hamming loss")
 axes[0].axvline(0.5, color="0.6", linestyle=":")

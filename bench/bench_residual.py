@@ -60,6 +60,7 @@ def memory(n, D, C):
         f"from bench_residual import draw, ResidualPropagation\nimport warnings\nwarnings.simplefilter('ignore')\n"
         f"X, Y = draw({n}, {D}, {C})\nResidualPropagation(n_jobs=2).fit(*draw(300, 60, 4))",
         "ResidualPropagation(n_jobs=2).fit(X, Y)",
+        timeout=3600,
     )
     smaller = min(int(0.3 * n), D)
     need = 8 * (n * D + smaller**2 + n * C)

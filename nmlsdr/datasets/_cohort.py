@@ -203,13 +203,8 @@ def _other_codes(system: str, n_codes: int) -> list[str]:
     if system == "ICD9":
         candidates = (f"{category:03d}.{digit}" for digit in (9, 0, 8) for category in range(1, 1000))
     else:
-        candidates = (
-            f"{part}{level:02d}{a}{b}"
-            for b in "ABCX"
-            for level in (1, 2, 3, 4, 5, 6, 7, 9)
-            for part in "ABDGHJLMNPRSV"
-            for a in "ABCD"
-        )
+        parts = product("ABCX", (1, 2, 3, 4, 5, 6, 7, 9), "ABDGHJLMNPRSV", "ABCD")
+        candidates = (f"{part}{level:02d}{a}{b}" for b, level, part, a in parts)
     free = [code for code in candidates if not any(matches(code, entry) for entry in listed)]
     return [f"{system}:{code}" for code in free[:n_codes]]
 

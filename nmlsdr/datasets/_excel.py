@@ -15,11 +15,7 @@ from ._roles import Split, check_names
 from ._table import Table, typed_column
 
 UNREADABLE = ("not a readable Excel file", "save it as .xlsx again, or as CSV")
-FORBIDDEN = (
-    b"<!DOCTYPE",
-    b"<!ENTITY",
-    b"\0",
-)  # what can make a small file large; NUL: of UTF-16, which could hide them
+FORBIDDEN = (b"<!DOCTYPE", b"<!ENTITY", b"\0")  # what makes a small file large; NUL: of UTF-16, which could hide them
 
 
 class ExcelFile:
@@ -49,9 +45,7 @@ class ExcelFile:
             sheet.reset_dimensions()
             if not self.path.name.lower().endswith((".xlsx", ".xlsm")):
                 self.notes.append("it is an Excel file, although its name does not say so")
-            self._rows: Iterator[tuple[int, Any]] = (
-                (number, row) for number, row in enumerate(sheet.iter_rows(values_only=True), start=1)
-            )
+            self._rows: Iterator[tuple[int, Any]] = enumerate(sheet.iter_rows(values_only=True), start=1)
             first = list(islice(self._rows, 10))
             n_above = n_titles([["" if cell is None else str(cell) for cell in row] for _, row in first])
             for number, row in first[:n_above]:
@@ -87,9 +81,8 @@ class ExcelFile:
                     blank = blank or number
                     continue
                 if blank:
-                    raise DataFileError(
-                        f"{place(self.path, row=blank - 1)}: the row is blank, and rows follow it; remove it."
-                    )
+                    where = place(self.path, row=blank - 1)
+                    raise DataFileError(f"{where}: the row is blank, and rows follow it; remove it.")
                 if any(cell is not None for cell in row[width:]):
                     what = f"{len(row)} cells, but the names of columns are {width}; complete the first row"
                     raise DataFileError(f"{place(self.path, row=number - 1)}: {what}.")
@@ -111,7 +104,5 @@ def _check_members(path: Path_, form: Form) -> None:
                 with archive.open(member) as file:
                     while block := file.read(1 << 20):
                         if any(word in before + block for word in FORBIDDEN):
-                            raise DataFileError(
-                                f"{place(path)}: its XML declares a DOCTYPE or an ENTITY; save it again."
-                            )
+                            raise DataFileError(f"{place(path)}: its XML has a DOCTYPE or an ENTITY; save it again.")
                         before = block[-10:]

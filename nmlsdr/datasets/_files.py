@@ -206,7 +206,7 @@ def existing(path: Path_, purpose: str = "data file") -> Path:
     return found
 
 
-class Lines:
+class Lines(contextlib.AbstractContextManager["Lines"]):
     """The lines of a plain or gzipped UTF-8 text file, one at a time and bounded.
 
     ``number`` and ``text`` are those of the line read last, for error messages.
@@ -260,9 +260,6 @@ class Lines:
             raise DataFileError(f"{self.path}: the encoding {self.encoding!r} is not known; try cp1252.") from None
         except UnicodeError as error:
             raise DataFileError(f"{self.path}: it is not {self.encoding} text; give another encoding.") from error
-
-    def __enter__(self) -> "Lines":
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

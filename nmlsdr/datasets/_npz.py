@@ -1,5 +1,6 @@
 """Read .npz files through NumPy: arrays, or the parts of a sparse matrix; never a pickle."""
 
+import operator
 import zipfile
 from collections.abc import Sequence
 from typing import IO, Any
@@ -83,25 +84,18 @@ def _array(file: IO[bytes], name: str, size: int) -> NDArray[Any]:
 def _sparse(path: Path_, arrays: dict[str, Any], form: Form) -> Any:
     """Build the CSR matrix whose parts are in `arrays`, after checking them."""
     data, indices, indptr, shape, layout = (arrays[part] for part in SPARSE_PARTS)
-    kind = layout.astype(str).item() if layout.ndim == 0 and layout.dtype.kind in "SU" else None
-    if kind not in ("csr", "csc"):
-        raise DataFileError(f"{place(path)}: the sparse format is {kind!r}; save the matrix as CSR.")
-    integers = all(part.dtype.kind in "iu" for part in (indices, indptr, shape))
-    sizes = [part.ndim for part in (data, indices, indptr)] == [1, 1, 1] and shape.shape == (2,)
-    if not (integers and sizes and data.dtype.kind in "biuf" and shape.min() >= 0):
-        raise DataFileError(f"{place(path)}: its sparse parts are not those of a matrix; save the matrix again.")
-    n_rows, n_columns = (int(size) for size in shape)
-    check_width(path, n_columns, form.max_features)
-    # The parts of a CSC matrix do not grow with its rows, but the CSR matrix made from it does.
-    check_size(path, (n_rows + 1) * 8, f"declares {n_rows} rows, a table of", form.max_bytes)
-    try:
-        build = sparse.csr_array if kind == "csr" else sparse.csc_array
+    with foreign_bytes(path, "its sparse parts are not those of a matrix", "save the matrix again as CSR"):
+        build = {"csr": sparse.csr_array, "csc": sparse.csc_array}[layout.astype(str).item()]
+        n_rows, n_columns = map(operator.index, shape)  # fails for other counts and floats
+        if {indices.dtype.kind, indptr.dtype.kind} - {"i", "u"} or data.dtype.kind not in "biuf":
+            raise TypeError("wrong types")
+        check_width(path, n_columns, form.max_features)
+        # The parts of a CSC matrix do not grow with its rows, but the CSR matrix made from it does.
+        check_size(path, (n_rows + 1) * 8, f"declares {n_rows} rows, a table of", form.max_bytes)
         matrix = build((data, indices, indptr), shape=(n_rows, n_columns))
         refuse_broken(matrix, "its sparse matrix")
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise DataFileError(f"{place(path)}: its sparse parts do not fit ({error}); save the matrix again.") from error
-    matrix = matrix.tocsr()
-    matrix.sort_indices()
+        matrix = matrix.tocsr()
+        matrix.sort_indices()
     if not matrix.has_canonical_format:
         raise DataFileError(f"{place(path)}: an entry appears twice; call sum_duplicates() before saving.")
     return matrix
@@ -156,8 +150,8 @@ def label_array(path: Path_, labels: Any, names: Sequence[str] | None) -> NDArra
     wrong = ~np.isin(known, (-1, 0, 1))
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
-        what = f"the label is {known[row, column]}; write 0, 1, or -1 (or nothing) where it is not known"
-        raise DataFileError(f"{_cell(path, row, column, names)}: {what}.")
+        what = f"{_cell(path, row, column, names)}: the label is {known[row, column]}"
+        raise DataFileError(f"{what}; write 0, 1, or -1 (or nothing) where it is not known.")
     if (labels == -1).any():
         refuse_plus_minus(path, known)
     return known.astype(np.int64)

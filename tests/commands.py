@@ -3,6 +3,7 @@
 import csv
 import functools
 import gzip
+import importlib.util
 import json
 import os
 import subprocess
@@ -45,6 +46,7 @@ def run(capsys, monkeypatch, tmp_path):
         capsys.readouterr()
         status = main([str(argument) for argument in arguments])
         written = capsys.readouterr()
+        skip_without_pyarrow(written.err)
         return Outcome(status, written.out, written.err)
 
     return call
@@ -53,7 +55,15 @@ def run(capsys, monkeypatch, tmp_path):
 def spawn(*arguments, program="-m nmlsdr", **options):
     """Run a command in a process of its own."""
     command = [sys.executable, *program.split(" "), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+    skip_without_pyarrow(done.stderr)
+    return done
+
+
+def skip_without_pyarrow(said):
+    """Skip where a command said that it needs pyarrow, and pyarrow is not installed."""
+    if "needs pyarrow" in said and importlib.util.find_spec("pyarrow") is None:
+        pytest.skip("needs pyarrow")
 
 
 def assert_done(outcome):

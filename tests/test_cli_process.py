@@ -61,6 +61,7 @@ def test_help_of_every_command_is_printed(run, verb):
 @pytest.mark.parametrize("command", [PREDICT, FIT], ids=["predict", "fit"])
 def test_kill_during_a_write_leaves_the_old_file(run, folder, monkeypatch, command, point):
     """kill -9 before the flush to the disk and before the rename, in a forked child."""
+    pytest.importorskip("pyarrow", reason="needs pyarrow")
     before = contents()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Python >= 3.12 frowns on forks beside threads

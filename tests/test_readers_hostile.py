@@ -310,6 +310,8 @@ def test_reading_time_of_a_row_does_not_grow_with_the_number_of_label_ids(tmp_pa
 )
 def test_damaged_files_are_read_or_raise_a_clear_error(kind, first, last, tmp_path):
     """A reduced campaign: tests/campaigns/readers.py runs a hundred thousand of each kind."""
+    if kind == "plan":  # whose tables are CSV files
+        pytest.importorskip("pyarrow", reason="needs pyarrow")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = campaign.run(kind, range(first, last), tmp_path)
@@ -346,5 +348,5 @@ def test_sparse_parts_with_a_last_pointer_of_0_are_refused(tmp_path):
     X = sparse.csr_array(np.eye(30))
     parts = {"data": X.data, "indices": X.indices, "shape": np.array(X.shape), "format": np.array(b"csr")}
     np.savez(tmp_path / "t.npz", indptr=np.r_[X.indptr[:-1], 0], **parts)
-    with pytest.raises(DataFileError, match="sparse parts do not fit"):
+    with pytest.raises(DataFileError, match=r"sparse parts are not those of a matrix .*broken"):
         read_table(tmp_path / "t.npz")

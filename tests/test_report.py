@@ -268,6 +268,7 @@ class Shape(HTMLParser):
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory):
     """What the command collects on a small table."""
+    pytest.importorskip("pyarrow", reason="needs pyarrow")
     kept = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("report"))

@@ -38,8 +38,12 @@ _MOST_LINES = 50  # a table with more columns is shown by groups
 _MOST_NAMES = 4  # columns of a group that are named
 
 
-def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool = False, model: Any = None) -> Any:
+def read_data(
+    args: argparse.Namespace, console: Console, *, need_labels: bool = False, model: Any = None, encode: bool = True
+) -> Any:
     """Read the table that the arguments name, as `nmlsdr.datasets.read_table` does; with a model only its features.
+
+    With ``encode=False`` the features are all NaN.
 
     ``table.reviewed`` (n, C) marks the entries that --reviewed sets; None without it.
     """
@@ -70,7 +74,7 @@ def read_data(args: argparse.Namespace, console: Console, *, need_labels: bool =
         )
     source = standard_input() if args.data == "-" else contextlib.nullcontext(args.data)
     with source as path, console.step(f"read {args.data}") as show:
-        table = read_table(path, roles, form, plan=plan, missing=missing)
+        table = read_table(path, roles, form, plan=plan, missing=missing, encode=encode)
         n_rows, n_columns = table.data.shape
         text = f"read {args.data}: {n_rows} rows, {n_columns} features"
         if table.target is not None:
@@ -230,7 +234,7 @@ def _note_unknown(console: Console, source: str, what: str, names: Sequence[str]
 def plan(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr plan``."""
     words = vars(args).copy()
-    table = read_data(args, Console(quiet=True, stream=io.StringIO()))
+    table = read_data(args, Console(quiet=True, stream=io.StringIO()), encode=False)
     if table.plan is None:
         raise InputError(f"{args.data} holds sparse rows or arrays of numbers, whose columns are all features.")
     for line in plan_lines(table, args.data):

@@ -1,6 +1,5 @@
 """What the libraries of a command need not load."""
 
-import contextlib
 import sys
 from typing import Any
 
@@ -25,16 +24,7 @@ def load_little() -> None:
     import scipy.special  # noqa: F401
 
     if "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _NoPandas)
-        try:
-            import sklearn.utils.fixes
-
-            with contextlib.suppress(ImportError, AttributeError):  # without pyarrow, files that need it are refused
-                import pyarrow
-
-                pyarrow.lib._pandas_api.have_pandas  # noqa: B018  (looks for pandas, once in the process)
-        finally:
-            sys.meta_path.remove(_NoPandas)
+        sys.meta_path.insert(0, _NoPandas)  # for good: pyarrow looks for it again and again
     import sklearn.utils
 
     sklearn.utils.all_estimators = list  # which skops imports one by one, for its list of classes to trust

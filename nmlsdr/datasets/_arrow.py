@@ -44,10 +44,10 @@ def written_column(blocks: Sequence[Any]) -> Cells:
         whole = pyarrow.chunked_array(blocks)
         if (values := _plain(whole)) is not None:
             return Numbers(values, written=True)
-        coded = whole.dictionary_encode()
+        coded = whole.dictionary_encode()  # with the same dictionary in each chunk
     else:
         coded = [block.dictionary_encode() if pyarrow.types.is_string(block.type) else block for block in blocks]
-        coded = pyarrow.chunked_array(coded)
+        coded = pyarrow.chunked_array(coded).unify_dictionaries()
     texts, codes = _codes(coded)
     values = _plain(pyarrow.array(texts, pyarrow.string()))
     return Texts(texts, codes) if values is None else Numbers(values[codes], written=True)
@@ -61,12 +61,13 @@ def typed_column(column: Any) -> Cells:
     if any(getattr(types, f"is_{family}")(kind) for family in ("floating", "integer", "decimal", "null")):
         narrow = kind in (pyarrow.float16(), pyarrow.float32())
         return Numbers(column.cast(pyarrow.float64()).to_numpy().astype(np.float32 if narrow else np.float64))
-    return coded_column(*_codes(column if types.is_dictionary(kind) else column.dictionary_encode()))
+    return coded_column(
+        *_codes(column.unify_dictionaries() if types.is_dictionary(kind) else column.dictionary_encode())
+    )
 
 
 def _codes(coded: Any) -> tuple[list[Any], NDArray[np.int32]]:
-    """Return the different texts of dictionaries, and the number of the text of each row."""
-    coded = coded.unify_dictionaries()
+    """Return the texts of the dictionary of all chunks, and the number of the text of each row."""
     texts = coded.chunk(0).dictionary.to_pylist() if coded.num_chunks else []
     parts = [chunk.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False) for chunk in coded.chunks]
     codes = np.concatenate([part.astype(np.int32, copy=False) for part in parts]) if parts else np.zeros(0, np.int32)
@@ -93,7 +94,7 @@ def _plain(texts: Any) -> NDArray[np.float64] | None:
     """Return texts as floats, an empty one as NaN, if all are plain numbers of one reading; else None."""
     import pyarrow.compute as pc
 
-    values = _numbers(texts)
+    values = None if _numbers(texts.slice(0, HEAD)) is None else _numbers(texts)
     if values is None or values.null_count == len(values) or pc.any(pc.match_substring_regex(texts, LONG)).as_py():
         return None
     pointed = texts.filter(pc.match_substring(texts, "."))

@@ -5,20 +5,22 @@ import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks.words import MISSING, fold, trim, words_of, yes_no
+from .._checks.words import MISSING, WORD, fold, trim, yes_no
 from ._files import shorten
 from ._lists import ItemList, find_items
-from ._numbers import DATE, NOTATIONS, Notation, find_notation, is_number, number_reader, read_date, usual_decimal
+from ._numbers import DATE, NOTATIONS, Notation, dates_of, find_notation, is_number, number_reader, usual_decimal
 from ._plan import Column, Plan
-from ._table import Cells, Numbers, row_numbers
-from ._units import MOST_UNITS, NO_UNITS, SHARE, Parts, Units, find_units, measures, split_number
+from ._shapes import fold_all
+from ._table import Cells, Numbers, Texts, row_numbers
+from ._units import MOST_UNITS, NO_UNITS, SHARE, Forms, Units, find_units, forms_of, measures, read_quantities
 
 MOST_LEVELS = 100  # of a category that have a feature of their own
 ROWS_PER_LEVEL = 5  # rows that a level has on average, where there are more levels than that
@@ -68,52 +70,85 @@ class Facts:
     Attributes
     ----------
     cells : Numbers or Texts
-    words : Counter
-        How often each text occurs that is no number in any notation; a missing value is the empty text.
-    missing_words : set of str
-        The texts that mean a missing value.
+    missing : frozenset of str
+        Folded words that mean a missing value.
     n_known : int
         How many cells are not missing.
     """
 
     def __init__(self, name: str, cells: Cells, missing: frozenset[str]) -> None:
-        self.name, self.cells = name, cells
-        if isinstance(cells, Numbers):
-            self.filled = ~np.isnan(cells.values)
-            self.n_known = int(self.filled.sum())
-            empty = len(cells) - self.n_known
-            self.words = Counter({"": empty} if empty else {})
-            self.missing_words = {""}
-        else:
-            self.numbers, self.words, self.missing_words = Counter[str](), Counter[str](), set[str]()
-            known = []
-            for different, count in zip(cells.different, cells.counts, strict=True):
-                text = trim(different)
-                known.append(fold(text) not in missing)
-                (self.numbers if is_number(text) else self.words)[text] += count
-                if not known[-1]:
-                    self.missing_words.add(text)
-            self.filled = cells.take(known)
-            self.n_known = int(self.filled.sum())
+        self.name, self.cells, self.missing = name, cells, missing
+        numbers = isinstance(cells, Numbers)
+        self.n_known = int(self.filled.sum()) if numbers else int(self.counts[self.is_known].sum())
 
     @functools.cached_property
-    def numbers(self) -> Counter[str]:
-        """How often each text occurs that is a number in some notation."""
-        texts = self.cells.texts
-        return Counter({text: n for text, n in zip(texts.different, texts.counts, strict=True) if text})
+    def column(self) -> Texts:
+        """The column as trimmed texts."""
+        return self.cells.texts.trimmed
 
     @functools.cached_property
-    def known(self) -> Counter[str]:
+    def counts(self) -> NDArray[np.int64]:
+        """How often each text occurs."""
+        return np.bincount(self.column.codes, minlength=len(self.column.different))
+
+    @functools.cached_property
+    def is_known(self) -> NDArray[np.bool_]:
+        """Which texts do not mean a missing value."""
+        return ~self.means(self.missing)
+
+    def means(self, words: Container[str]) -> NDArray[np.bool_]:
+        """Which texts are among these folded words."""
+        return np.array([word in words for word in fold_all(self.column.different)], bool)
+
+    @property
+    def filled(self) -> NDArray[np.bool_]:
+        """Which rows have a value."""
+        if isinstance(self.cells, Numbers):
+            return ~np.isnan(self.cells.values)
+        return self.is_known[self.column.codes]
+
+    @functools.cached_property
+    def forms(self) -> Forms:
+        """The forms of the texts."""
+        return forms_of(self.column.different, self.column.shapes)
+
+    def cells_of(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return for each form in how many cells its texts of a mask occur."""
+        codes, weights = self.forms.codes, self.counts * mask
+        return np.bincount(codes, weights, len(self.forms.parts)).astype(np.int64)
+
+    def chosen(self, mask: NDArray[np.bool_]) -> dict[str, int]:
+        """Return how often each text of a mask occurs."""
+        different = self.column.different
+        return {
+            different[code]: count for code, count in zip(np.flatnonzero(mask), self.counts[mask].tolist(), strict=True)
+        }
+
+    @functools.cached_property
+    def known(self) -> dict[str, int]:
         """How often each text occurs that does not mean a missing value."""
-        found = [*self.numbers.items(), *self.words.items()]
-        found = [(text, count) for text, count in found if text not in self.missing_words]
-        return Counter(dict(sorted(found, key=_by_count)))  # in any order of the rows
+        return self.chosen(self.is_known)
 
     @functools.cached_property
-    def parts(self) -> dict[str, Parts]:
-        """The parts of each text that is a number, perhaps with a unit or a sign."""
-        found = {text: split_number(text) for text in self.known}
-        return {text: parts for text, parts in found.items() if parts is not None}
+    def folded(self) -> dict[str, int]:
+        """How often each text that does not mean a missing value occurs in upper or lower case."""
+        known = self.known
+        folded = fold_all([*known])
+        if len({*folded}) == len(folded):
+            return dict(zip(folded, known.values(), strict=True))
+        return _tally(zip(folded, known.values(), strict=True))
+
+    @functools.cached_property
+    def words(self) -> dict[str, int]:
+        """How often each text occurs that is no number in any notation; a missing value is the empty text."""
+        if isinstance(self.cells, Numbers):
+            return {"": len(self.cells) - self.n_known} if self.n_known < len(self.cells) else {}
+        return self.chosen(self.is_word)
+
+    @functools.cached_property
+    def is_word(self) -> NDArray[np.bool_]:
+        """Which texts are no numbers in any notation."""
+        return ~self.forms.is_bare[self.forms.codes]
 
     @functools.cached_property
     def is_single(self) -> bool:
@@ -121,7 +156,7 @@ class Facts:
         if isinstance(self.cells, Numbers):
             values = self.cells.values[self.filled]
             return len(values) > 0 and bool(values.min() == values.max())
-        return len(self.known) == 1
+        return int(self.is_known.sum()) == 1
 
     @functools.cached_property
     def digest(self) -> int:
@@ -194,7 +229,7 @@ class Deciding:
     def _column(self, facts: Facts, reading: Reading | None, digests: dict[int, str]) -> Column:
         name, n_missing = facts.name, self.n_rows - facts.n_known
         if name in self.choices.one_hot:
-            return self._category(name, facts.known)
+            return self._category(facts)
         if not facts.n_known:
             return Column(name, "empty", "no row has a value")
         if facts.is_single and not n_missing and self.n_rows > 1:
@@ -217,7 +252,7 @@ class Deciding:
         if self._is_unique(facts):
             copies = ", but for equal rows" if self.n_distinct_rows < self.n_rows else ""
             return Column(name, "identifier", f"a different text in every row{copies}")
-        return self._category(name, facts.known) if self._is_category(facts.known) else self._words(name, facts.known)
+        return self._category(facts) if self._is_category(facts) else self._words(facts)
 
     # ------------------------------------------------------------ numbers and dates
 
@@ -228,35 +263,57 @@ class Deciding:
             whole = facts.cells.is_whole
             notation = find_notation({}, self.usual, said.decimal, said.thousands)[0] if whole else NOTATIONS[0]
             return Reading(notation, {}) if facts.n_known else None
-        notation, doubt = find_notation(_numbers_of(facts), self.usual, said.decimal, said.thousands)
+        forms, is_known = facts.forms, facts.is_known
+        n_cells = facts.cells_of(is_known)
+        notation, doubt = find_notation(
+            _numbers_of(facts), self.usual, said.decimal, said.thousands, lambda: _numbers_as_written(facts)
+        )
         read = number_reader(notation)
-        quantities = {text: parts for text, parts in facts.parts.items() if read(parts.number) is not None}
-        units = _tally((parts.unit, facts.known[text]) for text, parts in quantities.items())
-        bare = {text for text, parts in quantities.items() if not parts.unit}
+        quantities = {
+            code: parts
+            for code, parts in enumerate(forms.parts)
+            if parts is not None and n_cells[code] and read(parts.number) is not None
+        }
+        units = _tally((parts.unit, int(n_cells[code])) for code, parts in quantities.items())
+        bare = self._are(facts, [code for code, parts in quantities.items() if not parts.unit])
         is_bare = self._is_mostly(facts, bare, notation) is not None
         # A rare unit is a slip, such as the letter o in 1o2, unless it is known; among bare numbers not one letter.
         slips = {u for u, n in units.items() if n < min(FREQUENT, SLIPS * facts.n_known)}
         slips -= {u for u in slips if measures(u) and not (is_bare and len(u) == 1)}
         kept = sorted(units.keys() - slips - {""}, key=lambda unit: (-units[unit], unit))
         for some in (kept, kept[:MOST_UNITS], []):
-            numbers = {text: facts.known[text] for text, parts in quantities.items() if parts.unit in ("", *some)}
-            found = find_units((quantities[text], count) for text, count in numbers.items())
-            if found is not None and (is_bare or sum(numbers.values()) >= SHARE * facts.n_known > 0):
-                return self._is_mostly(facts, numbers, notation, doubt, found, True)
-        others = {text: count for text, count in facts.known.items() if text not in bare}
-        if bare and 2 * sum(others.values()) <= facts.n_known:
-            self.unread[facts.name] = f"most cells are numbers, but not {_counted(others)}"
-        first = self._month_first(facts)
-        return self._is_mostly(facts, {text for text in facts.words if read_date(text, first) is not None}, first)
+            taken = [code for code, parts in quantities.items() if parts.unit in ("", *some)]
+            found = find_units((quantities[code], int(n_cells[code])) for code in taken)
+            if found is not None and (is_bare or n_cells[taken].sum() >= SHARE * facts.n_known > 0):
+                return self._is_mostly(facts, self._are(facts, taken), notation, doubt, found, True)
+        n_bare = int(facts.counts[bare].sum())
+        if n_bare and 2 * (facts.n_known - n_bare) <= facts.n_known:
+            self.unread[facts.name] = f"most cells are numbers, but not {_counted(facts.chosen(is_known & ~bare))}"
+        dates = dates_of(facts.column.different, facts.column.shapes)
+        if not dates.different:
+            return None
+        first = _month_first(dates.different)
+        return self._is_mostly(facts, is_known & facts.is_word & ~np.isnan(dates.values(first)[:, 0]), first)
+
+    def _are(self, facts: Facts, forms: Sequence[int]) -> NDArray[np.bool_]:
+        """Which known texts of a column have one of these forms."""
+        return facts.is_known & np.isin(facts.forms.codes, forms)
 
     def _is_mostly(
-        self, facts: Facts, read: Container[str], how: Any, doubt: str = "", units: Units = NO_UNITS, sure: bool = False
+        self,
+        facts: Facts,
+        read: NDArray[np.bool_],
+        how: Any,
+        doubt: str = "",
+        units: Units = NO_UNITS,
+        sure: bool = False,
     ) -> Reading | None:
         """How a column is read if most of its texts can be read so."""
-        others = {text: count for text, count in facts.known.items() if text not in read}
-        share = MOSTLY if len(others) > FEW_WORDS else 0.5
-        if sure or (len(others) < len(facts.known) and facts.n_known - sum(others.values()) >= share * facts.n_known):
-            return Reading(how, others, doubt, units)
+        others = facts.is_known & ~read
+        share = MOSTLY if others.sum() > FEW_WORDS else 0.5
+        n_read = facts.n_known - int(facts.counts[others].sum())
+        if sure or (read.any() and n_read >= share * facts.n_known):
+            return Reading(how, facts.chosen(others), doubt, units)
         return None
 
     def _with_words(self, facts: Facts, reading: Reading | None) -> Facts:
@@ -267,11 +324,11 @@ class Deciding:
         """
         if reading is not None or isinstance(facts.cells, Numbers):
             return facts
-        counts = _tally((fold(text), count) for text, count in facts.known.items())
+        counts = facts.folded
         words = self.found & counts.keys()
         levels = {w for w in words if len(counts) <= FEW_LEVELS and counts[w] >= LEVEL_SHARE * facts.n_known}
         if len(counts) >= FREQUENT and all(text.isalpha() and len(text) <= 3 for text in counts):
-            own = {fold(text) for text in facts.missing_words if len(text) == 2 and text.isalpha()}
+            own = {fold(text) for text in facts.chosen(~facts.is_known) if len(text) == 2 and text.isalpha()}
             own -= {fold(word) for word in self.choices.missing or ()}
             others = (other.words for other in self.columns if own and other is not facts)
             levels |= own - {fold(text) for texts in others for text in texts}
@@ -283,7 +340,7 @@ class Deciding:
         counts: Counter[str] = Counter()
         found, digests = set(), set()
         for facts, reading in zip(self.columns, self.readings, strict=True):
-            others = reading.others if reading is not None and facts.words else {}
+            others = reading.others if reading is not None else {}
             if not others or facts.digest in digests or self._like_labels(facts) is not None:
                 continue
             digests.add(facts.digest)
@@ -295,8 +352,9 @@ class Deciding:
 
     def _reason(self, seen: list[str], facts: Facts) -> str:
         """What was seen in a column, what was read as a missing value there, and how often."""
-        missing = self.missing | self.found
-        words = {word: count for word, count in facts.words.items() if fold(word) in missing}
+        words = facts.words
+        if not isinstance(facts.cells, Numbers):
+            words = facts.chosen(facts.is_word & facts.means(self.missing | self.found))
         return "; ".join([*seen, *([f"missing: {_counted(words)}"] if words else [])])
 
     def doubts(self) -> str:
@@ -305,7 +363,8 @@ class Deciding:
         for facts, reading in zip(self.columns, self.readings, strict=True):
             name = repr(shorten(facts.name, 40))
             taken = self.found - self.levels.get(facts.name, set())
-            found = {word: count for word, count in facts.words.items() if fold(word) in taken}
+            numbers_alone = isinstance(facts.cells, Numbers) or not taken
+            found = {} if numbers_alone else facts.chosen(facts.is_word & facts.means(taken))
             words += [f"{_counted(found)} in column {name}"] if found else []
             numbers += [f"column {name}: {reading.doubt}"] if reading and reading.doubt else []
             numbers += (
@@ -319,12 +378,14 @@ class Deciding:
 
     def _number(self, facts: Facts, reading: Reading) -> Column:
         notation = reading.how
-        has_comma = not isinstance(facts.cells, Numbers) and any("," in text for text in facts.numbers)
+        has_comma = not isinstance(facts.cells, Numbers) and any(
+            "," in form for form, bare in zip(facts.forms.different, facts.forms.is_bare, strict=True) if bare
+        )
         seen = [words for words in notation.words() if notation.thousands or has_comma]
         seen += [text for text in (reading.units.note, reading.doubt) if text]
         factors, marks, _ = reading.units
         if self.n_distinct_rows >= LEAST_COUNTED and facts.n_known == self.n_rows and not factors and not marks:
-            values = self._values(facts, number_reader(notation))
+            values = self._values(facts, notation)
             whole = np.unique(values)
             if len(whole) == self.n_distinct_rows and (whole == np.rint(whole)).all():
                 first, last = whole[0], whole[-1]
@@ -335,20 +396,16 @@ class Deciding:
         how: Any = {**notation._asdict(), "factors": factors, "marks": marks}
         return Column(facts.name, "number", self._reason(seen, facts), **how)
 
-    def _values(self, facts: Facts, read: Callable[[str], float | None]) -> NDArray[np.float64]:
+    def _values(self, facts: Facts, notation: Notation) -> NDArray[np.float64]:
         """Return the numbers of a column without missing values; other texts, which are an error later, as NaN."""
         if isinstance(facts.cells, Numbers):
             return facts.cells.values
-        found = [read(trim(text)) for text in facts.cells.different]
-        return np.array([np.nan if value is None else value for value in found])[facts.cells.codes]
-
-    def _month_first(self, facts: Facts) -> bool:
-        """Whether a date of the column makes sense only if its month is written first, and none if its day is."""
-        parts = [m.groups() for text in facts.words if (m := DATE.fullmatch(text)) and m[2] != "." and len(m[1]) < 3]
-        return any(int(part[2]) > 12 for part in parts) and not any(int(part[0]) > 12 for part in parts)
+        found = read_quantities(facts.column.different, facts.forms, notation, {}, ())
+        return found[facts.column.codes, 0]
 
     def _date(self, facts: Facts, reading: Reading) -> Column:
-        example = next(text for text in facts.words if text in facts.known and text not in reading.others)
+        texts = (facts.column.different[code] for code in np.flatnonzero(facts.is_known & facts.is_word))
+        example = next(text for text in texts if text not in reading.others)
         seen = f"such as {example!r}; becomes the year with its fraction, and the month"
         seen += ", which stands first" * reading.how
         return Column(facts.name, "date", self._reason([seen], facts), month_first=reading.how)
@@ -357,9 +414,7 @@ class Deciding:
 
     def _like_labels(self, facts: Facts) -> str | None:
         """Why a column looks as if it was filled in together with the labels, or None."""
-        words = facts.words.keys() - facts.missing_words
-        parts = {fold(part) for word in words for part in self.split.split(word)} - {""}
-        if 0 < len(parts) <= 2 * len(parts & self.labels):
+        if self._holds_labels(facts):
             return "it holds the words of the labels"
         if self.labeled is None or not self.labeled.any() or self.labeled.all():
             return None
@@ -368,10 +423,21 @@ class Deciding:
         only = facts.n_known >= enough and not facts.filled[~self.labeled].any()
         return "it is filled only where labels are" if only else None
 
+    def _holds_labels(self, facts: Facts) -> bool:
+        """Whether at least half of the words of a column are words of the labels."""
+        if not self.labels or isinstance(facts.cells, Numbers):
+            return False
+        parts: set[str] = set()
+        for word in facts.chosen(facts.is_known & facts.is_word):
+            parts |= {fold(part) for part in self.split.split(word)} - {""}
+            if len(parts) > 2 * len(self.labels):
+                return False
+        return 0 < len(parts) <= 2 * len(parts & self.labels)
+
     def _yes_no(self, facts: Facts) -> Column | None:
-        if len(facts.known) > MOST_SPELLINGS:
+        if facts.is_known.sum() > MOST_SPELLINGS:
             return None
-        words = _tally((fold(text), count) for text, count in facts.known.items())
+        words = facts.folded
         values = yes_no(words, self.choices.yes, self.choices.no)
         if values is None:
             return None
@@ -384,10 +450,9 @@ class Deciding:
 
         Where most rows are copies of others, a category can differ in all that are not.
         """
-        texts = len({self._key(text) for text in facts.known})
-        return (
-            1 < self.n_distinct_rows <= texts and 2 * texts > facts.n_known and _words_each(facts.known) < SENTENCE / 2
-        )
+        n_texts = len(self._levels(facts))
+        enough = 1 < self.n_distinct_rows <= n_texts and 2 * n_texts > facts.n_known
+        return enough and _words_each(facts.known) < SENTENCE / 2
 
     def _one_identifier(self, columns: list[Column]) -> list[Column]:
         """Leave the first identifier, unless the person named one; the others only differ from row to row."""
@@ -402,23 +467,23 @@ class Deciding:
     def _key(self, text: str) -> str:
         return trim(text) if self.choices.keep_case else fold(text)
 
-    def _levels(self, known: Counter[str]) -> tuple[Counter[str], dict[str, str]]:
-        """How often each level occurs, and its most frequent spelling."""
-        shown: dict[str, str] = {}
+    def _levels(self, facts: Facts) -> Mapping[str, int]:
+        """How often each level occurs."""
+        return facts.known if self.choices.keep_case else facts.folded
+
+    def _is_category(self, facts: Facts) -> bool:
+        n_levels = len(self._levels(facts))
+        if n_levels > MOST_LEVELS:
+            return facts.n_known >= ROWS_PER_LEVEL * n_levels
+        few = n_levels <= 10 or 2 * n_levels <= facts.n_known
+        return few and (_words_each(facts.known) < SENTENCE or facts.n_known >= ROWS_PER_LEVEL * n_levels)
+
+    def _category(self, facts: Facts) -> Column:
+        name, known = facts.name, dict(sorted(facts.known.items(), key=_by_count))  # in any order of the rows
+        shown: dict[str, str] = {}  # the most frequent spelling of each level
         for text in known:
             shown.setdefault(self._key(text), text)
-        return _tally((self._key(text), count) for text, count in known.items()), shown
-
-    def _is_category(self, known: Counter[str]) -> bool:
-        counts, _ = self._levels(known)
-        n_known = sum(counts.values())
-        if len(counts) <= MOST_LEVELS:
-            few = len(counts) <= 10 or 2 * len(counts) <= n_known
-            return few and (_words_each(known) < SENTENCE or n_known >= ROWS_PER_LEVEL * len(counts))
-        return n_known >= ROWS_PER_LEVEL * len(counts)
-
-    def _category(self, name: str, known: Counter[str]) -> Column:
-        counts, shown = self._levels(known)
+        counts = _tally((self._key(text), count) for text, count in known.items())
         n_missing = self.n_rows - sum(known.values())
         kept = sorted(level for level, _ in sorted(counts.items(), key=_by_count)[:MOST_LEVELS])
         reason = f"{len(counts)} levels" + (f": {', '.join(shown.values())}" if len(counts) <= FEW_WORDS else "")
@@ -439,15 +504,22 @@ class Deciding:
         reason = self._reason([f"lists with {items.separator!r} between words: {_counted(items.counts)}"], facts)
         return Column(facts.name, "list", reason, levels=items.shown, separator=items.separator)
 
-    def _words(self, name: str, known: Counter[str]) -> Column:
+    def _words(self, facts: Facts) -> Column:
         """A column of texts: its frequent words become features, unless there are none."""
-        n_rows = _tally((word, count) for text, count in known.items() for word in words_of(text))
+        name, known = facts.name, facts.folded
+        n_rows = Counter[str]()
+        by_count: dict[int, list[str]] = {}
+        for text, count in known.items():
+            by_count.setdefault(count, []).append(text)
+        for count, texts in by_count.items():
+            for word, n in Counter(chain.from_iterable(map(set, map(WORD.findall, texts)))).items():
+                n_rows[word] += n * count
         least = max(FREQUENT, WORD_SHARE * self.n_rows)
         kept = [w for w, n in sorted(n_rows.items(), key=_by_count) if least <= n <= self.n_rows - least][:MOST_WORDS]
-        texts = f"{len(known)} different texts"
+        seen = f"{len(facts.known)} different texts"
         if not kept:
-            return Column(name, "text", f"{texts} without words that recur; left out")
-        reason = f"{texts}; becomes {len(kept)} words, there or not"
+            return Column(name, "text", f"{seen} without words that recur; left out")
+        reason = f"{seen}; becomes {len(kept)} words, there or not"
         return Column(name, "words", reason, levels={word: word for word in sorted(kept)})
 
 
@@ -460,8 +532,27 @@ def _marked(facts: Facts) -> Mapping[str, int]:
 
 
 def _numbers_of(facts: Facts) -> Counter[str]:
-    """How often each number of a column of texts occurs, without its unit."""
-    return _tally((parts.number, facts.known[text]) for text, parts in facts.parts.items())
+    """How often each shape of a number occurs in a column of texts, without its unit."""
+    pairs = zip(facts.forms.parts, facts.cells_of(facts.is_known).tolist(), strict=True)
+    return _tally((parts.number, count) for parts, count in pairs if parts is not None and count)
+
+
+def _numbers_as_written(facts: Facts) -> set[str]:
+    """The different numbers of a column of texts, without their units."""
+    texts, forms = facts.column.different, facts.forms
+    known = [code for code in np.flatnonzero(facts.is_known).tolist() if forms.parts[forms.codes[code]] is not None]
+    found: set[str] = set()
+    for code in known:
+        parts: Any = forms.parts[forms.codes[code]]
+        digits = texts[code][slice(*parts.place)]
+        found.add("-" * (len(parts.number) > len(digits)) + digits)
+    return found
+
+
+def _month_first(dates: Sequence[str]) -> bool:
+    """Whether some date makes sense only if its month is written first, and none if its day is."""
+    parts = [m.groups() for date in dates if (m := DATE.fullmatch(date)) and m[2] != "." and len(m[1]) < 3]
+    return any(int(part[2]) > 12 for part in parts) and not any(int(part[0]) > 12 for part in parts)
 
 
 def _tally(pairs: Iterable[tuple[str, int]]) -> Counter[str]:

@@ -46,7 +46,8 @@ def find_items(texts: Mapping[str, int], key: Callable[[str], str] = str.casefol
     >>> find_items({"Bonn, Germany": 9, "Rome, Italy": 9, "Ulm, Germany": 9}) is None
     True
     """
-    candidates = [_split(texts, separator, key) for separator in SEPARATORS if any(separator in text for text in texts)]
+    joined = "\0".join(texts)
+    candidates = [_split(texts, separator, key) for separator in SEPARATORS if separator in joined]
     found = [items for items in candidates if items is not None]
     return min(found, key=lambda items: len(items.counts), default=None)
 

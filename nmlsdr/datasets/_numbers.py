@@ -5,13 +5,14 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import BLANKS, HOLES
 from ._files import shorten
+from ._shapes import Coded, coded
 
 DATE = re.compile(r"(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})(?:[T ]\d{1,2}:\d{2}.*)?", re.ASCII)
 TWO_DIGIT_YEARS = 1950  # the first year that is written with two digits
@@ -135,8 +136,9 @@ def usual_decimal(columns: Iterable[Mapping[str, int]]) -> str | None:
 
 
 def find_notation(
-    texts: Mapping[str, int], usual: str | None = None, decimal: str | None = None, thousands: str | None = None
-) -> tuple[Notation, str]:
+    texts: Mapping[str, int], usual: str | None = None, decimal: str | None = None, thousands: str | None = None,
+    every: Callable[[], Iterable[str]] | None = None,
+) -> tuple[Notation, str]:  # fmt: skip
     """Return the notation that reads most cells of a column, and why another may be meant (empty: it may not).
 
     Of several that read as many, the one with the usual decimal mark is taken, then the first of `NOTATIONS`. The order
@@ -145,11 +147,13 @@ def find_notation(
     Parameters
     ----------
     texts : dict of str to int
-        How often each different text occurs; all are numbers in some notation.
+        How often each different text occurs, or each shape of texts; all are numbers in some notation.
     usual : {".", ","}, default=None
         The decimal mark of the table; None: no number of it shows one.
     decimal, thousands : str, default=None
         What a person said.
+    every : callable, default=None
+        Returns the different texts themselves, where `texts` are shapes.
 
     Examples
     --------
@@ -167,7 +171,7 @@ def find_notation(
     if not marks:
         return next((notation for notation in allowed if notation.decimal == mark), allowed[0]), ""
     if len(marks) == 1 and (only := marks.pop()) in GROUPED and decimal is thousands is None:
-        return _points(texts, only, usual)
+        return _points(texts, only, usual, every or (lambda: texts))
     worth = {
         notation: (sum(n for text, n in texts.items() if read(text) is not None), notation.decimal == mark)
         for notation in allowed
@@ -176,7 +180,9 @@ def find_notation(
     return max(allowed, key=worth.__getitem__), ""
 
 
-def _points(texts: Mapping[str, int], mark: str, usual: str | None) -> tuple[Notation, str]:
+def _points(
+    texts: Iterable[str], mark: str, usual: str | None, every: Callable[[], Iterable[str]]
+) -> tuple[Notation, str]:
     """Decide whether the only mark of a column, a point or a comma, is a decimal mark or stands between thousands."""
     decimals, between = Notation(mark, ""), Notation({".": ",", ",": "."}[mark], mark)
     marked = [plain_text(text) for text in texts if mark in text]
@@ -186,6 +192,8 @@ def _points(texts: Mapping[str, int], mark: str, usual: str | None) -> tuple[Not
         return between, ""
     if usual not in (None, mark):
         return between, ""
+    texts = list(every())
+    marked = [plain_text(text) for text in texts if mark in text]
     bare = [abs(float(plain_text(text))) for text in texts if mark not in text]
     largest = max(bare, default=0.0)
     if bare and largest < 1000 and (usual is None or len(marked) >= FEW_GROUPED):
@@ -233,23 +241,27 @@ def read_date(text: str, month_first: bool = False) -> tuple[float, float] | Non
     return year + (found.timetuple().tm_yday - 1) / 366, float(month)
 
 
-Cells = Sequence[str] | NDArray[Any]  # a column of a block: texts, or numbers with NaN for a missing value
+class Dates(NamedTuple):
+    """The different dates of some texts, without their time of day, and for each text the number of its date, or -1."""
+
+    different: list[str]
+    codes: NDArray[np.int32]
+
+    def values(self, month_first: bool) -> NDArray[np.float64]:
+        """Return for each text what `read_date` gives, or NaN."""
+        found = [read_date(date, month_first) or (np.nan, np.nan) for date in self.different]
+        return np.array([*found, (np.nan, np.nan)])[self.codes]
 
 
-def plain_numbers(cells: Cells) -> NDArray[np.float64] | None:
-    """Return a column as floats if every cell is empty (NaN) or a finite number as a program writes it, else None."""
-    if isinstance(cells, np.ndarray):
-        values = cells.astype(np.float64, copy=False)
-        return None if np.isinf(values).any() else values
-    text = "".join(cells)
-    if not text.isascii() or "_" in text:  # float() accepts 1_0 and the digits of all scripts
-        return None
-    try:
-        values = np.array([cell or "nan" for cell in cells], dtype=object).astype(np.float64)  # by float()
-    except ValueError:
-        return None
-    n_finite = np.isfinite(values).sum()
-    return values if n_finite + cells.count("") == len(cells) else None
+def dates_of(texts: Sequence[str], shapes: Coded) -> Dates:
+    """Return the dates of texts of these shapes."""
+    found = [DATE.fullmatch(shape) for shape in shapes.different]
+    ends = np.array([0 if match is None else match.end(4) for match in found], np.int64)[shapes.codes]
+    rows = np.flatnonzero(ends)
+    different, own = coded([texts[row][:end] for row, end in zip(rows.tolist(), ends[rows].tolist(), strict=True)])
+    codes = np.full(len(texts), -1, np.int32)
+    codes[rows] = own
+    return Dates(different, codes)
 
 
 def text_of(value: float) -> str:

@@ -10,6 +10,7 @@ from ._files import DataFileError, Path_, Problem, place
 from ._labels import label_columns
 from ._numbers import number_problem
 from ._roles import Split
+from ._shapes import rows_of
 from ._table import Cells, Numbers, Table
 
 SWAPPED = str.maketrans(",.", ".,")  # a decimal comma becomes a point, and a point an invalid character
@@ -66,7 +67,7 @@ def _values(name: str, cells: Cells, missing: bool, decimal: str, problems: list
             numbers.append(texts.numbers[text])
         else:
             numbers.append(None if number_problem(plain) else float(plain))
-    for code, rows in texts.rows([code for code, number in enumerate(numbers) if number is None]):
+    for code, rows in rows_of(texts.codes, [code for code, number in enumerate(numbers) if number is None]):
         text = texts.different[code]
         plain = text.translate(SWAPPED) if decimal == "," else text
         problems.append(Problem(name, rows, text, why=number_problem(plain) or ""))

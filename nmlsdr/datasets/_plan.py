@@ -15,13 +15,14 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks.words import BLANKS, fold, trim, words_of
+from .._checks.words import WORD, fold, trim
 from .._errors import InputError
 from ._files import MOST_SHOWN, Problem, problems_in_words, shorten
 from ._lists import items_of
-from ._numbers import NOTATIONS, Notation, is_number, read_date
-from ._table import Cells, Numbers
-from ._units import WITHOUT, quantity_reader
+from ._numbers import NOTATIONS, Notation, dates_of, is_number
+from ._shapes import fold_all, rows_of
+from ._table import Cells, Numbers, Texts
+from ._units import WITHOUT, forms_of, read_quantities
 
 #: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels;
 #: a number has one more for each mark).
@@ -139,12 +140,8 @@ class Plan:
         """The names of all columns that it knows."""
         return [column.name for column in self.columns]
 
-    @functools.cached_property
-    def _coders(self) -> list[Callable[[str], Any]]:
-        return [_coder(column, frozenset(self.missing), self.keep_case) for column in self.used]
-
     def encode(
-        self, columns: Mapping[str, Cells], n_rows: int, problems: list[Problem] | None = None
+        self, columns: Mapping[str, Cells], n_rows: int, problems: list[Problem] | None = None, *, checks: bool = False
     ) -> NDArray[np.float64]:
         """Return the features of a table.
 
@@ -155,17 +152,21 @@ class Plan:
         n_rows : int
         problems : list, default=None
             Collects the cells that are not what their column holds; None: they raise.
+        checks : bool, default=False
+            Whether only the cells are checked, which is faster and takes little memory: all features are NaN.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features)
             With NaN for a missing value, which `fill_in` fills.
         """
-        X = np.empty((n_rows, len(self.feature_names)))
+        shape = n_rows, len(self.feature_names)
+        X = np.broadcast_to(np.nan, shape) if checks else np.empty(shape)
         found: list[Problem] = []
-        values = not any(is_number(word) for word in self.missing)  # or texts tell which numbers are missing ones
-        for (column, block), coder in zip(self._blocks(X), self._coders, strict=True):
-            _encode(column, coder, columns[column.name], block, found, values)
+        for column, block in self._blocks(X):
+            _encode(
+                column, frozenset(self.missing), self.keep_case, columns[column.name], None if checks else block, found
+            )
         if found and problems is None:
             raise InputError(problems_in_words(found, "row", in_python=True))
         if problems is not None:
@@ -343,57 +344,63 @@ def _from_json(value: Any, kind: Any) -> Any:
 # ---------------------------------------------------------------- from cells to numbers
 
 
-def _coder(column: Column, missing: frozenset[str], keep_case: bool) -> Callable[[str], Any]:
-    """Return the function from a text to its numbers (a float, a pair, or the place of the 1); None: a problem."""
-    key: Callable[[str], str] = trim if keep_case else fold
-    if column.kind == "number":
-        read = quantity_reader(Notation(column.decimal, column.thousands), column.factors, column.marks)
-        unknown = (np.nan, *(0.0 for _ in column.marks))
-        return lambda text: unknown if fold(text) in missing else read(trim(text))
-    if column.kind == "date":
-        nothing = (np.nan, np.nan)
-        return lambda text: nothing if fold(text) in missing else read_date(trim(text), column.month_first)
+def _encode(
+    column: Column, missing: frozenset[str], keep_case: bool, cells: Cells, X: NDArray[np.float64] | None,
+    problems: list[Problem],
+) -> None:  # fmt: skip
+    """Write the features of one column to X if there is one, and add cells that are not what it holds to `problems`."""
+    is_plain = column.kind == "number" and (not column.factors or "" in column.factors)
+    # If a number means a missing value, texts tell which numbers these are.
+    if isinstance(cells, Numbers) and is_plain and cells.fit(column.decimal) and not any(map(is_number, missing)):
+        own = np.array([mark == WITHOUT for mark in column.marks], dtype=bool)
+        if X is not None:
+            X[:, 0] = cells.values
+            X[:, 1:] = ~np.isnan(cells.values)[:, None] & own
+        return
+    texts = cells.texts.trimmed
+    if column.kind in ("category", "list", "words"):
+        if X is not None:
+            X[:] = _encode_words(column, missing, keep_case, texts, X.shape[1])
+        return
+    words = fold_all(texts.different)
+    is_missing = np.array([word in missing for word in words], dtype=bool)
     if column.kind == "yes/no":
         known = {word: float(value) for word, value in column.levels.items()}
-        no = known.get("", np.nan)  # a column of crosses and empty cells: every word for "missing" means no
-        return lambda text: known.get(fold(text), no if fold(text) in missing else None)
-    place = {level: j for j, level in enumerate(column.levels)}
-    if column.kind == "words":
-        return lambda text: [place[word] for word in words_of(text) if word in place]
-    if column.kind == "list":
-        return lambda text: [place[item] for part in items_of(text, column.separator) if (item := key(part)) in place]
-    blank = len(place) if column.has_missing else -1
-    other = len(place) + column.has_missing if column.has_other else -1
-    return lambda text: place.get(key(text), blank if fold(text) in missing else other)
-
-
-def _encode(
-    column: Column, coder: Callable[[str], Any], cells: Cells, X: NDArray[np.float64], problems: list[Problem],
-    values: bool,
-) -> None:  # fmt: skip
-    """Write the features of one column to X; `values` if no number means a missing value."""
-    width = X.shape[1]
-    is_plain = not column.factors or "" in column.factors
-    if isinstance(cells, Numbers) and column.kind == "number" and values and is_plain and cells.fit(column.decimal):
-        X[:, 0] = cells.values
-        X[:, 1:] = np.array([mark == WITHOUT for mark in column.marks], bool) & ~np.isnan(cells.values)[:, None]
-        return
-    texts = cells.texts
-    found = [coder(text) for text in texts.different]
-    wrong = [code for code, number in enumerate(found) if number is None]
-    nothing = {"number": (np.nan, *[0.0] * (width - 1)), "date": (np.nan, np.nan)}.get(column.kind, np.nan)
-    for code, rows in texts.rows(wrong):
-        problems.append(Problem(column.name, rows, texts.different[code].strip(BLANKS)))
-        found[code] = nothing
-    if column.kind == "category":
-        places = np.array(found or [0])[texts.codes]
-        X[:] = 0.0
-        rows = np.flatnonzero(places >= 0)
-        X[rows, places[rows]] = 1.0
-    elif column.kind in ("list", "words"):
-        table = np.zeros((len(found), width), dtype=bool)
-        for code, places in enumerate(found):
-            table[code, places] = True
-        X[:] = table[texts.codes]
+        found = np.array([[known.get(word, np.nan)] for word in words]).reshape(-1, 1)
+        # In a column of crosses and empty cells every word for "missing" means no.
+        found[is_missing & np.isnan(found[:, 0])] = known.get("", np.nan)
     else:
-        X[:] = np.array(found, dtype=np.float64).reshape(len(found), width)[texts.codes]
+        if column.kind == "date":
+            found = dates_of(texts.different, texts.shapes).values(column.month_first)
+        else:
+            forms, notation = forms_of(texts.different, texts.shapes), Notation(column.decimal, column.thousands)
+            found = read_quantities(texts.different, forms, notation, column.factors, column.marks)
+        found[is_missing] = np.nan
+    for code, rows in rows_of(texts.codes, np.flatnonzero(np.isnan(found[:, 0]) & ~is_missing)):
+        problems.append(Problem(column.name, rows, texts.different[code]))
+    if column.kind == "number":
+        found[np.isnan(found[:, 0]), 1:] = 0.0  # a missing number has no mark
+    if X is not None:
+        X[:] = found[texts.codes]
+
+
+def _encode_words(
+    column: Column, missing: frozenset[str], keep_case: bool, texts: Texts, width: int
+) -> NDArray[np.bool_]:
+    """Return the features of a category, of lists, or of words."""
+    table = np.zeros((len(texts.different), width), dtype=bool)
+    place = {level: j for j, level in enumerate(column.levels)}
+    key: Callable[[str], str] = trim if keep_case else fold
+    for code, (text, word) in enumerate(zip(texts.different, fold_all(texts.different), strict=True)):
+        if column.kind == "words":
+            table[code, [place[part] for part in {*WORD.findall(word)} if part in place]] = True
+        elif column.kind == "list":
+            items = map(key, items_of(text, column.separator))
+            table[code, [place[item] for item in items if item in place]] = True
+        elif (level := place.get(text if keep_case else word)) is not None:
+            table[code, level] = True
+        elif column.has_missing and word in missing:
+            table[code, len(place)] = True
+        elif column.has_other and word not in missing:
+            table[code, -1] = True
+    return table[texts.codes]

@@ -6,7 +6,7 @@ Every reader gives these columns. What follows (roles, labels, the plan, feature
 import datetime
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 from .._checks.cells import is_null
 from .._checks.words import BLANKS
 from ._numbers import GROUPED, text_of
+from ._shapes import Coded, coded, shapes_of, trim_all
 
 #: A number that is read in one way only and loses nothing as a float: no leading zeros, at most 15 whole digits.
 PLAIN = re.compile(r"[+-]?(?!0\d|\d{16})(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -88,15 +89,24 @@ class Texts:
     @classmethod
     def of(cls, texts: Sequence[str], codes: Any, numbers: Mapping[str, float] | None = None) -> "Texts":
         """Return a column from texts that may be equal, unused, or in any order."""
-        place: dict[str, int] = {}
-        merged = np.array([place.setdefault(text, len(place)) for text in texts], dtype=np.int32)
+        known, merged = coded(texts)
         codes = merged[codes] if len(merged) else np.zeros(0, np.int32)
         used, first, codes = np.unique(codes, return_index=True, return_inverse=True)
         order = np.argsort(first)
-        known = list(place)
         rank = np.empty(len(order), np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
         return cls([known[used[k]] for k in order], rank[codes], numbers)
+
+    @functools.cached_property
+    def trimmed(self) -> "Texts":
+        """The column with trimmed texts."""
+        texts = trim_all(self.different)
+        return self if texts is self.different else Texts.of(texts, self.codes)
+
+    @functools.cached_property
+    def shapes(self) -> Coded:
+        """The shapes of the different texts."""
+        return shapes_of(self.different)
 
     @functools.cached_property
     def counts(self) -> list[int]:
@@ -119,18 +129,6 @@ class Texts:
     def all(self) -> list[str]:
         """Return the text of every row."""
         return np.array(self.different, dtype=object)[self.codes].tolist() if self.different else []
-
-    def rows(self, codes: Sequence[int]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Yield each of these codes that occurs, and its rows."""
-        rows = np.flatnonzero(np.isin(self.codes, codes)) if len(codes) else np.zeros(0, np.int64)
-        order = np.argsort(self.codes[rows], kind="stable")
-        for part in np.split(rows[order], np.flatnonzero(np.diff(self.codes[rows[order]])) + 1):
-            if len(part):
-                yield int(self.codes[part[0]]), part
-
-    def take(self, found: Sequence[bool]) -> NDArray[np.bool_]:
-        """Return for each row what was found of its text."""
-        return np.fromiter(found, bool, len(self.different))[self.codes]
 
 
 Cells = Numbers | Texts

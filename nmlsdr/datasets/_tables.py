@@ -76,6 +76,7 @@ def read_table(
     *,
     plan: Plan | Choices | None = None,
     missing: bool = False,
+    encode: bool = True,
 ) -> Bunch:
     """Read features from one file, and labels if `roles` says where they are.
 
@@ -106,6 +107,8 @@ def read_table(
     missing : bool, default=False
         Whether feature values may be missing (an empty cell, ?, NA, N/A, NaN, NULL or a null). They are returned as
         NaN. Not for sparse rows.
+    encode : bool, default=True
+        False: with a plan the cells are checked, which is faster and takes less memory, and all features are NaN.
 
     Returns
     -------
@@ -173,7 +176,7 @@ def read_table(
         if reader in WITHOUT_NAMES:
             table = _read_arrays(path, reader, roles, form, labels, missing)
         else:
-            table = _read_columns(path, reader, roles, form, labels, plan, missing)
+            table = _read_columns(path, reader, roles, form, labels, plan, missing, encode)
     n_rows, n_columns = table.data.shape
     if missing and sparse.issparse(table.data):
         what = "sparse rows have no missing values; leave --impute out, or save dense rows"
@@ -222,7 +225,7 @@ def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: Lab
 
 def _read_columns(
     path: Path_, reader: Any, roles: Roles, form: Form, labels: LabelNames | None, plan: Plan | Choices | None,
-    missing: bool,
+    missing: bool, encode: bool,
 ) -> Bunch:  # fmt: skip
     """Read a file of named columns: its names, their roles, the cells, the labels, and the features by a plan."""
     source = reader(path, form, is_raw=plan is not None)
@@ -260,9 +263,10 @@ def _read_columns(
             )
             plan, rows, table.unused = deciding.plan(), deciding.row_numbers, None
         table.plan, table.feature_names = plan, plan.feature_names
-        table.data = plan.encode(found.columns, found.n_rows, problems)
+        table.data = plan.encode(found.columns, found.n_rows, problems, checks=not encode)
         if is_new:
-            table.plan = dataclasses.replace(plan, encoding=found.encoding or "", gaps=plan.gaps_of(table.data))
+            gaps = plan.gaps_of(table.data) if encode else ()
+            table.plan = dataclasses.replace(plan, encoding=found.encoding or "", gaps=gaps)
         else:
             problems, notes = new_words(problems, found.n_rows)
             table.notes = [*table.notes, *notes, *plan.emptier(table.data)]

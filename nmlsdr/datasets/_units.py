@@ -7,12 +7,16 @@ ranges, dates, versions and phone numbers.
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .._checks.words import fold, trim
 from ._files import load_json
 from ._numbers import Notation, is_number, number_reader, plain_text
+from ._shapes import Coded, coded, rows_of
 
 MOST_UNITS = 4  # of a column
 SHARE = 0.95  # of the filled cells that are numbers, in a column of numbers with units
@@ -38,13 +42,19 @@ _UNIT = r"(?P<unit>(?:[^\W\d_]|[%‰°/*′″\"$€£¥₹₽₩₺₴₪₫₱
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"(?<=[^\W\d_])[23](?!\d)|[/^] ?-?\d+|[x×*·] ?10\^?\d*|[²³¹⁰⁴-⁹⁻]")  # in a unit: m2, /9, x10^9
 
+_CALENDAR = re.compile(r"/\d+/|^/(19|20)\d\d$")
+
 
 class Parts(NamedTuple):
-    """What a text of a number consists of: digits and marks, one of < > ~ or nothing, and its unit or nothing."""
+    """What a text of a number consists of: digits and marks, one of < > ~ or nothing, and its unit or nothing.
+
+    place: where digits and marks begin and end; a minus sign of the number may stand elsewhere.
+    """
 
     number: str
     sign: str
     unit: str
+    place: tuple[int, int]
 
 
 @functools.cache
@@ -68,22 +78,24 @@ def _meanings() -> dict[str, dict[str, float]]:
     return found
 
 
+def _match(text: str) -> re.Match[str] | None:
+    """Match a text of a number with a unit or a sign."""
+    return None if len(text) > LONGEST or _DIGIT.search(text, 0, 10) is None else _pattern().fullmatch(plain_text(text))
+
+
 def split_number(text: str) -> Parts | None:
     """Return the parts of a text that is a number with or without a unit and signs; None for another text.
 
     Examples
     --------
-    >>> [tuple(split_number(text)) for text in ("12,5 kg", "<0.5", "$1,234.50", "5/9", "-3")]
+    >>> [split_number(text)[:3] for text in ("12,5 kg", "<0.5", "$1,234.50", "5/9", "-3")]
     [('12,5', '', 'kg'), ('0.5', '<', ''), ('1,234.50', '', '$'), ('5', '', '/9'), ('-3', '', '')]
     >>> [split_number(text) for text in ("L-01", "E66", "007 kg", "12:30", "3-5 kg", "1.2.2020", "12 May")]
     [None, None, None, None, None, None, None]
     """
-    if _DIGIT.search(text) is None:
-        return None
     if is_number(text):
-        return Parts(text, "", "")
-    plain = plain_text(text)
-    match = _pattern().fullmatch(plain) if len(plain) <= LONGEST else None
+        return Parts(text, "", "", (0, len(text)))
+    match = _match(text)
     if match is None:
         return None
     number, unit = match["number"], (match["money"] or "") + (match["unit"] or "")
@@ -92,12 +104,47 @@ def split_number(text: str) -> Parts | None:
         return None
     unit = unit_of(unit)
     rest = _DIGITS.sub("", unit)
-    if unit and (any(map(str.isdecimal, rest)) or re.search(r"/\d+/|^/(19|20)\d\d$", unit)):  # such as 5/2020
+    if unit and (any(map(str.isdecimal, rest)) or _CALENDAR.search(unit)):  # such as 5/2020
         return None
     if unit in load_json(__package__, "units.json")["not_units"] or not is_number(number):
         return None
     minus = "-" if "-" in (match["minus"], match["later"]) else ""
-    return Parts(minus + number, sign, unit)
+    return Parts(minus + number, sign, unit, match.span("number"))
+
+
+class Forms(NamedTuple):
+    """Texts grouped by all but the digits of their numbers.
+
+    different: a text of each group; parts: its parts, or None where the texts are no numbers; codes: the group of each
+    text.
+    """
+
+    different: list[str]
+    parts: list[Parts | None]
+    codes: NDArray[np.int32]
+
+    @property
+    def is_bare(self) -> NDArray[np.bool_]:
+        """Which forms are numbers alone."""
+        pairs = zip(self.different, self.parts, strict=True)
+        return np.array([parts is not None and parts.number == form for form, parts in pairs], dtype=bool)
+
+
+def forms_of(texts: Sequence[str], shapes: Coded) -> Forms:
+    """Return the forms of texts of these shapes."""
+    found, codes = shapes
+    ends = {}
+    for code, shape in enumerate(found):
+        match = None if is_number(shape) else _match(shape)
+        if match is not None and _DIGIT.search(match["unit"] or "") and not re.search(r"/\d+/", match["unit"]):
+            ends[code] = match.end("number")  # the digits of a unit are its own
+    if ends:
+        forms = [found[code] for code in codes.tolist()]
+        for code, rows in rows_of(codes, [*ends]):
+            for row in rows.tolist():
+                forms[row] = found[code][: ends[code]] + texts[row][ends[code] :]
+        found, codes = coded(forms)
+    return Forms(found, [split_number(form) for form in found], codes)
 
 
 def unit_of(text: str) -> str:
@@ -180,27 +227,38 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
     return Units(factors, tuple(marks), "; ".join(notes))
 
 
-def quantity_reader(
-    notation: Notation, factors: Mapping[str, float], marks: tuple[str, ...]
-) -> Callable[[str], tuple[float, ...] | None]:
-    """Return a function from a text to its number and a 1 for each of its marks; None for another text.
+def read_quantities(
+    texts: Sequence[str], forms: Forms, notation: Notation, factors: Mapping[str, float], marks: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return the number of each text and a 1 or 0 for each mark; NaN for another text.
 
     A unit that is not among the factors makes it none, and so does a missing unit where several are known.
 
     Examples
     --------
-    >>> read = quantity_reader(Notation(",", ""), {"kg": 1.0, "g": 0.001}, ("<",))
-    >>> read("12,5 kg"), read("<850g"), read("3 t"), read("3")
-    ((12.5, 0.0), (0.85, 1.0), None, None)
+    >>> from nmlsdr.datasets._shapes import shapes_of
+    >>> texts = ["12,5 kg", "<850g", "3 t", "3"]
+    >>> forms = forms_of(texts, shapes_of(texts))
+    >>> read_quantities(texts, forms, Notation(",", ""), {"kg": 1.0, "g": 0.001}, ("<",)).tolist()
+    [[12.5, 0.0], [0.85, 1.0], [nan, nan], [nan, nan]]
     """
     read = number_reader(notation)
-
-    def quantity(text: str) -> tuple[float, ...] | None:
-        parts = split_number(text)
-        value = None if parts is None else read(parts.number)
-        if parts is None or value is None or (parts.unit not in factors and (factors or parts.unit)):
-            return None
-        own = {parts.sign, parts.unit or WITHOUT}
-        return (value * factors.get(parts.unit, 1.0), *(float(mark in own) for mark in marks))
-
-    return quantity
+    found = np.full((len(texts), 1 + len(marks)), np.nan)
+    known = [
+        code
+        for code, parts in enumerate(forms.parts)
+        if parts is not None
+        and (parts.unit in factors or not (factors or parts.unit))
+        and read(parts.number) is not None
+    ]
+    for code, rows in rows_of(forms.codes, known):
+        parts: Any = forms.parts[code]
+        start, end = parts.place
+        numbers = plain_text("\n".join([texts[row][start:end] for row in rows.tolist()]))
+        if notation.thousands:
+            numbers = numbers.replace(notation.thousands, "")
+        values = np.fromiter(map(float, numbers.replace(notation.decimal, ".").split("\n")), np.float64, len(rows))
+        sign = -1.0 if len(parts.number) > end - start else 1.0
+        found[rows, 0] = sign * values * factors.get(parts.unit, 1.0)
+        found[rows, 1:] = [mark in (parts.sign, parts.unit or WITHOUT) for mark in marks]
+    return found

@@ -1,0 +1,92 @@
+"""Many texts at once: equal ones, trimmed and folded ones, and the shapes of their digits."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks.words import BLANKS, fold, trim
+
+LONG = 200  # characters of a text that may be a number too large for a float
+LARGE = re.compile(r"[eE][+-]?\d{3}")  # and an exponent
+
+
+class Coded(NamedTuple):
+    """The different ones of some things, in the order in which they occur first, and the number of each thing."""
+
+    different: list[Any]
+    codes: NDArray[np.int32]
+
+
+def coded(things: Sequence[Any]) -> Coded:
+    """Return the different ones of some things, and for each thing the number of its equal among them.
+
+    Examples
+    --------
+    >>> coded("aba")
+    Coded(different=['a', 'b'], codes=array([0, 1, 0], dtype=int32))
+    """
+    different = list(dict.fromkeys(things))
+    place = {thing: code for code, thing in enumerate(different)}
+    return Coded(different, np.fromiter(map(place.__getitem__, things), np.int32, len(things)))
+
+
+def rows_of(codes: NDArray[np.int32], chosen: Sequence[int] | NDArray[np.integer[Any]]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Yield each of the chosen codes that occurs, and its rows."""
+    rows = np.flatnonzero(np.isin(codes, chosen)) if len(chosen) else np.zeros(0, np.int64)
+    order = np.argsort(codes[rows], kind="stable")
+    for part in np.split(rows[order], np.flatnonzero(np.diff(codes[rows[order]])) + 1):
+        if len(part):
+            yield int(codes[part[0]]), part
+
+
+def trim_all(texts: list[str]) -> list[str]:
+    """Return each text as `trim` does; the list itself if no text changes."""
+    joined = "\n".join(texts)
+    if joined.isascii() and joined.count("\n") == len(texts) - 1:
+        framed = f"\n{joined}\n"
+        blanks = [blank for blank in BLANKS if blank != "\n" and blank in joined]
+        if not any(f"{blank}\n" in framed or f"\n{blank}" in framed for blank in blanks):
+            return texts
+    return [trim(text) for text in texts]
+
+
+def fold_all(texts: list[str]) -> list[str]:
+    """Return each trimmed text as `fold` does."""
+    joined = "\n".join(texts)
+    if joined.isascii() and joined.count("\n") == len(texts) - 1:
+        return joined.casefold().split("\n")
+    return [fold(text) for text in texts]
+
+
+def shapes_of(texts: Sequence[str]) -> Coded:
+    """Return the shapes of texts: each digit is a 1, but for a zero behind no digit.
+
+    A text is a number, a date, or has a unit behind its number, exactly if its shape is and has.  What may be too large
+    for a float is its own shape.
+
+    Examples
+    --------
+    >>> shapes_of(["2.350,75 kg", "0,5", "9.100,00 kg"]).different
+    ['1.111,11 kg', '0,1']
+    """
+    joined = "\n".join(texts)
+    shapes = _shape(joined).split("\n")
+    if len(shapes) != len(texts):  # some text has a line break
+        shapes = [_shape(text) for text in texts]
+    found = coded(shapes)
+    unsure = [code for code, shape in enumerate(found.different) if len(shape) >= LONG or LARGE.search(shape)]
+    for _, rows in rows_of(found.codes, unsure):
+        for row in rows:
+            shapes[row] = texts[row]
+    return coded(shapes) if unsure else found
+
+
+def _shape(text: str) -> str:
+    data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+    is_digit = (data - ord("0")) < 10
+    behind = np.concatenate([[False], is_digit[:-1]]) if len(data) else is_digit
+    shape = np.where(is_digit & (behind | (data != ord("0"))), np.uint8(ord("1")), data)
+    return shape.tobytes().decode("utf-8", "surrogatepass")

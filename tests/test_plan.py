@@ -7,6 +7,7 @@ from commands import assert_done, assert_refused, read_csv, run, write_csv  # no
 from sklearn.preprocessing import StandardScaler
 from table_files import read_table
 
+from nmlsdr import datasets
 from nmlsdr._model.reading import open_model
 from nmlsdr.datasets import DataFileError
 from nmlsdr.datasets._deciding import Choices
@@ -465,3 +466,21 @@ def test_absent_columns_are_all_named_and_can_be_filled_in(run, tmp_path, rng): 
 def test_predict_says_where_thresholds_are_chosen(run, verb):  # noqa: F811
     outcome = run(verb, "m.skops", "t.csv", "--threshold", "0.3", "-o", "p.csv")
     assert_refused(outcome, "has no option --threshold", "thresholds are chosen at fit", "--scores")
+
+
+def test_plan_without_features_is_that_of_fit_and_finds_the_same_cells(tmp_path, rng):
+    rows = [[f"{x:.2f}", "yes" if x > 0 else "no", f"2020-01-{i % 28 + 1:02d}", "ab"[i % 2]] for i, x in
+            enumerate(rng.normal(size=60))]  # fmt: skip
+    write_csv(tmp_path / "t.csv", ["age", "smoker", "day", "ward"], rows)
+    whole, checked = (datasets.read_table(tmp_path / "t.csv", plan=Choices(), encode=how) for how in (True, False))
+    assert checked.plan.columns == whole.plan.columns
+    assert checked.data.shape == whole.data.shape
+    assert np.isnan(checked.data).all()
+    rows[7][0] = "1O.2"
+    write_csv(tmp_path / "t.csv", ["age", "smoker", "day", "ward"], rows)
+    said = []
+    for encode in (True, False):
+        with pytest.raises(DataFileError, match=r"line 9, column 'age': '1O\.2'") as caught:
+            datasets.read_table(tmp_path / "t.csv", plan=Choices(), encode=encode)
+        said.append(str(caught.value))
+    assert said[0] == said[1]

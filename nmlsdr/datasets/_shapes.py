@@ -33,7 +33,7 @@ def coded(things: Sequence[Any]) -> Coded:
     return Coded(different, np.fromiter(map(place.__getitem__, things), np.int32, len(things)))
 
 
-def rows_of(codes: NDArray[np.int32], chosen: Sequence[int] | NDArray[np.integer[Any]]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+def rows_of(codes: NDArray[np.int32], chosen: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Yield each of the chosen codes that occurs, and its rows."""
     rows = np.flatnonzero(np.isin(codes, chosen)) if len(chosen) else np.zeros(0, np.int64)
     order = np.argsort(codes[rows], kind="stable")
@@ -62,14 +62,14 @@ def fold_all(texts: list[str]) -> list[str]:
 
 
 def shapes_of(texts: Sequence[str]) -> Coded:
-    """Return the shapes of texts: each digit is a 1, but for a zero behind no digit.
+    """Return the shapes of texts, in which each digit is a 1, except that a zero with no digit in front of it stays.
 
     A text is a number, a date, or has a unit behind its number, exactly if its shape is and has.  What may be too large
     for a float is its own shape.
 
     Examples
     --------
-    >>> shapes_of(["2.350,75 kg", "0,5", "9.100,00 kg"]).different
+    >>> shapes_of(["2.350,75 kg", "0,5", "9.120,30 kg"]).different
     ['1.111,11 kg', '0,1']
     """
     joined = "\n".join(texts)

@@ -102,8 +102,8 @@ MUTANTS = {
         ("doors/plan: six words in half of the cells", "", "FEW_WORDS = 5", "FEW_WORDS = 6"),
         ("doors/plan: 19 rows are counted", "", "LEAST_COUNTED = 20", "LEAST_COUNTED = 19"),
         ("doors/plan: 20 rows are not counted", "", "LEAST_COUNTED = 20", "LEAST_COUNTED = 21"),
-        ("doors/plan: more words than labels", "_like_labels", "<= 2 *", "< 2 *"),
-        ("doors/plan: one word that is a label", "_like_labels", "<= 2 * len(parts & self.labels)", "<= 3 * len(parts & self.labels)"),
+        ("doors/plan: more words than labels", "_holds_labels", "<= 2 *", "< 2 *"),
+        ("doors/plan: one word that is a label", "_holds_labels", "<= 2 * len(parts & self.labels)", "<= 3 * len(parts & self.labels)"),
         ("doors/plan: 19 filled cells in labelled rows", "", "CHANCE = 1e-6", "CHANCE = 2e-6"),
         ("doors/plan: 20 filled cells in labelled rows", "", "CHANCE = 1e-6", "CHANCE = 9e-7"),
     ],
@@ -111,7 +111,7 @@ MUTANTS = {
         ("doors/plan: equal columns count twice", "_words_for_missing", "or facts.digest in digests", ""),
     ],
     ("datasets/_plan.py", ("tests/test_deciding_bounds.py", "tests/test_table_texts.py", "tests/test_cli_raw_tables.py")): [
-        ("doors/plan: numbers that mean a missing value, in a prediction", "encode", "not any(is_number(word) for word in self.missing)", "True"),
+        ("doors/plan: numbers that mean a missing value, in a prediction", "_encode", "not any(map(is_number, missing))", "True"),
     ],
     ("datasets/_numbers.py", ("tests/test_deciding_bounds.py",)): [
         ("doors/plan: 50 is the year 2050", "", "TWO_DIGIT_YEARS = 1950", "TWO_DIGIT_YEARS = 1951"),

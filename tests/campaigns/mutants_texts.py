@@ -26,13 +26,25 @@ MUTANTS = {
     ],
     ("datasets/_units.py", (*UNITS, *TABLES)): [
         ("texts/units: leading zeros pass", "split_number", 're.match(r"0\\d", number)', "False"),
-        ("texts/units: years are denominators", "split_number", '|^/(19|20)\\d\\d$', ""),
+        ("texts/units: years are denominators", "", '|^/(19|20)\\d\\d$', ""),
         ("texts/units: months are units", "split_number", 'unit in load_json(__package__, "units.json")["not_units"] or ', ""),
-        ("texts/units: unknown unit is its bare number", "quantity_reader", "parts.unit not in factors and (factors or parts.unit)", "False"),
+        ("texts/units: unknown unit is its bare number", "read_quantities", "(parts.unit in factors or not (factors or parts.unit))", "True"),
         ("texts/units: five units", "find_units", "n_units > MOST_UNITS", "n_units > MOST_UNITS + 1"),
         ("texts/units: converted the other way", "find_units", "sizes[unit] / sizes[order[0]]", "sizes[order[0]] / sizes[unit]"),
         ("texts/units: bare numbers are not marked", "find_units", "[WITHOUT] * (n_units > 1)", "[]"),
         ("texts/units: unit of one letter folded", "unit_of", "len(unit) <= 1", "len(unit) <= 0"),
+    ],
+    ("datasets/_shapes.py", ("tests/test_shapes.py",)): [
+        ("texts/shapes: leading zeros are forgotten", "_shape", "(behind | (data != ord(\"0\")))", "(data == data)"),
+        ("texts/shapes: all zeros are kept", "_shape", "behind | (data", "(data"),
+        ("texts/shapes: large exponents are small", "shapes_of", " or LARGE.search(shape)", ""),
+        ("texts/shapes: long numbers are short", "shapes_of", "len(shape) >= LONG or ", ""),
+        ("texts/shapes: line breaks are not counted", "fold_all", " and joined.count(\"\\n\") == len(texts) - 1", ""),
+        ("texts/shapes: blanks in front stay", "trim_all", " or f\"\\n{blank}\" in framed", ""),
+    ],
+    ("datasets/_units.py", ("tests/test_shapes.py",)): [
+        ("texts/forms: digits of units are forgotten", "forms_of", "if ends:", "if False:"),
+        ("texts/forms: a minus sign in front of the money is lost", "read_quantities", "-1.0 if", "1.0 if"),
     ],
     ("datasets/_lists.py", LISTS): [
         ("texts/lists: blood groups", "_split", "2 * n_several > n_separated", "True"),
@@ -42,9 +54,9 @@ MUTANTS = {
     ],
     ("datasets/_deciding.py", TABLES): [
         ("texts/deciding: slips by one", "_words_for_missing", "> max(10, SLIPS", ">= max(10, SLIPS"),
-        ("texts/deciding: six words", "_is_mostly", "len(others) > FEW_WORDS", "len(others) > FEW_WORDS + 1"),
+        ("texts/deciding: six words", "_is_mostly", "others.sum() > FEW_WORDS", "others.sum() > FEW_WORDS + 1"),
         ("texts/deciding: nineteen rows are counted", "_number", ">= LEAST_COUNTED", ">= LEAST_COUNTED - 1"),
-        ("texts/deciding: a third of the words are labels", "_like_labels", "2 * len(parts & self.labels)", "3 * len(parts & self.labels)"),
+        ("texts/deciding: a third of the words are labels", "_holds_labels", "2 * len(parts & self.labels)", "3 * len(parts & self.labels)"),
         ("texts/deciding: filled by chance", "_like_labels", "facts.n_known >= enough", "facts.n_known > enough - 2"),
         ("texts/deciding: 94 percent have a unit", "_reading", ">= SHARE * facts.n_known", ">= (SHARE - 0.01) * facts.n_known"),
         ("texts/deciding: NA is never a level", "_with_words", "levels |= own -", "levels |= set() & own -"),
@@ -52,8 +64,8 @@ MUTANTS = {
         ("texts/deciding: rare units are units", "_reading", "n < min(FREQUENT, SLIPS * facts.n_known)", "False"),
     ],
     ("datasets/_plan.py", TABLES): [
-        ("texts/plan: 999 is a number in plain columns", "encode", "not any(is_number(word) for word in self.missing)", "True"),
-        ("texts/plan: nothing is missing among crosses", "_coder", 'known.get("", np.nan)', "np.nan"),
+        ("texts/plan: 999 is a number in plain columns", "_encode", "not any(map(is_number, missing))", "True"),
+        ("texts/plan: nothing is missing among crosses", "_encode", 'known.get("", np.nan)', "np.nan"),
     ],
     ("datasets/_files.py", TABLES): [
         ("texts/files: two percent are new words", "new_words", "MOST_NEW * n_rows", "2 * MOST_NEW * n_rows"),

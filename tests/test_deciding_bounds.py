@@ -81,3 +81,49 @@ def test_a_column_is_filled_only_where_labels_are_if_chance_cannot_do_that(n_fil
 def test_years_of_two_digits_begin_in_1950():
     for year, text in ((1950, "50"), (1999, "99"), (2000, "00"), (2049, "49")):
         assert read_date(f"1/1/{text}") == (float(year), 1.0)
+
+
+def column_of(cells, **parameters):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        encoder = TableEncoder(**parameters).fit(pandas.DataFrame({"a": cells}))
+    return encoder.plan_.columns[0], " ".join(str(warning.message) for warning in said)
+
+
+def test_dates_in_which_nothing_decides_between_day_and_month_are_named():
+    column, said = column_of([f"{i % 12 + 1:02d}/05/2024" for i in range(40)])
+    assert (column.kind, column.month_first) == ("date", False)
+    for text in (column.reason, said):
+        assert "the day is read first, but nothing in the column decides between day and month" in text
+    for last, first in (("13/05/2024", False), ("05/13/2024", True)):
+        column, said = column_of([f"{i % 12 + 1:02d}/05/2024" for i in range(40)] + [last])
+        assert (column.month_first, "decides" in column.reason, said) == (first, False, "")
+    for form in ("{0:02d}.05.2024", "{0:02d}/{0:02d}/2024", "2024-05-{0:02d}"):
+        column, said = column_of([form.format(i % 12 + 1) for i in range(40)])
+        assert (column.kind, "decides" in column.reason, said) == ("date", False, ""), form
+
+
+def test_phone_numbers_are_no_numbers():
+    phones = [f"+48 {600 + i} {345 + i} {678 - i}" for i in range(40)]
+    assert column_of(phones)[0].kind != "number"
+    assert column_of([phone.replace("+48 ", "") for phone in phones])[0].kind == "number"
+    assert column_of([f"+{i / 4}" for i in range(40)])[0].kind == "number"
+
+
+def test_whole_numbers_with_leading_zeros_may_be_codes():
+    said = "leading zeros; if these are codes, give --one-hot"
+    assert said in column_of([f"{i * 997 % 90000:05d}" for i in range(40)])[0].reason
+    assert said not in column_of([f"{i * 997 % 90000}" for i in range(40)])[0].reason
+    assert said not in column_of([f"0,{i}" for i in range(40)])[0].reason
+
+
+def test_a_star_behind_a_number_is_a_mark_and_no_unit():
+    column, _ = column_of([f"{i / 4}" + "*" * (i % 10 == 0) for i in range(40)])
+    assert (column.kind, column.marks) == ("number", ())
+    assert "the mark '*' (4) behind numbers is left out" in column.reason
+    assert "unit" not in column.reason
+
+
+def test_a_number_that_means_a_missing_value_is_named():
+    column, _ = column_of(["999" if i % 8 == 0 else f"{i / 4}" for i in range(40)], missing=["999"])
+    assert "missing: '999' (5)" in column.reason

@@ -12,6 +12,7 @@ from table_files import read_table
 
 from nmlsdr._cli.reading import as_list
 from nmlsdr.datasets import DataFileError, _csv, _files
+from nmlsdr.datasets._deciding import Choices
 
 
 @pytest.fixture
@@ -218,6 +219,16 @@ def test_a_row_of_far_too_many_cells_is_refused_before_it_is_split(read, monkeyp
 def test_delimiter_and_decimal_mark(tmp_path, text, how):
     (tmp_path / "t.csv").write_text(text)
     assert read_table(tmp_path / "t.csv", label_columns=["y"], **how).data.tolist() == [[1.5, 2]]
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_a_cell_of_a_file_of_one_column_may_hold_a_delimiter(tmp_path, mark):
+    (tmp_path / "t.csv").write_text(f"tags\nflu{mark}cold\n" + "flu\ncold\n" * 8)
+    table = read_table(tmp_path / "t.csv", plan=Choices())
+    assert table.plan.names == ["tags"]
+    assert table.columns["tags"].text(0) == f"flu{mark}cold"
+    (tmp_path / "t.csv").write_text(f"A title\na{mark}b\n" + f"1,5{mark}2\n" * 8 + f"2,5{mark}1\n")
+    assert read_table(tmp_path / "t.csv", plan=Choices()).plan.names == ["a", "b"]
 
 
 def test_points_and_commas_in_one_file_are_not_guessed(read):

@@ -38,6 +38,7 @@ MOST_SPELLINGS = 1000  # of the words for yes and no, and words among them that 
 YEARS = (1500, 2200)  # whole numbers in this range may be years
 CHANCE = 1e-6  # accepted probability that a column without any link to the labels is filled on labelled rows only
 TAG_SEPARATORS = re.compile("[;|,/]")
+LEADING_ZEROS = re.compile(r"0\d+")
 
 
 @dataclass(frozen=True)
@@ -292,8 +293,8 @@ class Deciding:
         dates = dates_of(facts.column.different, facts.column.shapes)
         if not dates.different:
             return None
-        first = _month_first(dates.different)
-        return self._is_mostly(facts, is_known & facts.is_word & ~np.isnan(dates.values(first)[:, 0]), first)
+        first, doubt = _month_first(dates.different)
+        return self._is_mostly(facts, is_known & facts.is_word & ~np.isnan(dates.values(first)[:, 0]), first, doubt)
 
     def _are(self, facts: Facts, forms: Sequence[int]) -> NDArray[np.bool_]:
         """Which known texts of a column have one of these forms."""
@@ -354,7 +355,7 @@ class Deciding:
         """What was seen in a column, what was read as a missing value there, and how often."""
         words = facts.words
         if not isinstance(facts.cells, Numbers):
-            words = facts.chosen(facts.is_word & facts.means(self.missing | self.found))
+            words = facts.chosen(facts.means(self.missing | self.found))
         return "; ".join([*seen, *([f"missing: {_counted(words)}"] if words else [])])
 
     def doubts(self) -> str:
@@ -364,7 +365,7 @@ class Deciding:
             name = repr(shorten(facts.name, 40))
             taken = self.found - self.levels.get(facts.name, set())
             numbers_alone = isinstance(facts.cells, Numbers) or not taken
-            found = {} if numbers_alone else facts.chosen(facts.is_word & facts.means(taken))
+            found = {} if numbers_alone else facts.chosen(facts.means(taken))
             words += [f"{_counted(found)} in column {name}"] if found else []
             numbers += [f"column {name}: {reading.doubt}"] if reading and reading.doubt else []
             numbers += (
@@ -374,7 +375,7 @@ class Deciding:
         said = [f"Words among numbers or dates were taken for missing values: {'; '.join(words)}. {advice}"] * bool(
             words
         )
-        return " ".join(said + [f"Numbers may have been misread: {'; '.join(numbers)}."] * bool(numbers))
+        return " ".join(said + [f"Numbers or dates may have been misread: {'; '.join(numbers)}."] * bool(numbers))
 
     def _number(self, facts: Facts, reading: Reading) -> Column:
         notation = reading.how
@@ -383,6 +384,8 @@ class Deciding:
         )
         seen = [words for words in notation.words() if notation.thousands or has_comma]
         seen += [text for text in (reading.units.note, reading.doubt) if text]
+        if not isinstance(facts.cells, Numbers) and any(map(LEADING_ZEROS.fullmatch, _numbers_of(facts))):
+            seen.append("leading zeros; if these are codes, give --one-hot")
         factors, marks, _ = reading.units
         if self.n_distinct_rows >= LEAST_COUNTED and facts.n_known == self.n_rows and not factors and not marks:
             values = self._values(facts, notation)
@@ -408,7 +411,8 @@ class Deciding:
         example = next(text for text in texts if text not in reading.others)
         seen = f"such as {example!r}; becomes the year with its fraction, and the month"
         seen += ", which stands first" * reading.how
-        return Column(facts.name, "date", self._reason([seen], facts), month_first=reading.how)
+        reason = self._reason([seen, *filter(None, [reading.doubt])], facts)
+        return Column(facts.name, "date", reason, month_first=reading.how)
 
     # ------------------------------------------------------------ words
 
@@ -549,10 +553,14 @@ def _numbers_as_written(facts: Facts) -> set[str]:
     return found
 
 
-def _month_first(dates: Sequence[str]) -> bool:
-    """Whether some date makes sense only if its month is written first, and none if its day is."""
+def _month_first(dates: Sequence[str]) -> tuple[bool, str]:
+    """Whether some date makes sense only if its month is written first, and none if its day is; and what is open."""
     parts = [m.groups() for date in dates if (m := DATE.fullmatch(date)) and m[2] != "." and len(m[1]) < 3]
-    return any(int(part[2]) > 12 for part in parts) and not any(int(part[0]) > 12 for part in parts)
+    late = [any(int(part[k]) > 12 for part in parts) for k in (0, 2)]
+    if any(late) or all(int(part[0]) == int(part[2]) for part in parts):
+        return late == [False, True], ""
+    advice = "if the month stands first, write the dates as 2024-12-31"
+    return False, f"the day is read first, but nothing in the column decides between day and month; {advice}"
 
 
 def _tally(pairs: Iterable[tuple[str, int]]) -> Counter[str]:

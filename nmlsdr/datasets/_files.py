@@ -42,8 +42,9 @@ class Dialect(NamedTuple):
 def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dialect:
     """Return how the first lines of a table are written; what is given is not guessed.
 
-    The delimiter is the one of , ; tab | that is most frequent in the first line. The decimal mark is a comma if the
-    delimiter is not, some cell is a number with a comma, and no cell is a number with a point.
+    The delimiter is the one of , ; tab | that is most frequent in the first line. If that has none, it is that of the
+    first line that has one and stands in each line behind it: titles may stand above, but a cell may hold a semicolon.
+    The decimal mark is a comma if the delimiter is not, some cell is a number with a comma, and none has a point.
 
     Examples
     --------
@@ -54,8 +55,10 @@ def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dial
     lines = lines[:-1] or lines  # the last may be cut off
     if delimiter is None:
         bare = [QUOTED.sub("", line) for line in lines[:10] if line.strip()]
-        head = next((line for line in bare if set(line) & set(DELIMITERS)), "")
-        delimiter = max(DELIMITERS, key=head.count)  # the first of equals: a comma
+        first = next((k for k, line in enumerate(bare) if set(line) & set(DELIMITERS)), 0)
+        delimiter = max(DELIMITERS, key=bare[first].count) if bare else ","  # the first of equals: a comma
+        if first and any(delimiter not in line for line in bare[first:]):
+            delimiter = ","
     if decimal is None:
         decimal = "."
         if delimiter != ",":

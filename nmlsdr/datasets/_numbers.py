@@ -55,7 +55,8 @@ def _pattern(notation: Notation) -> str:
     """Return the pattern of a number in this notation."""
     mark, between = re.escape(notation.decimal), re.escape(notation.thousands)
     whole = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}})+|\d+" if between else r"\d+"
-    return rf"[+-]?(?:(?:{whole})(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?"
+    phone = r"(?!\+\d+ )" if notation.thousands == " " else ""
+    return rf"{phone}[+-]?(?:(?:{whole})(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?"
 
 
 _NUMBER = re.compile("|".join(map(_pattern, NOTATIONS)), re.ASCII)

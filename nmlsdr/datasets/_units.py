@@ -102,6 +102,8 @@ def split_number(text: str) -> Parts | None:
     sign = _SIGNS[match["sign"] or "+"] if match["sign"] or match["plus"] else ""
     if unit and (re.match(r"0\d", number) or (match["minus"] and match["later"])):
         return None
+    if match["minus"] == "+" and " " in number:  # a phone number
+        return None
     unit = unit_of(unit)
     rest = _DIGITS.sub("", unit)
     if unit and (any(map(str.isdecimal, rest)) or _CALENDAR.search(unit)):  # such as 5/2020
@@ -217,9 +219,13 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
         if n_units > 1:
             how = ", kept beside the number" if dimension is None else f", converted to {order[0]!r}"
             marks += factors if dimension is None else []
-        notes.insert(0, "unit " + ", ".join(f"{unit!r} ({counts[unit]})" for unit in order) + how)
         if n_bare or n_units == 1:
             factors[""] = 1.0
+        units = ", ".join(f"{unit!r} ({counts[unit]})" for unit in order)
+        if n_units == 1 and not order[0].strip("*"):
+            notes.insert(0, f"the mark {units} behind numbers is left out")
+            return Units(factors, tuple(marks), "; ".join(notes))
+        notes.insert(0, f"unit {units}{how}")
         if n_bare:
             marks += [WITHOUT] * (n_units > 1)
             own = ", with a feature of their own" * (n_units > 1)

@@ -2,10 +2,10 @@
 
     python tests/campaigns/notations.py [--tables 1000] [--first 0] [--record]
 
-Each table is drawn by the random generator of its number: columns of numbers, texts, dates, booleans, codes and
-words, with and without missing values. It is written as CSV with commas, as CSV with semicolons and decimal commas,
-as .xlsx and as Parquet, and given to `TableEncoder` as a frame of pandas and of polars. Plans may differ in the decimal
-mark, and in what a reason says of it.
+Each table is drawn by the random generator of its number: columns of numbers, texts, dates, booleans, codes, words,
+numbers with units and signs, and lists in cells, with and without missing values. It is written as CSV with commas, as
+CSV with semicolons and decimal commas, as .xlsx and as Parquet, and given to `TableEncoder` as a frame of pandas and of
+polars. Plans may differ in the decimal mark, and in what a reason says of it.
 """
 
 import argparse
@@ -23,11 +23,12 @@ from nmlsdr.datasets import DataFileError, Form, TableEncoder, read_table
 from nmlsdr.datasets._deciding import Choices
 
 WORDS = ["oak", "ash", "Elm", "yes", "no", "x", "müde", "a;b", 'say "hi"', "two words"]
+UNITS, SIGNS = ["kg", "g", "mg/dl", "%"], ["", "<", "$", "~"]
 
 
 def draw_column(rng, n):
     """A column of Python's objects; None where a value is missing."""
-    kind = rng.integers(8)
+    kind = rng.integers(12)
     cells = [
         lambda: [round(float(x), int(rng.integers(1, 5))) for x in rng.normal(size=n) * 10.0 ** rng.integers(-2, 4)],
         lambda: [int(x) for x in rng.integers(0, 10 ** rng.integers(1, 6), n)],
@@ -37,6 +38,10 @@ def draw_column(rng, n):
         lambda: [f"P-{int(k):04d}" for k in (rng.permutation(n) if rng.random() < 0.5 else rng.integers(0, n, n))],
         lambda: [" ".join(WORDS[k] for k in rng.integers(0, 7, 5)) for _ in range(n)],
         lambda: [2000 + i for i in range(n)],
+        lambda: [f"{x:.1f} {rng.choice(UNITS[: n % 4 + 1])}" for x in rng.gamma(3, 9, n)],
+        lambda: [f"{rng.choice(SIGNS)}{x}" for x in rng.integers(1, 99, n)],
+        lambda: [", ".join(rng.permutation(WORDS[:4])[: rng.integers(1, 4)]) for _ in range(n)],
+        lambda: [["A+", "0", "x;y", "5/9", "-", "1O", "12:30"][k] for k in rng.integers(0, rng.integers(2, 8), n)],
     ][kind]()
     if rng.random() < 0.5:
         cells = [None if rng.random() < 0.2 else cell for cell in cells]

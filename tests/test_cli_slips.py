@@ -48,6 +48,13 @@ SLIPS = [
     ("fit train.csv --verbose", ["--quiet"]),
     ("-v", ["--quiet"]),
     ("predict --model model.skops --data train.csv", ["without an option", "predict model.skops test.csv"]),
+    # An option that takes one value, twice: the last would replace the first in silence.
+    ("fit train.csv --label-columns flu --out a.skops --out b.skops", ["fit takes --out once", "is given twice"]),
+    ("fit train.csv --label-columns flu --out a.skops -ob.skops", ["takes --out once"]),
+    ("predict model.skops train.csv --out=p.csv -o p.csv", ["nmlsdr predict takes --out once"]),
+    ("report train.csv --label-columns flu --id age --out r.html --id flu", ["nmlsdr report takes --id once"]),
+    ("reproduce toy --seeds 2 --seeds 3", ["nmlsdr reproduce takes --seeds once"]),
+    ("datasets list --data-home a --data-home=b", ["nmlsdr datasets list takes --data-home once"]),
     ("fit train.csv --surprise", ["no option --surprise", "nmlsdr fit --help"]),
     # Verbs.
     ("fti train.csv", ["no command 'fti'", "did you mean 'fit'?"]),

@@ -100,10 +100,18 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse; the parser of a verb itself raises for words that are too many."""
+        given: list[argparse.Action] = []
         for word in args:
             if word == "--" or (self._subparsers is not None and not word.startswith("-")):
                 break  # what follows a verb is for the parser of the verb
             self._refuse_unknown(word.partition("=")[0])
+            known, short = self._option_string_actions, word[:2] if word[:2] != "--" else ""
+            action = known.get(word.partition("=")[0]) or known.get(short)
+            if isinstance(action, argparse._StoreAction):
+                if action in given:
+                    name = action.option_strings[-1]
+                    raise InputError(f"{self.prog} takes {name} once, and it is given twice; leave one out.")
+                given.append(action)
         found, others = super().parse_known_args(args, namespace)
         if others:
             raise InputError(f"unrecognized arguments: {' '.join(others)}; {self._why_too_many(args, others[0])}.")

@@ -1,11 +1,13 @@
 """What a loader returns, with types for type checkers: scikit-learn's Bunch has none."""
 
+import inspect
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bunch"]
+__all__ = ["Bunch", "description"]
 
 if TYPE_CHECKING:
 
@@ -22,3 +24,8 @@ if TYPE_CHECKING:
 
 else:
     from sklearn.utils import Bunch
+
+
+def description(loader: Callable[..., Any], facts: str) -> str:
+    """Return the text for DESCR: what is particular to a set, and what the docstring of its loader says of all."""
+    return f"{facts}\n\n{(inspect.getdoc(loader) or '').partition('Parameters')[0]}"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks.arguments import check_count
-from ._bunch import Bunch
+from ._bunch import Bunch, description
 from ._files import load_json
 from ._toy import COHORT, generator
 
@@ -27,17 +27,6 @@ TYPICAL_SHARE = (0.005, 0.25)  # of the patients who have an ordinary code, log-
 LINKED_CODES = 200
 LINK_STRENGTH = 1.0
 
-DESCRIPTION = """\
-SIMULATED cohort of the shape of the case study in Mikalsen et al., "Noisy multi-label semi-supervised dimensionality
-reduction", section 5. The article's hospital data are private; no number in here comes from a patient.
-
-{n} patients in four groups of equal size ({n_train} train, {n_test} test): healthy, hypertension, diabetes, and both.
-Counts of {n_features} codes (ICD-9-CM diagnoses, then ATC drugs) that {fewest} training patients or more have.
-The codes of the article's table keep their names; the names of all others only have the form of the classifications.
-target and test_target hold the true labels; rule_target holds what the article's rules make of the
-training records: noisy labels, and rows of -1 where no rule applies.
-"""
-
 
 def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
     """Simulate a cohort like that of the article's case study (section 5), with labels from the article's rules.
@@ -47,6 +36,8 @@ def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
     calibrated so that the article's rules label about as many patients as in the article, with each count within 5 %.
     The strength of the relation between ordinary codes and diseases was chosen so that the measures of four methods
     come near those of the article. Therefore results on this cohort do not confirm the results of the article.
+    The codes of the article's table keep their names; the names of all others only have the form of the
+    classifications.
 
     Parameters
     ----------
@@ -113,8 +104,10 @@ def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
         test_target=target[test],
         feature_names=[names[j] for j in kept],
         label_names=list(load_rules()["labels"]),
-        DESCR=DESCRIPTION.format(
-            n=n, n_train=train.size, n_test=test.size, n_features=kept.size, fewest=FEWEST_PATIENTS
+        DESCR=description(
+            make_cohort,
+            f"SIMULATED cohort: {n} patients ({train.size} train, {test.size} test), {kept.size} codes that at least "
+            f"{FEWEST_PATIENTS} training patients have. No number in here comes from a patient.",
         ),
     )
 

@@ -8,7 +8,7 @@ from xml.parsers import expat
 import numpy as np
 
 from ._arff import ArffFile
-from ._bunch import Bunch
+from ._bunch import Bunch, description
 from ._catalog import dataset_info, find_file
 from ._files import (
     MAX_FEATURES,
@@ -159,14 +159,6 @@ def read_labels(xml: Path_, *, max_bytes: int | None = None, max_labels: int = M
 # ---------------------------------------------------------------- the train and test sets of the article
 
 
-DESCRIPTION = """\
-{name} ({subject}), {train} train and {test} test rows, {attributes} features, {labels} labels: the split of
-Mikalsen et al., "Noisy multi-label semi-supervised dimensionality reduction", section 4.5.
-Raw values and true labels.  From the official files{swap}{first}{drop}; attributes that are constant on train and
-labels without a positive on train are dropped.  See {home}.
-"""
-
-
 def paper_split(name: str, data_home: Path_ | None = None) -> Bunch:
     """Return the training and test set that the article uses of one of the nine Mulan data sets, raw values.
 
@@ -237,6 +229,8 @@ def paper_split(name: str, data_home: Path_ | None = None) -> Bunch:
     X, test_X = (part.data.toarray() if hasattr(part.data, "toarray") else part.data for part in (train, test))
     features = np.flatnonzero((X[:1] != X).any(axis=0))
     labels = np.flatnonzero(train.target.any(axis=0))
+    said = ", train and test swapped" * bool(rules.get("swap")) + "".join(f", without {name}" for name in drop)
+    said += f", the first {rules['n_train']} rows of train" if "n_train" in rules else ""
     return Bunch(
         data=X[:, features],
         target=train.target[:, labels],
@@ -244,16 +238,9 @@ def paper_split(name: str, data_home: Path_ | None = None) -> Bunch:
         test_target=test.target[:, labels],
         feature_names=[train.feature_names[j] for j in features],
         label_names=[train.label_names[j] for j in labels],
-        DESCR=DESCRIPTION.format(
-            name=info["name"],
-            subject=info["subject"],
-            home=info["home"],
-            train=X.shape[0],
-            test=test_X.shape[0],
-            attributes=features.size,
-            labels=labels.size,
-            swap=", train and test swapped" if rules.get("swap") else "",
-            first=f", the first {rules['n_train']} rows of train" if "n_train" in rules else "",
-            drop=f", without {', '.join(drop)}" if drop else "",
+        DESCR=description(
+            paper_split,
+            f"{info['name']} ({info['subject']}): {X.shape[0]} train and {test_X.shape[0]} test rows, {features.size} "
+            f"features and {labels.size} labels, from the official files{said}. See {info['home']}.",
         ),
     )

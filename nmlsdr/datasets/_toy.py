@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._checks.arguments import check_choice, check_count, check_real
 from .._checks.labels import check_entries
 from .._errors import InputError
-from ._bunch import Bunch
+from ._bunch import Bunch, description
 
 # Each function that draws has its own branch of the seed, so that one integer given to
 # make_toy, flip_labels and mask_labels does not tie the mask to the noise or to the split.
@@ -34,17 +34,6 @@ N_CLASSES = 4
 FIRING_PROBABILITY = 0.1  # of a feature of the block of a class that the sample belongs to
 NOISE_SHARE = 0.2  # of the features of a noise block, on the samples that have it
 LARGEST_VALUE = 10
-
-DESCRIPTION = """\
-The synthetic Toy set of Mikalsen et al., "Noisy multi-label semi-supervised dimensionality reduction", section 4.4.
-
-{n_samples} samples ({n_train} train, {n_test} test), {n_features} features, {n_classes} classes of equal size.
-30 % of class 1 are also in class 2 and vice versa, 20 % for classes 2 and 3, 25 % for classes 3 and 4.
-A sample fires the block of {block_size} features of every class it belongs to, each feature with probability .1.
-Each of {n_noise_blocks} more blocks is noise: on a random half of the samples, 20 % of its features fire.
-A feature that fires holds an integer from 1 to 10, uniform; all others are 0.
-The labels are the true ones: see flip_labels and mask_labels for noise and missing labels.
-"""
 
 
 def make_toy(
@@ -149,14 +138,10 @@ def make_toy(
         test_target=target[test],
         feature_names=[f"x{j + 1}" for j in range(n_features)],
         label_names=[f"class {c + 1}" for c in range(N_CLASSES)],
-        DESCR=DESCRIPTION.format(
-            n_samples=n_samples,
-            n_train=n_train,
-            n_test=n_samples - n_train,
-            n_features=n_features,
-            n_classes=N_CLASSES,
-            block_size=block_size,
-            n_noise_blocks=n_noise_blocks,
+        DESCR=description(
+            make_toy,
+            f"Toy: {n_samples} samples ({n_train} train, {n_samples - n_train} test), {n_features} features in blocks "
+            f"of {block_size}, {n_noise_blocks} of them noise. Raw values, true labels.",
         ),
     )
 

@@ -1,7 +1,6 @@
 """Fixtures for every test: where the shared folder is, seeds, and the check that the installed package is met."""
 
 import gc
-import importlib.util
 import json
 import os
 from importlib import metadata
@@ -17,7 +16,6 @@ from nmlsdr._solvers import system
 
 N_TREES = nmlsdr.ResidualPropagation().n_estimators
 ROOT = Path(__file__).resolve().parent.parent
-HAS_PYARROW = importlib.util.find_spec("pyarrow") is not None  # there is no wheel for free-threaded Python yet
 
 
 def pytest_configure(config):
@@ -111,6 +109,8 @@ def pytest_runtest_makereport(item, call):
 
     Where pyarrow is not installed, a test that fails with the sentence of a reader that needs it is skipped.
     """
+    from commands import HAS_PYARROW
+
     report = yield
     said = str(report.longrepr) + "".join(text for _, text in report.sections)
     if not HAS_PYARROW and report.failed and "needs pyarrow" in said:

@@ -19,7 +19,8 @@ from nmlsdr.model_file import open_model
 #: Names of columns as people of a country write them, and the Windows page of the country.
 HEADERS = [
     ("płeć;wiek", "cp1250"), ("województwo;łódź", "cp1250"), ("zażółć gęślą jaźń", "cp1250"),
-    ("věk;pohlaví", "cp1250"), ("počet", "cp1250"), ("père", "cp1252"), ("příznaky;horečka;kašel", "cp1250"), ("teplota °C;diagnóza;zánět", "cp1250"),
+    ("věk;pohlaví", "cp1250"), ("počet", "cp1250"), ("père", "cp1252"),
+    ("příznaky;horečka;kašel", "cp1250"), ("teplota °C;diagnóza;zánět", "cp1250"),
     ("dĺžka;kašeľ", "cp1250"), ("köhögés;hőmérséklet", "cp1250"), ("groznica;šećer", "cp1250"),
     ("înălţime;greaţă", "cp1250"), ("fièvre;père;élève", "cp1252"), ("où;à;n°", "cp1252"), ("cœur", "cp1252"),
     ("Größe;Fläche m²;Volumen m³", "cp1252"), ("¿dolor?;año;tamaño", "cp1252"), ("città;perché;sì", "cp1252"),

@@ -276,11 +276,8 @@ def unquote(text: str) -> str:
 
 def _unescape(match: re.Match[str]) -> str:
     code = match[1]
-    if code[0] == "u" and len(code) == 5:
-        return chr(int(code[1:], 16))
-    if code[0] in "01234567":
-        return chr(int(code, 8))
-    return ESCAPED.get(code, code)
+    base = 16 if len(code) == 5 else 8 if code[0] in "01234567" else 0
+    return chr(int(code.removeprefix("u"), base)) if base else ESCAPED.get(code, code)
 
 
 def _dense_cells(lines: Lines, text: str, width: int) -> list[str | None]:

@@ -530,8 +530,8 @@ def speed_fit(style: Style) -> Any:
     """CPU seconds of a fit."""
     rows = result("residual-cost")
     names = {"default": "ResidualPropagation", "nmlsdr": "NMLSDR", "logistic": "logistic regression, tuned",
-             "forest": "300 extremely randomised trees"}  # fmt: skip
-    figure, axes = plt.subplots(figsize=(WIDTH, 3.2), layout="constrained")
+             "forest": "300 extremely randomised trees", "random_forest": "RandomForestClassifier(100)"}  # fmt: skip
+    figure, axes = plt.subplots(figsize=(WIDTH, 5.4), layout="constrained")
     shown = [f"{row['n']} rows, {row['l']} labelled,\n{row['D']} features, {row['C']} labels" for row in rows]
     series = {text_: [row[key] for row in rows] for key, text_ in names.items()}
     dots(axes, style, shown, series, best="ResidualPropagation")

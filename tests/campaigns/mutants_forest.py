@@ -51,7 +51,7 @@ MUTANTS = {
         ("forest/equal learners, the first counts", "", "_EQUAL = 1e-12", "_EQUAL = -1e-12"),
     ],
     ("_estimators/_projection.py", ("tests/test_nmlsdr.py", "tests/test_residual.py")): [
-        ("forest/no soft labels where hard ones are all the same", "_project", "            cleaned = F\n", "            pass\n"),
+        ("forest/no soft labels where hard ones are all the same", "_project", " = F\n", " = cleaned\n"),
         ("forest/soft labels in place of hard ones that differ", "_project", "if not np.ptp(cleaned, axis=0).any() and", "if"),
         ("forest/soft labels of constant given ones", "_project", " and np.ptp(labels.Y[labels.labeled], axis=0).any()", ""),
     ],

@@ -386,7 +386,7 @@ def test_every_classifier_accepts_raw_tables(run, raw, classifier, more):  # noq
 
 
 def test_review_and_report_accept_raw_tables(run, raw, tmp_path):  # noqa: F811
-    found = run("review", "train.csv", *TAIL, *ASK, "--kind", "missing", "-o", "r.csv")
+    found = run("review", "train.csv", *TAIL, *ASK, "--kind", "missing", "--explain", "-o", "r.csv")
     assert_done(found)
     names, rows = read_csv(tmp_path / "r.csv")
     assert names[:2] == ["id", "row"]

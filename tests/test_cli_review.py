@@ -139,6 +139,33 @@ def test_one_note_advises_to_list_missing_labels_separately(run, rng, tmp_path):
     assert said == ""
 
 
+def test_explanations_are_the_nearest_rows(run, groups):  # noqa: F811
+
+    X, given, _ = groups
+    rows, _ = review(run, "--explain", "--top", "8")
+    names, _ = read_csv("review.csv")
+    assert names[len(NAMES) : len(NAMES) + 3] == ["near_1", "near_1_given", "near_1_distance"]
+    Z = ResidualPropagation(n_neighbors=6).fit(StandardScaler().fit_transform(X), given).embedding_
+    for (i, c), row in zip(entries(rows), rows, strict=True):
+        distances = np.linalg.norm(Z - Z[i], axis=1)
+        distances[i] = np.inf
+        near = [int(v) for v in row[8::3]]
+        assert near == np.argsort(distances, kind="stable")[:5].tolist()
+        assert [int(v) for v in row[9::3]] == given[near, c].tolist()
+        assert [float(v) for v in row[10::3]] == pytest.approx(distances[near], rel=6e-3)
+
+
+def test_explanations_use_the_cosine_distance_if_it_is_chosen(run, groups):  # noqa: F811
+    from sklearn.metrics.pairwise import cosine_distances
+
+    X, given, _ = groups
+    rows, _ = review(run, "--explain", "--top", "8", "--metric", "cosine")
+    model = ResidualPropagation(n_neighbors=6, metric="cosine").fit(StandardScaler().fit_transform(X), given)
+    apart = cosine_distances(model.embedding_)
+    for (i, _), row in zip(entries(rows), rows, strict=True):
+        assert [float(v) for v in row[10::3]] == pytest.approx(np.sort(np.delete(apart[i], i))[:5], rel=6e-3, abs=1e-8)
+
+
 # ---------------------------------------------------------------- verdicts
 
 
@@ -277,10 +304,11 @@ def test_rows_are_found_by_their_id(run, rng):  # noqa: F811
     head = ["patient", "a", "b", "c", "flu", "cold"]
     options = ["--label-columns", "flu,cold", "--id", "patient", "--n-neighbors", "5", "--quiet"]
     write_csv("one.csv", head, rows)
-    assert run("review", "one.csv", *options, "--top", "3", "--out", "list.csv").status == 0
+    assert run("review", "one.csv", *options, "--explain", "--top", "3", "--out", "list.csv").status == 0
     names, found = read_csv("list.csv")
     assert names[:3] == ["patient", "row", "label"]
     assert all(line[0] == f"P{int(line[1]):02d}" for line in found)
+    assert all(line[names.index("near_1")].startswith("P") for line in found)
     for line in found:
         line[names.index("verdict")] = "keep"
     write_rows("checked.csv", names, found)
@@ -305,6 +333,10 @@ def test_a_verdict_on_a_row_without_labels(run, groups):  # noqa: F811
     outcome = run("fit", "wrong.npz", "--n-neighbors", "6", "--reviewed", "checked.csv", "--out", "m.skops")
     assert_done(outcome)
     assert "60 rows, 3 features, 3 labels, 1 unlabelled" in outcome.err
+    found, _ = review(run, "--reviewed", "checked.csv", "--explain")
+    near = {int(cell) for row in found for cell in row[8::3]}
+    assert 5 in near
+    assert 6 not in near
 
 
 def test_lines_without_a_verdict_may_name_rows_that_do_not_exist(run, groups):  # noqa: F811
@@ -436,7 +468,7 @@ def test_ids_and_labels_that_look_like_formulas_find_their_rows(run, rng):  # no
     parquet.write_table(pyarrow.table(columns), "ids.parquet")
     options = ["--label-columns", label_columns(labels), "--id", "@id", "--n-neighbors", "5", "--quiet"]
     for suffix in ("csv", "tsv"):
-        assert run("review", "ids.parquet", *options, "--out", f"list.{suffix}").status == 0
+        assert run("review", "ids.parquet", *options, "--explain", "--out", f"list.{suffix}").status == 0
         with open(f"list.{suffix}", newline="", encoding="utf-8") as file:
             names, *lines = csv.reader(file, delimiter="\t" if suffix == "tsv" else ",")
         assert names[0] == "'@id"

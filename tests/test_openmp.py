@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from nmlsdr import _graph
-from nmlsdr._process.openmp import sleeping_threads
+from nmlsdr._process import openmp as _openmp
 
 pytestmark = pytest.mark.skipif(_graph.build_facts()["openmp"] == 0, reason="built without OpenMP")
 
@@ -49,14 +49,20 @@ def test_the_environment_is_as_it_was():
     assert run(program, OMP_WAIT_POLICY="ACTIVE") == ["same"]
 
 
-@pytest.mark.parametrize("name", ["OMP_WAIT_POLICY", "GOMP_SPINCOUNT"])
-def test_what_the_user_says_counts(name, monkeypatch):
-    """While the kernels are loaded, the policy is that of the user, or sleep."""
-    for other in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
-        monkeypatch.delenv(other, raising=False)
-    with sleeping_threads():
-        assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
-    monkeypatch.setenv(name, "7")
-    with sleeping_threads():
-        assert os.environ.get("OMP_WAIT_POLICY", "7") == "7"
-    assert os.environ[name] == "7"
+def test_info_shows_the_settings_in_effect():
+    program = "import nmlsdr; from nmlsdr._process.openmp import idle_threads; print(idle_threads())"
+    assert run(program) == ["sleep"]
+    assert run(program, OMP_WAIT_POLICY="ACTIVE") == ["wait as set by OMP_WAIT_POLICY=ACTIVE"]
+    assert run(program, GOMP_SPINCOUNT="10") == ["wait as set by GOMP_SPINCOUNT=10"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self/maps")
+def test_an_openmp_loaded_before_keeps_its_settings():
+    (library,) = [path for path in _openmp._runtimes() if path in _runtimes_of_the_kernels()]
+    first = f"import ctypes; ctypes.CDLL({library!r}); "
+    program = first + "import nmlsdr; from nmlsdr._process.openmp import idle_threads; print(idle_threads())"
+    assert run(program) == ["wait as set by the package that loaded OpenMP first"]
+
+
+def _runtimes_of_the_kernels():
+    return run("import nmlsdr; from nmlsdr._process.openmp import _runtimes; print('\\n'.join(_runtimes()))")

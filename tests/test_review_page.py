@@ -305,6 +305,15 @@ def test_two_files_that_are_one_are_refused(run, hospital):  # noqa: F811
     assert not Path("r.csv").exists()
 
 
+def test_where_ids_repeat_the_nearest_rows_have_their_number_too(run, hospital):  # noqa: F811
+    assert_done(run("review", "t.csv", *AS, "--explain", "--top", "4", "--out", "r.csv"))
+    names, lines = read_csv("r.csv")
+    assert names[9:13] == ["near_1", "near_1_row", "near_1_given", "near_1_distance"]
+    for line in lines:
+        found = dict(zip(names, line, strict=True))
+        assert all(hospital[int(found[f"near_{k}_row"])][0] == found[f"near_{k}"] for k in range(1, 6))
+
+
 def test_rows_of_a_file_without_names_are_shown_as_numbers(run, rng, tmp_path):  # noqa: F811
     X, y = rng.normal(size=(40, 3)), (rng.random((40, 2)) < 0.4).astype(int)
     np.savez("t.npz", X=X, y=y)

@@ -7,6 +7,7 @@ from typing import Any
 
 from nmlsdr import __version__, _graph
 from nmlsdr._errors import printable
+from nmlsdr._process.openmp import idle_threads
 from nmlsdr._process.threads import SIMD_LEVELS, check_n_jobs, simd, simd_level
 
 from .console import Console
@@ -55,6 +56,7 @@ def _build_lines() -> list[tuple[str, str]]:
         ("debug build", "yes (NMLSDR_DEBUG=1)" if facts["debug"] else "no"),
         ("OpenMP", f"yes ({openmp})" if openmp else "no: kernels run on one thread"),
         ("threads", str(check_n_jobs(None) if openmp else 1)),
+        *([("idle threads", idle_threads())] if openmp else []),
         ("SIMD", f"{used}; compiled: {', '.join(compiled)}; this processor has {best}"),
     ]
 

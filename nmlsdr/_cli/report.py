@@ -24,7 +24,7 @@ from .checks import input_files
 from .console import Console
 from .method import NAME, WORDS, Pieces, fit_and_rank, scaler_for
 from .reading import note_leaks, prepare, read_data
-from .review import check_columns, next_command, page_facts
+from .review import check_columns, next_command, page_facts, repeats
 from .writing import open_output, wrote
 
 REVIEWED = 50  # annotations of each list on the page
@@ -51,7 +51,7 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         raise InputError(f"{args.data} has no labelled row, so there is nothing to report on; give its labels.")
     names = names_or_numbers(table.label_names, "label", y.shape[1])
     rows = table.ids or [str(i) for i in range(len(y))]
-    if len(set(rows)) < len(rows):
+    if repeats(table.ids):
         rows = [f"{name} (row {i})" for i, name in enumerate(rows)]
     with console.step("look at the columns"):
         source = PurePath(args.data).name
@@ -84,9 +84,8 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         "method": NAME,
         "standardized": not args.no_standardize,
         "trial": trial,
-        "no_trial": f"{args.folds} folds need at least {2 * args.folds} labelled rows."
-        if args.folds
-        else "the comparison was left out by --folds 0.",
+        "no_trial": f"{args.folds} folds need at least {2 * args.folds} labelled rows." if args.folds else
+        "the comparison was left out by --folds 0.",
         "curve": curve,
         "embedding": embedding,
         "together": fits.describe_neighbors(graph, given, known, names),

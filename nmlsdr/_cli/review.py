@@ -25,7 +25,7 @@ from .writing import open_output, row_columns, write_result, wrote
 
 # Options that the next commands do not need, and those of them without a value.
 _OWN = ("--out", "-o", "--kind", "--top", "--folds", "--show", "--image", "--reviewed")
-_FLAGS = ("--no-cells", "--quiet", "-q")
+_FLAGS = ("--explain", "--no-cells", "--quiet", "-q")
 
 
 def review(args: argparse.Namespace, console: Console) -> int:
@@ -48,12 +48,36 @@ def _write_list(found: Any, method: Any, table: Any, args: argparse.Namespace, c
     found = pages.first_of_lists(found, args.top, args.kind)
     named = row_columns(table, args.id, found.row, taken=verdicts.OWN_COLUMNS)
     columns = verdicts.list_columns(found, _label_names(table), named)
+    if args.explain:
+        with console.step("find the neighbours"):
+            columns += _neighbors(found, method.embedding_, table, args)
     if args.out.lower().endswith((".csv", ".tsv")) or args.out == "-":
         columns = verdicts.for_spreadsheets(columns)
     counts = [(int((found.given == value).sum()), f"given {value}") for value in (0, 1)]
     if found.given[:1].any():
         counts.reverse()
     write_result(args, console, columns, {}, *counts)
+
+
+def _neighbors(found: Any, Z: Any, table: Any, args: argparse.Namespace) -> verdicts.Columns:
+    """Id or number, given label (empty: unknown) and distance of the nearest labelled rows of each annotation's."""
+    rows, place = np.unique(found.row, return_inverse=True)
+    nearest = pages.nearest_rows(Z, rows, table.labeled, pages.N_NEAREST, metric=args.metric, n_jobs=args.jobs)
+    columns: verdicts.Columns = []
+    for j in range(min(map(len, nearest), default=0)):
+        near, distances = (np.array([pairs[j][k] for pairs in nearest])[place] for k in (0, 1))
+        given = table.target[near, found.label]
+        columns.append((f"near_{j + 1}", row_columns(table, None, near)[0][1]))
+        if repeats(table.ids):
+            columns.append((f"near_{j + 1}_row", near))
+        columns.append((f"near_{j + 1}_given", np.where(given == -1, "", given.astype(str)).astype(object)))
+        columns.append((f"near_{j + 1}_distance", verdicts.three_digits(distances)))
+    return columns
+
+
+def repeats(ids: list[str] | None) -> bool:
+    """Whether several rows have one id."""
+    return ids is not None and len(set(ids)) < len(ids)
 
 
 def _label_names(table: Any) -> list[str]:

@@ -93,7 +93,9 @@ def output(*suffixes: str, note: str = "", required: bool = True) -> Options:
 
 TRACEBACK = {"--traceback": flag("print the traceback of an error, for a bug report")}  # `nmlsdr.cli.main` looks for it
 QUIET = {
-    "--quiet": flag("print no progress and no estimates of time (progress is only printed on a terminal)"),
+    "--quiet": flag(
+        "print no progress and no estimates of time (progress is only printed on a terminal)"
+    ),
     **TRACEBACK,
 }
 COMMON = {
@@ -241,7 +243,7 @@ GROUPS = {
         "--no", "--mask",
     ),
     "the annotations to check, and results": (
-        "--kind", "--top", "--show", "--image", "--no-cells", "--reviewed", "--folds", "--scores",
+        "--kind", "--top", "--explain", "--show", "--image", "--no-cells", "--reviewed", "--folds", "--scores",
         "--compare",
     ),
     "the method": (
@@ -417,6 +419,10 @@ def _add_tables(verbs: Any) -> None:
     )
     review = {
         "--top": option("N", "only the first N annotations of each list (default: all; 250 for a page)", count),
+        "--explain": flag(
+            "for each annotation, also write the nearest labelled rows: their number or id, given label and distance "
+            "in the embedding"
+        ),
     }
     text = "the file to write: a list (.csv, .tsv, .parquet) or a page (.html); -: standard output; twice for both"
     written = {"--out": option("FILE", text, required=True, action="append", suffixes=(*LISTS, ".html"))}

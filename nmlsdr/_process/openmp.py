@@ -12,15 +12,43 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from threadpoolctl import ThreadpoolController
+
+_POLICY, _SPINS = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"
+
+_user_settings: dict[str, str] = {}  # what was in the environment when the kernels were loaded
+_before = False  # OpenMP was there before them
+
 
 @contextmanager
 def sleeping_threads() -> Iterator[None]:
-    """Let idle OpenMP threads sleep, by an environment variable that is set while the body loads the kernels."""
-    ours = os.environ.keys().isdisjoint({"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"})
+    """Let idle OpenMP threads sleep, by an environment variable that is set while the body loads the kernels.
+
+    A setting of the user stays.
+    """
+    global _before
+    _user_settings.update({name: os.environ[name] for name in (_POLICY, _SPINS) if name in os.environ})
+    ours, loaded = not _user_settings, _runtimes()
     if ours:
-        os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+        os.environ[_POLICY] = "PASSIVE"
     try:
         yield
     finally:
         if ours:
-            del os.environ["OMP_WAIT_POLICY"]
+            del os.environ[_POLICY]
+        found = _runtimes()
+        _before = bool(found) and found == loaded
+
+
+def idle_threads() -> str:
+    """What is in force, for ``nmlsdr info``."""
+    if _before:
+        return "wait as set by the package that loaded OpenMP first"
+    if _user_settings:
+        return "wait as set by " + ", ".join(f"{name}={value}" for name, value in _user_settings.items())
+    return "sleep"
+
+
+def _runtimes() -> set[str]:
+    """The OpenMP libraries in this process."""
+    return {library.filepath for library in ThreadpoolController().select(user_api="openmp").lib_controllers}

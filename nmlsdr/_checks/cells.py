@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import InputError
-from .words import CROSS, LABEL_WORDS, LABELS, fold, label_words
+from .words import CROSS, fold, label_words, two_languages
 
 _TIMES = ("date", "time", "duration")  # how the names of types of dates and times begin
 
@@ -54,11 +54,10 @@ def read_label_words(y: Any, values: np.ndarray, name: str, *, warn: bool = Fals
         if not any(isinstance(cell, str) for cell in column):
             continue
         known = label_words({*words})
-        if known is None and not LABEL_WORDS.keys() >= {*words}:
-            continue  # other texts, which `describe_bad_cell` names
+        if known is None and (some := two_languages(words)):
+            raise InputError(f"{name_column(y, j)} of {name} holds {some}.")
         if known is None:
-            some = " and ".join(repr(word) for word in sorted({*words} - LABELS.keys())[:2])
-            raise InputError(f"{name_column(y, j)} of {name} holds {some}, words of two languages; use those of one.")
+            continue  # other texts, which `describe_bad_cell` names
         codes = np.array([[known[word]] for word in words])
         crosses[:, j] = codes[:, 0] == CROSS
         labels, mixed = plain_labels(codes)

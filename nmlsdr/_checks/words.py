@@ -118,3 +118,9 @@ def label_words(words: Iterable[str], yes: str | None = None, no: str | None = N
         if None not in some and (len(some) != 1 or rest & LABEL_WORDS.keys() or known not in LANGUAGES):
             return {word: (known if word in rest else LABELS)[word] for word in sorted(words)}
     return None
+
+
+def two_languages(words: Iterable[str]) -> str:
+    """Return what is wrong with folded texts that `label_words` does not know, if each is a label in some language."""
+    some = " and ".join(repr(word) for word in sorted({*words} - LABELS.keys())[:2])
+    return f"{some}, words of two languages; use those of one" if LABEL_WORDS.keys() >= {*words} else ""

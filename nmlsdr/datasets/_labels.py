@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from .._checks.cells import about_crosses, plain_labels
-from .._checks.words import BLANKS, CROSS, LABEL_WORDS, LABELS, NO_LABEL, fold, label_words
+from .._checks.words import BLANKS, CROSS, LABEL_WORDS, NO_LABEL, fold, label_words, two_languages
 from ._files import DataFileError, Form, Lines, Path_, Problem, check_size, foreign_bytes, place, shorten
 from ._npz import load_npy, refuse_plus_minus
 from ._roles import Split, nearest
@@ -35,9 +35,8 @@ def label_columns(
         cells = table.columns[name].texts
         words = [fold(text) for text in cells.different]
         known = label_words(words, split.yes, split.no)
-        if known is None and LABEL_WORDS.keys() >= {*words}:
-            some = " and ".join(repr(word) for word in sorted({*words} - LABELS.keys())[:2])
-            raise DataFileError(f"{place(path, None, name)}: {some} are words of two languages; use those of one.")
+        if known is None and (some := two_languages(words)):
+            raise DataFileError(f"{place(path, None, name)}: it holds {some}.")
         found = [(known or LABEL_WORDS).get(word) for word in words]
         for code, (text, label) in enumerate(zip(cells.different, found, strict=True)):
             why = "the label is missing; fill it in or drop the row" if label == -1 and all_known else ""

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import json
 import reprlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
@@ -192,13 +192,12 @@ class Plan:
             found.append(float(lacks.mean()) if len(X) else 0.0)
         return tuple(found)
 
-    def emptier(self, X: NDArray[np.float64]) -> list[str]:
-        """Return a note on columns of new rows that lack far more values than at the fit, or all of them."""
+    def emptier(self, X: NDArray[np.float64], absent: Container[str] = ()) -> list[str]:
+        """Return a note on columns, but for absent ones, that lack far more values than at the fit, or all of them."""
         found = []
         for column, share, was in zip(self.used, self.gaps_of(X), self.gaps or [-1.0] * len(self.used), strict=True):
-            if (share == 1 or (was >= 0 and share > max(3 * was, was + MORE_MISSING))) and (
-                max(was, 0.0) ** (share * len(X)) < RARE_GAPS
-            ):
+            many = share == 1 or (was >= 0 and share > max(3 * was, was + MORE_MISSING))
+            if many and column.name not in absent and max(was, 0.0) ** (share * len(X)) < RARE_GAPS:
                 before = f", {was:.0%} at the fit" if was >= 0 else ""
                 found.append(f"{shorten(column.name, 30)!r} ({share:.0%} of the rows{before})")
         more = f" and {len(found) - MOST_SHOWN} more" if len(found) > MOST_SHOWN else ""

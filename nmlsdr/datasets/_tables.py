@@ -255,7 +255,7 @@ def _read_columns(
         used = plan.used if isinstance(plan, Plan) else []
         if absent := [column.name for column in used if column.name not in found.columns]:
             named = ", ".join(repr(shorten(name, 30)) for name in absent)
-            table.notes = [*table.notes, f"{len(absent)} absent columns are filled in like missing values: {named}"]
+            table.notes = [*table.notes, f"absent columns are filled in like missing values: {named}"]
             found.columns |= {name: Texts([""], np.zeros(found.n_rows, np.int32)) for name in absent}
         if isinstance(plan, Choices):
             deciding = _deciding(
@@ -269,7 +269,7 @@ def _read_columns(
             table.plan = dataclasses.replace(plan, encoding=found.encoding or "", gaps=gaps)
         else:
             problems, notes = new_words(problems, found.n_rows)
-            table.notes = [*table.notes, *notes, *plan.emptier(table.data)]
+            table.notes = [*table.notes, *notes, *plan.emptier(table.data, absent)]
             table.data = plan.fill_in(table.data)
         if problems:
             lines = np.arange(1, found.n_rows + 1) if found.lines is None else found.lines

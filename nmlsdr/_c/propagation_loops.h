@@ -213,7 +213,7 @@ NM_TARGET static inline NM_INLINE void NM_LEVEL(any_apply)(
     for (int v = 0; v < NW; v++) ((W *)(columns->dot + b * WIDTH))[v] = d[v];
 }
 
-/* z -= step y; dot = sum m z^2; peak = max |e z| */
+/* z -= step y; dot = sum m z^2; peak = max |z / h| */
 NM_TARGET static inline NM_INLINE void NM_LEVEL(any_reduce)(
     const nmlsdr_batch *batch, const nmlsdr_columns *columns, ptrdiff_t b, const int per_entry)
 {

@@ -19,7 +19,8 @@ from scipy import sparse
 from .._errors import InputError
 from .arguments import check_alpha, contiguous, refuse_broken
 from .cells import column_names, describe_bad_cell, is_null, read_label_words
-from .words import LABEL_WORDS, fold, label_words, trim
+from .label_sets import rows_of_names
+from .words import LABEL_WORDS
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def check_labels(
     """
     if y is None:
         raise InputError(f"requires {name} to be passed, but the target {name} is None.")
-    sets = _label_sets(y, name)
+    sets = rows_of_names(y, name)
     if sets is not None:
         _refuse_length(len(sets), n_samples, name)
         return _set_labels(sets, labeled, name, fitted)
@@ -428,62 +429,6 @@ def _refuse_fractions(values: np.ndarray, rows: np.ndarray, name: str) -> None:
 
 
 # ---------------------------------------------------------------- rows that are sets of names
-
-_SETS, _ROWS = (set, frozenset), (set, frozenset, list, tuple, np.ndarray)
-
-
-def _label_sets(y: Any, name: str) -> list[Any] | None:
-    """The rows of y as sets of names or None, or None if y is no list of such rows."""
-    if isinstance(y, (list, tuple)):
-        rows, nested = list(y), True
-    elif hasattr(y, "columns") or sparse.issparse(y) or isinstance(y, np.ma.MaskedArray):
-        return None
-    elif hasattr(y, "to_list"):  # a series of pandas or polars
-        rows, nested = y.to_list(), False
-    elif isinstance(y, np.ndarray) and y.dtype.kind == "O" and y.ndim == 1:
-        rows, nested = y.tolist(), False
-    else:
-        return None
-    given = [row for row in rows if not is_null(row)]
-    if not given or not any(isinstance(row, _ROWS) for row in given):
-        return None
-    if nested and not any(isinstance(row, (*_SETS, list, tuple)) for row in given):
-        return None  # a list of arrays is a matrix, row by row
-    wrong = next((row for row in given if not isinstance(row, _ROWS)), None)
-    if wrong is not None:
-        raise InputError(
-            f"{name} holds {type(wrong).__name__} {wrong!r} among label sets; write the labels of every row as a set."
-        )
-    if not any(isinstance(row, _SETS) for row in given) and _may_be_a_matrix(given, nested, name):
-        return None
-    return [None if is_null(row) else _names_in(row, i, name) for i, row in enumerate(rows)]
-
-
-def _names_in(row: Any, i: int, name: str) -> set[Any]:
-    """The names of one row; those that texts split at commas give, such as " flu", without blanks around them."""
-    names = {trim(entry) if isinstance(entry, str) else entry for entry in row}
-    if names == {""}:
-        raise InputError(
-            f"{name} has an empty text for a label in row {i}; write None for an unlabelled row, and an empty set for "
-            "a row without any label."
-        )
-    return names - {""}
-
-
-def _may_be_a_matrix(rows: list[Any], nested: bool, name: str) -> bool:
-    """Whether lists in lists are rows of numbers and not of names; where both could be meant, it is an error."""
-    text = any(isinstance(entry, str) for row in rows for entry in row)
-    ragged = len({len(row) for row in rows}) > 1
-    if nested and not ragged and not text:
-        return True
-    entries = {fold(str(entry)) for row in rows for entry in row} - {"nan", "none"}
-    # One letter, such as x or y, is the name of a label.
-    if all(len(entry) > 1 or entry in ("0", "1") for entry in entries) and label_words(entries) is not None:
-        raise InputError(
-            f"{name} contains lists of 0 and 1 (or yes and no), which may be columns of y or names of labels; convert "
-            "them to a 2-D array, or give each row as a set."
-        )
-    return False
 
 
 def _set_labels(rows: list[Any], labeled: Any, name: str, fitted: Any) -> Labels:

@@ -1,0 +1,66 @@
+"""Labels that are given as rows of names, such as {"flu", "cold"}: which y are such rows, and their names."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._errors import InputError
+from .cells import is_null
+from .words import fold, label_words, trim
+
+_SETS, _ROWS = (set, frozenset), (set, frozenset, list, tuple, np.ndarray)
+
+
+def rows_of_names(y: Any, name: str) -> list[Any] | None:
+    """The rows of y as sets of names or None, or None if y is no list of such rows."""
+    if isinstance(y, (list, tuple)):
+        rows, nested = list(y), True
+    elif hasattr(y, "columns") or sparse.issparse(y) or isinstance(y, np.ma.MaskedArray):
+        return None
+    elif hasattr(y, "to_list"):  # a series of pandas or polars
+        rows, nested = y.to_list(), False
+    elif isinstance(y, np.ndarray) and y.dtype.kind == "O" and y.ndim == 1:
+        rows, nested = y.tolist(), False
+    else:
+        return None
+    given = [row for row in rows if not is_null(row)]
+    if not given or not any(isinstance(row, _ROWS) for row in given):
+        return None
+    if nested and not any(isinstance(row, (*_SETS, list, tuple)) for row in given):
+        return None  # a list of arrays is a matrix, row by row
+    wrong = next((row for row in given if not isinstance(row, _ROWS)), None)
+    if wrong is not None:
+        raise InputError(
+            f"{name} holds {type(wrong).__name__} {wrong!r} among label sets; write the labels of every row as a set."
+        )
+    if not any(isinstance(row, _SETS) for row in given) and _may_be_a_matrix(given, nested, name):
+        return None
+    return [None if is_null(row) else _names_in(row, i, name) for i, row in enumerate(rows)]
+
+
+def _names_in(row: Any, i: int, name: str) -> set[Any]:
+    """The names of one row; those that texts split at commas give, such as " flu", without blanks around them."""
+    names = {trim(entry) if isinstance(entry, str) else entry for entry in row}
+    if names == {""}:
+        raise InputError(
+            f"{name} has an empty text for a label in row {i}; write None for an unlabelled row, and an empty set for "
+            "a row without any label."
+        )
+    return names - {""}
+
+
+def _may_be_a_matrix(rows: list[Any], nested: bool, name: str) -> bool:
+    """Whether lists in lists are rows of numbers and not of names; where both could be meant, it is an error."""
+    text = any(isinstance(entry, str) for row in rows for entry in row)
+    ragged = len({len(row) for row in rows}) > 1
+    if nested and not ragged and not text:
+        return True
+    entries = {fold(str(entry)) for row in rows for entry in row} - {"nan", "none"}
+    # One letter, such as x or y, is the name of a label.
+    if all(len(entry) > 1 or entry in ("0", "1") for entry in entries) and label_words(entries) is not None:
+        raise InputError(
+            f"{name} contains lists of 0 and 1 (or yes and no), which may be columns of y or names of labels; convert "
+            "them to a 2-D array, or give each row as a set."
+        )
+    return False

@@ -135,7 +135,7 @@ def write_how_it_works(folder: Path) -> None:
     found = sorted(page.stem for page in folder.glob("*.md") if page.stem not in {"README", "index", "reference"})
     pages = [name for name in first if name in found] + [name for name in found if name not in first]
     lines = ["# How it works", ""]
-    lines += ["These pages explain the methods and algorithms. You do not need them to use the package.", ""]
+    lines += ["These pages explain the methods, the algorithms, and what to do with large data.", ""]
     reports = [f"../reproduction/{name}report" for name in ("", "beyond/", "open/")]
     lines += [":::{toctree}", ":maxdepth: 1", "", *(f"../{name}" for name in pages), "benchmarks", *reports, ":::"]
     replace(folder / "generated" / "how_it_works.md", lines)

@@ -389,8 +389,8 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to predict; finite numbers. With ``neighbors="precomputed"``: distances from these rows to the rows
-            given to `fit`, of shape (n_samples, n_fitted).
+            Rows to predict; finite numbers. With ``neighbors="precomputed"`` of an ML-kNN classifier: distances from
+            these rows to the rows given to `fit`, of shape (n_samples, n_fitted).
 
         Returns
         -------
@@ -413,15 +413,16 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to predict; finite numbers. With ``neighbors="precomputed"``: distances from these rows to the rows
-            given to `fit`, of shape (n_samples, n_fitted).
+            Rows to predict; finite numbers. With ``neighbors="precomputed"`` of an ML-kNN classifier: distances from
+            these rows to the rows given to `fit`, of shape (n_samples, n_fitted).
 
         Returns
         -------
         ndarray of shape (n_samples, n_labels), int64, or (n_samples,)
-            1 where a label is predicted, otherwise 0. After a fit on 1-D y: the class with the highest probability,
-            the first of equal ones. In `ResidualPropagation`, classes whose probabilities are equal because they are
-            the largest or smallest possible ones are compared by their scores, those of ``decision_function``.
+            1 where the score of the label reaches its threshold (``thresholds_``), otherwise 0. After a fit on 1-D y:
+            the class with the highest probability, the first of equal ones. In `ResidualPropagation`, classes whose
+            probabilities are equal because they are the largest or smallest possible ones are compared by their
+            scores, those of ``decision_function``.
 
         Raises
         ------

@@ -16,13 +16,15 @@ from .._errors import InputError
 BLANKS = " \t\n\r\v\f"
 """What may surround a value: the blanks that `float` skips; `str.strip` would remove other separators too."""
 WORD = re.compile(r"[^\W\d_]{2,}")
-_TYPESET_BLANKS = str.maketrans("\u00a0\u2007\u2009\u202f", "    ")
+TYPESET_BLANKS = "\u00a0\u2007\u2009\u202f"
 
 
 def trim(text: str) -> str:
     """Return a text without surrounding blanks, with plain blanks inside, and with composed letters (NFC)."""
     if not text.isascii():
-        text = unicodedata.normalize("NFC", text.translate(_TYPESET_BLANKS))
+        for blank in TYPESET_BLANKS:
+            text = text.replace(blank, " ")
+        text = unicodedata.normalize("NFC", text)
     return text.strip(BLANKS)
 
 

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from .._checks.words import MISSING, WORD, fold, trim, yes_no
 from ._files import shorten
 from ._lists import ItemList, find_items
-from ._numbers import DATE, NOTATIONS, Notation, dates_of, find_notation, is_number, number_reader, usual_decimal
+from ._numbers import DATE, NOTATIONS, Notation, find_notation, is_number, number_reader, usual_decimal
 from ._plan import Column, Plan
 from ._shapes import fold_all
 from ._table import Cells, Numbers, Texts, row_numbers
-from ._units import MOST_UNITS, NO_UNITS, SHARE, Forms, Units, find_units, forms_of, measures, read_quantities
+from ._units import MOST_UNITS, NO_UNITS, SHARE, Units, find_units, measures, read_quantities
 
 MOST_LEVELS = 100  # of a category that have a feature of their own
 ROWS_PER_LEVEL = 5  # rows that a level has on average, where there are more levels than that
@@ -108,15 +108,10 @@ class Facts:
             return ~np.isnan(self.cells.values)
         return self.is_known[self.column.codes]
 
-    @functools.cached_property
-    def forms(self) -> Forms:
-        """The forms of the texts."""
-        return forms_of(self.column.different, self.column.shapes)
-
     def cells_of(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return for each form in how many cells its texts of a mask occur."""
-        codes, weights = self.forms.codes, self.counts * mask
-        return np.bincount(codes, weights, len(self.forms.parts)).astype(np.int64)
+        codes, weights = self.column.forms.codes, self.counts * mask
+        return np.bincount(codes, weights, len(self.column.forms.parts)).astype(np.int64)
 
     def chosen(self, mask: NDArray[np.bool_]) -> dict[str, int]:
         """Return how often each text of a mask occurs."""
@@ -149,7 +144,7 @@ class Facts:
     @functools.cached_property
     def is_word(self) -> NDArray[np.bool_]:
         """Which texts are no numbers in any notation."""
-        return ~self.forms.is_bare[self.forms.codes]
+        return ~self.column.forms.is_bare[self.column.forms.codes]
 
     @functools.cached_property
     def is_single(self) -> bool:
@@ -264,7 +259,7 @@ class Deciding:
             whole = facts.cells.is_whole
             notation = find_notation({}, self.usual, said.decimal, said.thousands)[0] if whole else NOTATIONS[0]
             return Reading(notation, {}) if facts.n_known else None
-        forms, is_known = facts.forms, facts.is_known
+        forms, is_known = facts.column.forms, facts.is_known
         n_cells = facts.cells_of(is_known)
         notation, doubt = find_notation(
             _numbers_of(facts), self.usual, said.decimal, said.thousands, lambda: _numbers_as_written(facts)
@@ -290,7 +285,7 @@ class Deciding:
         n_bare = int(facts.counts[bare].sum())
         if n_bare and 2 * (facts.n_known - n_bare) <= facts.n_known:
             self.unread[facts.name] = f"most cells are numbers, but not {_counted(facts.chosen(is_known & ~bare))}"
-        dates = dates_of(facts.column.different, facts.column.shapes)
+        dates = facts.column.dates
         if not dates.different:
             return None
         first, doubt = _month_first(dates.different)
@@ -298,7 +293,7 @@ class Deciding:
 
     def _are(self, facts: Facts, forms: Sequence[int]) -> NDArray[np.bool_]:
         """Which known texts of a column have one of these forms."""
-        return facts.is_known & np.isin(facts.forms.codes, forms)
+        return facts.is_known & np.isin(facts.column.forms.codes, forms)
 
     def _is_mostly(
         self,
@@ -379,8 +374,9 @@ class Deciding:
 
     def _number(self, facts: Facts, reading: Reading) -> Column:
         notation = reading.how
-        has_comma = not isinstance(facts.cells, Numbers) and any(
-            "," in form for form, bare in zip(facts.forms.different, facts.forms.is_bare, strict=True) if bare
+        forms = None if isinstance(facts.cells, Numbers) else facts.column.forms
+        has_comma = forms is not None and any(
+            "," in form for form, is_bare in zip(forms.different, forms.is_bare, strict=True) if is_bare
         )
         seen = [words for words in notation.words() if notation.thousands or has_comma]
         seen += [text for text in (reading.units.note, reading.doubt) if text]
@@ -403,7 +399,7 @@ class Deciding:
         """Return the numbers of a column without missing values; other texts, which are an error later, as NaN."""
         if isinstance(facts.cells, Numbers):
             return facts.cells.values
-        found = read_quantities(facts.column.different, facts.forms, notation, {}, ())
+        found = read_quantities(facts.column.different, facts.column.forms, notation, {}, ())
         return found[facts.column.codes, 0]
 
     def _date(self, facts: Facts, reading: Reading) -> Column:
@@ -484,10 +480,11 @@ class Deciding:
 
     def _category(self, facts: Facts) -> Column:
         name, known = facts.name, dict(sorted(facts.known.items(), key=_by_count))  # in any order of the rows
+        keys = [*known] if self.choices.keep_case else fold_all([*known])
         shown: dict[str, str] = {}  # the most frequent spelling of each level
-        for text in known:
-            shown.setdefault(self._key(text), text)
-        counts = _tally((self._key(text), count) for text, count in known.items())
+        for key, text in zip(keys, known, strict=True):
+            shown.setdefault(key, text)
+        counts = _tally(zip(keys, known.values(), strict=True))
         n_missing = self.n_rows - sum(known.values())
         kept = sorted(level for level, _ in sorted(counts.items(), key=_by_count)[:MOST_LEVELS])
         reason = f"{len(counts)} levels" + (f": {', '.join(shown.values())}" if len(counts) <= FEW_WORDS else "")
@@ -537,13 +534,13 @@ def _marked(facts: Facts) -> Mapping[str, int]:
 
 def _numbers_of(facts: Facts) -> Counter[str]:
     """How often each shape of a number occurs in a column of texts, without its unit."""
-    pairs = zip(facts.forms.parts, facts.cells_of(facts.is_known).tolist(), strict=True)
+    pairs = zip(facts.column.forms.parts, facts.cells_of(facts.is_known).tolist(), strict=True)
     return _tally((parts.number, count) for parts, count in pairs if parts is not None and count)
 
 
 def _numbers_as_written(facts: Facts) -> set[str]:
     """The different numbers of a column of texts, without their units."""
-    texts, forms = facts.column.different, facts.forms
+    texts, forms = facts.column.different, facts.column.forms
     known = [code for code in np.flatnonzero(facts.is_known).tolist() if forms.parts[forms.codes[code]] is not None]
     found: set[str] = set()
     for code in known:

@@ -5,6 +5,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -236,22 +237,26 @@ def read_date(text: str, month_first: bool = False) -> tuple[float, float] | Non
         if month_first and mark != ".":
             day, month = month, day
     try:
-        found = datetime.date(year, month, day)
+        n_days = datetime.date(year, month, day).toordinal() - datetime.date(year, 1, 1).toordinal()
     except ValueError:
         return None
-    return year + (found.timetuple().tm_yday - 1) / 366, float(month)
+    return year + n_days / 366, float(month)
 
 
-class Dates(NamedTuple):
+@dataclass(frozen=True)
+class Dates:
     """The different dates of some texts, without their time of day, and for each text the number of its date, or -1."""
 
     different: list[str]
     codes: NDArray[np.int32]
+    _known: dict[bool, NDArray[np.float64]] = field(default_factory=dict)  # a plan is made and used with the same dates
 
     def values(self, month_first: bool) -> NDArray[np.float64]:
         """Return for each text what `read_date` gives, or NaN."""
-        found = [read_date(date, month_first) or (np.nan, np.nan) for date in self.different]
-        return np.array([*found, (np.nan, np.nan)])[self.codes]
+        if month_first not in self._known:
+            found = [read_date(date, month_first) or (np.nan, np.nan) for date in self.different]
+            self._known[month_first] = np.array([*found, (np.nan, np.nan)])
+        return self._known[month_first][self.codes]
 
 
 def dates_of(texts: Sequence[str], shapes: Coded) -> Dates:

@@ -19,10 +19,10 @@ from .._checks.words import WORD, fold, trim
 from .._errors import InputError
 from ._files import MOST_SHOWN, Problem, problems_in_words, shorten
 from ._lists import items_of
-from ._numbers import NOTATIONS, Notation, dates_of, is_number
+from ._numbers import NOTATIONS, Notation, is_number
 from ._shapes import fold_all, rows_of
 from ._table import Cells, Numbers, Texts
-from ._units import WITHOUT, forms_of, read_quantities
+from ._units import WITHOUT, read_quantities
 
 #: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels;
 #: a number has one more for each mark).
@@ -370,10 +370,10 @@ def _encode(
         found[is_missing & np.isnan(found[:, 0])] = known.get("", np.nan)
     else:
         if column.kind == "date":
-            found = dates_of(texts.different, texts.shapes).values(column.month_first)
+            found = texts.dates.values(column.month_first)
         else:
-            forms, notation = forms_of(texts.different, texts.shapes), Notation(column.decimal, column.thousands)
-            found = read_quantities(texts.different, forms, notation, column.factors, column.marks)
+            notation = Notation(column.decimal, column.thousands)
+            found = read_quantities(texts.different, texts.forms, notation, column.factors, column.marks)
         found[is_missing] = np.nan
     for code, rows in rows_of(texts.codes, np.flatnonzero(np.isnan(found[:, 0]) & ~is_missing)):
         problems.append(Problem(column.name, rows, texts.different[code]))

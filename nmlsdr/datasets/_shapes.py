@@ -45,20 +45,22 @@ def rows_of(codes: NDArray[np.int32], chosen: Any) -> Iterator[tuple[int, NDArra
 def trim_all(texts: list[str]) -> list[str]:
     """Return each text as `trim` does; the list itself if no text changes."""
     joined = "\n".join(texts)
-    if joined.isascii() and joined.count("\n") == len(texts) - 1:
-        framed = f"\n{joined}\n"
-        blanks = [blank for blank in BLANKS if blank != "\n" and blank in joined]
-        if not any(f"{blank}\n" in framed or f"\n{blank}" in framed for blank in blanks):
-            return texts
-    return [trim(text) for text in texts]
+    if joined.count("\n") != len(texts) - 1:
+        return [trim(text) for text in texts]
+    plain = joined if joined.isascii() else trim(f"|{joined}|")[1:-1]
+    framed = f"\n{plain}\n"
+    blanks = [blank for blank in BLANKS if blank != "\n" and blank in plain]
+    if any(f"{blank}\n" in framed or f"\n{blank}" in framed for blank in blanks):
+        return [text.strip(BLANKS) for text in plain.split("\n")]
+    return texts if plain == joined else plain.split("\n")
 
 
 def fold_all(texts: list[str]) -> list[str]:
     """Return each trimmed text as `fold` does."""
     joined = "\n".join(texts)
-    if joined.isascii() and joined.count("\n") == len(texts) - 1:
-        return joined.casefold().split("\n")
-    return [fold(text) for text in texts]
+    if joined.count("\n") != len(texts) - 1:
+        return [fold(text) for text in texts]
+    return fold(f"|{joined}|")[1:-1].split("\n")
 
 
 def shapes_of(texts: Sequence[str]) -> Coded:

@@ -17,8 +17,9 @@ from scipy.sparse import csr_array
 
 from .._checks.cells import is_null
 from .._checks.words import BLANKS
-from ._numbers import GROUPED, text_of
+from ._numbers import GROUPED, Dates, dates_of, text_of
 from ._shapes import Coded, coded, shapes_of, trim_all
+from ._units import Forms, forms_of
 
 #: A number that is read in one way only and loses nothing as a float: no leading zeros, at most 15 whole digits.
 PLAIN = re.compile(r"[+-]?(?!0\d|\d{16})(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -104,8 +105,17 @@ class Texts:
         return self if texts is self.different else Texts.of(texts, self.codes)
 
     @functools.cached_property
-    def shapes(self) -> Coded:
-        """The shapes of the different texts."""
+    def forms(self) -> Forms:
+        """The forms of the different texts as numbers."""
+        return forms_of(self.different, self._shapes)
+
+    @functools.cached_property
+    def dates(self) -> Dates:
+        """The dates among the different texts."""
+        return dates_of(self.different, self._shapes)
+
+    @functools.cached_property
+    def _shapes(self) -> Coded:
         return shapes_of(self.different)
 
     @functools.cached_property

@@ -367,6 +367,8 @@ def _groups(ids: Sequence[str] | None, rows: NDArray[np.int64] | None) -> NDArra
     Rows with one id stay together (an empty id names none), or else rows with equal cells. If most rows have an equal,
     the table has few columns, and equal rows are no duplicates.
     """
+    if ids is not None and len({*ids}) == len(ids):
+        return None
     if ids is not None:
         rows = np.unique([id or f"\0{i}" for i, id in enumerate(ids)], return_inverse=True)[1]
     if rows is None:

@@ -10,6 +10,7 @@ polars. Plans may differ in the decimal mark, and in what a reason says of it.
 
 import argparse
 import datetime
+import re
 import sys
 import tempfile
 import warnings
@@ -88,8 +89,8 @@ def plans(columns, folder):
         form = Form(delimiter=";") if name == "semicolon.csv" else Form()
         try:
             table = read_table(folder / name, form=form, plan=Choices())
-        except DataFileError as error:  # no column can be a feature
-            yield name, str(error).partition(": ")[2], None
+        except DataFileError as error:
+            yield name, refusal(error), None
             continue
         yield name, table.plan.columns, table.data
     objects = {name: pandas.Series(cells, dtype=object) for name, cells in columns.items()}
@@ -97,8 +98,18 @@ def plans(columns, folder):
               "polars": polars.DataFrame(columns)}  # fmt: skip
     for name, frame in frames.items():
         encoder = TableEncoder()
-        X = encoder.fit_transform(frame)
+        try:
+            X = encoder.fit_transform(frame)
+        except ValueError as error:
+            yield name, refusal(error), None
+            continue
         yield name, encoder.plan_.columns, X
+
+
+def refusal(error):
+    """What is wrong with a table, without where: files have lines, and frames have rows."""
+    found = re.search(r"\d+ cells? (is|are) not what the column holds", str(error))
+    return found[0] if found else str(error)
 
 
 def shown(columns):

@@ -65,6 +65,11 @@ def peak() -> float:
     return next(int(line.split()[1]) * 1024 / 1e9 for line in lines if line.startswith("VmHWM:"))
 
 
+def cpu() -> float:
+    """Processor seconds of this process so far."""
+    return time.process_time()
+
+
 class Watch(logging.Handler):
     """Reads the plan, and starts the killing when so many tasks are done."""
 
@@ -114,20 +119,21 @@ def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: fl
         X = rows_by_blocks(n, n_features, per_block)
         planned = make_plan(DaskRows.of(X), K).seconds  # None: seconds
         load = os.getloadavg()[0]
-        began = time.perf_counter()
+        began, spent = time.perf_counter(), cpu() + sum(client.run(cpu).values())
         W = neighbor_graph(X, K)
         searched = time.perf_counter() - began
         model = NMLSDR().fit(X, labels(n), graph=W)
         seconds = time.perf_counter() - began
+        spent = cpu() + sum(client.run(cpu).values()) - spent
         logger.removeHandler(watch)
         embedding = model.transform(X)[:: max(1, n // 1000)].compute()
         peaks = client.run(peak).values()
     return {"model": model, "graph": W, "seconds": seconds, "searched": searched, "planned": planned, "load": load,
-            "plan": watch.plan, "peak": max(peaks), "killed": len(killed),
+            "plan": watch.plan, "peak": max(peaks), "killed": len(killed), "cpu": spent,
             "embedding": embedding, "client_peak": peak()}  # fmt: skip
 
 
-def in_one_process(n: int, n_features: int, per_block: int) -> dict[str, Any]:
+def in_one_process(n: int, n_features: int, per_block: int, n_jobs: int | None) -> dict[str, Any]:
     """The same fit on rows in memory; making them is not timed, as it is on the workers."""
     from nmlsdr import NMLSDR
     from nmlsdr.graph import neighbor_graph
@@ -136,11 +142,12 @@ def in_one_process(n: int, n_features: int, per_block: int) -> dict[str, Any]:
     for number, first in enumerate(range(0, n, per_block)):
         rows = X[first : first + per_block]
         rows[:] = make_rows(number, first, len(rows), n_features, N_LABELS)
-    began = time.perf_counter()
-    W = neighbor_graph(X, K)
+    began, spent = time.perf_counter(), cpu()
+    W = neighbor_graph(X, K, n_jobs=n_jobs)
     searched = time.perf_counter() - began
-    model = NMLSDR().fit(X, labels(n), graph=W)
-    return {"model": model, "graph": W, "searched": searched, "seconds": time.perf_counter() - began}
+    model = NMLSDR(n_jobs=n_jobs).fit(X, labels(n), graph=W)
+    return {"model": model, "graph": W, "searched": searched, "seconds": time.perf_counter() - began,
+            "cpu": cpu() - spent}  # fmt: skip
 
 
 def check_all(found: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -227,6 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--block", type=int, default=1000, help="rows of a block")
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--memory", type=float, default=2.0, help="gigabytes for each worker")
+    parser.add_argument("--jobs", type=int, help="threads of the one process (default: one for each core)")
     parser.add_argument("--kill", action="store_true", help="kill a worker in the middle")
     parser.add_argument("--sample", type=int, default=0, help="compare so many rows, without one process's fit")
     parser.add_argument("--beyond", action="store_true", help="only model what is larger than this machine")
@@ -240,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: list[dict[str, Any]] = []
     for n in options.rows:
         shape = n, options.features, options.block
-        one = None if options.sample else in_one_process(*shape)
+        one = None if options.sample else in_one_process(*shape, options.jobs)
         for workers in options.workers:
             found = on_workers(*shape, workers, options.memory, kill=options.kill)
             row = {"n": n, "D": options.features, "gigabytes": n * options.features * 4 / 1e9, "workers": workers,
@@ -253,6 +261,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if one is not None:
                 check_all(found, one)
                 row |= {"one": one["seconds"], "ratio": found["seconds"] / one["seconds"], "compared": n}
+                if not options.kill:  # the seconds of a killed worker are lost
+                    row |= {"cpu": found["cpu"], "cpu_ratio": found["cpu"] / one["cpu"]}
             else:
                 check_sample(*shape, options.sample, found["graph"], found["model"])
                 row["compared"] = options.sample
@@ -265,11 +275,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
                  ("killed", "killed", "d"), ("planned", "search, as planned", ".0f s"), ("searched", "search", ".1f s"),
                  ("error", "planned / taken", ".2f"), ("load", "load", ".1f"), ("seconds", "fit", ".1f s"),
                  ("one", "one process", ".1f s"),
-                 ("ratio", "ratio", ".2f"), ("compared", "rows compared", "d")],
+                 ("ratio", "ratio", ".2f"), ("cpu", "processor time", ".1f s"), ("cpu_ratio", "its ratio", ".2f"),
+                 ("compared", "rows compared", "d")],
         rows=rows,
         notes="NMLSDR().fit with 14 labels, 30 % of the rows labelled; workers have one thread each, one process has "
-              "two. Load: of the machine when the search began. Rows compared: neighbours and soft labels equal to the "
-              "last bit.",
+              f"{options.jobs or 'one for each core'}. Processor time: of the workers and of the process that fits. "
+              "Load: of the machine when the search began. Rows compared: neighbours and soft labels equal to the last "
+              "bit.",
     )  # fmt: skip
     return 0
 

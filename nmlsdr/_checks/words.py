@@ -34,11 +34,6 @@ def fold(text: str) -> str:
     return text.casefold() if text.isascii() else unicodedata.normalize("NFC", text.casefold())
 
 
-def words_of(text: str) -> set[str]:
-    """Return the different words of a text, folded."""
-    return set(WORD.findall(fold(text)))
-
-
 _FOUND: dict[str, Any] = json.loads(resources.files(__package__).joinpath("words.json").read_text(encoding="utf-8"))
 
 LANGUAGES = [

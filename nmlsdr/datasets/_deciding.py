@@ -18,7 +18,7 @@ from ._files import shorten
 from ._lists import ItemList, find_items
 from ._numbers import DATE, NOTATIONS, Notation, find_notation, is_number, number_reader, usual_decimal
 from ._plan import Column, Plan
-from ._shapes import fold_all
+from ._shapes import fold_all, rows_of
 from ._table import Cells, Numbers, Texts, row_numbers
 from ._units import MOST_UNITS, NO_UNITS, SHARE, Units, find_units, measures, read_quantities
 
@@ -540,14 +540,10 @@ def _numbers_of(facts: Facts) -> Counter[str]:
 
 def _numbers_as_written(facts: Facts) -> set[str]:
     """The different numbers of a column of texts, without their units."""
-    texts, forms = facts.column.different, facts.column.forms
-    known = [code for code in np.flatnonzero(facts.is_known).tolist() if forms.parts[forms.codes[code]] is not None]
-    found: set[str] = set()
-    for code in known:
-        parts: Any = forms.parts[forms.codes[code]]
-        digits = texts[code][slice(*parts.place)]
-        found.add("-" * (len(parts.number) > len(digits)) + digits)
-    return found
+    different, forms = facts.column.different, facts.column.forms
+    rows = rows_of(np.where(facts.is_known, forms.codes, -1), range(len(forms.parts)))
+    found = [(forms.parts[code], [different[row] for row in part.tolist()]) for code, part in rows]
+    return {number for parts, texts in found if parts is not None for number in parts.of(texts)}
 
 
 def _month_first(dates: Sequence[str]) -> tuple[bool, str]:

@@ -35,7 +35,7 @@ def coded(things: Sequence[Any]) -> Coded:
 
 def rows_of(codes: NDArray[np.int32], chosen: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Yield each of the chosen codes that occurs, and its rows."""
-    rows = np.flatnonzero(np.isin(codes, chosen)) if len(chosen) else np.zeros(0, np.int64)
+    rows = np.flatnonzero(np.isin(codes, np.asarray(chosen, np.int64))) if len(chosen) else np.zeros(0, np.int64)
     order = np.argsort(codes[rows], kind="stable")
     for part in np.split(rows[order], np.flatnonzero(np.diff(codes[rows[order]])) + 1):
         if len(part):

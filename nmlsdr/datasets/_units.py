@@ -56,6 +56,12 @@ class Parts(NamedTuple):
     unit: str
     place: tuple[int, int]
 
+    def of(self, texts: Iterable[str]) -> list[str]:
+        """Return the numbers of texts of this form."""
+        start, end = self.place
+        minus = "-" * (len(self.number) > end - start)
+        return [minus + text[start:end] for text in texts]
+
 
 @functools.cache
 def _pattern() -> re.Pattern[str]:
@@ -259,12 +265,10 @@ def read_quantities(
     ]
     for code, rows in rows_of(forms.codes, known):
         parts: Any = forms.parts[code]
-        start, end = parts.place
-        numbers = plain_text("\n".join([texts[row][start:end] for row in rows.tolist()]))
+        numbers = plain_text("\n".join(parts.of([texts[row] for row in rows.tolist()])))
         if notation.thousands:
             numbers = numbers.replace(notation.thousands, "")
         values = np.fromiter(map(float, numbers.replace(notation.decimal, ".").split("\n")), np.float64, len(rows))
-        sign = -1.0 if len(parts.number) > end - start else 1.0
-        found[rows, 0] = sign * values * factors.get(parts.unit, 1.0)
+        found[rows, 0] = values * factors.get(parts.unit, 1.0)
         found[rows, 1:] = [mark in (parts.sign, parts.unit or WITHOUT) for mark in marks]
     return found

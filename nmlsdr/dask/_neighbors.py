@@ -32,9 +32,17 @@ def neighbors(rows: DaskRows, n_neighbors: int, *, metric: str = "euclidean", n_
     found = _empty(rows.shape[0], k)
     meetings = _meetings(rows, plan)
     # One by one, when a thread is free for it: a search needs no pair that is farther apart than those found so far.
-    tasks = (_search_task(rows, *meeting, k, metric, n_jobs, found.squared[:, -1]) for meeting in meetings)
+    wanted = {"k": k, "metric": metric, "n_jobs": n_jobs}
+    tasks = (
+        rows.task(
+            _search_meeting, places, places=places, known=Known(found.squared[_numbers(places), -1], edges), **wanted
+        )
+        for places, edges in meetings
+    )
     for number, lists in each_result(tasks, "neighbours", len(meetings), plan.site.n_threads):
-        _merge_into(found, _numbers(meetings[number][0]), lists)
+        at = _numbers(meetings[number][0])
+        merged = merge([Lists(found.squared[at], found.indices[at]), lists], k)
+        found.squared[at], found.indices[at] = merged
     return found
 
 
@@ -88,15 +96,6 @@ def _meetings(rows: DaskRows, plan: Plan) -> list[tuple[list[tuple[int, int]], n
     return meetings
 
 
-def _search_task(
-    rows: DaskRows, places: list[tuple[int, int]], edges: np.ndarray, k: int, metric: str, n_jobs: int | None,
-    limits: np.ndarray,
-) -> Any:  # fmt: skip
-    """The search of one meeting; ``limits``: no row of all needs a neighbour at a larger squared distance."""
-    known = Known(limits[_numbers(places)], edges)
-    return rows.task(_search_meeting, places, places=places, known=known, k=k, metric=metric, n_jobs=n_jobs)
-
-
 def _search_meeting(block: RowSums, places: list[tuple[int, int]], **wanted: Any) -> Lists:
     """The neighbours among these rows, numbered as in all rows, which keeps their order."""
     return _lists(block.rows, None, _numbers(places), **wanted)
@@ -129,12 +128,6 @@ def _empty(n_queries: int, k: int) -> Lists:
 
 def _numbers(places: list[tuple[int, int]]) -> np.ndarray:
     return np.concatenate([np.arange(first, last) for first, last in places])
-
-
-def _merge_into(found: Lists, at: np.ndarray, lists: Lists) -> None:
-    """Merge the lists of the rows ``at`` into those of all rows, in place."""
-    merged = merge([Lists(found.squared[at], found.indices[at]), lists], found.squared.shape[1])
-    found.squared[at], found.indices[at] = merged
 
 
 # ---------------------------------------------------------------- for users

@@ -136,10 +136,14 @@ class Facts:
 
     @functools.cached_property
     def words(self) -> dict[str, int]:
-        """How often each text occurs that is no number in any notation; a missing value is the empty text."""
-        if isinstance(self.cells, Numbers):
-            return {"": len(self.cells) - self.n_known} if self.n_known < len(self.cells) else {}
-        return self.chosen(self.is_word)
+        """How often each text occurs that is no number in any notation."""
+        return {} if isinstance(self.cells, Numbers) else self.chosen(self.is_word)
+
+    def meant(self, words: Container[str]) -> dict[str, int]:
+        """Return how often each text occurs that is one of these folded words; a missing value is the empty text."""
+        if not isinstance(self.cells, Numbers):
+            return self.chosen(self.means(words))
+        return {"": len(self.cells) - self.n_known} if "" in words and self.n_known < len(self.cells) else {}
 
     @functools.cached_property
     def is_word(self) -> NDArray[np.bool_]:
@@ -348,43 +352,41 @@ class Deciding:
 
     def _reason(self, seen: list[str], facts: Facts) -> str:
         """What was seen in a column, what was read as a missing value there, and how often."""
-        words = facts.words
-        if not isinstance(facts.cells, Numbers):
-            words = facts.chosen(facts.means(self.missing | self.found))
+        words = facts.meant(self.missing | self.found)
         return "; ".join([*seen, *([f"missing: {_counted(words)}"] if words else [])])
 
     def doubts(self) -> str:
         """Return what was decided and may be wrong, or nothing; for Python, where nobody sees the plan."""
-        words, numbers = [], []
+        words, misread = [], []
         for facts, reading in zip(self.columns, self.readings, strict=True):
             name = repr(shorten(facts.name, 40))
-            taken = self.found - self.levels.get(facts.name, set())
-            numbers_alone = isinstance(facts.cells, Numbers) or not taken
-            found = {} if numbers_alone else facts.chosen(facts.means(taken))
-            words += [f"{_counted(found)} in column {name}"] if found else []
-            numbers += [f"column {name}: {reading.doubt}"] if reading and reading.doubt else []
-            numbers += (
-                [f"column {name}: {self.unread[facts.name]}"] if not reading and facts.name in self.unread else []
-            )
-        advice = f"If that is right, give missing={sorted(self.found)!r}; if not, name the column in one_hot."
-        said = [f"Words among numbers or dates were taken for missing values: {'; '.join(words)}. {advice}"] * bool(
-            words
-        )
-        return " ".join(said + [f"Numbers or dates may have been misread: {'; '.join(numbers)}."] * bool(numbers))
+            if found := facts.meant(self.found - self.levels.get(facts.name, set())):
+                words.append(f"{_counted(found)} in column {name}")
+            if doubt := reading.doubt if reading else self.unread.get(facts.name, ""):
+                misread.append(f"column {name}: {doubt}")
+        said = []
+        if words:
+            advice = f"If that is right, give missing={sorted(self.found)!r}; if not, name the column in one_hot."
+            said.append(f"Words among numbers or dates were taken for missing values: {'; '.join(words)}. {advice}")
+        if misread:
+            said.append(f"Numbers or dates may have been misread: {'; '.join(misread)}.")
+        return " ".join(said)
 
     def _number(self, facts: Facts, reading: Reading) -> Column:
         notation = reading.how
-        forms = None if isinstance(facts.cells, Numbers) else facts.column.forms
-        has_comma = forms is not None and any(
-            "," in form for form, is_bare in zip(forms.different, forms.is_bare, strict=True) if is_bare
-        )
+        numbers = Counter[str]() if isinstance(facts.cells, Numbers) else _numbers_of(facts)
+        has_comma = any("," in number for number in numbers)
         seen = [words for words in notation.words() if notation.thousands or has_comma]
         seen += [text for text in (reading.units.note, reading.doubt) if text]
-        if not isinstance(facts.cells, Numbers) and any(map(LEADING_ZEROS.fullmatch, _numbers_of(facts))):
+        if any(map(LEADING_ZEROS.fullmatch, numbers)):
             seen.append("leading zeros; if these are codes, give --one-hot")
         factors, marks, _ = reading.units
         if self.n_distinct_rows >= LEAST_COUNTED and facts.n_known == self.n_rows and not factors and not marks:
-            values = self._values(facts, notation)
+            if isinstance(facts.cells, Numbers):
+                values = facts.cells.values
+            else:  # other texts, which are an error later, are NaN
+                different, forms = facts.column.different, facts.column.forms
+                values = read_quantities(different, forms, notation, {}, ())[facts.column.codes, 0]
             whole = np.unique(values)
             if len(whole) == self.n_distinct_rows and (whole == np.rint(whole)).all():
                 first, last = whole[0], whole[-1]
@@ -394,13 +396,6 @@ class Deciding:
                 seen.append("a different whole number in every row; if it names the rows, give --id")
         how: Any = {**notation._asdict(), "factors": factors, "marks": marks}
         return Column(facts.name, "number", self._reason(seen, facts), **how)
-
-    def _values(self, facts: Facts, notation: Notation) -> NDArray[np.float64]:
-        """Return the numbers of a column without missing values; other texts, which are an error later, as NaN."""
-        if isinstance(facts.cells, Numbers):
-            return facts.cells.values
-        found = read_quantities(facts.column.different, facts.column.forms, notation, {}, ())
-        return found[facts.column.codes, 0]
 
     def _date(self, facts: Facts, reading: Reading) -> Column:
         texts = (facts.column.different[code] for code in np.flatnonzero(facts.is_known & facts.is_word))

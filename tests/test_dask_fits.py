@@ -21,8 +21,10 @@ from nmlsdr import graph, model_file
 from nmlsdr.dask import _neighbors as neighbor_tasks
 from nmlsdr.dask import _plan, open_rows
 from nmlsdr.dask._blocks import Blocks
+from nmlsdr.dask._estimators import in_batches
 from nmlsdr.dask._plan import PRIMES, Site, cut_rows, lines, make_plan
 from nmlsdr.dask._rows import DaskRows
+from nmlsdr.propagation import propagate
 
 dask = pytest.importorskip("dask", reason="needs Dask: pip install 'nmlsdr[dask]'")
 da = pytest.importorskip("dask.array", reason="needs Dask: pip install 'nmlsdr[dask]'")
@@ -503,6 +505,30 @@ def test_a_fit_survives_the_loss_of_one_of_two_processes(rng, cluster, monkeypat
     assert_same_fit(found, expected)
     assert killed not in cluster.run(os.getpid).values()
     assert_same_answers(found, expected, X[:31], rows[:31])
+
+
+@pytest.mark.slow
+def test_a_graph_that_dies_with_its_workers_is_sent_again(rng, cluster):
+    """Both workers die while labels are propagated: what is scattered would be lost with them."""
+    X, Y = draw(rng, labels=64)
+    W = graph.neighbor_graph(X, 5)
+    labeled = Y[:, 0] >= 0
+    given = np.maximum(Y, 0).astype(float)
+    wait = 0.7
+
+    def solve(W, Y, alpha, **options):
+        time.sleep(wait)
+        return propagate(W, Y, alpha, **options)
+
+    pids = list(cluster.run(os.getpid).values())
+    timer = threading.Timer(1.0, lambda: [os.kill(pid, signal.SIGKILL) for pid in pids])
+    timer.start()
+    found = in_batches(solve, W, given, 0.9, labeled=labeled)
+    timer.join()
+    expected = propagate(W, given, 0.9, labeled=labeled)
+    np.testing.assert_array_equal(found.F, expected.F)
+    assert (found.residual, found.n_iter) == (expected.residual, expected.n_iter)
+    assert not set(pids) & set(cluster.run(os.getpid).values())
 
 
 @pytest.mark.slow

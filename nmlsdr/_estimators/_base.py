@@ -193,6 +193,8 @@ class PropagatesLabels(CallbackSupportMixin, LearnsLabels):
         """Tasks of a fit, as `_callbacks` draws them: neighbours, propagation, and what is learned from F."""
         return 3
 
+    _solve_propagation = staticmethod(propagate_checked)
+
     def _graph_of_rows(self: Any, rows: Any, graph: Any) -> sparse.csr_array:
         """The given graph, or that of the neighbours of the rows; sets n_neighbors_."""
         check_metric(self.metric)
@@ -217,7 +219,7 @@ class PropagatesLabels(CallbackSupportMixin, LearnsLabels):
         ``alpha`` (a number, one per row, or one per entry) replaces ``alpha_labeled`` and ``alpha_unlabeled``.
         """
         with step(self, "propagation", "sweep", None) as swept:
-            found = propagate_checked(
+            found = self._solve_propagation(
                 W,
                 labels.Y,
                 self._trust(labels, alpha),

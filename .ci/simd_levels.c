@@ -196,8 +196,8 @@ static uint64_t propagate_some(int width, int level, int per_entry, int weighted
         turn[c] = 0.125f;
     }
     const nmlsdr_batch s = {.n = ROWS, .block = ROWS, .indptr = ends, .indices = others, .values = weighted ? dv : NULL,
-                            .sweep_values = weighted ? v : NULL, .h = h, .e = e, .per_entry = per_entry, .gain = gain,
-                            .m = m, .k = k, .B = B, .F = F, .x = x, .z = z, .y = y, .p = p};
+                            .sweep_values = weighted ? v : NULL, .h = h, .inverse_h = e, .per_entry = per_entry,
+                            .gain = gain, .m = m, .k = k, .B = B, .F = F, .x = x, .z = z, .y = y, .p = p};
     nmlsdr_columns columns_of = {.take = take, .clip = 1, .step = step, .turn = turn, .dot = dot, .along = along,
                                  .peak = peak, .top = top};
     for (int restart = 0; restart < 2; restart++) {

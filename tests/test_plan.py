@@ -156,7 +156,7 @@ def test_ten_thousand_columns_are_shown_by_groups(run, tmp_path, rng):  # noqa: 
     found = run("plan", "wide.csv", "--label-columns", "y")
     assert found.status == 0, found
     head, numbers, ward, options = found.out.splitlines()
-    assert head == "wide.csv: 40 rows; the columns give 10002 features; 1 label, 40 rows labelled."
+    assert head == "wide.csv: 40 rows; the columns give 10002 features; 1 label, 40 rows labelled; the label is 'y' (20)."
     assert numbers.split() == ["10000", "columns", "number", "g0,", "g1,", "g2,", "g3", "and", "9996", "more"]
     assert ward.split() == ["ward", "category", "2", "levels:", "east,", "west"]
     assert options == "The same as options: --label-columns y --one-hot ward"
@@ -393,7 +393,7 @@ def test_an_id_that_repeats_is_proposed_where_other_columns_depend_on_it(run, tm
     assert "'the patient' repeats (" in found.out
     assert "each with one text of 'sex' and 'born'" in found.out
     assert "--id 'the patient' keeps these together in cross-validation" in found.out
-    assert "1 label, 240 rows labelled; the labels are 'y' (" in found.out
+    assert "1 label, 240 rows labelled; the label is 'y' (" in found.out
     found = run("plan", "t.csv", "--label-columns", "y", "--id", "the patient")
     assert "the id 'the patient' repeats (" in found.out
     assert "keeps" not in found.out

@@ -272,7 +272,7 @@ def plan_lines(table: Any, source: str) -> list[str]:
         counts = (table.target == 1).sum(axis=0).tolist()
         named = [f"{shorten(name, 20)!r} ({n})" for name, n in zip(table.label_names, counts, strict=True)]
         more = f" and {len(named) - _MOST_NAMES} more" if len(named) > _MOST_NAMES else ""
-        facts.append(f"the labels are {', '.join(named[:_MOST_NAMES])}{more}")
+        facts.append(f"the label{'s are' if len(named) > 1 else ' is'} {', '.join(named[:_MOST_NAMES])}{more}")
     if table.groups is not None:
         n_groups = len(np.unique(table.groups))
         what = f"{n_rows - n_groups} rows are equal to another one, and such rows stay"

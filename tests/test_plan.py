@@ -156,7 +156,8 @@ def test_ten_thousand_columns_are_shown_by_groups(run, tmp_path, rng):  # noqa: 
     found = run("plan", "wide.csv", "--label-columns", "y")
     assert found.status == 0, found
     head, numbers, ward, options = found.out.splitlines()
-    assert head == "wide.csv: 40 rows; the columns give 10002 features; 1 label, 40 rows labelled; the label is 'y' (20)."
+    what = "1 label, 40 rows labelled; the label is 'y' (20)"
+    assert head == f"wide.csv: 40 rows; the columns give 10002 features; {what}."
     assert numbers.split() == ["10000", "columns", "number", "g0,", "g1,", "g2,", "g3", "and", "9996", "more"]
     assert ward.split() == ["ward", "category", "2", "levels:", "east,", "west"]
     assert options == "The same as options: --label-columns y --one-hot ward"

@@ -13,6 +13,8 @@ from nmlsdr.datasets import DataFileError
 from nmlsdr.datasets._deciding import Choices
 from nmlsdr.datasets._labels import Lists, find_lists
 from nmlsdr.datasets._plan import Column, Plan
+from nmlsdr.datasets._table import Numbers
+from nmlsdr.datasets._tables import repeating_id
 from nmlsdr.model_file import ModelFileError, load_model, save_model
 
 
@@ -486,3 +488,12 @@ def test_plan_without_features_is_that_of_fit_and_finds_the_same_cells(tmp_path,
             datasets.read_table(tmp_path / "t.csv", plan=Choices(), encode=encode)
         said.append(str(caught.value))
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("n_slips", [0, 1])
+def test_an_id_is_not_proposed_if_a_column_differs_in_the_last_row_of_a_text(n_slips):
+    ids = np.arange(200) // 4
+    columns = {name: np.random.default_rng(j).integers(0, 5, 50)[ids] for j, name in enumerate(("sex", "ward"))}
+    columns["ward"][200 - n_slips :] += 1
+    found = repeating_id({name: Numbers(values.astype(float)) for name, values in {"id": ids, **columns}.items()})
+    assert len(found) == 1 - n_slips

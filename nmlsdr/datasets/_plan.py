@@ -299,10 +299,10 @@ class Plan:
             if not all(0 < factor < 1e170 for factor in c.factors.values()):
                 raise ValueError(f"impossible units in the column {c.name!r}")
             odd_answers = c.kind == "yes/no" and {*c.levels.values()} - {"0", "1"}
-            if self.gaps and (len(self.gaps) != len(self.used) or not all(0 <= gap <= 1 for gap in self.gaps)):
-                raise ValueError("impossible shares of missing values")
             if odd_answers or (c.kind in FEATURES and not c.feature_names) or (c.kind == "list") > (c.separator != ""):
                 raise ValueError(f"impossible levels in the column {c.name!r}")
+        if self.gaps and (len(self.gaps) != len(self.used) or not all(0 <= gap <= 1 for gap in self.gaps)):
+            raise ValueError("impossible shares of missing values")
         if len({c.name for c in self.columns}) < len(self.columns):
             raise ValueError("two columns of one name")
         if self.labels.keys() not in _SOURCES:

@@ -64,7 +64,7 @@ OTHER_KINDS = {
     ".skops": "this is a model file; give a table",
 }
 # Of a column that may be an id whose texts repeat: texts, rows of one text, and what is looked at.
-LEAST_GROUPS, ROWS_OF_ONE, MOST_GROUPS, MOST_ROWS = 20, 20, 500, 100_000
+LEAST_GROUPS, ROWS_OF_ONE, MOST_GROUPS, MOST_ROWS, FIRST_PAIRS = 20, 20, 500, 100_000, 8
 WITHOUT_NAMES = (read_npz, read_svmlight)  # of columns
 UNPACKED = (read_npz, ParquetFile, ExcelFile)  # not gzipped
 
@@ -290,25 +290,31 @@ def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
     It has up to 20 rows for each of its texts, and at least two other columns, such as sex and birthday, are always the
     same in rows with the same text, where chance would make them differ often.
     """
-    codes: dict[str, NDArray[np.intp]] = {}
+    codes: dict[str, NDArray[Any]] = {}
     for name, cells in columns.items():
         if isinstance(cells, Texts):
-            codes[name] = cells.codes[:MOST_ROWS].astype(np.intp)
+            codes[name] = cells.codes[:MOST_ROWS]
         elif cells.is_whole:
-            codes[name] = np.unique(cells.values[:MOST_ROWS], return_inverse=True)[1]
+            codes[name] = np.unique(cells.values[:MOST_ROWS], return_inverse=True)[1].astype(np.int32)
+    names, table = [*codes], np.array([*codes.values()])
     best: tuple[str, int, list[str]] = ("", 0, [""])  # at least two columns are needed
-    for name, keys in codes.items():
+    for name, keys in zip(names, table, strict=True):
         n_texts, n_rows = len(np.unique(keys)), len(keys)
         if not max(LEAST_GROUPS, n_rows / ROWS_OF_ONE) <= n_texts <= n_rows - LEAST_GROUPS:
             continue
         rows = np.flatnonzero(keys < MOST_GROUPS)
-        n_keys, same = len(np.unique(keys[rows])), []
-        for other, values in codes.items():
+        rows = rows[np.argsort(keys[rows], kind="stable")]
+        repeats = np.flatnonzero(np.diff(keys[rows]) == 0)
+        row, following, same = rows[repeats], rows[repeats + 1], []  # pairs of rows with one text
+        # A few pairs rule out most columns, all at once: each column is compared with each other one.
+        alike = (table[:, row[:FIRST_PAIRS]] == table[:, following[:FIRST_PAIRS]]).all(axis=1)
+        for other in np.flatnonzero(alike):
+            values = table[other]
             counts = np.bincount(values[rows])
-            n_changes = (len(rows) - n_keys) * (1 - ((counts / len(rows)) ** 2).sum())  # by chance
-            n_pairs = len(np.unique(keys[rows] * len(counts) + values[rows]))
-            if n_pairs == n_keys != (counts > 0).sum() and n_changes >= LEAST_GROUPS:
-                same.append(other)
+            n_changes = len(repeats) * (1 - ((counts / len(rows)) ** 2).sum())  # by chance
+            is_same = (values[row] == values[following]).all()
+            if is_same and (counts > 0).sum() != len(rows) - len(repeats) and n_changes >= LEAST_GROUPS:
+                same.append(names[other])
         best = max(best, (name, n_texts, same), key=lambda one: len(one[2]))
     name, n_texts, same = best
     if not n_texts:
@@ -323,7 +329,8 @@ def _split_by_plan(source: Any, roles: Roles, labels: LabelNames | None, plan: P
     """Give each column the role that it had in the table of the plan."""
     names = [column.name for column in plan.used]
     if roles.fill_absent:
-        names = [name for name in names if name in set(source.names)]
+        given = {*source.names}
+        names = [name for name in names if name in given]
     advice = "give them, or have them filled in like missing values (--fill-absent)"
     refuse_missing(place(source.path, source.line), names, source.names, "columns that the model was fitted on", advice)
     id_column = roles.id_column

@@ -233,18 +233,15 @@ cdef int propagate(const int64_t *indptr, const int32_t *columns, const double *
                    Quality *quality, int n_threads) noexcept with gil:
     try:
         from ._search.rows import array_at
-        from .propagation import propagate_in_silence
+        from ._solvers.system import Goal
+        from .propagation import propagate_checked, system_of
 
         n_threads = threads(n, n_threads)
         refuse(n_labels < 1, "there must be a label.")
-        result = propagate_in_silence(
-            graph_at(<size_t>indptr, <size_t>columns, <size_t>weights, n),
-            array_at(<size_t>Y, (n, n_labels), "f8"),
-            array_at(<size_t>alpha, (n,), "f8"),
-            array_at(<size_t>labeled, (n,), "u1") != 0 if labeled is not NULL else None,
-            tol,
-            n_threads,
-        )
+        W = graph_at(<size_t>indptr, <size_t>columns, <size_t>weights, n)
+        given, trust = array_at(<size_t>Y, (n, n_labels), "f8"), array_at(<size_t>alpha, (n,), "f8")
+        known = array_at(<size_t>labeled, (n,), "u1") != 0 if labeled is not NULL else None
+        result = propagate_checked(system_of(W, given, trust, known, n_threads), Goal(tol), silent=True)
         array_at(<size_t>F, (n, n_labels), "f8")[:] = result.F
         if quality is not NULL:
             quality.residual = result.residual

@@ -158,41 +158,31 @@ def propagate(
     >>> result.solver, result.n_unreached, result.residual <= 1e-8
     ('lu', 0, True)
     """
+    system = system_of(W, Y, alpha, labeled, n_jobs)
+    if init is not None:
+        init = np.clip(_first_iterate(init, system.Y.shape), 0.0, 1.0)
+    return propagate_checked(system, Goal(tol, max_iter, callback, solver), init)
+
+
+def system_of(W: Any, Y: Any, alpha: Any, labeled: Any, n_jobs: int | None) -> System:
+    """The system of arguments as `propagate` takes them."""
     graph = check_graph(W)
     given, known = _given_labels(Y, labeled, graph.shape[0])
-    return propagate_checked(
-        graph,
-        given,
-        alpha,
-        labeled=known,
-        solver=solver,
-        tol=tol,
-        max_iter=max_iter,
-        init=None if init is None else np.clip(_first_iterate(init, given.shape), 0.0, 1.0),
-        callback=callback,
-        n_jobs=n_jobs,
-    )
+    alpha = check_alpha(alpha, graph.shape[0], n_labels=given.shape[1])
+    return System(graph, given, alpha, known, check_n_jobs(n_jobs))
 
 
-def propagate_signed(
-    graph: sparse.csr_array, R: np.ndarray, alpha: Any, *, labeled: np.ndarray, **settings: Any
-) -> Propagation:
+def propagate_signed(system: System, goal: Goal) -> Propagation:
     """Solve (I - A T) E = (I - A) R, eq. (8), for numbers R of either sign and any size; nothing is clipped.
 
     The residuals of a model are such numbers: what its labelled rows miss reaches their neighbours.
 
     Parameters
     ----------
-    graph : csr_array of shape (n_samples, n_samples)
-        As `propagate_checked` takes it.
-    R : ndarray of shape (n_samples, n_labels), float64
-        Finite numbers; 0 in unlabelled rows and unknown entries. It is multiplied by a power of two, in place.
-    alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels)
-        A = diag(alpha), 0 <= alpha_i < 1; 0 keeps E_i = R_i exactly.
-    labeled : ndarray of shape (n_samples,) or (n_samples, n_labels), bool
-        The rows with numbers, or the entries.
-    **settings
-        ``solver``, ``tol`` (in units of max |R|), ``max_iter``, ``callback`` and ``n_jobs``, as in `propagate`.
+    system : System
+        Its ``Y`` is R, finite numbers; it is multiplied by a power of two, in place. Its ``clip`` is False.
+    goal : Goal
+        As in `propagate`, but ``tol`` is in units of max |R|.
 
     Returns
     -------
@@ -212,13 +202,14 @@ def propagate_signed(
     A chain of three, the middle one unlabelled: E_1 = alpha (E_0 + E_2) / 2.
 
     >>> W = sparse.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    >>> R = np.array([[30.0], [0.0], [-20.0]])
-    >>> result = propagate_signed(W, R, [0, 0.8, 0], labeled=np.array([True, False, True]))
-    >>> result.F.ravel().round(12).tolist()
+    >>> R, alpha = np.array([[30.0], [0.0], [-20.0]]), np.array([0, 0.8, 0])
+    >>> system = System(W, R, alpha, np.array([True, False, True]), n_threads=1, clip=False)
+    >>> propagate_signed(system, Goal(1e-8)).F.ravel().round(12).tolist()
     [30.0, 4.0, -20.0]
     """
-    exponent = math.frexp(float(np.abs(R).max(initial=0.0)))[1]  # a power of two changes no bit
-    result = propagate_checked(graph, np.ldexp(R, -exponent, out=R), alpha, labeled=labeled, signed=True, **settings)
+    exponent = math.frexp(float(np.abs(system.Y).max(initial=0.0)))[1]  # a power of two changes no bit
+    np.ldexp(system.Y, -exponent, out=system.Y)
+    result = propagate_checked(system, goal)
     return replace(
         result,
         F=np.ldexp(result.F, exponent, out=result.F),
@@ -227,57 +218,33 @@ def propagate_signed(
     )
 
 
-def propagate_in_silence(W: Any, Y: Any, alpha: Any, labeled: Any, tol: float, n_jobs: int | None) -> Propagation:
-    """`propagate` without its warnings, for callers from C, who read the numbers."""
-    graph = check_graph(W)
-    given, known = _given_labels(Y, labeled, graph.shape[0])
-    return propagate_checked(graph, given, alpha, labeled=known, tol=tol, n_jobs=n_jobs, silent=True)
-
-
 def propagate_checked(
-    graph: sparse.csr_array,
-    Y: np.ndarray,
-    alpha: Any,
-    *,
-    labeled: np.ndarray,
-    solver: PropagationSolver = "auto",
-    tol: float = 1e-8,
-    max_iter: int | None = None,
-    init: np.ndarray | None = None,
-    callback: Callable[[PropagationProgress], object] | None = None,
-    n_jobs: int | None = None,
-    signed: bool = False,
-    silent: bool = False,
+    system: System, goal: Goal, init: np.ndarray | None = None, *, silent: bool = False
 ) -> Propagation:
-    """`propagate` for checked arguments; a second check would take a tenth of the time of the solver.
+    """`propagate` for a checked system; a second check would take a tenth of the time of the solver.
 
-    W is a result of `check_graph` or `graph.graph_of_lists`.  ``labeled`` is an array of bool.  Y is 0 where it is
-    False, and lies in [0, 1], or in [-1, 1] if ``signed``.
+    ``silent`` is for callers from C, who read the numbers and no warnings.
     """
-    check_choice(solver, "solver", "auto", *SOLVERS)
-    tol = check_real(tol, "tol", 0.0, math.inf, low_open=True)
-    if max_iter is not None:
-        max_iter = check_count(max_iter, "max_iter")
-    n_threads = check_n_jobs(n_jobs)
-    n = graph.shape[0]
-    alpha = check_alpha(alpha, n, n_labels=Y.shape[1])
-    system = System(graph, contiguous(Y), alpha, labeled, n_threads, clip=not signed)
+    check_choice(goal.solver, "solver", "auto", *SOLVERS)
+    tol = check_real(goal.tol, "tol", 0.0, math.inf, low_open=True)
+    if goal.max_iter is not None:
+        check_count(goal.max_iter, "max_iter")
     F = system.first_iterate(init)
-    if signed:
-        tol *= float(np.abs(Y).max(initial=0.0)) or 1.0
+    if not system.clip:
+        tol *= float(np.abs(system.Y).max(initial=0.0)) or 1.0
     aim = _aim(system, tol)
-    solved, ran = solve(system, F, Goal(aim, max_iter, callback), solver)
+    solved, ran = solve(system, F, goal._replace(tol=aim))
     n_unreached = system.n_unreached
     if n_unreached and not silent:
         warnings.warn(
-            f"{n_unreached} of {n} rows lie in components of the graph without a labelled row"
-            f"{' for some label' if labeled.ndim == 2 else ''}; their soft labels are 0: label a row of each component "
-            "or raise n_neighbors.",
+            f"{n_unreached} of {len(F)} rows lie in components of the graph without a labelled row"
+            f"{' for some label' if system.labeled.ndim == 2 else ''}; their soft labels are 0: label a row of each "
+            "component or raise n_neighbors.",
             stacklevel=3,
         )
     residual, n_iter = float(solved.residuals.max(initial=0.0)), int(solved.sweeps.max(initial=0))
     error_bound = _error_bound(system, solved.residuals)
-    if not signed:
+    if system.clip:
         error_bound = min(error_bound, 1.0)  # F and the solution lie in [0, 1]
     if not (silent or (solved.residuals <= aim).all()):
         warn_not_converged(

@@ -558,7 +558,7 @@ def test_errors_of_python_become_error_codes(monkeypatch, error, code):
 
     monkeypatch.setattr(graph, "union_graph", stopped)
     monkeypatch.setattr(graph, "transition_matrix", stopped)
-    monkeypatch.setattr(propagation, "propagate_in_silence", stopped)
+    monkeypatch.setattr(propagation, "propagate_checked", stopped)
     _, Y, alpha, _ = case(60)
     W = sparse.csr_array((60, 60))
     assert neighbor_graph([[1], [0]])[0] == code

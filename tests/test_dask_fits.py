@@ -516,14 +516,14 @@ def test_a_graph_that_dies_with_its_workers_is_sent_again(rng, cluster):
     given = np.maximum(Y, 0).astype(float)
     wait = 0.7
 
-    def solve(W, Y, alpha, **options):
+    def solve(W, Y, alpha, labeled):
         time.sleep(wait)
-        return propagate(W, Y, alpha, **options)
+        return propagate(W, Y, alpha, labeled=labeled)
 
     pids = list(cluster.run(os.getpid).values())
     timer = threading.Timer(1.0, lambda: [os.kill(pid, signal.SIGKILL) for pid in pids])
     timer.start()
-    found = in_batches(solve, W, given, 0.9, labeled=labeled)
+    found = in_batches(solve, W, given, np.full(len(X), 0.9), labeled)
     timer.join()
     expected = propagate(W, given, 0.9, labeled=labeled)
     np.testing.assert_array_equal(found.F, expected.F)

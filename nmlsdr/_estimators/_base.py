@@ -26,8 +26,9 @@ from .._process.threads import check_n_jobs
 from .._search import choose_proposed, squared_neighbors
 from .._search.estimate import say_if_large
 from .._search.memory import is_memory_map
+from .._solvers.system import Goal, System
 from ..graph import graph_of_lists
-from ..propagation import propagate_checked
+from ..propagation import Propagation, propagate_checked, propagate_signed
 from ._callbacks import step
 from ._prepared import forget_rows, prepared_rows
 from ._sklearn_bases import BaseEstimator, CallbackSupportMixin, ClassifierMixin
@@ -178,11 +179,6 @@ class LearnsLabels:
         return labels
 
 
-def known_to_propagate(labels: Labels) -> np.ndarray:
-    """The labelled rows, or the known entries where those of a row differ."""
-    return labels.known if labels.partly.any() else labels.labeled
-
-
 class PropagatesLabels(CallbackSupportMixin, LearnsLabels):
     """Propagates labels over the graph of the rows and keeps F and what follows from it."""
 
@@ -192,8 +188,6 @@ class PropagatesLabels(CallbackSupportMixin, LearnsLabels):
     def _n_steps(self) -> int:
         """Tasks of a fit, as `_callbacks` draws them: neighbours, propagation, and what is learned from F."""
         return 3
-
-    _solve_propagation = staticmethod(propagate_checked)
 
     def _graph_of_rows(self: Any, rows: Any, graph: Any) -> sparse.csr_array:
         """The given graph, or that of the neighbours of the rows; sets n_neighbors_."""
@@ -213,23 +207,28 @@ class PropagatesLabels(CallbackSupportMixin, LearnsLabels):
             return check_alpha(alpha, len(labels.Y), n_labels=labels.Y.shape[1])
         return alphas_of_labels(labels, self.alpha_labeled, self.alpha_unlabeled)
 
+    def _solve(
+        self: Any, what: str, W: sparse.csr_array, Y: np.ndarray, labels: Labels, alpha: Any, *, signed: bool = False
+    ) -> Propagation:
+        """Solve eq. (8) for Y, where ``labels`` say what is known, by the parameters of the estimator."""
+        trust, known = self._trust(labels, alpha), labels.known if labels.partly.any() else labels.labeled
+        with step(self, what, "sweep", None) as swept:
+            goal = Goal(self.tol, self.max_iter, swept, self.propagation_solver)
+            if not signed:
+                return self._solve_propagation(W, Y, trust, known, goal)
+            return propagate_signed(System(W, Y, trust, known, check_n_jobs(self.n_jobs), clip=False), goal)
+
+    def _solve_propagation(
+        self: Any, W: sparse.csr_array, Y: np.ndarray, alpha: np.ndarray, known: np.ndarray, goal: Goal
+    ) -> Propagation:
+        return propagate_checked(System(W, Y, alpha, known, check_n_jobs(self.n_jobs)), goal)
+
     def _propagate(self: Any, W: sparse.csr_array, labels: Labels, alpha: Any) -> np.ndarray:
         """F of eq. (8) with the estimator's alphas, solver, tol, max_iter and n_jobs; sets the attributes.
 
         ``alpha`` (a number, one per row, or one per entry) replaces ``alpha_labeled`` and ``alpha_unlabeled``.
         """
-        with step(self, "propagation", "sweep", None) as swept:
-            found = self._solve_propagation(
-                W,
-                labels.Y,
-                self._trust(labels, alpha),
-                labeled=known_to_propagate(labels),
-                solver=self.propagation_solver,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                callback=swept,
-                n_jobs=self.n_jobs,
-            )
+        found = self._solve("propagation", W, labels.Y, labels, alpha)
         self.label_distributions_ = F = found.F
         if labels.single:
             best = np.argmax(F, axis=1)

@@ -12,8 +12,7 @@ from .._moments import RowSums
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import RIDGE_GRID, cross_fit, ridge_regression
 from ..graph import transition_matrix, union_graph
-from ..propagation import propagate_signed
-from ._base import CutsScores, NeighborClassifier, known_to_propagate, neighbors_of_queries, shares
+from ._base import CutsScores, NeighborClassifier, neighbors_of_queries, shares
 from ._callbacks import step
 from ._forest import FEWEST_ROWS, KINDS, forest_seed, grow_forests, score_by_forests
 from ._learners import learner_weights, weighted_sum
@@ -401,19 +400,9 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
             graph = union_graph(self._neighbors_of_rows(searched, self._n_nearest())[1])
         R = np.zeros(labels.Y.shape)
         R[labels.labeled] = np.where(labels.known[labels.labeled], labels.Y[labels.labeled] - O, 0.0)
-        with step(self, f"propagation of residuals in the {_PLACES[place]}", "sweep", None) as swept:
-            found = propagate_signed(
-                graph,
-                R,
-                self._trust(labels, alpha),
-                labeled=known_to_propagate(labels),
-                solver=self.propagation_solver,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                callback=swept,
-                n_jobs=self.n_jobs,
-            )
-        return found.F, transition_matrix(graph, n_jobs=self.n_jobs)[labels.labeled] @ found.F
+        what = f"propagation of residuals in the {_PLACES[place]}"
+        E = self._solve(what, graph, R, labels, alpha, signed=True).F
+        return E, transition_matrix(graph, n_jobs=self.n_jobs)[labels.labeled] @ E
 
     # ---------------------------------------------------------------- new rows
 

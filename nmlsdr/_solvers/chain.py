@@ -56,13 +56,13 @@ def most_sweeps(system: System, falls: np.ndarray) -> np.ndarray:
 SMALL = 100
 
 
-def solve(system: System, F: np.ndarray, goal: Goal, solver: str) -> tuple[Solved, str]:
+def solve(system: System, F: np.ndarray, goal: Goal) -> tuple[Solved, str]:
     """Solve eq. (8) in place from F; the sweeps and residuals, and the solver that ran last.
 
     "auto" chooses for every label, and goes on with the labels that a solver left unsolved.
     """
-    if solver != "auto":
-        return SOLVERS[solver](system, F, goal), solver
+    if goal.solver != "auto":
+        return SOLVERS[goal.solver](system, F, goal), goal.solver
     n_labels = F.shape[1]
     solved, ran = Solved(np.zeros(n_labels, np.int64), np.full(n_labels, np.inf)), "lu"
     for name, allowed in (

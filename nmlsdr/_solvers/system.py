@@ -21,13 +21,14 @@ x_i = k_i sum_{j in N(i)} x_j + (1 - alpha_i) Y_i / sqrt(d_i) with k_i = alpha_i
 
 import copy
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 import nmlsdr._propagation as _propagation
 
+from .._checks.arguments import PropagationSolver, contiguous
 from .._process.threads import worthwhile_threads
 from ..graph import normalized_weights
 
@@ -65,11 +66,15 @@ class PropagationProgress(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """The stopping criterion (the residual wanted of each label, and sweeps at most) and the progress callback."""
+    """How a system is to be solved; what the names mean, `propagate` says.
 
-    tol: np.ndarray
-    max_iter: int | None
-    callback: Callable[[PropagationProgress], object] | None
+    The solvers get ``tol`` as one number for each label.
+    """
+
+    tol: Any
+    max_iter: int | None = None
+    callback: Callable[[PropagationProgress], object] | None = None
+    solver: PropagationSolver = "auto"
 
     def part(self, columns: np.ndarray) -> "Goal":
         return self._replace(tol=self.tol[columns])
@@ -106,8 +111,10 @@ class SweepGraph(NamedTuple):
 
 
 class System:
-    """Graph, alpha and labels of eq. (8).
+    """Graph, alpha and labels of eq. (8), all checked.
 
+    W is a result of `check_graph` or `graph.graph_of_lists`. Y is 0 where nothing is known, and lies in [0, 1] unless
+    ``clip`` is False: then the solution has either sign.
     ``alpha`` and ``labeled`` have one entry for each row, or one for each entry of Y: then every label has a system of
     its own on the same graph.  ``alpha`` and ``sought`` are kept as (n, 1) or (n, n_labels), ``top`` (the largest alpha
     that is sought) and ``n_sought`` as (1,) or (n_labels,).  An entry in a component without a known entry of its label
@@ -129,7 +136,7 @@ class System:
         clip: bool = True,
     ) -> None:
         n = W.shape[0]
-        self.W, self.Y, self.clip = W, Y, clip
+        self.W, self.Y, self.labeled, self.clip = W, contiguous(Y), labeled, clip
         work = (W.nnz + 10 * n) * min(Y.shape[1], _propagation.MAX_WIDTH)
         self.n_threads = worthwhile_threads(n_threads, work, WORK_PER_THREAD)
         self.indptr = W.indptr.astype(np.int64, copy=False)

@@ -18,7 +18,8 @@ from .._estimators._base import LearnsLabels, NeighborClassifier, PropagatesLabe
 from .._estimators._forest import score_by_forests
 from .._moments import RowSums
 from .._process.threads import single_threaded_blas
-from ..propagation import propagate_checked
+from .._solvers.system import Goal, System
+from ..propagation import Propagation, propagate_checked
 from ._blocks import in_memory, is_dask
 from ._neighbors import Lists, lists_of_queries, neighbors
 from ._rows import DaskRows
@@ -27,18 +28,19 @@ from ._run import as_array, compute, task, task_of_value, task_threads
 LABELS = 16  # labels in a task; the kernels would take 32, and need twice the memory
 
 
-def in_batches(solve: Callable[..., Any], W: sparse.csr_array, Y: np.ndarray, alpha: Any, **options: Any) -> Any:
-    """``solve(W, Y, alpha, **options)``, which returns a `Propagation`, for one batch of columns after another.
+def in_batches(
+    solve: Callable[..., Any], W: sparse.csr_array, Y: np.ndarray, alpha: np.ndarray, known: np.ndarray, *options: Any
+) -> Any:
+    """``solve(W, Y, alpha, known, *options)``, which returns a `Propagation`, for one batch of columns after another.
 
     The graph is sent to every worker once; a task adds `LABELS` columns of labels.  The bits of a label's solution do
     not depend on the other labels, so they are those of one process.
     """
-    graph, alpha, labeled = task_of_value("graph", W), np.asarray(alpha), options.pop("labeled")
-    tasks = [
-        task("propagate", _batch, solve, graph, Y[:, part], alpha[:, part] if alpha.ndim == 2 else alpha,
-             {**options, "labeled": labeled[:, part] if labeled.ndim == 2 else labeled})
-        for part in (slice(first, first + LABELS) for first in range(0, Y.shape[1], LABELS))
-    ]  # fmt: skip
+    graph = task_of_value("graph", W)
+    tasks = []
+    for first in range(0, Y.shape[1], LABELS):
+        few = (part[:, first : first + LABELS] if part.ndim == 2 else part for part in (Y, alpha, known))
+        tasks.append(task("propagate", _batch, solve, graph, *few, *options))
     found = compute(tasks, "labels")
     for category, message in dict.fromkeys(warning for _, theirs in found for warning in theirs):
         warnings.warn(message, category, stacklevel=4)
@@ -48,15 +50,16 @@ def in_batches(solve: Callable[..., Any], W: sparse.csr_array, Y: np.ndarray, al
     return replace(max(parts, key=lambda part: part.residual), F=F, **worst)
 
 
-def _batch(
-    solve: Callable[..., Any], W: Any, Y: np.ndarray, alpha: Any, options: dict[str, Any]
-) -> tuple[Any, list[tuple[type[Warning], str]]]:
+def _batch(solve: Callable[..., Any], *arguments: Any) -> tuple[Any, list[tuple[type[Warning], str]]]:
     """The solution of a batch and its warnings, which would be lost on another machine."""
-    n_jobs = task_threads(options.get("n_jobs"))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = solve(W, Y, alpha, **{**options, "n_jobs": n_jobs})
+        result = solve(*arguments)
     return result, [(each.category, str(each.message)) for each in caught]
+
+
+def _solve(W: Any, Y: np.ndarray, alpha: np.ndarray, known: np.ndarray, goal: Goal, n_jobs: int | None) -> Propagation:
+    return propagate_checked(System(W, Y, alpha, known, task_threads(n_jobs)), goal)
 
 
 _ABOUT = """\
@@ -118,8 +121,10 @@ class _PropagatesOverDask(_OverDask, PropagatesLabels):
     def _trust(self: Any, labels: Labels, alpha: Any) -> np.ndarray:
         return super()._trust(labels, in_memory(alpha))
 
-    def _solve_propagation(self, *arguments: Any, callback: Any = None, **options: Any) -> Any:
-        return in_batches(propagate_checked, *arguments, callback=None, **options)
+    def _solve_propagation(
+        self: Any, W: sparse.csr_array, Y: np.ndarray, alpha: np.ndarray, known: np.ndarray, goal: Goal
+    ) -> Any:
+        return in_batches(_solve, W, Y, alpha, known, goal._replace(callback=None), self.n_jobs)
 
 
 class _PredictsOverDask(_OverDask, NeighborClassifier):

@@ -13,6 +13,7 @@ import sys
 import time
 import warnings
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +21,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nmlsdr._solvers import system
 from nmlsdr._solvers.chain import FIXED_POINT_SWEEPS, FIXED_POINT_WORK
-from nmlsdr.propagation import propagate, propagate_signed
+from nmlsdr.propagation import propagate
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from signed import propagate_signed
 
 EPS = np.finfo(float).eps
 NEAR_ONE = [1e-2, 1e-3, 1e-5, 1e-7, 1e-9, 1e-11, 1e-12]
@@ -141,7 +145,7 @@ def one(seed):
         warnings.simplefilter("always")
         # the iteration of eq. (4) may take 400 000 sweeps; most of them are cut short, which must only warn
         sweeps = 2000 if solver == "fixed_point" and seed % 100 else None
-        result = run(sparse.csr_array(W), Y, alpha, labeled=labeled, solver=solver, max_iter=sweeps, n_jobs=1)
+        result = run(sparse.csr_array(W), Y, alpha, labeled=labeled, solver=solver, max_iter=sweeps)
     said = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
     odd = [w for w in caught if not issubclass(w.category, (ConvergenceWarning, UserWarning))]
     if odd:

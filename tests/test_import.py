@@ -96,19 +96,39 @@ print(sum(name.partition(".")[0] == "nmlsdr" for name in sys.modules))
 
 @pytest.mark.slow
 def test_a_process_that_runs_one_command_loads_little_of_what_it_does_not_use(tmp_path):
-    """skops imports all of scikit-learn, and scikit-learn pandas, unless they are kept from it."""
+    """skops imports all of scikit-learn, and scikit-learn pandas and scipy.stats, unless they are kept from it."""
     data = tmp_path / "train.csv"
     data.write_text("x,flu\n" + "".join(f"{i % 7}.5,{i % 2}\n" for i in range(20)))
     program = """
 import sys
 from nmlsdr.cli import main
 assert main() == 0
-print([name for name in ("pandas", "pytest", "dask", "sklearn.datasets") if name in sys.modules])
+watched = ("pandas", "pytest", "dask", "sklearn.datasets", "scipy.stats._stats_py")
+print([name for name in watched if name in sys.modules])
 """
     fit = ["fit", str(data), "--label-columns", "flu", "--out", str(tmp_path / "m.skops")]
     assert run(program, *fit) == "[]"
     pytest.importorskip("skops")
     assert nmlsdr.model_file.load_model(tmp_path / "m.skops").predict([[1.5]]).shape == (1, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import scipy.stats; print(scipy.stats.rankdata([3, 1, 1], method='max').tolist())",
+        "from scipy.stats import gmean, rankdata; print(rankdata([3, 1, 1], method='max'), gmean([1, 4]))",
+        "import scipy.stats.mstats; print(scipy.stats.mstats.rankdata([3, 1]), scipy.stats.distributions.norm.std())",
+        "from scipy.stats import chi2, spearmanr; print(chi2(3).isf(0.5), chi2.cdf(1, 2), spearmanr([1, 2], [3, 5]))",
+        "from scipy import stats; print(stats.norm.ppf(0.5), hasattr(stats, 'foo'), hasattr(stats, '__foo__'))",
+        "from scipy.stats import *; print(ks_2samp([1, 2], [1, 2]).pvalue, mode([4, 4, 1]).mode)",
+        "import sklearn.metrics, scipy; print(scipy.stats.binom(3, 0.5).mean())",
+    ],
+)
+def test_scipy_stats_is_the_real_one_as_soon_as_a_command_uses_it(program, capsys):
+    exec(program, {})
+    prepared = f"from nmlsdr._cli.startup import load_little; load_little(); {program}"
+    assert run(prepared) + "\n" == capsys.readouterr().out
 
 
 def test_info_does_without_scikit_learn():

@@ -332,11 +332,11 @@ def test_measures_accept_every_form_of_array(name):
 @pytest.mark.parametrize(
     ("truth", "scores", "sentence"),
     [
-        ([1, 0], [0.1, 0.2], r"must be 2-D .*, got 1-D and 1-D; one label is a column"),
-        ([[1, 0]], [0.1, 0.2], r"got 2-D and 1-D"),
+        ([1, 0], [0.1, 0.2], r"must be 2-D .*, got 1-D; one label is a column"),
+        ([[1, 0]], [0.1, 0.2], r"Y has shape \(1, 2\) but scores has shape \(2,\)"),
         ([[1, 0]], [[0.1], [0.2]], r"shape \(1, 2\) but scores has shape \(2, 1\)"),
-        (np.zeros((0, 3)), np.zeros((0, 3)), r"shape \(0, 3\); at least one row"),
-        (np.zeros((3, 0)), np.zeros((3, 0)), r"shape \(3, 0\); at least one row"),
+        (np.zeros((0, 3)), np.zeros((0, 3)), "no known entry in its 0 rows"),
+        (np.zeros((3, 0)), np.zeros((3, 0)), "Y has no columns; give one column"),
         ([[1, 0], [0, 2]], np.zeros((2, 2)), r"got 2 in row 1, label 1; threshold or encode it"),
         ([[-1, -1], [-1, -1]], np.zeros((2, 2)), r"Y has no known entry in its 2 rows"),
         ([[1, -1], [-1, 1]], np.zeros((2, 2)), r"contains -1 and \+1 \(row 0\)"),

@@ -45,7 +45,7 @@ def plain_labels(labels: np.ndarray) -> tuple[np.ndarray, int | None]:
 
 def read_label_words(y: Any, values: np.ndarray, name: str, *, warn: bool = False) -> np.ndarray:
     """The 2-D labels y, where columns of words such as yes and no become 0, 1 and NaN for unknown."""
-    if values.dtype.kind not in "OUT" or isinstance(values, np.ma.MaskedArray):
+    if values.dtype.kind not in "OUT":
         return values
     found = values.astype(object)
     crosses = np.zeros(values.shape, dtype=bool)

@@ -304,15 +304,20 @@ def to_dense(array: Any) -> np.ndarray:
 
 
 def _array(y: Any, name: str) -> np.ndarray:
-    """As `to_dense`, in which a masked array keeps its mask."""
+    """As `to_dense`, with NaN or None for what is masked."""
     if isinstance(y, np.ma.MaskedArray):
-        return y
+        if y.ndim == 2 and y.dtype.kind in "biuf":
+            return np.asarray(y.astype(np.float64).filled(np.nan))
+        return np.where(np.ma.getmaskarray(y), None, y.data.astype(object))
     try:
-        return to_dense(y)
+        values = to_dense(y)
     except InputError:
         raise
     except ValueError:
         raise InputError(f"{name} has rows of different lengths; give one column of 0/1 per label.") from None
+    if values.dtype.kind == "c":
+        raise InputError(f"Complex data not supported: {name} has dtype {values.dtype}; pass real numbers.")
+    return values
 
 
 def numbers_or_nan(y: Any, name: str, *, copy: bool = True, warn: bool = False) -> np.ndarray:
@@ -323,16 +328,12 @@ def numbers_or_nan(y: Any, name: str, *, copy: bool = True, warn: bool = False) 
     values = _array(y, name)
     if values.ndim == 2:
         values = read_label_words(y, values, name, warn=warn)
-    if values.dtype.kind == "c":
-        raise InputError(f"Complex data not supported: {name} has dtype {values.dtype}; pass real numbers.")
     try:
         if values.dtype.kind in "mM":
             raise TypeError("times")
-        if values.dtype.kind == "O":
-            null = _nulls(np.asarray(values))
-            filled = np.where(null, np.nan, np.asarray(values)).astype(np.float64)
-        else:
-            filled = np.asarray(values).astype(np.float64, copy=copy)
+        if values.dtype.kind in "OT":
+            values = np.where(_nulls(values), np.nan, values)
+        return np.asarray(values.astype(np.float64, copy=copy))
     except (TypeError, ValueError):
         cell = describe_bad_cell(y, values, LABEL_WORDS) if values.ndim == 2 else ""
         found = f"but {cell}" if cell else f"got dtype {values.dtype}"
@@ -340,10 +341,11 @@ def numbers_or_nan(y: Any, name: str, *, copy: bool = True, warn: bool = False) 
             f"{name} must be a 0/1 array of shape (n_samples, n_labels), {found}; "
             "turn label names into columns: give each row's names as a set, or use MultiLabelBinarizer."
         ) from None
-    return np.where(np.ma.getmaskarray(values), np.nan, filled) if isinstance(values, np.ma.MaskedArray) else filled
 
 
 def _nulls(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind not in "OT":
+        return np.isnan(values) if values.dtype.kind in "fmM" else np.zeros(values.shape, dtype=bool)
     flat = np.fromiter((is_null(value) for value in values.ravel()), dtype=bool, count=values.size)
     return flat.reshape(values.shape)
 
@@ -353,7 +355,7 @@ def _nulls(values: np.ndarray) -> np.ndarray:
 
 def _is_column_of_classes(y: Any, values: np.ndarray, name: str) -> bool:
     """Whether (n, 1) labels are classes: whole numbers other than 0, 1 and -1, or texts that are no words for those."""
-    if values.shape[1:] != (1,) or values.dtype.kind in "cmM":
+    if values.shape[1:] != (1,) or values.dtype.kind in "mM":
         return False
     try:
         numbers = numbers_or_nan(y, name)
@@ -365,12 +367,7 @@ def _is_column_of_classes(y: Any, values: np.ndarray, name: str) -> bool:
 
 
 def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Labels:
-    if values.dtype.kind == "c":
-        raise InputError(f"Complex data not supported: {name} has dtype {values.dtype}.")
-    counted = ~np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else np.ones(len(values), dtype=bool)
-    values = np.asarray(values)
-    if values.dtype.kind in "OTfmM":
-        counted &= ~(_nulls(values) if values.dtype.kind in "OT" else np.isnan(values))
+    counted = ~_nulls(values)
     if labeled is not None:
         counted &= check_mask(labeled, len(values))
     rows = np.flatnonzero(counted)
@@ -467,36 +464,16 @@ def _set_labels(rows: list[Any], labeled: Any, name: str, fitted: Any) -> Labels
 
 def check_measured(Y: Any, scores: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The truth as bool, the scores as float64 and the known entries as bool, all (n_samples, n_labels)."""
-    values = numbers_or_nan(scores, "scores", copy=False) if not np.ma.isMaskedArray(scores) else None
-    if values is None:
+    truth, known = check_entries(Y, name="Y")
+    if np.ma.isMaskedArray(scores):
         raise InputError("scores is a masked array; pass a plain array with a score for every known label.")
-    shape = _array(Y, "Y").shape
-    if len(shape) != 2 or values.ndim != 2:
-        raise InputError(
-            f"Y and scores must be 2-D (n_samples, n_labels), got {len(shape)}-D and {values.ndim}-D; "
-            "one label is a column: Y[:, None]."
-        )
-    if shape != values.shape:
-        raise InputError(f"Y has shape {shape} but scores has shape {values.shape}; they must be equal.")
-    if 0 in shape:
-        raise InputError(f"Y has shape {shape}; at least one row and one label are needed.")
-    truth, known = _truth(Y)
+    values = numbers_or_nan(scores, "scores", copy=False)
+    if truth.shape != values.shape:
+        raise InputError(f"Y has shape {truth.shape} but scores has shape {values.shape}; they must be equal.")
     if not known.any():
         raise InputError(f"Y has no known entry in its {len(truth)} rows; give the labels of some rows.")
-    missing = np.isnan(values)
-    if missing.any() and (missing & known).any():
-        missing &= known
+    missing = np.isnan(values) & known
+    if missing.any():
         row, label = (int(i) for i in np.argwhere(missing)[0])
         raise InputError(f"scores holds NaN, first in row {row}, label {label}; every known label needs a score.")
-    return truth, values, known
-
-
-def _truth(Y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """What is 1 and what is known; whole numbers of 0 and 1 are taken as they come, at a tenth of the time."""
-    if isinstance(Y, np.ndarray) and Y.dtype.kind in "biu" and not isinstance(Y, np.ma.MaskedArray):
-        ones = Y == 1
-        plain = ones | (Y == 0)
-        if plain.all():
-            return ones, plain
-    values, known = check_entries(Y, name="Y")
-    return values == 1, known
+    return truth == 1, values, known

@@ -296,33 +296,23 @@ def fixed_point_sweep(
     int n_threads,
 ):
     """One sweep of eq. (6)."""
-    cdef Py_ssize_t n = F.shape[0], n_blocks = peaks.shape[0], b
-    for b in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
-        step_rows(
-            n * b // n_blocks, n * (b + 1) // n_blocks, indptr, indices, values, h, gain, own, Y, F, out, peaks[b])
-
-
-cdef void step_rows(
-    Py_ssize_t lo, Py_ssize_t hi, const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values,
-    const double[::1] h, const double[:, :] gain, const double[:, :] own, const double[:, ::1] Y,
-    const double[:, ::1] F, double[:, ::1] out, double[::1] peak,
-) noexcept nogil:
-    cdef Py_ssize_t n_labels = F.shape[1], i, j, c
+    cdef Py_ssize_t n = F.shape[0], n_labels = F.shape[1], n_blocks = peaks.shape[0], b, i, j, c
     cdef int64_t t
     cdef double v
-    for c in range(n_labels):
-        peak[c] = 0.0
-    for i in range(lo, hi):
+    for b in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
         for c in range(n_labels):
-            out[i, c] = 0.0
-        for t in range(indptr[i], indptr[i + 1]):
-            j = indices[t]
-            v = values[t] if values.shape[0] else h[j]
+            peaks[b, c] = 0.0
+        for i in range(n * b // n_blocks, n * (b + 1) // n_blocks):
             for c in range(n_labels):
-                out[i, c] += v * F[j, c]
-        for c in range(n_labels):
-            out[i, c] = own[i, c] * Y[i, c] + gain[i, c] * out[i, c]
-            peak[c] = max(peak[c], fabs(out[i, c] - F[i, c]))
+                out[i, c] = 0.0
+            for t in range(indptr[i], indptr[i + 1]):
+                j = indices[t]
+                v = values[t] if values.shape[0] else h[j]
+                for c in range(n_labels):
+                    out[i, c] += v * F[j, c]
+            for c in range(n_labels):
+                out[i, c] = own[i, c] * Y[i, c] + gain[i, c] * out[i, c]
+                peaks[b, c] = max(peaks[b, c], fabs(out[i, c] - F[i, c]))
 
 
 def eliminate(

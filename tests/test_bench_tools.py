@@ -332,25 +332,14 @@ def test_fitted_exponent_of_a_power(exponent):
 
 # ---------------------------------------------------------------- the real thing, opt-in
 
-SLOW_LOOP = """    cdef int again
-    for again in range(3):
-        for j in range(n_labels):
-            delta[j] = 0
-        for m in range(k):
-            labels = Y + neighbors[m] * n_labels
-            for j in range(n_labels):
-                delta[j] += labels[j]
-"""
-
-
 def slow_down(tree):
     """Make the label count of ML-kNN do its work three times, in the source of a checkout."""
     path = tree / "nmlsdr" / "_mlknn.pyx"
     text = path.read_text(encoding="utf-8")
-    start = text.index("cdef void count_row(")
-    loop = text.index("    for j in range(n_labels):\n        delta[j] = 0\n", start)
-    end = text.index("delta[j] += labels[j]\n", loop) + len("delta[j] += labels[j]\n")
-    path.write_text(text[:loop] + SLOW_LOOP + text[end:], encoding="utf-8")
+    begin, last = "        for j in range(n_labels):\n            delta[i, j] = 0\n", "delta[i, j] += Y[row, j]\n"
+    start = text.index(begin, text.index("def count_neighbor_labels("))
+    end = text.index(last, start) + len(last)
+    path.write_text(text[:start] + 3 * text[start:end] + text[end:], encoding="utf-8")
 
 
 @pytest.mark.slow

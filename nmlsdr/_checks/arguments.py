@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-import nmlsdr._weights as _weights
-
 from .._errors import InputError
 from .cells import describe_bad_cell, holds_dates, name_column
 
@@ -323,19 +321,12 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
         raise InputError(f"{name} contains NaN or infinite weights; drop those edges.")
     if least < 0:
         raise InputError(f"{name} contains a negative weight ({least:g}); weights must be 0 or more.")
-    W = _for_kernels(W)
-    unequal = W.data if least < most else W.data[:0]
-    if _weights.is_symmetric(unequal, W.indices, W.indptr, W.indptr[:-1].copy()):
-        return W
-    edges = W.tocoo()
-    off = edges.row != edges.col  # slicing keeps explicit zeros; subtracting the diagonal would drop them
-    W = sparse.csr_array((edges.data[off], (edges.row[off], edges.col[off])), shape=W.shape)
-    return _for_kernels(_symmetric(W, name))
-
-
-def _for_kernels(W: sparse.csr_array) -> sparse.csr_array:
-    """One type for pointers and indices, every array as compiled code reads it."""
-    return aligned(long_indices(W) if W.indices.dtype != W.indptr.dtype else W)
+    rows = np.repeat(np.arange(len(W.indptr) - 1, dtype=W.indices.dtype), np.diff(W.indptr))
+    off = rows != W.indices  # slicing keeps explicit zeros; subtracting the diagonal would drop them
+    if not off.all():
+        W = sparse.csr_array((W.data[off], (rows[off], W.indices[off])), shape=W.shape)
+    W = _symmetric(W, name)
+    return aligned(long_indices(W) if W.indices.dtype != W.indptr.dtype else W)  # one type for pointers and indices
 
 
 def _symmetric(W: sparse.csr_array, name: str) -> sparse.csr_array:

@@ -57,13 +57,9 @@ MUTANTS = {
          "(NM_LEVEL(word))(v) + 0x7fffu + (((NM_LEVEL(word))(v) >> 16) & 1u)", "NM_LEVEL(word))(v"),
         ("propagation/kernel: ties of a direction go up", "", "0x7fffu + (((NM_LEVEL(word))(v) >> 16) & 1u)", "0x8000u"),
     ],
-    ("_weights.pyx", SYMMETRIC): [
-        ("propagation/graph: a diagonal is symmetric", "mirrored", "if j <= i:", "if j < i:"),
-        ("propagation/graph: who is behind a row's end", "mirrored", "at == indptr[j + 1] or indices", "indices"),
-        ("propagation/graph: weights not compared", "mirrored", "or (data != NULL and data[at] != data[t])", ""),
-    ],
     ("_checks/arguments.py", SYMMETRIC): [
-        ("propagation/graph: unequal weights taken for equal", "check_graph", "least < most else", "least < 0 else"),
+        ("propagation/graph: a diagonal stays", "check_graph", "if not off.all():", "if False:"),
+        ("propagation/graph: weights not compared", "_symmetric", '("indptr", "indices", "data")', '("indptr", "indices")'),
     ],
     ("_solvers/system.py", PROPAGATION): [
         ("propagation/kernel: edges of weight 0 reach", "_reached", "edges.eliminate_zeros()", ""),

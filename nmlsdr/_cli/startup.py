@@ -16,7 +16,7 @@ class _NoPandas:
 
 
 class _NoNames(types.ModuleType):
-    """Stands for modules of skops: what it trusts by itself, and how it reads types that our model files do not hold."""
+    """Stands for modules of skops: what it trusts by itself, and how it reads types that our files do not hold."""
 
     def __getattr__(self, name: str) -> list[str]:
         if name.startswith("__"):

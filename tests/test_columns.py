@@ -156,6 +156,22 @@ def test_decimal_points_are_refused_where_the_plan_has_decimal_commas(tmp_path):
     assert read_table(tmp_path / "b.csv", plan=plan).data[:, 0].tolist() == [3, 12]
 
 
+def test_numbers_with_the_other_decimal_mark_are_no_missing_values(tmp_path):
+    """They were taken for a word that means a missing value, since they recur."""
+    (tmp_path / "a.csv").write_text("a;b\n" + "1,5;1\n" * 40 + "2.5;3\n" * 20)
+    with pytest.raises(DataFileError, match=r"20 cells are not what the column holds: line 42, column 'a': '2\.5'"):
+        read_table(tmp_path / "a.csv", plan=Choices())
+
+
+def test_a_row_of_sums_below_the_table_is_named(tmp_path):
+    rows = "".join(f"{i},{i * i}.5\n" for i in range(30))
+    for below, advice in (("Total,9\n", "If the last row is a sum or a remark below the table, remove it."), ("", "")):
+        (tmp_path / "a.csv").write_text(f"n,x\n{rows}{below or 'Total,9' + chr(10) + rows}")
+        with pytest.raises(DataFileError) as refused:
+            read_table(tmp_path / "a.csv", plan=Choices())
+        assert str(refused.value).endswith(f"with --missing Total. {advice}".rstrip())
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from([0.0, -0.0, 1.5, float("nan")])), max_size=12))
 def test_rows_with_equal_cells_have_one_number(rows):

@@ -9,7 +9,7 @@ from commands import assert_done, assert_refused, run  # noqa: F401
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmlsdr.datasets import Form, Roles, read_table
+from nmlsdr.datasets import DataFileError, Form, Roles, read_table
 from nmlsdr.datasets._deciding import Choices
 from nmlsdr.datasets._encodings import guess_encoding
 from nmlsdr.datasets._files import Lines
@@ -35,6 +35,17 @@ def test_letters_show_the_page_of_a_language(text, encoding):
     found, why = guess_encoding(f"{text}\n".encode(encoding))
     assert f"{text}\n".encode(encoding).decode(found) == f"{text}\n"
     assert why == "by its letters"
+
+
+@pytest.mark.parametrize(("name", "encoding"), [("病名", "cp932"), ("诊断", "gb18030"), ("진단", "cp949")])
+def test_encodings_of_east_asia_are_found_by_known_names_alone(name, encoding, tmp_path):
+    data = f"id,{name}\n1,a\n".encode(encoding)
+    assert guess_encoding(data, [name]) == (encoding, "known names are spelled so")
+    assert guess_encoding(data, [], encoding) == (encoding, "as another file of this origin")
+    assert guess_encoding(data)[0] not in ("cp932", "gb18030", "cp949")
+    (tmp_path / "a.csv").write_bytes(b"id,\x81\x8d\x8f\x90\x9d\xff\x98\n1,2\n")
+    with pytest.raises(DataFileError, match=r"give its encoding \(cp932 for Japanese, gb18030 for Chinese"):
+        read_table(tmp_path / "a.csv")
 
 
 @settings(max_examples=60, deadline=None)

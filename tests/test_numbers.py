@@ -14,12 +14,16 @@ from nmlsdr.datasets._numbers import (
     FEW_GROUPED,
     NOTATIONS,
     Notation,
+    dates_of,
     decimal_mark,
     find_notation,
     is_number,
     number_reader,
+    plain_text,
+    read_date,
     usual_decimal,
 )
+from nmlsdr.datasets._shapes import shapes_of
 
 few = settings(max_examples=40, deadline=None)
 pandas = pytest.importorskip("pandas")
@@ -127,7 +131,7 @@ def test_the_usual_decimal_mark_is_that_of_most_cells():
     assert usual_decimal([{"1.5": 2}, {"1,5": 2}]) == "."
 
 
-@pytest.mark.parametrize("text", ["5²", "٣", "1_000", "½", "1–2", "12 34", "−", "", "1e999", "0x10", "nan", "inf"])
+@pytest.mark.parametrize("text", ["5²", "1_000", "½", "1–2", "12 34", "−", "", "1e999", "0x10", "nan", "inf"])
 def test_what_is_no_number(text):
     assert not is_number(text)
 
@@ -179,3 +183,46 @@ def test_levels_that_unicode_writes_in_two_ways_are_one():
     assert encoder.get_feature_names_out().tolist() == ["name=Ana", "name=José", "a"]
     assert encoder.transform(table)[:, 1].tolist() == [1, 1, 0, 1] * 5
     assert math.isclose(encoder.transform(table)[:, :2].sum(), 20)
+
+
+# ---------------------------------------------------------------- other scripts and countries
+
+
+def test_the_digits_of_every_script_are_those_of_a_keyboard():
+    """Every one of Unicode's first plane, beside what Python's int says; the length of a text never changes."""
+    for code in range(0x10000):
+        character = chr(code)
+        plain = plain_text(character)
+        assert len(plain) == 1
+        if character.isdecimal():
+            assert plain == str(int(character))
+            assert number_reader(PLAIN)(f"1{character}") == 10 + int(character)
+
+
+@few
+@given(st.integers(100_000, 10**12), st.integers(0, 99))
+def test_numbers_are_grouped_as_in_india_too(whole, cents):
+    text = f"{whole % 1000:03d}"
+    left = whole // 1000
+    while left:
+        left, pair = divmod(left, 100)
+        text = f"{pair:02d},{text}" if left else f"{pair},{text}"
+    for written, value in ((text, whole), (f"-{text}.{cents:02d}", -(whole + cents / 100))):
+        assert number_reader(Notation(".", ","))(written) == pytest.approx(value, rel=1e-15)
+        assert decimal_mark(written) == "."
+        assert is_number(written)
+    assert find_notation({text: 1, "1,00,000": 1})[0].thousands == ","
+    for wrong in (f"{text}0", text.replace(",", ".")):  # with points nobody writes so
+        assert number_reader(Notation(".", ","))(wrong) is None
+        assert number_reader(Notation(",", "."))(wrong) is None or text.count(",") == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2. 7. 1999", "2.7.1999.", "1999年7月2日", "1999년 7월 2일", "١٩٩٩/٧/٢", "1999年07月02日 9:30", "२-७-१९९९"],
+)
+def test_dates_of_other_countries(text):
+    assert read_date(text) == read_date("1999-07-02")
+    assert dates_of([text], shapes_of([text])).values(False).tolist() == [list(read_date(text))]
+    for wrong in (f"x{text}", *(text.replace(seven, f"1{seven}") for seven in "7٧७" if seven in text)):
+        assert read_date(wrong) is None

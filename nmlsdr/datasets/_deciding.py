@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._checks.words import MISSING, WORD, fold, trim, yes_no
 from ._files import shorten
 from ._lists import ItemList, find_items
-from ._numbers import DATE, NOTATIONS, Notation, find_notation, is_number, number_reader, usual_decimal
+from ._numbers import NOTATIONS, Notation, find_notation, is_number, match_date, number_reader, usual_decimal
 from ._plan import Column, Plan
 from ._shapes import fold_all, rows_of
 from ._table import Cells, Numbers, Texts, row_numbers
@@ -340,7 +340,7 @@ class Deciding:
         counts: Counter[str] = Counter()
         found, digests = set(), set()
         for facts, reading in zip(self.columns, self.readings, strict=True):
-            others = reading.others if reading is not None else {}
+            others = {} if reading is None else {w: n for w, n in reading.others.items() if not is_number(w)}
             if not others or facts.digest in digests or self._like_labels(facts) is not None:
                 continue
             digests.add(facts.digest)
@@ -543,7 +543,7 @@ def _numbers_as_written(facts: Facts) -> set[str]:
 
 def _month_first(dates: Sequence[str]) -> tuple[bool, str]:
     """Whether some date makes sense only if its month is written first, and none if its day is; and what is open."""
-    parts = [m.groups() for date in dates if (m := DATE.fullmatch(date)) and m[2] != "." and len(m[1]) < 3]
+    parts = [m.groups() for date in dates if (m := match_date(date)) and m[2] != "." and len(m[1]) < 3]
     late = [any(int(part[k]) > 12 for part in parts) for k in (0, 2)]
     if any(late) or all(int(part[0]) == int(part[2]) for part in parts):
         return late == [False, True], ""

@@ -1,9 +1,9 @@
 """Which encoding a text file probably has: UTF-8 where its bytes allow it, else the Windows page that fits its words.
 
 A byte above 127 is another letter on each of these pages: E8 is è in Western Europe and č in Central Europe. Words that
-the file should contain decide. Without them, the page wins on which the fewest letters are foreign to the language that
-fits best, and among equals the one on which vowels and consonants take turns: "père" and not "pčre", "počet" and not
-"poèet".
+the file should contain decide; only they find the encodings of East Asia. Without them, the page wins on which the
+fewest letters are foreign to the language that fits best, and among equals the one on which vowels and consonants take
+turns: "père" and not "pčre", "počet" and not "poèet".
 """
 
 import codecs
@@ -18,6 +18,7 @@ BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"),
 WORDS = re.compile(rb"[A-Za-z\x80-\xff]*[\x80-\xff][A-Za-z\x80-\xff]*")
 BETWEEN = re.compile(r"(?<=[^\W\d_])(?:[^\w\s]|[²³¹])(?=[^\W\d_])")  # a sign between two letters
 MOST_WORDS = 2000  # different ones that are looked at
+EAST_ASIAN = ("cp932", "gb18030", "cp949", "big5")  # which read many files of other languages too
 
 
 def guess_encoding(sample: bytes, words: Iterable[str] = (), likely: str | None = None) -> tuple[str, str]:
@@ -51,12 +52,14 @@ def guess_encoding(sample: bytes, words: Iterable[str] = (), likely: str | None 
     sample = sample[: sample.rfind(b"\n") + 1] or sample
     letters = b" ".join(list(dict.fromkeys(WORDS.findall(sample)))[:MOST_WORDS])
     ranks: dict[str, tuple[float, ...]] = {}
-    for page in filter(None, dict.fromkeys([likely, *LETTERS])):
+    for page in filter(None, dict.fromkeys([likely, *LETTERS, *EAST_ASIAN])):
         try:
             text = sample.decode(page)
         except (LookupError, UnicodeError):
             continue
         n_known = sum(word in text for word in special)
+        if page in EAST_ASIAN and page != likely and not n_known:
+            continue
         ranks[page] = (-n_known, page != likely, *_oddity(letters.decode(page, "ignore"), LETTERS.get(page, ())))
     if not ranks:
         return "cp1252", ""  # the error of the reader names the place

@@ -262,7 +262,8 @@ class Lines(contextlib.AbstractContextManager["Lines"]):
         except LookupError:
             raise DataFileError(f"{self.path}: the encoding {self.encoding!r} is not known; try cp1252.") from None
         except UnicodeError as error:
-            raise DataFileError(f"{self.path}: it is not {self.encoding} text; give another encoding.") from error
+            known = "cp932 for Japanese, gb18030 for Chinese, cp949 for Korean"
+            raise DataFileError(f"{self.path}: it is not {self.encoding} text; give its encoding ({known}).") from error
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -450,7 +451,7 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
         quoted = [f'"{word.replace(chr(34), 2 * chr(34))}"' if {*word} & {*',"\n'} else word for word in listed]
         option = f"missing={listed!r}" if in_python else f"--missing {shlex.quote(','.join(quoted))}"
         more = f" and the {len(words) - MOST_SHOWN} others" if len(words) > MOST_SHOWN else ""
-        advice.append(f"write numbers or dates, or read the texts as missing values with {option}{more}")
+        advice.append(f"write numbers or dates in one form, or read the texts as missing values with {option}{more}")
     cells = "1 cell is" if n_cells == 1 else f"{n_cells} cells are"
     different = f" ({len(first)} different texts)" if 1 < len(first) < n_cells else ""
     return f"{cells} not what the column holds{different}: {'; '.join(shown)}{rest}; {'; '.join(advice)}."

@@ -13,11 +13,11 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from .._checks.cells import about_crosses, plain_labels
 from .._checks.words import BLANKS, CROSS, LABEL_WORDS, NO_LABEL, fold, label_words, two_languages
 from ._files import DataFileError, Form, Lines, Path_, Problem, check_size, foreign_bytes, place, shorten
+from ._lists import SEPARATORS
 from ._npz import load_npy, refuse_plus_minus
 from ._roles import Split, nearest
 from ._table import Table, Texts
 
-SEPARATORS = (";", "|", ",", "/", "+", "\n")
 CHANCE = 1e-4  # accepted probability that a label of its frequency never stands beside another
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from .._checks.words import trim
 from ._numbers import is_number
 
-SEPARATORS = ";|,/+\n"
+SEPARATORS = ";|,/+\n、،；，؛"  # at the end those of China, Japan and of Arabic
 MOST_ITEMS = 100  # different words of such a column
 CELLS_PER_ITEM = 5  # that a word has on average
 SEVERAL = 0.1  # the share of the filled cells that list more than one word

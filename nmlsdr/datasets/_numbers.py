@@ -15,23 +15,29 @@ from .._checks.words import BLANKS, HOLES
 from ._files import shorten
 from ._shapes import Coded, coded
 
-DATE = re.compile(r"(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})(?:[T ]\d{1,2}:\d{2}.*)?", re.ASCII)
+DATE = re.compile(r"(\d{1,4})([-./]) ?(\d{1,2})\2 ?(\d{1,4})[.日일]?(?:[T ]\d{1,2}:\d{2}.*)?", re.ASCII)
 TWO_DIGIT_YEARS = 1950  # the first year that is written with two digits
-#: Dashes that are typed or printed for a minus sign, the blanks of typesetting, and the characters of full width.
-_ALIKE = str.maketrans(
-    "\u2212\u2012\u2013\uff0d\u2009\u202f\u00a0\u2007\u2019０１２３４５６７８９．，＋", "----    '0123456789.,+"
-)
+#: Dashes that are typed or printed for a minus sign, the blanks of typesetting, the characters of full width, the
+#: decimal mark and the comma of Arabic, the digits of all scripts, and the words that stand in East Asian dates.
+_ALIKE = str.maketrans("\u2212\u2012\u2013\uff0d\u2009\u202f\u00a0\u2007\u2019．，＋￥٫٬", "----    '.,+¥.,")
+_ALIKE |= {code: str(int(chr(code))) for code in range(0x660, 0x10000) if chr(code).isdecimal()}
+_DATE_WORDS = str.maketrans("年月년월", "----")
 
 
 def plain_text(text: str) -> str:
-    """Return a text in which the signs, blanks and digits of typesetting are those of a keyboard.
+    """Return a text of the same length, in which signs, blanks and digits are those of an English keyboard.
 
     Examples
     --------
-    >>> plain_text("−１２\u202f500"), plain_text("5²")
-    ('-12 500', '5²')
+    >>> plain_text("−１２\u202f500"), plain_text("5²"), plain_text("٣٫٥")
+    ('-12 500', '5²', '3.5')
     """
     return text if text.isascii() else text.translate(_ALIKE)
+
+
+def match_date(text: str) -> re.Match[str] | None:
+    """Match a date, whose day, month and year are the groups 1, 3 and 4."""
+    return DATE.fullmatch(text if text.isascii() else plain_text(text).translate(_DATE_WORDS))
 
 
 class Notation(NamedTuple):
@@ -52,10 +58,14 @@ NOTATIONS = tuple(Notation(decimal, between) for decimal, between in _MARKS)
 """All notations that are looked for; where two read the same cells, the first is meant."""
 
 
+_INDIAN = r"[1-9]\d?(?:,\d\d)+,\d{3}"  # 12,34,567
+
+
 def _pattern(notation: Notation) -> str:
     """Return the pattern of a number in this notation."""
     mark, between = re.escape(notation.decimal), re.escape(notation.thousands)
     whole = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}})+|\d+" if between else r"\d+"
+    whole = f"{_INDIAN}|{whole}" if between == "," else whole
     phone = r"(?!\+\d+ )" if notation.thousands == " " else ""
     return rf"{phone}[+-]?(?:(?:{whole})(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?"
 
@@ -98,7 +108,10 @@ def is_number(text: str) -> bool:
 
 # ---------------------------------------------------------------- which notation a column is written in
 
-GROUPED = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+", re.ASCII) for mark in ".,"}
+GROUPED = {
+    ".": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+", re.ASCII),
+    ",": re.compile(rf"[+-]?(?:[1-9]\d{{0,2}}(,\d{{3}})+|{_INDIAN})", re.ASCII),
+}
 #: So many different decimals that all have exactly three digits by chance are rare: of ten, one ends in a zero.
 FEW_GROUPED = 22
 
@@ -219,10 +232,10 @@ def read_date(text: str, month_first: bool = False) -> tuple[float, float] | Non
 
     Examples
     --------
-    >>> read_date("1999-07-02"), read_date("2.7.1999"), read_date("07/02/99", month_first=True)
+    >>> read_date("1999-07-02"), read_date("2. 7. 1999"), read_date("07/02/99", month_first=True)
     ((1999.4972677595629, 7.0), (1999.4972677595629, 7.0), (1999.4972677595629, 7.0))
     """
-    match = DATE.fullmatch(text)
+    match = match_date(text)
     if match is None:
         return None
     first, mark, middle, last = match.groups()
@@ -261,7 +274,7 @@ class Dates:
 
 def dates_of(texts: Sequence[str], shapes: Coded) -> Dates:
     """Return the dates of texts of these shapes."""
-    found = [DATE.fullmatch(shape) for shape in shapes.different]
+    found = [match_date(shape) for shape in shapes.different]
     ends = np.array([0 if match is None else match.end(4) for match in found], np.int64)[shapes.codes]
     rows = np.flatnonzero(ends)
     different, own = coded([texts[row][:end] for row, end in zip(rows.tolist(), ends[rows].tolist(), strict=True)])

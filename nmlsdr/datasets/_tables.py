@@ -274,7 +274,9 @@ def _read_columns(
         if problems:
             lines = np.arange(1, found.n_rows + 1) if found.lines is None else found.lines
             shown = [problem._replace(rows=lines[problem.rows]) for problem in problems]
-            raise DataFileError(f"{place(path)}: {problems_in_words(shown, found.unit)}")
+            ends = all((problem.rows == found.n_rows - 1).all() for problem in problems)
+            advice = " If the last row is a sum or a remark below the table, remove it." if ends else ""
+            raise DataFileError(f"{place(path)}: {problems_in_words(shown, found.unit)}{advice}")
     id_column = split.id or (table.plan.identifier if table.plan is not None else None)
     if id_column in found.columns:
         table.ids = found.columns[id_column].texts.all()

@@ -1,4 +1,5 @@
-"""Numbers with a unit, a sign of currency or a sign of comparison: "12,5 kg", "850 g", "5/9", "$1,234.50", "<0.5".
+"""Numbers with a unit, a sign of currency or a sign of comparison: "12,5 kg", "850 g", "5/9", "$1,234.50", "%12",
+"<0.5".
 
 A unit is what follows a number. Codes have none: a letter or a hyphen in front (L-01, E66), a zero in front, times,
 ranges, dates, versions and phone numbers.
@@ -38,7 +39,7 @@ _SIGNS = {
 }
 _SIGNS |= {"~": "~", "≈": "~"}  # the sign behind 85+ means at least
 _NUMBER = r"(?P<number>\d[\d.,']*(?:[ ]\d{3}(?!\d)[\d.,']*)*(?:[eE][+-]?\d+)?)"
-_UNIT = r"(?P<unit>(?:[^\W\d_]|[%‰°/*′″\"$€£¥₹₽₩₺₴₪₫₱฿]).*)"
+_UNIT = r"(?P<unit>(?:[^\W\d_]|[%‰°/*′″\"$€£¥₹₽₩₺₴₪₫₱฿\u3380-\u33df]).*)"  # at the end ㎏ and the like
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"(?<=[^\W\d_])[23](?!\d)|[/^] ?-?\d+|[x×*·] ?10\^?\d*|[²³¹⁰⁴-⁹⁻]")  # in a unit: m2, /9, x10^9
 
@@ -65,10 +66,10 @@ class Parts(NamedTuple):
 
 @functools.cache
 def _pattern() -> re.Pattern[str]:
-    money = "|".join(sorted(map(re.escape, load_json(__package__, "units.json")["money"]), key=len, reverse=True))
+    before = "|".join(sorted(map(re.escape, load_json(__package__, "units.json")["before"]), key=len, reverse=True))
     signs = "|".join(sorted(map(re.escape, _SIGNS.keys() - {"+"}), key=len, reverse=True))
     return re.compile(
-        rf"(?P<sign>{signs})? ?(?P<minus>[+-])?(?:(?P<money>{money}) ?(?P<later>[+-])?)?{_NUMBER}"
+        rf"(?P<sign>{signs})? ?(?P<minus>[+-])?(?:(?P<before>{before}) ?(?P<later>[+-])?)?{_NUMBER}"
         rf" ?(?:{_UNIT}|(?P<plus>\+))?",
         re.IGNORECASE,
     )
@@ -100,11 +101,11 @@ def split_number(text: str) -> Parts | None:
     [None, None, None, None, None, None, None]
     """
     if is_number(text):
-        return Parts(text, "", "", (0, len(text)))
+        return Parts(plain_text(text), "", "", (0, len(text)))
     match = _match(text)
     if match is None:
         return None
-    number, unit = match["number"], (match["money"] or "") + (match["unit"] or "")
+    number, unit = match["number"], (match["before"] or "") + (match["unit"] or "")
     sign = _SIGNS[match["sign"] or "+"] if match["sign"] or match["plus"] else ""
     if unit and (re.match(r"0\d", number) or (match["minus"] and match["later"])):
         return None
@@ -135,7 +136,7 @@ class Forms(NamedTuple):
     def is_bare(self) -> NDArray[np.bool_]:
         """Which forms are numbers alone."""
         pairs = zip(self.different, self.parts, strict=True)
-        return np.array([parts is not None and parts.number == form for form, parts in pairs], dtype=bool)
+        return np.array([parts is not None and parts.number == plain_text(form) for form, parts in pairs], dtype=bool)
 
 
 def forms_of(texts: Sequence[str], shapes: Coded) -> Forms:

@@ -3,9 +3,9 @@
     python tests/campaigns/notations.py [--tables 1000] [--first 0] [--record]
 
 Each table is drawn by the random generator of its number: columns of numbers, texts, dates, booleans, codes, words,
-numbers with units and signs, and lists in cells, with and without missing values. It is written as CSV with commas, as
-CSV with semicolons and decimal commas, as .xlsx and as Parquet, and given to `TableEncoder` as a frame of pandas and of
-polars. Plans may differ in the decimal mark, and in what a reason says of it.
+numbers with units and signs, lists in cells, and numbers and dates of other scripts, with and without missing values.
+It is written as CSV with commas, as CSV with semicolons and decimal commas, as .xlsx and as Parquet, and given to
+`TableEncoder` as a frame of pandas and of polars. Plans may differ in the decimal mark, and in what a reason says of it.
 """
 
 import argparse
@@ -24,12 +24,13 @@ from nmlsdr.datasets import DataFileError, Form, TableEncoder, read_table
 from nmlsdr.datasets._deciding import Choices
 
 WORDS = ["oak", "ash", "Elm", "yes", "no", "x", "müde", "a;b", 'say "hi"', "two words"]
+ARABIC = str.maketrans("0123456789.", "٠١٢٣٤٥٦٧٨٩٫")
 UNITS, SIGNS = ["kg", "g", "mg/dl", "%"], ["", "<", "$", "~"]
 
 
 def draw_column(rng, n):
     """A column of Python's objects; None where a value is missing."""
-    kind = rng.integers(12)
+    kind = rng.integers(14)
     cells = [
         lambda: [round(float(x), int(rng.integers(1, 5))) for x in rng.normal(size=n) * 10.0 ** rng.integers(-2, 4)],
         lambda: [int(x) for x in rng.integers(0, 10 ** rng.integers(1, 6), n)],
@@ -43,6 +44,8 @@ def draw_column(rng, n):
         lambda: [f"{rng.choice(SIGNS)}{x}" for x in rng.integers(1, 99, n)],
         lambda: [", ".join(rng.permutation(WORDS[:4])[: rng.integers(1, 4)]) for _ in range(n)],
         lambda: [["A+", "0", "x;y", "5/9", "-", "1O", "12:30"][k] for k in rng.integers(0, rng.integers(2, 8), n)],
+        lambda: [f"{x:.{n % 3}f}".translate(ARABIC) for x in rng.normal(size=n) * 100],
+        lambda: [f"{1990 + d % 30}年{d % 12 + 1}月{d % 28 + 1}日" for d in rng.integers(0, 9000, n).tolist()],
     ][kind]()
     if rng.random() < 0.5:
         cells = [None if rng.random() < 0.2 else cell for cell in cells]

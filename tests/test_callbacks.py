@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import NMLSDR, SSMLDR, MultiLabelPropagation, ResidualPropagation, SemiSupervisedMLkNN, graph
-from nmlsdr._ridge import cross_fit, selection
+from nmlsdr._ridge import cross_fit
 from nmlsdr.model_file import load_model, save_model
 
 WITHOUT = """
@@ -32,10 +32,8 @@ def test_fits_need_no_callbacks():
     assert done.stdout.split() == ["False", "(1,", "1)"]
 
 
-@pytest.mark.parametrize("kept", [0, selection.KEPT_PREDICTIONS])
-def test_cross_fit_reports_each_of_its_folds_once(rng, monkeypatch, kept):
+def test_cross_fit_reports_each_of_its_folds_once(rng):
     """Once, also where the chosen strengths go through them again."""
-    monkeypatch.setattr(selection, "KEPT_PREDICTIONS", kept)
     X, Y = rng.normal(size=(60, 5)), rng.random((60, 2)) > 0.5
     for grid in ({}, {"shrinkage": 0.5, "ridge": 1.0}):
         told = []

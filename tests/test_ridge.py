@@ -50,13 +50,6 @@ def test_rows_in_every_layout_give_what_the_plain_implementation_gives(rng, path
         np.testing.assert_allclose(found.errors.ravel(), list(errors.values()), atol=1e-11, err_msg=layout.__name__)
 
 
-def test_a_second_pass_gives_what_the_first_did_not_keep(rng, path, monkeypatch):
-    X, Y = draw(rng, path)
-    kept = cross_fit(X, Y)
-    monkeypatch.setattr(selection, "KEPT_PREDICTIONS", 0)
-    np.testing.assert_array_equal(cross_fit(X, Y).predictions, kept.predictions)
-
-
 def test_large_systems_are_compared_in_float32_and_the_best_pairs_again_in_float64(rng, path, monkeypatch):
     X, Y = draw(rng, path)
     double = cross_fit(X, Y)

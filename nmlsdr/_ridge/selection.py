@@ -42,10 +42,6 @@ RIDGE_GRID = (0.3, 1.0, 3.0, 10.0, 30.0)
 # Above the largest Gram matrix, or with that many partly known rows, the grid is searched on a sample of the rows.
 SAMPLED_ROWS = 2000
 
-# Predictions of every pair of strengths are kept up to this many numbers (64 MB); above it, the winner's are computed
-# once more.
-KEPT_PREDICTIONS = 1 << 23
-
 # Matrices of this size or larger are factored in float32 while pairs are compared, in half the time.  A system is not
 # worse conditioned than 1 + n / c; with 20 000 rows and 2000 features the errors moved by 4e-9 of their size.  Pairs
 # whose error is within _NEAR of the least are compared again in float64, and the winner's predictions are those of
@@ -187,21 +183,18 @@ def cross_fit(
             f"{largest} features, or half as many as labelled rows"
         )
     small = min(X.shape) <= largest if mask is None else n_samples <= largest
-    shared, predictions = _Shared(X, mask), None
+    shared, predictions = _Shared(X, mask), np.zeros(Y.shape)
     with single_threaded_blas():
-        if small:
-            winner, predictions = _search(shared, Y, folds, grid_b, grid_c, errors, callback)
-        else:
+        sample, rows = shared, np.arange(n_samples)
+        if not small:
             rows = np.sort(order[:SAMPLED_ROWS])
             sample = _Shared(X.take(rows), None if mask is None else mask[rows])
-            winner, _ = _search(sample, Y[rows], folds[rows], grid_b, grid_c, errors, callback)
-        if predictions is None:
-            predictions = np.zeros(Y.shape)
-            if not np.isnan(errors).any():  # the search has called it already
-                callback = None
-            for fold in _each_fold(shared, Y, folds, callback):
-                for labels, _, _, _, found in fold.answers(winner[:1], np.array(winner[1:])):
-                    predictions[np.ix_(fold.test, labels)] = found[0]
+        winner = _search(sample, Y[rows], folds[rows], grid_b, grid_c, errors, callback)
+        if not np.isnan(errors).any():  # the search has called it already
+            callback = None
+        for fold in _each_fold(shared, Y, folds, callback):
+            for labels, _, _, found in fold.answers(winner[:1], np.array(winner[1:])):
+                predictions[np.ix_(fold.test, labels)] = found[0]
     return CrossFit(*winner, predictions, errors, folds)
 
 
@@ -225,52 +218,39 @@ def _search(
     grid_c: tuple[float, ...],
     errors: np.ndarray,
     callback: Callable[[int], object] | None,
-) -> tuple[tuple[float, float], np.ndarray | None]:
-    """The best pair and, if they were kept, its predictions; fills ``errors``."""
+) -> tuple[float, float]:
+    """The best pair of strengths; fills ``errors``."""
     X, known = shared.X, shared.known
     counted = np.ones(Y.shape, dtype=bool) if known is None else known
     varies = np.where(counted, Y, -np.inf).max(axis=0) > np.where(counted, Y, np.inf).min(axis=0)
     if errors.size == 1 or not varies.any():
-        return (grid_b[0], grid_c[0]), None
+        return grid_b[0], grid_c[0]
     variation = (centred_over_known(Y, counted) ** 2).sum(axis=0)
 
-    def compare(
-        shrinkages: tuple[float, ...], ridges: tuple[float, ...], dtype: type,
-        callback: Callable[[int], object] | None = None,
-    ) -> tuple[np.ndarray, np.ndarray | None]:  # fmt: skip
-        """The errors of these pairs and their predictions, if all were computed and there is room."""
-        shape = (len(shrinkages), len(ridges))
-        left = np.zeros((*shape, Y.shape[1]))
-        keep = dtype is np.float64 and math.prod(shape) * Y.size <= KEPT_PREDICTIONS
-        kept = None
+    def compare(b: np.ndarray, c: np.ndarray, dtype: type, callback: Callable[[int], object] | None = None) -> None:
+        """Fill the errors of the pairs of these strengths."""
+        left = np.zeros((len(b), len(c), Y.shape[1]))
+        shrinkages, ridges = tuple(grid_b[i] for i in b), np.array(grid_c)[c]
         for fold in _each_fold(shared, Y, folds, callback):
-            for labels, i, j, missed, found in fold.answers(shrinkages, np.array(ridges), dtype, compare=True):
+            for labels, i, j, missed in fold.answers(shrinkages, ridges, dtype, compare=True):
                 left[i][j, labels] += missed
-                keep = keep and found is not None
-                if keep:
-                    kept = np.zeros((*shape, *Y.shape)) if kept is None else kept
-                    tested, columns = np.ix_(fold.test, labels)
-                    kept[i, j][:, tested, columns] = found
-        return (left[..., varies] / variation[varies]).mean(axis=2), kept if keep else None
+        errors[np.ix_(b, c)] = (left[..., varies] / variation[varies]).mean(axis=2)
 
-    in_float32 = known is None and min(X.shape) >= _SINGLE_FROM and len(Y) <= _SINGLE_CONDITION * min(grid_c)
-    b, c = np.arange(len(grid_b)), np.arange(len(grid_c))  # the strengths to compare in float64
-    if in_float32:
-        errors[:], _ = compare(grid_b, grid_c, np.float32, callback)
+    b, c = np.arange(len(grid_b)), np.arange(len(grid_c))
+    if known is None and min(X.shape) >= _SINGLE_FROM and len(Y) <= _SINGLE_CONDITION * min(grid_c):
+        compare(b, c, np.float32, callback)
         near = errors <= errors.min() + _NEAR
         b, c, callback = np.flatnonzero(near.any(axis=1)), np.flatnonzero(near.any(axis=0)), None
-    shrinkages, ridges = tuple(grid_b[i] for i in b), tuple(grid_c[j] for j in c)
-    best, kept = compare(shrinkages, ridges, np.float64, callback)
-    errors[np.ix_(b, c)] = best
-    i, j = divmod(int(np.argmin(best)), len(ridges))
-    return (shrinkages[i], ridges[j]), None if kept is None else kept[i, j]
+    compare(b, c, np.float64, callback)
+    i, j = divmod(int(np.argmin(errors[np.ix_(b, c)])), len(c))
+    return grid_b[b[i]], grid_c[c[j]]
 
 
-# labels, number of b, numbers of c; of each c and label the sum of squared errors, and of each c the predictions of the
-# tested rows: either can be None
-_Answer = tuple[np.ndarray, int, slice, Any, Any]
-# of b, w(b) and several lambda: the errors and the predictions
-_Solve = Callable[[float, np.ndarray, np.ndarray], tuple[Any, Any]]
+# labels, number of b, numbers of c; of each c the predictions of the tested rows, or the sum of squared errors of each
+# label
+_Answer = tuple[np.ndarray, int, slice, Any]
+# of b, w(b) and several lambda: that of the answer
+_Solve = Callable[[float, np.ndarray, np.ndarray], Any]
 
 
 class _Shared:
@@ -343,7 +323,7 @@ class _Fold:
     def answers(
         self, shrinkages: tuple[float, ...], ridges: np.ndarray, dtype: type = np.float64, compare: bool = False
     ) -> Iterator[_Answer]:
-        """The predictions of the tested rows; with ``compare`` also their errors, and sometimes these alone."""
+        """The predictions of the tested rows; with ``compare`` the errors in their place."""
         weights = [shrunken_weights(self.kappa, b) for b in shrinkages]
         every = np.arange(self._Y.shape[1])
         if not by_factors(self.sets, (len(self.Y), self.shared.X.shape[1]), len(shrinkages) * len(ridges)):
@@ -351,17 +331,20 @@ class _Fold:
             for (i, w), (j, c) in product(enumerate(weights), enumerate(ridges)):
                 V, at_mean = coefficients(self.rows, self.Y, self.known, self.sets, c, w, mean)
                 found = np.asarray(self.tested.project(V, mean))[None] + at_mean
-                yield every, i, slice(j, j + 1), self._missed(every, found) if compare else None, found
+                yield every, i, slice(j, j + 1), self._missed(every, found) if compare else found
             return
         for each in self.sets:
-            solve = self._by_features(each, dtype, compare) if each.is_narrow() else self._by_rows(each, dtype)
+
+            def answer(found: np.ndarray, each: LabelSet = each) -> np.ndarray:
+                found = found + each.label_mean
+                return self._missed(each.labels, found) if compare else found
+
+            narrow = each.is_narrow()
+            solve = self._by_features(each, dtype, compare, answer) if narrow else self._by_rows(each, dtype, answer)
             for i, (b, w) in enumerate(zip(shrinkages, weights, strict=True)):
                 level = each.variation(w)
-                missed, found = solve(b, w, ridges * level) if level > 0 else (None, np.zeros((len(ridges), 1, 1)))
-                if found is not None:
-                    found = found + each.label_mean
-                    missed = self._missed(each.labels, found) if compare else None
-                yield each.labels, i, slice(None), missed, found
+                nothing = np.zeros((len(ridges), 1, 1))
+                yield each.labels, i, slice(None), solve(b, w, ridges * level) if level > 0 else answer(nothing)
 
     def _missed(self, labels: np.ndarray, found: np.ndarray) -> np.ndarray:
         """The sums of the squared errors of predictions."""
@@ -370,7 +353,9 @@ class _Fold:
             missed *= self.shared.known[np.ix_(self.test, labels)]
         return np.einsum("cij,cij->cj", missed, missed)
 
-    def _by_features(self, each: LabelSet, dtype: type, compare: bool) -> _Solve:
+    def _by_features(
+        self, each: LabelSet, dtype: type, compare: bool, answer: Callable[[np.ndarray], np.ndarray]
+    ) -> _Solve:
         label, n_features = each.labels[0], len(each.mean)
         tested = self.tested if self.shared.known is None else self.tested.take(self._known_tested(each))
         by_sums = not tested.is_sparse and tested.shape[0] >= SUMS_FROM * n_features
@@ -380,11 +365,11 @@ class _Fold:
         of_training = of_training.astype(dtype, copy=False)
         if compare and by_sums:
             missed = self._error_sums(each, tested, of_tested)
-            return lambda _, w, levels: (missed(from_gram(of_training, each.moment, w, levels)), None)
+            return lambda _, w, levels: missed(from_gram(of_training, each.moment, w, levels))
         project = self.tested.projector(each.mean)
-        return lambda _, w, levels: (
-            None, np.array([project(V) for V in from_gram(of_training, each.moment, w, levels)])
-        )  # fmt: skip
+        return lambda _, w, levels: answer(
+            np.array([project(V) for V in from_gram(of_training, each.moment, w, levels)])
+        )
 
     def _known_tested(self, each: LabelSet) -> Any:
         """Which of the tested rows these labels are known on."""
@@ -421,15 +406,15 @@ class _Fold:
 
         return missed
 
-    def _by_rows(self, each: LabelSet, dtype: type) -> _Solve:
+    def _by_rows(self, each: LabelSet, dtype: type, answer: Callable[[np.ndarray], np.ndarray]) -> _Solve:
         chosen = ~self.test
         if each.known is not None:
             chosen[chosen] = each.known
         centred = each.centred(self.Y)
 
-        def solve(b: float, _: np.ndarray, levels: np.ndarray) -> tuple[None, np.ndarray]:
+        def solve(b: float, _: np.ndarray, levels: np.ndarray) -> np.ndarray:
             gram, tested = about_mean((1.0 - b) * self.shared.of_rows + b * self._of_rows, chosen, self.test)
-            return None, np.asarray(tested @ solve_shifted(gram.T.astype(dtype, copy=False), levels, centred))
+            return answer(tested @ solve_shifted(gram.T.astype(dtype, copy=False), levels, centred))
 
         return solve
 

@@ -195,8 +195,8 @@ def order():
 def batch_of(problem_system, columns):
     """A batch that is swept for ever."""
     goal = system.Goal(np.zeros(problem_system.Y.shape[1]), None, None)
-    F, buffers = problem_system.first_iterate(None), conjugate_gradients._Buffers()
-    return conjugate_gradients._Batch(problem_system, problem_system.sweep_graph(), F, columns, goal, buffers)
+    F = problem_system.first_iterate(None)
+    return conjugate_gradients._Batch(problem_system, problem_system.sweep_graph(), F, columns, goal)
 
 
 def amg():
@@ -288,7 +288,7 @@ def sweep():
     for n, C in ((50_000, 50), (50_000, 16), (200_000, 16)):
         W, Y, alpha, labeled = problem(n, C, 0.3)
         problem_system = system.System(check_graph(W), Y, alpha, labeled, N_THREADS)
-        batches = list(conjugate_gradients._batches(C))
+        batches = [slice(first, min(first + 32, C)) for first in range(0, C, 32)]
 
         def passes(batch):
             return lambda: batch.advance(8)

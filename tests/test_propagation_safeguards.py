@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nmlsdr._checks.arguments import check_graph
 from nmlsdr._solvers import chain, conjugate_gradients, direct
-from nmlsdr._solvers.conjugate_gradients import _Batch, _Buffers, enough_sweeps, float64_gradients
+from nmlsdr._solvers.conjugate_gradients import _Batch, enough_sweeps, float64_gradients
 from nmlsdr._solvers.system import Goal, Solved, System
 from nmlsdr.propagation import _aim, propagate
 
@@ -30,7 +30,7 @@ def batch_of(rng, n=120, n_labels=3, rest=1e-3):
     system = System(check_graph(W), Y, np.where(labeled, 0.6, 1 - rest), labeled, 1)
     F = system.first_iterate(None)
     goal = wanted(1e-8, n_labels)
-    return system, F, _Batch(system, system.sweep_graph(), F, slice(0, n_labels), goal, _Buffers())
+    return system, F, _Batch(system, system.sweep_graph(), F, slice(0, n_labels), goal)
 
 
 def wanted(tol, n_labels=3):

@@ -8,15 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "BaseEstimator",
-    "CallbackSupportMixin",
-    "ClassNamePrefixFeaturesOutMixin",
-    "ClassifierMixin",
-    "TransformerMixin",
-    "with_callbacks",
-]
-
 if TYPE_CHECKING:
 
     class BaseEstimator:
@@ -40,7 +31,7 @@ if TYPE_CHECKING:
     def with_callbacks(fit: Any) -> Any: ...
 
 else:
-    from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin  # noqa: F401
 
     try:
         from sklearn.callback import CallbackSupportMixin, with_callbacks

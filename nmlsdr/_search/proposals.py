@@ -80,10 +80,7 @@ def _stored_pairs(stored: Any, *, drop_diagonal: bool) -> tuple[np.ndarray, np.n
     column = stored.indices.astype(np.intp)
     keep = owner != column if drop_diagonal else np.ones(len(owner), dtype=bool)
     owner, column, value = owner[keep], column[keep], stored.data[keep]
-    order = np.lexsort((column, owner))
-    owner, column, value = owner[order], column[order], value[order]
-    first = np.ones(len(owner), dtype=bool)
-    first[1:] = (owner[1:] != owner[:-1]) | (column[1:] != column[:-1])
+    _, first = np.unique(owner * stored.shape[1] + column, return_index=True)
     return owner[first], column[first], value[first]
 
 

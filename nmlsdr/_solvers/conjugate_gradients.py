@@ -23,7 +23,6 @@ that it does not depend on the labels of its batch, on a callback, or on how man
 """
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -34,9 +33,6 @@ from .system import BLOCK_ROWS, Goal, PropagationProgress, Solved, SweepGraph, S
 
 # Entries that a kernel call may touch, (nnz + 10 n) width sweeps: about .1 s, so that Ctrl-C is served.
 WORK_PER_CALL = 2e8
-# Up to so many labels are solved in batches of 16 and 4.  Compared with one batch of 32: at 200 000 rows .8 to .9 of
-# its time, at 50 000 as much, at 5000 1.0 to 1.1, and half of the memory.
-SPLIT = 20
 # Every ROUND sweeps, a column whose residual has fallen by REFRESH since its last float64 residual gets a new one.
 ROUND = 6
 REFRESH = 1e-4
@@ -44,20 +40,11 @@ REFRESH = 1e-4
 ASTRAY = 0.1
 
 
-class _Buffers:
-    """Memory for the batches, which use it one after another: fresh pages cost as much as a sweep."""
-
-    def __init__(self) -> None:
-        self._flat: dict[str, np.ndarray] = {}
-
-    def array(self, name: str, n: int, width: int, dtype: type) -> np.ndarray:
-        """An (n, width) array on a cache line: a row of p with 32 columns is then one line."""
-        size = np.dtype(dtype).itemsize
-        flat = self._flat.get(name)
-        if flat is None or len(flat) < n * width:
-            raw: np.ndarray = np.empty(n * width + 64 // size, dtype)
-            flat = self._flat[name] = raw[(-raw.ctypes.data % 64) // size :]
-        return flat[: n * width].reshape(n, width)
+def _aligned(n: int, width: int, dtype: type) -> np.ndarray:
+    """An (n, width) array on a cache line: a row of p with 32 columns is then one line."""
+    size = np.dtype(dtype).itemsize
+    raw: np.ndarray = np.empty(n * width + 64 // size, dtype)
+    return raw[(-raw.ctypes.data % 64) // size :][: n * width].reshape(n, width)
 
 
 class _Batch:
@@ -66,15 +53,13 @@ class _Batch:
     F and B = (I - A) Y are float64; the sweep's vectors x (the change of h F), z and y are float32, p is bfloat16.
     """
 
-    def __init__(
-        self, system: System, graph: SweepGraph, F: np.ndarray, columns: slice, goal: Goal, buffers: _Buffers
-    ) -> None:
+    def __init__(self, system: System, graph: SweepGraph, F: np.ndarray, columns: slice, goal: Goal) -> None:
         n, self.count = len(F), columns.stop - columns.start
         width = next(width for width in (4, 8, 16, 32) if width >= self.count)
         self.columns, self.order, self.clip = columns, graph.order, system.clip
-        self.F, self.B = (buffers.array(name, n, width, np.float64) for name in "FB")
-        self.x, self.z, self.y = (buffers.array(name, n, width, np.float32) for name in "xzy")
-        self.p = buffers.array("p", n, width, np.uint16)
+        self.F, self.B = (_aligned(n, width, np.float64) for _ in range(2))
+        self.x, self.z, self.y = (_aligned(n, width, np.float32) for _ in range(3))
+        self.p = _aligned(n, width, np.uint16)
         for array in (self.F, self.B, self.z, self.p):
             array[:, self.count :] = 0
         self.x[...] = 0.0
@@ -181,11 +166,13 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
     # a few times the number of sweeps that theory needs for one digit, in whole rounds
     patience = ROUND * np.ceil((50 + np.floor(4 / np.sqrt(1 - system.top))) / ROUND)
     patience = np.broadcast_to(patience, n_labels)
-    graph, buffers = system.sweep_graph(), _Buffers()
-    for columns in _batches(n_labels):
-        batch = _Batch(system, graph, F, columns, goal, buffers)
+    graph = system.sweep_graph()
+    for first in range(0, n_labels, _propagation.MAX_WIDTH):
+        columns = slice(first, min(first + _propagation.MAX_WIDTH, n_labels))
+        batch = _Batch(system, graph, F, columns, goal)
         _sweep_batch(batch, F, limits[columns], patience[columns], goal, _sweeps_per_call(system, batch, goal))
         solved.sweeps[columns], solved.residuals[columns] = batch.sweeps[: batch.count], batch.best
+        del batch  # before the memory of the next is taken
     return solved
 
 
@@ -211,15 +198,6 @@ def _sweep_batch(
             batch.stop_stuck(due)
             made, before = 0, sweeps.copy()
         batch.tol[: batch.count][sweeps >= limit] = math.inf
-
-
-def _batches(n_labels: int) -> Iterator[slice]:
-    """The labels of each batch; one of 32 that is half empty costs more than two."""
-    first = 0
-    while first < n_labels:
-        width = _propagation.MAX_WIDTH if n_labels - first > SPLIT else 16
-        yield slice(first, min(first + width, n_labels))
-        first += width
 
 
 def _sweeps_per_call(system: System, batch: _Batch, goal: Goal) -> int:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.metrics import make_scorer
 from sklearn.model_selection import PredefinedSplit, check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -295,23 +294,33 @@ def _columns_of_classes(found: Any, classes: Any, labels: Labels) -> NDArray[np.
 # ---------------------------------------------------------------- scorers
 
 
-class _OnKnownEntries:
-    """A measure of the known entries, from the probabilities of scikit-learn's or this package's classifiers."""
+class _Scorer:
+    """A measure of the known entries; called as scikit-learn's scorers are.
 
-    def __init__(self, measure: Callable[[Any, Any], float]) -> None:
-        self.measure = measure
-        self.__name__ = measure.__name__
-        self.__qualname__ = measure.__qualname__
+    It evaluates ``predict``, or how a classifier ranks the labels before any threshold.
+    """
 
-    def __call__(self, y_true: Any, y_score: Any) -> float:
+    def __init__(self, measure: Callable[[Any, Any], float], greater_is_better: bool, *, ranks: bool = True) -> None:
+        self.measure, self.ranks = measure, ranks
+        self._sign = 1 if greater_is_better else -1
+
+    def __call__(self, estimator: Any, X: Any, y_true: Any) -> float:
+        found = rank_scores(estimator, X) if self.ranks else estimator.predict(X)
+        return self._sign * self._score_func(y_true, found)
+
+    def _score_func(self, y_true: Any, found: Any) -> float:
         truth = _truth(y_true)
         if np.isnan(truth).all():
             warnings.warn(
-                f"{self.__name__} is NaN: all {len(truth)} rows of the test fold are unlabelled; use LabeledRowsSplit.",
-                RuntimeWarning, stacklevel=2,
+                f"{self.measure.__name__} is NaN: all {len(truth)} rows of the test fold are unlabelled; use "
+                "LabeledRowsSplit.",
+                RuntimeWarning, stacklevel=3,
             )  # fmt: skip
             return float("nan")
-        return self.measure(truth, _probabilities(y_score, truth.shape[1]))
+        return self.measure(truth, _probabilities(found, truth.shape[1]))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.measure.__name__}, greater_is_better={self._sign > 0})"
 
 
 def _truth(y_true: Any) -> NDArray[np.float64]:
@@ -335,25 +344,6 @@ def _probabilities(y_score: Any, n_labels: int) -> NDArray[Any]:
     return scores[:, 1:] if n_labels == 1 and scores.shape[1:] == (2,) else scores
 
 
-def _decision_scorer(measure: Callable[[Any, Any], float], greater_is_better: bool) -> Any:
-    """Scorer of scikit-learn that evaluates ``predict``."""
-    return make_scorer(_OnKnownEntries(measure), greater_is_better=greater_is_better, response_method="predict")
-
-
-class _RankingScorer:
-    """Scores how a classifier ranks the labels, before any threshold; called as scikit-learn's scorers are."""
-
-    def __init__(self, measure: Callable[[Any, Any], float], greater_is_better: bool) -> None:
-        self._score_func = _OnKnownEntries(measure)
-        self._sign = 1 if greater_is_better else -1
-
-    def __call__(self, estimator: Any, X: Any, y_true: Any) -> float:
-        return self._sign * self._score_func(y_true, rank_scores(estimator, X))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._score_func.__name__}, greater_is_better={self._sign > 0})"
-
-
 #: The seven measures for ``scoring=`` of scikit-learn's searches and cross-validation, by the names of
 #: :mod:`nmlsdr.metrics`.  Since scikit-learn requires that larger is better, the four losses (hamming_loss,
 #: ranking_loss, one_error, coverage) are negated.  hamming_loss, macro_f1 and micro_f1 evaluate ``predict``, so they
@@ -364,11 +354,11 @@ class _RankingScorer:
 #: The multi-output classifiers of scikit-learn work too, unless a label has only one value in a training fold, because
 #: scikit-learn then does not show which column of their probabilities is meant.
 SCORERS: dict[str, Any] = {
-    "hamming_loss": _decision_scorer(metrics.hamming_loss, False),
-    "ranking_loss": _RankingScorer(metrics.ranking_loss, False),
-    "average_precision": _RankingScorer(metrics.average_precision, True),
-    "one_error": _RankingScorer(metrics.one_error, False),
-    "coverage": _RankingScorer(metrics.coverage, False),
-    "macro_f1": _decision_scorer(metrics.macro_f1, True),
-    "micro_f1": _decision_scorer(metrics.micro_f1, True),
+    "hamming_loss": _Scorer(metrics.hamming_loss, False, ranks=False),
+    "ranking_loss": _Scorer(metrics.ranking_loss, False),
+    "average_precision": _Scorer(metrics.average_precision, True),
+    "one_error": _Scorer(metrics.one_error, False),
+    "coverage": _Scorer(metrics.coverage, False),
+    "macro_f1": _Scorer(metrics.macro_f1, True, ranks=False),
+    "micro_f1": _Scorer(metrics.micro_f1, True, ranks=False),
 }

@@ -354,7 +354,7 @@ def test_parameters_of_the_propagation(parameters, sentence, rng):
 
 @BOTH
 def test_one_row_is_an_error(Classifier):
-    with pytest.raises(ValueError, match="needs at least 2 labelled rows, got n_samples = 1"):
+    with pytest.raises(ValueError, match="needs at least 2 rows, got n_samples = 1"):
         Classifier(1).fit([[0.0]], [[1, 0]])
 
 

@@ -295,7 +295,7 @@ def test_impossible_input_raises_a_clear_error(data):
         (NMLSDR(), X, np.full_like(Y, -1), "no labelled row"),
         (NMLSDR(), np.ones_like(X), Y, "no dependence"),
         (NMLSDR(), X[:40], np.ones(40), "one class"),
-        (NMLSDR(), X[:1], Y[:1], "1 sample"),
+        (NMLSDR(), X[:1], Y[:1], "n_samples = 1"),
         (NMLSDR(5), X, Y, r"n_components=5 is above min\(.*\) = 4"),
         (NMLSDR(0), X, Y, "n_components must be an integer of at least 1"),
         (NMLSDR(n_neighbors=0), X, Y, "n_neighbors must be"),

@@ -53,6 +53,14 @@ def clip_neighbors(estimator: Any, n_candidates: int) -> int:
     return min(k, n_candidates)
 
 
+def refuse_one(estimator: Any, n_rows: int, what: str) -> None:
+    """An error where the fit has one of these rows, or none."""
+    if n_rows < 2:
+        raise InputError(
+            f"{type(estimator).__name__} needs at least 2 {what}, got n_samples = {n_rows}; add such rows."
+        )
+
+
 # ---------------------------------------------------------------- neighbours
 
 
@@ -72,25 +80,20 @@ def _warn_of_another_metric(transformer: Any, metric: str) -> None:
     )
 
 
-def exact_neighbors_of_queries(estimator: Any, rows: Any, queries: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Squared distances and indices of the k nearest of ``rows``, prepared if the estimator predicts often."""
-    prepared = prepared_rows(estimator, rows, queries.shape[0])
-    if prepared is not None:
-        return prepared.neighbors(queries, k, check_n_jobs(estimator.n_jobs))
-    return squared_neighbors(rows, k, queries=queries, metric=estimator.metric, n_jobs=estimator.n_jobs, checked=True)
-
-
 def neighbors_of_queries(
-    estimator: Any, rows: Any, queries: Any, k: int, transformer: Any
+    estimator: Any, rows: Any, queries: Any, k: int, transformer: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """As `LearnsLabels._neighbors_of_rows`, for other rows: the k nearest of ``rows`` to each query.
 
-    The transformer is that of the fit; None if the search is exact.
+    The transformer is that of the fit; None if the search is exact, by rows prepared if the estimator predicts often.
     """
-    if isinstance(estimator.neighbors, str):
-        return exact_neighbors_of_queries(estimator, rows, queries, k)
-    proposed = transformer.transform(queries)
-    return choose_proposed(rows, proposed, k, queries=queries, metric=estimator.metric, n_jobs=estimator.n_jobs)
+    wanted = {"queries": queries, "metric": estimator.metric, "n_jobs": estimator.n_jobs}
+    if transformer is not None:
+        return choose_proposed(rows, transformer.transform(queries), k, **wanted)
+    prepared = prepared_rows(estimator, rows, queries.shape[0])
+    if prepared is not None:
+        return prepared.neighbors(queries, k, check_n_jobs(estimator.n_jobs))
+    return squared_neighbors(rows, k, checked=True, **wanted)
 
 
 # ---------------------------------------------------------------- labels and their propagation
@@ -121,6 +124,8 @@ class LearnsLabels:
                     f"Found array with 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required; "
                     f"pass at least one {what}."
                 )
+        if reset:
+            refuse_one(self, rows.shape[0], "rows")
         validate_data(self, X, reset=reset, skip_check_array=True)
         return rows
 

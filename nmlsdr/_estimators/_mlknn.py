@@ -11,7 +11,7 @@ from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshol
 from .._checks.labels import Labels, check_binary
 from .._errors import InputError
 from .._search import choose_stored
-from ._base import CutsScores, NeighborClassifier, PropagatesLabels, clip_neighbors
+from ._base import CutsScores, NeighborClassifier, PropagatesLabels, clip_neighbors, refuse_one
 from ._callbacks import step, steps_of_fit
 from ._refit import new_fit
 from ._thresholds import advise_on_threshold, check_threshold, warn_never_predicted
@@ -67,12 +67,9 @@ class _CountsNeighborLabels(CutsScores, NeighborClassifier):
 
     def _nearest(self, rows: Any) -> np.ndarray:
         if self._is_precomputed():
-            return choose_stored(rows[:, self._columns()], self.n_neighbors_, drop_diagonal=False)[1]
+            columns = getattr(self, "labeled_rows_", slice(None))  # `MLkNN` is fitted to some of the rows
+            return choose_stored(rows[:, columns], self.n_neighbors_, drop_diagonal=False)[1]
         return super()._nearest(rows)
-
-    def _columns(self) -> Any:
-        """Which columns of a precomputed matrix are training rows: all, unless some were not labelled."""
-        return slice(None)
 
     def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:
         likelihoods = self.likelihoods_with_label_, self.likelihoods_without_label_
@@ -254,7 +251,7 @@ class MLkNN(_CountsNeighborLabels):
             rows = self._read_training_rows(X)
             labels = self._read_labels(X, y, rows, labeled)
             kept = np.flatnonzero(labels.labeled)
-            _refuse_one_sample(self, len(kept))
+            refuse_one(self, len(kept), "labelled rows")
             Y = labels.Y
             if len(kept) < rows.shape[0]:
                 rows, Y = rows[kept], Y[kept]
@@ -266,18 +263,6 @@ class MLkNN(_CountsNeighborLabels):
             self._learn(rows, Y, indices, labels)
             self.labeled_rows_ = kept
         return self
-
-    def _columns(self) -> Any:
-        everything = len(self.labeled_rows_) == self.n_features_in_
-        return slice(None) if everything else self.labeled_rows_
-
-
-def _refuse_one_sample(estimator: Any, n_samples: int) -> None:
-    if n_samples < 2:
-        raise InputError(
-            f"{type(estimator).__name__} needs at least 2 labelled rows, got n_samples = {n_samples}; "
-            "a row does not count as its own neighbour."
-        )
 
 
 @dataclass(eq=False, repr=False)
@@ -485,7 +470,6 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
             rows = self._read_training_rows(X)
             n_samples = rows.shape[0]
             labels = self._read_labels(X, y, rows, labeled)
-            _refuse_one_sample(self, n_samples)
             self.n_neighbors_ = clip_neighbors(self, n_samples - 1)
             with step(self, "neighbors"):
                 squared, indices = self._training_neighbors(rows, self.n_neighbors_)

@@ -10,12 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks.arguments import check_real
 from .._checks.labels import Labels
-from .._errors import InputError
 from .._moments import RowSums, centred_over_known
 from .._projections.directions import Directions
 from .._ridge import SHRINKAGE_GRID
 from ..projection import feature_weights, hsic_directions, shrunken_weights
-from ._base import LearnsLabels, PropagatesLabels
+from ._base import LearnsLabels, PropagatesLabels, refuse_one
 from ._callbacks import step, steps_of_fit
 from ._refit import new_fit
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -64,8 +63,6 @@ class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _read(self, X: Any, y: Any, labeled: Any) -> tuple[Any, Labels]:
         rows = self._read_rows(X, reset=True)
-        if rows.shape[0] == 1:
-            raise InputError(f"{type(self).__name__} needs at least 2 rows, got 1 sample; add rows.")
         return rows, self._read_labels(X, y, rows, labeled)
 
     def _keep(self, found: Directions) -> None:
@@ -85,11 +82,7 @@ class SupervisedProjection(Projection):
             Y = centred_over_known(labels.Y, labels.known) if labels.partly.any() else labels.Y
             if not labels.labeled.all():
                 rows, Y = rows[labels.labeled], Y[labels.labeled]
-                if len(Y) == 1:
-                    raise InputError(
-                        f"{type(self).__name__} is fitted on the labelled rows and needs at least 2 of them, got 1 "
-                        "sample; label more rows."
-                    )
+                refuse_one(self, len(Y), "labelled rows")
             self._keep(self._solve(rows, Y))
         return self
 

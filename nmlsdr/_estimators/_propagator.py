@@ -8,7 +8,6 @@ import numpy as np
 from scipy import sparse
 
 from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshold
-from .._errors import InputError
 from ..graph import even_exponent, transition_matrix
 from ._base import CutsScores, NeighborClassifier, PropagatesLabels
 from ._callbacks import steps_of_fit
@@ -221,8 +220,6 @@ class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):
         check_threshold(self.threshold)
         with steps_of_fit(self, X, y):
             rows = self._read_rows(X, reset=True)
-            if rows.shape[0] < 2:
-                raise InputError("MultiLabelPropagation needs at least 2 rows, got n_samples = 1; add rows.")
             labels = self._read_labels(X, y, rows, labeled)
             W = self._graph_of_rows(rows, graph)
             F = self._propagate(W, labels, alpha)

@@ -8,10 +8,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks.arguments import Metric, check_n_neighbors
-from .._errors import InputError
 from .._search import squared_neighbors
 from ..graph import as_distances
-from ._base import LearnsLabels, exact_neighbors_of_queries
+from ._base import LearnsLabels, neighbors_of_queries
 from ._refit import new_fit
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
@@ -100,8 +99,6 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         with new_fit(self):
             rows = self._read_rows(X, reset=True)
-            if rows.shape[0] < 2:
-                raise InputError("ExactNeighborsTransformer needs at least 2 rows, got n_samples = 1; add rows.")
             check_n_neighbors(self.n_neighbors, rows.shape[0], exclude_self=True)
             self.training_rows_ = self._as_attribute(rows)
             self.n_samples_fit_ = self._n_features_out = rows.shape[0]
@@ -156,7 +153,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         check_is_fitted(self)
         queries = self._read_rows(X, reset=False)
-        return self._graph(*exact_neighbors_of_queries(self, self.training_rows_, queries, self.n_neighbors + 1))
+        return self._graph(*neighbors_of_queries(self, self.training_rows_, queries, self.n_neighbors + 1))
 
     def _graph(self, squared: np.ndarray, indices: np.ndarray) -> Any:
         n, k = indices.shape

@@ -222,7 +222,13 @@ def test_agreement_counts_cells():
     far = results.difference_table(found, "x", 0.035)
     sizes = [abs(float(entries[-2].text)) for _, entries in far.rows]
     assert sizes == sorted(sizes, reverse=True)
-    assert len(sizes) == (size > 0.035).sum() == results.unexplained(far)
+    assert len(sizes) == (size > 0.035).sum()
+    section = results.Section("toy", "", results.ResultTable("", "", []))
+    results.compare(section, found, (0.01, 0.05), 0.035)
+    assert [table.rows for table in section.tables] == [results.agreement(found, "x", (0.01, 0.05)).rows, far.rows]
+    ((text, holds),) = section.claims
+    assert text.endswith(f": {len(sizes)} cells, of which {len(sizes)} are not explained")
+    assert holds is False
 
 
 def test_notes_name_what_exists():

@@ -328,9 +328,9 @@ def test_records_become_arrays_of_both_parts():
     found = collect(BASE, records)
     assert (found.datasets, found.methods, found.seeds) == (("Birds", "Yeast"), ("Residual", "Ridge"), (0, 1))
     assert found.percent()[1, 0, 0] == 50
-    assert found.percent("p1")[1, 0, 0] == 75
+    assert found.percent(P1)[1, 0, 0] == 75
     assert found.percent()[0, 1, 1] == 25
-    assert np.isnan(found.percent("p1")[0, 1, 1])
+    assert np.isnan(found.percent(P1)[0, 1, 1])
     assert np.isnan(found.percent()).sum() == 6
     assert found.failures == ["beyond, Birds, Residual, seed 1: ValueError: no"]
     assert collect(REGIMES["beyond-flips-20"], records) is None

@@ -11,21 +11,17 @@ from sklearn.decomposition import PCA
 from .figures import bars, critical_differences, difference_maps, embeddings
 from .protocol import METRICS, STUDIES, TEN_METHODS, draw, embed, load
 from .results import (
-    Claims,
     Entry,
     Results,
     ResultTable,
     Section,
-    agreement,
-    begin_section,
     best_in_bold,
-    difference_table,
-    general_notes,
+    compare,
     method_table,
     number,
+    plus_minus,
     resource,
     titled,
-    unexplained,
 )
 from .statistics import (
     LEVEL,
@@ -38,7 +34,7 @@ from .statistics import (
 )
 
 NEAR, FAR = 0.02, 0.05
-SHARE_NEAR = 0.85
+LEAST_NEAR = 85.0  # percent
 TESTS = (("Wilcoxon", "one-sided"), ("two-sided", "two-sided"), ("Holm", "holm"))
 
 
@@ -47,9 +43,7 @@ def benchmarks_section(found: list[Results], *, size: str) -> Section:
     (results,) = found
     ten = results.of(TEN_METHODS)
     counts = {"n_datasets": len(results.datasets), "n_methods": len(results.methods)}
-    section = begin_section("benchmarks", found, size, n_seeds=results.n_seeds, **counts)
-    if size == "full":
-        section.paragraphs += general_notes("benchmarks", results.datasets)
+    section = Section.begin("benchmarks", found, size, n_seeds=results.n_seeds, **counts)
     section.tables += [metric_table(ten, m) for m in range(len(METRICS))]
     complete = _complete(ten)
     if complete is not None:
@@ -64,9 +58,7 @@ def benchmarks_section(found: list[Results], *, size: str) -> Section:
             section.add_figure("critical-differences", critical_differences(complete.methods, tests))
     section.tables += starred_tables(results)
     if size == "full":
-        far = difference_table(ten, "benchmarks-differences", FAR)
-        section.claims = claims(ten, complete, far)
-        section.tables += [agreement(ten, "benchmarks-agreement", (0.01, NEAR, FAR)), far]
+        add_claims(section, ten, complete)
         section.add_figure("differences", difference_maps(METRICS, ten.difference, ten.datasets, ten.methods))
     return section
 
@@ -94,12 +86,11 @@ def metric_table(results: Results, m: int) -> ResultTable:
     mean, std, gap = np.round(results.mean[:, :, m], 3), results.std[:, :, m], results.difference[:, :, m]
     for i, dataset in enumerate(results.datasets):
         parts = zip(std[i], results.printed[i, :, m], strict=True)
-        beside = ["|".join(filter(None, ["" if np.isnan(s) else f"±{number(s)}", number(p)])) for s, p in parts]
+        beside = ["|".join(filter(None, [plus_minus(s), number(p)])) for s, p in parts]
         table.add(dataset, best_in_bold(mean[i], 3, beside, gap[i].tolist()))
     if _complete(results, m) is None:
         return table
-    table.rule_before.add(len(table.rows))
-    table.add("# best", best_in_bold(best_counts(mean), 0, printed_rows(results, "# Best values", 0)[m]))
+    table.add_last("# best", best_in_bold(best_counts(mean), 0, printed_rows(results, "# Best values", 0)[m]))
     for title, test in TESTS:
         printed = printed_rows(results, "Wilcoxon", 1)[m] if test == "one-sided" else None
         table.add(title, best_in_bold(wilcoxon_scores(mean, test=test), 1, printed))
@@ -164,39 +155,22 @@ def starred_tables(results: Results) -> list[ResultTable]:
     return [table]
 
 
-def claims(ten: Results, complete: Results | None, far: ResultTable) -> Claims:
-    """What the reproduction should reach, as far as the cells at hand allow."""
+def add_claims(section: Section, ten: Results, complete: Results | None) -> None:
+    """Compare with the article, and state what the reproduction should reach, as far as the cells at hand allow."""
     gap = np.abs(ten.difference)
-    known = ~np.isnan(gap)
-    cells = int(known.sum())
-    if cells == 0:
-        return []
-    found: Claims = []
-    if 0.5 ** len(ten.datasets) >= LEVEL:  # the smallest p-value that the signed-rank test can give
+    cells = int((~np.isnan(gap)).sum())
+    if cells and 0.5 ** len(ten.datasets) >= LEVEL:  # the smallest p-value that the signed-rank test can give
         sets = f"{len(ten.datasets)} {'set' if len(ten.datasets) == 1 else 'sets'}"
-        found.append((f"NMLSDR has the highest mean Wilcoxon score: not decidable from {sets}", None))
-    elif complete is not None and "NMLSDR" in complete.methods:
+        section.claim("undecided", None, sets=sets)
+    elif cells and complete is not None and "NMLSDR" in complete.methods:
         scores = mean_scores(complete)
-        (best, *tied) = (complete.methods[j] for j in np.flatnonzero(scores == scores.max()))
-        text = (
-            "NMLSDR has the highest mean Wilcoxon score (a table below explains the scores): that of "
-            f"{best} is {scores.max():.2f}"
-        )
-        found.append((text, best == "NMLSDR" and not tied))
-    near = int((gap[known] <= NEAR + 1e-9).sum())
-    share = f"{near}, {100 * near / cells:.1f} %"
-    text = (
-        f"at least 85 % of the {cells} cells (one measure of one method on one data set) are within {NEAR} of the "
-        f"article's value: {share}"
-    )
-    found.append((text, near >= SHARE_NEAR * cells))
-    counts = f"{len(far.rows)} cells, of which {unexplained(far)} are not explained"
-    text = (
-        f"cells further than {FAR} from the article's value are explained, or consistent with the spread of single "
-        f"runs: {counts}"
-    )
-    found.append((text, not unexplained(far)))
-    return found
+        best = [complete.methods[j] for j in np.flatnonzero(scores == scores.max())]
+        section.claim("best", best == ["NMLSDR"], best=best[0], score=scores.max())
+    near = int((gap <= NEAR + 1e-9).sum())
+    if cells:
+        percent = 100.0 * near / cells
+        section.claim("near", percent >= LEAST_NEAR, cells=cells, limit=NEAR, near=near, percent=percent)
+    compare(section, ten, (0.01, NEAR, FAR), FAR)
 
 
 # ---------------------------------------------------------------- the studies on one data set each
@@ -209,7 +183,7 @@ ORDER = (("NMLSDR",), ("NMLSDR*",), ("MVMD", "MDDMp"), ("SSMLDR",))
 
 PATIENTS = (
     ("healthy", (1, 0, 0)), ("hypertension", (0, 1, 0)), ("diabetes", (0, 0, 1)), ("both", (0, 1, 1)),
-)  # fmt: skip
+)
 ARTICLE_COUNTS = {"healthy": 1734, "hypertension": 2547, "diabetes": 1971, "both": 1302, "unlabelled": 1982}
 
 
@@ -219,40 +193,25 @@ ARTICLE_COUNTS = {"healthy": 1734, "hypertension": 2547, "diabetes": 1971, "both
 def toy_section(found: list[Results], *, size: str, with_figure: bool = True) -> Section:
     """Tables, figure and claims of the Toy study."""
     (results,) = found
-    section = begin_section("toy", found, size, n_seeds=results.n_seeds)
+    section = Section.begin("toy", found, size, n_seeds=results.n_seeds)
     reduced = " A reduced set: do not compare these numbers with the article's." if size == "small" else ""
     section.tables.append(method_table(results, "toy", reduced=reduced))
     if size == "full":
-        far = difference_table(results, "toy-differences", LIMIT)
-        section.paragraphs += general_notes("toy", results.datasets)
-        section.claims = toy_claims(results, far)
-        section.tables += [agreement(results, "toy-agreement", (0.01, LIMIT, 0.05)), far]
+        compare(section, results, (0.01, LIMIT, 0.05), LIMIT)
+        if "NMLSDR" in results.methods:
+            gap = np.abs(results.difference[0, results.methods.index("NMLSDR")])
+            section.claim("nmlsdr", bool((gap <= 0.01).all()))
+        section.claim("order", in_order(dict(zip(results.methods, results.mean[0, :, AP], strict=True))))
     if with_figure:
         section.add_figure("toy-embedding", toy_figure(size))
     return section
 
 
-def toy_claims(results: Results, far: ResultTable) -> Claims:
-    """What the reproduction should reach, as far as the methods at hand allow."""
-    gap = np.abs(results.difference[0])
-    cells, open_cells = int((~np.isnan(gap)).sum()), unexplained(far)
-    counts = f"{len(far.rows)} cells, of which {open_cells} are not explained"
-    text = (
-        f"of the {cells} cells (one measure of one method), those further than {LIMIT} from the article's value are "
-        f"explained, or consistent with the spread of single runs: {counts}"
-    )
-    found: Claims = [(text, open_cells == 0)]
-    if "NMLSDR" in results.methods:
-        row = gap[results.methods.index("NMLSDR")]
-        found.append(("all measures of NMLSDR are within .01 of the article's", bool((row <= 0.01).all())))
-    ap = dict(zip(results.methods, results.mean[0, :, AP], strict=True))
-    named = {m for group in ORDER for m in group}
-    rest = [m for m in ap if m not in named]
+def in_order(ap: dict[str, float]) -> bool:
+    """Whether the methods at hand have the article's order by average precision, and all others come after them."""
+    rest = [m for m in ap if m not in {m for group in ORDER for m in group}]
     present = [values for group in (*ORDER, rest) if (values := [ap[m] for m in group if m in ap])]
-    ordered = all(min(first) > max(second) for first, second in pairwise(present))
-    text = "by AP the methods have the article's order: NMLSDR > NMLSDR* > {MVMD, MDDMp} > SSMLDR > the rest"
-    found.append((text, ordered))
-    return found
+    return all(min(first) > max(second) for first, second in pairwise(present))
 
 
 def toy_figure(size: str) -> Any:
@@ -284,7 +243,7 @@ def case_study_section(found: list[Results], *, size: str) -> Section:
     """Tables with paired t-tests, four pictures and claims of the case study."""
     (results,) = found
     drawn = "200 + 200" if size == "small" else "1000 + 1000"
-    section = begin_section("case-study", found, size, n_seeds=results.n_seeds, drawn=drawn)
+    section = Section.begin("case-study", found, size, n_seeds=results.n_seeds, drawn=drawn)
     ten = results.of(TEN_METHODS)
     section.tables += [counts_table(size), tested_table(ten)]
     if results.n_seeds > 1:
@@ -294,7 +253,12 @@ def case_study_section(found: list[Results], *, size: str) -> Section:
         section.tables.append(method_table(stars, "case-study-other"))
     section.paragraphs += starred(results)
     if size == "full" and "NMLSDR" in ten.methods and results.n_seeds > 1:
-        section.claims = case_study_claims(ten)
+        best_methods, _, significant = tests_of_best(ten)
+        ours = significant & (best_methods == ten.methods.index("NMLSDR"))
+        won = [metric for metric, first in zip(METRICS, ours, strict=True) if first]
+        section.claim("best", len(won) == len(METRICS), won=", ".join(won) or "none")
+        counts = zip(rule_counts("full")[0], ARTICLE_COUNTS.values(), strict=True)
+        section.claim("counts", all(abs(count / printed - 1) <= 0.05 for count, printed in counts))
     section.add_figure("case-study-embedding", case_study_figure(size))
     return section
 
@@ -364,27 +328,7 @@ def starred(results: Results) -> list[str]:
     above = [metric for metric, a, b in zip(METRICS, star, own, strict=True) if a > b]
     which = "all seven" if len(above) == len(METRICS) else f"{len(above)} of the seven"
     named = f" ({', '.join(above)})" if 0 < len(above) < len(METRICS) else ""
-    return [
-        f"(simulated) NMLSDR*, which keeps the given labels as they are, has a higher mean than NMLSDR, which corrects "
-        f"them, on {which} measures{named}."
-    ]
-
-
-def case_study_claims(results: Results) -> Claims:
-    """The article's statements about its patients, tested on the simulated ones."""
-    best_methods, _, significant = tests_of_best(results)
-    ours = significant & (best_methods == results.methods.index("NMLSDR"))
-    won = [metric for metric, first in zip(METRICS, ours, strict=True) if first]
-    best = (
-        "(simulated) of the article's ten methods, that is without the variants with *, NMLSDR is the best by paired "
-        f"t-tests on every measure: on {', '.join(won) or 'none'}"
-    )
-    counts = zip(rule_counts("full")[0], ARTICLE_COUNTS.values(), strict=True)
-    near = all(abs(ours / printed - 1) <= 0.05 for ours, printed in counts)
-    return [
-        (best, len(won) == len(METRICS)),
-        ("(simulated) the rules label as many patients as in the article, each count within 5 %", near),
-    ]
+    return [resource("texts.json")["sections"]["case-study"]["starred"].format(which=which, named=named)]
 
 
 def case_study_figure(size: str) -> Any:

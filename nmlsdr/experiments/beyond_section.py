@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,11 @@ from .results import (
     Results,
     ResultTable,
     Section,
-    begin_section,
+    View,
     best_in_bold,
     mean,
     number,
+    plus_minus,
     resource,
     std,
     titled,
@@ -30,23 +31,6 @@ ARTICLE = "NMLSDR"
 PROMISED = dict(zip(REVIEWS, ("both", "missing"), strict=True))  # the list for each noise
 
 
-class View(NamedTuple):
-    """What a table shows of the regimes: the end of its name, the words of its title, a part and its measures."""
-
-    name: str
-    title: str
-    part: str = "metrics"
-    measures: tuple[str, ...] = METRICS
-
-    def percent(self, results: Results) -> Floats:
-        """The mean of these measures (n_datasets, n_methods, n_seeds)."""
-        return results.percent(self.part, self.measures)
-
-    def gaps(self, results: Results, first: str, second: str) -> Floats:
-        """What the first method gains over the second on each data set, as `Results.gaps`."""
-        return results.gaps(first, second, self.part, self.measures)
-
-
 RANKING = View("rankings", "Mean of the four ranking measures, end to end", measures=RANKINGS)
 SEVEN = View("end-to-end", "Mean of the seven measures, end to end")
 P1 = View("p1", "Mean of the seven measures, P1", "p1")
@@ -57,7 +41,7 @@ def beyond_section(found: list[Results], *, size: str) -> Section:
     ranked = [results for results in found if results.study.name in REGIMES]
     decided = [with_variant(results, "f1") for results in ranked]  # a threshold moves no ranking
     reviews = [with_chance(results) for results in found if results.study.name in REVIEWS]
-    section = begin_section("beyond", found, size)
+    section = Section.begin("beyond", found, size)
     section.paragraphs.append(seeds_used(found))
     for plain, base in zip(ranked, decided, strict=True):
         if plain.study is BASE:
@@ -114,33 +98,26 @@ def with_variant(results: Results, variant: str) -> Results:
 
 def set_table(results: Results, view: View) -> ResultTable:
     """Data sets by methods, with the means below."""
-    known = view.percent(results)
-    chosen = [j for j in range(len(results.methods)) if not np.isnan(known[:, j]).all()]  # regressions: no embedding
-    header = ["Data set", *(results.methods[j] for j in chosen)]
+    some = results.of([name for name in results.methods if not np.isnan(results.of([name]).percent(view)).all()])
     values = {"what": view.title, "regime": results.study.title, "n_seeds": results.n_seeds}
-    table = titled(f"beyond-{view.name}", header, "beyond-set", **values)
-    if chosen:
-        by_seed = known[:, chosen]
-        means = mean(by_seed)
-        for dataset, row, spread in zip(results.datasets, means, std(by_seed), strict=True):
-            table.add(dataset, best_in_bold(row, 2, ["" if np.isnan(s) else f"±{number(s, 2)}" for s in spread]))
-        table.rule_before.add(len(table.rows))
-        table.add("mean", best_in_bold(means.mean(axis=0), 2))
+    table = titled(f"beyond-{view.name}", ["Data set", *some.methods], "beyond-set", **values)
+    if some.methods:  # regressions have no embedding
+        means, spread = mean(some.percent(view)), std(some.percent(view))
+        for dataset, row, beside in zip(results.datasets, means, spread, strict=True):
+            table.add(dataset, best_in_bold(row, 2, [plus_minus(s, 2) for s in beside]))
+        table.add_last("mean", best_in_bold(means.mean(axis=0), 2))
     return table
 
 
 def measure_table(results: Results) -> ResultTable:
     """Methods by measures, end to end: those of rankings, then those of decisions, with means."""
-    groups: dict[str, tuple[str, ...]] = {"mean of 4": RANKINGS, "mean of 7": METRICS}
-    groups |= {measure: (measure,) for measure in METRICS}
-    shown = [*RANKINGS, "mean of 4", *DECISIONS, "mean of 7"]
+    shown: dict[str, tuple[str, ...]] = {measure: (measure,) for measure in RANKINGS} | {"mean of 4": RANKINGS}
+    shown |= {measure: (measure,) for measure in DECISIONS} | {"mean of 7": METRICS}
     values = {"sets": ", ".join(results.datasets), "regime": results.study.title}
     table = titled("beyond-measures", ["Method", *shown], **values)
-    by_method = {group: mean(results.percent(measures=groups[group])).mean(axis=0) for group in shown}
-    known = [j for j in range(len(results.methods)) if not np.isnan(by_method["mean of 7"][j])]
-    table.add_columns(
-        [results.methods[j] for j in known], [best_in_bold(values[known], 2) for values in by_method.values()]
-    )
+    columns = [mean(results.percent(View(measures=group))).mean(axis=0) for group in shown.values()]
+    known = np.flatnonzero(~np.isnan(columns[-1]))
+    table.add_columns([results.methods[j] for j in known], [best_in_bold(column[known], 2) for column in columns])
     return table
 
 
@@ -155,9 +132,8 @@ def parts_table(results: Results) -> ResultTable:
     columns = [100.0 * some.mean[:, :, METRICS.index(measure)] for measure in measures]  # (n_datasets, n_methods)
     for i, dataset in enumerate(results.datasets):
         table.add(dataset, [entry for values in columns for entry in best_in_bold(values[i], 2)])
-    table.rule_before.add(len(table.rows))
     wins = [["-", *(won(gap) for gap in (values[:, 1:] - values[:, :1]).T)] for values in columns]
-    table.add(f"better than {ARTICLE}", [text for texts in wins for text in texts])
+    table.add_last(f"better than {ARTICLE}", [text for texts in wins for text in texts])
     return table
 
 
@@ -167,16 +143,15 @@ def test_table(results: Results, view: View) -> ResultTable:
     n = len(results.datasets)
     values = {"what": view.title, "regime": results.study.title, "n_datasets": n, "least": 2.0 ** (1 - n)}
     table = titled(f"beyond-tests-{view.name}", header, "beyond-tests", **values)
-    rivals = [name for name in results.methods if name != OURS]
-    gaps = {name: gap for name in rivals if (gap := known_gaps(results, view, name)).size}
+    gaps = {name: gap[~np.isnan(gap)] for name, gap in our_gaps(results, view).items()}
     p_values = [float(signed_rank_p_values(gap, alternative="two-sided")) for gap in gaps.values()]
     for (name, gap), p, corrected in zip(gaps.items(), p_values, holm(p_values), strict=True):
         spread = float(gap.std(ddof=1)) if gap.size > 1 else np.nan
-        counts = [str(int((gap > 0).sum())), str(int((gap < 0).sum()))]
         last = Entry(f"{corrected:.3g}", bold=bool(corrected < LEVEL))
-        sets = zip(results.datasets, view.gaps(results, OURS, name), strict=True)
-        behind = ", ".join(dataset for dataset, gap in sets if gap < 0) or "none"
-        table.add(name, [number(float(gap.mean()), 2, sign=True), number(spread, 2), *counts, f"{p:.3g}", last, behind])
+        sets = zip(results.datasets, results.gaps(OURS, name, view), strict=True)
+        behind = [dataset for dataset, lead in sets if lead < 0]
+        numbers = [number(float(gap.mean()), 2, sign=True), number(spread, 2), (gap > 0).sum(), len(behind)]
+        table.add(name, [*numbers, f"{p:.3g}", last, ", ".join(behind) or "none"])
     return table
 
 
@@ -199,17 +174,16 @@ def regime_table(found: list[Results], view: View) -> ResultTable:
     for results in found:
         rows = [i for i, name in enumerate(results.datasets) if name in smaller]
         if rows:
-            means = mean(view.percent(results)[rows]).mean(axis=0)
+            means = mean(results.percent(view)[rows]).mean(axis=0)
             table.add(results.study.title, beside_ours(results, view, methods, means, rows=rows))
     return table
 
 
-def known_gaps(results: Results, view: View, rival: str) -> Floats:
-    """What ours gains over a rival on each data set, as `Results.gaps`, without the sets where that is unknown."""
-    if not {OURS, rival} <= set(results.methods):
-        return np.empty(0)
-    gaps = view.gaps(results, OURS, rival)
-    return gaps[~np.isnan(gaps)]
+def our_gaps(results: Results, view: View) -> dict[str, Floats]:
+    """What ours gains over each rival on each data set, as `Results.gaps`, without the rivals where that is unknown."""
+    rivals = [name for name in results.methods if name != OURS] if OURS in results.methods else []
+    gaps = {name: results.gaps(OURS, name, view) for name in rivals}
+    return {name: gap for name, gap in gaps.items() if not np.isnan(gap).all()}
 
 
 def won(gaps: Floats) -> str:
@@ -222,8 +196,7 @@ def beside_ours(
 ) -> list[Entry]:
     """Means of `methods`, and beside each rival on how many of the data sets `rows` ours is better."""
     shown = dict(zip(results.methods, means, strict=True))
-    rivals = {name for name in results.methods if name != OURS} if OURS in results.methods else ()
-    gaps = {name: view.gaps(results, OURS, name)[rows] for name in methods if name in rivals}
+    gaps = {name: gap[rows] for name, gap in our_gaps(results, view).items()}
     beside = [won(gaps[name]) if name in gaps and not np.isnan(gaps[name]).all() else "" for name in methods]
     return best_in_bold(np.array([shown.get(name, np.nan) for name in methods]), decimals, beside)
 
@@ -243,40 +216,37 @@ def review_tables(found: list[Results]) -> list[ResultTable]:
     """The means of every noise and kind, and by data set the lists that were promised to gain."""
     known = {name for results in found for name in results.methods}
     methods = [shown for name in REVIEWERS for shown in (name, f"{name}-adjusted") if shown in known] + [CHANCE]
-    summary = titled("beyond-review", ["Noise, list", *methods])
-    by_set = []
+    tables = [titled("beyond-review", ["Noise, list", *methods])]
     for results in found:
         title = results.study.title
         for kind in KINDS:
-            means = mean(results.percent(measures=[kind]))
+            view = View(measures=(kind,))
+            means = mean(results.percent(view))
             if np.isnan(means[:, :-1]).all():  # the last is chance
                 continue  # no label of the kind is wrong, or no method has the list
-            entries = beside_ours(results, View(kind, kind, measures=(kind,)), methods, means.mean(axis=0), decimals=1)
-            summary.add(f"{title}, {kind}", entries)
+            entries = beside_ours(results, view, methods, means.mean(axis=0), decimals=1)
+            tables[0].add(f"{title}, {kind}", entries)
             if kind == PROMISED[results.study.name]:
                 values = {"noise": title, "kind": kind, "n_seeds": results.n_seeds}
                 header = ["Data set", *results.methods]
-                table = titled(results.study.name, header, "beyond-review-set", **values)
+                tables.append(titled(results.study.name, header, "beyond-review-set", **values))
                 for name, row in zip(results.datasets, means, strict=True):
-                    table.add(name, best_in_bold(row, 1))
-                by_set.append(table)
-    return [summary, *by_set]
+                    tables[-1].add(name, best_in_bold(row, 1))
+    return tables
 
 
 def kinds_table(found: list[Results]) -> ResultTable:
     """Data sets by noise and kind of list, of the scores of ours alone: what the kind gains or costs."""
-    noises = [results for results in found if OURS in results.methods]
-    columns, header = [], ["Data set"]
-    for results in noises:
-        for kind in dict.fromkeys(("both", "unknown", PROMISED[results.study.name])):
-            values = mean(results.percent(measures=[kind]))[:, results.methods.index(OURS)]
-            columns.append(dict(zip(results.datasets, values, strict=True)))
-            header.append(f"{results.study.title}: {kind}")
-    table = titled("beyond-kinds", header)
-    sets = [name for name in SIX_SETS if any(name in column for column in columns)]
-    for name in sets:
-        table.add(name, [number(column.get(name, np.nan), 1) for column in columns])
-    if sets:
-        table.rule_before.add(len(table.rows))
-        table.add("mean", [number(np.mean([*column.values()]), 1) for column in columns])
+    columns: dict[str, dict[str, float]] = {}
+    for results in found:
+        for kind in ("both", "unknown", PROMISED[results.study.name]):
+            for ours in results.of([OURS]).methods:
+                values = mean(results.of([ours]).percent(View(measures=(kind,))))[:, 0]
+                columns[f"{results.study.title}: {kind}"] = dict(zip(results.datasets, values, strict=True))
+    table = titled("beyond-kinds", ["Data set", *columns])
+    for name in SIX_SETS:
+        if any(name in column for column in columns.values()):
+            table.add(name, [number(column.get(name, np.nan), 1) for column in columns.values()])
+    if table.rows:
+        table.add_last("mean", [number(np.mean([*column.values()]), 1) for column in columns.values()])
     return table

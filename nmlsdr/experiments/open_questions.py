@@ -30,7 +30,7 @@ from ..graph import kneighbors
 from ..projection import hsic_projection
 from .beyond import BASE, SIX_SETS
 from .protocol import N_NEIGHBORS, Draw, Measured, Study, measures
-from .results import Entry, Results, ResultTable, Section, begin_section, best_in_bold, mean, number, std, titled
+from .results import Entry, Results, ResultTable, Section, View, best_in_bold, mean, number, std, titled
 
 Floats = NDArray[np.float64]
 Embedding = tuple[Floats, Floats]  # of the training and the test rows
@@ -226,7 +226,7 @@ def measure(study: Study, method: str, data: Draw) -> Measured:
 def open_section(found: list[Results], *, size: str) -> Section:
     """For each question a summary, and each result by data sets."""
     (results,) = found
-    section = begin_section("open", found, size, n_seeds=results.n_seeds, landmarks=LANDMARKS, exponent=EXPONENT)
+    section = Section.begin("open", found, size, n_seeds=results.n_seeds, landmarks=LANDMARKS, exponent=EXPONENT)
     for question in QUESTIONS:
         some = results.of([REFERENCE, *(name for name in VARIANTS if name.split("-")[0] == question)])
         if set(some.methods) - {REFERENCE}:
@@ -240,7 +240,7 @@ def summary(results: Results, question: str) -> ResultTable:
     table = titled(f"open-{question}", ["Method", *header], "open", question=question, n_seeds=results.n_seeds)
     columns = []
     for part in PARTS:
-        values = results.percent(part)  # (n_datasets, n_methods, n_seeds)
+        values = results.percent(View(part=part))  # (n_datasets, n_methods, n_seeds)
         columns.append(best_in_bold(mean(values).mean(axis=0), 2))
         gains, wins = [Entry("-") for _ in results.methods], [Entry("-") for _ in results.methods]
         for j, method in enumerate(results.methods if REFERENCE in results.methods else ()):
@@ -258,5 +258,5 @@ def set_table(results: Results, question: str, part: str) -> ResultTable:
     """Methods by data sets."""
     names = {"question": question, "part": PARTS[part], "n_seeds": results.n_seeds}
     table = titled(f"open-{question}-{part}", ["Method", *results.datasets], "open-set", **names)
-    table.add_columns(results.methods, [best_in_bold(column, 2) for column in mean(results.percent(part))])
+    table.add_columns(results.methods, [best_in_bold(column, 2) for column in mean(results.percent(View(part=part)))])
     return table

@@ -2,11 +2,11 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import repeat, zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 from ..datasets._files import load_json
 from .protocol import METRICS, Study
 from .store import CellKey, Record
-
-Claims = list[tuple[str, bool | None]]
-
 
 #: A JSON file of this folder: what the article prints, notes on differences, and the texts of the report.
 resource = partial(load_json, __package__)
@@ -34,6 +31,11 @@ def number(value: Any, decimals: int = 3, *, sign: bool = False) -> str:
         return "-"
     value = round(value, decimals) + 0.0
     return f"{value:{'+' if sign else ''}.{decimals}f}"
+
+
+def plus_minus(spread: float, decimals: int = 3) -> str:
+    """A standard deviation as small text; empty for NaN."""
+    return "" if spread != spread else f"±{number(spread, decimals)}"
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,11 @@ class ResultTable:
     def add(self, name: str, entries: Sequence[object]) -> None:
         """Append a row; a text becomes an entry without small text."""
         self.rows.append((name, [entry if isinstance(entry, Entry) else Entry(str(entry)) for entry in entries]))
+
+    def add_last(self, name: str, entries: Sequence[object]) -> None:
+        """Append a row below a line."""
+        self.rule_before.add(len(self.rows))
+        self.add(name, entries)
 
     def add_columns(self, names: Iterable[str], columns: Iterable[list[Entry]]) -> None:
         """Append rows that are given column by column."""
@@ -173,11 +180,31 @@ class Section:
     title: str
     cells: ResultTable
     paragraphs: list[str] = field(default_factory=list)
-    claims: Claims = field(default_factory=list)
+    claims: list[tuple[str, bool | None]] = field(default_factory=list)
     tables: list[ResultTable] = field(default_factory=list)
     figures: dict[str, tuple[Any, str]] = field(default_factory=dict)
     settings: list[dict[str, Any]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, name: str, found: list["Results"], size: str, **values: Any) -> "Section":
+        """Make a section with the title and paragraphs of ``texts.json``, and the cells, failures and settings found.
+
+        Of a full run it has the paragraphs of ``notes.json`` too; one about certain data sets needs one of them.
+        """
+        texts = resource("texts.json")["sections"][name]
+        notes = general_notes(name, {dataset for results in found for dataset in results.datasets})
+        return cls(
+            name, texts["title"].format(**values), all_cells(name, found),
+            paragraphs=[text.format(**values) for text in texts["paragraphs"]]
+            + (notes if size == "full" else texts.get("small", [])),
+            settings=[results.settings for results in found],
+            failures=[text for results in found for text in results.failures],
+        )  # fmt: skip
+
+    def claim(self, name: str, holds: bool | None, **values: Any) -> None:
+        """Add a claim of ``texts.json``."""
+        self.claims.append((resource("texts.json")["claims"][f"{self.name}-{name}"].format(**values), holds))
 
     def add_figure(self, name: str, figure: Any) -> None:
         """Add a matplotlib Figure with the caption of ``texts.json``."""
@@ -186,6 +213,18 @@ class Section:
 
 Floats = NDArray[np.float64]
 FAR = 0.05
+
+
+class View(NamedTuple):
+    """What is shown of results: the end of a table's name, the words of its title, a part and its measures (all)."""
+
+    name: str = ""
+    title: str = ""
+    part: str = "metrics"
+    measures: tuple[str, ...] = ()
+
+
+WHOLE = View()
 
 
 @dataclass(frozen=True)
@@ -255,14 +294,14 @@ class Results:
         """
         return np.abs(self.difference) <= 2.0 * self.std + 0.0005
 
-    def percent(self, part: str = "metrics", measures: Sequence[str] | None = None) -> Floats:
-        """The mean of some measures, by default of all, in percent (n_datasets, n_methods, n_seeds)."""
-        chosen = [self.study.measures.index(name) for name in measures or self.study.measures]
-        return 100.0 * self.parts[part][:, :, chosen].mean(axis=2)
+    def percent(self, view: View = WHOLE) -> Floats:
+        """The mean of some measures in percent (n_datasets, n_methods, n_seeds)."""
+        chosen = [self.study.measures.index(name) for name in view.measures or self.study.measures]
+        return 100.0 * self.parts[view.part][:, :, chosen].mean(axis=2)
 
-    def gaps(self, first: str, second: str, part: str = "metrics", measures: Sequence[str] | None = None) -> Floats:
+    def gaps(self, first: str, second: str, view: View = WHOLE) -> Floats:
         """Mean difference of two methods on each data set, in percent, over the seeds that have both; NaN if none."""
-        values = self.percent(part, measures)
+        values = self.percent(view)
         return mean(values[:, self.methods.index(first)] - values[:, self.methods.index(second)])
 
     def of(self, methods: Iterable[str]) -> "Results":
@@ -311,18 +350,6 @@ def _in_order(known: tuple[str, ...], found: set[str]) -> tuple[str, ...]:
 
 
 # ---------------------------------------------------------------- tables of several sections
-
-
-def begin_section(name: str, found: list[Results], size: str, **values: Any) -> Section:
-    """Make a section with the title and paragraphs of ``texts.json``, and the cells, failures and settings found."""
-    texts = resource("texts.json")["sections"][name]
-    small = texts.get("small", []) if size != "full" else []
-    return Section(
-        name, texts["title"].format(**values), all_cells(name, found),
-        paragraphs=[text.format(**values) for text in (*texts["paragraphs"], *small)],
-        settings=[results.settings for results in found],
-        failures=[text for results in found for text in results.failures],
-    )  # fmt: skip
 
 
 def all_cells(name: str, found: list[Results]) -> ResultTable:
@@ -383,10 +410,21 @@ def _share(part: int, whole: int) -> str:
     return f"{part} ({100.0 * part / whole:.1f} %)"
 
 
-def general_notes(study: str, datasets: Iterable[str]) -> list[str]:
+def general_notes(study: str, datasets: Collection[str]) -> list[str]:
     """The paragraphs of ``notes.json`` on a study; one about certain data sets needs at least one of them."""
-    known = resource("notes.json")["general"][study]
+    known = resource("notes.json")["general"].get(study, [])
     return [str(note["text"]) for note in known if set(note.get("datasets", datasets)) & set(datasets)]
+
+
+def compare(section: Section, results: Results, limits: tuple[float, ...], limit: float) -> None:
+    """Compare with the article's values: how many are near, which are not, and the claim that these are explained."""
+    far = difference_table(results, f"{section.name}-differences", limit)
+    unexplained = sum(entries[-1].text == "not explained" for _, entries in far.rows)
+    cells = int((~np.isnan(results.difference)).sum())
+    counts = {"cells": cells, "far": len(far.rows), "unexplained": unexplained}
+    if cells:
+        section.claim("far", not unexplained, limit=limit, **counts)
+    section.tables += [agreement(results, f"{section.name}-agreement", limits), far]
 
 
 def difference_table(results: Results, name: str, limit: float) -> ResultTable:
@@ -403,8 +441,3 @@ def difference_table(results: Results, name: str, limit: float) -> ResultTable:
         reason = reasons.get(dataset, {}).get(method, "not explained")
         table.add(dataset, [method, METRICS[m], *numbers, difference, reason])
     return table
-
-
-def unexplained(table: ResultTable) -> int:
-    """How many cells of a `difference_table` have no known reason."""
-    return sum(entries[-1].text == "not explained" for _, entries in table.rows)

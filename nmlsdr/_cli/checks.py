@@ -2,8 +2,6 @@
 
 import argparse
 import os
-from collections import defaultdict
-from collections.abc import Callable, Mapping
 from pathlib import PurePath
 
 from nmlsdr._errors import InputError, import_extra
@@ -14,41 +12,13 @@ from .parser import EXAMPLES, InputFile, is_model
 ALPHAS = ("alpha_labeled", "alpha_unlabeled")
 PARQUET = (".parquet", ".pq")
 
-# What the arguments can reveal before any file is read; an absent argument is "".
-_FILES: tuple[tuple[Callable[[Mapping[str, str]], bool], str], ...] = (
-    (
-        lambda given: "://" in given["data"] + given["model"],
-        "nmlsdr reads files of this machine and no addresses; download the file and give its path",
-    ),
-    (
-        lambda given: is_model(given["data"]) and bool(given["model"]) and not is_model(given["model"]),
-        "the model file comes before the table; write nmlsdr {verb} {data} {model}",
-    ),
-    (
-        lambda given: is_model(given["data"]) and not given["model"],
-        "nmlsdr {verb} takes a table, and {data!r} is a model file; give the table that it was fitted on",
-    ),
-    (
-        lambda given: bool(given["model"]) and not os.path.lexists(given["model"]),
-        "the model file {model!r} cannot be used: No such file; write it first, as in " + EXAMPLES["fit"],
-    ),
-    (
-        lambda given: not (given["labels"] or ".xml").endswith(".xml") and not os.path.exists(given["labels"]),
-        "--labels takes an XML file with names of labels; if these are columns of the table, write --label-columns "
-        "{labels}",
-    ),
-)
-
 
 def check_arguments(args: argparse.Namespace) -> None:
     """Raise for files of the wrong kind, in the wrong order or absent, and for options that contradict each other.
 
     The classifier and the threshold of `fit` become what its method has by default, if they were not given.
     """
-    given = defaultdict(str, {name: value for name, value in vars(args).items() if isinstance(value, str)})
-    for applies, answer in _FILES:
-        if applies(given):
-            raise InputError(f"{answer.format_map(given)}.")
+    _check_files(args.verb, *(getattr(args, name, None) or "" for name in ("data", "model", "labels")))
     if getattr(args, "out", None) is not None and hasattr(args, "suffixes"):
         _check_outputs(args)
     if args.verb == "fit":
@@ -57,6 +27,23 @@ def check_arguments(args: argparse.Namespace) -> None:
         if isinstance(path, InputFile) and path != "-" and not os.path.exists(path):
             what = "data file" if name in ("data", "compare") else f"file of --{name.replace('_', '-')}"
             raise InputError(f"{path} does not exist; check the path of the {what}.")
+
+
+def _check_files(verb: str, data: str, model: str, labels: str) -> None:
+    """Raise for what the names of the files reveal before any is read."""
+    if "://" in data + model:
+        raise InputError("nmlsdr reads files of this machine and no addresses; download the file and give its path.")
+    if is_model(data) and not model:
+        what = f"nmlsdr {verb} takes a table, and {data!r} is a model file"
+        raise InputError(f"{what}; give the table that it was fitted on.")
+    if is_model(data) and not is_model(model):
+        raise InputError(f"the model file comes before the table; write nmlsdr {verb} {data} {model}.")
+    if model and not os.path.lexists(model):
+        what = f"the model file {model!r} cannot be used: No such file"
+        raise InputError(f"{what}; write it first, as in {EXAMPLES['fit']}.")
+    if labels and not labels.endswith(".xml") and not os.path.exists(labels):
+        what = "--labels takes an XML file with names of labels; if these are columns of the table"
+        raise InputError(f"{what}, write --label-columns {labels}.")
 
 
 def input_files(args: argparse.Namespace) -> list[str]:

@@ -92,82 +92,9 @@ def output(*suffixes: str, note: str = "", required: bool = True) -> Options:
 
 
 TRACEBACK = {"--traceback": flag("print the traceback of an error, for a bug report")}  # `nmlsdr.cli.main` looks for it
-QUIET = {
-    "--quiet": flag(
-        "print no progress and no estimates of time (progress is only printed on a terminal)"
-    ),
-    **TRACEBACK,
-}
-COMMON = {
-    "--jobs": option("J", "number of threads (default: one for each core that the process may use)", _jobs),
-    **QUIET,
-}
-GRAPH = {
-    "--n-neighbors": option("K", "neighbours of a row in the graph (default: 10)", count, default=10),
-    "--metric": choice(
-        ("euclidean", "cosine"),
-        "distance between rows: euclidean (default), or cosine for text and counts; add --no-standardize to cosine, "
-        "because centring the data changes the angles",
-        default="euclidean",
-    ),
-    "--alpha-labeled": option(
-        "A",
-        "weight of the neighbours compared with a given label, from 0 (keep the label) to below 1 (default: 0.6). Two "
-        "numbers are for given 0s and for given 1s, such as 0.9,0.1 if annotators forget labels but seldom invent them",
-        _alphas,
-    ),
-    "--alpha-unlabeled": option("A", "the same for unlabelled rows and unknown entries (default: 0.999)", _alpha),
-    "--no-standardize": flag("leave the features unscaled (default: scale each to variance 1)"),
-}
-PREPARING = {
-    "--impute": choice(
-        ("median", "mean"),
-        "replace missing features by the median (default) or mean of their column",
-    ),
-    "--one-hot": option(
-        "NAME,...",
-        "these columns are categories, such as numeric codes; each level becomes a feature. A level that the model has "
-        "not seen becomes all 0 (CSV, Parquet, dense ARFF; default: decided for each column)",
-        _names,
-        action="extend",
-    ),
-    "--keep-case": flag("do not merge categories that differ only in upper case or surrounding blanks"),
-}
-KIND = {
-    "--kind": choice(
-        ("apart", "missing", "spurious", "both", "unknown"),
-        "which annotations to list. missing: given 0s that look like 1 (forgotten labels); spurious: given 1s that "
-        "look like 0 (wrongly given labels); apart: one list of each, first the kind that is more likely wrong "
-        "(default); both: one list by score; unknown: one list, with lower scores for given 1s if few of them can be "
-        "wrong",
-        default="apart",
-    )
-}
-CELLS = {
-    "--show": option(
-        "NAME,...",
-        "on a page, the columns whose cells are shown beside each annotation (default: the columns that are features, "
-        "and texts)",
-        _names,
-        action="extend",
-    ),
-    "--image": option(
-        "NAME",
-        "on a page, show the pictures of this column of paths (png, jpeg, gif or webp, below the folder of DATA)",
-    ),
-    "--no-cells": flag("leave the cells of the table out of a page"),
-}
-REVIEWED = {
-    "--reviewed": option(
-        "FILE",
-        "annotations that people have checked: a CSV file with the columns row (or id), label and verdict (1: the row "
-        "has the label, 0: it does not have it, keep: as given, empty: not checked). Neighbours do not change these "
-        "labels, and they are not listed again",
-        InputFile,
-    )
-}
-MASK = {"--mask": option("FILE", "a file with a 0 or 1 for each row: labels of rows with 0 are ignored", InputFile)}
-LABELS_NEEDED = "needed, except for npz and svmlight files, which store them separately"
+QUIET = {"--quiet": flag("print no progress and no estimates of time (progress is only printed on a terminal)"),
+         **TRACEBACK}  # fmt: skip
+# Of these a table has one at most.
 _LABELS = {
     "--label-columns": option(
         "NAME,...", "these columns are labels, of 0, 1 or nothing; put a name with a comma in double quotes", _names,
@@ -189,75 +116,182 @@ _LABELS = {
         InputFile,
     ),
 }  # fmt: skip
-DATA = {
-    "data": option(
-        "DATA",
-        "a table: ARFF (Mulan), CSV, TSV, svmlight (these also .gz), Excel (.xlsx), Parquet or .npz (arrays X and y), "
-        "by the suffix of its name; -: standard input",
-        InputFile,
-    ),
-    "--separator": option("S", "the text between the labels of --label-list (default: found from the cells)"),
-    "--no-label": option(
-        "WORD",
-        "the word in --label-list for a row that has no label, such as none (default: found from the cells; '': there "
-        "is no such word)",
-    ),
-    "--missing": option(
-        "WORD,...",
-        "more words for a missing value (empty, ?, NA, -, k.A. and the like are known, and words that are frequent in "
-        "columns of numbers are found)",
-        _names,
-    ),
-    "--yes": option("WORD", "the word that means yes (with --no; default: words of 37 languages)"),
-    "--no": option("WORD", "the word that means no"),
-    "--drop": option("NAME,...", "columns to leave out", _names, action="extend", default=[]),
-    "--id": option(
-        "NAME",
-        "the column that identifies the rows: copied to the output, and not a feature (default: found, if there is "
-        "one)",
-    ),
-    "--delimiter": option("C", "CSV: the character between cells (default: guessed from line 1)", _delimiter),
-    "--decimal": choice(
-        (".", ","), "the decimal mark of numbers, a point or a comma (default: found for each column)", metavar="MARK"
-    ),
-    "--thousands": choice(
-        ("", ".", ",", " ", "'"),
-        "what stands between thousands: a point, a comma, a blank or an apostrophe (default: found for each column)",
-        metavar="MARK",
-    ),
-    "--encoding": option(
-        "NAME", "encoding of a text file, such as cp1250 (default: UTF-8, or the one that fits its names and letters)"
-    ),
-    "--sheet": option("NAME", "Excel: the sheet to read (default: the first)"),
-    "--zero-based": flag("svmlight: feature numbers begin at 0, not at 1"),
-    "--max-bytes": option("N", "refuse a file that unpacks to more bytes (default: 4 GiB)", count),
-    "--max-features": option("N", "refuse a file that has more columns (default: 1 000 000)", count),
-}
-#: The options of a verb that fits, but for the threads and the output.
-FITTING = DATA | MASK | PREPARING | GRAPH | REVIEWED
-_SHORT = {"--quiet": "-q", "--out": "-o"}
-#: The groups of options in the help of a verb that reads a table, as a beginner meets them.
-GROUPS = {
-    "what to write, and what is done with columns and rows": (
-        "--out", "--id", "--drop", "--missing", "--fill-absent", "--one-hot", "--impute", "--keep-case", "--yes",
-        "--no", "--mask",
-    ),
-    "the annotations to check, and results": (
-        "--kind", "--top", "--explain", "--show", "--image", "--no-cells", "--reviewed", "--folds", "--scores",
-        "--compare",
-    ),
-    "the method": (
-        "--threshold", "--method", "--classifier", "--n-components", "--n-neighbors", "--metric", "--alpha-labeled",
-        "--alpha-unlabeled", "--no-standardize", "--seed",
-    ),
-    "how the file is written": ("--delimiter", "--decimal", "--thousands", "--encoding", "--sheet", "--zero-based"),
-    "threads, messages and limits": ("--jobs", "--quiet", "--traceback", "--max-bytes", "--max-features"),
+#: The other options of the commands that read a table, in the groups of their help, as a beginner meets them.
+GROUPS: dict[str, Options] = {
+    "": {
+        "model": option("MODEL.skops", "the file that `nmlsdr fit` wrote", InputFile),
+        "data": option(
+            "DATA",
+            "a table: ARFF (Mulan), CSV, TSV, svmlight (these also .gz), Excel (.xlsx), Parquet or .npz (arrays X and "
+            "y), by the suffix of its name; -: standard input",
+            InputFile,
+        ),
+    },
+    "where the labels are": {
+        "--separator": option("S", "the text between the labels of --label-list (default: found from the cells)"),
+        "--no-label": option(
+            "WORD",
+            "the word in --label-list for a row that has no label, such as none (default: found from the cells; '': "
+            "there is no such word)",
+        ),
+    },
+    "what to write, and what is done with columns and rows": {
+        "--out": {},  # each command has its own
+        "--id": option(
+            "NAME",
+            "the column that identifies the rows: copied to the output, and not a feature (default: found, if there is "
+            "one)",
+        ),
+        "--drop": option("NAME,...", "columns to leave out", _names, action="extend", default=[]),
+        "--missing": option(
+            "WORD,...",
+            "more words for a missing value (empty, ?, NA, -, k.A. and the like are known, and words that are frequent "
+            "in columns of numbers are found)",
+            _names,
+        ),
+        "--fill-absent": flag("fill columns of the model that DATA does not have in, as if all their cells were empty"),
+        "--one-hot": option(
+            "NAME,...",
+            "these columns are categories, such as numeric codes; each level becomes a feature. A level that the model "
+            "has not seen becomes all 0 (CSV, Parquet, dense ARFF; default: decided for each column)",
+            _names,
+            action="extend",
+        ),
+        "--impute": choice(
+            ("median", "mean"), "replace missing features by the median (default) or mean of their column"
+        ),
+        "--keep-case": flag("do not merge categories that differ only in upper case or surrounding blanks"),
+        "--yes": option("WORD", "the word that means yes (with --no; default: words of 37 languages)"),
+        "--no": option("WORD", "the word that means no"),
+        "--mask": option("FILE", "a file with a 0 or 1 for each row: labels of rows with 0 are ignored", InputFile),
+    },
+    "the annotations to check, and results": {
+        "--kind": choice(
+            ("apart", "missing", "spurious", "both", "unknown"),
+            "which annotations to list. missing: given 0s that look like 1 (forgotten labels); spurious: given 1s that "
+            "look like 0 (wrongly given labels); apart: one list of each, first the kind that is more likely wrong "
+            "(default); both: one list by score; unknown: one list, with lower scores for given 1s if few of them can "
+            "be wrong",
+            default="apart",
+        ),
+        "--top": option("N", "only the first N annotations of each list (default: all; 250 for a page)", count),
+        "--explain": flag(
+            "for each annotation, also write the nearest labelled rows: their number or id, given label and distance "
+            "in the embedding"
+        ),
+        "--show": option(
+            "NAME,...",
+            "on a page, the columns whose cells are shown beside each annotation (default: the columns that are "
+            "features, and texts)",
+            _names,
+            action="extend",
+        ),
+        "--image": option(
+            "NAME",
+            "on a page, show the pictures of this column of paths (png, jpeg, gif or webp, below the folder of DATA)",
+        ),
+        "--no-cells": flag("leave the cells of the table out of a page"),
+        "--reviewed": option(
+            "FILE",
+            "annotations that people have checked: a CSV file with the columns row (or id), label and verdict (1: the "
+            "row has the label, 0: it does not have it, keep: as given, empty: not checked). Neighbours do not change "
+            "these labels, and they are not listed again",
+            InputFile,
+        ),
+        "--folds": option(
+            "N",
+            "number of folds of the comparison (default: 5), which takes most of the time; 0: no comparison",
+            number(int, lambda value: value == 0 or value >= 2, "a whole number of at least 2, or 0"),
+            default=5,
+        ),
+        "--scores": flag("write the probability of each label too, in columns score:NAME"),
+        "--compare": option(
+            "TRAIN",
+            "the table that the model was fitted on; fit logistic regressions, a forest and the model without "
+            "residuals on it, and print their measures too (only for --classifier residual)",
+            InputFile,
+        ),
+    },
+    "the method": {
+        "--threshold": option(
+            "T",
+            "predict a label if its score reaches T. T is a number from 0 to 1 (a larger one predicts fewer labels), "
+            "f1: the number with the best expected F1 (default for residual; 0.5 for the others), or prior: a number "
+            "for each label that predicts it for as large a share of the rows as have it; try prior if labels are rare",
+            cutoff,
+        ),
+        "--method": option(
+            "NAME",
+            "CCA, MVMD, MDDMp, MDDMf, wMLDAb, wMLDAe, wMLDAc, wMLDAd, wMLDAf, SSMLDR, NMLSDR (default), or SSMLDR*, "
+            "NMLSDR* (given labels kept); any case",
+            default="NMLSDR",
+        ),
+        "--classifier": choice(
+            ("residual", "semi-supervised", "mlknn", "none"),
+            "residual (default for NMLSDR): a mean of a ridge regression and two forests, plus its errors on nearby "
+            "rows; semi-supervised (default for all other methods): ML-kNN on the embedding of all rows, after "
+            "propagating the labels; mlknn: ML-kNN on the embedding of the labelled rows; none",
+        ),
+        "--n-components": option("D", "number of columns of the embedding (default: as many as possible)", count),
+        "--n-neighbors": option("K", "neighbours of a row in the graph (default: 10)", count, default=10),
+        "--metric": choice(
+            ("euclidean", "cosine"),
+            "distance between rows: euclidean (default), or cosine for text and counts; add --no-standardize to "
+            "cosine, because centring the data changes the angles",
+            default="euclidean",
+        ),
+        "--alpha-labeled": option(
+            "A",
+            "weight of the neighbours compared with a given label, from 0 (keep the label) to below 1 (default: 0.6). "
+            "Two numbers are for given 0s and for given 1s, such as 0.9,0.1 if annotators forget labels but seldom "
+            "invent them",
+            _alphas,
+        ),
+        "--alpha-unlabeled": option("A", "the same for unlabelled rows and unknown entries (default: 0.999)", _alpha),
+        "--no-standardize": flag("leave the features unscaled (default: scale each to variance 1)"),
+        "--seed": option("S", "seed of the folds and the forests of residual, and of wMLDAd (default: 0)", seed),
+    },
+    "how the file is written": {
+        "--delimiter": option("C", "CSV: the character between cells (default: guessed from line 1)", _delimiter),
+        "--decimal": choice(
+            (".", ","), "the decimal mark of numbers, a point or a comma (default: found for each column)",
+            metavar="MARK",
+        ),
+        "--thousands": choice(
+            ("", ".", ",", " ", "'"),
+            "what stands between thousands: a point, a comma, a blank or an apostrophe (default: found for each "
+            "column)",
+            metavar="MARK",
+        ),
+        "--encoding": option(
+            "NAME",
+            "encoding of a text file, such as cp1250 (default: UTF-8, or the one that fits its names and letters)",
+        ),
+        "--sheet": option("NAME", "Excel: the sheet to read (default: the first)"),
+        "--zero-based": flag("svmlight: feature numbers begin at 0, not at 1"),
+    },
+    "threads, messages and limits": {
+        "--jobs": option("J", "number of threads (default: one for each core that the process may use)", _jobs),
+        **QUIET,
+        "--max-bytes": option("N", "refuse a file that unpacks to more bytes (default: 4 GiB)", count),
+        "--max-features": option("N", "refuse a file that has more columns (default: 1 000 000)", count),
+    },
 }  # fmt: skip
-
-
-def _order(words: str) -> int:
-    """Place of an option within its group; arguments without a group keep their order."""
-    return next((members.index(words) for members in GROUPS.values() if words in members), 0)
+# Which of them the commands have.
+DATA = (
+    "data --separator --no-label --id --drop --missing --yes --no --delimiter --decimal --thousands --encoding --sheet "
+    "--zero-based --quiet --traceback --max-bytes --max-features"
+)
+PREPARING = "--one-hot --impute --keep-case"
+FITTING = (
+    f"{DATA} {PREPARING} --mask --reviewed --n-neighbors --metric --alpha-labeled --alpha-unlabeled --no-standardize "
+    "--jobs"
+)
+PAGES = f"{FITTING} --kind --show --image --no-cells"
+APPLYING = f"model {DATA} --fill-absent --jobs"
+LABELS_NEEDED = "needed, except for npz and svmlight files, which store them separately"
+LABELS_IGNORED = "these columns are not features, and the labels are not used"
+_SHORT = {"--quiet": "-q", "--out": "-o"}
 
 
 # What `nmlsdr --help` shows last: commands that read no table of the user.
@@ -268,16 +302,7 @@ OTHERS = {
 }
 
 
-def add_verb(
-    verbs: Any,
-    name: str,
-    summary: str,
-    description: str,
-    options: Options,
-    *,
-    labels: str | None = None,
-    run: str = "",
-) -> Parser:
+def add_verb(verbs: Any, name: str, summary: str, description: str, options: Options, run: str = "") -> Parser:
     """Describe a verb.
 
     Parameters
@@ -288,8 +313,6 @@ def add_verb(
         For the list of verbs, and for the verb's own help.
     options : dict of str to dict
         The arguments of add_argument, by the name of the option.
-    labels : str or None, default=None
-        Whether labels are needed, for the title of their options; None for a verb that reads no table.
     run : str, default=""
         Module of the package and function, as "_cli.reading:plan", which are loaded when the verb runs. The function
         takes the arguments and the console, and returns the exit status. Empty: the module and function of this name.
@@ -301,27 +324,37 @@ def add_verb(
     # Without a help text a verb is not in the list of `nmlsdr --help`; those are in its second list.
     listed = {} if name in OTHERS else {"help": summary}
     parser: Parser = verbs.add_parser(name, **listed, description=description)
-    places: dict[str, Any] = {}
-    if labels is not None:
-        files = [options[name]["metavar"] for name in ("model", "data") if name in options]
-        parser.usage = f"%(prog)s {' '.join(files)} [options]"
-        group = parser.add_argument_group(f"where the labels are ({labels})")
-        exclusive = group.add_mutually_exclusive_group()
-        for words, settings in _LABELS.items():
-            exclusive.add_argument(words, **settings)
-        places = {"--separator": group, "--no-label": group}
-        for title, members in GROUPS.items():
-            if options.keys() & set(members):
-                places |= dict.fromkeys(members, parser.add_argument_group(title))
-    for words in sorted(options, key=_order):
-        names = [_SHORT[words], words] if words in _SHORT else [words]
-        settings = options[words]
-        if "suffixes" in settings:
-            settings = settings.copy()
-            parser.set_defaults(suffixes=settings.pop("suffixes"))
-        places.get(words, parser).add_argument(*names, **settings)
-    parser.set_defaults(run=run or f"_cli.{name}:{name}", **({} if "--quiet" in options else {"quiet": False}))
+    _add_options(parser, parser, options)
+    parser.set_defaults(run=run or f"_cli.{name}:{name}", quiet=False)
     return parser
+
+
+def _add_options(parser: Parser, group: Any, options: Options) -> None:
+    for words, settings in options.items():
+        names = [_SHORT[words], words] if words in _SHORT else [words]
+        group.add_argument(*names, **{key: value for key, value in settings.items() if key != "suffixes"})
+        if "suffixes" in settings:
+            parser.set_defaults(suffixes=settings["suffixes"])
+
+
+def add_table_verb(
+    verbs: Any, name: str, summary: str, description: str, words: str, out: Options, *, labels: str = LABELS_NEEDED,
+    run: str = "",
+) -> None:  # fmt: skip
+    """Describe a verb that reads a table: `words` are its options, `labels` says how it uses labels."""
+    parser = add_verb(verbs, name, summary, description, {}, run)
+    wanted = {*words.split(), *out}
+    for title, members in GROUPS.items():
+        options = {word: out.get(word, settings) for word, settings in members.items() if word in wanted}
+        group: Any = parser
+        if title == "where the labels are":
+            group = parser.add_argument_group(f"{title} ({labels})")
+            _add_options(parser, group.add_mutually_exclusive_group(), _LABELS)
+        elif title and options:
+            group = parser.add_argument_group(title)
+        _add_options(parser, group, options)
+    files = " ".join(GROUPS[""][word]["metavar"] for word in ("model", "data") if word in wanted)
+    parser.usage = f"%(prog)s {files} [options]"
 
 
 # ---------------------------------------------------------------- the commands
@@ -336,97 +369,48 @@ def add_verbs(parser: Parser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND", parser_class=Parser)
     lines = "".join(f"  {name:<11} {summary}\n" for name, summary in OTHERS.items())
     parser.epilog = f"studies, and help for the shell:\n{lines}"
-    _add_models(verbs)
     _add_tables(verbs)
     _add_others(verbs, parser)
 
 
-def _add_models(verbs: Any) -> None:
-    fitted = {
-        "--method": option(
-            "NAME",
-            "CCA, MVMD, MDDMp, MDDMf, wMLDAb, wMLDAe, wMLDAc, wMLDAd, wMLDAf, SSMLDR, NMLSDR (default), or SSMLDR*, "
-            "NMLSDR* (given labels kept); any case",
-            default="NMLSDR",
-        ),
-        "--n-components": option("D", "number of columns of the embedding (default: as many as possible)", count),
-        "--seed": option("S", "seed of the folds and the forests of residual, and of wMLDAd (default: 0)", seed),
-        "--classifier": choice(
-            ("residual", "semi-supervised", "mlknn", "none"),
-            "residual (default for NMLSDR): a mean of a ridge regression and two forests, plus its errors on nearby "
-            "rows; semi-supervised (default for all other methods): ML-kNN on the embedding of all rows, after "
-            "propagating the labels; mlknn: ML-kNN on the embedding of the labelled rows; none",
-        ),
-        "--threshold": option(
-            "T",
-            "predict a label if its score reaches T. T is a number from 0 to 1 (a larger one predicts fewer labels), "
-            "f1: the number with the best expected F1 (default for residual; 0.5 for the others), or prior: a number "
-            "for each label that predicts it for as large a share of the rows as have it; try prior if labels are rare",
-            cutoff,
-        ),
-    }
-    add_verb(
+def _add_tables(verbs: Any) -> None:
+    add_table_verb(
         verbs,
         "fit",
         "fit scaler, projection and classifier on a table",
         "Standardize the features, fit a projection and a classifier, and write them as one model file.",
-        FITTING | fitted | COMMON | output(".skops"),
-        labels=LABELS_NEEDED,
+        f"{FITTING} --threshold --method --classifier --n-components --seed",
+        output(".skops"),
         run="_cli.models:fit",
     )
-    model = {
-        "model": option("MODEL.skops", "the file that `nmlsdr fit` wrote", InputFile),
-        "--fill-absent": flag("fill columns of the model that DATA does not have in, as if all their cells were empty"),
-        **DATA, **COMMON,
-    }  # fmt: skip
     table = output(*LISTS, ".npz", note="; rows count from 0")
-    scores = {"--scores": flag("write the probability of each label too, in columns score:NAME")}
-    measures = {
-        "--compare": option(
-            "TRAIN",
-            "the table that the model was fitted on; fit logistic regressions, a forest and the model without "
-            "residuals on it, and print their measures too (only for --classifier residual)",
-            InputFile,
-        )
-    } | output(".json", ".csv", required=False)
-    unused = "these columns are not features, and the labels are not used"
-    for name, summary, description, options, labels in (
-        ("transform", "embed the rows of a table", "Write the embedding of every row of DATA.", table, unused),
+    for name, summary, description, more, out, labels in (
+        ("transform", "embed the rows of a table", "Write the embedding of every row of DATA.", "", table,
+         LABELS_IGNORED),
         ("predict", "predict the labels of a table's rows", "Write 0 or 1 for every label and row of DATA. The "
-         "thresholds of the probabilities were chosen at fit.",
-         scores | table, unused),
+         "thresholds of the probabilities were chosen at fit.", "--scores", table, LABELS_IGNORED),
         ("evaluate", "compare predictions with a table's labels",
          "Predict the labelled rows of DATA, compare with their labels, and print the result for each label and seven "
          "measures. More is better in all of them: HL' is 1 - Hamming loss, RL' 1 - ranking loss, AP the average "
          "precision, OE' 1 - one-error, Cov' 1 - coverage / (number of labels - 1), MaF1 and MiF1 the macro and micro "
-         "F1.",
-         MASK | measures, LABELS_NEEDED),
+         "F1.", "--mask --compare", output(".json", ".csv", required=False), LABELS_NEEDED),
     ):  # fmt: skip
-        add_verb(verbs, name, summary, description, model | options, labels=labels, run=f"_cli.models:{name}")
-
-
-def _add_tables(verbs: Any) -> None:
-    add_verb(
+        words = f"{APPLYING} {more}"
+        add_table_verb(verbs, name, summary, description, words, out, labels=labels, run=f"_cli.models:{name}")
+    add_table_verb(
         verbs,
         "plan",
         "print what fit would do with every column of a table",
         "Read a table and print what the other commands do with every column: which columns are features, how they "
         "become numbers, and which are left out and why. The last line repeats this plan as options, to copy and "
         "change.",
-        DATA | PREPARING | QUIET,
+        f"{DATA} {PREPARING}",
+        {},
         labels="optional; with them, columns that were filled in with the labels are found",
         run="_cli.reading:plan",
     )
-    review = {
-        "--top": option("N", "only the first N annotations of each list (default: all; 250 for a page)", count),
-        "--explain": flag(
-            "for each annotation, also write the nearest labelled rows: their number or id, given label and distance "
-            "in the embedding"
-        ),
-    }
     text = "the file to write: a list (.csv, .tsv, .parquet) or a page (.html); -: standard output; twice for both"
-    written = {"--out": option("FILE", text, required=True, action="append", suffixes=(*LISTS, ".html"))}
-    add_verb(
+    add_table_verb(
         verbs,
         "review",
         "rank the annotations that are likely to be wrong, as a list or as a page to check them on",
@@ -437,13 +421,10 @@ def _add_tables(verbs: Any) -> None:
         "or 1), score (0 to 1, the largest first), suggest (add or remove), kind (missing: given 0, looks like 1; "
         "spurious: given 1, looks like 0), rank within the kind, and verdict. Fill in the verdict, 1 or 0, and "
         "pass the file to --reviewed.",
-        FITTING | KIND | review | CELLS | COMMON | written,
-        labels=LABELS_NEEDED,
+        f"{PAGES} --top --explain",
+        {"--out": option("FILE", text, required=True, action="append", suffixes=(*LISTS, ".html"))},
     )
-    n_folds = number(int, lambda value: value == 0 or value >= 2, "a whole number of at least 2, or 0")
-    text = "number of folds of the comparison (default: 5), which takes most of the time; 0: no comparison"
-    report = {"--folds": option("N", text, n_folds, default=5)}
-    add_verb(
+    add_table_verb(
         verbs,
         "report",
         "write a web page about the table: does the method help, what to review, a picture",
@@ -451,8 +432,8 @@ def _add_tables(verbs: Any) -> None:
         "the method helps on these data, compared with logistic regression, a forest and ML-kNN by cross-validation; "
         "whether rare labels are found; how many annotations are probably wrong; whether more labels would help. Then "
         "come the annotations to review, the measures of each label, the embedding, and the commands to run next.",
-        FITTING | KIND | report | CELLS | COMMON | output(".html"),
-        labels=LABELS_NEEDED,
+        f"{PAGES} --folds",
+        output(".html"),
     )
 
 

@@ -2,12 +2,14 @@
 
 import argparse
 import contextlib
+import csv
 import io
 import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -118,23 +120,14 @@ def wrote(console: Console, path: str, n_rows: int, *facts: tuple[int, str], hin
 
 def write_text(file: BinaryIO, columns: Sequence[tuple[str, np.ndarray]], delimiter: str) -> None:
     """Write named columns as lines of text."""
-    file.write(delimiter.join(_quoted(name, delimiter) for name, _ in columns).encode() + b"\n")
-    n_rows = len(columns[0][1])
-    for first in range(0, n_rows, _BLOCK):
-        cells = [_cells(column[first : first + _BLOCK], delimiter) for _, column in columns]
-        lines = [delimiter.join(row) for row in zip(*cells, strict=True)]
-        file.write(("\n".join(lines) + "\n").encode())
+    # csv puts a cell with a line break of any kind in quotes only if its own lines end with both characters.
+    lines: Any = SimpleNamespace(write=lambda line: file.write(f"{line[:-2]}\n".encode()))
+    writer = csv.writer(lines, delimiter=delimiter, lineterminator="\r\n")
+    writer.writerow([name for name, _ in columns])
+    for first in range(0, len(columns[0][1]), _BLOCK):
+        writer.writerows(zip(*(_cells(column[first : first + _BLOCK]) for _, column in columns), strict=True))
 
 
-def _cells(values: np.ndarray, delimiter: str) -> list[str]:
-    """Return text that reads back as the same numbers."""
-    if values.dtype == np.float32:
-        return [f"{value:.9g}" for value in values.tolist()]
-    if values.dtype.kind in "fiu":
-        return list(map(repr, values.tolist()))
-    quoted = {text: _quoted(text, delimiter) for text in set(values)}
-    return [quoted[text] for text in values]
-
-
-def _quoted(cell: str, delimiter: str) -> str:
-    return '"{}"'.format(cell.replace('"', '""')) if set(cell) & {delimiter, '"', "\r", "\n"} else cell
+def _cells(values: np.ndarray) -> list[Any]:
+    """Return what csv writes as text that reads back as the same numbers."""
+    return [f"{value:.9g}" for value in values.tolist()] if values.dtype == np.float32 else values.tolist()

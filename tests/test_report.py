@@ -66,9 +66,8 @@ def test_constant_columns_and_columns_with_missing_values_are_reported():
     X = np.array(
         [[1.0, 5.0, np.nan, np.nan], [2.0, 5.0, 3.0, np.nan], [3.0, 5.0, 3.0, np.nan], [4.0, 5.0, 4.0, np.nan]]
     )
-    known = np.array([[True, True], [True, False], [True, True], [False, False]])
-    given = np.array([[True, False], [False, True], [False, False], [False, False]])
-    facts = described.describe_table(X, given, known, source="a.csv", feature_names=list("abcd"))
+    y = np.array([[1, 0], [0, -1], [0, 0], [-1, -1]])
+    facts = described.describe_table(X, y, source="a.csv", feature_names=list("abcd"))
     assert facts["constant"] == ["b", "d"]  # a column of holes is constant too
     assert facts["missing"] == [{"name": "d", "cells": 4, "share": 1.0}, {"name": "c", "cells": 1, "share": 0.25}]
     assert (facts["n_rows"], facts["n_labeled"], facts["n_unknown_entries"], facts["n_without_label"]) == (4, 3, 1, 2)
@@ -81,8 +80,7 @@ def test_a_category_with_holes_is_one_column_of_numbers_of_levels():
     X, names = encoder.fit_transform(raw), ["0", "1"]
     X, found = encoder.plan_.collapsed(X)
     np.testing.assert_array_equal(X[:, 1], [np.nan, np.nan, 0, 1, 0, 1, 0, 1])
-    known = np.ones((8, 1), dtype=bool)
-    facts = described.describe_table(X, known, known, source="a.csv", feature_names=names)
+    facts = described.describe_table(X, np.ones((8, 1)), source="a.csv", feature_names=names)
     assert found == names
     assert [(column["name"], column["cells"]) for column in facts["missing"]] == [("1", 2)]
 
@@ -102,15 +100,14 @@ def test_sparse_columns_are_read_without_making_them_dense():
     from scipy import sparse
 
     X = sparse.csr_array(np.array([[0.0, 2.0, 0.0], [0.0, 2.0, 1.0]]))
-    known = np.ones((2, 1), dtype=bool)
-    facts = described.describe_table(X, known, known, source="a", feature_names=["x", "y", "z"])
+    facts = described.describe_table(X, np.ones((2, 1)), source="a", feature_names=["x", "y", "z"])
     assert facts["constant"] == ["x", "y"]
 
 
 def test_labels_together_are_counts_of_rows(rng):
     given = rng.random((40, 5)) < 0.4
     known = np.repeat(rng.random((40, 1)) < 0.7, 5, axis=1)
-    facts = described.describe_labels(given, known, list("vwxyz"))
+    facts = described.describe_labels(np.where(known, given, -1), list("vwxyz"))
     order = ["vwxyz".index(name) for name in facts["together"]["names"]]
     on = (given & known).astype(int)
     assert facts["together"]["counts"] == (on.T @ on)[np.ix_(order, order)].tolist()
@@ -169,7 +166,7 @@ def test_the_trial_scores_rows_that_were_not_fitted_on(rng):
             seen.append(asked)
             return super().predict_proba(X)
 
-    facts = trials.run_trial({"it": ("", Remembers(3))}, None, X, y, list("abc"), n_folds=4)
+    facts = trials.run_trial({"it": ("", Remembers(3))}, trials.Labelled(None, X, y), list("abc"), n_folds=4)
     labeled = set(np.flatnonzero((y != -1).any(axis=1)).tolist())
     assert set.union(*seen) == labeled
     assert sum(map(len, seen)) == len(labeled) == facts["n_rows"]
@@ -192,9 +189,10 @@ def test_rows_of_one_group_stay_in_one_fold(rng):
             seen.extend(X[:, 0])
             return super().predict_proba(X)
 
-    assert trials.run_trial({"it": ("", Sees(3))}, None, X, y, list("abc"), groups=groups, n_folds=4) is not None
+    methods = {"it": ("", Sees(3))}
+    assert trials.run_trial(methods, trials.Labelled(None, X, y, groups), list("abc"), n_folds=4) is not None
     assert len(seen) == (y != -1).any(axis=1).sum()
-    assert trials.run_trial({"it": ("", Sees(3))}, None, X, y, list("abc"), groups=groups // 4, n_folds=4) is None
+    assert trials.run_trial(methods, trials.Labelled(None, X, y, groups // 4), list("abc"), n_folds=4) is None
 
 
 def test_the_trial_is_the_mean_over_folds_of_the_measures(rng):
@@ -204,7 +202,7 @@ def test_the_trial_is_the_mean_over_folds_of_the_measures(rng):
 
     X, y = two_groups(rng)
     methods = {"ours": ("", Knn(3)), "rival": ("", MLkNN(9))}
-    facts = trials.run_trial(methods, StandardScaler(), X, y, list("abc"), n_folds=3)
+    facts = trials.run_trial(methods, trials.Labelled(StandardScaler(), X, y), list("abc"), n_folds=3)
     means = {}
     for row, (_, method) in zip(facts["methods"], methods.values(), strict=True):
         folds = []
@@ -227,7 +225,7 @@ def test_the_trial_is_the_mean_over_folds_of_the_measures(rng):
 def test_too_few_rows_for_folds_are_no_trial(rng):
     X, y = two_groups(rng)
     y[9:] = -1
-    assert trials.run_trial({"it": ("", Knn(2))}, None, X, y, list("abc"), n_folds=5) is None
+    assert trials.run_trial({"it": ("", Knn(2))}, trials.Labelled(None, X, y), list("abc"), n_folds=5) is None
 
 
 def test_the_rival_is_tuned_and_knows_labels_of_one_value(rng):
@@ -521,12 +519,12 @@ def test_the_learning_curve_uses_fewer_labels_of_the_same_rows(rng):
             seen.append((len(X), int((y != -1).any(axis=1).sum())))
             return super().fit(X, y)
 
-    curve = trials.learning_curve(Counts(n_neighbors=3, n_estimators=0), StandardScaler(), X, y)
+    curve = trials.learning_curve(Counts(n_neighbors=3, n_estimators=0), trials.Labelled(StandardScaler(), X, y))
     assert [labeled / seen[2][1] for _, labeled in seen[:3]] == pytest.approx(trials.CURVE_SHARES, abs=0.03)
     assert len({rows for rows, _ in seen[:3]}) == 1
     assert len(curve["points"]) == 3
     assert curve["gap"] == pytest.approx(curve["points"][2]["f1"] - curve["points"][1]["f1"])
-    assert trials.learning_curve(Counts(), None, X[:15], y[:15]) is None
+    assert trials.learning_curve(Counts(), trials.Labelled(None, X[:15], y[:15])) is None
 
 
 def test_the_next_commands_keep_the_options_that_they_take(facts):

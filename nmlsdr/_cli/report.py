@@ -46,7 +46,7 @@ def report(args: argparse.Namespace, console: Console) -> int:
 def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Return the contents of the page as plain data."""
     y = table.target
-    known, given = y != -1, y == 1
+    known = y != -1
     if not known.any():
         raise InputError(f"{args.data} has no labelled row, so there is nothing to report on; give its labels.")
     names = names_or_numbers(table.label_names, "label", y.shape[1])
@@ -57,8 +57,8 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         source = PurePath(args.data).name
         raw, columns = (table.data, table.feature_names) if table.plan is None else table.plan.collapsed(table.data)
         features = names_or_numbers(columns, "feature", raw.shape[1])
-        described = fits.describe_table(raw, given, known, source=source, feature_names=features)
-        labels = fits.describe_labels(given, known, names)
+        described = fits.describe_table(raw, y, source=source, feature_names=features)
+        labels = fits.describe_labels(y, names)
         notes = note_leaks(table, y, args, console)
     prepare(table, args)
     check_columns(table, args)
@@ -70,7 +70,7 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     with console.step("find the neighbours and cells of what to review"):
         review = page_facts(first_of_lists(suspects, REVIEWED, args.kind), method, table, args) | {"linked": True}
     ringed = [(one["row"], one["label"]) for one in review["entries"]]
-    embedding = fits.describe_embedding(Z, given, known, rows, ringed)
+    embedding = fits.describe_embedding(Z, y, rows, ringed)
     embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]
     trial, curve, needed = _tried(method, table, args, names, console) if args.folds else (None, None, [])
     for column in needed:
@@ -88,8 +88,8 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         "the comparison was left out by --folds 0.",
         "curve": curve,
         "embedding": embedding,
-        "together": fits.describe_neighbors(graph, given, known, names),
-        "components": fits.describe_components(method, given, known, features, names),
+        "together": fits.describe_neighbors(graph, y, names),
+        "components": fits.describe_components(method, y, features, names),
         "graph": fits.describe_graph(graph, args.n_neighbors, known.any(axis=1), rows),
         "kind": args.kind,
         "buried": buried,
@@ -140,15 +140,14 @@ def _tried(
         if n_more and not sparse.issparse(rows):
             fitted.append((model, rows[:n_more], truth[:n_more]))
 
-    X, y, scaler = table.data, table.target, scaler_for(args, table.data)
     with console.step("cross-validate") as show:
-        methods = {NAME: (WORDS, method), **trials.rivals(method, y, args.folds)}
-        trial = trials.run_trial(methods, scaler, X, y, names, groups=table.groups, n_folds=args.folds, show=show,
-                                 keep=keep)
-        curve = trials.learning_curve(method, scaler, X, y, groups=table.groups, show=show)
+        methods = {NAME: (WORDS, method), **trials.rivals(method, table.target, args.folds)}
+        data = trials.Labelled(scaler_for(args, table.data), table.data, table.target, table.groups, show)
+        trial = trials.run_trial(methods, data, names, n_folds=args.folds, keep=keep)
+        curve = trials.learning_curve(method, data)
         show("cross-validate")
     with console.step("find the columns that predictions depend on"):
-        columns = [(name, 1) for name in names_or_numbers(table.feature_names, "feature", X.shape[1])]
+        columns = [(name, 1) for name in names_or_numbers(table.feature_names, "feature", data.X.shape[1])]
         if table.plan is not None:
             columns = [(column.name, len(column.feature_names)) for column in table.plan.used]
         needed = find_needed(fitted, columns) if fitted else []

@@ -18,8 +18,9 @@ MOST_COMPONENTS = 8
 MOST_FEATURES = 8  # of each component
 
 
-def describe_components(method: Any, given: NDArray[np.bool_], known: NDArray[np.bool_],
-                        feature_names: Sequence[str], label_names: Sequence[str]) -> Facts:  # fmt: skip
+def describe_components(
+    method: Any, y: NDArray[Any], feature_names: Sequence[str], label_names: Sequence[str]
+) -> Facts:
     """Eigenvalues, and for each component the features with the largest weights and the most correlated labels."""
     components, eigenvalues = method.components_, method.eigenvalues_
     ratio = getattr(method, "dependence_ratio_", None)
@@ -33,7 +34,7 @@ def describe_components(method: Any, given: NDArray[np.bool_], known: NDArray[np
         }
         for i, value in enumerate(eigenvalues)
     ]
-    along = correlations(method.embedding_[:, :MOST_COMPONENTS], given, known)
+    along = correlations(method.embedding_[:, :MOST_COMPONENTS], y)
     made = []
     for i, weights in enumerate(np.asarray(components[:MOST_COMPONENTS], dtype=np.float64)):
         order = np.argsort(-np.abs(weights), kind="stable")[:MOST_FEATURES]
@@ -53,13 +54,13 @@ def describe_components(method: Any, given: NDArray[np.bool_], known: NDArray[np
     }
 
 
-def correlations(Z: NDArray[Any], given: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+def correlations(Z: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
     """Correlation of each component with each label, (d, C), over the rows where it is known; 0 if not defined."""
-    found = np.zeros((Z.shape[1], given.shape[1]))
-    for c in range(given.shape[1]):
-        rows = known[:, c]
+    found = np.zeros((Z.shape[1], y.shape[1]))
+    for c, given in enumerate(y.T):
+        rows = given != -1
         if rows.sum() > 2:
-            a, b = np.asarray(Z[rows], dtype=np.float64), given[rows, c].astype(np.float64)
+            a, b = np.asarray(Z[rows], dtype=np.float64), (given[rows] == 1).astype(np.float64)
             a, b = a - a.mean(axis=0), b - b.mean()
             lengths = np.sqrt((a * a).sum(axis=0) * (b @ b))
             found[:, c] = np.divide(b @ a, lengths, out=np.zeros(Z.shape[1]), where=lengths > 0)
@@ -89,10 +90,9 @@ def describe_graph(graph: Any, n_neighbors: int, labeled: NDArray[np.bool_], row
     }
 
 
-def describe_neighbors(graph: Any, given: NDArray[np.bool_], known: NDArray[np.bool_],
-                       names: Sequence[str]) -> list[Facts]:  # fmt: skip
+def describe_neighbors(graph: Any, y: NDArray[Any], names: Sequence[str]) -> list[Facts]:
     """How often neighbours of rows with a label have it too, by decreasing lift over all rows; labels of 5 rows up."""
-    on, at = (given & known).astype(np.float64), known.astype(np.float64)
+    on, at = (y == 1).astype(np.float64), (y != -1).astype(np.float64)
     hits, pairs = (on * (graph @ on)).sum(axis=0), (on * (graph @ at)).sum(axis=0)
     found = [
         {"name": names[c], "near": float(hits[c] / pairs[c]), "share": float(on[:, c].sum() / at[:, c].sum())}
@@ -102,13 +102,14 @@ def describe_neighbors(graph: Any, given: NDArray[np.bool_], known: NDArray[np.b
     return sorted(found, key=lambda label: -label["near"] / label["share"])
 
 
-def describe_embedding(Z: NDArray[Any], given: NDArray[np.bool_], known: NDArray[np.bool_], row_names: Sequence[str],
-                       suspects: Sequence[tuple[int, int]]) -> Facts:  # fmt: skip
+def describe_embedding(
+    Z: NDArray[Any], y: NDArray[Any], row_names: Sequence[str], suspects: Sequence[tuple[int, int]]
+) -> Facts:
     """Points to draw: at most `MOST_POINTS`, the rows of the suspects (row, label) among them.
 
     Positions are scaled to 0..1000. ``best``: for each label the two components that correlate most with it.
     """
-    n, n_labels = len(Z), given.shape[1]
+    n, n_labels = y.shape
     ringed = np.isin(np.arange(n), [i for i, _ in suspects])
     drawn = np.flatnonzero(drawn_rows(n, MOST_POINTS, ringed))
     Z = Z[:, :MOST_AXES]
@@ -117,9 +118,7 @@ def describe_embedding(Z: NDArray[Any], given: NDArray[np.bool_], known: NDArray
     low, high = np.quantile(axes, [0.002, 0.998], axis=0)
     width = np.where(high > low, high - low, 1.0)
     place = (20 + 960 * np.clip((axes[drawn] - low) / width, -0.02, 1.02)).round()
-    best = np.sort(np.argsort(-np.abs(correlations(Z, given, known)), axis=0, kind="stable")[:2], axis=0)
-    on = given & known
-    labeled = np.asarray(known.any(axis=1))
+    best = np.sort(np.argsort(-np.abs(correlations(Z, y)), axis=0, kind="stable")[:2], axis=0)
     return {
         "n_drawn": len(drawn),
         "n_rows": n,
@@ -128,8 +127,8 @@ def describe_embedding(Z: NDArray[Any], given: NDArray[np.bool_], known: NDArray
         "places": place.astype(int).tolist(),
         "rows": drawn.tolist(),
         "ids": [row_names[i] for i in drawn.tolist()],
-        "labels": [np.flatnonzero(on[i]).tolist() for i in drawn],
-        "unknown": [np.flatnonzero(~known[i]).tolist() if labeled[i] else None for i in drawn],
+        "labels": [np.flatnonzero(given == 1).tolist() for given in y[drawn]],
+        "unknown": [None if (given == -1).all() else np.flatnonzero(given == -1).tolist() for given in y[drawn]],
         "best": [[0, 1]] * n_labels if Z.shape[1] == 1 else best.T.tolist(),
         "suspects": [[int(i) for i, label in suspects if label == c] for c in range(n_labels)],
     }
@@ -141,18 +140,15 @@ MOST_NAMES = 30  # constant columns that are listed; the rest are only counted
 MOST_TOGETHER = 20  # most frequent labels in the table of co-occurrence; a larger one cannot be read
 
 
-def describe_table(X: Any, given: NDArray[np.bool_], known: NDArray[np.bool_], *, source: str,
-                   feature_names: Sequence[str]) -> Facts:  # fmt: skip
+def describe_table(X: Any, y: NDArray[Any], *, source: str, feature_names: Sequence[str]) -> Facts:
     """Sizes of the table, its constant columns, and its columns with missing values.
 
     Parameters
     ----------
     X : ndarray or csr_array (n, D)
         As read, before anything is imputed; one number for each column of a raw table.
-    given : ndarray (n, C), bool
-        The annotations.
-    known : ndarray (n, C), bool
-        Which annotations are known.
+    y : ndarray (n, C)
+        The annotations: 0, 1 and -1 for unknown entries.
     source : str
         Name of the file.
     feature_names : sequence of str
@@ -167,17 +163,17 @@ def describe_table(X: Any, given: NDArray[np.bool_], known: NDArray[np.bool_], *
         constant = np.flatnonzero(~(highest > lowest))
     holes = np.flatnonzero(n_missing)
     holes = holes[np.argsort(-n_missing[holes], kind="stable")]
-    labeled = known.any(axis=1)
+    annotated = y[(y != -1).any(axis=1)]
     return {
         "source": source,
         "n_rows": int(n_rows),
         "n_features": int(n_features),
         "sparse": bool(sparse.issparse(X)),
-        "n_labels": int(given.shape[1]),
-        "n_labeled": int(labeled.sum()),
-        "n_unknown_entries": int((~known[labeled]).sum()),
-        "n_without_label": int((labeled & ~(given & known).any(axis=1)).sum()),
-        "labels_per_row": float((given & known)[labeled].sum(axis=1).mean()) if labeled.any() else 0.0,
+        "n_labels": int(y.shape[1]),
+        "n_labeled": len(annotated),
+        "n_unknown_entries": int((annotated == -1).sum()),
+        "n_without_label": int((annotated != 1).all(axis=1).sum()),
+        "labels_per_row": float((annotated == 1).sum(axis=1).mean()) if len(annotated) else 0.0,
         "n_constant": len(constant),
         "constant": [feature_names[j] for j in constant[:MOST_NAMES]],
         "n_missing": len(holes),
@@ -196,7 +192,7 @@ def _columns(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
     return np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0), np.isnan(X).sum(axis=0)
 
 
-def describe_labels(given: NDArray[np.bool_], known: NDArray[np.bool_], names: Sequence[str]) -> Facts:
+def describe_labels(y: NDArray[Any], names: Sequence[str]) -> Facts:
     """How often each label is given, and how often the most frequent labels are given together.
 
     Returns
@@ -205,8 +201,8 @@ def describe_labels(given: NDArray[np.bool_], known: NDArray[np.bool_], names: S
         ``labels``: one entry for each label, by decreasing frequency, with its number in ``index``.  ``together``:
         for the most frequent labels, how many rows have both, and as a share of the rows with the first of the two.
     """
-    on = given & known
-    positives, n_known = on.sum(axis=0), known.sum(axis=0)
+    on = y == 1
+    positives, n_known = on.sum(axis=0), (y != -1).sum(axis=0)
     order = np.argsort(-positives, kind="stable")
     labels = [
         {

@@ -110,16 +110,52 @@ def fit_and_score(
         return model, scores, score_table(truth, scores, predictions=last._decide(scores))
 
 
+class Labelled(NamedTuple):
+    """Labelled and unlabelled rows that methods are compared on, and how they are divided into folds.
+
+    Attributes
+    ----------
+    scaler : estimator or None
+        Fitted on the training side of each fold.
+    X : ndarray or csr_array (n, D)
+    y : ndarray (n, C)
+        0, 1, and -1 for unknown entries.
+    groups : ndarray (n,) or None, default=None
+        Rows of one group stay in one fold. None: every row is on its own.
+    show : callable, default: nothing
+        Called with a text for each fit.
+    """
+
+    scaler: Any
+    X: Any
+    y: NDArray[Any]
+    groups: NDArray[Any] | None = None
+    show: Callable[[str], None] = lambda text: None
+
+    @property
+    def n_labeled(self) -> int:
+        """Number of labelled rows, or of groups that have one."""
+        labeled = (self.y != -1).any(axis=1)
+        return int(labeled.sum()) if self.groups is None else len(np.unique(self.groups[labeled]))
+
+    def folds(self, n_folds: int) -> Iterator[tuple[Any, ...]]:
+        """Yield the training and test rows of each fold, by number and as features scaled by the training rows."""
+        kind = KFold if self.groups is None else GroupKFold
+        splits = LabeledRowsSplit(kind(n_folds, shuffle=True, random_state=0)).split(self.X, self.y, self.groups)
+        for train, test in splits:
+            near, far = self.X[train], self.X[test]
+            if self.scaler is not None:
+                fitted = clone(self.scaler).fit(near)
+                near, far = fitted.transform(near), fitted.transform(far)
+            yield train, test, near, far
+
+
 def run_trial(
     methods: dict[str, tuple[str, Any]],
-    scaler: Any,
-    X: Any,
-    y: NDArray[Any],
+    data: Labelled,
     label_names: Sequence[str],
     *,
-    groups: NDArray[Any] | None = None,
     n_folds: int = 5,
-    show: Callable[[str], None] = lambda text: None,
     keep: Callable[[Any, Any, NDArray[Any]], None] = lambda model, rows, truth: None,
 ) -> Facts | None:
     """Score every method on the same folds.
@@ -128,17 +164,9 @@ def run_trial(
     ----------
     methods : dict of str to (str, estimator)
         The first is ours. Each is cloned for every fold.
-    scaler : estimator or None
-        Fitted on the training side of each fold.
-    X : ndarray or csr_array (n, D)
-    y : ndarray (n, C)
-        0, 1, and -1 for unknown entries.
+    data : Labelled
     label_names : sequence of str
-    groups : ndarray (n,), default=None
-        Rows of one group stay in one fold. None: every row is on its own.
     n_folds : int, default=5
-    show : callable, default: nothing
-        Called with a text for each fold and method.
     keep : callable, default: nothing
         Called with our fitted model, the scaled test rows and their labels, for each fold.
 
@@ -147,16 +175,15 @@ def run_trial(
     dict or None
         None where there are too few labelled rows for folds.
     """
-    labeled = np.flatnonzero((y != -1).any(axis=1))
-    if len(labeled if groups is None else np.unique(groups[labeled])) < 2 * n_folds:
+    if data.n_labeled < 2 * n_folds:
         return None
+    y, labeled = data.y, np.flatnonzero((data.y != -1).any(axis=1))
     ours = next(iter(methods))
     scores, decided = np.full(y.shape, np.nan), {rule: np.zeros(y.shape, dtype=bool) for rule in (*RULES, "0.5")}
     tables: dict[str, list[dict[str, float]]] = {name: [] for name in methods}  # a row for each fold
-    folds = _scaled_folds(scaler, X, y, groups, n_folds)
-    for number, (train, test, near, far) in enumerate(folds, start=1):
+    for number, (train, test, near, far) in enumerate(data.folds(n_folds), start=1):
         for name, (_, estimator) in methods.items():
-            show(fold_text(number, n_folds, name))
+            data.show(fold_text(number, n_folds, name))
             model, found, measures = fit_and_score(estimator, near, y[train], far, y[test])
             tables[name].append(measures)
             if name == ours:
@@ -184,19 +211,6 @@ def run_trial(
         "rare": describe_rare(by_rule),
         "per_label": sorted((row._asdict() for row in by_rule[RULES[0]]), key=lambda row: -row["positives"]),
     }
-
-
-def _scaled_folds(
-    scaler: Any, X: Any, y: NDArray[Any], groups: NDArray[Any] | None, n_folds: int
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the training and test rows of each fold, by number and as features scaled by the training rows."""
-    kind = KFold if groups is None else GroupKFold
-    for train, test in LabeledRowsSplit(kind(n_folds, shuffle=True, random_state=0)).split(X, y, groups):
-        near, far = X[train], X[test]
-        if scaler is not None:
-            fitted = clone(scaler).fit(near)
-            near, far = fitted.transform(near), fitted.transform(far)
-        yield train, test, near, far
 
 
 def _mean_of(values: NDArray[np.float64]) -> float:
@@ -240,15 +254,7 @@ def against_best(folds: dict[str, NDArray[np.float64]]) -> Facts | None:
     return {"rival": rival, "ours": float(ours.mean()), "theirs": mean} | difference(ours - theirs)
 
 
-def learning_curve(
-    method: Any,
-    scaler: Any,
-    X: Any,
-    y: NDArray[Any],
-    *,
-    groups: NDArray[Any] | None = None,
-    show: Callable[[str], None] = lambda text: None,
-) -> Facts | None:
+def learning_curve(method: Any, data: Labelled) -> Facts | None:
     """F1 over all labels from fewer and fewer labelled rows: would more labels help?
 
     The other rows stay, without labels. The forests are small, so that the values compare with each other only.
@@ -258,24 +264,23 @@ def learning_curve(
     dict or None
         None where a fourth of the labelled rows is too few for a fit.
     """
-    labeled = (y != -1).any(axis=1)
-    n_labeled = int(labeled.sum()) if groups is None else len(np.unique(groups[labeled]))
-    if n_labeled < 4 * 2 * CURVE_FOLDS:
+    y = data.y
+    if data.n_labeled < 4 * 2 * CURVE_FOLDS:
         return None
     small = clone(method).set_params(n_estimators=min(CURVE_TREES, method.n_estimators))
     found = np.zeros((CURVE_FOLDS, len(CURVE_SHARES)))
-    for fold, (train, test, near, far) in enumerate(_scaled_folds(scaler, X, y, groups, CURVE_FOLDS)):
+    for fold, (train, test, near, far) in enumerate(data.folds(CURVE_FOLDS)):
         labeled = np.flatnonzero((y[train] != -1).any(axis=1))
         order = np.random.default_rng([0, fold]).permutation(labeled)
         for place, share in enumerate(CURVE_SHARES):
-            show(curve_text(fold, share))
+            data.show(curve_text(fold, share))
             fewer = y[train].copy()
             fewer[order[round(share * len(order)) :]] = -1
             *_, measures = fit_and_score(small, near, fewer, far, y[test])
             found[fold, place] = measures["MiF1"]
     if not np.isfinite(found).all():
         return None
-    n_train = n_labeled * (1 - 1 / CURVE_FOLDS)
+    n_train = data.n_labeled * (1 - 1 / CURVE_FOLDS)
     points = [
         {"rows": round(share * n_train), "f1": float(v.mean()), "std": float(v.std(ddof=1))}
         for share, v in zip(CURVE_SHARES, found.T, strict=True)

@@ -124,6 +124,12 @@ def test_every_method_fits_and_predicts_on_the_command_line(run, tables, method)
     np.testing.assert_array_equal(predicted("labels.csv")[1], pipeline.predict(X_test))
 
 
+def test_a_fit_without_a_seed_has_the_seed_0(run, tables):
+    """`--help` says so; without it, wMLDAd begins elsewhere in every run and may end elsewhere."""
+    assert_done(run("fit", "train.csv", *COLUMNS, "--method", "wMLDAd", "--classifier", "none", "--out", "model.skops"))
+    assert load_model("model.skops").steps[-1][1].random_state == 0
+
+
 @pytest.mark.parametrize("method", ["NMLSDR", "NMLSDR*"])
 def test_residual_propagation_is_the_default(run, tables, method):
     words = ("--method", method, "--n-components", "2", "--threshold", "prior", "--seed", "3", "--out", "model.skops")

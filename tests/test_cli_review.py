@@ -258,9 +258,7 @@ class Recorder:
     ],
 )
 def test_reviewed_entries_alone_have_alpha_zero(settings, expected):
-    table = Bunch(target=np.array([[1, 0], [0, 1], [-1, -1]]), reviewed=None, votes=None)
-    assert fit_reviewed(Recorder(**settings), None, table).alpha is None
-    table.reviewed = np.zeros((3, 2), dtype=bool)
+    table = Bunch(target=np.array([[1, 0], [0, 1], [-1, -1]]), reviewed=np.zeros((3, 2), dtype=bool), votes=None)
     assert fit_reviewed(Recorder(**settings), None, table).alpha is None
     table.reviewed[1, 0] = True
     np.testing.assert_allclose(fit_reviewed(Recorder(**settings), None, table).alpha, expected, rtol=0, atol=1e-15)

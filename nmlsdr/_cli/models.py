@@ -81,7 +81,7 @@ def _classifier(projection: Any, args: argparse.Namespace) -> Any:
     settings |= {name: getattr(projection, name) for name in ALPHAS if hasattr(projection, name)}
     if args.classifier == "semi-supervised":
         return nmlsdr.SemiSupervisedMLkNN(**settings)
-    return nmlsdr.ResidualPropagation(args.n_components, random_state=args.seed or 0, **settings)
+    return nmlsdr.ResidualPropagation(args.n_components, random_state=args.seed, **settings)
 
 
 def apply_model(

@@ -45,7 +45,8 @@ def read_data(
 
     With ``encode=False`` the features are all NaN.
 
-    ``table.reviewed`` (n, C) marks the entries that --reviewed sets; None without it.
+    Of a table with labels, ``table.reviewed`` (n, C) marks the entries that --reviewed sets, and ``table.given`` is the
+    target without these.
     """
     if model is not None and model.plan is not None:
         _take_over(model.plan, args, need_labels)
@@ -92,9 +93,10 @@ def read_data(
     if need_labels and table.target is None:
         options = "--labels FILE.xml, --label-columns NAME, --label-file FILE or --label-list NAME"
         raise InputError(f"{args.data} was read without labels; add {options}.")
-    table.reviewed = None
-    if getattr(args, "reviewed", None) is not None:
-        read_reviewed(args.reviewed, table, args.id)
+    if table.target is not None:
+        table.given, table.reviewed = table.target, np.zeros(table.target.shape, dtype=bool)
+        if getattr(args, "reviewed", None) is not None:
+            read_reviewed(args.reviewed, table, args.id)
     return table
 
 

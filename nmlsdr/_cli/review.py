@@ -129,8 +129,8 @@ def page_facts(found: Any, method: Any, table: Any, args: argparse.Namespace) ->
         cells=cells,
         feature_columns=features,
         source=PurePath(args.data).name,
-        verdicts=None if table.reviewed is None else np.where(table.reviewed, table.target, -1),
-        given=None if table.reviewed is None else table.given,
+        verdicts=np.where(table.reviewed, table.target, -1),
+        given=table.given,
         metric=args.metric,
         n_jobs=args.jobs,
     )

@@ -249,7 +249,9 @@ GROUPS: dict[str, Options] = {
         ),
         "--alpha-unlabeled": option("A", "the same for unlabelled rows and unknown entries (default: 0.999)", _alpha),
         "--no-standardize": flag("leave the features unscaled (default: scale each to variance 1)"),
-        "--seed": option("S", "seed of the folds and the forests of residual, and of wMLDAd (default: 0)", seed),
+        "--seed": option(
+            "S", "seed of the folds and the forests of residual, and of wMLDAd (default: 0)", seed, default=0
+        ),
     },
     "how the file is written": {
         "--delimiter": option("C", "CSV: the character between cells (default: guessed from line 1)", _delimiter),

@@ -85,8 +85,8 @@ def describe_entries(
     cells: Callable[[NDArray[np.intp], Sequence[str]], Sequence[Sequence[str]]],
     feature_columns: Sequence[str],
     source: str,
-    verdicts: NDArray[np.int64] | None = None,
-    given: NDArray[Any] | None = None,
+    verdicts: NDArray[np.int64],
+    given: NDArray[Any],
     **near: Any,
 ) -> Facts:
     """Return what the script shows, as plain data.
@@ -114,9 +114,9 @@ def describe_entries(
         The column of each feature.
     source : str
         Name of the data.
-    verdicts : ndarray of shape (n_samples, n_labels), default=None
+    verdicts : ndarray of shape (n_samples, n_labels)
         Earlier verdicts, -1 where there is none; the page adds them to the file that it writes.
-    given : ndarray of shape (n_samples, n_labels), default=None
+    given : ndarray of shape (n_samples, n_labels)
         The labels before these verdicts.
     **near
         Metric and threads, as for `kneighbors`.
@@ -137,9 +137,7 @@ def describe_entries(
         for one in own:
             one["near"] = [int(target[j, c]) for j, _ in one["near"]]
     columns = _add_parts(entries, method, X, feature_columns, columns)
-    before = target if given is None else given
-    decided = [] if verdicts is None else [(i, c, before[i, c], verdicts[i, c]) for i, c in np.argwhere(verdicts >= 0)]
-    earlier = [list(map(int, values)) for values in decided]
+    earlier = [[int(i), int(c), int(given[i, c]), int(verdicts[i, c])] for i, c in np.argwhere(verdicts >= 0)]
     rows = {i for i, *_ in earlier} | {one["row"] for one in entries}
     rows |= {j for one in entries for j, _ in one["with"] + one["without"]}
     numbers = np.array(sorted(rows), dtype=np.intp)
@@ -306,9 +304,9 @@ def write_review(
     if step is None:
         raise InputError(f"{type(estimator).__name__} has no flip_scores_; pass a fitted ResidualPropagation.")
     target, label_names = labels_to_review(y)
-    reviewed = None if verdicts is None else np.asarray(verdicts) >= 0
+    verdicts = np.full(target.shape, -1) if verdicts is None else np.asarray(verdicts)
     rate = getattr(step, "flip_rate_", None)
-    found = rank_suspects(step.flip_scores_, y, kind=kind, flip_rate=rate, reviewed=reviewed)
+    found = rank_suspects(step.flip_scores_, y, kind=kind, flip_rate=rate, reviewed=verdicts >= 0)
     shown = X if table is None else table
     names = [str(name) for name in getattr(shown, "columns", range(np.shape(shown)[1]))]
     block = shown.tocsr() if sparse.issparse(shown) else np.asarray(shown, dtype=object)
@@ -335,6 +333,7 @@ def write_review(
         feature_columns=names if encoder is None else [c.name for c in encoder.plan_.used for _ in c.feature_names],
         source=title,
         verdicts=verdicts,
+        given=target,
     )
     with replace_file(path) as file:
         file.write(render_page(facts, source=title))

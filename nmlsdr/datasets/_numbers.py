@@ -20,7 +20,7 @@ TWO_DIGIT_YEARS = 1950  # the first year that is written with two digits
 #: Dashes that are typed or printed for a minus sign, the blanks of typesetting, the characters of full width, the
 #: decimal mark and the comma of Arabic, the digits of all scripts, and the words that stand in East Asian dates.
 _ALIKE = str.maketrans("\u2212\u2012\u2013\uff0d\u2009\u202f\u00a0\u2007\u2019．，＋￥٫٬", "----    '.,+¥.,")
-_ALIKE |= {code: str(int(chr(code))) for code in range(0x660, 0x10000) if chr(code).isdecimal()}
+_ALIKE |= {code: ord("0") + int(chr(code)) for code in range(0x660, 0x10000) if chr(code).isdecimal()}
 _DATE_WORDS = str.maketrans("年月년월", "----")
 
 

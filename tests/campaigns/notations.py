@@ -5,7 +5,7 @@
 Each table is drawn by the random generator of its number: columns of numbers, texts, dates, booleans, codes, words,
 numbers with units and signs, lists in cells, and numbers and dates of other scripts, with and without missing values.
 It is written as CSV with commas, as CSV with semicolons and decimal commas, as .xlsx and as Parquet, and given to
-`TableEncoder` as a frame of pandas and of polars. Plans may differ in the decimal mark, and in what a reason says of it.
+`TableEncoder` as a frame of pandas and of polars. Plans may differ in the decimal mark and in what a reason says of it.
 """
 
 import argparse

@@ -22,6 +22,7 @@ cdef extern from "_c/products.h" nogil:
         long long decided, checked
         long long pairs
         long long tiles, alive
+        int tiles_held
     ctypedef struct nmlsdr_leads:
         Py_ssize_t d
         const double *rows
@@ -31,7 +32,7 @@ cdef extern from "_c/products.h" nogil:
     ctypedef struct nmlsdr_scaling:
         int integral
     ctypedef struct nmlsdr_storage:
-        int sparse, integers
+        int sparse, integers, tiled
         Py_ssize_t frequent
     ctypedef struct nmlsdr_tuning:
         Py_ssize_t lead_d, span
@@ -93,9 +94,11 @@ cdef extern from "_c/index.h" nogil:
 cdef extern from "_c/build.h":
     const char *NMLSDR_COMPILER
     const int NMLSDR_OPENMP, NMLSDR_FAST_MATH, NMLSDR_DEBUG_BUILD, NMLSDR_N_SIMD_LEVELS
-    const int NMLSDR_NEON
+    const int NMLSDR_NEON, NMLSDR_AMX
 
-SIMD_LEVELS = ("portable", "neon") if NMLSDR_NEON else ("portable", "avx2", "avx512", "vnni")  # in the order of simd.h
+# by their numbers in simd_levels.h
+SIMD_LEVELS = (("portable", "neon") if NMLSDR_NEON else ("portable", "avx2", "avx512", "vnni"))
+SIMD_LEVELS += (*(("amx",) if NMLSDR_AMX else ()), "amx_emulated")
 
 
 def build_facts():
@@ -191,18 +194,20 @@ cdef class Search(Progress):
     def facts(self):
         """What the search did so far: block pairs, canonical distances, whether products are exact."""
         cdef int t
-        pairs = decided = checked = tiles = alive = 0
+        pairs = decided = checked = tiles = alive = held = 0
         for t in range(self.search.n_threads):
             pairs += self.search.scratch[t].pairs
             decided += self.search.scratch[t].decided
             checked += self.search.scratch[t].checked
             tiles += self.search.scratch[t].tiles
             alive += self.search.scratch[t].alive
+            held += self.search.scratch[t].tiles_held
         return {"pairs": pairs, "decided": decided, "checked": checked,
                 "integral": bool(self.search.scaling.integral), "sparse": bool(self.search.storage.sparse),
                 "integers": self.search.storage.integers, "columns": self.search.storage.frequent,
                 "span": self.search.tuning.span, "total": self.search.schedule.total,
-                "leads": self.search.tuning.lead_d, "tiles": tiles, "alive": alive}
+                "leads": self.search.tuning.lead_d, "tiles": tiles, "alive": alive,
+                "tiled": bool(self.search.storage.tiled), "tiles_held": held}
 
 
 cdef class Tree(Progress):

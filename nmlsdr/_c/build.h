@@ -32,6 +32,4 @@
 #define NMLSDR_DEBUG_BUILD 0
 #endif
 
-#define NMLSDR_N_SIMD_LEVELS (NMLSDR_X86 ? 4 : NMLSDR_NEON ? 2 : 1)
-
 #endif

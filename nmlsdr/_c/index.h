@@ -27,7 +27,7 @@ static nmlsdr_search *nmlsdr_index_new(const nmlsdr_rows *rows, int integers, in
     nmlsdr_sample sample = {0};
     nmlsdr_search *q = nmlsdr_search_of(rows, level, n_threads);
     if (!q) return NULL;
-    if (nmlsdr_choose_storage(q, -1, level, column_bytes) || nmlsdr_choose_centre(q)) goto fail;
+    if (nmlsdr_choose_storage(q, -1, column_bytes) || nmlsdr_choose_centre(q)) goto fail;
     q->rows->blocks = (rows->n + q->storage.block - 1) / q->storage.block;
     nmlsdr_extend(q, rows, &extent);
     q->scaling.extent = extent.most;
@@ -35,7 +35,7 @@ static nmlsdr_search *nmlsdr_index_new(const nmlsdr_rows *rows, int integers, in
     extent.most *= 2; /* half of the scale, so that integers of queries may be twice as large as those of the rows */
     extent.square *= 4;
     q->scaling.norm = sqrt(extent.square) / 2;
-    nmlsdr_choose_int16(q, &extent, &sample, integers, level);
+    nmlsdr_choose_int16(q, &extent, &sample, integers);
     if (nmlsdr_side_new(q, q->rows, 0)) goto fail;
     if (q->storage.sparse) {
         if (nmlsdr_new_postings(q)) goto fail;

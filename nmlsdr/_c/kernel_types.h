@@ -33,15 +33,20 @@ typedef struct nmlsdr_pair nmlsdr_pair; /* two blocks: products_candidates.h */
 
 typedef struct {
     int lanes; /* floats in a vector */
+    /* Nanoseconds per pair of rows on one thread (measured): a feature in packed blocks, one of a query that is a column. */
+    double packed_ns, column_ns;
+    int int16_faster, int8_faster; /* whether products of integers are faster than of floats (measured) */
     void (*products)(const nmlsdr_pair *);
     void (*sweep)(const nmlsdr_pair *, ptrdiff_t row, const nmlsdr_sparse_row *);
     void (*int16)(const nmlsdr_pair *);
-    void (*int8)(const nmlsdr_pair *); /* NULL at levels that have no fast products of 8-bit integers */
     unsigned long long (*near)(const nmlsdr_leaf_queries *, const double *box);
     unsigned long long (*scan)(const nmlsdr_leaf_queries *, const double *rows, const double *query, double limit,
                                double *squared);
     void (*distances)(const nmlsdr_encounter *, const ptrdiff_t *which, ptrdiff_t n, double *squared);
     void (*dots)(const nmlsdr_encounter *, ptrdiff_t n, double *dot);
+    void (*int8)(const nmlsdr_pair *);       /* NULL at levels that have no fast products of 8-bit integers */
+    void (*int8_tiles)(const nmlsdr_pair *); /* the same by the tiles of AMX, or NULL; */
+    void (*hold_tiles)(int *held, int hold); /* a thread has to hold them meanwhile */
 } nmlsdr_kernels;
 
 #endif

@@ -173,6 +173,7 @@ static nmlsdr_search *nmlsdr_search_of(const nmlsdr_rows *rows, int level, int n
     if (!q) return NULL;
     q->d = rows->d;
     q->kernels = nmlsdr_kernels_of(level);
+    q->storage.lanes = q->kernels->lanes;
     q->n_threads = n_threads;
     q->rows = q->queries = &q->side[0];
     q->rows->rows = *rows;
@@ -219,10 +220,10 @@ static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_ro
     }
 
     nmlsdr_choose_k(q, k, squared, indices);
-    if (nmlsdr_choose_storage(q, sparse, level, window_bytes) || nmlsdr_choose_centre(q)) goto fail;
+    if (nmlsdr_choose_storage(q, sparse, window_bytes) || nmlsdr_choose_centre(q)) goto fail;
     for (int s = 0; s < 2; s++)
         q->side[s].blocks = (q->side[s].rows.n + q->storage.block - 1) / q->storage.block;
-    nmlsdr_choose_scale(q, integers, level);
+    nmlsdr_choose_scale(q, integers);
     if (nmlsdr_new_products(q, window_bytes)) goto fail;
 
     const ptrdiff_t a = q->queries->blocks, b = q->rows->blocks;

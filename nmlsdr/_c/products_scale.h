@@ -168,9 +168,9 @@ static int nmlsdr_many(const nmlsdr_search *q, ptrdiff_t rows)
 
 /* Whether products of 16-bit integers save more time than canonical distances of the pairs take that pass
  * because of their slack. */
-static int nmlsdr_int16_pays(const nmlsdr_search *q, nmlsdr_sample *sample, int level)
+static int nmlsdr_int16_pays(const nmlsdr_search *q, nmlsdr_sample *sample)
 {
-    if (!nmlsdr_int16_faster[level] || q->d < NMLSDR_INT16_FEATURES || !nmlsdr_many(q, NMLSDR_INT16_ROWS))
+    if (!q->kernels->int16_faster || q->d < NMLSDR_INT16_FEATURES || !nmlsdr_many(q, NMLSDR_INT16_ROWS))
         return 0;
 
     return q->scaling.integral || nmlsdr_share_passing(q, sample, q->scaling.slack) <= NMLSDR_INT16_SHARE;
@@ -179,7 +179,7 @@ static int nmlsdr_int16_pays(const nmlsdr_search *q, nmlsdr_sample *sample, int 
 /* Make products of 16-bit integers if they pay, or whenever they can be made if they are `wanted`; never
  * if it is 0. */
 static void nmlsdr_choose_int16(nmlsdr_search *q, const nmlsdr_extent *extent, nmlsdr_sample *sample,
-    int wanted, int level)
+    int wanted)
 {
     const double rounding = sqrt((double)q->d), norm = sqrt(extent->square);
     nmlsdr_scaling floats = q->scaling;
@@ -193,7 +193,7 @@ static void nmlsdr_choose_int16(nmlsdr_search *q, const nmlsdr_extent *extent, n
         q->scaling.terms = 4;
     }
 
-    if (wanted > 0 || nmlsdr_int16_pays(q, sample, level)) {
+    if (wanted > 0 || nmlsdr_int16_pays(q, sample)) {
         q->storage.integers = 16;
         nmlsdr_set_words(q, (q->d + 1) / 2);
     } else {
@@ -239,13 +239,13 @@ static double nmlsdr_rounded_apart(const nmlsdr_search *q, const nmlsdr_rows *x,
  * row of n others checks about 1.4 k (1 + log(n / k)) of them if there is no slack, and times (1 + c) / 2
  * if c pairs of the sample pass for each that is near: from .7 to 1.6 times as many were seen, on 20 sets
  * with n of 5000 to 50 000, k of 1 to 80 and c of 1 to 24. */
-static int nmlsdr_int8_pays(const nmlsdr_search *q, nmlsdr_sample *sample, int level)
+static int nmlsdr_int8_pays(const nmlsdr_search *q, nmlsdr_sample *sample)
 {
     const double n = (double)q->rows->rows.n, k = (double)q->k, packed = q->symmetric ? 1 : 1
         + n / (double)q->queries->rows.n;
     /* for each query */
     const double made = (double)q->d * (n * (q->symmetric ? 1 : 2) - NMLSDR_INT8_PACKING * packed);
-    if (!nmlsdr_int8_faster[level] || !nmlsdr_many(q, NMLSDR_INT8_ROWS)) return 0;
+    if (!q->kernels->int8_faster || !nmlsdr_many(q, NMLSDR_INT8_ROWS)) return 0;
     const double passing = nmlsdr_share_passing(q, sample, q->scaling.slack + q->scaling.coarse_slack);
     const double each = 1 + passing * (double)sample->n / NMLSDR_SAMPLE_NEAREST;
 
@@ -270,7 +270,7 @@ static float nmlsdr_coarse_slack(const nmlsdr_search *q, ptrdiff_t step)
 /* Put products of 8-bit integers before those of 16 bits if that pays, or whenever it can be done if 8
  * bits are `wanted`. */
 static void nmlsdr_choose_int8(nmlsdr_search *q, const nmlsdr_extent *extent, nmlsdr_sample *sample,
-    int wanted, int level)
+    int wanted)
 {
     enum { SOME = 64 };
     const double most = extent->most * q->scaling.scale + 1;
@@ -279,17 +279,21 @@ static void nmlsdr_choose_int8(nmlsdr_search *q, const nmlsdr_extent *extent, nm
 
     if (wanted < 0) {
         q->scaling.coarse_slack = nmlsdr_coarse_slack(q, q->rows->rows.n / SOME + 1);
-        if (!nmlsdr_int8_pays(q, sample, level)) return;
+        if (!nmlsdr_int8_pays(q, sample)) return;
     }
 
     q->scaling.coarse_slack = nmlsdr_coarse_slack(q, 1);
     q->storage.integers = 8;
     q->storage.checked = ((q->d + 1) / 2 + 31) / 32 * 32; /* two vectors at every level */
     nmlsdr_set_words(q, (q->d + 3) / 4);
+    q->storage.tiled = q->kernels->int8_tiles && q->d >= NMLSDR_TILED_FEATURES;
+    if (!q->storage.tiled) return;
+    q->storage.words = q->tuning.pass = (q->storage.words + NMLSDR_TILE - 1) / NMLSDR_TILE * NMLSDR_TILE;
+    q->storage.lanes = NMLSDR_TILE;
 }
 
 /* Norms of 2^60 are far from overflow of their squares and farther from underflow. */
-static void nmlsdr_choose_scale(nmlsdr_search *q, int integers, int level)
+static void nmlsdr_choose_scale(nmlsdr_search *q, int integers)
 {
     nmlsdr_extent extent = {0, 0, 1};
     nmlsdr_sample sample = {0};
@@ -299,8 +303,8 @@ static void nmlsdr_choose_scale(nmlsdr_search *q, int integers, int level)
         && 4 * (double)q->storage.longest * extent.most * extent.most < 0x1p24;
     q->scaling.scale = 1;
     if (!q->scaling.integral) nmlsdr_set_scale(q, extent.most, 60);
-    nmlsdr_choose_int16(q, &extent, &sample, integers, level);
-    nmlsdr_choose_int8(q, &extent, &sample, integers, level);
+    nmlsdr_choose_int16(q, &extent, &sample, integers);
+    nmlsdr_choose_int8(q, &extent, &sample, integers);
 }
 
 #endif

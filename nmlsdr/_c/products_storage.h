@@ -23,21 +23,9 @@
 /* from this share of the rows on a column costs less (measured, flat from .03 to .1) */
 #define NMLSDR_FREQUENT 0.0625
 #endif
-/* Nanoseconds per pair of rows on one thread, and what they are multiplied by (measured; by level of
- * simd.h). */
+/* Nanoseconds per pair of rows on one thread, and what they are multiplied by (measured; the others
+ * depend on the level: kernels.h). */
 #define NMLSDR_POSTING_NS 0.8 /* a product by postings */
-#ifdef __aarch64__ /* not measured there: those of 16-byte vectors on x86, and no integers */
-static const double nmlsdr_column_ns[] = {0.075, 0.075};
-static const double nmlsdr_packed_ns[] = {0.044, 0.044};
-static const int nmlsdr_int16_faster[] = {0, 0}, nmlsdr_int8_faster[] = {0, 0};
-#else
-/* a feature of a query that is a column */
-static const double nmlsdr_column_ns[] = {0.075, 0.043, 0.034, 0.034};
-static const double nmlsdr_packed_ns[] = {0.044, 0.017, 0.009, 0.009}; /* a feature in packed blocks */
-/* Whether products of integers are faster: measured with AVX2 on Zen 3 and with VNNI on Zen 4
- * (bench/README.md), not with AVX-512 on a processor without VNNI. */
-static const int nmlsdr_int16_faster[] = {0, 1, 0, 1}, nmlsdr_int8_faster[] = {0, 0, 0, 1};
-#endif
 #define NMLSDR_LOOKUP_NS 10.0 /* a feature of a query, per block */
 #define NMLSDR_SWEEP_NS 0.25
 #define NMLSDR_TILE_NS 0.4
@@ -52,6 +40,9 @@ static const int nmlsdr_int16_faster[] = {0, 1, 0, 1}, nmlsdr_int8_faster[] = {0
 /* pairs may be checked by 16 bits for each product that is made of 8 bits instead, */
 #define NMLSDR_INT8_CHECKS 1.45e-4
 #define NMLSDR_INT8_PACKING 1000.0 /* less so many for each value that is packed twice */
+#ifndef NMLSDR_TILED_FEATURES
+#define NMLSDR_TILED_FEATURES 200 /* from so many on by the tiles of AMX, where there are some */
+#endif
 
 /* The columns: features of the share NMLSDR_FREQUENT or more, fewer if their values would outgrow `bytes`. */
 static void nmlsdr_choose_columns(nmlsdr_search *q, const int32_t *holders, double bytes)
@@ -97,10 +88,10 @@ static inline double nmlsdr_nearest(double x)
     return (x + 0x1.8p52) - 0x1.8p52;
 }
 
-/* Words of a packed block, and of its rows of 16-bit integers if its packed ones have 8. */
+/* Words of a packed block, and of its rows of 16-bit integers and its tiles if its packed ones have 8. */
 static ptrdiff_t nmlsdr_block_size(const nmlsdr_search *q)
 {
-    return NMLSDR_BLOCK * (q->storage.words + q->storage.checked);
+    return NMLSDR_BLOCK * (q->storage.words * (1 + q->storage.tiled) + q->storage.checked);
 }
 
 /* So many words of four bytes in a packed row, and passes of equal length. */
@@ -113,7 +104,7 @@ static void nmlsdr_set_words(nmlsdr_search *q, ptrdiff_t words)
 
 /* Choose between the two: columns and postings if `sparse` is 1, packed blocks if it is 0, the cheaper if
  * it is -1. */
-static int nmlsdr_choose_storage(nmlsdr_search *q, int sparse, int level, double window_bytes)
+static int nmlsdr_choose_storage(nmlsdr_search *q, int sparse, double window_bytes)
 {
     const nmlsdr_rows *x = &q->rows->rows, *y = &q->queries->rows;
     nmlsdr_storage *stored = &q->storage;
@@ -156,9 +147,9 @@ static int nmlsdr_choose_storage(nmlsdr_search *q, int sparse, int level, double
 
     const double queries = (double)y->n, entries = (double)nmlsdr_row_pointer(y, y->n) / queries;
     const double by_postings = NMLSDR_POSTING_NS * products / (double)x->n / queries
-        + nmlsdr_column_ns[level] * columns / queries + NMLSDR_LOOKUP_NS * entries / NMLSDR_SPARSE_BLOCK
+        + q->kernels->column_ns * columns / queries + NMLSDR_LOOKUP_NS * entries / NMLSDR_SPARSE_BLOCK
             + NMLSDR_SWEEP_NS;
-    stored->sparse = sparse >= 0 ? sparse : by_postings < nmlsdr_packed_ns[level] * (double)q->d
+    stored->sparse = sparse >= 0 ? sparse : by_postings < q->kernels->packed_ns * (double)q->d
         + NMLSDR_TILE_NS;
     if (!stored->sparse) return 0;
     q->scaling.terms = stored->longest + 1;

@@ -125,7 +125,7 @@ static inline float nmlsdr_expand(uint16_t upper)
 #undef AVX2
 #endif
 
-/* The loops for a width of 4, 8, 16 or 32 and a level of simd_levels.h; avx512 has no loops of its own. */
+/* The loops for a width of 4, 8, 16 or 32 and a level of simd_levels.h; avx2 has the last of x86. */
 static const nmlsdr_loops *nmlsdr_loops_of(int level, int width)
 {
     static const nmlsdr_loops *const table[][4] = {
@@ -134,7 +134,7 @@ static const nmlsdr_loops *nmlsdr_loops_of(int level, int width)
         {&nmlsdr_loops_4_avx2, &nmlsdr_loops_8_avx2, &nmlsdr_loops_16_avx2, &nmlsdr_loops_32_avx2},
 #endif
     };
-    return table[NMLSDR_X86 && level > 0][(width > 4) + (width > 8) + (width > 16)];
+    return table[NMLSDR_X86 && level > 0 && level != NMLSDR_AMX_EMULATED][(width > 4) + (width > 8) + (width > 16)];
 }
 
 #endif

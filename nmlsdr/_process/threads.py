@@ -118,7 +118,7 @@ def _cores() -> int:
 
 
 def simd_level() -> str | None:
-    """The level that NMLSDR_SIMD asks for: "portable", "avx2", "avx512", "vnni", "neon", or None for the best at hand.
+    """The level of `SIMD_LEVELS` that NMLSDR_SIMD asks for, such as "avx2", or None for the best at hand.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def simd_level() -> str | None:
             f"NMLSDR_SIMD must be one of {', '.join(SIMD_LEVELS)}, got {level!r}; unset it to use the best that this "
             "processor has."
         )
-    if SIMD_LEVELS.index(level) > _graph.best_simd_level():
+    if SIMD_LEVELS.index(level) > _graph.best_simd_level() and level != "amx_emulated":
         raise InputError(
             f"NMLSDR_SIMD={level} needs a processor with {level}; unset it to use the best that this processor has."
         )

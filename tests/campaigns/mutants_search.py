@@ -102,7 +102,7 @@ MUTANTS = {
     ],
     ("_c/products_packed.h", INTEGERS): [
         ("search/int16: the second of two integers lost", "nmlsdr_pack_int16", "<< (j & 1) * 16)", "<< 0)"),
-        ("search/int8: sums start at 0", "nmlsdr_pack_int8", "= -128 * sum;", "= 0 * sum;"),
+        ("search/int8: sums start at 0", "nmlsdr_pack_int8", ": -128 * sum;", ": 0 * sum;"),
         ("search/int8: the second of two integers twice", "nmlsdr_pack_int8", ">> m % 2 * 16 &", ">> 16 &"),
     ],
     ("c_api.pyx", C): [

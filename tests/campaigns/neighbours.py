@@ -35,7 +35,7 @@ from scipy import sparse
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from neighbor_cases import LEVELS, by_few, by_groups, by_index, by_leads, by_products, by_scan, by_tree  # noqa: E402
+from neighbor_cases import AMX_EMULATED, LEVELS, by_few, by_groups, by_index, by_leads, by_products, by_scan, by_tree  # noqa: E402
 from test_neighbors_bound import swamped_rows  # noqa: E402
 from test_neighbors_integers import rounded_apart_rows  # noqa: E402
 
@@ -251,7 +251,7 @@ def sparse_scan(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: 
 
 def prepared(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: np.random.Generator) -> Any:
     """Rows that were packed before; queries beyond what their bounds hold for are declined and go pair by pair."""
-    index = _graph.Index(kernel_rows(X), level=LEVELS[level], n_threads=n_threads)
+    index = _graph.Index(kernel_rows(X), level=level, n_threads=n_threads)
     if not index.takes(kernel_rows(Q)):
         return by_few(X, Q, k, level=level, n_threads=n_threads)
     return by_index(X, Q, k, level=level, n_threads=n_threads)[:2]
@@ -293,6 +293,12 @@ def ways(folder: str) -> dict[str, Way]:
         "products of 16-bit integers, CSR": Way(products(False, postings=0, integers=16), ANY, MANY),
         "products of 8-bit integers": Way(products(True, integers=8), ANY, MANY),
         "products of 8-bit integers, CSR": Way(products(False, postings=0, integers=8), ANY, MANY),
+        "products of 8-bit integers, emulated tiles": Way(
+            lambda X, Q, k, level, t, rng: products(True, integers=8)(X, Q, k, AMX_EMULATED, t, rng),
+            (200, 256, 301),
+            MANY,
+            levels=False,
+        ),
         "products, CSR packed": Way(products(False, postings=0), ANY, MANY),
         "products, CSR postings": Way(products(False, postings=1), ANY, MANY),
         "few": Way(lambda X, Q, k, level, t, rng: by_few(X, Q, k, level=level, n_threads=t), ANY, FEW),
@@ -323,7 +329,7 @@ def solve(i: int, seed: int, turns: list[tuple[str, Way, int, int]]) -> tuple[st
     name, way, level, n_threads = turns[i % len(turns)]
     rng = np.random.default_rng([seed, i])
     problem = draw(rng, way)
-    words = f"{name}, {SIMD_LEVELS[LEVELS[level]]}, {n_threads} threads: {problem.words}"
+    words = f"{name}, {SIMD_LEVELS[level]}, {n_threads} threads: {problem.words}"
     with np.errstate(all="ignore"):
         asked = problem.X if problem.Q is None else problem.Q
         squared = canonical(problem.X, asked)

@@ -59,8 +59,9 @@ STABLE_ABI = [("Py_LIMITED_API", "0x030B0000")] if ABI3 else []
 
 # Multiply and add must stay two roundings: the canonical distance is the same
 # number at every SIMD width only if the compiler may not fuse them.  -g0: Python's own flags ask for debug
-# information, which is three quarters of the installed size.
-UNIX_FLAGS = ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function"]
+# information, which is three quarters of the installed size.  -falign-loops: where the innermost loop of the products
+# happened to lie made a search 3 to 5 % slower or faster with any change elsewhere in the module.
+UNIX_FLAGS = ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-falign-loops=64", "-Wno-unused-function"]
 UNIX_DEBUG_FLAGS = [
     "-O1", "-g", "-UNDEBUG", "-ffp-contract=off",
     "-fsanitize=undefined", "-fno-sanitize-recover=undefined",

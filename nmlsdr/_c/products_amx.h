@@ -2,7 +2,8 @@
  *
  * A template without include guard, for amx.h, which has the instructions.  A tile has 16 rows of 64 bytes.  One instruction
  * multiplies 16 rows of 64 features with 16 columns of them and adds to 16 x 16 sums of 32 bits:
- *   rows      (16 rows, 64 bytes), a copy of the packed rows that nmlsdr_pack makes; D is padded to 64 by zeros
+ *   rows      (16 rows, 64 bytes), a copy of the packed rows that nmlsdr_pack makes; D is padded to 64 by zeros.  Rows past
+ *             the end are not packed, and their sums are not looked at
  *   columns   (16 words of 4 bytes, 16 columns), which the packed rows are already at 16 lanes
  *   sums      (16 rows, 16 columns), of which four tiles are made at once: 2 x 2 tiles are loaded for four products
  * Both sides have signs.  So nothing is added to one of them, as it is without tiles (products_integers.h).

@@ -73,7 +73,6 @@ static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block,
 {
     const ptrdiff_t words = q->storage.words, lanes = q->storage.lanes, checked = q->storage.checked;
     int32_t *rows = (int32_t *)z + NMLSDR_BLOCK * words, *tiles = rows + NMLSDR_BLOCK * checked;
-    if (q->storage.tiled) memset(tiles, 0, (size_t)(NMLSDR_BLOCK * words) * sizeof(int32_t));
     float *h = s->h, *e = s->e;
 
     for (ptrdiff_t r = 0; r < NMLSDR_BLOCK; r++) {

@@ -10,7 +10,7 @@ All sums are taken in float64.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -193,13 +193,6 @@ class RowSums:
         for rows, block in self.centred_blocks(mean):
             image[rows] = block @ V
         return image
-
-    def projector(self, mean: np.ndarray) -> Callable[[np.ndarray], Any]:
-        """V -> `project`, for many V: dense rows are centred once and kept."""
-        if sparse.issparse(self.rows):
-            return lambda V: self.project(V, mean)
-        centred = self.rows - mean
-        return lambda V: centred @ V
 
     def centred_blocks(self, mean: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """Dense rows minus ``mean`` in float64, block by block in one buffer that the caller may change."""

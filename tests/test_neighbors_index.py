@@ -266,7 +266,7 @@ def test_single_rows_get_the_same_result_as_many(name, metric, rng, tmp_path):
         np.testing.assert_allclose(model.predict_proba(Q[i : i + 1])[0], expected[i], rtol=0, atol=1e-12)
     if name != "ResidualPropagation":  # its embedding goes through BLAS
         np.testing.assert_array_equal(model.predict_proba(Q[:40]), expected[:40])
-    assert kept_of(model).prepared is not None
+    assert kept_of(model)[1] is not None
     assert vars(model).keys() == before.keys()
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
         np.testing.assert_array_equal(other.predict_proba(Q[:9]), model.predict_proba(Q[:9]))
@@ -283,7 +283,7 @@ def test_rows_are_prepared_at_the_second_small_question_and_again_after_a_fit(rn
     for q, ready in ((300, None), (1, False), (300, False), (1, True)):
         model.predict(rng.standard_normal((q, 9)))
         before = kept_of(model)
-        assert (before and before.prepared is not None) == ready
+        assert (before and before[1] is not None) == ready
     model.fit(X[:60] + 5.0, Y[:60])
     fresh = nmlsdr.MLkNN(n_neighbors=5).fit(X[:60] + 5.0, Y[:60])
     for _ in range(3):
@@ -293,6 +293,6 @@ def test_rows_are_prepared_at_the_second_small_question_and_again_after_a_fit(rn
         np.testing.assert_array_equal(
             model.predict_proba(X[:2]), fresh.set_params(metric="cosine").predict_proba(X[:2])
         )
-    prepared_rows = weakref.ref(kept_of(model).prepared)
+    prepared_rows = weakref.ref(kept_of(model)[1])
     del model, before
     assert prepared_rows() is None  # it goes with its estimator

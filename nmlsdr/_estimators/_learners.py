@@ -58,7 +58,4 @@ def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.
 
 def weighted_sum(weights: np.ndarray, predictions: Sequence[np.ndarray]) -> np.ndarray:
     """The sum of weights times predictions, in their order."""
-    total = weights[0] * predictions[0]
-    for weight, each in zip(weights[1:], predictions[1:], strict=True):
-        total += weight * each
-    return np.asarray(total)
+    return np.asarray(sum(weight * each for weight, each in zip(weights, predictions, strict=True)))

@@ -5,25 +5,17 @@ the second small prediction does it.  The prepared rows are kept outside of the 
 and model files do not contain them, and they are freed together with the estimator.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from .._process.threads import check_n_jobs
 from .._search.prepared import MOST_QUERIES, PreparedRows
 
-
-class _LastRows(NamedTuple):
-    """The rows that an estimator searched last, by which metric, and these rows prepared."""
-
-    rows: Any
-    metric: str
-    prepared: PreparedRows | None
-
-
-# Cache.  Keys: the estimator, and the identity of the rows, since an estimator may search two arrays.  Stale when the
-# estimator is fitted again, which removes the entry: the training rows may then be the same object with other values in
-# it.  Also stale when its training rows are replaced or its metric is set.
-_last: WeakKeyDictionary[Any, dict[int, _LastRows]] = WeakKeyDictionary()
+# Cache.  Keys: the estimator; the identity of the rows, since an estimator may search two arrays, and its metric.
+# Values: the rows, which keeps them and so their identity, and these rows prepared.  Stale when the estimator is fitted
+# again, which removes the entry: the training rows may then be the same object with other values in it.  Also stale
+# when its training rows are replaced or its metric is set.
+_last: WeakKeyDictionary[Any, dict[tuple[int, str], tuple[Any, PreparedRows | None]]] = WeakKeyDictionary()
 _MOST_ARRAYS = 2
 
 
@@ -40,13 +32,11 @@ def prepared_rows(estimator: Any, rows: Any, n_queries: int) -> PreparedRows | N
     if n_queries > MOST_QUERIES:
         return None
     searched = _last.setdefault(estimator, {})
-    last = searched.get(id(rows))
-    if last is None or last.metric != estimator.metric:
-        if len(searched) >= _MOST_ARRAYS:  # rows that were replaced
-            searched.clear()
-        searched[id(rows)] = _LastRows(rows, estimator.metric, None)  # which keeps the rows, and so their identity
-        return None
-    if last.prepared is None:
+    key = id(rows), estimator.metric
+    _, prepared = searched.get(key, (None, None))
+    if key in searched and prepared is None:
         prepared = PreparedRows(rows, estimator.metric, check_n_jobs(estimator.n_jobs))
-        searched[id(rows)] = last = last._replace(prepared=prepared)
-    return last.prepared
+    elif prepared is None and len(searched) >= _MOST_ARRAYS:  # rows that were replaced
+        searched.clear()
+    searched[key] = rows, prepared
+    return prepared

@@ -53,9 +53,11 @@ class Projection(LearnsLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             If `fit` was not called before.
         """
         check_is_fitted(self)
-        rows = RowSums.of(self._read_rows(X, reset=False), checked=True)
-        dtype = np.result_type(rows.dtype, self.components_.dtype)
-        return rows.project(self.components_.T.astype(np.float64), self.mean_).astype(dtype, copy=False)
+        return self._project_rows(self._read_rows(X, reset=False))
+
+    def _project_rows(self, rows: Any) -> Any:
+        Z = RowSums.of(rows, checked=True).project(self.components_.T.astype(np.float64), self.mean_)
+        return Z.astype(np.result_type(rows.dtype, self.components_.dtype), copy=False)
 
     @property
     def _n_features_out(self) -> int:

@@ -408,8 +408,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
 
     def _embed(self, rows: Any) -> Any:
         with single_threaded_blas():
-            Z = RowSums.of(rows, checked=True).project(self.components_.T.astype(np.float64), self.mean_)
-        return Z.astype(np.result_type(rows.dtype, self.components_.dtype), copy=False)
+            return self._project_rows(rows)
 
     def _score_by_ridge(self, rows: Any) -> np.ndarray:
         """The ridge regression's scores, computed about the mean, so that a large offset of X costs no digits."""

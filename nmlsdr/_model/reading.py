@@ -25,7 +25,7 @@ from .._output import PathLike, versions
 from ..datasets._plan import Plan
 from .archive import need_skops, read
 from .rows import check_answers
-from .schema import Field, Refused, check_names, check_parameter, check_value, make_trees, table
+from .schema import Field, Refused, check_names, check_parameter, check_value, innermost, make_trees, table
 
 FORMAT = "nmlsdr-model 3"
 
@@ -130,10 +130,9 @@ def _fitted(kept: Any) -> dict[str, Any] | None:
 
 def _table_form(estimator: Any, names: list[str] | None) -> tuple[Plan | None, bool]:
     """Return the plan of the first step for a table with names, and whether cells may be empty."""
-    while isinstance(estimator, Pipeline):
-        estimator = estimator.steps[0][1]
-    plan = getattr(estimator, "plan_", None)
-    return None if names is None else plan, plan is not None or isinstance(estimator, SimpleImputer)
+    first = innermost(estimator, 0)
+    plan = getattr(first, "plan_", None)
+    return None if names is None else plan, plan is not None or isinstance(first, SimpleImputer)
 
 
 def revived(kept: Any) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from .schema import Refused
+from .schema import Refused, innermost
 
 _BYTES = 8  # of a hash: two of a million different rows have the same one with a probability of 3 in 100 million
 
@@ -78,8 +78,7 @@ _PLACES = ("training_rows_", "mean_", "statistics_")
 
 def sample_rows(estimator: Any) -> Any:
     """Return a few rows that a fitted estimator can take."""
-    while isinstance(estimator, Pipeline):
-        estimator = estimator.steps[0][1]
+    estimator = innermost(estimator, 0)
     n_features = estimator.n_features_in_
     wave = 0.6 + 0.5 * np.sin(np.arange(1.0, _N_ROWS * n_features + 1)).reshape(_N_ROWS, n_features)
     fitted = vars(estimator)

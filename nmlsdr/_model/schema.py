@@ -232,11 +232,16 @@ def _check_column(what: str, column: Any, kinds: Any = "biufUO") -> None:
         "".join(items).encode()  # fails for half of a surrogate pair, which cannot be printed
 
 
+def innermost(estimator: Any, step: int) -> Any:
+    """Return the first step of a pipeline (0) or its last (-1), of pipelines in it too; any other estimator itself."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[step][1]
+    return estimator
+
+
 def check_names(estimator: Any, feature_names: Any, label_names: Any) -> None:
     """Refuse names that are no text, are not unique, or do not match the number of columns."""
-    last = estimator
-    while isinstance(last, Pipeline):
-        last = last.steps[-1][1]
+    last = innermost(estimator, -1)
     n_labels = len(last.classes_) if hasattr(last, "classes_") else None
     for what, names, size in (
         ("feature_names", feature_names, estimator.n_features_in_),

@@ -18,7 +18,7 @@ from .._output import versions
 from ..datasets._plan import Plan
 from .reading import FORMAT, check_plan, revived
 from .rows import answers, sample_rows
-from .schema import Refused, check_names, table
+from .schema import Refused, check_names, innermost, table
 
 
 def content_out(
@@ -53,9 +53,7 @@ def content_out(
 
 def _names(names: Iterable[str] | None, estimator: Any, attribute: str, step: int) -> list[str] | None:
     """Return names as a list; None: those that an estimator, or this step of a pipeline, saw at ``fit``."""
-    while isinstance(estimator, Pipeline):
-        estimator = estimator.steps[step][1]
-    names = getattr(estimator, attribute, None) if names is None else names
+    names = getattr(innermost(estimator, step), attribute, None) if names is None else names
     return None if names is None else list(names)
 
 

@@ -366,9 +366,8 @@ class _Fold:
         if compare and by_sums:
             missed = self._error_sums(each, tested, of_tested)
             return lambda _, w, levels: missed(from_gram(of_training, each.moment, w, levels))
-        project = self.tested.projector(each.mean)
         return lambda _, w, levels: answer(
-            np.array([project(V) for V in from_gram(of_training, each.moment, w, levels)])
+            np.array([self.tested.project(V, each.mean) for V in from_gram(of_training, each.moment, w, levels)])
         )
 
     def _known_tested(self, each: LabelSet) -> Any:

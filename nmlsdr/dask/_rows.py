@@ -200,9 +200,6 @@ class DaskRows(RowSums):
         """A Dask array, of which nothing is computed."""
         return self.map(RowSums.project, V.shape[1:], np.float64, V=V, mean=mean)
 
-    def projector(self, mean: np.ndarray) -> Callable[[np.ndarray], Any]:
-        return lambda V: self.project(V, mean)
-
 
 def _with_rows(reading: Reading, inputs: list[Any], function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     return function(RowSums(reading.rows(inputs)), **arguments)

@@ -36,7 +36,7 @@ Each costs at most one sort of every row and a few passes over the arrays; there
 """
 
 import warnings
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -471,13 +471,15 @@ def _ranking_losses(ranking: _Ranking) -> Floats:
     run_end = np.minimum.accumulate(np.where(ends_run, depth, n_labels)[:, ::-1], axis=1)[:, ::-1]
     irrelevant_down_to = depth + 1 - ranking.hits
     wrong = np.take_along_axis(irrelevant_down_to, run_end, axis=1).sum(axis=1, where=ranking.relevant)
-    return _divide(wrong, ranking.n_relevant * (ranking.n_known - ranking.n_relevant), ranking.counted)
+    pairs = ranking.n_relevant * (ranking.n_known - ranking.n_relevant)
+    return np.where(ranking.counted, wrong / np.maximum(pairs, 1), np.nan)
 
 
 def _average_precisions(ranking: _Ranking) -> Floats:
     """Mean precision at the depths of the relevant labels."""
     precision = ranking.hits / np.arange(1, ranking.hits.shape[1] + 1)
-    return _divide(precision.sum(axis=1, where=ranking.relevant), ranking.n_relevant, ranking.counted)
+    total = precision.sum(axis=1, where=ranking.relevant)
+    return np.where(ranking.counted, total / np.maximum(ranking.n_relevant, 1), np.nan)
 
 
 def _one_errors(ranking: _Ranking) -> Floats:
@@ -491,12 +493,6 @@ def _coverages(ranking: _Ranking, empty: float) -> Floats:
     """Depth, from 0, of the worst relevant label; ``empty`` without one. Only rows without a known label drop."""
     worst = ranking.relevant.shape[1] - 1 - np.argmax(ranking.relevant[:, ::-1], axis=1)
     return np.where(ranking.n_known > 0, np.where(ranking.n_relevant > 0, worst, float(empty)), np.nan)
-
-
-def _divide(numerator: Any, denominator: Any, where: Bools) -> Floats:
-    ratio: Floats = np.full(where.shape, np.nan)
-    np.divide(numerator, denominator, out=ratio, where=where)
-    return ratio
 
 
 def _mean_of_ranked(rows: Floats, name: str) -> float:

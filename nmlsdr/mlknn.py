@@ -177,34 +177,30 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
     >>> posterior(table, Y, [[0, 2]]).tolist() == [[(3 / 5 * 3 / 5) / (3 / 5 * 3 / 5 + 2 / 5 * 1 / 4)]]
     True
     """
-    n_threads = check_n_jobs(n_jobs)
-    Y, indices = _check_labels_and_indices(Y, indices, whole=False)
+    Y, indices = _check_labels_and_indices(Y, indices)
     wanted = (len(table.prior), table.n_neighbors)
     if (Y.shape[1], indices.shape[1]) != wanted:
         raise InputError(
             f"The table was learned from {wanted[0]} labels and {wanted[1]} neighbours, "
             f"got {Y.shape[1]} labels and {indices.shape[1]} neighbours; pass the same numbers."
         )
-    scores = np.empty((len(indices), Y.shape[1]))
-    n_threads = _worthwhile(n_threads, indices, Y)
+    return look_up(table.posterior, Y, indices, n_jobs)
+
+
+def look_up(posteriors: np.ndarray, Y: np.ndarray, indices: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    """`posterior` for checked labels: to check a hundred thousand rows takes longer than to answer a query."""
+    indices, scores = contiguous(indices, np.intp), np.empty((len(indices), Y.shape[1]))
+    n_threads = _worthwhile(check_n_jobs(n_jobs), indices, Y)
     for part in _blocks(len(indices), max(1, indices.shape[1]) * Y.shape[1]):
         delta = np.empty(scores[part].shape, dtype=np.int32)
         _mlknn.count_neighbor_labels(Y, indices[part], delta, n_threads)
-        _mlknn.look_up_posterior(table.posterior, delta, scores[part], n_threads)
+        _mlknn.look_up_posterior(posteriors, delta, scores[part], n_threads)
     return scores
 
 
-def _check_labels_and_indices(Y: Any, indices: Any, *, whole: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Labels as the kernels read them, and indices of their rows.
-
-    Of bytes in C order only the rows that indices name are looked at unless ``whole``: to look at a hundred thousand
-    rows of labels would take longer than to answer a query.
-    """
-    rows = np.asarray(indices)
-    bytes_ = isinstance(Y, np.ndarray) and Y.dtype == np.uint8 and Y.ndim == 2 and Y.flags.c_contiguous
-    look = whole or not bytes_ or rows.size >= len(Y)
-    if look:
-        Y = check_binary(Y)
+def _check_labels_and_indices(Y: Any, indices: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Labels as the kernels read them, and indices of their rows."""
+    Y, rows = check_binary(Y), np.asarray(indices)
     if rows.ndim != 2 or (rows.dtype.kind not in "iu" and rows.size):
         raise InputError(
             f"indices must be integers of shape (n_queries, n_neighbors), "
@@ -217,8 +213,6 @@ def _check_labels_and_indices(Y: Any, indices: Any, *, whole: bool = True) -> tu
             f"indices must be rows of Y, 0 to {len(Y) - 1}, got {rows.min()} to {rows.max()}; "
             "pass the labels of the rows that were searched."
         )
-    if not look:
-        check_binary(Y[rows.ravel()])
     return Y, rows
 
 

@@ -160,7 +160,10 @@ def propagate(
     """
     system = system_of(W, Y, alpha, labeled, n_jobs)
     if init is not None:
-        init = np.clip(_first_iterate(init, system.Y.shape), 0.0, 1.0)
+        init, shape = contiguous(init, np.float64), system.Y.shape
+        if init.shape != shape or not np.isfinite(init).all():
+            raise InputError(f"init must be a finite array of shape {shape}, got {init.shape}; pass an earlier F.")
+        init = np.clip(init, 0.0, 1.0)
     return propagate_checked(system, Goal(tol, max_iter, callback, solver), init)
 
 
@@ -283,9 +286,7 @@ def _given_labels(Y: Any, labeled: Any, n: int) -> tuple[np.ndarray, np.ndarray]
     if labeled is None:
         known = (values != 0).any(axis=1)
     else:
-        known = np.asarray(labeled)
-        if known.shape != values.shape or known.dtype != np.bool_:
-            known = check_mask(labeled, n)
+        known = check_mask(labeled, *values.shape)
         values = np.where(known if known.ndim == 2 else known[:, None], values, 0.0)
     if values.size and not (values.min() >= 0 and values.max() <= 1):  # false for NaN too
         row = int(np.argmin(((values >= 0) & (values <= 1)).all(axis=1)))
@@ -294,10 +295,3 @@ def _given_labels(Y: Any, labeled: Any, n: int) -> tuple[np.ndarray, np.ndarray]
             "labeled."
         )
     return values, known
-
-
-def _first_iterate(init: Any, shape: tuple[int, int]) -> np.ndarray:
-    values = contiguous(init, np.float64)
-    if values.shape != shape or not np.isfinite(values).all():
-        raise InputError(f"init must be a finite array of shape {shape}, got shape {values.shape}; pass an earlier F.")
-    return values

@@ -241,7 +241,7 @@ def test_propagating_methods_accept_votes(name):
         F = make(name).fit(X, votes).label_distributions_
         np.testing.assert_allclose(F, 0.75 * make(name).fit(X, Y).label_distributions_ + 0.125, atol=1e-6)
         return
-    sentence = f"{name} accepts only the labels 0 and 1, but y contains the vote 0.875 in row 0, label 0"
+    sentence = r"got 0.875 in row 0, label 0; round votes first: y > 0.5 \(NMLSDR"
     with pytest.raises(InputError, match=sentence):
         make(name).fit(X, votes)
 
@@ -556,7 +556,7 @@ def test_score_is_the_share_of_rows_without_a_wrong_label():
     assert model.score(X, Y) == model.score(X, in_words(ALL, "yes", "no")) == expected.mean()
     weights = np.arange(N)
     assert model.score(X, Y, sample_weight=weights) == pytest.approx(expected @ weights / weights.sum())
-    with pytest.raises(InputError, match=r"MLkNN.score accepts only the labels 0 and 1"):
+    with pytest.raises(InputError, match=r"got 0.75 in row 0, label 0; round votes first"):
         model.score(X, Y * 0.75)
 
 

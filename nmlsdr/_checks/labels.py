@@ -189,22 +189,11 @@ def refuse_other_than_zero_one(values: np.ndarray, known: Any, name: str, *, vot
     if value == -1 or np.isnan(value):
         what = "drop the rows with unknown labels"
     elif 0 < value < 1:
-        what = f"round votes first: {name} > 0.5"
+        what = f"round votes first: {name} > 0.5 (NMLSDR and MultiLabelPropagation accept votes)"
     else:
         what = "threshold or encode it first"
     rule = "only 0 and 1" if known is True else "only 0, 1 or -1 (unknown)"
     raise InputError(f"{name} must contain {rule}, got {value:g} in row {row}, label {label}; {what}.")
-
-
-def refuse_votes(labels: Labels, who: str) -> None:
-    """One sentence for a method that wants 0/1."""
-    if not ((labels.Y == 0) | (labels.Y == 1)).all():
-        row, label = (int(i) for i in np.argwhere((labels.Y != 0) & (labels.Y != 1))[0])
-        raise InputError(
-            f"{who} accepts only the labels 0 and 1, but y contains the vote {labels.Y[row, label]:g} in row {row}, "
-            f"label {label}; round votes, for example with y > 0.5, or use NMLSDR or MultiLabelPropagation, which "
-            "accept them."
-        )
 
 
 def refuse_partly_known(labels: Labels, who: str) -> None:
@@ -297,10 +286,10 @@ def warn_of_other_index(X: Any, y: Any, name: str = "y") -> None:
 
 def to_dense(array: Any) -> np.ndarray:
     """The array that a sparse matrix, frame or list stands for."""
-    is_sparse: bool = sparse.issparse(array)
-    if is_sparse:
+    if sparse.issparse(array):
         refuse_broken(array, "the sparse label matrix")
-    return np.asarray(array.toarray() if is_sparse else array)
+        array = array.toarray()
+    return np.asarray(array)
 
 
 def _array(y: Any, name: str) -> np.ndarray:
@@ -377,8 +366,13 @@ def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Label
     items = values.tolist()
     if values.dtype.kind == "O" and items and all(isinstance(value, (Number, np.bool_)) for value in items):
         values = np.asarray(items)  # as the nullable columns of a frame hold numbers
-    if values.dtype.kind == "f":
-        _refuse_fractions(values, rows, name)
+    whole = np.isfinite(values) & (values == np.floor(values)) if values.dtype.kind == "f" else np.ones(len(rows), bool)
+    if not whole.all():
+        row, value = rows[np.argmin(whole)], values[np.argmin(whole)]
+        raise InputError(
+            f"Unknown label type: continuous, {name} is {value} in row {row}; give class labels, and -1 or NaN for "
+            "unlabelled rows."
+        )
     minus_one = np.array([isinstance(one, (Number, str, bytes)) and one in (-1, "-1", b"-1") for one in items], bool)
     given = np.zeros(len(counted), dtype=bool)
     given[rows[~minus_one]] = True
@@ -414,17 +408,6 @@ def _warn_of_lists(y: Any, classes: np.ndarray, name: str) -> None:
                 stacklevel=5,
             )
             return
-
-
-def _refuse_fractions(values: np.ndarray, rows: np.ndarray, name: str) -> None:
-    whole = values == np.floor(values)
-    if np.isinf(values).any():
-        raise InputError(
-            f"{name} contains infinity in row {rows[np.argmax(np.isinf(values))]}; an unlabelled row is -1 or NaN."
-        )
-    if not whole.all():
-        row, value = rows[np.argmin(whole)], values[np.argmin(whole)]
-        raise InputError(f"Unknown label type: continuous, {name} is {value} in row {row}; give class labels.")
 
 
 # ---------------------------------------------------------------- rows that are sets of names

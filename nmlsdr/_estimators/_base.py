@@ -17,8 +17,8 @@ from .._checks.labels import (
     Labels,
     alphas_of_labels,
     check_labels,
+    refuse_other_than_zero_one,
     refuse_partly_known,
-    refuse_votes,
     warn_of_other_index,
 )
 from .._errors import InputError
@@ -175,7 +175,7 @@ class LearnsLabels:
         labels = check_labels(y, n_samples=rows.shape[0], labeled=labeled)
         warn_of_other_index(X, y)
         if not self._takes_votes:
-            refuse_votes(labels, type(self).__name__)
+            refuse_other_than_zero_one(labels.Y, labels.known, "y")
         if not self._takes_partly_known_rows:
             refuse_partly_known(labels, type(self).__name__)
         self.classes_ = labels.classes
@@ -355,7 +355,7 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         labels = check_labels(y, fitted=getattr(self, "label_names_in_", None))
-        refuse_votes(labels, f"{type(self).__name__}.score")
+        refuse_other_than_zero_one(labels.Y, labels.known, "y")
         known = np.asarray(labels.known.all(axis=1))
         unknown = (
             f"{(~known).sum()} of {len(known)} rows of y have unknown labels and cannot be scored; in "

@@ -72,9 +72,7 @@ class _CountsNeighborLabels(CutsScores, NeighborClassifier):
         return super()._nearest(rows)
 
     def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:
-        likelihoods = self.likelihoods_with_label_, self.likelihoods_without_label_
-        table = mlknn.PosteriorTable(self.prior_, *likelihoods, self.posterior_)
-        return mlknn.posterior(table, self.training_labels_, indices, n_jobs=self.n_jobs)
+        return mlknn.look_up(self.posterior_, self.training_labels_, indices, self.n_jobs)
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
         labels = super()._decide(scores)

@@ -197,7 +197,7 @@ MUTANTS = {
         ("mlknn: products that underflow", "_posterior_table",
          "np.where(total > 0, for_it / np.where(total > 0, total, 1.0), prior[:, None]", "for_it / np.where(total > 0, total, 1.0"),
         ("mlknn: a row may be its own neighbour", "fit_posterior", "itself.any()", "False"),
-        ("mlknn: labels that are not 0 or 1 of a query", "_check_labels_and_indices", "check_binary(Y[rows.ravel()])", "pass"),
+        ("mlknn: labels that are not 0 or 1", "_check_labels_and_indices", "check_binary(Y)", "np.asarray(Y)"),
     ],
     ("_mlknn.pyx", MLKNN): [
         ("mlknn: last label of a task", "label_histogram", "min(n_labels,", "min(n_labels - 1,"),

@@ -193,21 +193,12 @@ cdef class Search(Progress):
     @property
     def facts(self):
         """What the search did so far: block pairs, canonical distances, whether products are exact."""
-        cdef int t
-        pairs = decided = checked = tiles = alive = held = 0
-        for t in range(self.search.n_threads):
-            pairs += self.search.scratch[t].pairs
-            decided += self.search.scratch[t].decided
-            checked += self.search.scratch[t].checked
-            tiles += self.search.scratch[t].tiles
-            alive += self.search.scratch[t].alive
-            held += self.search.scratch[t].tiles_held
-        return {"pairs": pairs, "decided": decided, "checked": checked,
-                "integral": bool(self.search.scaling.integral), "sparse": bool(self.search.storage.sparse),
+        threads = [self.search.scratch[t] for t in range(self.search.n_threads)]  # structs become dictionaries
+        counts = {name: sum(thread[name] for thread in threads) for name in threads[0]}
+        return {**counts, "integral": bool(self.search.scaling.integral), "sparse": bool(self.search.storage.sparse),
                 "integers": self.search.storage.integers, "columns": self.search.storage.frequent,
                 "span": self.search.tuning.span, "total": self.search.schedule.total,
-                "leads": self.search.tuning.lead_d, "tiles": tiles, "alive": alive,
-                "tiled": bool(self.search.storage.tiled), "tiles_held": held}
+                "leads": self.search.tuning.lead_d, "tiled": bool(self.search.storage.tiled)}
 
 
 cdef class Tree(Progress):
@@ -297,9 +288,7 @@ cdef class IndexSearch(Progress):
     @property
     def facts(self):
         """Canonical distances so far, and how the rows are stored."""
-        decided = 0
-        for v in range(self.views.n_views):
-            decided += self.views.view[v].scratch[0].decided
+        decided = sum(self.views.view[v].scratch[0].decided for v in range(self.views.n_views))
         storage = self.views.view[0].storage
         return {"decided": decided, "sparse": bool(storage.sparse), "integers": storage.integers,
                 "views": self.views.n_views}

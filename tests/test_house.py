@@ -188,8 +188,7 @@ def test_every_file_that_the_search_mentions_exists(folder):
 def test_the_sizes_in_the_table_of_search_strategies_are_those_of_the_code():
     ways = {row[0]: row[1] for row in table(_search.__doc__)[2:]}
     assert f"up to {strategy._FEW} separate queries" in ways["few"]
-    assert prepared._MOST_KEPT == strategy._FEW_NEIGHBORS
-    assert f"at most {strategy._FEW_NEIGHBORS / 1e6:.0f} million." in _search.__doc__
+    assert f"at most {strategy.MOST_KEPT / 1e6:.0f} million." in _search.__doc__
     assert f"up to {strategy._TREE_FEATURES} features" in ways["tree"]
     assert f"from {strategy._LARGE} rows and {strategy._LARGE // 4} queries" in ways["groups"]
     assert min(leading._COORDINATES.values()) == strategy._LARGE

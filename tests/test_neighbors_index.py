@@ -148,7 +148,7 @@ def test_the_memory_for_neighbours_of_all_threads_is_bounded(rng, monkeypatch):
     monkeypatch.setattr(
         _graph, "IndexSearch", lambda *given, **options: taken.append(given) or views(*given, **options)
     )
-    monkeypatch.setattr(prepared, "_MOST_KEPT", 3 * 4 * 2)
+    monkeypatch.setattr(prepared, "MOST_KEPT", 3 * 4 * 2)
     X, Q = rng.standard_normal((600, 20)), rng.standard_normal((5, 20))
     index = ExactIndex(X, n_jobs=2)
     for q, k, n_taken in ((3, 4, 1), (4, 4, 1), (3, 5, 1), (3, 4, 2)):

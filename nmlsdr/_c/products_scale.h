@@ -43,22 +43,6 @@ typedef struct {
  * The centre is a value of the rows; the difference of two integers is exact below 2^53. */
 static void nmlsdr_extend(const nmlsdr_search *q, const nmlsdr_rows *x, nmlsdr_extent *to)
 {
-    if (x->indices) {
-        for (ptrdiff_t i = 0; i < x->n; i++) {
-            double square = 0;
-            for (ptrdiff_t p = nmlsdr_row_pointer(x, i); p < nmlsdr_row_pointer(x, i + 1); p++) {
-                const double y = fabs(nmlsdr_entry_value(x, p)); /* the centre is 0 */
-                to->most = y > to->most ? y : to->most;
-                to->integral = to->integral && y == floor(y);
-                square += y * y;
-            }
-
-            to->square = square > to->square ? square : to->square;
-        }
-
-        return;
-    }
-
     /* MSVC's OpenMP, of 2002, knows no reduction by max, and no index that is declared in the loop */
     NMLSDR_OMP(parallel num_threads(q->n_threads))
     {
@@ -67,12 +51,13 @@ static void nmlsdr_extend(const nmlsdr_search *q, const nmlsdr_rows *x, nmlsdr_e
 
         NMLSDR_OMP(for schedule(static))
         for (i = 0; i < x->n; i++) {
+            const ptrdiff_t begin = nmlsdr_row_pointer(x, i), end = nmlsdr_row_pointer(x, i + 1);
             double top = 0, square[4] = {0, 0, 0, 0};
-            for (ptrdiff_t j = 0; j < q->d; j++) {
-                const double value = nmlsdr_entry_value(x, i * q->d + j);
-                const double y = fabs(value - q->scaling.centre[j]);
+            for (ptrdiff_t p = begin; p < end; p++) {
+                const double value = nmlsdr_entry_value(x, p);
+                const double y = fabs(value - q->scaling.centre[x->indices ? x->indices[p] : p - begin]);
                 top = y > top ? y : top;
-                square[j & 3] += y * y;
+                square[p & 3] += y * y;
                 if (own.integral && value != floor(value)) own.integral = 0;
             }
 

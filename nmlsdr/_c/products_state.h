@@ -13,13 +13,9 @@
 
 #define NMLSDR_BLOCK 96 /* rows in a block: a multiple of 3 vectors at every level */
 #define NMLSDR_TILE 16  /* rows, and words of four bytes in a row, of a tile of AMX */
-#ifndef NMLSDR_KC
 #define NMLSDR_KC 192   /* features per pass: 4 groups of 8 floats stay in a 32 kB first-level cache */
-#endif
-#ifndef NMLSDR_RANKED
 /* up to this k each row ranks its k best bounds at every push: .93 of the time at 10, 1.09 at 20 */
 #define NMLSDR_RANKED 16
-#endif
 /* floats to allocate for them: whole vectors, and one more that may be read */
 #define NMLSDR_RANKS(k) (((k) + 7) / 8 * 8 + 8)
 /* blocks that stay near while they are paired with as many others, if threads have enough to do */

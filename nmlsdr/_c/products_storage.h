@@ -12,17 +12,13 @@
 
 #include "products_state.h"
 
-#ifndef NMLSDR_SPARSE_BLOCK
 #define NMLSDR_SPARSE_BLOCK 1024 /* rows in a block: sums of 4 kB; 512 and 2048 were within 5 % (measured) */
-#endif
 /* Columns of a block at most, unless it has 256 rows: the second-level cache.  With 300 to 1000 columns
  * blocks of 256 or 512 rows are 1.1 to 1.4 times faster than of 1024, with 100 columns 1.1 times slower
  * (measured). */
 #define NMLSDR_COLUMN_BYTES 700000
-#ifndef NMLSDR_FREQUENT
 /* from this share of the rows on a column costs less (measured, flat from .03 to .1) */
 #define NMLSDR_FREQUENT 0.0625
-#endif
 /* Nanoseconds per pair of rows on one thread, and what they are multiplied by (measured; the others
  * depend on the level: kernels.h). */
 #define NMLSDR_POSTING_NS 0.8 /* a product by postings */
@@ -31,10 +27,8 @@
 #define NMLSDR_TILE_NS 0.4
 
 /* Where products of 16-bit integers are chosen (measured, docs/neighbours.md). */
-#ifndef NMLSDR_INT16_ROWS
 #define NMLSDR_INT16_ROWS 1000 /* rows, and 1/16 of it queries: choosing takes a few hundred distances */
 #define NMLSDR_INT16_FEATURES 32
-#endif
 #define NMLSDR_INT16_SHARE 0.003 /* of all pairs may pass because of their slack */
 #define NMLSDR_INT8_ROWS 4000
 /* pairs may be checked by 16 bits for each product that is made of 8 bits instead, */

@@ -59,12 +59,6 @@ typedef struct {
 
 /* ---------------------------------------------------------------- building */
 
-/* Entry j of a dense row. */
-static inline double nmlsdr_coordinate(const nmlsdr_rows *x, ptrdiff_t row, ptrdiff_t j)
-{
-    return nmlsdr_entry_value(x, row * x->d + j);
-}
-
 static inline int nmlsdr_before(const nmlsdr_keyed *a, const nmlsdr_keyed *b)
 {
     return a->key < b->key || (a->key == b->key && a->row < b->row);
@@ -126,7 +120,7 @@ static void nmlsdr_grow(nmlsdr_branches *s, nmlsdr_keyed *x, ptrdiff_t node)
     }
     for (ptrdiff_t p = from; p < to; p++) {
         for (ptrdiff_t j = 0; j < d; j++) {
-            const double v = nmlsdr_coordinate(&s->rows, x[p].row, j);
+            const double v = nmlsdr_entry_value(&s->rows, x[p].row * d + j);
             low[j] = v < low[j] ? v : low[j];
             high[j] = v > high[j] ? v : high[j];
         }
@@ -136,7 +130,7 @@ static void nmlsdr_grow(nmlsdr_branches *s, nmlsdr_keyed *x, ptrdiff_t node)
     if (b1 - b0 > 1) {
         for (ptrdiff_t j = 1; j < d; j++)
             if (high[j] - low[j] > high[widest] - low[widest]) widest = j;
-        for (ptrdiff_t p = from; p < to; p++) x[p].key = nmlsdr_coordinate(&s->rows, x[p].row, widest);
+        for (ptrdiff_t p = from; p < to; p++) x[p].key = nmlsdr_entry_value(&s->rows, x[p].row * d + widest);
         nmlsdr_partition(x + from, to - from, (b0 + b1) / 2 * leaf - from);
         return;
     }
@@ -145,7 +139,7 @@ static void nmlsdr_grow(nmlsdr_branches *s, nmlsdr_keyed *x, ptrdiff_t node)
         const int real = from + p < to;
         s->row[from + p] = real ? x[from + p].row : PTRDIFF_MAX;
         for (ptrdiff_t j = 0; j < d; j++)
-            s->value[(b0 * d + j) * leaf + p] = real ? nmlsdr_coordinate(&s->rows, x[from + p].row, j) : 0;
+            s->value[(b0 * d + j) * leaf + p] = real ? nmlsdr_entry_value(&s->rows, x[from + p].row * d + j) : 0;
     }
 }
 
@@ -176,7 +170,6 @@ static int nmlsdr_branch(nmlsdr_branches *s, const nmlsdr_rows *rows, int n_thre
         for (node = first; node < 2 * first; node++) nmlsdr_grow(s, x, node);
     }
     free(x);
-    (void)n_threads;
     return 0;
 }
 

@@ -13,12 +13,11 @@ from .cosine import UnitRows, search_by_angle
 from .memory import is_out_of_core
 from .rows import kernel_rows
 from .run import Search, advance, search
-from .strategy import Strategy, log
+from .strategy import MOST_KEPT, Strategy, log
 
 # For more queries at once, looking for structure in the rows (strategy.py) saves time, and packing the rows again is
 # only a tenth of the work.
 MOST_QUERIES = 249
-_MOST_KEPT = 4e6  # the largest number of neighbours in the lists of all threads, as `_FEW_NEIGHBORS` in strategy.py
 _VALUES_PER_THREAD = 250_000  # values that one thread reads in about 30 us, which is the time to wake a thread
 
 
@@ -60,7 +59,7 @@ class PreparedRows:
         """Search the packed rows if they suit the number and the values of the queries; otherwise search as usual."""
         rows, k = self._searched, squared.shape[1]
         stored = None
-        if self._packed is not None and len(squared) <= MOST_QUERIES and squared.size * n_threads <= _MOST_KEPT:
+        if self._packed is not None and len(squared) <= MOST_QUERIES and squared.size * n_threads <= MOST_KEPT:
             stored = _stored_alike(rows, queries)
         if self._packed is None or stored is None or not self._packed.takes(kernel_rows(stored)):
             search(Search(*match_rows(rows, queries), squared, indices, n_threads))

@@ -15,7 +15,7 @@ LOGGER = logging.getLogger("nmlsdr")
 
 # Sizes, all measured (docs/neighbours.md).
 _FEW = 24  # the largest number of queries for which packing the rows or building a tree takes longer than it saves
-_FEW_NEIGHBORS = 4e6  # the largest number of neighbours in the heaps of all threads, 16 bytes each
+MOST_KEPT = 4e6  # the largest number of neighbours in the lists of all threads, 16 bytes each, for few queries
 _TREE_FEATURES = 8  # features at most
 _LARGE = 4000  # rows, and 1/16 of it queries, from which looking for structure in the rows saves time
 
@@ -72,7 +72,7 @@ def few(rows: Any, queries: Any, k: int, n_threads: int) -> Strategy | None:
     Dividing the rows by their norms counts as preparation too.
     """
     q = queries.shape[0]
-    if sparse.issparse(rows) or rows.shape[1] == 0 or q > _FEW or q * k * n_threads > _FEW_NEIGHBORS:
+    if sparse.issparse(rows) or rows.shape[1] == 0 or q > _FEW or q * k * n_threads > MOST_KEPT:
         return None
     return Strategy("few", f"{q} queries: preparing the rows would cost more than it saves")
 

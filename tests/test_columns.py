@@ -1,5 +1,6 @@
 """Columns of tables: what one is follows from all its different texts, in any order of rows and in every notation."""
 
+import datetime
 import sys
 
 import numpy as np
@@ -154,6 +155,23 @@ def test_decimal_points_are_refused_where_the_plan_has_decimal_commas(tmp_path):
         read_table(tmp_path / "b.csv", plan=plan)
     (tmp_path / "b.csv").write_text("a;b\n3;1\n12;2\n")
     assert read_table(tmp_path / "b.csv", plan=plan).data[:, 0].tolist() == [3, 12]
+
+
+def test_durations_are_hours_in_every_reader(tmp_path):
+    openpyxl, polars = pytest.importorskip("openpyxl"), pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    cells = [datetime.timedelta(minutes=90 * k * k) for k in range(24)]
+    frame = pandas.DataFrame({"d": [None, *cells], "x": range(25)})
+    frame.to_parquet(tmp_path / "a.parquet")
+    sheet = openpyxl.Workbook()
+    for row in [("d", "x"), (None, 0), *((cell, k + 1) for k, cell in enumerate(cells))]:
+        sheet.active.append(row)
+    sheet.save(tmp_path / "a.xlsx")
+    expected = [np.nan, *(1.5 * k * k for k in range(24))]
+    for name in ("a.parquet", "a.xlsx"):
+        np.testing.assert_array_equal(read_table(tmp_path / name, plan=Choices()).data[:, 0], expected)
+    for table in (frame, polars.from_pandas(frame), frame.astype(object)):
+        np.testing.assert_array_equal(TableEncoder().fit_transform(table)[1:, 0], expected[1:])
 
 
 def test_numbers_with_the_other_decimal_mark_are_no_missing_values(tmp_path):

@@ -296,7 +296,7 @@ def typed_column(cells: Sequence[Any]) -> Cells:
 
 def coded_column(different: Sequence[Any], codes: NDArray[Any]) -> Cells:
     """Return a column from its different cells, and the number of the cell of each row."""
-    different = ["" if _is_missing(cell) else cell for cell in different]
+    different = ["" if _is_missing(cell) else _hours(cell) for cell in different]
     filled = [cell for cell in different if not (isinstance(cell, str) and cell == "")]
     truths = [isinstance(cell, bool | np.bool_) for cell in filled]
     if filled and not any(truths) and all(isinstance(cell, int | float | np.number) for cell in filled):
@@ -330,6 +330,13 @@ def _with_exponent(number: str) -> str:
     """Return the text of a number without a point."""
     sign, digits, exponent = Decimal(number).as_tuple()
     return f"{'-' * sign}{''.join(map(str, digits))}e{exponent}"
+
+
+def _hours(cell: Any) -> Any:
+    """Return the hours of a duration; another cell as it is."""
+    if not isinstance(cell, datetime.timedelta | np.timedelta64):
+        return cell
+    return float(np.timedelta64(cell) / np.timedelta64(1, "h"))
 
 
 def _is_missing(cell: Any) -> bool:

@@ -2,6 +2,8 @@
 
 import datetime
 import sys
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -155,6 +157,38 @@ def test_decimal_points_are_refused_where_the_plan_has_decimal_commas(tmp_path):
         read_table(tmp_path / "b.csv", plan=plan)
     (tmp_path / "b.csv").write_text("a;b\n3;1\n12;2\n")
     assert read_table(tmp_path / "b.csv", plan=plan).data[:, 0].tolist() == [3, 12]
+
+
+def test_long_ids_are_identifiers_in_every_reader(tmp_path):
+    """As floats they were equal, so the column was left out as a constant."""
+    pytest.importorskip("pyarrow")
+    table = pandas.DataFrame({"id": 2**60 + np.arange(30), "x": np.arange(30) ** 0.5})
+    table.to_csv(tmp_path / "a.csv", index=False)
+    table.to_parquet(tmp_path / "a.parquet")
+    for name in ("a.csv", "a.parquet"):
+        found = read_table(tmp_path / name, plan=Choices())
+        assert found.plan.identifier == "id"
+        assert found.ids == list(map(str, table["id"]))
+        with pytest.raises(DataFileError, match=r"'1152921504606846976' has more digits than a number keeps"):
+            read_table(tmp_path / name)
+    for frame in (table, table.astype(object), table.astype({"id": "uint64"}), table.astype({"id": "Int64"})):
+        assert kinds(frame) == ["identifier", "number"]
+    table["id"] = -(10**16) + np.arange(1, 31)  # 16 digits
+    table.to_parquet(tmp_path / "a.parquet")
+    assert read_table(tmp_path / "a.parquet", plan=Choices()).plan.columns[0].kind == "number"
+    assert kinds(table) == ["number", "number"]
+
+
+def test_cells_of_python_are_the_numbers_that_they_are():
+    table = pandas.DataFrame({"a": [Fraction(k, 3) for k in range(9)], "b": [Decimal(k) / 8 for k in range(9)]})
+    np.testing.assert_allclose(TableEncoder().fit_transform(table), np.c_[np.arange(9) / 3, np.arange(9) / 8])
+    with pytest.raises(ValueError, match="X contains complex numbers"):
+        TableEncoder().fit(table.assign(b=1j * np.arange(9)))
+
+
+def test_python_warns_of_numbers_without_a_unit():
+    with pytest.warns(UserWarning, match=r"may have been misread: column 'w': 3 without a unit count as 'kg'\."):
+        TableEncoder().fit(pandas.DataFrame({"w": [*(f"{k} kg" for k in range(9)), "3", "4", "5"]}))
 
 
 def test_durations_are_hours_in_every_reader(tmp_path):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .._checks.words import BLANKS
 from .._errors import import_extra
-from ._numbers import GROUPED
+from ._numbers import GROUPED, keeps_digits
 from ._table import Cells, Numbers, Texts, coded_column
 
 HEAD = 64  # cells that show whether a column is one of numbers
@@ -55,12 +55,17 @@ def written_column(blocks: Sequence[Any]) -> Cells:
 
 def typed_column(column: Any) -> Cells:
     """Return a column of a Parquet file: numbers, or texts, which booleans and dates become."""
-    import pyarrow
+    import pyarrow.compute
 
     types, kind = pyarrow.types, column.type
+    ends = pyarrow.compute.min_max(column).as_py().values() if types.is_integer(kind) else ()
+    if not keeps_digits(end for end in ends if end is not None):
+        column = column.cast(pyarrow.string())
+        kind = column.type
     if any(getattr(types, f"is_{family}")(kind) for family in ("floating", "integer", "decimal", "null")):
         narrow = kind in (pyarrow.float16(), pyarrow.float32())
-        return Numbers(column.cast(pyarrow.float64()).to_numpy().astype(np.float32 if narrow else np.float64))
+        values = column.cast(pyarrow.float64(), safe=False).to_numpy()
+        return Numbers(values.astype(np.float32 if narrow else np.float64))
     return coded_column(
         *_codes(column.unify_dictionaries() if types.is_dictionary(kind) else column.dictionary_encode())
     )

@@ -362,7 +362,7 @@ class Deciding:
             name = repr(shorten(facts.name, 40))
             if found := facts.meant(self.found - self.levels.get(facts.name, set())):
                 words.append(f"{_counted(found)} in column {name}")
-            if doubt := reading.doubt if reading else self.unread.get(facts.name, ""):
+            if doubt := (reading.doubt or reading.units.doubt) if reading else self.unread.get(facts.name, ""):
                 misread.append(f"column {name}: {doubt}")
         said = []
         if words:
@@ -380,7 +380,7 @@ class Deciding:
         seen += [text for text in (reading.units.note, reading.doubt) if text]
         if any(map(LEADING_ZEROS.fullmatch, numbers)):
             seen.append("leading zeros; if these are codes, give --one-hot")
-        factors, marks, _ = reading.units
+        factors, marks = reading.units[:2]
         if self.n_distinct_rows >= LEAST_COUNTED and facts.n_known == self.n_rows and not factors and not marks:
             if isinstance(facts.cells, Numbers):
                 values = facts.cells.values

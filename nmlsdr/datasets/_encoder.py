@@ -17,6 +17,7 @@ from .._errors import InputError
 from .._estimators._refit import new_fit
 from ._deciding import Choices, Deciding
 from ._files import Problem, new_words, problems_in_words
+from ._numbers import keeps_digits
 from ._plan import Plan
 from ._table import Cells, Numbers, coded_column, typed_column
 
@@ -261,9 +262,12 @@ def _cells(column: Any) -> Cells:
     if hasattr(column, "cat") and hasattr(column.dtype, "categories") and hasattr(column, "iloc"):  # of pandas
         return coded_column([*column.cat.categories, None], column.cat.codes.to_numpy())
     values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
-    if values.dtype.kind in "iuf":
+    if values.dtype.kind == "c":
+        raise InputError("X contains complex numbers; give the real and the imaginary part as two columns.")
+    is_whole = values.dtype.kind in "iu" and len(values) > 0
+    if values.dtype.kind == "f" or (is_whole and keeps_digits([values.min(), values.max()])):
         return Numbers(values.astype(np.float64))
-    if values.dtype.kind in "bM":
+    if values.dtype.kind in "iubM":
         different, codes = np.unique(values, return_inverse=True)
         return coded_column(list(different), codes)
     return typed_column(values.tolist() if values.dtype.kind in "UT" else list(values))

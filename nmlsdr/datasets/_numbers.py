@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,26 +52,29 @@ class Notation(NamedTuple):
         return found + ([f"{_MARK_NAMES[self.thousands]} between thousands"] if self.thousands else [])
 
 
+LONG = re.compile(r"[+-]?\d{17}", re.ASCII)  # what begins so is no number
 _MARK_NAMES = {".": "points", ",": "commas", " ": "blanks", "'": "apostrophes"}
 _MARKS = (".", ""), (",", ""), (".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'")
 NOTATIONS = tuple(Notation(decimal, between) for decimal, between in _MARKS)
 """All notations that are looked for; where two read the same cells, the first is meant."""
 
 
-_INDIAN = r"[1-9]\d?(?:,\d\d)+,\d{3}"  # 12,34,567
+_INDIAN = r"[1-9]\d?(?:,\d\d){1,5},\d{3}"  # 12,34,567
 
 
 def _pattern(notation: Notation) -> str:
-    """Return the pattern of a number in this notation."""
+    """Return the pattern of a number in this notation; with more than 16 digits in front of its mark it is none.
+
+    A float would lose the last ones, and such texts are ids.
+    """
     mark, between = re.escape(notation.decimal), re.escape(notation.thousands)
-    whole = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}})+|\d+" if between else r"\d+"
+    whole = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}}){{1,4}}|\d{{1,16}}" if between else r"\d{1,16}"
     whole = f"{_INDIAN}|{whole}" if between == "," else whole
     phone = r"(?!\+\d+ )" if notation.thousands == " " else ""
     return rf"{phone}[+-]?(?:(?:{whole})(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?"
 
 
 _NUMBER = re.compile("|".join(map(_pattern, NOTATIONS)), re.ASCII)
-_LARGE = 300  # digits that may be too many for a float
 
 
 @functools.cache
@@ -97,11 +100,16 @@ def number_reader(notation: Notation) -> Callable[[str], float | None]:
     return read
 
 
+def keeps_digits(numbers: Iterable[Any]) -> bool:
+    """Whether a float keeps all digits of whole numbers; longer ones are ids, which are texts."""
+    return all(abs(int(number)) < 10**16 for number in numbers)
+
+
 def is_number(text: str) -> bool:
     """Whether a text is a number in any of the notations."""
     if _NUMBER.fullmatch(plain_text(text)) is None:
         return False
-    if len(text) < _LARGE and "e" not in text and "E" not in text:  # it is finite
+    if "e" not in text and "E" not in text:  # it is finite
         return True
     return any(number_reader(notation)(text) is not None for notation in NOTATIONS)
 
@@ -293,6 +301,8 @@ def number_problem(cell: str | None) -> str | None:
     text = (cell or "").strip(BLANKS)
     if text.lower() in HOLES:
         return "the value is missing; fill it in or drop the row, or fit the model with --impute median"
+    if LONG.match(text):
+        return f"{shorten(text)!r} has more digits than a number keeps; if it is an id, give --id or drop the column"
     if not text.isascii():  # float() accepts the digits of all scripts and skips invisible blanks
         return f"{shorten(text)!r} is not a number; write it with the digits 0 to 9 or drop the column"
     if "_" in text:

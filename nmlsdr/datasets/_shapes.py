@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from .._checks.words import BLANKS, fold, trim
 
-LONG = 200  # characters of a text that may be a number too large for a float
-LARGE = re.compile(r"[eE][+-]?\d{3}")  # and an exponent
+LARGE = re.compile(r"[eE][+-]?\d{3}")  # an exponent that may be too large for a float
 
 
 class Coded(NamedTuple):
@@ -79,7 +78,7 @@ def shapes_of(texts: Sequence[str]) -> Coded:
     if len(shapes) != len(texts):  # some text has a line break
         shapes = [_shape(text) for text in texts]
     found = coded(shapes)
-    unsure = [code for code, shape in enumerate(found.different) if len(shape) >= LONG or LARGE.search(shape)]
+    unsure = [code for code, shape in enumerate(found.different) if LARGE.search(shape)]
     for _, rows in rows_of(found.codes, unsure):
         for row in rows:
             shapes[row] = texts[row]

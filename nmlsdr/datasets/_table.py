@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from scipy.sparse import csr_array
 
 from .._checks.cells import is_null
 from .._checks.words import BLANKS
-from ._numbers import GROUPED, Dates, dates_of, text_of
+from ._numbers import GROUPED, Dates, dates_of, keeps_digits, text_of
 from ._shapes import Coded, coded, shapes_of, trim_all
 from ._units import Forms, forms_of
 
@@ -299,7 +300,8 @@ def coded_column(different: Sequence[Any], codes: NDArray[Any]) -> Cells:
     different = ["" if _is_missing(cell) else _hours(cell) for cell in different]
     filled = [cell for cell in different if not (isinstance(cell, str) and cell == "")]
     truths = [isinstance(cell, bool | np.bool_) for cell in filled]
-    if filled and not any(truths) and all(isinstance(cell, int | float | np.number) for cell in filled):
+    are_numbers = not any(truths) and all(isinstance(cell, Real) for cell in filled)
+    if filled and are_numbers and keeps_digits(cell for cell in filled if isinstance(cell, Integral)):
         return Numbers(np.array([np.nan if isinstance(cell, str) else float(cell) for cell in different])[codes])
     texts = _texts_of(different)
     if (values := plain_values(texts)) is not None:

@@ -184,12 +184,13 @@ class Units(NamedTuple):
     """How the numbers of a column are read.
 
     factors: what the number of each unit ("" for none) is multiplied by; marks: signs and units that have a feature of
-    their own; note: the facts in words.
+    their own; note: the facts in words; doubt: what of them was guessed.
     """
 
     factors: dict[str, float]
     marks: tuple[str, ...]
     note: str
+    doubt: str = ""
 
 
 NO_UNITS = Units({}, (), "")
@@ -219,7 +220,7 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
     if n_units > MOST_UNITS:
         return None
     factors = {unit: sizes[unit] / sizes[order[0]] for unit in sorted(order)}
-    marks = sorted(signs.keys() - {""})
+    marks, doubt = sorted(signs.keys() - {""}), ""
     notes = [f"{sign!r} stands before {signs[sign]} and has a feature of its own" for sign in marks]
     if n_units:
         how = ""
@@ -236,8 +237,9 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
         if n_bare:
             marks += [WITHOUT] * (n_units > 1)
             own = ", with a feature of their own" * (n_units > 1)
-            notes.append(f"{n_bare} without a unit count as {order[0]!r}{own}")
-    return Units(factors, tuple(marks), "; ".join(notes))
+            doubt = f"{n_bare} without a unit count as {order[0]!r}{own}"
+            notes.append(doubt)
+    return Units(factors, tuple(marks), "; ".join(notes), doubt)
 
 
 def read_quantities(

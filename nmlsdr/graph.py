@@ -387,7 +387,11 @@ def transition_matrix(W: Any, *, n_jobs: int | None = None) -> sparse.csr_array:
     >>> transition_matrix([[0.0, 1.0], [1.0, 0.0]]).toarray().tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    W = check_graph(W)
+    return transition_of_graph(check_graph(W), n_jobs=n_jobs)
+
+
+def transition_of_graph(W: sparse.csr_array, *, n_jobs: int | None = None) -> sparse.csr_array:
+    """`transition_matrix` of a checked graph."""
     values, _ = normalized_weights(W, stochastic=True, n_jobs=n_jobs)
     T = sparse.csr_array((values, W.indices, W.indptr), shape=W.shape)
     T.has_sorted_indices = True

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshold
-from ..graph import even_exponent, transition_matrix
+from ..graph import even_exponent, transition_of_graph
 from ._base import CutsScores, NeighborClassifier, PropagatesLabels
 from ._callbacks import steps_of_fit
 from ._thresholds import check_threshold
@@ -223,7 +223,7 @@ class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):
             labels = self._read_labels(X, y, rows, labeled)
             W = self._graph_of_rows(rows, graph)
             F = self._propagate(W, labels, alpha)
-            opinions = cache(lambda: transition_matrix(W, n_jobs=self.n_jobs) @ F)
+            opinions = cache(lambda: transition_of_graph(W, n_jobs=self.n_jobs) @ F)
             self._learn_cutoffs(labels, opinions, lambda: opinions()[labels.labeled])
             self.training_rows_ = self._as_attribute(rows)
             self.row_weights_ = _row_weights(W)

@@ -11,7 +11,7 @@ from .._checks.labels import Labels
 from .._moments import RowSums
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import RIDGE_GRID, cross_fit, ridge_regression
-from ..graph import transition_matrix, union_graph
+from ..graph import transition_of_graph, union_graph
 from ._base import CutsScores, NeighborClassifier, neighbors_of_queries, shares
 from ._callbacks import step
 from ._forest import FEWEST_ROWS, KINDS, forest_seed, grow_forests, score_by_forests
@@ -402,7 +402,7 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         R[labels.labeled] = np.where(labels.known[labels.labeled], labels.Y[labels.labeled] - O, 0.0)
         what = f"propagation of residuals in the {_PLACES[place]}"
         E = self._solve(what, graph, R, labels, alpha, signed=True).F
-        return E, transition_matrix(graph, n_jobs=self.n_jobs)[labels.labeled] @ E
+        return E, transition_of_graph(graph, n_jobs=self.n_jobs)[labels.labeled] @ E
 
     # ---------------------------------------------------------------- new rows
 

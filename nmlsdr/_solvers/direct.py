@@ -18,7 +18,7 @@ from scipy.sparse import linalg
 
 import nmlsdr._propagation as _propagation
 
-from ..graph import normalized_weights
+from ..graph import transition_of_graph
 from .system import Goal, PropagationProgress, Solved, System
 
 # The largest number of unknown rows for which "lu" eliminates in a dense matrix.
@@ -29,8 +29,7 @@ REFINEMENTS = 10
 
 def lu(system: System, F: np.ndarray, goal: Goal) -> Solved:
     """Gaussian elimination in place: without subtraction on small systems, else sparse LU refined to ``tol``."""
-    values, _ = normalized_weights(system.W, stochastic=True, n_jobs=system.n_threads)
-    T = sparse.csr_array((values, system.W.indices, system.W.indptr), shape=system.W.shape)
+    T = transition_of_graph(system.W, n_jobs=system.n_threads)
     steps = np.zeros(F.shape[1], np.int64)
     for columns, alpha, sought in _groups(system):
         P = T.copy()

@@ -92,6 +92,8 @@ def output(*suffixes: str, note: str = "", required: bool = True) -> Options:
 
 
 TRACEBACK = {"--traceback": flag("print the traceback of an error, for a bug report")}  # `nmlsdr.cli.main` looks for it
+HOME_TEXT = "folder of the data sets (default: the environment variable NMLSDR_DATA, or ~/nmlsdr_data)"
+HOME = {"--data-home": option("DIR", HOME_TEXT)}
 QUIET = {"--quiet": flag("print no progress and no estimates of time (progress is only printed on a terminal)"),
          **TRACEBACK}  # fmt: skip
 # Of these a table has one at most.
@@ -462,7 +464,7 @@ def _add_others(verbs: Any, parser: Parser) -> None:
             "--datasets": option("NAME", "only these data sets (default: all)", nargs="+"),
             "--methods": option("NAME", "only these methods (default: all)", nargs="+"),
             "--jobs": option("J", "number of cells that run at the same time (default: one for each core)", count),
-            "--data-home": option("DIR", "folder of the data sets (default: the environment variable NMLSDR_DATA)"),
+            **HOME,
             "--out": option(
                 "DIR",
                 "folder for cells, tables, figures and report; a second start continues there (default: "
@@ -478,7 +480,6 @@ def _add_others(verbs: Any, parser: Parser) -> None:
     parts = datasets.add_subparsers(
         dest="part_name", required=True, metavar="list|info|fetch|verify", parser_class=Parser
     )
-    home = option("DIR", "folder of the data sets (default: the environment variable NMLSDR_DATA, or ~/nmlsdr_data)")
     for name, summary, nargs in (
         ("list", "list names and sizes, and whether the files are on this machine", None),
         ("info", "describe a data set and where it comes from", "+"),
@@ -487,7 +488,7 @@ def _add_others(verbs: Any, parser: Parser) -> None:
     ):
         what = "a data set" if nargs == "+" else "a data set (default: all)"
         names = {} if nargs is None else {"names": option("NAME", what, nargs=nargs)}
-        options = {**names, "--data-home": home, **QUIET}
+        options = {**names, **HOME, **QUIET}
         description = f"{summary[0].upper()}{summary[1:]}."
         add_verb(parts, name, summary, description, options, run=f"_cli.datasets:{name}_sets").set_defaults(names=None)
     model = option("MODEL.skops", "a model file to describe", InputFile, nargs="?")

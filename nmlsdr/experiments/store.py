@@ -168,6 +168,23 @@ def _end_with(parent: int) -> None:
         threading.Thread(target=watch, daemon=True).start()
 
 
+def expected_seconds(waiting: Sequence[CellKey], records: Sequence[Record], jobs: int) -> float | None:
+    """Seconds that cells take one after another: each the mean of the records of its data set, or of all.
+
+    None where the estimate is not worth showing: with few records, or where most cells are of data sets without one.
+    Data sets differ by a factor of a hundred in cost, and the first cells pay for starting the workers: an estimate
+    from the first few was seen to be 13 times too long.
+    """
+    seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for record in records:
+        seconds[CellKey.of(record)[:2]].append(sum(record["times"].values()))
+    if len(records) < 2 * jobs or 2 * sum(key[:2] in seconds for key in waiting) < len(waiting):
+        return None
+    means = {pair: fmean(values) for pair, values in seconds.items()}
+    overall = fmean(means.values())
+    return sum(means.get(key[:2], overall) for key in waiting)
+
+
 class CellProgress:
     """Show how far a run is and how long it will take: one changing line on a terminal, else a line now and then.
 
@@ -193,68 +210,44 @@ class CellProgress:
     ) -> None:  # fmt: skip
         self.waiting = list(waiting)
         self.total = len(waiting) + finished
-        self.enough = 2 * jobs
+        self.jobs = jobs
         self.stream = sys.stderr if stream is None else stream
         self.every = every
-        self.terminal = self.stream.isatty()
-        self.failed = 0
-        self.seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+        self.records: list[Record] = []  # of this run alone: earlier ones may have been faster or slower
         self.started = time.monotonic()
         self.next_line = self.started + min(every, 5.0)
-        if not waiting:
-            return
-        if finished:
-            self._write(f"{finished} of {self.total} cells are in the folder already.\n")
-        for record in known:
-            self._spend(record)
-        estimate = "; how long it takes is estimated from the first of them"
-        if self.can_estimate():
-            estimate = f": about {duration(self._ahead() / jobs)} by the cells in the folder"
-        self._write(f"{len(waiting)} cells to run, {jobs} at a time{estimate}.\n")
-        self.seconds.clear()  # earlier runs may have been faster or slower: later estimates use this run alone
+        if waiting:
+            if finished:
+                self._write(f"{finished} of {self.total} cells are in the folder already.\n")
+            seconds = expected_seconds(self.waiting, list(known), jobs)
+            estimate = "; how long it takes is estimated from the first of them"
+            if seconds is not None:
+                estimate = f": about {duration(seconds / jobs)} by the cells in the folder"
+            self._write(f"{len(waiting)} cells to run, {jobs} at a time{estimate}.\n")
 
     def advance(self, record: Record) -> None:
         """Count a finished cell, and show the new state unless the last line is too recent."""
         key = CellKey.of(record)
         self.waiting.remove(key)
-        self.failed += record["error"] is not None
-        self._spend(record)
-        now, more = time.monotonic(), bool(self.waiting)
-        if more and not self.terminal and now < self.next_line:
+        self.records.append(record)
+        now, more, terminal = time.monotonic(), bool(self.waiting), self.stream.isatty()
+        if more and not terminal and now < self.next_line:
             return
         self.next_line = now + self.every
         text = f"{self.total - len(self.waiting)}/{self.total} cells"
-        if self.failed:
-            text += f", {self.failed} failed"
+        if failed := sum(record["error"] is not None for record in self.records):
+            text += f", {failed} failed"
         if more:
-            left = f"about {duration(self.remaining(now))} left" if self.can_estimate() else "too early to estimate"
-            text += f", {left}"
-        begin, end = ("\r\x1b[K" if self.terminal else ""), ("" if self.terminal and more else "\n")
+            left = self.remaining(now)
+            text += ", too early to estimate" if left is None else f", about {duration(left)} left"
+        begin, end = ("\r\x1b[K" if terminal else ""), ("" if terminal and more else "\n")
         self._write(f"{begin}{text}  ({key.dataset}, {key.method}, seed {key.seed}){end}")
 
-    def can_estimate(self) -> bool:
-        """Whether an estimate is worth showing: most waiting cells are of data sets with finished cells.
-
-        Data sets differ by a factor of a hundred in cost, and the first cells pay for starting the workers: an estimate
-        from the first few was seen to be 13 times too long.
-        """
-        if sum(map(len, self.seconds.values())) < self.enough:
-            return False
-        return 2 * sum(key[:2] in self.seconds for key in self.waiting) >= len(self.waiting)
-
-    def remaining(self, now: float) -> float:
-        """Seconds left: each waiting cell costs as much as those of its data set, at the pace of this run so far."""
-        spent = sum(map(sum, self.seconds.values()))
-        return self._ahead() * (now - self.started) / spent if spent > 0 else 0.0
-
-    def _spend(self, record: Record) -> None:
-        self.seconds[CellKey.of(record)[:2]].append(sum(record["times"].values()))
-
-    def _ahead(self) -> float:
-        """Seconds that the waiting cells take one after another: the mean of their data set, or of all."""
-        means = {pair: fmean(values) for pair, values in self.seconds.items()}
-        overall = fmean(means.values())
-        return sum(means.get(key[:2], overall) for key in self.waiting)
+    def remaining(self, now: float) -> float | None:
+        """Seconds left at the pace of this run so far; None as long as they are unknown."""
+        ahead = expected_seconds(self.waiting, self.records, self.jobs)
+        spent = sum(sum(record["times"].values()) for record in self.records)
+        return None if ahead is None or spent == 0 else ahead * (now - self.started) / spent
 
     def _write(self, text: str) -> None:
         self.stream.write(text)

@@ -75,6 +75,14 @@ def test_every_kind_lists_its_annotations_once_and_in_order(data):
         assert among.row[mine].tolist() == alone.row.tolist()
 
 
+def test_reviewed_rows_are_those_with_every_annotation_reviewed(rng):
+    Y, scores, rows = rng.integers(-1, 2, (12, 3)), rng.random((12, 3)), rng.random(12) < 0.5
+    ours, theirs = (rank_suspects(scores, Y, reviewed=mask) for mask in (rows, np.repeat(rows[:, None], 3, axis=1)))
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert not rows[ours.row].any()
+
+
 def test_forgotten_labels_lead_their_own_list(rng):
     """Where a third of the 1s are forgotten, the head of "both" holds right 1s; that of "missing" the forgotten."""
     X = np.repeat(rng.normal(size=(12, 4)) * 10, 20, axis=0) + rng.normal(size=(240, 4))
@@ -173,7 +181,7 @@ def test_axes_of_the_caller_are_drawn_on(two_groups):
         ({"color_by": 2}, "color_by=2 is above 1"),
         ({"color_by": "flu"}, "color_by='flu' is no label; the labels are label 0, label 1"),
         ({"suspects": [60]}, "row numbers from 0 to 59 or a mask"),
-        ({"suspects": [True]}, "one entry for each of the 60 rows"),
+        ({"suspects": [True]}, r"suspects must be a boolean array of shape \(60,\), got shape \(1,\)"),
     ],
 )
 def test_an_impossible_plot_raises_a_clear_error(two_groups, options, words):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
 from .._checks.arguments import check_count
-from .._checks.labels import check_labels
+from .._checks.labels import check_labels, check_mask
 from .._colors import COLORS, GREY, MARKERS
 from .._errors import InputError, import_extra
 
@@ -243,9 +243,7 @@ def _row_mask(rows: ArrayLike | None, n_samples: int) -> NDArray[np.bool_] | Non
         return None
     given = np.asarray(rows)
     if given.dtype == np.bool_:
-        if given.shape != (n_samples,):
-            raise InputError(f"suspects must have one entry for each of the {n_samples} rows, got shape {given.shape}.")
-        return given
+        return check_mask(given, n_samples, name="suspects")
     if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n_samples):
         raise InputError(f"suspects must be row numbers from 0 to {n_samples - 1} or a mask, got {rows!r}.")
     return np.isin(np.arange(n_samples), given)

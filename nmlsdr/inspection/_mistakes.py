@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._checks.labels import check_labels
 from .._errors import InputError
 from .._estimators._thresholds import flip_rate_interval
+from ._review import check_scores
 
 # Of the entries of a label, as many with the largest scores are looked at as these shares of its given 1s.
 SHARES = np.array([0.1, 0.2, 0.4, 0.8])
@@ -86,10 +86,7 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
     >>> [round(number) for number in found.forgotten]  # 20 were forgotten
     [0, 35]
     """
-    values = np.asarray(scores, dtype=np.float64)
-    labels = check_labels(y, n_samples=len(values) if values.ndim else None, labeled=labeled)
-    if values.shape != labels.Y.shape:
-        raise InputError(f"scores must have the shape of the labels, {labels.Y.shape}, got {values.shape}.")
+    values, labels = check_scores(scores, y, labeled, "scores")
     values = values[labels.labeled]
     if not np.isfinite(values).all():
         raise InputError("scores of labelled rows must be finite; predict all of them.")

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks.arguments import check_choice, check_real
-from .._checks.labels import Labels, check_labels
+from .._checks.labels import Labels, check_labels, check_mask
 from .._errors import InputError
 from .._estimators._thresholds import labels_flip_rate, unflipped
 
@@ -113,8 +113,8 @@ def rank_suspects(
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
         The argument ``labeled`` given to the fit: True for labelled rows, or for known entries. None: y itself shows
         what is unknown.
-    reviewed : array-like of shape (n_samples, n_labels), bool, default=None
-        True for annotations that have been reviewed already; they are not listed.
+    reviewed : array-like of shape (n_samples, n_labels) or (n_samples,), bool, default=None
+        True for annotations, or for whole rows, that have been reviewed already; they are not listed.
 
     Returns
     -------
@@ -148,13 +148,7 @@ def rank_suspects(
     check_choice(kind, "kind", "apart", *KINDS, "both", "unknown")
     if kind == "unknown" and flip_rate is None:
         raise InputError('kind="unknown" needs flip_rate; pass flip_rate_ of a fitted ResidualPropagation.')
-    scores = np.asarray(flip_scores, dtype=np.float64)
-    labels = check_labels(y, n_samples=scores.shape[0] if scores.ndim else None, labeled=labeled)
-    if scores.shape != labels.Y.shape:
-        raise InputError(
-            f"flip_scores must have the shape of the labels, {labels.Y.shape}, got {scores.shape}; "
-            "pass flip_scores_ and y of the same fit."
-        )
+    scores, labels = check_scores(flip_scores, y, labeled, "flip_scores")
     wrong = labels.known & ~((scores >= 0) & (scores <= 1))
     if wrong.any():
         i, c = (int(place) for place in np.argwhere(wrong)[0])
@@ -165,13 +159,9 @@ def rank_suspects(
         scores = _with_lowered_ones(scores, labels, rate)
     listed = labels.known & (is_given == (kind == "spurious")) if kind in KINDS else labels.known
     if reviewed is not None:
-        decided = np.asarray(reviewed)
-        if decided.shape != scores.shape or decided.dtype != np.bool_:
-            raise InputError(
-                f"reviewed must be a boolean array of shape {scores.shape}, got shape {decided.shape} and dtype "
-                f"{decided.dtype}."
-            )
-        listed = listed & ~decided
+        n_samples, n_labels = scores.shape
+        decided = check_mask(reviewed, n_samples, n_labels, "reviewed")
+        listed = listed & ~(decided if decided.ndim == 2 else decided[:, None])
     row, label = np.nonzero(listed)
     order = np.argsort(-scores[row, label], kind="stable")
     if kind == "apart":
@@ -182,6 +172,16 @@ def rank_suspects(
     rank = np.where(given == 1, np.cumsum(given), np.cumsum(1 - given))
     kinds = np.array(KINDS)[given]
     return Suspects(row, label, given, scores[row, label], kinds, rank)
+
+
+def check_scores(scores: Any, y: Any, labeled: Any, name: str) -> tuple[NDArray[np.float64], Labels]:
+    """The scores of annotations and the labels that they belong to, which have one shape."""
+    values = np.asarray(scores, dtype=np.float64)
+    labels = check_labels(y, n_samples=len(values) if values.ndim else None, labeled=labeled)
+    if values.shape != labels.Y.shape:
+        shapes = f"{name} must have the shape of the labels, {labels.Y.shape}, got {values.shape}"
+        raise InputError(f"{shapes}; pass the scores and y of the same fit.")
+    return values, labels
 
 
 def _with_lowered_ones(scores: NDArray[np.float64], labels: Labels, rate: float) -> NDArray[np.float64]:

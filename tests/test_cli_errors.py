@@ -146,7 +146,7 @@ GRAPH = [
     (["train.csv", *COLUMNS, "--alpha-labeled", "-0.1"], ["--alpha-labeled", "below 1"]),
     (["train.csv", *COLUMNS, "--alpha-unlabeled", "nan"], ["--alpha-unlabeled", "'nan'"]),
     (["one.csv", *COLUMNS], ["1"]),
-    (["unlabelled.csv", *COLUMNS], ["label"]),
+    (["unlabelled.csv", *COLUMNS], ["unlabelled.csv", "no labelled row"]),
 ]
 FIT = [
     (["train.csv", *COLUMNS, "--method", "NMLSRD"], ["'NMLSRD'", "did you mean NMLSDR"]),

@@ -290,7 +290,7 @@ def test_a_pair_of_alphas_works_together_with_verdicts(run, groups, verb, n_labe
 def test_reviewed_annotations_are_not_ranked():
     reviewed = np.array([[True, False]])
     assert rank_suspects([[0.9, 0.1]], [[1, 0]], reviewed=reviewed).label.tolist() == [1]
-    with pytest.raises(ValueError, match=r"boolean array of shape \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"boolean array of shape \(1,\) or \(1, 2\)"):
         rank_suspects([[0.9, 0.1]], [[1, 0]], reviewed=[True, False])
 
 

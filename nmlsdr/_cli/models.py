@@ -123,8 +123,6 @@ def apply_model(
     if classify and classifier is None:
         raise InputError(f"The model {args.model!r} has no classifier; fit one with another --classifier than none.")
     table = read_data(args, console, model=model, need_labels=need_labels)
-    if need_labels and not table.labeled.any():
-        raise InputError(f"{args.data} has no labelled row to compare with; give its labels.")
     X = table.matched = match_features(table, args.data, model, console)
     if table.plan is not None and hasattr(steps[0], "plan_"):  # the reader has encoded the columns
         steps.pop(0)

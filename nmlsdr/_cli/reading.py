@@ -84,12 +84,11 @@ def read_data(
     if model is None and table.plan is not None:
         table.plan = dataclasses.replace(table.plan, labels=_labels(table, args))
         args.id = table.plan.identifier
-        show_plan(table, args, console)
-    else:
+    elif table.plan is not None and table.ids is not None:
+        args.id = args.id or table.plan.identifier
+    if model is not None or table.plan is None or not show_plan(table, args.data, console):
         for note in table.notes:
             console.note(f"{args.data}: {note}.")
-        if table.plan is not None and table.ids is not None:
-            args.id = args.id or table.plan.identifier
     if need_labels and table.target is None:
         options = "--labels FILE.xml, --label-columns NAME, --label-file FILE or --label-list NAME"
         raise InputError(f"{args.data} was read without labels; add {options}.")
@@ -97,6 +96,8 @@ def read_data(
         table.given, table.reviewed = table.target, np.zeros(table.target.shape, dtype=bool)
         if getattr(args, "reviewed", None) is not None:
             read_reviewed(args.reviewed, table, args.id)
+    if need_labels and not table.labeled.any():
+        raise InputError(f"{args.data} has no labelled row; give its labels.")
     return table
 
 
@@ -245,19 +246,17 @@ def plan(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def show_plan(table: Any, args: argparse.Namespace, console: Console) -> None:
-    """Print the plan of a table on stderr, unless every column is plainly a number."""
+def show_plan(table: Any, source: str, console: Console) -> bool:
+    """Print the plan of a table on stderr, unless every column is plainly a number; return whether it was printed."""
     plan = table.plan
     plain = plan.is_plain and not any(column.reason for column in plan.columns if column.kind == "number")
-    if console.quiet:
-        for note in table.notes:
-            console.note(f"{args.data}: {note}.")
     if console.quiet or (plain and table.groups is None and not table.notes):
-        return
-    first, *lines = plan_lines(table, args.data)
+        return False
+    first, *lines = plan_lines(table, source)
     console.note(first)
     for line in lines:
         print(printable(line), file=console.stream)
+    return True
 
 
 def plan_lines(table: Any, source: str) -> list[str]:

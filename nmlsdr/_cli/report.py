@@ -9,7 +9,6 @@ from typing import Any
 from scipy import sparse
 
 from nmlsdr import __version__
-from nmlsdr._errors import InputError
 from nmlsdr._report import fit as fits
 from nmlsdr._report import trial as trials
 from nmlsdr._report.leaks import TRIED_ROWS, find_needed
@@ -47,8 +46,6 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
     """Return the contents of the page as plain data."""
     y = table.target
     known = y != -1
-    if not known.any():
-        raise InputError(f"{args.data} has no labelled row, so there is nothing to report on; give its labels.")
     names = names_or_numbers(table.label_names, "label", y.shape[1])
     rows = table.ids or [str(i) for i in range(len(y))]
     if repeats(table.ids):

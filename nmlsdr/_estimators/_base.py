@@ -255,7 +255,11 @@ class PropagatesLabels(CallbackSupportMixin, LearnsLabels):
 
 
 class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
-    """Predicts from the nearest training rows, by blocks of queries; a subclass scores them and decides."""
+    """Predicts from the nearest training rows, by blocks of queries.
+
+    A subclass has ``_score_neighbors``, from the row numbers of the nearest training rows of each query to scores
+    (n_queries, n_labels), and ``_decide``, from scores to labels 0/1 for 2-D y.
+    """
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -263,14 +267,6 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
-
-    def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:
-        """Scores (n_queries, n_labels) from the nearest training rows of each query."""
-        raise NotImplementedError
-
-    def _decide(self, scores: np.ndarray) -> np.ndarray:
-        """Labels 0/1 from scores, for 2-D y."""
-        raise NotImplementedError
 
     def _n_nearest(self: Any) -> int:
         """Neighbours of a new row."""
@@ -286,7 +282,7 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
 
     def _score_rows(self, rows: Any) -> np.ndarray:
         """Scores (n_queries, n_labels) of a block of rows."""
-        return self._score_neighbors(self._nearest(rows))
+        return np.asarray(self._score_neighbors(self._nearest(rows)))
 
     def _to_probabilities(self, scores: np.ndarray) -> np.ndarray:
         return scores if self._is_multi_label() else shares(scores)

@@ -77,20 +77,11 @@ def grow_forests(
     """
     _warn_of_lost_features(X)
     rows, targets = _in_float32(X), np.round(Y * _TARGET_STEPS) / _TARGET_STEPS
-    forests = [
-        _new_forest(
-            kind,
-            X.shape[1],
-            n_estimators=n_estimators,
-            max_samples=min(X.shape[0], _ROWS_OF_A_TREE),
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        for kind in kinds
-    ]
-    predictions = []
-    for forest in forests:
-        out_of_bag, left_out = fit_forest(forest, rows, targets)
+    shared = {"n_estimators": n_estimators, "random_state": random_state, "n_jobs": n_jobs}
+    forests, predictions = [], []
+    for kind in kinds:
+        forests.append(_new_forest(kind, X.shape[1], max_samples=min(X.shape[0], _ROWS_OF_A_TREE), **shared))
+        out_of_bag, left_out = fit_forest(forests[-1], rows, targets)
         predictions.append(out_of_bag)
         if callback is not None:
             callback()

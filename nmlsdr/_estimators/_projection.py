@@ -88,12 +88,9 @@ class SupervisedProjection(Projection):
             self._keep(self._solve(rows, Y))
         return self
 
-    def _solve(self, X: Any, Y: np.ndarray) -> Directions:
-        raise NotImplementedError
-
 
 class PropagatingProjection(PropagatesLabels, Projection):
-    """Propagates the labels over the neighbour graph first and fits on all rows."""
+    """Propagates the labels over the neighbour graph and fits on all rows; a subclass does so in ``_learn``."""
 
     def _fit(self, X: Any, y: Any, graph: Any, alpha: Any, labeled: Any) -> Self:
         """What the ``fit`` of each subclass does."""
@@ -101,10 +98,6 @@ class PropagatingProjection(PropagatesLabels, Projection):
             rows, labels = self._read(X, y, labeled)
             self._learn(rows, labels, graph, alpha)
         return self
-
-    def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:
-        """What `fit` does once X and y are read."""
-        raise NotImplementedError
 
 
 def half_hard(F: np.ndarray, labels: Labels) -> np.ndarray:

@@ -1,5 +1,6 @@
 """The command line at work: a table in, a model, results out, in every format; the same as the Python interface."""
 
+import csv
 import inspect
 import io
 import re
@@ -30,6 +31,7 @@ from sklearn.preprocessing import StandardScaler
 import nmlsdr
 from nmlsdr import _graph, metrics
 from nmlsdr._cli.console import Console
+from nmlsdr._cli.writing import write_text
 from nmlsdr._estimators._thresholds import rank_scores
 from nmlsdr._methods import METHODS
 from nmlsdr._model.reading import open_model
@@ -122,6 +124,24 @@ def test_every_method_fits_and_predicts_on_the_command_line(run, tables, method)
     alpha = {"alpha_labeled": 0.0} if method.endswith("*") else {}
     pipeline = make_pipeline(StandardScaler(), projection, nmlsdr.SemiSupervisedMLkNN(**alpha)).fit(X, Y)
     np.testing.assert_array_equal(predicted("labels.csv")[1], pipeline.predict(X_test))
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+def test_cells_of_any_text_are_read_back_from_a_result(delimiter):
+    texts = ["", "a", " b ", "c,d", "e\tf", 'g"h', "i\rj", "k\nl", "m\r\nn", "=o", "ż"]
+    numbers = np.array([0.1, 1 / 3, 1e300, -0.0, np.nan, 5e-324, 1.0, 2.5, 1e-7, 123456789.0, np.inf])
+    single = np.arange(0.1, 11, dtype=np.float32)
+    columns = [("row", np.arange(11)), ("a,\tb", np.array(texts, dtype=object)), ("x", numbers), ("single", single)]
+    file = io.BytesIO()
+    write_text(file, columns, delimiter)
+    header, *rows = csv.reader(io.StringIO(file.getvalue().decode(), newline=""), delimiter=delimiter)
+    assert header == ["row", "a,\tb", "x", "single"]
+    assert [row[:2] for row in rows] == [[str(i), text] for i, text in enumerate(texts)]
+    np.testing.assert_array_equal([float(row[2]) for row in rows], numbers)
+    np.testing.assert_array_equal(np.array([row[3] for row in rows], dtype=np.float32), single)
+    lines = file.getvalue().splitlines(keepends=True)
+    assert lines[1:3] == [delimiter.join(["0", "", "0.1", "0.100000001\n"]).encode(),
+                          delimiter.join(["1", "a", "0.3333333333333333", "1.10000002\n"]).encode()]  # fmt: skip
 
 
 def test_a_fit_without_a_seed_has_the_seed_0(run, tables):

@@ -380,6 +380,9 @@ def test_an_estimate_waits_until_most_cells_have_a_similar_finished_cell():
     assert told == [False] * 6 + [False]  # of 8 waiting cells 3 are of sets that were met
     progress.advance({**cells[10]._asdict(), "times": {"embed": 1.0}, "error": None})
     assert "about" in stream.getvalue().splitlines()[-1]
+    records = [{**cells[0]._asdict(), "times": {"embed": 1.0}}] * 4
+    assert store.expected_seconds([*cells[1:3], *cells[5:7]], records, jobs=2) == 4.0  # half of them were met
+    assert store.expected_seconds([*cells[1:3], *cells[5:8]], records, jobs=2) is None
 
 
 # ---- the command

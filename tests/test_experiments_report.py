@@ -32,6 +32,19 @@ def test_few_sets_decide_nothing(n_datasets, holds):
         assert said[0].endswith(f"not decidable from {n_datasets} sets")
 
 
+@pytest.mark.parametrize(("n_far", "holds"), [(21, True), (22, False)])
+def test_the_share_of_near_cells_is_compared_with_85_percent(n_far, holds):
+    ten = some_results(10)
+    size = np.full(ten.printed.shape, 0.02)  # the limit itself is near
+    size.reshape(-1)[:n_far] = 0.021
+    ten.values[:] = (ten.printed + size)[..., None]
+    section = Section("benchmarks", "", ResultTable("", "", []))
+    add_claims(section, ten, _complete(ten))
+    (said,) = [pair for pair in section.claims if pair[0].startswith("at least 85 %")]
+    assert said[0].endswith(f"of the article's value: {140 - n_far}, {100 * (140 - n_far) / 140:.1f} %")
+    assert said[1] is holds
+
+
 def test_paragraphs_on_sets_that_were_not_run_are_left_out():
     every = general_notes("benchmarks", ["Emotions", "Medical", "Enron"])
     some = general_notes("benchmarks", ["Birds", "Yeast"])

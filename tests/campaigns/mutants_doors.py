@@ -241,6 +241,17 @@ MUTANTS = {
         ("doors/workers: outlive the run", "run_cells", "initializer=_end_with,", "initializer=int,"),
         ("doors/store: failed cells are finished", "finished", 'None and record["error"] is None', "None"),
     ],
+    ("experiments/store.py", ("tests/test_experiments.py", "-k", "estimate")): [
+        ("doors/store: an estimate from half as many cells", "expected_seconds", "len(records) < 2 * jobs", "len(records) < jobs"),
+        ("doors/store: no estimate where half of the cells are known", "expected_seconds", "< len(waiting):", "<= len(waiting):"),
+    ],
+    ("experiments/benchmarks.py", ("tests/test_experiments_report.py",)): [
+        ("doors/report: 85 % is not enough", "add_claims", "percent >= LEAST_NEAR", "percent > LEAST_NEAR"),
+        ("doors/report: the limit itself is far", "add_claims", "gap <= NEAR + 1e-9", "gap < NEAR - 1e-9"),
+    ],
+    ("_cli/writing.py", ("tests/test_cli.py", "-k", "any_text")): [
+        ("doors/output: a lone carriage return without quotes", "write_text", 'lineterminator="\\r\\n"', 'lineterminator="\\n\\n"'),
+    ],
     ("_checks/arguments.py", ("tests/test_validation.py",)): [
         ("doors/matrix: a pointer may fall", "refuse_broken", "and bool((indptr[:-1] <= indptr[1:]).all())", ""),
         ("doors/matrix: a column may lie at the end", "refuse_broken", "max() < bound", "max() <= bound"),

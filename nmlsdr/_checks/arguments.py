@@ -204,23 +204,23 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
     return rows
 
 
-def refuse_unequal_features(n: int, n_asked: int, names: tuple[str, str] = ("X", "queries")) -> None:
+def refuse_unequal_features(n: int, n_asked: int) -> None:
     if n != n_asked:
-        raise InputError(f"{names[1]} has {n_asked} features, but {names[0]} has {n} features; pass the same columns.")
+        raise InputError(f"queries has {n_asked} features, but X has {n} features; pass the same columns.")
 
 
-def check_row_pair(X: Any, queries: Any, names: tuple[str, str] = ("X", "queries")) -> tuple[Any, Any]:
+def check_row_pair(X: Any, queries: Any) -> tuple[Any, Any]:
     """Both sets of rows in one storage and one dtype, with the same number of features.
 
     float32 against float64 becomes float64 and dense against sparse becomes CSR: both are exact.
     """
-    return match_rows(check_rows(X, names[0]), check_rows(queries, names[1]), names)
+    return match_rows(check_rows(X), check_rows(queries, "queries"))
 
 
-def match_rows(rows: Any, queries: Any, names: tuple[str, str] = ("X", "queries")) -> tuple[Any, Any]:
+def match_rows(rows: Any, queries: Any) -> tuple[Any, Any]:
     """`check_row_pair` of rows that are checked."""
     rows, queries = aligned(rows), aligned(queries)
-    refuse_unequal_features(rows.shape[1], queries.shape[1], names)
+    refuse_unequal_features(rows.shape[1], queries.shape[1])
     if sparse.issparse(rows) != sparse.issparse(queries):
         rows, queries = sparse.csr_array(rows), sparse.csr_array(queries)
     if rows.dtype == np.float32 and queries.dtype == np.float64:

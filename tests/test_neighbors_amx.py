@@ -82,6 +82,9 @@ def test_tiles_that_leading_coordinates_rule_out_are_not_multiplied(level):
     assert found[2]["alive"] < 0.1 * found[2]["tiles"]
     assert found[2]["checked"] < 0.5 * without[2]["checked"]
     assert_same(found, scan(X, 5))
+    Q = X[3:600:4] * (1 + 1e-5)  # the pairs of interest lie anywhere in the squares of 32 rows and 32 queries
+    for k in (1, 5):
+        assert_same(by_leads(X, k, queries=Q, integers=8, level=level), scan(X, k, Q))
 
 
 def test_most_pairs_are_ruled_out(level):

@@ -323,18 +323,10 @@ def pair_distances(
 
 
 cdef int describe_leads(leads, nmlsdr_leads *leading) except -1:
-    cdef const double[:, ::1] rows = leads.rows
-    cdef const Py_ssize_t[::1] order = leads.rows_order
-    leading.d = leads.d
-    leading.rows = &rows[0, 0]
-    leading.rows_order = &order[0]
-    leading.queries = NULL
-    leading.queries_order = NULL
-    if leads.queries is not None:
-        rows = leads.queries
-        order = leads.queries_order
-        leading.queries = &rows[0, 0]
-        leading.queries_order = &order[0]
+    cdef bint itself = leads.queries is None  # then the queries are those of no row, and not read
+    cdef const double[:, ::1] rows = leads.rows, queries = leads.rows if itself else leads.queries
+    cdef const Py_ssize_t[::1] order = leads.rows_order, queries_order = order if itself else leads.queries_order
+    leading[0] = nmlsdr_leads(leads.d, &rows[0, 0], &queries[0, 0], &order[0], &queries_order[0])
     return 0
 
 

@@ -52,11 +52,8 @@ static void nmlsdr_tile_dot(int32_t *sums, const int8_t *rows, const int8_t *col
 
 #if NMLSDR_AMX
 /* Palette 1: eight tiles of 16 rows of 64 bytes. */
-static const struct {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t bytes_of_row[16];
-    uint8_t rows[16];
-} nmlsdr_tiles = {1, 0, {0}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
+static const uint8_t nmlsdr_tiles[64] = {1, [16] = 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, /* 16 bits each */
+                                         [48] = 16, 16, 16, 16, 16, 16, 16, 16};
 
 #ifdef NMLSDR_AMX_INTERPRETED /* .ci/simd_levels.c, which interprets these instructions but not those of AVX-512 */
 #define NM_TARGET __attribute__((target("amx-tile,amx-int8")))
@@ -67,7 +64,7 @@ static const struct {
 #endif
 #define NM_AMX(x) nmlsdr_##x##_amx
 #define TILES ((void)0)
-#define TILES_CONFIGURE(hold) { if (hold) _tile_loadconfig(&nmlsdr_tiles); else _tile_release(); }
+#define TILES_CONFIGURE(hold) { if (hold) _tile_loadconfig(nmlsdr_tiles); else _tile_release(); }
 #define TILE_LOAD(to, from, stride) _tile_loadd(to, from, stride)
 #define TILE_DOT(to, rows, columns) _tile_dpbssd(to, rows, columns)
 #define TILE_STORE(from, to, stride) _tile_stored(from, to, stride)

@@ -28,8 +28,4 @@
 #define NMLSDR_FAST_MATH 0
 #endif
 
-#ifndef NMLSDR_DEBUG_BUILD /* defined by setup.py under NMLSDR_DEBUG=1 */
-#define NMLSDR_DEBUG_BUILD 0
-#endif
-
 #endif

@@ -25,12 +25,6 @@
 
 enum { NMLSDR_STACK = 64 }; /* a level of the tree each */
 
-/* Rows in a leaf (measured; a multiple of 8): the more features, the more leaves a query visits. */
-static ptrdiff_t nmlsdr_leaf_rows(ptrdiff_t d)
-{
-    return d < 3 ? 16 : d < 5 ? 32 : NMLSDR_LEAF;
-}
-
 typedef struct {
     double key;
     ptrdiff_t row;
@@ -147,7 +141,8 @@ static int nmlsdr_branch(nmlsdr_branches *s, const nmlsdr_rows *rows, int n_thre
 {
     ptrdiff_t levels = 1;
     s->rows = *rows;
-    s->leaf = nmlsdr_leaf_rows(rows->d);
+    /* measured; a multiple of 8: the more features, the more leaves a query visits */
+    s->leaf = rows->d < 3 ? 16 : rows->d < 5 ? 32 : NMLSDR_LEAF;
     s->leaves = (rows->n + s->leaf - 1) / s->leaf;
     while (((ptrdiff_t)1 << (levels - 1)) < s->leaves) levels++;
     const ptrdiff_t nodes = (ptrdiff_t)1 << levels, places = s->leaves * s->leaf;

@@ -10,9 +10,9 @@ ranking loss       A relevant and an irrelevant label with equal scores count as
 average precision  Of labels with equal scores, the one with the higher index ranks above.
 one-error          A row is right if any label that shares the highest score is relevant.
 coverage           The depth of the worst relevant label is counted from 0; equal scores rank as above.
-these four         Rows with no label or with all labels are left out of the mean; if no row is left, the
-                   result is NaN with a RuntimeWarning.  Coverage keeps them; a row without labels counts
-                   ``empty``.
+the first three    Rows with no label or with all labels are left out of the mean; if no row is left, the
+                   result is NaN with a RuntimeWarning.  Coverage keeps such rows; one without labels
+                   counts ``empty``.
 hamming loss, F1   All rows count.  A label is predicted where its score is at least 0.5.
 macro-F1           A label with TP + FP + FN = 0 counts 0; one without a known entry is left out.
 unknown entries    (-1, NaN, null) are left out.  Hamming loss and F1 count known entries; the ranking

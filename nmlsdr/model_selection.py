@@ -200,9 +200,9 @@ def cross_val_proba(
     """Out-of-fold probabilities of every label: each row with a known entry is predicted by a model fitted without it.
 
     Use it for cleanlab, stacking and calibration. scikit-learn's ``cross_val_predict`` raises an error if rows are
-    unlabelled; here these rows take part in every fit and are never predicted. ``cross_val_predict`` also replaces the
-    values of each column by their numbers in sorted order before the fit: by 0 in a column of 1s, ja by 0 and nein by
-    1. Here labels keep their values.
+    unlabelled; here these rows take part in every fit and are never predicted. ``cross_val_predict`` also encodes
+    each column with LabelEncoder before the fit, so that a column of 1s alone becomes one of 0s. Here labels keep their
+    values.
 
     Parameters
     ----------

@@ -241,8 +241,8 @@ def propagate_checked(
     if n_unreached and not silent:
         warnings.warn(
             f"{n_unreached} of {len(F)} rows lie in components of the graph without a labelled row"
-            f"{' for some label' if system.labeled.ndim == 2 else ''}; their soft labels are 0: label a row of each "
-            "component or raise n_neighbors.",
+            f"{' for some label' if system.labeled.ndim == 2 else ''}, and nothing is propagated to them; label a row "
+            "of each component, or connect them by more neighbours for each row.",
             stacklevel=3,
         )
     residual, n_iter = float(solved.residuals.max(initial=0.0)), int(solved.sweeps.max(initial=0))
@@ -252,8 +252,8 @@ def propagate_checked(
     if not (silent or (solved.residuals <= aim).all()):
         warn_not_converged(
             f"propagation with solver={ran!r} stopped after {n_iter} iterations at a residual of {residual:.2e} "
-            f"(tol={tol:g}), so the error of an entry can be up to {error_bound:.2g}; "
-            "raise max_iter or tol, lower alpha, or leave solver at 'auto'.",
+            f"(accepted: {aim.min():.2g}), so the error of an entry can be up to {error_bound:.2g}; "
+            "lower the largest alpha, or raise max_iter or tol.",
             stacklevel=3,
         )
     return Propagation(F, n_iter, residual, error_bound, n_unreached, ran)

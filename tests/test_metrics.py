@@ -337,7 +337,7 @@ def test_measures_accept_every_form_of_array(name):
         ([[1, 0]], [[0.1], [0.2]], r"shape \(1, 2\) but scores has shape \(2, 1\)"),
         (np.zeros((0, 3)), np.zeros((0, 3)), "no known entry in its 0 rows"),
         (np.zeros((3, 0)), np.zeros((3, 0)), "Y has no columns; give one column"),
-        ([[1, 0], [0, 2]], np.zeros((2, 2)), r"got 2 in row 1, label 1; threshold or encode it"),
+        ([[1, 0], [0, 2]], np.zeros((2, 2)), r"got 2 in row 1, label 1; give one column of 0 and 1"),
         ([[-1, -1], [-1, -1]], np.zeros((2, 2)), r"Y has no known entry in its 2 rows"),
         ([[1, -1], [-1, 1]], np.zeros((2, 2)), r"contains -1 and \+1 \(row 0\)"),
         ([[0.5, 0]], np.zeros((1, 2)), r"got 0.5 in row 0, label 0; round votes first"),

@@ -74,7 +74,7 @@ def test_repeated_and_unsorted_candidates_count_once():
         (3, 'must be "exact" or a transformer'),
         (Given(np.zeros((3, 3))), "sparse matrix of shape"),
         (Given(sparse.csr_array((3, 2))), "sparse matrix of shape"),
-        (Given(sparse.csr_array(sparse.identity(3))), "gave row 0 only 0 other rows, n_neighbors=1 needs 1"),
+        (Given(sparse.csr_array(sparse.identity(3))), "gave row 0 only 0 other rows, but 1 are needed"),
     ],
 )
 def test_bad_plugins_raise_a_clear_error(plugin, message):

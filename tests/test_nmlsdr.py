@@ -267,7 +267,7 @@ def test_degenerate_input_gives_finite_results(data, rng, make, case):
 def test_more_neighbours_than_rows_are_clipped(data):
     X, Y = data
     few = np.r_[0:4, 78:80]
-    with pytest.warns(UserWarning, match="n_neighbors_ is 5"):
+    with pytest.warns(UserWarning, match="was lowered to 5"):
         model = NMLSDR().fit(X[few], Y[few])
     assert model.n_neighbors_ == 5
 

@@ -342,7 +342,7 @@ def test_a_dropped_file_goes_on_from_there(visit, form):
         drop(two.page, text)
     two.until_checked(4)
     assert "Took 4 verdicts from v.csv" in two.text("said")
-    assert ("Not on this page: 1 line." in two.text("said")) == (form == "semicolons")
+    assert ("1 line of other entries was not taken" in two.text("said")) == (form == "semicolons")
     assert lines(two.saved()) == lines(one.saved())
 
 
@@ -376,7 +376,7 @@ def test_a_list_of_other_rows_changes_nothing(visit):
     drop(two.page, f"{head}\nQ{line}\n")
     two.page.wait_for_selector("#rv-said", state="visible")
     assert two.checked() == 0
-    assert "Not on this page: 1 line." in two.text("said")
+    assert "1 line of other entries was not taken" in two.text("said")
 
 
 # ---------------------------------------------------------------- estimate

@@ -308,11 +308,11 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
         refuse_broken(W, name)
     W = sparse.csr_array(W).astype(np.float64, copy=False)
     if W.shape[0] != W.shape[1] or (n_samples is not None and W.shape[0] != n_samples):
-        wanted = "square" if n_samples is None else f"of shape ({n_samples}, {n_samples})"
-        raise InputError(
-            f"{name} must be {wanted}, got {W.shape}; cross-validation cannot split a graph: "
-            "use the parameter neighbors instead."
-        )
+        wanted, advice = "square", "give one row and one column for each sample"
+        if n_samples is not None:
+            wanted = f"of shape ({n_samples}, {n_samples})"
+            advice = "cross-validation cannot split a graph: use the parameter neighbors instead"
+        raise InputError(f"{name} must be {wanted}, got {W.shape}; {advice}.")
     if not W.has_canonical_format:
         W = W.copy()
         W.sum_duplicates()
@@ -359,11 +359,10 @@ def check_alpha(alpha: Any, n_samples: int, name: str = "alpha", *, n_labels: in
         raise InputError(
             f"{name} must be a number or of shape {' or '.join(map(str, shapes))}, got shape {values.shape}."
         )
-    if values.ndim == 0:
-        values = np.full(n_samples, values)
     good = (values >= 0) & (values < 1)
     if not good.all():
         at = tuple(int(index) for index in np.argwhere(~good)[0])
-        where = f"row {at[0]}" if len(at) == 1 else f"row {at[0]}, label {at[1]}"
-        raise InputError(f"{name} must lie in [0, 1), got {values[at]} ({where}); 0 keeps given labels as they are.")
-    return contiguous(values)
+        where = "".join(f"{word} {index}" for word, index in zip((" in row", ", label"), at, strict=False))
+        meaning = "0 keeps given labels, and numbers near 1 follow the neighbours"
+        raise InputError(f"{name} must lie in [0, 1), got {values[at]}{where}; {meaning}.")
+    return contiguous(np.full(n_samples, values) if values.ndim == 0 else values)

@@ -71,10 +71,10 @@ def read_label_words(y: Any, values: np.ndarray, name: str, *, warn: bool = Fals
 
 
 def about_crosses(crosses: np.ndarray) -> str:
-    """What empty cells mean in columns of x and nothing, and in how many rows there is no x; "" if in none."""
+    """What empty cells mean in columns of x and empty cells, and in how many rows there is no x; "" if in none."""
     n_empty = int((~crosses.any(axis=1)).sum()) if crosses.any() else 0
-    rows = f"{n_empty} of {len(crosses)} rows have no x at all, and their labels"
-    return f"an empty cell counts as 0 in a column of x and nothing; {rows} are 0 there" if n_empty else ""
+    rows = f"this also makes the labels of {n_empty} of {len(crosses)} rows without any x 0"
+    return f"empty cells are read as 0 in columns of x and empty cells; {rows}" if n_empty else ""
 
 
 def holds_dates(table: Any, values: np.ndarray) -> bool:

@@ -191,7 +191,7 @@ def refuse_other_than_zero_one(values: np.ndarray, known: Any, name: str, *, vot
     elif 0 < value < 1:
         what = f"round votes first: {name} > 0.5 (NMLSDR and MultiLabelPropagation accept votes)"
     else:
-        what = "threshold or encode it first"
+        what = "give one column of 0 and 1 for each label"
     rule = "only 0 and 1" if known is True else "only 0, 1 or -1 (unknown)"
     raise InputError(f"{name} must contain {rule}, got {value:g} in row {row}, label {label}; {what}.")
 
@@ -203,7 +203,7 @@ def refuse_partly_known(labels: Labels, who: str) -> None:
         unknown, n_labels = int((~labels.known[row]).sum()), labels.Y.shape[1]
         raise InputError(
             f"{who} needs every label of a labelled row, but in row {row} of y {unknown} of {n_labels} labels are "
-            f"unknown; fill them in with MultiLabelPropagation().fit(X, y).transduction_, or set the row to -1."
+            "unknown; take them from MultiLabelPropagation().fit(X, y).transduction_, or set the row to -1."
         )
 
 

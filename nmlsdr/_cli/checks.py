@@ -32,7 +32,7 @@ def check_arguments(args: argparse.Namespace) -> None:
 def _check_files(verb: str, data: str, model: str, labels: str) -> None:
     """Raise for what the names of the files reveal before any is read."""
     if "://" in data + model:
-        raise InputError("nmlsdr reads files of this machine and no addresses; download the file and give its path.")
+        raise InputError("nmlsdr cannot read from an address; download the file and give its path.")
     if is_model(data) and not model:
         what = f"nmlsdr {verb} takes a table, and {data!r} is a model file"
         raise InputError(f"{what}; give the table that it was fitted on.")
@@ -84,7 +84,8 @@ def _check_choices(args: argparse.Namespace) -> None:
     if args.classifier is None:
         args.classifier = "residual" if whole else "semi-supervised"
     if args.classifier == "residual" and not whole:
-        raise InputError(f"--classifier residual embeds by NMLSDR itself, got --method {name}; leave --method out.")
+        advice = "leave --method out, or choose another classifier"
+        raise InputError(f"--classifier residual goes with --method NMLSDR only, got {name}; {advice}.")
     if args.threshold is not None and args.classifier == "none":
         raise InputError("--threshold is for a classifier, got --classifier none; leave it out.")
     if args.threshold is None:

@@ -109,4 +109,4 @@ def _decision(step: Any) -> list[tuple[str, str]]:
     words = rule.get(step.threshold, "a number") if isinstance(step.threshold, str) else "a number"
     low, high = float(min(step.thresholds_)), float(max(step.thresholds_))
     values = f"{low:.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"{low:.3g} to {high:.3g}"
-    return [("threshold", f"{words}: a label is predicted above {values}")]
+    return [("threshold", f"{words}: a label is predicted from {values} on")]

@@ -137,9 +137,9 @@ def fit_and_rank(
     buried = buried_kind(found) if args.kind == "both" else None
     if buried is None:
         return method, found, None
-    filling, hidden, reason = ("1s", "0s", "forgotten") if buried == "missing" else ("0s", "1s", "added carelessly")
+    filling, hidden, reason = ("1s", "0s", "forgotten") if buried == "missing" else ("0s", "1s", "given wrongly")
     note = (
-        f"nearly all of the first 100 annotations are given {filling}, which hide the given {hidden}; where labels are "
-        f"{reason}, read the list of --kind {buried}."
+        f"nearly all of the first 100 annotations are given {filling}, which hide the given {hidden}; if labels were "
+        f"{reason}, run the command again with --kind {buried}."
     )
     return method, found, note

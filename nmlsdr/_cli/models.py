@@ -67,7 +67,7 @@ def fit(args: argparse.Namespace, console: Console) -> int:
         fitted = fitted_rows(table.data, table.labeled)
         save_model(path, Pipeline(steps), **names, inputs=input_files(args), fitted=fitted, plan=plan)
     facts = [(table.data.shape[1], "feature"), (table.target.shape[1], "label"), ((~table.labeled).sum(), "unlabelled")]
-    hint = " To see what was learned and what to check: nmlsdr report, with the same options."
+    hint = " To see what was learned and what to check: nmlsdr report, with the same labels and --out report.html."
     wrote(console, args.out, len(table.target), *facts, hint=hint)
     return 0
 
@@ -218,10 +218,10 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
 def _known_rows(rows: Any, fitted: dict[str, Any]) -> str:
     """Say how many of these rows the model was fitted on."""
     with_labels, without = (int(found.sum()) for found in were_fitted(rows, fitted))
-    said = f"{with_labels} of these {rows.shape[0]} rows were fitted with their labels"
+    said = f"{with_labels} of these {rows.shape[0]} rows were used in the fit with their labels"
     if without:
         said += f", {without} without labels"
-    return said + ("; on rows that were fitted the measures are too good." if with_labels else ".")
+    return said + ("; on these the measures are too good." if with_labels else ".")
 
 
 def _measures_of_rivals(

@@ -239,7 +239,8 @@ def plan(args: argparse.Namespace, console: Console) -> int:
     words = vars(args).copy()
     table = read_data(args, Console(quiet=True, stream=io.StringIO()), encode=False)
     if table.plan is None:
-        raise InputError(f"{args.data} holds sparse rows or arrays of numbers, whose columns are all features.")
+        what = f"{args.data} holds sparse rows or arrays of numbers, whose columns are all features"
+        raise InputError(f"{what}; go on with nmlsdr fit.")
     for line in plan_lines(table, args.data):
         print(printable(line))
     print(printable(f"The same as options: {as_options(table, words)}"))
@@ -267,8 +268,8 @@ def plan_lines(table: Any, source: str) -> list[str]:
         n_labels = table.target.shape[1]
         facts.append(f"{n_labels} label{'s' * (n_labels > 1)}, {int(table.labeled.sum())} rows labelled")
     if table.lists is not None:
-        none = f"{table.lists.no_label!r} means no label" if table.lists.no_label else "no word means no label"
-        facts.append(f"labels are separated by {table.lists.separator!r}, and {none}")
+        word = repr(table.lists.no_label) if table.lists.no_label else "no word"
+        facts.append(f"labels are separated by {table.lists.separator!r}, and {word} stands for a row without labels")
     if table.target is not None and table.label_names:
         counts = (table.target == 1).sum(axis=0).tolist()
         named = [f"{shorten(name, 20)!r} ({n})" for name, n in zip(table.label_names, counts, strict=True)]

@@ -151,7 +151,7 @@ GROUPS: dict[str, Options] = {
             "in columns of numbers are found)",
             _names,
         ),
-        "--fill-absent": flag("fill columns of the model that DATA does not have in, as if all their cells were empty"),
+        "--fill-absent": flag("treat columns that the model needs and DATA lacks as if all their cells were empty"),
         "--one-hot": option(
             "NAME,...",
             "these columns are categories, such as numeric codes; each level becomes a feature. A level that the model "
@@ -277,7 +277,9 @@ GROUPS: dict[str, Options] = {
     "threads, messages and limits": {
         "--jobs": option("J", "number of threads (default: one for each core that the process may use)", _jobs),
         **QUIET,
-        "--max-bytes": option("N", "refuse a file that unpacks to more bytes (default: 4 GiB)", count),
+        "--max-bytes": option(
+            "N", "refuse a file that unpacks to more bytes (default: 4 GiB; packed: 64 times its size or 32 MiB)", count
+        ),
         "--max-features": option("N", "refuse a file that has more columns (default: 1 000 000)", count),
     },
 }  # fmt: skip
@@ -396,7 +398,7 @@ def _add_tables(verbs: Any) -> None:
         ("evaluate", "compare predictions with a table's labels",
          "Predict the labelled rows of DATA, compare with their labels, and print the result for each label and seven "
          "measures. More is better in all of them: HL' is 1 - Hamming loss, RL' 1 - ranking loss, AP the average "
-         "precision, OE' 1 - one-error, Cov' 1 - coverage / (number of labels - 1), MaF1 and MiF1 the macro and micro "
+         "precision, OE' 1 - one-error, Cov' 1 - coverage / (number of labels), MaF1 and MiF1 the macro and micro "
          "F1.", "--mask --compare", output(".json", ".csv", required=False), LABELS_NEEDED),
     ):  # fmt: skip
         words = f"{APPLYING} {more}"

@@ -47,7 +47,8 @@ def clip_neighbors(estimator: Any, n_candidates: int) -> int:
     k = check_count(estimator.n_neighbors, "n_neighbors")
     if k > n_candidates:
         warnings.warn(
-            f"n_neighbors={k} needs more than {k} samples, got {n_candidates + 1}; n_neighbors_ is {n_candidates}.",
+            f"n_neighbors={k} was lowered to {n_candidates}, since there are only so many other rows; "
+            f"set n_neighbors to {n_candidates} or less, or give more rows.",
             stacklevel=3,
         )
     return min(k, n_candidates)
@@ -72,10 +73,10 @@ def _warn_of_another_metric(transformer: Any, metric: str) -> None:
     if found_by in _METRICS[metric]:
         return
     same = [name for name, words in _METRICS.items() if found_by in words]
-    advice = f'set metric="{same[0]}"' if same else "normalise the rows, so that both orders are the same"
+    advice = f'set metric="{same[0]}" here' if same else "let the transformer use that distance too"
     warnings.warn(
-        f"The candidates of {type(transformer).__name__}(metric={found_by!r}) are ordered by {_SPOKEN[metric]} "
-        f"distance, and only the nearest of them are used; {advice}, or pass graph=.",
+        f"{type(transformer).__name__} finds candidates by the distance {found_by!r}, but the nearest of them by "
+        f"{_SPOKEN[metric]} distance are used; {advice}, or pass graph=.",
         stacklevel=5,
     )
 
@@ -133,8 +134,8 @@ class LearnsLabels:
         if hasattr(X, "__dask_graph__"):
             name = type(self).__name__
             raise InputError(
-                f"{name} takes rows in memory, got a Dask array; fit nmlsdr.dask.{name}, if there is one, or pass "
-                "X.compute(), and give a fitted model one block of rows at a time: X.map_blocks(model.predict)."
+                f"{name} takes rows in memory, got a Dask array; to fit, use nmlsdr.dask.{name}, if there is one, or "
+                "X.compute(); to predict, use X.map_blocks(model.predict)."
             )
         return check_rows(X)
 
@@ -354,8 +355,8 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         refuse_other_than_zero_one(labels.Y, labels.known, "y")
         known = np.asarray(labels.known.all(axis=1))
         unknown = (
-            f"{(~known).sum()} of {len(known)} rows of y have unknown labels and cannot be scored; in "
-            "cross-validation, use cv=nmlsdr.model_selection.LabeledRowsSplit(), which tests labelled rows only."
+            f"{(~known).sum()} of {len(known)} rows of y have unknown labels and are left out of the score; in "
+            'cross-validation, pass scoring=nmlsdr.model_selection.SCORERS["micro_f1"], which counts each known label.'
         )
         if not known.any():
             raise InputError(unknown)
@@ -421,9 +422,9 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_labels), int64, or (n_samples,)
-            1 where the score of the label reaches its threshold (``thresholds_``), otherwise 0. After a fit on 1-D y:
-            the class with the highest probability, the first of equal ones. In `ResidualPropagation`, classes whose
-            probabilities are equal because they are the largest or smallest possible ones are compared by their
+            1 where the score of the label is greater than its threshold (``thresholds_``), otherwise 0. After a fit on
+            1-D y: the class with the highest probability, the first of equal ones. In `ResidualPropagation`, classes
+            whose probabilities are equal because they are the largest or smallest possible ones are compared by their
             scores, those of ``decision_function``.
 
         Raises
@@ -454,7 +455,7 @@ class CutsScores:
             check_threshold(rule)
             return self._given_cutoffs(len(learned))
         if rule != self._rule and self._is_multi_label():
-            raise NotFittedError(f"threshold={rule!r} was set after the fit, which has not learned by it; fit again.")
+            raise NotFittedError(f"threshold={rule!r} was set after the fit, and is learned by a fit; call fit again.")
         return learned
 
     @thresholds_.setter

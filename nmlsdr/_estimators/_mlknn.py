@@ -304,7 +304,7 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
         ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
         "precomputed": X contains distances to the training rows, as a dense array or as such a CSR matrix; a pipeline
-        can then share one search among several classifiers (see Examples).
+        can then share one search among several classifiers (see the examples of `MLkNN`).
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
         Solver of eq. (8). "cg": conjugate gradients. "lu": elimination, a direct method. "fixed_point": the iteration
         of eq. (6). "auto": "lu" up to 100 rows, otherwise "cg". The soft labels agree within ``tol``; see

@@ -18,7 +18,7 @@ class NMLSDR(ShrunkenProjection):
        (eq. 4-5).
     2. The soft labels F solve (I - A T) F = (I - A) Y (eq. 8). Here A = diag(alpha), and Y is 0 on unlabelled rows.
        Where alpha > 0, the neighbours of a labelled row influence its soft labels too, and can outvote a wrong label.
-    3. The labels F~ are hard, 1 where F > 1/2 and otherwise 0, on known entries, and soft on the others.
+    3. F~ is F, but at known entries it is hard: 1 where F > 1/2, otherwise 0.
     4. The rows of `components_` maximise tr(P' X'H F~ F~' H X P) subject to P'P = I (eq. 13-14). H subtracts the
        mean.
 
@@ -114,8 +114,8 @@ class NMLSDR(ShrunkenProjection):
     residual_ : float
         Largest absolute entry of (I - A T) F - (I - A) Y, the residual of eq. (8).
     n_unreached_ : int
-        Number of rows in components of the graph without a labelled row; their soft labels are 0. Where single
-        entries are unknown, rows in components without a known entry of some label count as well.
+        Number of rows in components of the graph without a labelled row; their soft labels are 0. If some
+        labelled rows have unknown entries: rows whose component has no known entry of at least one label.
     propagation_solver_ : str
         Solver that was used: "cg", "lu" or "fixed_point".
     neighbors_ : transformer

@@ -78,8 +78,8 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
         first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
         ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
-        ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours. Here they
-        have to propose 2 k.
+        ``metric`` are used. Let it return 2 k + 1 neighbours, because most transformers count a row as
+        its own neighbour.
     n_estimators : int, default=100
         Number of trees in each forest. More trees take longer and give more stable scores, with less and less effect.
         With 0, or with fewer than 6 labelled rows, there are no forests, and the trend is the ridge regression alone.
@@ -127,9 +127,10 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     learner_weights_ : ndarray of shape (3,) or (1,), float64
         Weights of the ridge regression and of each forest in the trend; they sum to 1, and each is at least 1/6.
     flip_rate_ : float
-        Estimated probability that a given label is flipped, from 0 to 0.3; 0 for 1-D y. It is read off the given 1s
-        that should be 0, so forgotten labels do not show in it (see `nmlsdr.inspection.estimate_mistakes`). The
-        estimate is too large where the features say little about the labels, or where every label is frequent.
+        Estimated probability that an entry that is truly 0 was given as 1, from 0 to 0.3; 0 for 1-D y. It is the flip
+        rate if 0s and 1s are flipped equally often; forgotten labels do not show in it (see
+        `nmlsdr.inspection.estimate_mistakes`). The estimate is too large where the features say little about the
+        labels, or where every label is frequent.
     n_labeled_ : int
         Number of labelled rows.
     embedding_ : ndarray of shape (n_samples, d)
@@ -140,9 +141,9 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         Propagated errors E of the trend on the training rows, over the graph of ``embedding_`` and over that of
         ``ridge_scores_``.
     thresholds_ : ndarray of shape (n_labels,), float64
-        Thresholds that `predict` uses: a label is predicted where s(x) is greater. Each is the largest number below the
-        number that ``threshold`` gives, so that equality with that is enough. Numbers that are set as
-        ``threshold`` after the fit are used at once; a rule raises an error until the next fit.
+        Thresholds that `predict` uses: a label is predicted where s(x) is greater. Each is the next smaller float of
+        the number that ``threshold`` gives, so that a score equal to that number predicts the label. Numbers can be set
+        as ``threshold`` after the fit; a rule needs another fit.
     effective_rank_ : int
         Numerical rank of the eigenproblem, the largest number of directions that these data allow. The solver "eigsh"
         counts only the directions that it computed.
@@ -158,9 +159,9 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         whose class changes has two True entries, one for its given class and one for its new class.
     flip_scores_ : ndarray of shape (n_samples, n_labels), float64
         How much the other rows contradict each given label, in [0, 1]; 0 at unknown entries. The larger the score,
-        the more likely the given label is wrong. Let V be O + residual_weight (TE), the score of each labelled row
-        without its own label, (TE) an average over the two graphs, and u = clip(V, 0, 1). The score is 1 - u where the
-        given label is 1, and u where it is 0.
+        the more likely the given label is wrong. Let V = O + residual_weight times the mean of T E over the two graphs:
+        the score of a labelled row, computed without its own label. With u = V clipped to [0, 1], the score is 1 - u
+        where the given label is 1, and u where it is 0.
         If annotators forgot labels, rank given 0s separately: in a mixed list, rare labels that are right come first.
     n_neighbors_ : int
         Number of neighbours k that was used. The graphs of residuals have 2 k.

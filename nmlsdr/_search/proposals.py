@@ -92,8 +92,8 @@ def _first_of_each(
     if n_queries and count.min() < k:
         row = int(np.argmin(count))
         raise InputError(
-            f"{source} gave row {row} only {count[row]} other rows, n_neighbors={k} needs {k}; "
-            "raise its n_neighbors (by one if it counts each row as its own neighbour)."
+            f"{source} gave row {row} only {count[row]} other rows, but {k} are needed; "
+            f"raise its n_neighbors to {k}, or to {k + 1} if it counts each row as its own neighbour."
         )
     order = np.lexsort((key, owner))  # a stable sort
     chosen = order[(np.cumsum(count) - count)[:, None] + np.arange(k)]

@@ -250,7 +250,7 @@ class Deciding:
         if (items := find_items(facts.known, self._key)) is not None:
             return self._list(facts, items)
         if self._is_unique(facts):
-            copies = ", but for equal rows" if self.n_distinct_rows < self.n_rows else ""
+            copies = " (equal rows count once)" if self.n_distinct_rows < self.n_rows else ""
             return Column(name, "identifier", f"a different text in every row{copies}")
         return self._category(facts) if self._is_category(facts) else self._words(facts)
 
@@ -401,7 +401,7 @@ class Deciding:
         texts = (facts.column.different[code] for code in np.flatnonzero(facts.is_known & facts.is_word))
         example = next(text for text in texts if text not in reading.others)
         seen = f"such as {example!r}; becomes the year with its fraction, and the month"
-        seen += ", which stands first" * reading.how
+        seen += "; the month stands before the day" * reading.how
         reason = self._reason([seen, *filter(None, [reading.doubt])], facts)
         return Column(facts.name, "date", reason, month_first=reading.how)
 
@@ -486,7 +486,7 @@ class Deciding:
         if len(known) > len(counts):
             reason += f" ({len(known)} spellings)"
         if len(kept) < len(counts):
-            reason += f"; the {len(kept)} most frequent have features, the others one together"
+            reason += f"; the {len(kept)} most frequent have a feature each, the others share one"
         if n_missing:
             reason += f"; missing in {n_missing} rows"
         for word in sorted(self.levels.get(name, ())):
@@ -515,7 +515,7 @@ class Deciding:
         seen = f"{len(facts.known)} different texts"
         if not kept:
             return Column(name, "text", f"{seen} without words that recur; left out")
-        reason = f"{seen}; becomes {len(kept)} words, there or not"
+        reason = f"{seen}; {len(kept)} frequent words become features of 0 and 1"
         return Column(name, "words", reason, levels={word: word for word in sorted(kept)})
 
 

@@ -181,7 +181,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ------
         ValueError
             If more than 1 % of the cells of a column of numbers or dates hold other texts; the message names up to ten
-            of them. Fewer are missing values, and a warning names them.
+            of them. Up to 1 % are read as missing values, and a warning names them.
         """
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
@@ -191,7 +191,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if errors:
             raise InputError(problems_in_words(errors, "row", in_python=True))
         if notes:
-            warnings.warn(f"Words that are new: {'; '.join(notes)}.", UserWarning, stacklevel=2)
+            warnings.warn(f"New words: {'; '.join(notes)}.", UserWarning, stacklevel=2)
         for note in self.plan_.emptier(features):
             warnings.warn(f"In X, {note}.", UserWarning, stacklevel=2)
         return self.plan_.fill_in(features)

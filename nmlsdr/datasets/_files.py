@@ -100,8 +100,8 @@ class Form:
         Encoding of a text file. None: UTF-8, UTF-16 if the file begins with a byte order mark, or a Windows page such
         as cp1252 or cp1250 if the first bytes are not UTF-8; a note says which.
     known_words : sequence of str, default=()
-        Words that the file probably contains. If it is not UTF-8, that encoding is chosen in which most of them stand
-        there.
+        Words that the file probably contains. If it is not UTF-8, the encoding in which most of
+        them occur is chosen.
     likely_encoding : str, default=None
         Encoding of a file of the same origin. It is chosen if this file is not UTF-8 and the words do not decide.
     sheet : str, default=None
@@ -472,6 +472,6 @@ def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], 
             errors.append(problem)
         else:
             found.setdefault(problem.name, []).append(f"{shorten(problem.text, 20)!r} ({len(problem.rows)})")
-    what = "not what the fit saw there, and taken for missing values"
+    what = "which the fit did not see, read as missing values"
     notes = [f"column {shorten(name)!r}: {', '.join(texts[:MOST_SHOWN])} {what}" for name, texts in found.items()]
     return errors, notes

@@ -202,7 +202,7 @@ class Plan:
                 found.append(f"{shorten(column.name, 30)!r} ({share:.0%} of the rows{before})")
         more = f" and {len(found) - MOST_SHOWN} more" if len(found) > MOST_SHOWN else ""
         what = f"far more values are missing or new than at the fit: column {', '.join(found[:MOST_SHOWN])}{more}"
-        return [f"{what}; predictions rest on the values that fill them"] if found else []
+        return [f"{what}; the values that fill them decide there, so check how the table was exported"] if found else []
 
     def unseen(self, X: NDArray[np.float64]) -> dict[str, int]:
         """Return the categories with a level that the plan does not know, and in how many of these rows."""

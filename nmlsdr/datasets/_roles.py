@@ -44,8 +44,8 @@ class Roles:
     separator : str, default=None
         Text between the labels of such a list. None: a semicolon; with a plan it is found from the cells.
     no_label : str, default=None
-        Word in place of such a list for a row that has none of the labels, such as ``none``. None: there is no such
-        word; with a plan it is found from the cells, unless this is the empty text.
+        Word in place of such a list for a row that has none of the labels, such as ``none``. None: it is found
+        from the cells with a plan, and there is none otherwise. "": there is none.
     mask : path or array-like of shape (n_samples,), bool, default=None
         Rows whose labels are used (1); the other rows (0) become unlabelled. A file contains 0 or 1 on each line,
         with or without a header line, or is an ``.npy`` file.
@@ -61,7 +61,7 @@ class Roles:
     yes, no : str, default=None
         Words that mean yes and no, in labels and in features; give both. The usual words of many languages are known.
     fill_absent : bool, default=False
-        With the plan of a model: whether columns of it that are absent count as columns of missing values.
+        Whether columns that the plan of a model needs and the table lacks are read as empty.
     """
 
     labels_xml: Path_ | None = None
@@ -209,7 +209,7 @@ def _what_was_meant(name: str, names: Sequence[str]) -> str:
     if len(names) == 1 and any(mark in names[0] for mark in DELIMITERS):
         return "; the whole line was read as one column: give the character between its cells with --delimiter."
     if len(parts) > 1 and all(part in names for part in parts):
-        return f"; these are {len(parts)} columns, which --label-columns takes, and --label-list takes one."
+        return f"; to name {len(parts)} columns of 0 and 1 use --label-columns, since --label-list takes one column."
     if name.isdecimal():
         return "; give the name of the column and not its number."
     return nearest(name, names) or "; check the spelling."

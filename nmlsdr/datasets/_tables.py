@@ -103,7 +103,8 @@ def read_table(
         How the file is written, and how large it may be. None: all of it is found from the file.
     plan : Plan or Choices, default=None
         For a table with columns of text, dates or missing values (CSV, TSV, Parquet, dense ARFF): the ``plan`` that
-        was returned for another table, or choices for a new one. None: all features must be numbers.
+        was returned for another table, or what the command line chose for a new one. None: all features must be
+        numbers; `TableEncoder` is for other columns in Python.
     missing : bool, default=False
         Whether feature values may be missing (an empty cell, ?, NA, N/A, NaN, NULL or a null). They are returned as
         NaN. Not for sparse rows.
@@ -146,7 +147,9 @@ def read_table(
     Raises
     ------
     DataFileError
-        A ValueError, whose message names the file, the line and the column, and says what to do.
+        A ValueError, whose message names the file, the line and the column, and says what to do. An option of the
+        command line in it, such as --encoding, is the parameter of that name of `Form` or `Roles`; --impute is
+        ``missing=True``.
     ImportError
         If a package that the format needs is not installed; the message names the extra to install.
 
@@ -322,9 +325,9 @@ def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
     if not n_texts:
         return []
     others = f"{shorten(same[0], 30)!r} and {shorten(same[1], 30)!r}"
-    what = f"{shorten(name, 30)!r} repeats ({n_texts} different texts), each with one text of {others}"
-    advice = f"--id {shlex.quote(name)} keeps these together in cross-validation"
-    return [f"{what}; if it names what rows are about, such as a patient, {advice}"]
+    what = f"rows with the same {shorten(name, 30)!r} ({n_texts} different) also have the same {others}"
+    advice = f"add --id {shlex.quote(name)}, so that cross-validation keeps its rows together"
+    return [f"{what}; if it is an id, such as that of a patient, {advice}"]
 
 
 def _split_by_plan(source: Any, roles: Roles, labels: LabelNames | None, plan: Plan) -> Split:

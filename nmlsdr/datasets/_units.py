@@ -221,7 +221,7 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
         return None
     factors = {unit: sizes[unit] / sizes[order[0]] for unit in sorted(order)}
     marks, doubt = sorted(signs.keys() - {""}), ""
-    notes = [f"{sign!r} stands before {signs[sign]} and has a feature of its own" for sign in marks]
+    notes = [f"the sign {sign!r} of {signs[sign]} has a feature of its own" for sign in marks]
     if n_units:
         how = ""
         if n_units > 1:
@@ -237,7 +237,7 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
         if n_bare:
             marks += [WITHOUT] * (n_units > 1)
             own = ", with a feature of their own" * (n_units > 1)
-            doubt = f"{n_bare} without a unit count as {order[0]!r}{own}"
+            doubt = f"{n_bare} without a unit are read as {order[0]!r}{own}"
             notes.append(doubt)
     return Units(factors, tuple(marks), "; ".join(notes), doubt)
 

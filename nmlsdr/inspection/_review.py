@@ -129,9 +129,9 @@ def rank_suspects(
 
     Notes
     -----
-    Which kind of "apart" comes first: read the scores as predictions, which are ``1 - score`` for a given 1. The share
-    of given 1s in the tenth of the annotations with the smallest predictions estimates the flip rate. The kind that
-    most of the first 100 annotations of the list "unknown" with this rate have comes first.
+    With "apart", the kind comes first to which most of the first 100 annotations of the list "unknown" belong. The flip
+    rate for this is estimated from the scores. A score is read as a prediction, ``1 - score`` for a given 1; the rate
+    is the share of given 1s in the tenth of the annotations with the smallest predictions.
 
     Examples
     --------

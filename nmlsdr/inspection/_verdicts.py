@@ -188,9 +188,10 @@ def read_verdicts(
             i = int(row)
         value = given[i, c] if verdict.lower() == "keep" else VERDICT_WORDS.get(fold(verdict), -1)
         if value not in (0, 1):
-            raise InputError(f"{here}: {verdict!r} is not a verdict; give {VERDICTS}.")
+            why = "keeps a 0 or 1, and y has none here" if verdict.lower() == "keep" else "is not a verdict"
+            raise InputError(f"{here}: {verdict!r} {why}; give {VERDICTS}.")
         if found[i, c] not in (-1, value):
-            raise InputError(f"{here}: a second and different verdict on {name!r}, {label!r}; keep one.")
+            raise InputError(f"{here}: a second and different verdict on {name!r}, {label!r}; delete one of the lines.")
         found[i, c] = value
     return found
 

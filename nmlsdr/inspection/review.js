@@ -219,9 +219,10 @@
     pick("progress").classList.toggle("rv-alarm", !store);
     pick("estimate").textContent = estimate();
     pick("undo").disabled = !history.length;
-    pick("save").disabled = pick("forget").disabled = !done.length && !data.earlier.length;
-    pick("kept").textContent = "The file has a line for each verdict" + (data.earlier.length ? ", those of the file given by --reviewed included" : "")
-      + ". Give it to --reviewed. To go on from a file, drop it on this page or choose it here.";
+    pick("forget").disabled = !done.length;
+    pick("save").disabled = !done.length && !data.earlier.length;
+    pick("kept").textContent = "The file has a line for each verdict" + (data.earlier.length ? ", also for those that were given earlier" : "")
+      + ". The command reads it with --reviewed, Python with read_verdicts. To go on from a file, drop it on this page or choose it here.";
   }
 
   function showEntry() {
@@ -285,8 +286,8 @@
   function sentence(one) {
     const same = " A grey cell equals that of this row.";
     if (!one.order.length) return ["The columns stand in the order of the table." + same];
-    return ["The columns stand in the order of their part in the ridge regression for ", ...quoted(one.label),
-      ": the coefficient times the standardised value of this row, the largest first. ▲ speaks for the label, ▼ against it." + same];
+    return ["The columns that say most about ", ...quoted(one.label),
+      " in this row come first: the coefficient of a linear model times the difference from the mean. ▲ speaks for the label, ▼ against it." + same];
   }
 
   function line(head, rows, contentOf, edge) {
@@ -426,16 +427,16 @@
       taken++;
     }
     showAll();
-    say("Took " + plural(taken, "verdict") + " from " + name + "." + (others ? " Not on this page: " + plural(others, "line") + "." : "")
+    say("Took " + plural(taken, "verdict") + " from " + name + "." + (others ? " " + plural(others, "line") + " of other entries " + (others === 1 ? "was" : "were") + " not taken: keep that file, since the next one will not have them." : "")
       + (unclear ? " Neither yes nor no: " + plural(unclear, "line") + "." : ""));
   }
 
   function forget() {
-    if (!window.confirm("Forget all verdicts on this page? They are removed from this browser and cannot be restored.")) return;
+    if (!window.confirm("Forget the verdicts that were given on this page? They are removed from this browser and cannot be restored.")) return;
     for (const i of decided()) { entries[i].verdict = entries[i].time = undefined; keep(i); }
     history = [];
     saved = true;
-    say("All verdicts were forgotten.");
+    say("The verdicts given on this page were forgotten." + (data.earlier.length ? " Those of the earlier file stay." : ""));
     showAll();
   }
 

@@ -53,8 +53,8 @@ class Propagation:
         residual / (1 - max alpha), including rounding: no entry of F differs from the exact solution by more than
         this.
     n_unreached : int
-        Number of rows in components of the graph without a labelled row; their soft labels are 0. Where single
-        entries are unknown, rows in components without a known entry of some label count as well.
+        Number of rows in components of the graph without a labelled row; their soft labels are 0. If some
+        labelled rows have unknown entries: rows whose component has no known entry of at least one label.
     solver : str
         Solver that was used: "cg", "lu" or "fixed_point".
     """

@@ -91,7 +91,7 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
     per_label = written.pop("labels")
     assert written == pytest.approx(measures, abs=1e-12)
     said, _, *table, _, head, line = outcome.out.splitlines()
-    assert said == "0 of these 25 rows were fitted with their labels."
+    assert said == "0 of these 25 rows were used in the fit with their labels."
     assert table[0].split() == ["label", "positives", "predicted", "precision", "recall", "F1", "AP"]
     for c, (name, row, shown) in enumerate(zip(expected, per_label, table[1:], strict=True)):
         Y, given = Y_test[:, c], values[:, c]
@@ -172,7 +172,7 @@ def test_every_other_method_is_followed_by_the_semi_supervised_classifier(run, t
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--method", "MDDMp", "--classifier", "residual"], "--classifier residual embeds by NMLSDR itself, got"),
+        (["--method", "MDDMp", "--classifier", "residual"], "--classifier residual goes with --method NMLSDR only"),
         (["--classifier", "none", "--threshold", "0.4"], "--threshold is for a classifier, got --classifier none"),
         (["--method", "MDDMp", "--classifier", "none", "--metric", "cosine"], "--metric has no effect on MDDMp with"),
         (["--classifier", "mlknn", "--threshold", "1.5"], "it must be a number from 0 to 1, f1, or prior, got '1.5'"),

@@ -116,7 +116,7 @@ def test_a_raw_table_is_read_with_the_label_column_named_and_nothing_else(run, t
     write_csv(tmp_path / "raw.csv", ["who", "day", "note", "ward", "tags", "a", "b"], rows)
     done = run("fit", "raw.csv", "--label-list", "tags", "-o", "m.skops")
     assert done.status == 0, done
-    assert "'none' means no label" in done.err
+    assert "'none' stands for a row without labels" in done.err
     assert "2 labels, 24 unlabelled" in done.err
     assert open_model(tmp_path / "m.skops").label_names == ["cold", "flu"]
     kinds = {column.name: column.kind for column in open_model(tmp_path / "m.skops").plan.columns}
@@ -166,8 +166,8 @@ def test_rows_without_any_cross_are_counted_where_the_plan_is_shown(run, tmp_pat
     rows = [[f"{i % 7 + i / 9}", "x" if i % 3 == 0 else "", "X" if i % 4 == 0 else ""] for i in range(60)]
     write_csv(tmp_path / "t.csv", ["size", "p", "q"], rows)
     sentence = (
-        "an empty cell counts as 0 in a column of x and nothing; 30 of 60 rows have no x at all, and their labels are "
-        "0 there (--mask FILE names rows that are unlabelled)"
+        "empty cells are read as 0 in columns of x and empty cells; this also makes the labels of 30 of 60 "
+        "rows without any x 0 (--mask FILE names rows that are unlabelled)"
     )
     for verb in (["plan"], ["fit", "-o", "m.skops", "--classifier", "mlknn"]):
         found = run(verb[0], "t.csv", "--label-columns", "p,q", *verb[1:])

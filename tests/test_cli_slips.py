@@ -71,7 +71,7 @@ SLIPS = [
     ("fit --label-columns flu cold train.csv --out m.skops", ["--label-columns flu,cold."]),
     ("fit train.csv --label-columns flu, cold --out m.skops", ["without blanks between them", "'flu,'"]),
     ("fit train.csv --label-list=Tags, --out m.skops", ["no column 'Tags,'", "did you mean 'Tags'?"]),
-    ("fit train.csv --label-list flu,cold --out m.skops", ["2 columns", "--label-columns takes"]),
+    ("fit train.csv --label-list flu,cold --out m.skops", ["2 columns", "use --label-columns"]),
     ("fit train.csv --label-list My Tags --out m.skops", ['--label-list "My Tags"']),
     ("fit train.csv --label-columns 2,3 --out m.skops", ["no column '2'", "not its number"]),
     ("fit train.csv --label-columns Tags --out m.skops", ["'cold'", "--label-list"]),

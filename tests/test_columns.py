@@ -187,7 +187,7 @@ def test_cells_of_python_are_the_numbers_that_they_are():
 
 
 def test_python_warns_of_numbers_without_a_unit():
-    with pytest.warns(UserWarning, match=r"may have been misread: column 'w': 3 without a unit count as 'kg'\."):
+    with pytest.warns(UserWarning, match=r"may have been misread: column 'w': 3 without a unit are read as 'kg'\."):
         TableEncoder().fit(pandas.DataFrame({"w": [*(f"{k} kg" for k in range(9)), "3", "4", "5"]}))
 
 

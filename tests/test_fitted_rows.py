@@ -48,9 +48,9 @@ def test_evaluate_says_how_many_rows_were_fitted(run, tables):  # noqa: F811
     settings = ["--method", "MDDMp", "--classifier", "mlknn"]
     assert run("fit", "train.csv", *columns, *settings, "--out", "m.skops").status == 0
     outcome = run("evaluate", "m.skops", "train.csv", *columns)
-    assert "60 of these 60 rows were fitted with their labels; " in outcome.out
+    assert "60 of these 60 rows were used in the fit with their labels; " in outcome.out
     outcome = run("evaluate", "m.skops", "test.csv", *columns)
-    assert "0 of these 25 rows were fitted with their labels.\n" in outcome.out
+    assert "0 of these 25 rows were used in the fit with their labels.\n" in outcome.out
     assert "too good" not in outcome.out
 
 
@@ -62,7 +62,7 @@ def test_info_prints_columns_cutoffs_rows_and_date(run, rng):  # noqa: F811
     said = " ".join(run("info", "m.skops").out.split())
     assert "column: number 2: age; x" in said
     assert "ward category, 3: u; v; w" in said
-    assert "threshold a number: a label is predicted above 0.5" in said
+    assert "threshold a number: a label is predicted from 0.5 on" in said
     assert "fitted on 40 different rows, 40 of them labelled" in said
     assert f"date {datetime.date.today().isoformat()}" in said
 

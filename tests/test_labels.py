@@ -178,7 +178,7 @@ def fitted():
     return answer
 
 
-@pytest.mark.filterwarnings("ignore:y. an empty cell counts as 0")
+@pytest.mark.filterwarnings("ignore:y. empty cells are read as 0")
 @pytest.mark.quick_cases("NMLSDR", "ResidualPropagation")
 @pytest.mark.parametrize("kind", COLUMNS)
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -306,8 +306,8 @@ def test_names_that_are_split_at_commas_have_no_blanks_around_them():
 def test_rows_without_a_cross_are_0_with_a_warning():
     frame = pd.DataFrame({"p": ["x", "", None, ""], "q": ["", "X ", "", None], "r": [0, 1, 1, 0]})
     sentence = (
-        "y: an empty cell counts as 0 in a column of x and nothing; 2 of 4 rows have no x at all, and their labels are "
-        "0 there; pass labeled=, False for rows that are unlabelled."
+        "y: empty cells are read as 0 in columns of x and empty cells; this also makes the labels of 2 of 4 "
+        "rows without any x 0; pass labeled=, False for rows that are unlabelled."
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(sentence)}$") as caught:
         labels = check_labels(frame)
@@ -530,6 +530,13 @@ def test_a_plain_cross_validation_scores_the_labelled_rows_and_names_the_splitte
     with pytest.warns(UserWarning, match=r"\d+ of \d+ rows of y have unknown labels.*LabeledRowsSplit"):
         assert (cross_val_score(model, X, y, cv=2, error_score="raise") > 0.2).all()
     assert (cross_val_score(model, X, y, cv=LabeledRowsSplit(2)) > 0.2).all()
+
+
+def test_the_score_of_partly_labelled_rows_names_what_counts_them():
+    y = np.array(ROWS)
+    y[:5, 0] = -1
+    with pytest.warns(UserWarning, match=r"5 of \d+ rows of y have unknown labels .* pass scoring=.*SCORERS"):
+        nmlsdr.MLkNN(3).fit(X, ROWS).score(X, y)
 
 
 def test_score_leaves_out_rows_with_an_unknown_label_and_says_so():

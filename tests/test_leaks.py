@@ -61,7 +61,7 @@ def test_the_annotators_columns_are_no_features(run, catalogue, monkeypatch):  #
         assert re.search(rf"  {name} +like the labels +it holds the words of the labels", said)
     assert re.search(r"  Sicherheit +like the labels +it is filled only where labels are", said)
     assert re.search(r"  Inventar +identifier", said)
-    assert "'keine' means no label" in said
+    assert "'keine' stands for a row without labels" in said
 
 
 def test_a_feature_that_alone_predicts_a_label_is_named_by_its_column(run, catalogue):  # noqa: F811

@@ -258,9 +258,9 @@ def test_a_museums_catalogue_goes_through_with_one_command_each(run, tmp_path, m
     kinds = {line.split("  ")[1].strip(): line for line in found.err.splitlines() if line.startswith("  ")}
     for name in museum.ANNOTATED[:-1]:
         assert "like the labels" in kinds[name]
-    assert "'ninguno' means no label" in found.err
+    assert "'ninguno' stands for a row without labels" in found.err
     assert "the id 'Inventario' repeats (900 different), and rows with one id stay together" in found.err
-    assert "a different text in every row, but for equal rows" in kinds["Inventario"]
+    assert "a different text in every row (equal rows count once)" in kinds["Inventario"]
     found = run("predict", "m.skops", "tomorrow.csv", "--scores", "--out", "p.csv")
     assert found.status == 0, found
     assert "the column 'Material' has a level in 8 rows that the model has not seen" in found.err
@@ -393,9 +393,9 @@ def test_an_id_that_repeats_is_proposed_where_other_columns_depend_on_it(run, tm
             for i, w, x, name in zip(of, ward, rng.normal(size=240), names, strict=True)]  # fmt: skip
     write_csv(tmp_path / "t.csv", ["the patient", "ward", "sex", "born", "x", "y"], rows)
     found = run("plan", "t.csv", "--label-columns", "y")
-    assert "'the patient' repeats (" in found.out
-    assert "each with one text of 'sex' and 'born'" in found.out
-    assert "--id 'the patient' keeps these together in cross-validation" in found.out
+    assert "rows with the same 'the patient' (" in found.out
+    assert "also have the same 'sex' and 'born'" in found.out
+    assert "add --id 'the patient', so that cross-validation keeps its rows together" in found.out
     assert "1 label, 240 rows labelled; the label is 'y' (" in found.out
     found = run("plan", "t.csv", "--label-columns", "y", "--id", "the patient")
     assert "the id 'the patient' repeats (" in found.out
@@ -438,7 +438,7 @@ def test_predict_names_columns_that_lack_far_more_values_than_at_the_fit(run, tm
     assert notes(lambda i, row: row) == notes(emptied(0, 0.3)) == notes(emptied(1, 0.29)) == []
     assert notes(emptied(0, 0.31)) == [
         "nmlsdr: new.csv: far more values are missing or new than at the fit: column 'a' (31% of the rows, 0% at the "
-        "fit); predictions rest on the values that fill them."
+        "fit); the values that fill them decide there, so check how the table was exported."
     ]
     assert "'b' (41% of the rows, 10% at the fit)" in notes(emptied(1, 0.31))[0]
     assert notes(emptied(2, 0.35)) == []  # 95 % are no three times 60 %, but a column without any known value is noted

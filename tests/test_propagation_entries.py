@@ -163,7 +163,7 @@ def test_warm_start_and_warnings(rng):
     ("options", "message"),
     [
         ({"alpha": [[0.5, 0.5]]}, r"alpha must be a number or of shape \(2,\) or \(2, 1\), got shape \(1, 2\)"),
-        ({"alpha": [[0.5], [1.0]]}, r"alpha must lie in \[0, 1\), got 1.0 \(row 1, label 0\)"),
+        ({"alpha": [[0.5], [1.0]]}, r"alpha must lie in \[0, 1\), got 1.0 in row 1, label 0; 0 keeps"),
         ({"labeled": [[True, False], [True, True]]}, "labeled must be a boolean array"),
         ({"labeled": [[1], [0]]}, "labeled must be a boolean array"),
     ],

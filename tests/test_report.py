@@ -456,14 +456,14 @@ def test_the_answers_say_what_is_labelled_and_how_well_rare_labels_are_found(fac
     said = sentences(render({**facts, "trial": {**facts["trial"], "rare": rare}}))
     assert "60 of 60 rows (100 %) are labelled, with 3 different labels" in said
     assert "2 of 3 labels are rare" in said
-    assert "2 of 40 (5 %) of their annotations are found" in said
+    assert "2 of 40 (5 %) of their given labels are found" in said
     assert "With --threshold prior 20 of 40 (50 %) are found" in said
 
 
 @pytest.mark.parametrize(
     ("gap", "std", "words"),
     [
-        (0.05, 0.02, "yes. ResidualPropagation reaches 60.0 %, the best of the others, a forest, 55.0 %"),
+        (0.05, 0.02, "yes. ResidualPropagation reaches 60.0 %. The best of the other methods, a forest, reaches 55"),
         (0.01, 0.02, "no difference that matters."),
         (-0.05, 0.02, "so a forest is the better choice here"),
     ],

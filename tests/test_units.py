@@ -143,8 +143,8 @@ def test_units_of_different_dimensions_stay_beside_the_number():
 def test_bare_numbers_count_as_the_only_unit_and_are_marked_beside_several():
     read, units = values("12 kg", "7", "9 KG")
     assert (read, units.marks) == ([[12], [7], [9]], ())
-    assert units.note == "unit 'kg' (2); 1 without a unit count as 'kg'"
-    assert units.doubt == "1 without a unit count as 'kg'"
+    assert units.note == "unit 'kg' (2); 1 without a unit are read as 'kg'"
+    assert units.doubt == "1 without a unit are read as 'kg'"
     read, units = values("12 kg", "12 kg.", "7", "900 g")
     assert np.allclose(read, [[12, 0], [12, 0], [7, 1], [0.9, 0]])
     assert units.marks == (WITHOUT,)

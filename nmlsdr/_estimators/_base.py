@@ -354,10 +354,11 @@ class NeighborClassifier(LearnsLabels, ClassifierMixin, BaseEstimator):
         labels = check_labels(y, fitted=getattr(self, "label_names_in_", None))
         refuse_other_than_zero_one(labels.Y, labels.known, "y")
         known = np.asarray(labels.known.all(axis=1))
-        unknown = (
-            f"{(~known).sum()} of {len(known)} rows of y have unknown labels and are left out of the score; in "
-            'cross-validation, pass scoring=nmlsdr.model_selection.SCORERS["micro_f1"], which counts each known label.'
-        )
+        advice = "use cv=nmlsdr.model_selection.LabeledRowsSplit(), which tests labelled rows only"
+        if labels.partly.any():
+            advice = 'pass scoring=nmlsdr.model_selection.SCORERS["micro_f1"], which counts each known label'
+        left_out = f"{(~known).sum()} of {len(known)} rows of y have unknown labels and are left out of the score"
+        unknown = f"{left_out}; in cross-validation, {advice}."
         if not known.any():
             raise InputError(unknown)
         if not known.all():

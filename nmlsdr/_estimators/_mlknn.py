@@ -350,8 +350,8 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
     residual_ : float
         Largest absolute entry of (I - A T) F - (I - A) Y, the residual of eq. (8).
     n_unreached_ : int
-        Number of rows in components of the graph without a labelled row; their soft labels are 0. Where single
-        entries are unknown, rows in components without a known entry of some label count as well.
+        Number of rows in components of the graph without a labelled row; their soft labels are 0. If some
+        labelled rows have unknown entries: rows whose component has no known entry of at least one label.
     propagation_solver_ : str
         Solver that was used: "cg", "lu" or "fixed_point".
     neighbors_ : transformer

@@ -78,8 +78,8 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
         first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
         ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
-        ``metric`` are used. Let it return 2 k + 1 neighbours, because most transformers count a row as
-        its own neighbour.
+        ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours. Here
+        k is 2 ``n_neighbors``.
     n_estimators : int, default=100
         Number of trees in each forest. More trees take longer and give more stable scores, with less and less effect.
         With 0, or with fewer than 6 labelled rows, there are no forests, and the trend is the ridge regression alone.
@@ -170,8 +170,8 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     residual_ : float
         Largest absolute entry of (I - A T) F - (I - A) Y, the residual of eq. (8).
     n_unreached_ : int
-        Number of rows in components of the graph without a labelled row; their soft labels are 0. Where single
-        entries are unknown, rows in components without a known entry of some label count as well.
+        Number of rows in components of the graph without a labelled row; their soft labels are 0. If some
+        labelled rows have unknown entries: rows whose component has no known entry of at least one label.
     propagation_solver_ : str
         Solver that was used: "cg", "lu" or "fixed_point".
     neighbors_ : list of transformers

@@ -472,6 +472,6 @@ def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], 
             errors.append(problem)
         else:
             found.setdefault(problem.name, []).append(f"{shorten(problem.text, 20)!r} ({len(problem.rows)})")
-    what = "which the fit did not see, read as missing values"
-    notes = [f"column {shorten(name)!r}: {', '.join(texts[:MOST_SHOWN])} {what}" for name, texts in found.items()]
+    what = "new since the fit, and read as missing values"
+    notes = [f"column {shorten(name)!r}: {', '.join(texts[:MOST_SHOWN])}, {what}" for name, texts in found.items()]
     return errors, notes

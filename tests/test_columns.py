@@ -169,8 +169,7 @@ def test_long_ids_are_identifiers_in_every_reader(tmp_path):
         found = read_table(tmp_path / name, plan=Choices())
         assert found.plan.identifier == "id"
         assert found.ids == list(map(str, table["id"]))
-        with pytest.raises(DataFileError, match=r"'1152921504606846976' has more digits than a number keeps"):
-            read_table(tmp_path / name)
+        assert read_table(tmp_path / name).data[0, 0] == 2.0**60  # without a plan all columns are said to be numbers
     for frame in (table, table.astype(object), table.astype({"id": "uint64"}), table.astype({"id": "Int64"})):
         assert kinds(frame) == ["identifier", "number"]
     table["id"] = -(10**16) + np.arange(1, 31)  # 16 digits

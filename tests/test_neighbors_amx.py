@@ -88,9 +88,10 @@ def test_tiles_that_leading_coordinates_rule_out_are_not_multiplied(level):
 
 
 def test_most_pairs_are_ruled_out(level):
+    """The levels meet pairs in another order; products of the wrong sign would let twice as many through."""
     X = np.random.default_rng(0).standard_normal((1000, 200))
     checked, portable = (by_products(X, 5, integers=8, level=one, n_threads=1)[2]["checked"] for one in (level, 0))
-    assert 0.8 * portable < checked < 1.3 * portable < 0.25 * 1000 * 999 / 2
+    assert 0.7 * portable < checked < 1.5 * portable < 0.25 * 1000 * 999 / 2
 
 
 @pytest.mark.parametrize("d", [2100, 4096, 65536])

@@ -52,7 +52,6 @@ class Notation(NamedTuple):
         return found + ([f"{_MARK_NAMES[self.thousands]} between thousands"] if self.thousands else [])
 
 
-LONG = re.compile(r"[+-]?\d{17}", re.ASCII)  # what begins so is no number
 _MARK_NAMES = {".": "points", ",": "commas", " ": "blanks", "'": "apostrophes"}
 _MARKS = (".", ""), (",", ""), (".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'")
 NOTATIONS = tuple(Notation(decimal, between) for decimal, between in _MARKS)
@@ -301,8 +300,6 @@ def number_problem(cell: str | None) -> str | None:
     text = (cell or "").strip(BLANKS)
     if text.lower() in HOLES:
         return "the value is missing; fill it in or drop the row, or fit the model with --impute median"
-    if LONG.match(text):
-        return f"{shorten(text)!r} has more digits than a number keeps; if it is an id, give --id or drop the column"
     if not text.isascii():  # float() accepts the digits of all scripts and skips invisible blanks
         return f"{shorten(text)!r} is not a number; write it with the digits 0 to 9 or drop the column"
     if "_" in text:

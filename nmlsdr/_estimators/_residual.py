@@ -70,7 +70,8 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         alpha of the given labels, in [0, 1): the share that the neighbours have in the soft label of an entry, while
         the given label has the share 1 - alpha. 0 keeps the given labels as they are; a larger value lets the
         neighbours correct more of them. A pair (A0, A1) holds the alpha of given 0s and of given 1s: (0.9, 0.1) suits
-        data whose 1s are right but incomplete. A vote v between 0 and 1 has alpha (1 - v) A0 + v A1.
+        data whose 1s are right but incomplete. A vote v between 0 and 1 has alpha (1 - v) A0 + v A1. In this
+        class the thresholds make up for forgotten labels, so that one number is better even then.
     alpha_unlabeled : float, default=0.999
         alpha of unlabelled rows and unknown entries, in [0, 1). A larger value spreads labels further through the
         graph; a smaller one pulls the soft labels of rows far from every labelled row towards 0.

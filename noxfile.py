@@ -32,7 +32,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["lint", "tests"]
 
-BROWSER_TESTS = ["tests/test_review_browser.py", "tests/test_report.py"]
+BROWSER_TESTS = ["tests/doors/test_review_browser.py", "tests/doors/test_report.py"]
 # Without SIMD and OpenMP only the kernels differ, so these builds run the tests of the kernels alone.
 KERNEL_TESTS = ["graph", "neighbors*", "propagation_kernel", "mlknn", "dependence_kernel"]
 
@@ -69,7 +69,7 @@ def optional(session: nox.Session) -> None:
     """Every test of the files that name one of these packages, the slow ones too."""
     session.install(".[test]", *group("optional"))
     wanted = re.compile(r"\b(dask|cleanlab|faiss|rich)\b")
-    files = [str(file) for file in sorted(Path("tests").glob("test_*.py")) if wanted.search(file.read_text("utf-8"))]
+    files = [str(file) for file in sorted(Path("tests").glob("*/test_*.py")) if wanted.search(file.read_text("utf-8"))]
     session.run("python", "-P", "-m", "pytest", "-n", "2", "--dist", "loadfile", "-m", "", *files, *session.posargs)
 
 
@@ -139,7 +139,7 @@ def portable(session: nox.Session) -> None:
         with session.chdir(folder):
             own = {"PYTHONPATH": f"{folder}/lib"}
             session.run("python", "-P", "-c", "from nmlsdr.cli import main; main(['info'])", env=own)
-            files = [str(file) for name in KERNEL_TESTS for file in sorted(Path("tests").glob(f"test_{name}.py"))]
+            files = [str(file) for name in KERNEL_TESTS for file in sorted(Path("tests").glob(f"core/test_{name}.py"))]
             session.run("python", "-P", "-m", "pytest", "-q", "-m", "not slow", *files, env=own)
 
 

@@ -16,7 +16,7 @@ A case is a regression if the bootstrap 95 % lower bound of the median of HEAD /
 above 1.10 AND, for kernels, callgrind counts more than 5 % more instructions (one thread, NMLSDR_SIMD=avx2, because
 valgrind has no AVX-512).  The second test costs minutes and is only asked where the first one fails.  A kernel that
 became slower without more instructions (a lost parallel or cache path) is printed as "slower", so that a person can
-look; `tests/test_speed_guards.py` guards those paths.
+look; `tests/core/test_speed_guards.py` guards those paths.
 
 Exit status: 0 no regression, 1 a regression, 2 the comparison could not be made.
 """

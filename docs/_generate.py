@@ -14,8 +14,8 @@ import nmlsdr
 
 # in the order in which a reader needs them
 MODULES = [
-    "estimators", "inspection", "model_selection", "metrics", "datasets", "model_file", "graph", "propagation",
-    "projection", "mlknn", "dask", "cli",
+    "estimators", "inspection", "model_selection", "metrics", "tables", "datasets", "model_file", "graph",
+    "propagation", "projection", "mlknn", "dask", "cli",
 ]  # fmt: skip
 
 

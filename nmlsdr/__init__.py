@@ -10,7 +10,8 @@ and never in a circle.
 
     4 interfaces  cli.py  _cli/           ``nmlsdr ...``; nothing imports it
                   c_api.pyx  include/     for the Cython and C code of other packages
-    3 studies     datasets/               toy data, Mulan reader, noise, simulated cohort
+    3 studies     tables/                 raw tables: files, columns, what each becomes; features and labels
+                  datasets/               toy data, Mulan reader, noise, simulated cohort
                   experiments/            protocol, runner, tables, figures, report of the article
                   inspection/             which annotations to review first, the page to check them on; pictures of fits
                   _methods.py             the article's methods by name
@@ -36,6 +37,8 @@ and never in a circle.
                   _search/                the exact neighbour search that graph.py uses
                   _checks/                checks of input: labels, numbers, rows and graphs
                   _errors.py              InputError
+                  _refit.py               a fit that fails leaves nothing behind
+                  _resources.py           JSON files of the package
                   _moments.py             sums over rows: means, Gram matrices, products with labels
                   _output.py              writes a result file completely or not at all
                   _process/               number of threads, the BLAS limit, how idle threads wait
@@ -114,6 +117,7 @@ if TYPE_CHECKING:
     from . import model_selection as model_selection
     from . import projection as projection
     from . import propagation as propagation
+    from . import tables as tables
     from ._estimators import *  # noqa: F403
 else:  # PEP 562: scikit-learn is loaded by the first use of an estimator, so that the core and --help do without
     _MODULES = (
@@ -127,6 +131,7 @@ else:  # PEP 562: scikit-learn is loaded by the first use of an estimator, so th
         "model_selection",
         "projection",
         "propagation",
+        "tables",
     )
 
     def __getattr__(name: str) -> Any:

@@ -14,6 +14,8 @@ AMX_EMULATED = _graph.SIMD_LEVELS.index("amx_emulated")  # a level of every buil
 BYTE_LEVELS = [level for level in LEVELS if _graph.SIMD_LEVELS[level] in ("portable", "vnni", "amx")]
 BYTE_LEVELS.append(AMX_EMULATED)  # all that have 8-bit integers
 
+INTEGER_LIMIT = 32766  # with this as the largest value and the largest norm, the scale is exactly 1
+
 MAKERS = {
     "gauss": lambda g, r: g,
     "integers": lambda g, r: r.integers(-3, 4, g.shape).astype(float),
@@ -160,3 +162,56 @@ def assert_same(found, expected):
     np.testing.assert_array_equal(found[1], expected[1])
     np.testing.assert_array_equal(found[0], expected[0])
     assert not np.signbit(found[0]).any()  # the canonical distance of duplicates is +0
+
+
+def swamped_rows(d, unit, *, copies=1, share=0.998, rng=None):
+    """A query and rows: ``copies`` of the second nearest, which seems nearer, then the nearest, then rows far away.
+
+    ``unit`` is the unit roundoff of the products.  With ``rng``, sizes and signs are drawn instead of the worst.
+    """
+    single = unit > 1e-10
+    L = np.sqrt((1 + 8 * d * unit) / 1.5)
+    lost = np.full(d - 3, np.sqrt(share * unit))  # its square is just below half a unit of numbers from 1 on
+    if rng is not None:
+        L *= 2.0 ** rng.uniform(0, 1)
+        lost *= rng.uniform(0.7, 1.4, d - 3) * rng.choice([-1, 1], d - 3)
+    L = float(np.float32(L)) if single else float(L)
+    lost = lost.astype(np.float32).astype(float) if single else lost
+    square = float(np.sum(np.square(2 * lost)))
+    # (L + near)^2 + (2 lost)^2 is (2 L)^2 and one or two units more
+    near = np.sqrt(4 * L**2 - square) - L
+    near = float(np.nextafter(np.float32(near), np.float32(2))) if single else near * (1 + 8 * unit)
+    nearest = np.concatenate([[L], lost, [0, 0]])
+    second = np.concatenate([[near], -lost, [0, 0]])
+    query = np.concatenate([[-L], lost, [0, 0]])
+    far = np.zeros((3 * (copies + 4), d))  # they keep the centre at 0
+    far[:, -2:] = 16 * L * np.array([[1, 0], [-1, 0], [0, 1]])[np.arange(len(far)) % 3]
+    return query[None], np.concatenate([np.tile(second, (copies, 1)), [nearest], far])
+
+
+def rounded_apart_rows(d, *, copies=1, unused=0.02, m=20, e=1e-4):
+    """A query and rows: ``copies`` that rounding moves nearer, the nearest, which it moves away, then rows far away.
+
+    The unit of the rounding is 1.  In all but the share ``unused`` of the features the query lies at -(1/2 + e), which
+    is rounded to -1, the nearest row at m + 1/2 + e, rounded to m + 1, and the copies at -(m + 3/2 - e), rounded to
+    -(m + 1): the distance to the nearest grows by almost sqrt(d), the distance to the copies shrinks by almost sqrt(d).
+    """
+    used = np.arange(d - 3) < (1 - unused) * (d - 3)
+    query = np.where(used, -(0.5 + e), 0)
+    nearest = np.where(used, m + 0.5 + e, m)
+    copy = np.where(used, -(m + 1.5 - e), -(m + 1))
+    far = np.zeros((3 * (copies + 4), d))
+    far[:, -3:] = INTEGER_LIMIT * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0]])[np.arange(len(far)) % 3]
+    near = np.pad(np.concatenate([np.tile(copy, (copies, 1)), [nearest]]), [(0, 0), (0, 3)])
+    return np.pad(query, (0, 3))[None], np.concatenate([near, far])
+
+
+def strategy_table(text):
+    """The rows of the first table whose head begins with "strategy"."""
+    lines = text[text.index("| strategy |") :].splitlines()
+    rows = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from nmlsdr import datasets
-from nmlsdr.datasets import DataFileError, Form, Roles
+from nmlsdr import tables
+from nmlsdr.tables import DataFileError, Form, Roles
 
 FORM = {field.name for field in dataclasses.fields(Form)}
 
@@ -13,7 +13,7 @@ FORM = {field.name for field in dataclasses.fields(Form)}
 def read_table(path, *, plan=None, missing=False, **how):
     """Read a table; each option is a field of Roles or of Form."""
     form = {name: how.pop(name) for name in FORM & how.keys()}
-    return datasets.read_table(path, Roles(**how), Form(**form), plan=plan, missing=missing)
+    return tables.read_table(path, Roles(**how), Form(**form), plan=plan, missing=missing)
 
 
 def refused(words, path, **how):

@@ -13,8 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import ResidualPropagation
-from nmlsdr.datasets import TableEncoder, flip_labels, make_toy, mask_labels
+from nmlsdr.datasets import flip_labels, make_toy, mask_labels
 from nmlsdr.inspection import apply_verdicts, rank_suspects
+from nmlsdr.tables import TableEncoder
 
 toy = make_toy(n_samples=1600, n_noise_blocks=2, random_state=0)
 names = ["flu", "cold", "asthma", "gout"]
@@ -33,7 +34,7 @@ table, new = as_raw_table(toy.data), as_raw_table(toy.test_data)
 print(table.iloc[:4, -5:])
 
 # %%
-# :class:`~nmlsdr.datasets.TableEncoder` makes numbers of texts and fills holes, and
+# :class:`~nmlsdr.tables.TableEncoder` makes numbers of texts and fills holes, and
 # :class:`~nmlsdr.ResidualPropagation` learns from all rows, also from those without labels. The bars are the
 # annotations that the other rows contradict most: first the six most suspicious given 0s, then the given 1s.
 model = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation()).fit(table, y)

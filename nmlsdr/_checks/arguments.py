@@ -197,7 +197,7 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
         cell = describe_bad_cell(X, rows)
         kind = InputError if cell or isinstance(error, ValueError) else TypeError
         raise kind(
-            f"{name} must hold numbers only, but {cell or error}; nmlsdr.datasets.TableEncoder turns text and dates "
+            f"{name} must hold numbers only, but {cell or error}; nmlsdr.tables.TableEncoder turns text and dates "
             "into numbers and fills missing values."
         ) from None
     _check_finite(rows, name, X)

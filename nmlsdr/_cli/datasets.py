@@ -3,8 +3,9 @@
 import argparse
 
 from nmlsdr._errors import printable
-from nmlsdr.datasets import DataFileError, fetch_dataset
+from nmlsdr.datasets import fetch_dataset
 from nmlsdr.datasets._catalog import dataset_info, list_datasets, verify_dataset
+from nmlsdr.tables import DataFileError
 
 from .console import Console, RunError
 

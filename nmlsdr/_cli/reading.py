@@ -20,13 +20,13 @@ import numpy as np
 
 from nmlsdr._checks.words import fold
 from nmlsdr._errors import InputError, printable
-from nmlsdr.datasets import Form, Roles, read_table
-from nmlsdr.datasets._deciding import Choices
-from nmlsdr.datasets._encoder import encoder_of
-from nmlsdr.datasets._files import foreign_bytes, open_unpacked, shorten
-from nmlsdr.datasets._plan import OTHERS, Column, Plan
-from nmlsdr.datasets._roles import refuse_missing
 from nmlsdr.inspection._verdicts import names_or_numbers
+from nmlsdr.tables import Form, Roles, read_table
+from nmlsdr.tables._deciding import Choices
+from nmlsdr.tables._encoder import encoder_of
+from nmlsdr.tables._files import foreign_bytes, open_unpacked, shorten
+from nmlsdr.tables._plan import OTHERS, Column, Plan
+from nmlsdr.tables._roles import refuse_missing
 
 from .console import Console
 from .reviewed import read_reviewed
@@ -41,7 +41,7 @@ _MOST_NAMES = 4  # columns of a group that are named
 def read_data(
     args: argparse.Namespace, console: Console, *, need_labels: bool = False, model: Any = None, encode: bool = True
 ) -> Any:
-    """Read the table that the arguments name, as `nmlsdr.datasets.read_table` does; with a model only its features.
+    """Read the table that the arguments name, as `nmlsdr.tables.read_table` does; with a model only its features.
 
     With ``encode=False`` the features are all NaN.
 

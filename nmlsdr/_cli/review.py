@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from nmlsdr._errors import InputError
-from nmlsdr.datasets._plan import FEATURES
 from nmlsdr.inspection import _page as pages
 from nmlsdr.inspection import _verdicts as verdicts
 from nmlsdr.inspection._html import need_jinja
 from nmlsdr.inspection._images import thumbnails
+from nmlsdr.tables._plan import FEATURES
 
 from .checks import input_files
 from .console import Console

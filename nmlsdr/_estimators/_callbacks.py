@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ._refit import new_fit
+from .._refit import new_fit
 from ._sklearn_bases import with_callbacks
 
 

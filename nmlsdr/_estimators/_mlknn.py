@@ -10,10 +10,10 @@ from .. import mlknn
 from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshold, check_graph, check_metric
 from .._checks.labels import Labels, check_binary
 from .._errors import InputError
+from .._refit import new_fit
 from .._search import choose_stored
 from ._base import CutsScores, NeighborClassifier, PropagatesLabels, clip_neighbors, refuse_one
 from ._callbacks import step, steps_of_fit
-from ._refit import new_fit
 from ._thresholds import advise_on_threshold, check_threshold, warn_never_predicted
 
 

@@ -12,11 +12,11 @@ from .._checks.arguments import check_real
 from .._checks.labels import Labels
 from .._moments import RowSums, centred_over_known
 from .._projections.directions import Directions
+from .._refit import new_fit
 from .._ridge import SHRINKAGE_GRID
 from ..projection import feature_weights, hsic_directions, shrunken_weights
 from ._base import LearnsLabels, PropagatesLabels, refuse_one
 from ._callbacks import step, steps_of_fit
-from ._refit import new_fit
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 

@@ -92,7 +92,7 @@ def flip_rate_interval(scores: np.ndarray, labels: Labels) -> tuple[float, float
     too low, because some labels with a small score are truly 1: then the share of 1s grows from the tenth with the
     smallest scores to the fifth.  This growth and .02 more are allowed below, and .005 above.  The numbers were set on
     24 simulated tables (Gaussian rows, and scikit-learn's `make_multilabel_classification`) with 0, 2, 5, 10 and 20 %
-    flips, where all 120 intervals contain the truth.  `tests/test_flip_interval.py` tries other data.
+    flips, where all 120 intervals contain the truth.  `tests/core/test_flip_interval.py` tries other data.
 
     Parameters
     ----------

@@ -8,10 +8,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks.arguments import Metric, check_n_neighbors
+from .._refit import new_fit
 from .._search import squared_neighbors
 from ..graph import as_distances
 from ._base import LearnsLabels, neighbors_of_queries
-from ._refit import new_fit
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 

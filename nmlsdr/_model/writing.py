@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from .._output import versions
-from ..datasets._plan import Plan
+from ..tables._plan import Plan
 from .reading import FORMAT, check_plan, revived
 from .rows import answers, sample_rows
 from .schema import Refused, check_names, innermost, table

@@ -1,5 +1,4 @@
-"""Data: the synthetic Toy set, the article's benchmarks, readers of files and raw tables, label noise and missing
-labels.
+"""Data sets: the synthetic Toy set, the article's benchmarks, a simulated cohort, label noise and missing labels.
 
 Loaders return a Bunch with data, target, test_data, test_target, feature_names, label_names and DESCR: raw feature
 values and true labels. An unlabelled row is a row of -1 in the labels.
@@ -7,24 +6,7 @@ values and true labels. An unlabelled row is a row of -1 in the labels.
 
 from ._catalog import fetch_dataset
 from ._cohort import make_cohort
-from ._encoder import TableEncoder
-from ._files import DataFileError, Form
 from ._mulan import load_mulan, paper_split
-from ._roles import Roles
-from ._tables import read_table
 from ._toy import flip_labels, make_toy, mask_labels
 
-__all__ = [
-    "DataFileError",
-    "Form",
-    "Roles",
-    "TableEncoder",
-    "fetch_dataset",
-    "flip_labels",
-    "load_mulan",
-    "make_cohort",
-    "make_toy",
-    "mask_labels",
-    "paper_split",
-    "read_table",
-]
+__all__ = ["fetch_dataset", "flip_labels", "load_mulan", "make_cohort", "make_toy", "mask_labels", "paper_split"]

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import import_extra
-from ._files import DataFileError, Path_, load_json, open_unpacked
+from .._resources import load_json
+from ..tables._files import DataFileError, Path_, open_unpacked
 
 DOWNLOAD_TIMEOUT = 60  # seconds without an answer
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks.arguments import check_count
+from .._resources import load_json
 from ._bunch import Bunch, description
-from ._files import load_json
 from ._toy import COHORT, generator
 
 GROUP_LABELS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1]])  # healthy, hypertension, diabetes, both

@@ -12,7 +12,7 @@ The methods and measures are the package's public ones.  Private modules that ar
     inspection._html          how its templates are opened
     _search.estimate          how an estimate of time is written
     datasets._catalog         names and checksums of the benchmark files
-    datasets._files           how its JSON files are read
+    _resources                how its JSON files are read
     _colors                   colours of the figures
     _errors, _output          error messages; files that appear whole or not at all, and versions
 """

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..datasets._files import load_json
+from .._resources import load_json
 from .protocol import METRICS, Study
 from .store import CellKey, Record
 

@@ -33,7 +33,7 @@ try:
         from nmlsdr.cli import main
         ended = f"status {main(['fit', path, '--label-columns', 'y', '-q', '--out', path + '.npz'])}"
     else:
-        from nmlsdr.datasets import read_table
+        from nmlsdr.tables import read_table
         table = read_table(path, **how)
         ended = f"read {table.data.shape}"
 except InputError as error:

@@ -18,8 +18,8 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import nmlsdr
 from nmlsdr.cli import main as command
-from nmlsdr.datasets import TableEncoder
 from nmlsdr.model_file import save_model
+from nmlsdr.tables import TableEncoder
 
 KINDS = ("arff-dense", "arff-sparse", "xml", "csv", "svmlight", "npz", "parquet", "model", "plan", "command")
 
@@ -274,7 +274,7 @@ _TYPES = [
     ("collections", "OrderedDict"),
     ("sklearn.preprocessing._function_transformer", "FunctionTransformer"), ("sklearn.tree._tree", "Tree"),
     ("sklearn.pipeline", "Pipeline"), ("sklearn.preprocessing._data", "StandardScaler"),
-    ("sklearn.preprocessing._data", "MaxAbsScaler"), ("nmlsdr.datasets._encoder", "TableEncoder"),
+    ("sklearn.preprocessing._data", "MaxAbsScaler"), ("nmlsdr.tables._encoder", "TableEncoder"),
     ("nmlsdr._estimators._mlknn", "MLkNN"), ("nmlsdr._estimators._nmlsdr", "NMLSDR"), ("", ""), (None, None),
 ]  # fmt: skip
 _LOADERS = ["DictNode", "ListNode", "TupleNode", "JsonNode", "TypeNode", "NdArrayNode", "ObjectNode", "FunctionNode",

@@ -2,35 +2,35 @@
 
 # ruff: noqa: E501  (a mutant a line)
 
-ORDER = ("tests/test_propagation_order.py", "tests/test_propagation.py", "tests/test_propagation_entries.py")
-SYMMETRIC = ("tests/test_graph.py", "tests/test_validation.py", "tests/test_propagation.py")
-KERNEL = ("tests/test_propagation_kernel.py", "tests/test_propagation_entries.py")
+ORDER = ("tests/core/test_propagation_order.py", "tests/core/test_propagation.py", "tests/core/test_propagation_entries.py")
+SYMMETRIC = ("tests/core/test_graph.py", "tests/core/test_validation.py", "tests/core/test_propagation.py")
+KERNEL = ("tests/core/test_propagation_kernel.py", "tests/core/test_propagation_entries.py")
 PROPAGATION = (
     *KERNEL,
-    "tests/test_propagation_safeguards.py",
-    "tests/test_propagation.py",
-    "tests/test_propagation_labels.py",
-    "tests/test_propagation_small.py",
+    "tests/core/test_propagation_safeguards.py",
+    "tests/core/test_propagation.py",
+    "tests/core/test_propagation_labels.py",
+    "tests/core/test_propagation_small.py",
 )
 PROPAGATOR = (
-    "tests/test_propagator.py",
-    "tests/test_propagation_small.py",
+    "tests/core/test_propagator.py",
+    "tests/core/test_propagation_small.py",
     "-k",
     "not every_graph and not digits",
 )
 SCALE = (
-    "tests/test_propagation_small.py",
-    "tests/test_propagation.py",
-    "tests/test_graph.py",
-    "tests/test_propagation_entries.py",
+    "tests/core/test_propagation_small.py",
+    "tests/core/test_propagation.py",
+    "tests/core/test_graph.py",
+    "tests/core/test_propagation_entries.py",
     "-k",
     "ends_of_the_numbers or scale or huge or agree_on_edges or largest_numbers or closed_form or range or weight",
 )
-PROJECTION = ("tests/test_projection.py", "tests/test_scatter.py", "tests/test_ridge.py")
-WEIGHTS = ("tests/test_feature_weights.py", "tests/test_shrinkage.py", "tests/test_masked_ridge.py")
-CUTOFFS = ("tests/test_cutoffs.py",)
-BASELINES = ("tests/test_baselines.py",)
-MLKNN = ("tests/test_mlknn.py", "tests/test_mlknn_estimators.py")
+PROJECTION = ("tests/core/test_projection.py", "tests/core/test_scatter.py", "tests/core/test_ridge.py")
+WEIGHTS = ("tests/core/test_feature_weights.py", "tests/core/test_shrinkage.py", "tests/core/test_masked_ridge.py")
+CUTOFFS = ("tests/core/test_cutoffs.py",)
+BASELINES = ("tests/core/test_baselines.py",)
+MLKNN = ("tests/core/test_mlknn.py", "tests/core/test_mlknn_estimators.py")
 
 MUTANTS = {
     ("_propagation.pyx", KERNEL): [

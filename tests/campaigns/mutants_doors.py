@@ -2,32 +2,32 @@
 
 # ruff: noqa: E501  (a mutant a line)
 
-ARFF = ("tests/test_readers_arff.py", "tests/test_readers_hostile.py", "-k", "not damaged_files")
+ARFF = ("tests/tables/test_readers_arff.py", "tests/tables/test_readers_hostile.py", "-k", "not damaged_files")
 TABLES = (
-    "tests/test_readers_forms.py",
-    "tests/test_readers_tables.py",
-    "tests/test_readers_kinds.py",
-    "tests/test_readers_svmlight.py",
-    "tests/test_readers_hostile.py",
+    "tests/tables/test_readers_forms.py",
+    "tests/tables/test_readers_tables.py",
+    "tests/tables/test_readers_kinds.py",
+    "tests/tables/test_readers_svmlight.py",
+    "tests/tables/test_readers_hostile.py",
     "-k",
     "not damaged_files",
 )
 MODEL = (
-    "tests/test_model_file_forged.py",
-    "tests/test_model_file.py",
-    "tests/test_model_file_estimators.py",
-    "tests/test_model_file_preparing.py",
+    "tests/doors/test_model_file_forged.py",
+    "tests/doors/test_model_file.py",
+    "tests/doors/test_model_file_estimators.py",
+    "tests/doors/test_model_file_preparing.py",
 )
 OUTPUT = (
-    "tests/test_output.py",
-    "tests/test_cli_errors.py",
+    "tests/doors/test_output.py",
+    "tests/doors/test_cli_errors.py",
     "-k",
     "output or outputs or full or link or killed or interrupt",
 )
-COMMAND = ("tests/test_cli.py", "tests/test_cli_forms.py", "tests/test_cli_review.py")
-REFUSALS = ("tests/test_cli.py", "tests/test_cli_errors.py")
-REVIEW = ("tests/test_review_page.py",)
-STORE = ("tests/test_experiments_kill.py", "-k", "full or killed_at or failing or outlives")
+COMMAND = ("tests/doors/test_cli.py", "tests/doors/test_cli_forms.py", "tests/doors/test_cli_review.py")
+REFUSALS = ("tests/doors/test_cli.py", "tests/doors/test_cli_errors.py")
+REVIEW = ("tests/doors/test_review_page.py",)
+STORE = ("tests/article/test_experiments_kill.py", "-k", "full or killed_at or failing or outlives")
 
 MUTANTS = {
     ("inspection/_page.py", REVIEW): [
@@ -57,13 +57,13 @@ MUTANTS = {
         ("doors/images: any kind", "_data_uri", "formats=FORMATS", "formats=None"),
         ("doors/images: any size", "_data_uri", "picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))", "pass"),
     ],
-    ("datasets/_files.py", TABLES): [
+    ("tables/_files.py", TABLES): [
         ("doors/files: growth not bounded", "allowance", "min(MAX_BYTES, max(ALWAYS_ALLOWED, MAX_GROWTH * os.path.getsize(path)))", "MAX_BYTES"),
         ("doors/files: what is said is not believed", "allowance", "if max_bytes is not None:\n        return max_bytes", ""),
         ("doors/files: lines cost nothing", "__init__", "LINE_COST if packed and max_bytes is None else 0", "0"),
         ("doors/files: lack of memory becomes a sentence", "foreign_bytes", "isinstance(error, MemoryError)", "False"),
     ],
-    ("datasets/_files.py", ARFF): [
+    ("tables/_files.py", ARFF): [
         ("doors/files: endless line", "__next__", "raw) > limit:", "raw) > limit + 1:"),
         ("doors/files: NUL passes", "__next__", '"\\0" in text', "False"),
         ("doors/files: byte order mark kept", "__next__", '.removeprefix("\\ufeff")', ""),
@@ -71,28 +71,28 @@ MUTANTS = {
     ("_checks/words.py", TABLES): [
         ("doors/files: every blank skipped", "", '" \\t\\n\\r\\v\\f"', '" \\t\\n\\r\\v\\f\\x1c\\x1d\\x1e\\x1f\\x85\\xa0"'),
     ],
-    ("datasets/_numbers.py", TABLES): [
+    ("tables/_numbers.py", TABLES): [
         ("doors/cells: digits of any script", "number_problem", "not text.isascii()", "False"),
     ],
-    ("datasets/_plain.py", TABLES): [
+    ("tables/_plain.py", TABLES): [
         ("doors/cells: infinite passes", "_values", "(np.isinf(values), \"inf\")", "(np.isinf(values) & False, \"inf\")"),
     ],
-    ("datasets/_labels.py", TABLES): [
+    ("tables/_labels.py", TABLES): [
         ("doors/cells: written -1 forgotten", "label_columns", 'minus_one or any(word.startswith("-") for word in words)', "False"),
         ("doors/cells: plus and minus one pass", "label_columns", "if minus_one and not problems:", "if False:"),
         ("doors/lists: table of labels not bounded", "_check_labels",
          'check_size(path, n_rows * n_labels * 8, f"has {n_rows} rows and {n_labels} labels, a table of", form.max_bytes)', "pass"),
     ],
-    ("datasets/_labels.py", ("tests/test_cli_raw_tables.py",)): [
+    ("tables/_labels.py", ("tests/doors/test_cli_raw_tables.py",)): [
         ("doors/lists: a separator that no list has", "refuse_unused", "if n_labels < len(tags):", "if False:"),
         ("doors/lists: a separator that gives more labels is meant", "refuse_unused", "n_labels < len(tags)", "n_labels != len(tags)"),
         ("doors/lists: a word for no label that no list has", "refuse_unused", '"no_label" in given and', "False and"),
         ("doors/lists: rows without a cross not counted", "label_columns", "labels == CROSS):", "labels == -7):"),
     ],
-    ("datasets/_tables.py", ("tests/test_cli_raw_tables.py",)): [
+    ("tables/_read.py", ("tests/doors/test_cli_raw_tables.py",)): [
         ("doors/lists: a table must have what that of the fit had", "_read_lists", "if value != own.get(name)", "if True"),
     ],
-    ("datasets/_deciding.py", ("tests/test_deciding_bounds.py",)): [
+    ("tables/_deciding.py", ("tests/tables/test_deciding_bounds.py",)): [
         ("doors/plan: numbers that mean a missing value, in plain columns", "__init__", "any(is_number(word) for word in self.missing)", "False"),
         ("doors/plan: eleven slips", "_words_for_missing", "max(10, SLIPS", "max(11, SLIPS"),
         ("doors/plan: nine slips", "_words_for_missing", "max(10, SLIPS", "max(9, SLIPS"),
@@ -107,17 +107,17 @@ MUTANTS = {
         ("doors/plan: 19 filled cells in labelled rows", "", "CHANCE = 1e-6", "CHANCE = 2e-6"),
         ("doors/plan: 20 filled cells in labelled rows", "", "CHANCE = 1e-6", "CHANCE = 9e-7"),
     ],
-    ("datasets/_deciding.py", ("tests/test_cli_raw_tables.py",)): [
+    ("tables/_deciding.py", ("tests/doors/test_cli_raw_tables.py",)): [
         ("doors/plan: equal columns count twice", "_words_for_missing", "or facts.digest in digests", ""),
     ],
-    ("datasets/_plan.py", ("tests/test_deciding_bounds.py", "tests/test_table_texts.py", "tests/test_cli_raw_tables.py")): [
+    ("tables/_plan.py", ("tests/tables/test_deciding_bounds.py", "tests/tables/test_table_texts.py", "tests/doors/test_cli_raw_tables.py")): [
         ("doors/plan: numbers that mean a missing value, in a prediction", "_encode", "not any(map(is_number, missing))", "True"),
     ],
-    ("datasets/_numbers.py", ("tests/test_deciding_bounds.py",)): [
+    ("tables/_numbers.py", ("tests/tables/test_deciding_bounds.py",)): [
         ("doors/plan: 50 is the year 2050", "", "TWO_DIGIT_YEARS = 1950", "TWO_DIGIT_YEARS = 1951"),
         ("doors/plan: 49 is the year 1949", "", "TWO_DIGIT_YEARS = 1950", "TWO_DIGIT_YEARS = 1949"),
     ],
-    ("datasets/_plan.py", ("tests/test_model_file_preparing.py",)): [
+    ("tables/_plan.py", ("tests/doors/test_model_file_preparing.py",)): [
         ("doors/plan: types not compared", "_from_json", "outer is not Any and type(value) is not outer", "False"),
         ("doors/plan: half characters pass", "_from_json", "value.encode()", "pass"),
         ("doors/plan: any source of labels", "_check", "self.labels.keys() not in _SOURCES", "False"),
@@ -127,7 +127,7 @@ MUTANTS = {
         ("doors/plan: a name twice", "_check", "len({c.name for c in self.columns}) < len(self.columns)", "False"),
         ("doors/plan: fills that are not finite", "_check", "not all(abs(value) < 1e170 for value in c.fill)", "False"),
     ],
-    ("datasets/_arff.py", ARFF): [
+    ("tables/_arff.py", ARFF): [
         ("doors/arff: index beyond the attributes", "_sparse_cells", "column >= width", "column > width"),
         ("doors/arff: index twice", "_sparse_cells", "or column in cells:", ":"),
         ("doors/arff: text after the brace", "_parts", 'rest and not rest.startswith("%")', "False"),
@@ -139,7 +139,7 @@ MUTANTS = {
         ("doors/arff: sparse rows fill the memory", "_read_sparse", "len(indices) > self.lines.allowed // 8", "False"),
         ("doors/arff: any number of values", "_nominal", "len(values) > most", "False"),
     ],
-    ("datasets/_encodings.py", ("tests/test_encodings.py",)): [
+    ("tables/_encodings.py", ("tests/tables/test_encodings.py",)): [
         ("doors/encoding: known words do not count", "guess_encoding", "-n_known, page", "0, page"),
         ("doors/encoding: the table of the fit does not count", "guess_encoding", "page != likely", "False"),
         ("doors/encoding: signs between letters pass", "_oddity", "+ len(BETWEEN.findall(text))", ""),
@@ -147,28 +147,28 @@ MUTANTS = {
         ("doors/encoding: vowels do not count", "_oddity", "alike + sum", "sum"),
         ("doors/encoding: capitals do not count", "_oddity", "a.islower() and b.isupper()", "False"),
     ],
-    ("datasets/_plan.py", ("tests/test_plan.py", "-k", "far_more_values")): [
+    ("tables/_plan.py", ("tests/tables/test_plan.py", "-k", "far_more_values")): [
         ("doors/gaps: three times as many do not matter", "emptier", "max(3 * was, was + MORE_MISSING)", "was + MORE_MISSING"),
         ("doors/gaps: few more matter", "emptier", "max(3 * was, was + MORE_MISSING)", "3 * was"),
         ("doors/gaps: one row is enough", "emptier", "< RARE_GAPS", "< 2"),
         ("doors/gaps: columns without any known value pass", "emptier", "share == 1 or", ""),
         ("doors/gaps: new levels are known", "gaps_of", "block[:, : len(column.levels)]", "block"),
     ],
-    ("datasets/_tables.py", ("tests/test_plan.py", "-k", "repeats_is_proposed or last_row_of_a_text")): [
+    ("tables/_read.py", ("tests/tables/test_plan.py", "-k", "repeats_is_proposed or last_row_of_a_text")): [
         ("doors/ids: one column that depends on it is enough", "repeating_id", '("", 0, [""])', '("", 0, [])'),
         ("doors/ids: any column depends on it", "repeating_id", "is_same and ", ""),
     ],
-    ("_report/leaks.py", ("tests/test_leaks.py", "-k", "rest or fall or restates")): [
+    ("_report/leaks.py", ("tests/doors/test_leaks.py", "-k", "rest or fall or restates")): [
         ("doors/leaks: unknown entries count", "f1", "given & known", "given"),
         ("doors/leaks: small falls are named", "", "LARGE_FALL = 0.1", "LARGE_FALL = 0.05"),
         ("doors/leaks: every column is tried", "find_needed", "waiting += [group[: len(group) // 2], group[len(group) // 2 :]]", "waiting += [[j] for j in group]"),
     ],
-    ("datasets/_csv.py", TABLES): [
+    ("tables/_csv.py", TABLES): [
         ("doors/csv: any number of cells", "texts", "n_delimiters > most", "False"),
         ("doors/csv: rows after a blank line", "_read_rows", "elif blank:", "elif False:"),
         ("doors/csv: another width", "_read_rows", "elif len(cells) != len(names)", "elif False"),
     ],
-    ("datasets/_svmlight.py", TABLES): [
+    ("tables/_svmlight.py", TABLES): [
         ("doors/svmlight: any row matches", "__iter__", "is None or int", "is not None and int"),
         ("doors/svmlight: an index beyond what fits", "read_svmlight", "except OverflowError:", "except RecursionError:"),
         ("doors/svmlight: infinite passes", "read_svmlight", "if len(wrong):", "if False:"),
@@ -177,14 +177,14 @@ MUTANTS = {
         ("doors/svmlight: the pattern goes back", "", ': ++|$))*+")', ': *|$))*")'),
         ("doors/svmlight: zeros are stored", "read_svmlight", "data.eliminate_zeros()", ""),
     ],
-    ("datasets/_npz.py", TABLES): [
+    ("tables/_npz.py", TABLES): [
         ("doors/npz: any characters", "_names", '"".join(names if sound else []).encode()', ""),
         ("doors/npz: declared rows not bounded", "_sparse",
          'check_size(path, (n_rows + 1) * 8, f"declares {n_rows} rows, a table of", form.max_bytes)', ""),
         ("doors/npz: array twice", "load_arrays", "name in arrays", "False"),
         ("doors/npz: plus and minus one of arrays pass", "label_array", "(labels == -1).any()", "False"),
     ],
-    ("datasets/_parquet.py", TABLES): [
+    ("tables/_parquet.py", TABLES): [
         ("doors/parquet: every column unpacked", "read", ", columns=wanted", ""),
     ],
     ("datasets/_mulan.py", ARFF): [
@@ -241,18 +241,18 @@ MUTANTS = {
         ("doors/workers: outlive the run", "run_cells", "initializer=_end_with,", "initializer=int,"),
         ("doors/store: failed cells are finished", "finished", 'None and record["error"] is None', "None"),
     ],
-    ("experiments/store.py", ("tests/test_experiments.py", "-k", "estimate")): [
+    ("experiments/store.py", ("tests/article/test_experiments.py", "-k", "estimate")): [
         ("doors/store: an estimate from half as many cells", "expected_seconds", "len(records) < 2 * jobs", "len(records) < jobs"),
         ("doors/store: no estimate where half of the cells are known", "expected_seconds", "< len(waiting):", "<= len(waiting):"),
     ],
-    ("experiments/benchmarks.py", ("tests/test_experiments_report.py",)): [
+    ("experiments/benchmarks.py", ("tests/article/test_experiments_report.py",)): [
         ("doors/report: 85 % is not enough", "add_claims", "percent >= LEAST_NEAR", "percent > LEAST_NEAR"),
         ("doors/report: the limit itself is far", "add_claims", "gap <= NEAR + 1e-9", "gap < NEAR - 1e-9"),
     ],
-    ("_cli/writing.py", ("tests/test_cli.py", "-k", "any_text")): [
+    ("_cli/writing.py", ("tests/doors/test_cli.py", "-k", "any_text")): [
         ("doors/output: a lone carriage return without quotes", "write_text", 'lineterminator="\\r\\n"', 'lineterminator="\\n\\n"'),
     ],
-    ("_checks/arguments.py", ("tests/test_validation.py",)): [
+    ("_checks/arguments.py", ("tests/core/test_validation.py",)): [
         ("doors/matrix: a pointer may fall", "refuse_broken", "and bool((indptr[:-1] <= indptr[1:]).all())", ""),
         ("doors/matrix: a column may lie at the end", "refuse_broken", "max() < bound", "max() <= bound"),
         ("doors/matrix: a column may be below 0", "refuse_broken", "stored.min() >= 0 and", ""),
@@ -261,14 +261,14 @@ MUTANTS = {
         ("doors/command: review and fit hand on alphas that were not given", "graph_settings",
          "value for name, value in alphas.items() if value is not None", ".6 if value is None else value for name, value in alphas.items()"),
     ],
-    ("_cli/verbs.py", ("tests/test_cli_errors.py", "-k", "no_output_is_an_input")): [
+    ("_cli/verbs.py", ("tests/doors/test_cli_errors.py", "-k", "no_output_is_an_input")): [
         ("doors/output: the table of --compare is no input", "", "(only for --classifier residual)\", InputFile, )", "(only for --classifier residual)\", )"),
         ("doors/output: the file of --mask is no input", "", "labels of rows with 0 are ignored\", InputFile)", "labels of rows with 0 are ignored\")"),
     ],
-    ("_cli/checks.py", ("tests/test_cli_errors.py", "-k", "no_output_is_an_input")): [
+    ("_cli/checks.py", ("tests/doors/test_cli_errors.py", "-k", "no_output_is_an_input")): [
         ("doors/output: inputs not looked at before the work", "_check_outputs", "inputs=input_files(args)", "inputs=()"),
     ],
-    ("_cli/checks.py", ("tests/test_import.py",)): [
+    ("_cli/checks.py", ("tests/house/test_import.py",)): [
         ("doors/command: absent files found late", "check_arguments", "not os.path.exists(path)", "False"),
         ("doors/command: suffixes found late", "_check_outputs", "suffix not in args.suffixes", "False"),
         ("doors/command: contradictions found late", "check_arguments", 'args.verb == "fit"', "False"),
@@ -282,20 +282,20 @@ MUTANTS = {
     ("_cli/info.py", COMMAND): [
         ("doors/command: names printed raw", "info", 'printable(f"{name:<{width}}  {value}")', 'f"{name:<{width}}  {value}"'),
     ],
-    ("_checks/labels.py", ("tests/test_labels.py",)): [
+    ("_checks/labels.py", ("tests/core/test_labels.py",)): [
         ("doors/labels: blanks around names", "_names_in", "trim(entry) if isinstance(entry, str) else entry", "entry"),
         ("doors/labels: a name of no letters", "_names_in", 'names - {""}', "names"),
     ],
-    ("_checks/cells.py", ("tests/test_labels.py",)): [
+    ("_checks/cells.py", ("tests/core/test_labels.py",)): [
         ("doors/labels: rows without a cross not counted", "about_crosses", "~crosses.any(axis=1)", "~crosses.all(axis=1)"),
         ("doors/labels: a warning where labeled= says it", "read_label_words", "if warn and", "if"),
     ],
-    ("_estimators/_refit.py", ("tests/test_state.py", "-k", "raises")): [
+    ("_estimators/_refit.py", ("tests/core/test_state.py", "-k", "raises")): [
         ("state/a fit that raises leaves its attributes", "new_fit", "vars(estimator).clear() vars(estimator).update(before)", "pass"),
         ("state/attributes of an earlier fit stay", "new_fit", 'name.endswith("_")', "False"),
         ("state/only errors are undone", "new_fit", "except BaseException:", "except Exception:"),
     ],
-    ("_errors.py", ("tests/test_errors.py",)): [
+    ("_errors.py", ("tests/house/test_errors.py",)): [
         ("doors/command: sentences raw", "__init__", "printable(str(text)", "str(text"),
     ],
     ("_cli/console.py", REFUSALS): [

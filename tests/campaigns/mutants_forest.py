@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501  (a mutant a line)
 
-TESTS = ("tests/test_residual_forest.py", "tests/test_cutoffs.py", "tests/test_residual.py", "tests/test_inspection.py")
+TESTS = ("tests/core/test_residual_forest.py", "tests/core/test_cutoffs.py", "tests/core/test_residual.py", "tests/doors/test_inspection.py")
 
 MUTANTS = {
     ("_estimators/_residual.py", TESTS): [
@@ -50,12 +50,12 @@ MUTANTS = {
         ("forest/unknown entries choose the weights", "learner_weights", "(Y - each)[known]", "(Y - each).ravel()"),
         ("forest/equal learners, the first counts", "", "_EQUAL = 1e-12", "_EQUAL = -1e-12"),
     ],
-    ("_estimators/_projection.py", ("tests/test_nmlsdr.py", "tests/test_residual.py")): [
+    ("_estimators/_projection.py", ("tests/core/test_nmlsdr.py", "tests/core/test_residual.py")): [
         ("forest/no soft labels where hard ones are all the same", "_project", " = F\n", " = cleaned\n"),
         ("forest/soft labels in place of hard ones that differ", "_project", "if not np.ptp(cleaned, axis=0).any() and", "if"),
         ("forest/soft labels of constant given ones", "_project", " and np.ptp(labels.Y[labels.labeled], axis=0).any()", ""),
     ],
-    ("_estimators/_thresholds.py", (*TESTS, "tests/test_flip_interval.py")): [
+    ("_estimators/_thresholds.py", (*TESTS, "tests/core/test_flip_interval.py")): [
         ("forest/flip rate without its limit", "", "_LARGEST_FLIP_RATE = 0.3", "_LARGEST_FLIP_RATE = 0.45"),
         ("forest/flip rate of a fifth", "", "_CLEAREST_SHARE = 10", "_CLEAREST_SHARE = 5"),
         ("forest/flip rate where scores are largest", "_share_of_ones", "scores < largest", "scores > largest"),
@@ -75,7 +75,7 @@ MUTANTS = {
         ("forest/the fit's cut-offs are shown", "thresholds_", "if not isinstance(rule, str):", "if False:"),
         ("forest/a tie at the threshold is none", "_just_below", "np.nextafter(cutoffs, -np.inf)", "cutoffs"),
     ],
-    ("_ridge/selection.py", ("tests/test_ridge.py", "tests/test_masked_ridge.py")): [
+    ("_ridge/selection.py", ("tests/core/test_ridge.py", "tests/core/test_masked_ridge.py")): [
         ("ridge/errors about another mean", "_error_sums", "0.5 * len(Y)", "len(Y)"),
         ("ridge/labels not about their mean", "_error_sums", " - np.outer(shift, Y.sum(axis=0))", ""),
         ("ridge/half of the products of features and labels", "_error_sums", "2.0 * moment", "moment"),
@@ -84,7 +84,7 @@ MUTANTS = {
         ("ridge/training rows about the mean of all rows", "_grams", "-each.count, each.mean", "0.0, each.mean"),
         ("ridge/predictions of several folds kept under one name", "_by_features", "(self._key, label)", "label"),
     ],
-    ("inspection/_mistakes.py", ("tests/test_mistakes.py",)): [
+    ("inspection/_mistakes.py", ("tests/doors/test_mistakes.py",)): [
         ("mistakes/one standard error", "_forgotten_share", "error = 2.0 *", "error = 1.0 *"),
         ("mistakes/no error of the highest number", "_forgotten_share", "1.0 - w + error)", "1.0 - w)"),
         ("mistakes/the highest number is not the least of four", "_forgotten_share", "np.min(1.0 - w", "np.max(1.0 - w"),
@@ -97,7 +97,7 @@ MUTANTS = {
         ("mistakes/the fewest labels are the most", "estimate_mistakes", "positives(0.0, rates[1])", "positives(highest, rates[1])"),
         ("mistakes/no given 1 means no mistake", "estimate_mistakes", "(0.0, float(M))", "(0.0, 0.0)"),
     ],
-    ("inspection/_review.py", ("tests/test_inspection.py", "tests/test_cli_review.py")): [
+    ("inspection/_review.py", ("tests/doors/test_inspection.py", "tests/doors/test_cli_review.py")): [
         ("forest/weight of given 1s", "_with_lowered_ones", ", 2.0 * float", ", float"),
         ("forest/weight without the true share", "_with_lowered_ones", "* (1.0 - truly) /", "/"),
         ("review/a given 1 is predicted by its score", "_likelier_ones", "1.0 - scores", "scores"),

@@ -2,29 +2,29 @@
 
 # ruff: noqa: E501  (a mutant a line)
 
-BOUND = ("tests/test_neighbors_bound.py",)
-PRODUCTS = ("tests/test_neighbors_bound.py", "tests/test_neighbors.py")
-C = ("tests/test_c_api.py",)
-C_TABLE = ("tests/test_c_api.py",)
-INTEGERS = ("tests/test_neighbors_integers.py",)
-TILES = ("tests/test_neighbors_amx.py",)
-GROUPS = ("tests/test_neighbors_groups.py",)
-TREE = ("tests/test_neighbors_tree.py",)
-FEW = ("tests/test_neighbors_few.py",)
-COSINE = ("tests/test_cosine.py",)
-LEADS = ("tests/test_neighbors_leading.py",)
-GRAPH = ("tests/test_graph.py",)
-THREADS = ("tests/test_threads.py",)
-FORK = ("tests/test_threads_fork.py",)
-PLUGINS = ("tests/test_neighbors_plugins.py",)
-LARGE = ("tests/test_large_work.py",)
+BOUND = ("tests/core/test_neighbors_bound.py",)
+PRODUCTS = ("tests/core/test_neighbors_bound.py", "tests/core/test_neighbors.py")
+C = ("tests/doors/test_c_api.py",)
+C_TABLE = ("tests/doors/test_c_api.py",)
+INTEGERS = ("tests/core/test_neighbors_integers.py",)
+TILES = ("tests/core/test_neighbors_amx.py",)
+GROUPS = ("tests/core/test_neighbors_groups.py",)
+TREE = ("tests/core/test_neighbors_tree.py",)
+FEW = ("tests/core/test_neighbors_few.py",)
+COSINE = ("tests/core/test_cosine.py",)
+LEADS = ("tests/core/test_neighbors_leading.py",)
+GRAPH = ("tests/core/test_graph.py",)
+THREADS = ("tests/core/test_threads.py",)
+FORK = ("tests/core/test_threads_fork.py",)
+PLUGINS = ("tests/core/test_neighbors_plugins.py",)
+LARGE = ("tests/core/test_large_work.py",)
 
 MUTANTS = {
-    ("_c/products_new.h", ("tests/test_neighbors_known.py",)): [
+    ("_c/products_new.h", ("tests/core/test_neighbors_known.py",)): [
         ("search/known: blocks across an edge are left out", "nmlsdr_search_know", "last <= edges[p + 1]", "J * block < edges[p + 1]"),
         ("search/known: no limits", "nmlsdr_search_know", "limits && i < n", "limits && i < 0"),
     ],
-    ("_c/products.h", ("tests/test_neighbors_known.py",)): [
+    ("_c/products.h", ("tests/core/test_neighbors_known.py",)): [
         ("search/known: blocks of no part are left out", "nmlsdr_run_spans", "q->part[at_a] >= 0 && ", ""),
         ("search/known: nothing is left out", "nmlsdr_run_spans", "q->part && ", "0 && "),
     ],
@@ -194,7 +194,7 @@ MUTANTS = {
     ("_c/shares.h", FEW): [
         ("search/few: the other threads' heaps", "nmlsdr_merge_shares", "s->n_shares;", "1;"),
     ],
-    ("_c/shares.h", ("tests/test_neighbors_index.py",)): [
+    ("_c/shares.h", ("tests/core/test_neighbors_index.py",)): [
         ("search/few: a list taken for a heap", "nmlsdr_merge_shares", "p = k / 2; p", "p = 0; p"),
     ],
     ("_c/few_rows.h", PRODUCTS): [

@@ -2,14 +2,14 @@
 
 # ruff: noqa: E501  (a mutant a line)
 
-NUMBERS = ("tests/test_numbers.py",)
-WORDS = ("tests/test_words.py",)
-UNITS = ("tests/test_units.py",)
-LISTS = ("tests/test_lists_in_cells.py",)
-TABLES = ("tests/test_table_texts.py", "tests/test_deciding_bounds.py")
+NUMBERS = ("tests/tables/test_numbers.py",)
+WORDS = ("tests/tables/test_words.py",)
+UNITS = ("tests/tables/test_units.py",)
+LISTS = ("tests/tables/test_lists_in_cells.py",)
+TABLES = ("tests/tables/test_table_texts.py", "tests/tables/test_deciding_bounds.py")
 
 MUTANTS = {
-    ("datasets/_numbers.py", NUMBERS): [
+    ("tables/_numbers.py", NUMBERS): [
         ("texts/numbers: typeset signs are no minus", "plain_text", "text.translate(_ALIKE)", "text"),
         ("texts/numbers: few decimals are thousands", "_points", "len(marked) >= FEW_GROUPED", "True"),
         ("texts/numbers: 1000 is no thousand", "_points", "largest < 1000", "largest <= 1234"),
@@ -24,7 +24,7 @@ MUTANTS = {
         ("texts/words: a letter alone is a label", "label_words", "len(some) != 1 or ", "True or "),
         ("texts/words: said words come last", "_answers", "[{fold(no): 0, fold(yes): 1}, *LANGUAGES]", "[*LANGUAGES, {fold(no): 0, fold(yes): 1}]"),
     ],
-    ("datasets/_units.py", (*UNITS, *TABLES)): [
+    ("tables/_units.py", (*UNITS, *TABLES)): [
         ("texts/units: leading zeros pass", "split_number", 're.match(r"0\\d", number)', "False"),
         ("texts/units: years are denominators", "", '|^/(19|20)\\d\\d$', ""),
         ("texts/units: months are units", "split_number", 'unit in load_json(__package__, "units.json")["not_units"] or ', ""),
@@ -34,7 +34,7 @@ MUTANTS = {
         ("texts/units: bare numbers are not marked", "find_units", "[WITHOUT] * (n_units > 1)", "[]"),
         ("texts/units: unit of one letter folded", "unit_of", "len(unit) <= 1", "len(unit) <= 0"),
     ],
-    ("datasets/_shapes.py", ("tests/test_shapes.py",)): [
+    ("tables/_shapes.py", ("tests/tables/test_shapes.py",)): [
         ("texts/shapes: leading zeros are forgotten", "_shape", "(behind | (data != ord(\"0\")))", "(data == data)"),
         ("texts/shapes: all zeros are kept", "_shape", "behind | (data", "(data"),
         ("texts/shapes: large exponents are small", "shapes_of", " or LARGE.search(shape)", ""),
@@ -42,17 +42,17 @@ MUTANTS = {
         ("texts/shapes: line breaks are not counted", "fold_all", 'if joined.count("\\n") != len(texts) - 1:', "if False:"),
         ("texts/shapes: blanks in front stay", "trim_all", " or f\"\\n{blank}\" in framed", ""),
     ],
-    ("datasets/_units.py", ("tests/test_shapes.py",)): [
+    ("tables/_units.py", ("tests/tables/test_shapes.py",)): [
         ("texts/forms: digits of units are forgotten", "forms_of", "if ends:", "if False:"),
         ("texts/forms: a minus sign in front of the money is lost", "of", '"-" * (', '"" * ('),
     ],
-    ("datasets/_lists.py", LISTS): [
+    ("tables/_lists.py", LISTS): [
         ("texts/lists: blood groups", "_split", "2 * n_several > n_separated", "True"),
         ("texts/lists: words need not recur", "_split", "sum(counts.values()) / CELLS_PER_ITEM)", "sum(counts.values()))"),
         ("texts/lists: as many words as texts", "_split", "n_texts - 1", "n_texts"),
         ("texts/lists: sentences", "_split", "often and recur and short", "often and recur"),
     ],
-    ("datasets/_deciding.py", TABLES): [
+    ("tables/_deciding.py", TABLES): [
         ("texts/deciding: slips by one", "_words_for_missing", "> max(10, SLIPS", ">= max(10, SLIPS"),
         ("texts/deciding: six words", "_is_mostly", "others.sum() > FEW_WORDS", "others.sum() > FEW_WORDS + 1"),
         ("texts/deciding: nineteen rows are counted", "_number", ">= LEAST_COUNTED", ">= LEAST_COUNTED - 1"),
@@ -63,11 +63,11 @@ MUTANTS = {
         ("texts/deciding: a frequent word is no level", "_with_words", "counts[w] >= LEVEL_SHARE * facts.n_known", "False"),
         ("texts/deciding: rare units are units", "_reading", "n < min(FREQUENT, SLIPS * facts.n_known)", "False"),
     ],
-    ("datasets/_plan.py", TABLES): [
+    ("tables/_plan.py", TABLES): [
         ("texts/plan: 999 is a number in plain columns", "_encode", "not any(map(is_number, missing))", "True"),
         ("texts/plan: nothing is missing among crosses", "_encode", 'known.get("", np.nan)', "np.nan"),
     ],
-    ("datasets/_files.py", TABLES): [
+    ("tables/_files.py", TABLES): [
         ("texts/files: two percent are new words", "new_words", "MOST_NEW * n_rows", "2 * MOST_NEW * n_rows"),
         ("texts/files: labels are guessed", "new_words", " + problem.is_label * n_rows", ""),
     ],

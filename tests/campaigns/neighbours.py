@@ -35,9 +35,19 @@ from scipy import sparse
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from neighbor_cases import AMX_EMULATED, LEVELS, by_few, by_groups, by_index, by_leads, by_products, by_scan, by_tree  # noqa: E402
-from test_neighbors_bound import swamped_rows  # noqa: E402
-from test_neighbors_integers import rounded_apart_rows  # noqa: E402
+from neighbor_cases import (  # noqa: E402  # noqa: E402
+    AMX_EMULATED,
+    LEVELS,
+    by_few,
+    by_groups,
+    by_index,
+    by_leads,
+    by_products,
+    by_scan,
+    by_tree,
+    rounded_apart_rows,
+    swamped_rows,
+)
 
 from nmlsdr import _graph, graph  # noqa: E402
 from nmlsdr._process.threads import SIMD_LEVELS, simd, simd_level  # noqa: E402

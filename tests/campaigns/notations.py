@@ -20,8 +20,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from campaigns import record
-from nmlsdr.datasets import DataFileError, Form, TableEncoder, read_table
-from nmlsdr.datasets._deciding import Choices
+from nmlsdr.tables import DataFileError, Form, TableEncoder, read_table
+from nmlsdr.tables._deciding import Choices
 
 WORDS = ["oak", "ash", "Elm", "yes", "no", "x", "müde", "a;b", 'say "hi"', "two words"]
 ARABIC = str.maketrans("0123456789.", "٠١٢٣٤٥٦٧٨٩٫")

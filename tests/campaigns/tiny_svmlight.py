@@ -15,7 +15,7 @@ from table_files import read_table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from campaigns import record
-from nmlsdr.datasets import DataFileError
+from nmlsdr.tables import DataFileError
 
 LETTERS = "10 :-\n#"
 ENDS = ("", " 1:1\n")

@@ -1,0 +1,122 @@
+"""Columns from arrays of pyarrow: the cells of CSV files, and the columns of Parquet files."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks.words import BLANKS
+from .._errors import import_extra
+from ._columns import Cells, Numbers, Texts, coded_column
+from ._numbers import GROUPED, keeps_digits
+
+HEAD = 64  # cells that show whether a column is one of numbers
+LOOKED_AT = 4096  # texts that are compared with a pattern at once
+POINTS = rf"^[ \t]*(?:{GROUPED['.'].pattern})[ \t]*$"  # a number whose points may stand between thousands
+LONG = r"^[+-]?(?:0[0-9]|[0-9]{16})"  # a number that loses zeros or digits as a float
+
+
+def arrow(what: str) -> Any:
+    """Return pyarrow and its functions, or raise an ImportError that says what needs it."""
+    import_extra("pyarrow", what, "cli")
+    import pyarrow
+    import pyarrow.compute
+
+    return pyarrow
+
+
+def packed(texts: Any) -> Any:
+    """Return a block of a column in the form that takes least memory: texts, or a dictionary of different ones."""
+    if _numbers(texts.slice(0, HEAD)) is not None:
+        return texts
+    coded = texts.dictionary_encode()
+    return coded if 2 * len(coded.dictionary) <= len(texts) else texts
+
+
+def written_column(blocks: Sequence[Any]) -> Cells:
+    """Return a column from blocks that `packed` gave; a null is an empty cell."""
+    import pyarrow
+
+    if not blocks:
+        return Texts([], np.zeros(0, np.int32))
+    if all(pyarrow.types.is_string(block.type) for block in blocks):
+        whole = pyarrow.chunked_array(blocks)
+        if (values := _plain(whole)) is not None:
+            return Numbers(values, written=True)
+        coded = whole.dictionary_encode()  # with the same dictionary in each chunk
+    else:
+        coded = [block.dictionary_encode() if pyarrow.types.is_string(block.type) else block for block in blocks]
+        coded = pyarrow.chunked_array(coded).unify_dictionaries()
+    texts, codes = _codes(coded)
+    values = _plain(pyarrow.array(texts, pyarrow.string()))
+    return Texts(texts, codes) if values is None else Numbers(values[codes], written=True)
+
+
+def arrow_column(column: Any) -> Cells:
+    """Return a column of a Parquet file: numbers, or texts, which booleans and dates become."""
+    import pyarrow.compute
+
+    types, kind = pyarrow.types, column.type
+    ends = pyarrow.compute.min_max(column).as_py().values() if types.is_integer(kind) else ()
+    if not keeps_digits(end for end in ends if end is not None):
+        column = column.cast(pyarrow.string())
+        kind = column.type
+    if any(getattr(types, f"is_{family}")(kind) for family in ("floating", "integer", "decimal", "null")):
+        narrow = kind in (pyarrow.float16(), pyarrow.float32())
+        values = column.cast(pyarrow.float64(), safe=False).to_numpy()
+        return Numbers(values.astype(np.float32 if narrow else np.float64))
+    return coded_column(
+        *_codes(column.unify_dictionaries() if types.is_dictionary(kind) else column.dictionary_encode())
+    )
+
+
+def _codes(coded: Any) -> tuple[list[Any], NDArray[np.int32]]:
+    """Return the texts of the dictionary of all chunks, and the number of the text of each row."""
+    texts = coded.chunk(0).dictionary.to_pylist() if coded.num_chunks else []
+    parts = [chunk.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False) for chunk in coded.chunks]
+    codes = np.concatenate([part.astype(np.int32, copy=False) for part in parts]) if parts else np.zeros(0, np.int32)
+    return texts + [""] * bool(coded.null_count), codes
+
+
+def _numbers(texts: Any) -> Any:
+    """Return texts as floats with nulls; None if one is neither empty nor a finite number."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    try:
+        try:
+            values = pc.cast(texts, pyarrow.float64())
+        except pyarrow.ArrowInvalid:
+            texts = pc.ascii_trim(texts, BLANKS)
+            values = pc.cast(pc.if_else(pc.equal(texts, ""), None, texts), pyarrow.float64())
+    except pyarrow.ArrowInvalid:
+        return None
+    return values if pc.all(pc.is_finite(values), min_count=0).as_py() else None
+
+
+def _plain(texts: Any) -> NDArray[np.float64] | None:
+    """Return texts as floats, an empty one as NaN, if all are plain numbers of one reading; else None."""
+    import pyarrow.compute as pc
+
+    values = None if _numbers(texts.slice(0, HEAD)) is None else _numbers(texts)
+    if values is None or values.null_count == len(values) or pc.any(pc.match_substring_regex(texts, LONG)).as_py():
+        return None
+    pointed = texts.filter(pc.match_substring(texts, "."))
+    for start in range(0, len(pointed), LOOKED_AT):
+        part = pointed.slice(start, LOOKED_AT)
+        if not pc.all(pc.match_substring_regex(part, POINTS)).as_py():
+            break
+    else:
+        if len(pointed):
+            return None
+    return _floats(values)
+
+
+def _floats(values: Any) -> NDArray[np.float64]:
+    """The numbers of an arrow array, NaN for null; unlike `to_numpy` of pyarrow, this does not load pandas."""
+    if hasattr(values, "indices"):
+        values = values.dictionary_decode()
+    chunks = [chunk.fill_null(np.nan) for chunk in getattr(values, "chunks", [values])]
+    parts = [np.frombuffer(chunk.buffers()[1], np.float64, len(chunk), 8 * chunk.offset) for chunk in chunks]
+    return np.concatenate([np.empty(0), *parts])

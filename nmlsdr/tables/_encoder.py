@@ -1,0 +1,283 @@
+"""A raw table as the first step of a pipeline."""
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from .._checks.arguments import check_choice, refuse_text
+from .._checks.labels import check_labels
+from .._checks.words import check_answers
+from .._errors import InputError
+from .._refit import new_fit
+from ._columns import Cells, Numbers, coded_column, typed_column
+from ._deciding import Choices, Deciding
+from ._files import Problem, new_words, problems_in_words
+from ._numbers import keeps_digits
+from ._plan import Plan
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turn a table with texts, dates and missing values into numbers.
+
+    What is done with each column is decided from its cells. These columns are left out: an identifier, a constant, a
+    copy of another column, and a column that was filled in together with the labels. Numbers may have decimal commas
+    and marks between thousands. A word that is frequent among numbers is a missing value; missing values are replaced
+    by the median. Dates become the year and the month, yes and no become 1 and 0, categories one column for each
+    level, and lists and texts one column for each frequent word. Units of numbers are converted, and signs of
+    comparison get a column of their own. The command line does the same.
+
+    Parameters
+    ----------
+    missing : sequence of str, default=None
+        More words that mean a missing value. The usual ones, such as "n/a", are known, and words that are frequent
+        among the numbers or dates of a column are found; `fit` warns of the latter.
+    drop : sequence of str, default=()
+        Names of columns to leave out.
+    one_hot : sequence of str, default=()
+        Names of columns that are categories, such as numeric codes. Other columns are decided from their cells.
+    decimal : {".", ","}, default=None
+        Decimal mark of numbers. None: found for each column.
+    thousands : {"", ".", ",", " ", "'"}, default=None
+        Mark between thousands, such as in 1,000. "": there is none. None: found for each column.
+    keep_case : bool, default=False
+        Whether texts that differ only in case or surrounding blanks are different categories.
+    yes, no : str, default=None
+        Words that mean yes and no; give both. The usual words of many languages are known.
+    impute : {"median", "mean"}, default="median"
+        Statistic of a column that replaces its missing numbers.
+
+    Attributes
+    ----------
+    plan_ : object
+        What is done with each column: ``plan_.columns`` has the name, the kind and the reason for each.
+    n_features_in_ : int
+        Number of columns of the table.
+    feature_names_in_ : ndarray of shape (n_features_in_,), str
+        Names of the columns, if the table has names.
+
+    See Also
+    --------
+    sklearn.preprocessing.OneHotEncoder : For columns that are known to be categories.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from nmlsdr.tables import TableEncoder
+    >>> table = pd.DataFrame({"size": ["1,5", "n/a", "2,5"], "wood": ["oak", "Oak ", "ash"]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> [(column.name, column.kind) for column in encoder.plan_.columns]
+    [('size', 'number'), ('wood', 'category')]
+    >>> encoder.get_feature_names_out().tolist()
+    ['size', 'wood=ash', 'wood=Oak']
+    >>> encoder.transform(table)
+    array([[1.5, 0. , 1. ],
+           [2. , 0. , 1. ],
+           [2.5, 1. , 0. ]])
+    """
+
+    def __init__(
+        self,
+        *,
+        missing: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+        one_hot: Sequence[str] = (),
+        decimal: str | None = None,
+        thousands: str | None = None,
+        keep_case: bool = False,
+        yes: str | None = None,
+        no: str | None = None,
+        impute: str = "median",
+    ) -> None:
+        self.missing = missing
+        self.drop = drop
+        self.one_hot = one_hot
+        self.decimal = decimal
+        self.thousands = thousands
+        self.keep_case = keep_case
+        self.yes = yes
+        self.no = no
+        self.impute = impute
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Decide what is done with each column.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers, texts, dates, and missing values.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels), default=None
+            Labels in any form that the estimators take. A column that is filled only where labels are known, or that
+            holds the names of their columns, is not used.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: ArrayLike, y: Any = None) -> NDArray[np.float64]:
+        """Decide what is done with each column, and return the features.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers, texts, dates, and missing values.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels), default=None
+            Labels, as for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            The features.
+        """
+        with new_fit(self):
+            return self._decide(X, y)
+
+    def _decide(self, X: ArrayLike, y: Any) -> NDArray[np.float64]:
+        self._check_parameters()
+        columns = self._columns(X, reset=True)
+        names = [str(name) for name in getattr(self, "feature_names_in_", range(len(columns)))]
+        unknown = [name for name in (*self.drop, *self.one_hot) if name not in names]
+        if unknown:
+            raise InputError(f"There is no column {unknown[0]!r}; drop and one_hot name columns of X.")
+        named = dict(zip(names, columns, strict=True))
+        choices = Choices(
+            self.missing, tuple(self.drop), tuple(self.one_hot), None, self.decimal, self.thousands, self.keep_case,
+            self.yes, self.no,
+        )  # fmt: skip
+        kept = {name: cells for name, cells in named.items() if name not in self.drop}
+        deciding = Deciding(kept, len(columns[0]), choices, _labeled(y), getattr(y, "columns", ()))
+        plan = deciding.plan()
+        if doubts := deciding.doubts():
+            warnings.warn(doubts, UserWarning, stacklevel=3)
+        place = {column.name: column for column in plan.columns}
+        plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)
+        features = plan.encode(named, len(columns[0]))
+        self.plan_ = dataclasses.replace(plan.filled(features, self.impute), gaps=plan.gaps_of(features))
+        return self.plan_.fill_in(features)
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the features of a table with the same columns.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            A category that `fit` has not seen gives zeros.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            The features.
+
+        Raises
+        ------
+        ValueError
+            If more than 1 % of the cells of a column of numbers or dates hold other texts; the message names up to ten
+            of them. Up to 1 % are read as missing values, and a warning names them.
+        """
+        check_is_fitted(self)
+        columns = self._columns(X, reset=False)
+        n_rows, problems = len(columns[0]), list[Problem]()
+        features = self.plan_.encode(dict(zip(self.plan_.names, columns, strict=True)), n_rows, problems)
+        errors, notes = new_words(problems, n_rows)
+        if errors:
+            raise InputError(problems_in_words(errors, "row", in_python=True))
+        if notes:
+            warnings.warn(f"New words: {'; '.join(notes)}.", UserWarning, stacklevel=2)
+        for note in self.plan_.emptier(features):
+            warnings.warn(f"In X, {note}.", UserWarning, stacklevel=2)
+        return self.plan_.fill_in(features)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the features, such as ``ward=east`` for a level of a category.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns; they must be those of `fit`.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
+        """
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array(self.plan_.feature_names, dtype=object)
+
+    def _check_parameters(self) -> None:
+        check_choice(self.impute, "impute", "median", "mean")
+        if self.decimal is not None:
+            check_choice(self.decimal, "decimal", ".", ",")
+        if self.thousands is not None:
+            check_choice(self.thousands, "thousands", "", ".", ",", " ", "'")
+            if self.thousands == self.decimal:
+                raise InputError(f"decimal and thousands are both {self.decimal!r}; give different marks.")
+        check_answers(self.yes, self.no)
+        for name in ("missing", "drop", "one_hot"):
+            refuse_text(getattr(self, name), name)
+
+    def _columns(self, X: Any, *, reset: bool) -> list[Cells]:
+        """Return the columns, after scikit-learn's checks of shape and names."""
+        is_frame = hasattr(X, "iloc") or (hasattr(X, "schema") and hasattr(X, "get_columns"))  # of pandas or polars
+        if is_frame and 0 not in X.shape:  # whose columns have types of their own
+            validate_data(self, X, skip_check_array=True, reset=reset)
+            columns = X.get_columns() if hasattr(X, "get_columns") else [X.iloc[:, j] for j in range(X.shape[1])]
+        else:
+            table = validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", reset=reset)
+            columns = [table[:, j] for j in range(table.shape[1])]
+        found = [_cells(column) for column in columns]
+        if any(isinstance(cells, Numbers) and np.isinf(cells.values).any() for cells in found):
+            raise InputError("X contains infinity; replace it by a number, or by NaN for a missing value.")
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def encoder_of(plan: Plan, impute: str, named: bool = True) -> TableEncoder:
+    """Return the fitted encoder of a plan; `named` if its table has names of columns."""
+    encoder = TableEncoder(impute=impute)
+    encoder.plan_ = plan
+    encoder.n_features_in_ = len(plan.columns)
+    if named:
+        encoder.feature_names_in_ = np.array(plan.names, dtype=object)
+    return encoder
+
+
+def _cells(column: Any) -> Cells:
+    """Return a column of an array or data frame."""
+    if hasattr(column, "cat") and hasattr(column.dtype, "categories") and hasattr(column, "iloc"):  # of pandas
+        return coded_column([*column.cat.categories, None], column.cat.codes.to_numpy())
+    values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+    if values.dtype.kind == "c":
+        raise InputError("X contains complex numbers; give the real and the imaginary part as two columns.")
+    is_whole = values.dtype.kind in "iu" and len(values) > 0
+    if values.dtype.kind == "f" or (is_whole and keeps_digits([values.min(), values.max()])):
+        return Numbers(values.astype(np.float64))
+    if values.dtype.kind in "iubM":
+        different, codes = np.unique(values, return_inverse=True)
+        return coded_column(list(different), codes)
+    return typed_column(values.tolist() if values.dtype.kind in "UT" else list(values))
+
+
+def _labeled(y: Any) -> NDArray[np.bool_] | None:
+    """Return which rows have labels; None if that cannot be known from y."""
+    if y is None:
+        return None
+    try:
+        return np.asarray(check_labels(y).labeled)
+    except (InputError, TypeError, ValueError):
+        return None

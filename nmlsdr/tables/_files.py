@@ -1,0 +1,467 @@
+"""What all readers of data files share: their errors, the form of a text file, and lines of bounded length and number.
+
+Files come from anywhere, so a reader streams, counts what it unpacks, and never trusts a size that a file states
+about itself.
+"""
+
+import contextlib
+import gzip
+import io
+import os
+import re
+import shlex
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import InputError
+from ._encodings import guess_encoding
+
+SAMPLE = 1 << 16  # bytes that are looked at
+DELIMITERS = ",;\t|"
+QUOTED = re.compile(r'"[^"]*"')
+COMMA_NUMBER = re.compile(r"[ \t]*[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*")
+POINT_NUMBER = re.compile(r"[ \t]*[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*")
+
+
+class Dialect(NamedTuple):
+    """How a table of text is written."""
+
+    delimiter: str
+    decimal: str
+
+
+def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dialect:
+    """Return how the first lines of a table are written; what is given is not guessed.
+
+    The delimiter is the one of , ; tab | that is most frequent in the first line. If that has none, it is that of the
+    first line that has one and stands in each line behind it: titles may stand above, but a cell may hold a semicolon.
+    The decimal mark is a comma if the delimiter is not, some cell is a number with a comma, and none has a point.
+
+    Examples
+    --------
+    >>> guess_dialect("a;b\\n1,5;2\\n", None, None)
+    Dialect(delimiter=';', decimal=',')
+    """
+    lines = text.removeprefix("\ufeff").split("\n")
+    lines = lines[:-1] or lines  # the last may be cut off
+    if delimiter is None:
+        bare = [QUOTED.sub("", line) for line in lines[:10] if line.strip()]
+        first = next((k for k, line in enumerate(bare) if set(line) & set(DELIMITERS)), 0)
+        delimiter = max(DELIMITERS, key=bare[first].count) if bare else ","  # the first of equals: a comma
+        if first and any(delimiter not in line for line in bare[first:]):
+            delimiter = ","
+    if decimal is None:
+        decimal = "."
+        if delimiter != ",":
+            cells = [cell for line in lines[1:] for cell in line.rstrip("\r").replace('"', "").split(delimiter)]
+            commas = any(COMMA_NUMBER.fullmatch(cell) for cell in cells)
+            if commas and not any(POINT_NUMBER.fullmatch(cell) for cell in cells):
+                decimal = ","
+    return Dialect(delimiter, decimal)
+
+
+MAX_BYTES = 4 * 2**30
+"""Most bytes that a reader takes from one file."""
+MAX_FEATURES = 10**6
+"""Most columns that a reader accepts."""
+MAX_LINE = 64 * 2**20
+"""Most bytes of one line: a row of MAX_FEATURES numbers takes about 25 MB."""
+MAX_GROWTH = 64
+"""How many times its size a file may unpack to, or declare, unless the caller gives max_bytes.  Real gzipped tables
+unpack to at most 111 times their size if they are small, and 70 times if they are not; a zip bomb to 1000 times."""
+ALWAYS_ALLOWED = 32 * 2**20
+"""Bytes that any file may unpack to: many small tables are mostly zeros, which pack well."""
+BLOCK = 1 << 21
+"""Bytes of a text file that are read at once."""
+LINE_COST = 64
+"""Bytes that a line of a packed file counts in addition to its own: a million empty lines take much work."""
+
+Path_ = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a file is written, and how large it may be; what is not given is found from the file.
+
+    Parameters
+    ----------
+    delimiter, decimal : str, default=None
+        For CSV: the character between cells, and the decimal mark. None: guessed from the first lines.
+    encoding : str, default=None
+        Encoding of a text file. None: UTF-8, UTF-16 if the file begins with a byte order mark, or a Windows page such
+        as cp1252 or cp1250 if the first bytes are not UTF-8; a note says which.
+    known_words : sequence of str, default=()
+        Words that the file probably contains. If it is not UTF-8, the encoding in which most of
+        them occur is chosen.
+    likely_encoding : str, default=None
+        Encoding of a file of the same origin. It is chosen if this file is not UTF-8 and the words do not decide.
+    sheet : str, default=None
+        For Excel: name of the sheet. None: the first.
+    n_features : int, default=None
+        For svmlight: number of feature columns. None: the largest index.
+    zero_based : bool, default=False
+        For svmlight: whether indices start from 0 instead of 1.
+    max_bytes : int, default=None
+        Largest size in bytes that a file may unpack to or declare; an error is raised above it. None: 4 GiB, and for
+        a packed file at most 64 times its own size or 32 MiB, whichever is more. Real tables seldom exceed this, but
+        zip bombs do.
+    max_features : int, default=10**6
+        Largest number of columns; an error is raised above it.
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    known_words: Sequence[str] = ()
+    likely_encoding: str | None = None
+    sheet: str | None = None
+    n_features: int | None = None
+    zero_based: bool = False
+    max_bytes: int | None = None
+    max_features: int = MAX_FEATURES
+
+
+class DataFileError(InputError):
+    """A data file that cannot be used; the message names the file and the place in it, and says what to do."""
+
+
+def place(path: Path_, line: int | None = None, column: str | None = None, row: int | None = None) -> str:
+    """Return "file", "file, line 3", "file, line 3, column 'x'" or "file, row 3, column 'x'"; `row` counts from 0."""
+    text = os.fspath(path)
+    if line is not None:
+        text += f", line {line}"
+    if row is not None:
+        text += f", row {row + 1}"
+    if column is not None:
+        text += f", column {shorten(column)!r}"
+    return text
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """Return a text that fits into a sentence."""
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def allowance(path: Path_, max_bytes: int | None) -> int:
+    """Return how many bytes a file may unpack to, or declare that it holds: `max_bytes`, or by its own size."""
+    if max_bytes is not None:
+        return max_bytes
+    return min(MAX_BYTES, max(ALWAYS_ALLOWED, MAX_GROWTH * os.path.getsize(path)))
+
+
+def too_large(path: Path_, what: str, max_bytes: int | None, line: int | None = None) -> DataFileError:
+    """Return the error that a file holds or declares more than its `allowance`; `what` begins with a verb."""
+    allowed = allowance(path, max_bytes)
+    size = f"max_bytes={allowed}"
+    if max_bytes is None and allowed < MAX_BYTES:
+        size = f"{allowed} bytes, which is much for a file of {os.path.getsize(path)}"
+    return DataFileError(f"{place(path, line)}: it {what} more than {size}; raise max_bytes if you trust the file.")
+
+
+def check_size(path: Path_, n_bytes: int, what: str, max_bytes: int | None) -> None:
+    """Raise if a file declares more bytes than its `allowance`."""
+    if n_bytes > allowance(path, max_bytes):
+        raise too_large(path, what, max_bytes)
+
+
+def check_width(path: Path_, n_columns: int, max_features: int, line: int | None = None) -> None:
+    """Raise if a file has more columns than `max_features`."""
+    if n_columns > max_features:
+        what = f"{n_columns} columns are more than max_features={max_features}; raise it if you trust the file"
+        raise DataFileError(f"{place(path, line)}: {what}.")
+
+
+@contextlib.contextmanager
+def foreign_bytes(path: Path_, what: str = "it cannot be read", advice: str = "get the file again") -> Iterator[None]:
+    """Turn an error of a library about a damaged file into a DataFileError with file and cause.
+
+    A lack of memory, a missing package and an interrupt pass: they are not the file's.
+    """
+    try:
+        yield
+    except (DataFileError, ImportError):
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        if isinstance(error, MemoryError) and kind != "ArrowMemoryError":  # pyarrow's: a damaged file declares a size
+            raise
+        reason = " ".join(str(error).split()).rstrip(".")
+        cause = reason if isinstance(error, InputError) else f"{kind}: {reason}"
+        raise DataFileError(f"{place(path)}: {what} ({shorten(cause, 150)}); {advice}.") from error
+
+
+def existing(path: Path_, purpose: str = "data file") -> Path:
+    """Return `path` as a Path, or raise if no such file exists."""
+    found = Path(path)
+    if found.is_dir():
+        raise DataFileError(f"{found} is a folder; give the {purpose} itself.")
+    if not found.exists():
+        raise DataFileError(f"{found} does not exist; check the path of the {purpose}.")
+    return found
+
+
+class Lines(contextlib.AbstractContextManager["Lines"]):
+    """The lines of a plain or gzipped UTF-8 text file, one at a time and bounded.
+
+    ``number`` and ``text`` are those of the line read last, for error messages.
+    """
+
+    def __init__(self, path: Path_, form: Form = Form()) -> None:
+        self.path = existing(path)
+        self.number = 0
+        self.text = ""
+        self.notes: list[str] = []  # what a person should know about the file
+        self._form, max_bytes = form, form.max_bytes
+        self._file: IO[bytes] = open_unpacked(self.path)
+        packed = isinstance(self._file, gzip.GzipFile)
+        self.allowed = allowance(self.path, max_bytes)
+        self._left = self.allowed if packed or max_bytes is not None else MAX_BYTES
+        self._line_cost = LINE_COST if packed and max_bytes is None else 0
+        self._ahead = io.BytesIO()  # of a block that was given back
+        self._given = (0, 0)  # the number and the bytes left before the block that was given last
+        self._codec = "utf-8"
+        self.encoding = form.encoding or self._guess(self._peek())
+        self._is_guess = form.encoding is None and self.encoding == "utf-8"  # as long as all lines are ASCII
+        if self.encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig"):
+            self._recode()
+
+    def dialect(self, delimiter: str | None, decimal: str | None) -> Dialect:
+        """Return the form of a table: as given, tabs for the suffix .tsv, or guessed from its first lines."""
+        if delimiter is None and self.path.name.lower().removesuffix(".gz").endswith(".tsv"):
+            delimiter = "\t"
+        return guess_dialect(self.peek(), delimiter, decimal)
+
+    def peek(self) -> str:
+        """Return the begin of the text, which is still to be read."""
+        return self._peek().decode("utf-8", "ignore").removeprefix("\ufeff")
+
+    def _peek(self) -> bytes:
+        """Return the first bytes, up to some thousand."""
+        try:
+            return self._file.peek(SAMPLE)[:SAMPLE]  # type: ignore[attr-defined]
+        except (EOFError, OSError, zlib.error):  # reading the first line raises it again
+            return b""
+
+    def _recode(self) -> None:
+        """Read the whole file and replace it by its text in UTF-8, in which a line break is one byte."""
+        try:
+            with self._file as file:
+                text = file.read(self._left + 1)
+            if len(text) > self._left:
+                raise self.too_large("unpacks to")
+            self._file = io.BufferedReader(io.BytesIO(text.decode(self.encoding).encode("utf-8")))
+        except LookupError:
+            raise DataFileError(f"{self.path}: the encoding {self.encoding!r} is not known; try cp1252.") from None
+        except UnicodeError as error:
+            known = "cp932 for Japanese, gb18030 for Chinese, cp949 for Korean"
+            raise DataFileError(f"{self.path}: it is not {self.encoding} text; give its encoding ({known}).") from error
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        limit = min(self._left, MAX_LINE)
+        raw = self._ahead.readline(limit + 1)
+        if not raw.endswith(b"\n"):
+            raw += self._file.readline(limit + 1 - len(raw))
+        if not raw:
+            raise StopIteration
+        self.number += 1
+        if len(raw) > limit:
+            if limit < self._left:
+                raise self.error(f"longer than {MAX_LINE} bytes; this is not a table")
+            raise self.too_large("unpacks to")
+        self._left = max(0, self._left - len(raw) - self._line_cost)
+        self._guess_again(raw)
+        try:
+            text = raw.decode(self._codec)
+        except UnicodeDecodeError as error:
+            raise self.error(f"not UTF-8 text ({error.reason}); save the file as UTF-8") from error
+        if self.number == 1:
+            text = text.removeprefix("\ufeff")
+        if "\0" in text:
+            raise self.error("the line has a NUL character; this is not a text file")
+        self.text = text.rstrip("\r\n")
+        return self.text
+
+    def _guess(self, sample: bytes) -> str:
+        encoding, why = guess_encoding(sample, self._form.known_words, self._form.likely_encoding)
+        if why:
+            what = f"it is not UTF-8 and is read as {encoding}, {why}"
+            self.notes.append(f"{what}; if texts look wrong, give another encoding with --encoding")
+        return encoding
+
+    def _guess_again(self, raw: bytes) -> None:
+        """Guess the encoding from the first line that is not ASCII."""
+        if self._is_guess and not raw.isascii():
+            self._is_guess = False
+            place = int(np.argmax(np.frombuffer(raw, np.uint8) > 127))
+            line = raw[raw.rfind(b"\n", 0, place) + 1 :].partition(b"\n")[0]
+            self.encoding = self._codec = self._guess(line)
+
+    def next_block(self, delimiter: str) -> tuple[bytes, NDArray[np.int64]] | None:
+        """Return the next rows of a table in UTF-8, and the number of the line on which each ends.
+
+        These are rows whose quotes surround whole cells, within all limits, without blank lines between them. None:
+        other rows follow, or none; read them line by line.
+        """
+        if self._ahead.tell() < len(self._ahead.getbuffer()):
+            return None
+        raw = self._file.read(min(BLOCK, self._left))
+        raw += self._file.readline(MAX_LINE)
+        lines = [raw]
+        n_quotes, size = raw.count(b'"'), len(raw)
+        while n_quotes % 2 and size < MAX_LINE and (raw := self._file.readline(MAX_LINE)):
+            lines.append(raw)
+            n_quotes, size = n_quotes + raw.count(b'"'), size + len(raw)
+        raw = b"".join(lines)
+        self._ahead = io.BytesIO(raw)  # until it is found to be in order
+        block = raw.replace(b"\r\n", b"\n")
+        if not block.endswith(b"\n"):
+            block += b"\n"
+        cost = size + self._line_cost * block.count(b"\n")
+        if not raw or n_quotes % 2 or size >= MAX_LINE or b"\0" in raw or b"\r" in block or cost > self._left:
+            return None
+        self._guess_again(raw)
+        try:
+            text = block.decode(self._codec)
+        except UnicodeDecodeError:
+            return None
+        if self._codec != "utf-8":
+            block = text.encode()
+        ends = row_ends(block, delimiter.encode())
+        if ends is None:
+            return None
+        self._ahead = io.BytesIO()
+        self._given = (self.number, self._left)
+        lines_of_rows = self.number + ends
+        self.number, self._left, self._last = self.number + block.count(b"\n"), self._left - cost, raw
+        return block, lines_of_rows
+
+    def give_back(self) -> None:
+        """Read the lines of the last block again, one by one."""
+        (self.number, self._left), self._ahead = self._given, io.BytesIO(self._last)
+
+    def too_large(self, what: str) -> DataFileError:
+        """Return the error that the file holds or declares too much, at the line read last."""
+        return too_large(self.path, what, self._form.max_bytes, self.number)
+
+    def error(self, what: str, column: str | None = None) -> DataFileError:
+        """Return the error `what` at the line read last."""
+        return DataFileError(f"{place(self.path, self.number, column)}: {what}.")
+
+
+def row_ends(block: bytes, delimiter: bytes) -> NDArray[np.int64] | None:
+    """Return after how many line breaks each row of a block ends; None if a line is blank, or a quote in a cell.
+
+    Examples
+    --------
+    >>> row_ends(b'a,"b\\nc"\\nd,e\\n', b","), row_ends(b'a"b",c\\n', b","), row_ends(b"a,b\\n\\n", b",")
+    (array([2, 3]), None, None)
+    """
+    data = np.frombuffer(block, np.uint8)
+    breaks = np.flatnonzero(data == ord("\n"))
+    ends = np.arange(1, len(breaks) + 1)
+    if b'"' in block:
+        quotes = np.flatnonzero(data == ord('"'))
+        first, last = quotes[::2], quotes[1::2]
+        around = np.frombuffer(b"\n" + block + b"\n", np.uint8)  # at place + 1
+        borders = [ord("\n"), ord(delimiter)]
+        doubled = first[1:] == last[:-1] + 1
+        opened = np.isin(around[first], borders)
+        opened[1:] |= doubled
+        closed = np.isin(around[last + 2], borders)
+        closed[:-1] |= doubled
+        if not (opened.all() and closed.all()):
+            return None
+        outside = np.searchsorted(quotes, breaks) % 2 == 0
+        breaks, ends = breaks[outside], ends[outside]
+    return None if (np.diff(breaks, prepend=-1) == 1).any() else ends
+
+
+def open_unpacked(path: Path_) -> IO[bytes]:
+    """Open a file for reading bytes; a gzipped one (by its first two bytes) is unpacked while it is read."""
+    try:
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        return cast(IO[bytes], gzip.open(path, "rb")) if packed else open(path, "rb", buffering=SAMPLE)
+    except OSError as error:
+        raise DataFileError(f"{path} cannot be opened ({error.strerror}); check its permissions.") from error
+
+
+# ---------------------------------------------------------------- cells that are not what their column holds
+
+
+MOST_SHOWN = 10
+MOST_NEW = 0.01  # the share of a column's cells that may hold words which the fit did not see
+
+
+class Problem(NamedTuple):
+    """Cells that are not what their column holds: the column, their rows, the text, whether it is a label, and why."""
+
+    name: str
+    rows: NDArray[np.int64]
+    text: str
+    is_label: bool = False
+    why: str = ""
+
+
+def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: bool = False) -> str:
+    """Return one sentence about such cells; `place` is "row" or "line", and `in_python` chooses the form of advice."""
+    merged: dict[tuple[str, str, bool], list[Problem]] = {}
+    for problem in sorted(problems, key=lambda problem: int(problem.rows[0])):
+        merged.setdefault((problem.name, problem.text, problem.is_label), []).append(problem)
+    first = [same[0]._replace(rows=np.concatenate([p.rows for p in same])) for same in merged.values()]
+    n_cells = sum(len(problem.rows) for problem in first)
+    shown = [
+        f"{place} {p.rows[0]}, column {shorten(p.name)!r}: {shorten(p.text)!r}"
+        + (f" ({len(p.rows)} cells)" if len(p.rows) > 1 else "")
+        for p in first[:MOST_SHOWN]
+    ]
+    rest = f" and {len(first) - MOST_SHOWN} more texts" if len(first) > MOST_SHOWN else ""
+    advice = []
+    if any(p.is_label for p in first):
+        advice.append("write a label as 0, 1, yes, no, or nothing if unknown (--label-list is for lists of labels)")
+    words = list(dict.fromkeys(p.text for p in first if not p.is_label))
+    if words:
+        listed = words[:MOST_SHOWN]
+        quoted = [f'"{word.replace(chr(34), 2 * chr(34))}"' if {*word} & {*',"\n'} else word for word in listed]
+        option = f"missing={listed!r}" if in_python else f"--missing {shlex.quote(','.join(quoted))}"
+        more = f" and the {len(words) - MOST_SHOWN} others" if len(words) > MOST_SHOWN else ""
+        advice.append(f"write numbers or dates in one form, or read the texts as missing values with {option}{more}")
+    cells = "1 cell is" if n_cells == 1 else f"{n_cells} cells are"
+    different = f" ({len(first)} different texts)" if 1 < len(first) < n_cells else ""
+    return f"{cells} not what the column holds{different}: {'; '.join(shown)}{rest}; {'; '.join(advice)}."
+
+
+def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], list[str]]:
+    """Return the problems of columns with too many of them, and a note on each other column.
+
+    In a table of new rows, words in at most 1 % of a column's cells are missing values; a model should not stop at a
+    slip. A label that cannot be read is always an error.
+    """
+    n_cells: dict[str, int] = {}
+    for problem in problems:
+        n_cells[problem.name] = n_cells.get(problem.name, 0) + len(problem.rows) + problem.is_label * n_rows
+    errors, found = list[Problem](), dict[str, list[str]]()
+    for problem in problems:
+        if n_cells[problem.name] > MOST_NEW * n_rows:
+            errors.append(problem)
+        else:
+            found.setdefault(problem.name, []).append(f"{shorten(problem.text, 20)!r} ({len(problem.rows)})")
+    what = "new since the fit, and read as missing values"
+    notes = [f"column {shorten(name)!r}: {', '.join(texts[:MOST_SHOWN])}, {what}" for name, texts in found.items()]
+    return errors, notes

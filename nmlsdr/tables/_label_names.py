@@ -1,0 +1,65 @@
+"""Names of labels from a Mulan XML file."""
+
+from typing import Any
+from xml.parsers import expat
+
+from ._files import (
+    MAX_FEATURES,
+    DataFileError,
+    Path_,
+    allowance,
+    check_size,
+    existing,
+    foreign_bytes,
+    open_unpacked,
+    place,
+    shorten,
+)
+
+MAX_XML = 64 * 2**20
+"""Most bytes of a file of label names: a million labels take about as much."""
+
+
+def read_labels(xml: Path_, *, max_bytes: int | None = None, max_labels: int = MAX_FEATURES) -> dict[str, str]:
+    """Return the names of the labels of a Mulan XML file, in its order, each with its place there.
+
+    A document type or an entity declaration is refused: they can make a small file large, or reach other files.
+    """
+    path = existing(xml, "XML file of the labels")
+    names: dict[str, int] = {}
+    parser = expat.ParserCreate()
+
+    def fail(what: str) -> DataFileError:
+        return DataFileError(f"{place(path, parser.CurrentLineNumber)}: {what}.")
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        if tag.rpartition(":")[2] != "label":
+            return
+        name = attributes.get("name", "")
+        if not name:
+            raise fail('a label has no name; write <label name="...">')
+        if name in names:
+            raise fail(f"the label {shorten(name)!r} appears twice (first in line {names[name]}); remove one")
+        if len(names) >= max_labels:
+            raise fail(f"more than {max_labels} labels; raise max_features if you trust the file")
+        names[name] = parser.CurrentLineNumber
+
+    def refuse(*_: Any) -> None:
+        raise fail("a DOCTYPE or ENTITY declaration is refused; remove it")
+
+    parser.StartElementHandler = start
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    most = min(MAX_XML, allowance(path, max_bytes))
+    with foreign_bytes(path):
+        try:
+            with open_unpacked(path) as file:
+                text = file.read(most + 1)
+            check_size(path, len(text), "unpacks to", most if most == MAX_XML else max_bytes)
+            # All at once: a parser that is fed by pieces begins one long name anew with every piece.
+            parser.Parse(text, True)
+        except expat.ExpatError as error:
+            raise fail(f"not well-formed XML ({expat.ErrorString(error.code)}); correct it") from error
+    if not names:
+        raise DataFileError(f'{path}: it names no label; write <labels><label name="..."></label></labels>.')
+    return {name: place(path, line) for name, line in names.items()}

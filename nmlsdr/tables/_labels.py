@@ -1,0 +1,235 @@
+"""Labels of a table: 0, 1, yes and no in columns of their own, lists of labels in one cell, votes, and the mask."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.preprocessing import MultiLabelBinarizer
+
+from .._checks.cells import about_crosses, plain_labels
+from .._checks.words import BLANKS, CROSS, LABEL_WORDS, NO_LABEL, fold, label_words, two_languages
+from ._columns import Table, Texts
+from ._files import DataFileError, Form, Lines, Path_, Problem, check_size, foreign_bytes, place, shorten
+from ._lists import SEPARATORS
+from ._npz import load_npy, refuse_plus_minus
+from ._roles import Split, nearest
+
+CHANCE = 1e-4  # accepted probability that a label of its frequency never stands beside another
+
+
+def label_columns(
+    path: Path_, table: Table, split: Split, problems: list[Problem], *, all_known: bool = False
+) -> NDArray[np.int64]:
+    """Return columns of labels as an array (n, C) of 0, 1, and -1 where a label is not known.
+
+    Cells that hold no label are added to `problems`; with `all_known` missing ones too.
+    """
+    names = split.labels
+    labels = np.empty((table.n_rows, len(names)), np.int64)
+    minus_one = False  # whether a column holds a written -1
+    for c, name in enumerate(names):
+        cells = table.columns[name].texts
+        words = [fold(text) for text in cells.different]
+        known = label_words(words, split.yes, split.no)
+        if known is None and (some := two_languages(words)):
+            raise DataFileError(f"{place(path, None, name)}: it holds {some}.")
+        found = [(known or LABEL_WORDS).get(word) for word in words]
+        for code, (text, label) in enumerate(zip(cells.different, found, strict=True)):
+            why = "the label is missing; fill it in or drop the row" if label == -1 and all_known else ""
+            if label is None:
+                form = "write 0, 1, or nothing where it is not known (--label-list is for lists of labels)"
+                why = f"{shorten(text)!r} is not a label; {form}"
+            if why:
+                problems.append(Problem(name, np.flatnonzero(cells.codes == code), text, True, why))
+        minus_one = minus_one or any(word.startswith("-") for word in words)
+        labels[:, c] = np.array([-1 if label is None else label for label in found] or [0])[cells.codes]
+    if said := about_crosses(labels == CROSS):
+        table.notes.append(f"{said} (--mask FILE names rows that are unlabelled)")
+    labels, mixed = plain_labels(labels)
+    if mixed is not None and not problems:
+        where = place(path, None, names[mixed])
+        raise DataFileError(f"{where}: crosses (x) are mixed with 0, 1, yes or no; use one form.")
+    if minus_one and not problems:
+        refuse_plus_minus(path, labels)
+    return labels
+
+
+# ---------------------------------------------------------------- labels that are given as lists
+
+
+class Lists(NamedTuple):
+    """What separates the labels of a list, and the word in place of a list without labels."""
+
+    separator: str = ";"
+    no_label: str | None = None
+
+    def tags(self, cell: str) -> set[str]:
+        """Return the labels of one cell."""
+        return {tag for part in cell.split(self.separator) if (tag := part.strip(BLANKS))}
+
+
+def find_lists(cells: Iterable[str] | Mapping[str, int], separator: str | None, no_label: str | None) -> Lists:
+    """Return how labels are listed, by what the separator and the word do; what is given is not looked for.
+
+    The separator leaves the fewest different labels. The word never stands beside another label, although it is so
+    frequent that a label would; or it is one of the usual words. An empty `no_label` says that there is none.
+
+    Examples
+    --------
+    >>> find_lists(["flu|cold", "flu", "cold", "keine", "keine", "flu|gout", "gout, acute|cold"], None, None)
+    Lists(separator='|', no_label='keine')
+    """
+    counts = Counter(cells)
+    if separator is None:
+        found = [mark for mark in SEPARATORS if any(mark in cell for cell in counts)]
+        n_tags = {mark: len(set().union(*map(Lists(mark).tags, counts))) for mark in found}
+        separator = min(found, key=lambda mark: n_tags[mark], default=";")
+        n_recurring = sum(len(Lists(separator).tags(cell)) for cell in counts) - n_tags.get(separator, 0)
+        if separator not in (";", "|") and not n_recurring:
+            separator = next((mark for mark in found if mark in (";", "|")), ";")
+    lists = Lists(separator, no_label or None)
+    if no_label is not None:
+        return lists
+    alone, beside = Counter[str](), Counter[str]()
+    for cell, count in counts.items():
+        tags = lists.tags(cell)
+        for tag in tags:
+            (alone if len(tags) == 1 else beside)[tag] += count
+    share = sum(beside.values()) / max(1, sum(beside.values()) + sum(alone.values()))
+    for tag, count in alone.most_common():
+        # Labels stand alone in this share of their cells; so many of them in a row are no chance.
+        frequent = (1 - share) ** count < CHANCE
+        if tag not in beside and (frequent or fold(tag) in NO_LABEL):
+            return lists._replace(no_label=tag)
+    return lists
+
+
+def refuse_unused(path: Path_, cells: Mapping[str, int], lists: Lists, given: Mapping[str, str]) -> None:
+    """Raise for a given separator or word for no label that no cell has, and name what was probably meant."""
+    tags = set().union(*map(lists.tags, cells))
+    if "separator" in given and not any(lists.separator in cell for cell in cells):
+        meant = find_lists(cells, None, "").separator
+        n_cells = sum(count for cell, count in cells.items() if meant in cell)
+        n_labels = len(set().union(*map(Lists(meant).tags, cells)))
+        if n_labels < len(tags):
+            what = f"no list of labels has the separator {lists.separator!r}; {n_cells} have {meant!r}"
+            raise DataFileError(
+                f"{place(path)}: {what}, which gives {n_labels} labels in place of {len(tags)}; give that one."
+            )
+    if "no_label" in given and lists.no_label and lists.no_label not in tags:
+        usual = find_lists(cells, lists.separator, None).no_label
+        meant = f", did you mean {shorten(usual)!r}?" if usual else nearest(lists.no_label, sorted(tags))
+        what = f"no list of labels is {shorten(lists.no_label)!r}, the word for no label"
+        raise DataFileError(f"{place(path)}: {what}{meant or '; leave that word out.'}")
+
+
+def listed_labels(
+    path: Path_, columns: Sequence[Texts], lists: Lists, form: Form, notes: list[str]
+) -> tuple[list[NDArray[np.int64]], list[str]]:
+    """Return for each column of lists its labels (n, C), and the names of the labels in alphabetical order.
+
+    An empty cell is a row of -1, the word for no label a row of 0. What a person should know is added to `notes`.
+    """
+    no_label = lists.no_label
+    tags = [[lists.tags(text) for text in column.different] for column in columns]
+    names = sorted(set().union(*(found for column in tags for found in column)) - {no_label})
+    if not names:
+        raise DataFileError(f"{place(path)}: its column of lists contains no label; give another column.")
+    if len(names) > form.max_features:
+        raise DataFileError(f"{place(path)}: {len(names)} labels are more than max_features; check the separator.")
+    folded: dict[str, list[str]] = {}
+    for name in names:
+        folded.setdefault(fold(name), []).append(name)
+    alike = [" and ".join(map(repr, same[:2])) for same in folded.values() if len(same) > 1]
+    if alike:
+        notes.append(f"the labels {', '.join(alike[:3])} differ only in upper case or blanks and stay different labels")
+    n_rows = len(columns[0]) * len(columns)
+    _check_labels(path, n_rows, len(names), form)
+    targets = []
+    for column, found in zip(columns, tags, strict=True):
+        for code, given in enumerate(found):
+            if no_label in given and len(given) > 1:
+                both = f"{shorten(str(no_label))!r} (--no-label) and {shorten(min(given - {no_label}))!r}"
+                row = int(np.argmax(column.codes == code))
+                raise DataFileError(f"{place(path, row=row)}: it has both {both}; correct the cell or the option.")
+        target = _binarized([given - {no_label} for given in found], names)
+        target[[not given for given in found]] = -1
+        targets.append(target[column.codes])
+    return targets, names
+
+
+def indicator(path: Path_, rows: Sequence[set[Any]], names: Sequence[str], form: Form) -> NDArray[np.int64]:
+    """Return labels (n, C): 1 for each of the names that a row has, 0 for the others."""
+    _check_labels(path, len(rows), len(names), form)
+    return _binarized(rows, names)
+
+
+def _binarized(rows: Iterable[set[Any]], names: Sequence[Any]) -> NDArray[np.int64]:
+    return np.asarray(MultiLabelBinarizer(classes=list(names)).fit_transform(rows), dtype=np.int64)
+
+
+def _check_labels(path: Path_, n_rows: int, n_labels: int, form: Form) -> None:
+    check_size(path, n_rows * n_labels * 8, f"has {n_rows} rows and {n_labels} labels, a table of", form.max_bytes)
+
+
+def votes_of(labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the share of annotators who gave each label, and what most of them say; -1 where that is not known.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_annotators, n_samples, n_labels)
+        1, 0, and -1 where an annotator did not vote.
+
+    Returns
+    -------
+    votes, target : ndarray of shape (n_samples, n_labels)
+
+    Examples
+    --------
+    >>> votes_of(np.array([[[1, 0]], [[1, -1]], [[0, 1]]]))
+    (array([[0.66666667, 0.5       ]]), array([[ 1, -1]]))
+    """
+    n_votes = (labels != -1).sum(axis=0)
+    votes = np.where(n_votes, (labels == 1).sum(axis=0) / np.maximum(n_votes, 1), -1.0)
+    return votes, np.where((n_votes == 0) | (votes == 0.5), -1, (votes > 0.5).astype(np.int64))
+
+
+# ---------------------------------------------------------------- the mask
+
+
+def apply_mask(table: Any, mask: Path_ | ArrayLike, path: Path_) -> None:
+    """Make the rows outside the mask unlabelled, in place."""
+    n_rows = table.data.shape[0]
+    if table.target is None:
+        raise DataFileError(f"{place(path)}: a mask is given but no labels; name the label columns or file.")
+    if isinstance(mask, (str, os.PathLike)):
+        with foreign_bytes(mask):
+            source, keep = place(mask), _read_mask(mask)
+    else:
+        source, keep = "mask", np.asarray(mask)
+    if keep.shape != (n_rows,):
+        raise DataFileError(f"{source}: shape {keep.shape}, but {place(path)} has {n_rows} rows; give one per row.")
+    if not np.isin(keep, (0, 1)).all():
+        raise DataFileError(f"{source}: a value is neither 0 nor 1; write 1 for rows whose labels are used.")
+    table.target[keep == 0] = -1
+    if table.votes is not None:
+        table.votes[keep == 0] = -1
+
+
+def _read_mask(path: Path_) -> NDArray[Any]:
+    """Read one 0 or 1 per line, or an .npy file."""
+    if Path(path).suffix.lower() == ".npy":
+        return load_npy(path)
+    values = []
+    with Lines(path) as lines:
+        for text in lines:
+            cell = text.strip(BLANKS).lower()
+            if cell in ("0", "1", "true", "false"):
+                values.append(cell in ("1", "true"))
+            elif lines.number > 1:
+                raise lines.error(f"{shorten(text)!r} is neither 0 nor 1; write one of them on each line")
+    return np.array(values, dtype=bool)

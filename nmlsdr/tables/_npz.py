@@ -1,0 +1,164 @@
+"""Read .npz files through NumPy: arrays, or the parts of a sparse matrix; never a pickle."""
+
+import operator
+import zipfile
+from collections.abc import Sequence
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._checks.arguments import check_array_header, refuse_broken
+from ._columns import Arrays
+from ._files import DataFileError, Form, Path_, check_size, check_width, existing, foreign_bytes, place
+
+FEATURES, LABELS = ("X", "data"), ("y", "target")
+SPARSE_PARTS = ("data", "indices", "indptr", "shape", "format")  # as scipy.sparse.save_npz writes them
+KINDS = "biufSU"  # flags, integers, floats, bytes, text
+MAX_MEMBERS = 1000  # an archive's list of names is read before any of its arrays
+
+
+def read_npz(path: Path_, form: Form, *, is_labels: bool = False, missing: bool = False) -> Arrays:
+    """Read features ``X`` or ``data`` (or sparse parts) and labels ``y`` or ``target``; of a label file the labels."""
+    arrays = load_arrays(path, form.max_bytes)
+    key, label_key = (next((name for name in names if name in arrays), "") for names in (FEATURES, LABELS))
+    if not (label_key if is_labels else key):
+        names, what = (LABELS, "labels") if is_labels else (FEATURES, "features")
+        has = ", ".join(sorted(arrays)[:5]) or "none"
+        raise DataFileError(
+            f"{place(path)}: it holds no array {' or '.join(names)} (it has {has}); save the {what} as {names[0]}."
+        )
+    label_names = target = None
+    if label_key:
+        label_names = _names(path, arrays, "label_names", arrays[label_key].shape[1:])
+        target = label_array(path, arrays[label_key], label_names)
+    if is_labels:
+        return Arrays(None, target, None, label_names)
+    data: Any = _sparse(path, arrays, form) if all(part in arrays for part in SPARSE_PARTS) else arrays[key]
+    if data.ndim != 2:
+        raise DataFileError(f"{place(path)}: the features have shape {data.shape}; save an array (rows, columns).")
+    check_width(path, data.shape[1], form.max_features)
+    feature_names = _names(path, arrays, "feature_names", data.shape[1:])
+    data = feature_array(path, data, feature_names, gaps=missing)
+    if target is not None and target.shape[0] != data.shape[0]:
+        rows = f"{label_key} has {target.shape[0]} rows and the features {data.shape[0]}"
+        raise DataFileError(f"{place(path)}: {rows}; save one row of labels per row.")
+    return Arrays(data, target, feature_names, label_names)
+
+
+def load_arrays(path: Path_, max_bytes: int | None = None) -> dict[str, Any]:
+    """Return the arrays of an .npz file."""
+    found = existing(path)
+    arrays: dict[str, Any] = {}
+    advice = "save it with numpy.savez"
+    with foreign_bytes(found, "not a readable .npz file", advice), zipfile.ZipFile(found) as archive:
+        members = archive.infolist()
+        check_size(found, sum(member.file_size for member in members), "unpacks to", max_bytes)
+        if len(members) > MAX_MEMBERS:
+            raise DataFileError(f"{found}: it holds {len(members)} arrays; save X and y only.")
+        for member in members:
+            name = member.filename.removesuffix(".npy")
+            if name in arrays:
+                raise DataFileError(f"{found}: the array {name!r} appears twice; save the file again.")
+            with archive.open(member) as file:
+                arrays[name] = _array(file, name, member.file_size)
+    return arrays
+
+
+def load_npy(path: Path_) -> NDArray[Any]:
+    """Return the array of an .npy file."""
+    found = existing(path)
+    with foreign_bytes(found, "not a readable .npy file", "save it with numpy.save"), open(found, "rb") as file:
+        return _array(file, found.name, found.stat().st_size)
+
+
+def _array(file: IO[bytes], name: str, size: int) -> NDArray[Any]:
+    """Return the array in `size` bytes."""
+    check_array_header(file, size, f"array {name!r}", KINDS)
+    file.seek(0)
+    array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    return array
+
+
+def _sparse(path: Path_, arrays: dict[str, Any], form: Form) -> Any:
+    """Build the CSR matrix whose parts are in `arrays`, after checking them."""
+    data, indices, indptr, shape, layout = (arrays[part] for part in SPARSE_PARTS)
+    with foreign_bytes(path, "its sparse parts are not those of a matrix", "save the matrix again as CSR"):
+        build = {"csr": sparse.csr_array, "csc": sparse.csc_array}[layout.astype(str).item()]
+        n_rows, n_columns = map(operator.index, shape)  # fails for other counts and floats
+        if {indices.dtype.kind, indptr.dtype.kind} - {"i", "u"} or data.dtype.kind not in "biuf":
+            raise TypeError("wrong types")
+        check_width(path, n_columns, form.max_features)
+        # The parts of a CSC matrix do not grow with its rows, but the CSR matrix made from it does.
+        check_size(path, (n_rows + 1) * 8, f"declares {n_rows} rows, a table of", form.max_bytes)
+        matrix = build((data, indices, indptr), shape=(n_rows, n_columns))
+        refuse_broken(matrix, "its sparse matrix")
+        matrix = matrix.tocsr()
+        matrix.sort_indices()
+    if not matrix.has_canonical_format:
+        raise DataFileError(f"{place(path)}: an entry appears twice; call sum_duplicates() before saving.")
+    return matrix
+
+
+def _names(path: Path_, arrays: dict[str, Any], key: str, shape: tuple[int, ...]) -> list[str] | None:
+    """Return an array of names as a list, None if there is none."""
+    if key not in arrays:
+        return None
+    try:
+        names: list[str] = arrays[key].tolist()
+        sound = arrays[key].dtype.kind == "U" and arrays[key].shape == shape and len(set(names)) == len(names)
+        "".join(names if sound else []).encode()
+    except (ValueError, SystemError):  # code points beyond Unicode, or single surrogates, which cannot be printed
+        sound = False
+    if not sound:
+        raise DataFileError(f"{place(path)}: {key} must be {shape[0] if shape else 0} different texts; save them so.")
+    return names
+
+
+def feature_array(path: Path_, data: Any, names: Sequence[str] | None, *, gaps: bool = False) -> Any:
+    """Return features, dense or CSR, as float32 or float64, all finite; stored zeros of a CSR array are dropped.
+
+    With `gaps` a NaN is a missing value, and allowed.
+    """
+    if data.dtype.kind not in "biuf" or data.dtype.itemsize > 8:
+        raise DataFileError(f"{place(path)}: the features have dtype {data.dtype}; save them as float64 or float32.")
+    data = data.astype(np.float32 if data.dtype in (np.float16, np.float32) else np.float64, copy=False)
+    is_sparse: bool = sparse.issparse(data)
+    stored = data.data if is_sparse else data
+    wrong = ~np.isfinite(stored) & ~(gaps & np.isnan(stored))
+    if wrong.any():
+        entries = data.tocoo() if is_sparse else None
+        row, column = np.argwhere(wrong)[0] if entries is None else (entries.row[wrong][0], entries.col[wrong][0])
+        what = "the value is missing or not finite; fill it in (--impute median, for dense rows) or drop the row"
+        raise DataFileError(f"{_cell(path, row, column, names)}: {what}.")
+    if is_sparse:
+        data.eliminate_zeros()
+    return data
+
+
+def _cell(path: Path_, row: int, column: int, names: Sequence[str] | None) -> str:
+    return place(path, column=str(column) if names is None else names[column], row=row)
+
+
+def label_array(path: Path_, labels: Any, names: Sequence[str] | None) -> NDArray[np.int64]:
+    """Return labels (n, C) of 0, 1 and -1; a NaN counts as -1."""
+    if labels.ndim != 2 or labels.shape[1] == 0 or labels.dtype.kind not in "biuf":
+        shown = f"shape {labels.shape} and dtype {labels.dtype}"
+        raise DataFileError(f"{place(path)}: the labels have {shown}; save 0, 1 or -1 (unknown), one column per label.")
+    known = np.where(np.isnan(labels), -1, labels) if labels.dtype.kind == "f" else labels
+    wrong = ~np.isin(known, (-1, 0, 1))
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        what = f"{_cell(path, row, column, names)}: the label is {known[row, column]}"
+        raise DataFileError(f"{what}; write 0, 1, or -1 (or nothing) where it is not known.")
+    if (labels == -1).any():
+        refuse_plus_minus(path, known)
+    return known.astype(np.int64)
+
+
+def refuse_plus_minus(path: Path_, labels: NDArray[Any]) -> None:
+    """Raise if there is one label and it is 1 or -1 in each row: -1 then probably means no, and not "unknown"."""
+    if labels.shape[1] == 1 and (labels == 1).any() and not (labels == 0).any():
+        what = "its one label is 1 or -1, and -1 means unlabelled here; write 0 for a negative, nothing for unknown"
+        raise DataFileError(f"{place(path)}: {what}.")

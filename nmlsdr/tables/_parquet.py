@@ -1,0 +1,71 @@
+"""Read Parquet files through pyarrow."""
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from .._errors import import_extra
+from ._arrow import arrow_column
+from ._columns import Table
+from ._files import DataFileError, Form, Path_, check_size, existing, foreign_bytes, place
+from ._roles import Split, check_names
+
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # pandas writes an index under this name
+TYPES = ("string", "large_string", "dictionary", "temporal", "integer", "floating", "decimal", "boolean", "null")
+BATCH_ROWS = 65536
+UNREADABLE = ("not a readable Parquet file", "write it again")
+
+
+class ParquetFile:
+    """A file of columns of numbers, booleans, dates and texts.  An index of pandas is left out.
+
+    Parameters
+    ----------
+    path : path
+    form : Form
+    """
+
+    line = None
+
+    def __init__(self, path: Path_, form: Form, *, is_raw: bool = False) -> None:
+        self._arrow = import_extra("pyarrow.parquet", "Reading Parquet files", "parquet")
+        self.path, self.form = existing(path), form
+        with foreign_bytes(path, *UNREADABLE):
+            with self._open() as file:
+                self._schema, self._n_rows = file.schema_arrow, file.metadata.num_rows
+            self.names = [name for name in self._schema.names if not PANDAS_INDEX.fullmatch(name)]
+        check_names(path, self.names, form)
+
+    def _open(self, texts: Sequence[str] = ()) -> Any:
+        return self._arrow.parquet.ParquetFile(os.fspath(self.path), read_dictionary=list(texts))
+
+    def close(self) -> None:
+        """Do nothing: the file is opened for each use."""
+
+    def read(self, split: Split) -> Table:
+        """Return the columns that have a role; the others are not unpacked, since they may hold texts of any length."""
+        wanted, types = split.wanted, self._arrow.types
+        declared = f"has {self._n_rows} rows and {len(wanted)} columns, a table of"
+        check_size(self.path, self._n_rows * max(1, len(wanted)) * 8, declared, self.form.max_bytes)
+        kinds = {name: self._schema.field(name).type for name in wanted}
+        for name, kind in kinds.items():
+            if not any(getattr(types, f"is_{family}")(kind) for family in TYPES):
+                what = f"its type is {kind}, not a number or boolean; use --drop, or convert the column"
+                raise DataFileError(f"{place(self.path, None, name)}: {what}.")
+        texts = [name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)]
+        blocks: dict[str, list[Any]] = {name: [] for name in wanted}
+        n_rows = 0
+        with foreign_bytes(self.path, *UNREADABLE), self._open(texts) as file:
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=wanted):
+                n_rows += batch.num_rows
+                for name in wanted:
+                    blocks[name].append(batch.column(name))
+            if n_rows != self._n_rows:
+                what = f"its metadata give {self._n_rows} rows, but it has {n_rows}; write the file again"
+                raise DataFileError(f"{self.path}: {what}.")
+        whole = {
+            name: self._arrow.chunked_array(blocks.pop(name) or [[]], None if n_rows else kinds[name])
+            for name in wanted
+        }
+        return Table(n_rows, {name: arrow_column(whole.pop(name)) for name in wanted}, unit="row")

@@ -1,0 +1,405 @@
+"""What is done with every column of a raw table: one record for each, which also turns its cells into numbers.
+
+`decide` makes the plan from the statistics of the columns and from what the caller says about them. The readers of
+files and `TableEncoder` encode blocks of cells with it, so that a rule stands in one place.
+"""
+
+import dataclasses
+import functools
+import json
+import reprlib
+from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks.words import WORD, fold, trim
+from .._errors import InputError
+from ._columns import Cells, Numbers, Texts
+from ._files import MOST_SHOWN, Problem, problems_in_words, shorten
+from ._lists import items_of
+from ._numbers import NOTATIONS, Notation, is_number
+from ._shapes import fold_all, rows_of
+from ._units import WITHOUT, read_quantities
+
+#: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels;
+#: a number has one more for each mark).
+FEATURES = {"number": 1, "date": 2, "yes/no": 1, "category": None, "list": None, "words": None}
+MORE_MISSING = 0.3  # so much larger, and three times as large, is a share of missing values that is noted
+RARE_GAPS = 0.01  # accepted probability that so many rows lack a value, at the share of the fit
+#: The kinds of columns that do not.
+OTHERS = ("identifier", "text", "constant", "empty", "duplicate", "like the labels", "dropped")
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is done with one column.
+
+    Attributes
+    ----------
+    name, kind, reason : str
+        Its name, a kind of FEATURES or OTHERS, and the facts behind it in words.
+    decimal, thousands : str
+        The notation of its numbers.
+    factors : dict of str to float
+        What numbers with each of these units are multiplied by ("": without a unit); empty: the numbers have no units.
+    marks : tuple of str
+        The signs of comparison and the units of the numbers that have a feature of their own.
+    separator : str
+        What stands between the items of a list.
+    month_first : bool
+        Whether its dates begin with the month.
+    levels : dict of str to str
+        For a category or a list: its levels, folded, and as they are shown. For words: the words. For yes/no: the
+        texts that mean yes ("1") and no ("0"); the empty text stands for every word that means a missing value.
+    has_missing, has_other : bool
+        Whether missing values of a category, and levels that are rare, have a feature of their own.
+    fill : tuple of float
+        What takes the place of a missing value; empty: NaN.
+    """
+
+    name: str
+    kind: str
+    reason: str = ""
+    decimal: str = "."
+    thousands: str = ""
+    factors: dict[str, float] = field(default_factory=dict)
+    marks: tuple[str, ...] = ()
+    separator: str = ""
+    month_first: bool = False
+    levels: dict[str, str] = field(default_factory=dict)
+    has_missing: bool = False
+    has_other: bool = False
+    fill: tuple[float, ...] = ()
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of its features."""
+        if self.kind == "date":
+            return [f"{self.name} (year)", f"{self.name} (month)"]
+        if self.kind == "number":
+            return [self.name, *(f"{self.name} ({mark})" for mark in self.marks)]
+        if self.kind in ("category", "list", "words"):
+            more = ["(missing)"] * self.has_missing + ["(other)"] * self.has_other
+            return [f"{self.name}={level}" for level in [*self.levels.values(), *more]]
+        return [self.name] if self.kind in FEATURES else []
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done with every column of a table.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        In the order of the table, without those of the labels.
+    missing : tuple of str
+        Folded words that mean a missing value.
+    keep_case : bool
+        Whether texts that differ in case or surrounding blanks are different.
+    labels : dict
+        Where the labels were: the parameters of `read_table` of these names.
+    encoding : str
+        The encoding of the table, which other files of its origin probably have too; empty: not known.
+    gaps : tuple of float
+        For each column that becomes features, the share of the fit's rows without a known value; empty: not known.
+    """
+
+    columns: tuple[Column, ...]
+    missing: tuple[str, ...] = ()
+    keep_case: bool = False
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    encoding: str = ""
+    gaps: tuple[float, ...] = ()
+
+    @functools.cached_property
+    def used(self) -> list[Column]:
+        """The columns that become features."""
+        return [column for column in self.columns if column.kind in FEATURES]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers as programs write them, and the labels need no words either."""
+        plain = [c for c in self.columns if c.kind == "dropped" or c == Column(c.name, "number", c.reason, fill=c.fill)]
+        return len(plain) == len(self.columns) and "separator" not in self.labels
+
+    @property
+    def identifier(self) -> str | None:
+        """The name of the column that names the rows."""
+        return next((column.name for column in self.columns if column.kind == "identifier"), None)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of all features."""
+        return [name for column in self.used for name in column.feature_names]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns that it knows."""
+        return [column.name for column in self.columns]
+
+    def encode(
+        self, columns: Mapping[str, Cells], n_rows: int, problems: list[Problem] | None = None, *, checks: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the features of a table.
+
+        Parameters
+        ----------
+        columns : dict of str to (Numbers or Texts)
+            The used columns, by name.
+        n_rows : int
+        problems : list, default=None
+            Collects the cells that are not what their column holds; None: they raise.
+        checks : bool, default=False
+            Whether only the cells are checked, which is faster and takes little memory: all features are NaN.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            With NaN for a missing value, which `fill_in` fills.
+        """
+        shape = n_rows, len(self.feature_names)
+        X = np.broadcast_to(np.nan, shape) if checks else np.empty(shape)
+        found: list[Problem] = []
+        for column, block in self._blocks(X):
+            _encode(
+                column, frozenset(self.missing), self.keep_case, columns[column.name], None if checks else block, found
+            )
+        if found and problems is None:
+            raise InputError(problems_in_words(found, "row", in_python=True))
+        if problems is not None:
+            problems += found
+        return X
+
+    def _blocks(self, X: NDArray[np.float64]) -> Iterator[tuple[Column, NDArray[np.float64]]]:
+        """Yield each used column with its features."""
+        start = 0
+        for column in self.used:
+            end = start + len(column.feature_names)
+            yield column, X[:, start:end]
+            start = end
+
+    def gaps_of(self, X: NDArray[np.float64]) -> tuple[float, ...]:
+        """Return for each used column the share of rows that lack a known value; missing values are not filled yet."""
+        found = []
+        for column, block in self._blocks(X):
+            if column.kind in ("category", "list", "words"):
+                lacks = ~block[:, : len(column.levels)].any(axis=1)
+            else:
+                lacks = np.isnan(block[:, 0])
+            found.append(float(lacks.mean()) if len(X) else 0.0)
+        return tuple(found)
+
+    def emptier(self, X: NDArray[np.float64], absent: Container[str] = ()) -> list[str]:
+        """Return a note on columns, but for absent ones, that lack far more values than at the fit, or all of them."""
+        found = []
+        for column, share, was in zip(self.used, self.gaps_of(X), self.gaps or [-1.0] * len(self.used), strict=True):
+            many = share == 1 or (was >= 0 and share > max(3 * was, was + MORE_MISSING))
+            if many and column.name not in absent and max(was, 0.0) ** (share * len(X)) < RARE_GAPS:
+                before = f", {was:.0%} at the fit" if was >= 0 else ""
+                found.append(f"{shorten(column.name, 30)!r} ({share:.0%} of the rows{before})")
+        more = f" and {len(found) - MOST_SHOWN} more" if len(found) > MOST_SHOWN else ""
+        what = f"far more values are missing or new than at the fit: column {', '.join(found[:MOST_SHOWN])}{more}"
+        return [f"{what}; the values that fill them decide there, so check how the table was exported"] if found else []
+
+    def unseen(self, X: NDArray[np.float64]) -> dict[str, int]:
+        """Return the categories with a level that the plan does not know, and in how many of these rows."""
+        counts = {c.name: int((~block.any(axis=1)).sum()) for c, block in self._blocks(X) if c.kind == "category"}
+        return {name: count for name, count in counts.items() if count}
+
+    def collapsed(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
+        """Return encoded features as one number for each column of the table, NaN where missing, and their names.
+
+        The number of a category is that of its level, and the number of a text that of its set of words.
+        """
+        parts: list[NDArray[Any]] = [np.empty((len(X), 0))]
+        for column, block in self._blocks(X):
+            part = block[:, 0]
+            if column.kind == "category":
+                part = np.where(block.any(axis=1), block.argmax(axis=1), block.shape[1]).astype(np.float64)
+                part[(part == len(column.levels)) & column.has_missing] = np.nan
+            elif column.kind in ("list", "words"):
+                part = np.unique(block, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
+            parts.append(part)
+        return np.column_stack(parts), [column.name for column in self.used]
+
+    def filled(self, X: NDArray[np.float64], strategy: str = "median") -> Self:
+        """Return the plan in which the columns of numbers are filled by the median or mean of these features."""
+        average: Any = np.median if strategy == "median" else np.mean
+        filled = {}
+        for column, block in self._blocks(X):
+            if column.kind in ("number", "date", "yes/no") and len(X):
+                known = [values[~np.isnan(values)] for values in block.T]
+                fill = tuple(float(average(values)) if len(values) else 0.0 for values in known)
+                filled[column.name] = dataclasses.replace(column, fill=fill)
+        return dataclasses.replace(self, columns=tuple(filled.get(c.name, c) for c in self.columns))
+
+    def fill_in(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return features with every missing value filled, in a new array if there is one."""
+        rows, places = np.nonzero(np.isnan(X))
+        if len(rows):
+            fill = [np.nan if not c.fill else c.fill[k] for c in self.used for k in range(len(c.feature_names))]
+            X = X.copy()
+            X[rows, places] = np.array(fill)[places]
+        return X
+
+    def sample(self, n_rows: int) -> NDArray[Any]:
+        """Return invented rows of text that the plan can encode."""
+        table = np.full((n_rows, len(self.columns)), "", dtype=object)
+        for j, column in enumerate(self.columns):
+            levels = [*column.levels] if column.kind == "yes/no" else [*column.levels.values()]
+            unit = "" if "" in column.factors else min(column.factors, default="")
+            for i in range(n_rows):
+                if column.kind == "number":
+                    table[i, j] = f"{(*column.fill, 0.0)[0] + i - 0.5:.3f}".replace(".", column.decimal) + unit
+                elif column.kind == "date":
+                    table[i, j] = f"{2000 + i}-0{i + 1}-15"
+                elif levels:
+                    table[i, j] = levels[i % len(levels)]
+        return table
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    def to_json(self) -> str:
+        """Return the plan as text; most columns of a wide table are plain numbers, for which a short list is enough."""
+        columns = [
+            [c.name, *c.fill]
+            if c == Column(c.name, "number", fill=c.fill)
+            else {f.name: getattr(c, f.name) for f in dataclasses.fields(c) if getattr(c, f.name) or f.name == "name"}
+            for c in self.columns
+        ]
+        return json.dumps({**self.__getstate__(), "columns": columns, "labels": dict(self.labels)}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the plan that `to_json` wrote; an InputError if it is none.
+
+        The text may come from a stranger: the key, type and size of every value are checked before it is used.
+        """
+        try:
+            plan: Self = _from_json(json.loads(text), cls)
+            plan._check()
+        except (TypeError, ValueError, LookupError, OverflowError, RecursionError) as error:
+            raise InputError(f"it holds no plan of a table ({error})") from None
+        return plan
+
+    def _check(self) -> None:
+        """Raise a ValueError if a value, although of the right type, is not what `decide` and a fit give."""
+        for c in self.columns:
+            if c.kind not in FEATURES and c.kind not in OTHERS:
+                raise ValueError(f"a column of the kind {c.kind!r}")
+            wide = len(c.feature_names) if FEATURES.get(c.kind) else 0
+            if (c.decimal, c.thousands) not in NOTATIONS or len(c.fill) not in (0, wide):
+                raise ValueError(f"impossible numbers in the column {c.name!r}")
+            if not all(abs(value) < 1e170 for value in c.fill):
+                raise ValueError(f"the column {c.name!r} is filled with a number that is not finite")
+            if not all(0 < factor < 1e170 for factor in c.factors.values()):
+                raise ValueError(f"impossible units in the column {c.name!r}")
+            odd_answers = c.kind == "yes/no" and {*c.levels.values()} - {"0", "1"}
+            if odd_answers or (c.kind in FEATURES and not c.feature_names) or (c.kind == "list") > (c.separator != ""):
+                raise ValueError(f"impossible levels in the column {c.name!r}")
+        if self.gaps and (len(self.gaps) != len(self.used) or not all(0 <= gap <= 1 for gap in self.gaps)):
+            raise ValueError("impossible shares of missing values")
+        if len({c.name for c in self.columns}) < len(self.columns):
+            raise ValueError("two columns of one name")
+        if self.labels.keys() not in _SOURCES:
+            raise ValueError(f"{sorted(self.labels)} of its labels")
+        for name, value in self.labels.items():
+            _from_json(value, list[str] if name in ("label_columns", "annotators") else str)
+
+
+# What a plan may hold of the labels of its table: parameters of `read_table`, and no file.
+_SOURCES = [set(), {"label_columns"}, *({source, "separator", "no_label"} for source in ("label_list", "annotators"))]
+
+_hints = functools.cache(get_type_hints)
+
+
+def _from_json(value: Any, kind: Any) -> Any:
+    """Return a value of JSON as this type; an error if it is of another one."""
+    outer: Any = get_origin(kind) or kind
+    inner = get_args(kind)
+    if outer is Column and type(value) is list:
+        value = {"name": value[0], "kind": "number", "fill": value[1:]}
+    if hasattr(outer, "__dataclass_fields__") and type(value) is dict:
+        if unknown := value.keys() - _hints(outer).keys():
+            raise ValueError(f"the unknown key {min(unknown)!r}")
+        return outer(**{key: _from_json(value[key], _hints(outer)[key]) for key in value})
+    if outer in (list, tuple) and type(value) is list:
+        return outer(_from_json(one, inner[0]) for one in value)
+    if outer in (dict, Mapping) and type(value) is dict:
+        return {_from_json(key, str): _from_json(one, inner[1]) for key, one in value.items()}
+    if outer is float and type(value) is int:
+        return float(value)
+    if outer is not Any and type(value) is not outer:
+        raise TypeError(f"{reprlib.repr(value)} is no {outer.__name__}")
+    if type(value) is str:
+        value.encode()  # fails for half of a surrogate pair, which cannot be printed
+    return value
+
+
+# ---------------------------------------------------------------- from cells to numbers
+
+
+def _encode(
+    column: Column, missing: frozenset[str], keep_case: bool, cells: Cells, X: NDArray[np.float64] | None,
+    problems: list[Problem],
+) -> None:  # fmt: skip
+    """Write the features of one column to X if there is one, and add cells that are not what it holds to `problems`."""
+    is_plain = column.kind == "number" and (not column.factors or "" in column.factors)
+    # If a number means a missing value, texts tell which numbers these are.
+    if isinstance(cells, Numbers) and is_plain and cells.fit(column.decimal) and not any(map(is_number, missing)):
+        own = np.array([mark == WITHOUT for mark in column.marks], dtype=bool)
+        if X is not None:
+            X[:, 0] = cells.values
+            X[:, 1:] = ~np.isnan(cells.values)[:, None] & own
+        return
+    texts = cells.texts.trimmed
+    if column.kind in ("category", "list", "words"):
+        if X is not None:
+            X[:] = _encode_words(column, missing, keep_case, texts, X.shape[1])
+        return
+    words = fold_all(texts.different)
+    is_missing = np.array([word in missing for word in words], dtype=bool)
+    if column.kind == "yes/no":
+        known = {word: float(value) for word, value in column.levels.items()}
+        found = np.array([[known.get(word, np.nan)] for word in words]).reshape(-1, 1)
+        # In a column of crosses and empty cells every word for "missing" means no.
+        found[is_missing & np.isnan(found[:, 0])] = known.get("", np.nan)
+    else:
+        if column.kind == "date":
+            found = texts.dates.values(column.month_first)
+        else:
+            notation = Notation(column.decimal, column.thousands)
+            found = read_quantities(texts.different, texts.forms, notation, column.factors, column.marks)
+        found[is_missing] = np.nan
+    for code, rows in rows_of(texts.codes, np.flatnonzero(np.isnan(found[:, 0]) & ~is_missing)):
+        problems.append(Problem(column.name, rows, texts.different[code]))
+    if column.kind == "number":
+        found[np.isnan(found[:, 0]), 1:] = 0.0  # a missing number has no mark
+    if X is not None:
+        X[:] = found[texts.codes]
+
+
+def _encode_words(
+    column: Column, missing: frozenset[str], keep_case: bool, texts: Texts, width: int
+) -> NDArray[np.bool_]:
+    """Return the features of a category, of lists, or of words."""
+    table = np.zeros((len(texts.different), width), dtype=bool)
+    place = {level: j for j, level in enumerate(column.levels)}
+    key: Callable[[str], str] = trim if keep_case else fold
+    for code, (text, word) in enumerate(zip(texts.different, fold_all(texts.different), strict=True)):
+        if column.kind == "words":
+            table[code, [place[part] for part in {*WORD.findall(word)} if part in place]] = True
+        elif column.kind == "list":
+            items = map(key, items_of(text, column.separator))
+            table[code, [place[item] for item in items if item in place]] = True
+        elif (level := place.get(text if keep_case else word)) is not None:
+            table[code, level] = True
+        elif column.has_missing and word in missing:
+            table[code, len(place)] = True
+        elif column.has_other and word not in missing:
+            table[code, -1] = True
+    return table[texts.codes]

@@ -1,0 +1,440 @@
+"""Read a table of features and labels from a file of any kind that the command line accepts."""
+
+import contextlib
+import dataclasses
+import os
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import Bunch
+
+from ._arff import ArffFile
+from ._columns import Cells, Texts
+from ._csv import CsvFile
+from ._deciding import Choices, Deciding
+from ._excel import ExcelFile
+from ._files import (
+    DataFileError,
+    Form,
+    Path_,
+    Problem,
+    existing,
+    foreign_bytes,
+    new_words,
+    place,
+    problems_in_words,
+    shorten,
+)
+from ._label_names import read_labels
+from ._labels import Lists, apply_mask, find_lists, label_columns, listed_labels, refuse_unused, votes_of
+from ._npz import read_npz
+from ._parquet import ParquetFile
+from ._plain import plain_contents
+from ._plan import Plan
+from ._roles import LabelNames, Roles, Split, refuse_missing, split_columns
+from ._svmlight import read_svmlight
+
+READERS = {
+    ".arff": ArffFile,
+    ".csv": CsvFile,
+    ".tsv": CsvFile,
+    ".parquet": ParquetFile,
+    ".pq": ParquetFile,
+    ".xlsx": ExcelFile,
+    ".xlsm": ExcelFile,
+    ".npz": read_npz,
+    ".svmlight": read_svmlight,
+    ".svm": read_svmlight,
+    ".libsvm": read_svmlight,
+}
+_SHEET = "save the sheet as CSV (Save As, CSV UTF-8) and give that file"
+_FRAME = "load it with pandas and write it with to_parquet"
+#: How to convert files that are not read.
+OTHER_KINDS = {
+    **dict.fromkeys((".xls", ".ods", ".numbers"), _SHEET),
+    **dict.fromkeys((".json", ".jsonl", ".pkl", ".feather", ".sav", ".dta", ".sas7bdat", ".h5"), _FRAME),
+    **dict.fromkeys((".txt", ".dat"), "rename it to .csv, or to .tsv if tabs are between its cells"),
+    **dict.fromkeys((".zip", ".7z", ".xz", ".bz2"), "unpack it and give the table in it"),
+    ".skops": "this is a model file; give a table",
+}
+# Of a column that may be an id whose texts repeat: texts, rows of one text, and what is looked at.
+LEAST_GROUPS, ROWS_OF_ONE, MOST_GROUPS, MOST_ROWS, FIRST_PAIRS = 20, 20, 500, 100_000, 8
+WITHOUT_NAMES = (read_npz, read_svmlight)  # of columns
+UNPACKED = (read_npz, ParquetFile, ExcelFile)  # not gzipped
+
+
+def read_table(
+    path: Path_,
+    roles: Roles | None = None,
+    form: Form | None = None,
+    *,
+    plan: Plan | Choices | None = None,
+    missing: bool = False,
+    encode: bool = True,
+) -> Bunch:
+    """Read features from one file, and labels if `roles` says where they are.
+
+    ========================== =================================================================================
+    ``.arff`` (``.gz``)        Mulan or Weka, dense (ndarray) or sparse (CSR)
+    ``.csv``, ``.tsv`` (gz)    the first line has the names of the columns; blank lines are allowed at the end only;
+                               needs pyarrow, which the extra ``cli`` installs
+    ``.xlsx``                  a sheet of Excel, whose first row has the names; needs the extra ``excel``
+    ``.parquet``, ``.pq``      columns of numbers, booleans, dates or texts (a pandas index is left out); needs the
+                               extra ``parquet``
+    ``.npz``                   arrays ``X`` or ``data`` and ``y`` or ``target``, optionally ``feature_names`` and
+                               ``label_names``; or the parts that scipy.sparse.save_npz writes
+    ``.svmlight``, ``.svm``,   ``label,label index:value ...``, indices from 1; labels are names of label columns
+    ``.libsvm`` (``.gz``)
+    ========================== =================================================================================
+
+    Parameters
+    ----------
+    path : path
+        File to read; its suffix gives the format.
+    roles : Roles, default=None
+        Which columns are labels, ids, or dropped. None: all are features.
+    form : Form, default=None
+        How the file is written, and how large it may be. None: all of it is found from the file.
+    plan : Plan or Choices, default=None
+        For a table with columns of text, dates or missing values (CSV, TSV, Parquet, dense ARFF): the ``plan`` that
+        was returned for another table, or what the command line chose for a new one. None: all features must be
+        numbers; `TableEncoder` is for other columns in Python.
+    missing : bool, default=False
+        Whether feature values may be missing (an empty cell, ?, NA, N/A, NaN, NULL or a null). They are returned as
+        NaN. Not for sparse rows.
+    encode : bool, default=True
+        False: with a plan the cells are checked, which is faster and takes less memory, and all features are NaN.
+
+    Returns
+    -------
+    Bunch
+        data : ndarray or csr_array of shape (n_samples, n_features)
+            Features in float64, or in float32 if the file (npz, Parquet) has no wider type. All values are finite,
+            except NaN if `missing`, or with a plan.
+        target : ndarray of shape (n_samples, n_labels), int64, or None
+            Labels 0/1 in the order of columns of the file; -1 where a label is unknown (an empty cell, "?" or -1).
+            None if the file was read without labels.
+        votes : ndarray of shape (n_samples, n_labels), float64, or None
+            For `annotators`: the share of those who voted on the row that gave the label; -1 where nobody voted.
+        labeled : ndarray of shape (n_samples,), bool, or None
+            True for rows with a known label. None if the file was read without labels.
+        feature_names, label_names : list of str, or None
+            Names of features and labels; None if the file has no names.
+        ids : list of str, or None
+            Cells of `id_column`; None if it was not given.
+        plan : Plan or None
+            What was done with each column. None if the parameter ``plan`` is None or the rows are sparse.
+        lists : Lists or None
+            The separator and the word for no label of `label_list`.
+        groups : ndarray of shape (n_samples,), int64, or None
+            Equal for rows with one id, or else for rows with equal cells; None if all rows differ.
+        notes : list of str
+            Remarks for a person, such as columns of the same name that were renamed.
+        unused : list of str
+            Columns that are not in `feature_columns` and have no other role.
+        columns : dict of str to (Numbers or Texts), or None
+            The cells of the columns as they stand in the file: ``columns["age"].text(row)`` is the text of one. Without
+            those that were dropped or are not in `plan`. None for files without names of columns, and sparse rows.
+        encoding : str or None
+            Encoding of a text file, as given or guessed (then one of the notes says so); None for other files.
+
+    Raises
+    ------
+    DataFileError
+        A ValueError, whose message names the file, the line and the column, and says what to do. An option of the
+        command line in it, such as --encoding, is the parameter of that name of `Form` or `Roles`; --impute is
+        ``missing=True``.
+    ImportError
+        If a package that the format needs is not installed; the message names the extra to install.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from nmlsdr.tables import Roles
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = pathlib.Path(folder.name, "notes.csv")
+    >>> _ = file.write_text("length,flu,cold\\n1.5,0,1\\n2.5,,\\n")
+    >>> table = read_table(file, Roles(label_columns=["flu", "cold"]))
+    >>> table.target
+    array([[ 0,  1],
+           [-1, -1]])
+    >>> table.feature_names, table.labeled
+    (['length'], array([ True, False]))
+    >>> folder.cleanup()
+    """
+    roles, form = roles or Roles(), form or Form()
+    roles.check(path)
+    labels: LabelNames | None = None if roles.label_columns is None else list(roles.label_columns)
+    if roles.labels_xml is not None:
+        labels = read_labels(roles.labels_xml, max_bytes=form.max_bytes, max_labels=form.max_features)
+    reader = reader_of(path)
+    form = _expecting(form, roles, labels or (), plan)
+    with foreign_bytes(path):
+        if reader in WITHOUT_NAMES:
+            table = _read_arrays(path, reader, roles, form, labels, missing)
+        else:
+            table = _read_columns(path, reader, roles, form, labels, plan, missing, encode)
+    n_rows, n_columns = table.data.shape
+    if missing and sparse.issparse(table.data):
+        what = "sparse rows have no missing values; leave --impute out, or save dense rows"
+        raise DataFileError(f"{place(path)}: {what}.")
+    if n_rows and n_columns == 0 and table.plan is not None and table.plan.columns:
+        first = table.plan.columns[0]
+        why = f"the first, {shorten(first.name)!r}: {first.kind}, {first.reason}"
+        what = f"none of its columns can be a feature ({why})"
+        raise DataFileError(f"{place(path)}: {what}; give a file with data.")
+    if n_rows == 0 or (n_columns == 0 and roles.feature_columns is None):
+        raise DataFileError(f"{place(path)}: it holds {n_rows} rows of {n_columns} features; give a file with data.")
+    if roles.mask is not None:
+        apply_mask(table, roles.mask, path)
+    table.labeled = None if table.target is None else (table.target != -1).any(axis=1)
+    return table
+
+
+def _expecting(form: Form, roles: Roles, labels: LabelNames, plan: Plan | Choices | None) -> Form:
+    """Return the form of a file with what its encoding is recognised by: names and levels, and the table of the fit."""
+    columns = [*labels, *roles.drop, *roles.lists, roles.id_column or "", *(roles.feature_columns or ())]
+    if isinstance(plan, Plan):
+        levels = [level for column in plan.used for level in column.levels.values()]
+        words = [*form.known_words, *columns, *plan.names, *levels]
+        return dataclasses.replace(form, known_words=words, likely_encoding=form.likely_encoding or plan.encoding)
+    return dataclasses.replace(form, known_words=[*form.known_words, *columns, *(plan.one_hot if plan else ())])
+
+
+def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: LabelNames | None, missing: bool) -> Bunch:
+    """Read a file whose columns have no names."""
+    kind = "an npz" if reader is read_npz else "an svmlight"
+    for what in ("drop", "id_column", "label_list", "annotators"):
+        if value := getattr(roles, what):
+            raise DataFileError(f"{place(path)}: {what}={value} needs columns with names; {kind} file has none.")
+    if reader is read_svmlight:
+        found = read_svmlight(path, form, labels)
+    elif labels is not None:
+        raise DataFileError(f"{place(path)}: an npz file has its labels in the array y; give no label columns.")
+    else:
+        found = read_npz(path, form, missing=missing)
+    nothing = dict.fromkeys(("ids", "unused", "encoding", "plan", "lists", "votes", "groups", "columns"))
+    table = Bunch(**found._asdict(), **nothing, notes=[])
+    if roles.label_file is not None:
+        _read_label_file(table, roles, path, table.data.shape[0], form)
+    return table
+
+
+def _read_columns(
+    path: Path_, reader: Any, roles: Roles, form: Form, labels: LabelNames | None, plan: Plan | Choices | None,
+    missing: bool, encode: bool,
+) -> Bunch:  # fmt: skip
+    """Read a file of named columns: its names, their roles, the cells, the labels, and the features by a plan."""
+    source = reader(path, form, is_raw=plan is not None)
+    with contextlib.closing(source):
+        if isinstance(plan, Plan):
+            split = _split_by_plan(source, roles, labels, plan)
+        else:
+            split = split_columns(source, roles, labels, () if plan is None else plan.one_hot)
+        found = source.read(split)
+    table = Bunch(
+        target=None, label_names=split.labels or None, feature_names=split.features, ids=None, unused=split.unused,
+        encoding=found.encoding, notes=found.notes, plan=None, lists=None, votes=None, groups=None, columns=None,
+    )  # fmt: skip
+    problems: list[Problem] = []
+    if plan is None or found.sparse is not None:
+        decimal = source.dialect.decimal if isinstance(source, CsvFile) else "."
+        table.data, table.target = plain_contents(path, found, split, missing=missing, decimal=decimal)
+    elif split.labels:
+        table.target = label_columns(path, found, split, problems)
+    if split.lists:
+        _read_lists(path, table, [found.columns[name].texts for name in split.lists], roles, form, plan)
+    elif roles.label_file is not None:
+        _read_label_file(table, roles, path, found.n_rows, form)
+    rows, is_new = None, isinstance(plan, Choices)
+    if plan is not None and found.sparse is None:
+        table.columns = found.columns
+        used = plan.used if isinstance(plan, Plan) else []
+        if absent := [column.name for column in used if column.name not in found.columns]:
+            named = ", ".join(repr(shorten(name, 30)) for name in absent)
+            table.notes = [*table.notes, f"absent columns are filled in like missing values: {named}"]
+            found.columns |= {name: Texts([""], np.zeros(found.n_rows, np.int32)) for name in absent}
+        if isinstance(plan, Choices):
+            deciding = _deciding(
+                table, {name: found.columns[name] for name in split.features}, roles, plan, found.n_rows
+            )
+            plan, rows, table.unused = deciding.plan(), deciding.row_numbers, None
+        table.plan, table.feature_names = plan, plan.feature_names
+        table.data = plan.encode(found.columns, found.n_rows, problems, checks=not encode)
+        if is_new:
+            gaps = plan.gaps_of(table.data) if encode else ()
+            table.plan = dataclasses.replace(plan, encoding=found.encoding or "", gaps=gaps)
+        else:
+            problems, notes = new_words(problems, found.n_rows)
+            table.notes = [*table.notes, *notes, *plan.emptier(table.data, absent)]
+            table.data = plan.fill_in(table.data)
+        if problems:
+            lines = np.arange(1, found.n_rows + 1) if found.lines is None else found.lines
+            shown = [problem._replace(rows=lines[problem.rows]) for problem in problems]
+            ends = all((problem.rows == found.n_rows - 1).all() for problem in problems)
+            advice = " If the last row is a sum or a remark below the table, remove it." if ends else ""
+            raise DataFileError(f"{place(path)}: {problems_in_words(shown, found.unit)}{advice}")
+    id_column = split.id or (table.plan.identifier if table.plan is not None else None)
+    if id_column in found.columns:
+        table.ids = found.columns[id_column].texts.all()
+    elif id_column is None and isinstance(table.plan, Plan) and is_new:
+        table.notes = [*table.notes, *repeating_id({name: found.columns[name] for name in split.features})]
+    table.groups = _groups(table.ids, rows)
+    return table
+
+
+def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
+    """Return a note if a column seems to name what several rows are about, such as the patient of each visit.
+
+    It has up to 20 rows for each of its texts, and at least two other columns, such as sex and birthday, are always the
+    same in rows with the same text, where chance would make them differ often.
+    """
+    codes: dict[str, NDArray[Any]] = {}
+    for name, cells in columns.items():
+        if isinstance(cells, Texts):
+            codes[name] = cells.codes[:MOST_ROWS]
+        elif cells.is_whole:
+            codes[name] = np.unique(cells.values[:MOST_ROWS], return_inverse=True)[1].astype(np.int32)
+    names, table = [*codes], np.array([*codes.values()])
+    best: tuple[str, int, list[str]] = ("", 0, [""])  # at least two columns are needed
+    for name, keys in zip(names, table, strict=True):
+        n_texts, n_rows = len(np.unique(keys)), len(keys)
+        if not max(LEAST_GROUPS, n_rows / ROWS_OF_ONE) <= n_texts <= n_rows - LEAST_GROUPS:
+            continue
+        rows = np.flatnonzero(keys < MOST_GROUPS)
+        rows = rows[np.argsort(keys[rows], kind="stable")]
+        repeats = np.flatnonzero(np.diff(keys[rows]) == 0)
+        row, following, same = rows[repeats], rows[repeats + 1], []  # pairs of rows with one text
+        # A few pairs rule out most columns, all at once: each column is compared with each other one.
+        alike = (table[:, row[:FIRST_PAIRS]] == table[:, following[:FIRST_PAIRS]]).all(axis=1)
+        for other in np.flatnonzero(alike):
+            values = table[other]
+            counts = np.bincount(values[rows])
+            n_changes = len(repeats) * (1 - ((counts / len(rows)) ** 2).sum())  # by chance
+            is_same = (values[row] == values[following]).all()
+            if is_same and (counts > 0).sum() != len(rows) - len(repeats) and n_changes >= LEAST_GROUPS:
+                same.append(names[other])
+        best = max(best, (name, n_texts, same), key=lambda one: len(one[2]))
+    name, n_texts, same = best
+    if not n_texts:
+        return []
+    others = f"{shorten(same[0], 30)!r} and {shorten(same[1], 30)!r}"
+    what = f"rows with the same {shorten(name, 30)!r} ({n_texts} different) also have the same {others}"
+    advice = f"add --id {shlex.quote(name)}, so that cross-validation keeps its rows together"
+    return [f"{what}; if it is an id, such as that of a patient, {advice}"]
+
+
+def _split_by_plan(source: Any, roles: Roles, labels: LabelNames | None, plan: Plan) -> Split:
+    """Give each column the role that it had in the table of the plan."""
+    names = [column.name for column in plan.used]
+    if roles.fill_absent:
+        given = {*source.names}
+        names = [name for name in names if name in given]
+    advice = "give them, or have them filled in like missing values (--fill-absent)"
+    refuse_missing(place(source.path, source.line), names, source.names, "columns that the model was fitted on", advice)
+    id_column = roles.id_column
+    if id_column is None and plan.identifier in source.names:
+        id_column = plan.identifier
+    known = dataclasses.replace(roles, id_column=id_column, feature_columns=plan.names)
+    return dataclasses.replace(split_columns(source, known, labels), features=names)
+
+
+def _read_lists(
+    path: Path_, table: Bunch, columns: list[Texts], roles: Roles, form: Form, plan: Plan | Choices | None
+) -> None:
+    """Read labels from columns of lists, in place."""
+    counts = Counter[str]()
+    for column in columns:
+        counts.update(dict(zip(column.different, column.counts, strict=True)))
+    separator, no_label = roles.separator, roles.no_label
+    is_raw = plan is not None
+    table.lists = find_lists(counts, separator, no_label) if is_raw else Lists(separator or ";", no_label)
+    own = plan.labels if isinstance(plan, Plan) else {}  # what the table of the fit had, this one may lack
+    given = {name: value for name in ("separator", "no_label") if (value := getattr(roles, name)) is not None}
+    refuse_unused(path, counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)})
+    targets, table.label_names = listed_labels(path, columns, table.lists, form, table.notes)
+    table.target = targets[0]
+    if roles.annotators is not None:
+        table.votes, table.target = votes_of(np.array(targets))
+
+
+def _deciding(table: Bunch, columns: dict[str, Cells], roles: Roles, choices: Choices, n_rows: int) -> Deciding:
+    """Return what decides on the plan of a table, in which the labels stand already."""
+    choices = dataclasses.replace(choices, id=roles.id_column, drop=roles.drop, yes=roles.yes, no=roles.no)
+    labeled = None if table.target is None else (table.target != -1).any(axis=1)
+    no_label = None if table.lists is None else table.lists.no_label
+    words = [*(table.label_names or ()), *([no_label] if no_label else [])]
+    return Deciding(columns, n_rows, choices, labeled, words, table.lists and table.lists.separator)
+
+
+def _groups(ids: Sequence[str] | None, rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+    """Return a number for each row, equal for rows that stay together; None if all rows differ.
+
+    Rows with one id stay together (an empty id names none), or else rows with equal cells. If most rows have an equal,
+    the table has few columns, and equal rows are no duplicates.
+    """
+    if ids is not None and len({*ids}) == len(ids):
+        return None
+    if ids is not None:
+        rows = np.unique([id or f"\0{i}" for i, id in enumerate(ids)], return_inverse=True)[1]
+    if rows is None:
+        return None
+    n_groups = int(rows.max(initial=-1)) + 1
+    few = n_groups < len(rows) / 2 and ids is None
+    return None if n_groups == len(rows) or few else rows.astype(np.int64)
+
+
+def reader_of(path: Path_) -> Any:
+    """Return the reader of a file by its suffix."""
+    found = existing(path)
+    name = found.name.lower()
+    suffix = Path(name.removesuffix(".gz")).suffix
+    reader = READERS.get(suffix)
+    if reader is None or (name.endswith(".gz") and reader in UNPACKED):
+        known = f"{', '.join(READERS)} (text also with .gz)"
+        advice = OTHER_KINDS.get(suffix, "rename or convert the file")
+        raise DataFileError(f"{found}: the suffix is none of {known}; {advice}.")
+    if reader is CsvFile and not name.endswith(".gz"):  # spreadsheets are renamed, too
+        with open(found, "rb") as file:
+            begin = file.read(4)
+        if begin == b"\xd0\xcf\x11\xe0":
+            raise DataFileError(f"{found}: it is an old Excel file, although it is named {suffix}; {_SHEET}.")
+        reader = ExcelFile if begin == b"PK\x03\x04" else reader
+    return reader
+
+
+def _read_label_file(table: Bunch, roles: Roles, data_path: Path_, n_rows: int, form: Form) -> None:
+    """Read a file whose columns are all labels, in place."""
+    path: Any = roles.label_file
+    reader = reader_of(path)
+    limits = Form(
+        max_bytes=form.max_bytes, max_features=form.max_features, known_words=form.known_words,
+        likely_encoding=table.encoding,
+    )  # fmt: skip
+    with foreign_bytes(path):
+        if reader is read_npz:
+            found = read_npz(path, limits, is_labels=True)
+            target, names = found.target, found.label_names
+        elif reader is read_svmlight:
+            found = read_svmlight(path, limits)
+            target, names = found.target, found.label_names
+        else:
+            more = {"is_labels": True} if reader is CsvFile else {}
+            with contextlib.closing(reader(path, limits, **more)) as source:
+                names = source.names
+                split = Split(labels=names, yes=roles.yes, no=roles.no)
+                labels = source.read(split)
+                target = plain_contents(path, labels, split)[1]
+                table.notes = [*table.notes, *(f"{place(path)}: {note}" for note in labels.notes)]
+    if target is None:
+        raise DataFileError(f"{place(path)}: it holds no labels; give one column per label.")
+    if target.shape[0] != n_rows:
+        counts = f"{target.shape[0]} rows of labels, but {os.fspath(data_path)} has {n_rows} rows"
+        raise DataFileError(f"{place(path)}: {counts}; give one row of labels per row, empty if unlabelled.")
+    table.target, table.label_names = target, names

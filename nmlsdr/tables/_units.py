@@ -1,0 +1,277 @@
+"""Numbers with a unit, a sign of currency or a sign of comparison: "12,5 kg", "850 g", "5/9", "$1,234.50", "%12",
+"<0.5".
+
+A unit is what follows a number. Codes have none: a letter or a hyphen in front (L-01, E66), a zero in front, times,
+ranges, dates, versions and phone numbers.
+"""
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks.words import fold, trim
+from .._resources import load_json
+from ._numbers import Notation, is_number, number_reader, plain_text
+from ._shapes import Coded, coded, rows_of
+
+MOST_UNITS = 4  # of a column
+SHARE = 0.95  # of the filled cells that are numbers, in a column of numbers with units
+LONGEST = 60  # characters of such a text
+WITHOUT = "no unit"  # the mark of bare numbers beside several units
+
+_SIGNS = {
+    "<": "<",
+    "<=": "<",
+    "=<": "<",
+    "≤": "<",
+    "≦": "<",
+    ">": ">",
+    ">=": ">",
+    "=>": ">",
+    "≥": ">",
+    "≧": ">",
+    "+": ">",
+}
+_SIGNS |= {"~": "~", "≈": "~"}  # the sign behind 85+ means at least
+_NUMBER = r"(?P<number>\d[\d.,']*(?:[ ]\d{3}(?!\d)[\d.,']*)*(?:[eE][+-]?\d+)?)"
+_UNIT = r"(?P<unit>(?:[^\W\d_]|[%‰°/*′″\"$€£¥₹₽₩₺₴₪₫₱฿\u3380-\u33df]).*)"  # at the end ㎏ and the like
+_DIGIT = re.compile(r"\d")
+_DIGITS = re.compile(r"(?<=[^\W\d_])[23](?!\d)|[/^] ?-?\d+|[x×*·] ?10\^?\d*|[²³¹⁰⁴-⁹⁻]")  # in a unit: m2, /9, x10^9
+
+_CALENDAR = re.compile(r"/\d+/|^/(19|20)\d\d$")
+
+
+class Parts(NamedTuple):
+    """What a text of a number consists of: digits and marks, one of < > ~ or nothing, and its unit or nothing.
+
+    place: where digits and marks begin and end; a minus sign of the number may stand elsewhere.
+    """
+
+    number: str
+    sign: str
+    unit: str
+    place: tuple[int, int]
+
+    def of(self, texts: Iterable[str]) -> list[str]:
+        """Return the numbers of texts of this form."""
+        start, end = self.place
+        minus = "-" * (len(self.number) > end - start)
+        return [minus + text[start:end] for text in texts]
+
+
+@functools.cache
+def _pattern() -> re.Pattern[str]:
+    before = "|".join(sorted(map(re.escape, load_json(__package__, "units.json")["before"]), key=len, reverse=True))
+    signs = "|".join(sorted(map(re.escape, _SIGNS.keys() - {"+"}), key=len, reverse=True))
+    return re.compile(
+        rf"(?P<sign>{signs})? ?(?P<minus>[+-])?(?:(?P<before>{before}) ?(?P<later>[+-])?)?{_NUMBER}"
+        rf" ?(?:{_UNIT}|(?P<plus>\+))?",
+        re.IGNORECASE,
+    )
+
+
+@functools.cache
+def _meanings() -> dict[str, dict[str, float]]:
+    """The dimensions that each unit may have, and its factor in each."""
+    found: dict[str, dict[str, float]] = {}
+    for dimension, units in load_json(__package__, "units.json")["dimensions"].items():
+        for unit, factor in units.items():
+            found.setdefault(trim(unit), {})[dimension] = factor
+    return found
+
+
+def _match(text: str) -> re.Match[str] | None:
+    """Match a text of a number with a unit or a sign."""
+    return None if len(text) > LONGEST or _DIGIT.search(text, 0, 10) is None else _pattern().fullmatch(plain_text(text))
+
+
+def split_number(text: str) -> Parts | None:
+    """Return the parts of a text that is a number with or without a unit and signs; None for another text.
+
+    Examples
+    --------
+    >>> [split_number(text)[:3] for text in ("12,5 kg", "<0.5", "$1,234.50", "5/9", "-3")]
+    [('12,5', '', 'kg'), ('0.5', '<', ''), ('1,234.50', '', '$'), ('5', '', '/9'), ('-3', '', '')]
+    >>> [split_number(text) for text in ("L-01", "E66", "007 kg", "12:30", "3-5 kg", "1.2.2020", "12 May")]
+    [None, None, None, None, None, None, None]
+    """
+    if is_number(text):
+        return Parts(plain_text(text), "", "", (0, len(text)))
+    match = _match(text)
+    if match is None:
+        return None
+    number, unit = match["number"], (match["before"] or "") + (match["unit"] or "")
+    sign = _SIGNS[match["sign"] or "+"] if match["sign"] or match["plus"] else ""
+    if unit and (re.match(r"0\d", number) or (match["minus"] and match["later"])):
+        return None
+    if match["minus"] == "+" and " " in number:  # a phone number
+        return None
+    unit = unit_of(unit)
+    rest = _DIGITS.sub("", unit)
+    if unit and (any(map(str.isdecimal, rest)) or _CALENDAR.search(unit)):  # such as 5/2020
+        return None
+    if unit in load_json(__package__, "units.json")["not_units"] or not is_number(number):
+        return None
+    minus = "-" if "-" in (match["minus"], match["later"]) else ""
+    return Parts(minus + number, sign, unit, match.span("number"))
+
+
+class Forms(NamedTuple):
+    """Texts grouped by all but the digits of their numbers.
+
+    different: a text of each group; parts: its parts, or None where the texts are no numbers; codes: the group of each
+    text.
+    """
+
+    different: list[str]
+    parts: list[Parts | None]
+    codes: NDArray[np.int32]
+
+    @property
+    def is_bare(self) -> NDArray[np.bool_]:
+        """Which forms are numbers alone."""
+        pairs = zip(self.different, self.parts, strict=True)
+        return np.array([parts is not None and parts.number == plain_text(form) for form, parts in pairs], dtype=bool)
+
+
+def forms_of(texts: Sequence[str], shapes: Coded) -> Forms:
+    """Return the forms of texts of these shapes."""
+    found, codes = shapes
+    ends = {}
+    for code, shape in enumerate(found):
+        match = None if is_number(shape) else _match(shape)
+        if match is not None and _DIGIT.search(match["unit"] or "") and not re.search(r"/\d+/", match["unit"]):
+            ends[code] = match.end("number")  # the digits of a unit are its own
+    if ends:
+        forms = [found[code] for code in codes.tolist()]
+        for code, rows in rows_of(codes, [*ends]):
+            for row in rows.tolist():
+                forms[row] = found[code][: ends[code]] + texts[row][ends[code] :]
+        found, codes = coded(forms)
+    return Forms(found, [split_number(form) for form in found], codes)
+
+
+def unit_of(text: str) -> str:
+    """Return the unit that a text means: as the table of units writes it, or folded, without a point at its end."""
+    unit = trim(text)
+    if unit in _meanings() or len(unit) <= 1:
+        return unit
+    return "/".join(map(unit_of, unit.split("/"))) if "/" in unit else fold(unit.rstrip("."))
+
+
+def measures(unit: str) -> dict[str, float]:
+    """Return the dimensions that a unit may have, and its factor in each; empty if it is not known.
+
+    Examples
+    --------
+    >>> measures("kg"), measures("mg/dl"), measures("/9"), measures("M")
+    ({'mass': 1000}, {'mass/volume': 0.01}, {'/': 0.1111111111111111}, {})
+    """
+    first, slash, second = unit.partition("/")
+    if not slash:
+        return _meanings().get(unit, {})
+    if not first and second.isdecimal():
+        return {"/": 1 / int(second)} if int(second) else {}
+    return {f"{a}/{b}": x / y for a, x in measures(first).items() for b, y in measures(second).items()}
+
+
+class Units(NamedTuple):
+    """How the numbers of a column are read.
+
+    factors: what the number of each unit ("" for none) is multiplied by; marks: signs and units that have a feature of
+    their own; note: the facts in words; doubt: what of them was guessed.
+    """
+
+    factors: dict[str, float]
+    marks: tuple[str, ...]
+    note: str
+    doubt: str = ""
+
+
+NO_UNITS = Units({}, (), "")
+
+
+def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
+    """Return how the numbers of a column are read; None if they have more than four units.
+
+    Units of one dimension are converted to the most frequent of them. Others are kept beside the number, each as a
+    feature of its own. Bare numbers beside one unit count as that unit.
+
+    Parameters
+    ----------
+    parts : iterable of (Parts, int)
+        Numbers, and how often each occurs.
+    """
+    counts, signs = Counter[str](), Counter[str]()
+    for part, count in parts:
+        counts[part.unit] += count
+        signs[part.sign] += count
+    n_bare = counts.pop("", 0)
+    order = sorted(counts, key=lambda unit: (-counts[unit], unit))
+    shared = set.intersection(*(set(measures(unit)) for unit in order)) if order else set()
+    dimension = min(shared, default=None)
+    sizes = {unit: 1.0 if dimension is None else measures(unit)[dimension] for unit in order}
+    n_units = len(order if dimension is None else {*sizes.values()})
+    if n_units > MOST_UNITS:
+        return None
+    factors = {unit: sizes[unit] / sizes[order[0]] for unit in sorted(order)}
+    marks, doubt = sorted(signs.keys() - {""}), ""
+    notes = [f"the sign {sign!r} of {signs[sign]} has a feature of its own" for sign in marks]
+    if n_units:
+        how = ""
+        if n_units > 1:
+            how = ", kept beside the number" if dimension is None else f", converted to {order[0]!r}"
+            marks += factors if dimension is None else []
+        if n_bare or n_units == 1:
+            factors[""] = 1.0
+        units = ", ".join(f"{unit!r} ({counts[unit]})" for unit in order)
+        if n_units == 1 and not order[0].strip("*"):
+            notes.insert(0, f"the mark {units} behind numbers is left out")
+            return Units(factors, tuple(marks), "; ".join(notes))
+        notes.insert(0, f"unit {units}{how}")
+        if n_bare:
+            marks += [WITHOUT] * (n_units > 1)
+            own = ", with a feature of their own" * (n_units > 1)
+            doubt = f"{n_bare} without a unit are read as {order[0]!r}{own}"
+            notes.append(doubt)
+    return Units(factors, tuple(marks), "; ".join(notes), doubt)
+
+
+def read_quantities(
+    texts: Sequence[str], forms: Forms, notation: Notation, factors: Mapping[str, float], marks: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return the number of each text and a 1 or 0 for each mark; NaN for another text.
+
+    A unit that is not among the factors makes it none, and so does a missing unit where several are known.
+
+    Examples
+    --------
+    >>> from nmlsdr.tables._shapes import shapes_of
+    >>> texts = ["12,5 kg", "<850g", "3 t", "3"]
+    >>> forms = forms_of(texts, shapes_of(texts))
+    >>> read_quantities(texts, forms, Notation(",", ""), {"kg": 1.0, "g": 0.001}, ("<",)).tolist()
+    [[12.5, 0.0], [0.85, 1.0], [nan, nan], [nan, nan]]
+    """
+    read = number_reader(notation)
+    found = np.full((len(texts), 1 + len(marks)), np.nan)
+    known = [
+        code
+        for code, parts in enumerate(forms.parts)
+        if parts is not None
+        and (parts.unit in factors or not (factors or parts.unit))
+        and read(parts.number) is not None
+    ]
+    for code, rows in rows_of(forms.codes, known):
+        parts: Any = forms.parts[code]
+        numbers = plain_text("\n".join(parts.of([texts[row] for row in rows.tolist()])))
+        if notation.thousands:
+            numbers = numbers.replace(notation.thousands, "")
+        values = np.fromiter(map(float, numbers.replace(notation.decimal, ".").split("\n")), np.float64, len(rows))
+        found[rows, 0] = values * factors.get(parts.unit, 1.0)
+        found[rows, 1:] = [mark in (parts.sign, parts.unit or WITHOUT) for mark in marks]
+    return found

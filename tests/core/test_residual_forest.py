@@ -1,0 +1,426 @@
+"""ResidualPropagation's default: forests in the trend, weights of the learners, the flip rate, and the thresholds."""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import reference
+import sklearn
+from model_files import assert_same
+from projections import draw_binary
+from scipy import sparse
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from nmlsdr import ResidualPropagation
+from nmlsdr._estimators import _forest
+from nmlsdr._estimators._forest import KINDS, grow_forests, score_by_forests
+from nmlsdr._estimators._learners import learner_weights
+from nmlsdr._estimators._thresholds import rank_scores
+from nmlsdr._ridge import cross_fit
+from nmlsdr.graph import neighbor_graph, transition_matrix
+from nmlsdr.metrics import score_table
+from nmlsdr.model_file import load_model, save_model
+from nmlsdr.model_selection import SCORERS, LabeledRowsSplit
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "residual_forest.json").read_text())
+
+
+@pytest.fixture
+def data(rng):
+    """90 rows, 12 features of which four make the labels, a tenth of the entries flipped; half unlabelled; queries."""
+    X, Y = draw_binary(rng, 120, 12, 4)
+    Y = np.abs(Y - (rng.random(Y.shape) < 0.1))
+    Y[45:] = -1
+    return X[:90], Y[:90], X[90:]
+
+
+def fit(X, Y, **parameters):
+    return ResidualPropagation(**{"n_neighbors": 6, "n_estimators": 20, **parameters}).fit(X, Y)
+
+
+def grown(kind, X, Y, **options):
+    """Scikit-learn's forest of the definition, with its out-of-bag predictions."""
+    many = max(1, min(X.shape[1] // 3, 300))
+    cls, tried = {KINDS[0]: (ExtraTreesRegressor, many), KINDS[1]: (RandomForestRegressor, "sqrt")}[kind]
+    options = {"n_estimators": 20, "random_state": 0, **options}
+    return cls(min_samples_leaf=3, max_features=tried, bootstrap=True, oob_score=True, **options).fit(X, Y)
+
+
+# ---------------------------------------------------------------- what it computes
+
+
+@pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, sparse.csr_array])
+@pytest.mark.parametrize("n_trees", [3, 20])
+def test_residual_propagation_with_forests_equals_the_plain_implementation(data, layout, n_trees):
+    """With three trees, rows that every tree drew too."""
+    X, Y, new = data
+    twin = reference.residual_propagation(X, Y, Y[:, 0] != -1, new, 4, 6, n_trees)
+    model = ResidualPropagation(n_neighbors=6, n_estimators=n_trees)
+    model.tol = 1e-12
+    model.fit(layout(X), Y)
+    np.testing.assert_allclose(model.learner_weights_, twin["weights"], atol=1e-9)
+    assert model.flip_rate_ == twin["rate"]
+    np.testing.assert_allclose(model.residuals_, twin["E"], atol=1e-8)
+    np.testing.assert_allclose(rank_scores(model, layout(new)), twin["scores"], atol=1e-8)
+    np.testing.assert_allclose(model.flip_scores_, twin["flip_scores"], atol=1e-8)
+    np.testing.assert_allclose(model.thresholds_, twin["f1"], atol=1e-8)
+    np.testing.assert_allclose(model.set_params(threshold="prior").fit(X, Y).thresholds_, twin["prior"], atol=1e-8)
+
+
+@pytest.mark.parametrize("n_learners", [1, 2, 3])
+def test_weights_of_learners_are_halfway_to_the_best(rng, n_learners):
+    """The best are found by brute force to a step of .02; the loss is smallest there, and convex."""
+    best_of = []
+    for _ in range(20):
+        Y, known = (rng.random((30, 3)) < 0.4).astype(float), rng.random((30, 3)) < 0.7
+        mixed = rng.random(n_learners)
+        predictions = [Y * share + rng.random(Y.shape) * (1 - share) for share in mixed]
+        weights = learner_weights(predictions, Y, known)
+        assert weights.sum() == pytest.approx(1)
+        assert weights.min() >= 0.5 / n_learners - 1e-12
+        best = 2 * weights - 1 / n_learners
+        miss = np.array([(Y - O)[known] for O in predictions]).T
+
+        def loss(a, miss=miss):
+            return np.sum((miss @ a) ** 2)
+
+        steps = np.array([a for a in np.ndindex(*(51,) * n_learners) if sum(a) == 50]) / 50
+        assert loss(best) <= min(map(loss, steps)) + 1e-9
+        best_of.append(best)
+        np.testing.assert_allclose(weights, reference.learner_weights([O[known] for O in predictions], Y[known]))
+        order = rng.permutation(n_learners)
+        np.testing.assert_allclose(learner_weights([predictions[i] for i in order], Y, known), weights[order])
+    if n_learners == 3:  # every kind of face occurs
+        assert {int((best > 1e-9).sum()) for best in best_of} >= {1, 2}
+
+
+def test_learners_that_cannot_be_told_apart_have_equal_weights(rng):
+    Y = (rng.random((20, 2)) < 0.4).astype(float)
+    every, O = np.ones(Y.shape, dtype=bool), rng.random(Y.shape)
+    np.testing.assert_allclose(learner_weights([O, O, O], Y, every), 1 / 3)
+    np.testing.assert_allclose(learner_weights([Y, Y, Y], Y, every), 1 / 3)
+    np.testing.assert_allclose(learner_weights([2 * Y - O, O], Y, every), 1 / 2)  # their errors cancel
+
+
+@pytest.mark.usefixtures("default_forest")
+@pytest.mark.quick_cases("Emotions 0", "Birds 1")
+@pytest.mark.shared
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['dataset']} {case['seed']}")
+def test_results_with_a_forest_equal_the_stored_numbers(case, shared):
+    """The article's draw of the set and seed: noisy, partial labels in; measures on clean test labels out."""
+    from nmlsdr.experiments.protocol import STUDIES, draw
+
+    d = draw(STUDIES["benchmarks"], case["dataset"], case["seed"], "full", str(shared / "data"))
+    model = ResidualPropagation(n_jobs=1).fit(d.train, d.given)
+    scores, p, predicted = rank_scores(model, d.test), model.predict_proba(d.test), model.predict(d.test)
+    assert len(d.given[d.labeled]) == case["l"]
+    O = model.learner_weights_[0] * model.ridge_scores_[d.labeled]
+    rows, given = _forest._in_float32(d.train[d.labeled]), d.given[d.labeled].astype(float)
+    for weight, forest in zip(model.learner_weights_[1:], model.forests_, strict=True):
+        drawn = [np.bincount(rows_of_tree, minlength=len(given)) for rows_of_tree in forest.estimators_samples_]
+        O = O + weight * _forest._out_of_bag(forest, rows, np.array(drawn) == 0)
+    found = {
+        **dict(zip(("ridge", "extra", "forest"), model.learner_weights_, strict=True)),
+        "missed": ((given - O) ** 2).mean(),
+        "r": model.flip_rate_,
+        "t": model.thresholds_[0],
+        "mean_score": scores.mean(),
+        **_measures(d.test_target, scores, predicted),
+        "brier": ((p - d.test_target) ** 2).mean(),
+        "log_loss": -np.log(np.where(d.test_target == 1, p, 1 - p)).mean(),
+        "review": average_precision_score(
+            (d.given[d.labeled] != d.target[d.labeled]).ravel(), model.flip_scores_[d.labeled].ravel()
+        ),
+    }
+    assert 0 < p.min() <= p.max() < 1
+    tolerance = GOLDEN["tolerance_with_ties"] if case["dataset"] == "Genbase" else GOLDEN["tolerance"]
+    for name, value in case["values"].items():
+        allowed = GOLDEN["tolerance_of_r"] if name == "r" else tolerance
+        assert found[name] == pytest.approx(value, abs=allowed), name
+
+
+def _measures(target, scores, predicted):
+    table = score_table(target, scores, predictions=predicted, coverage_by="C", coverage_empty=-1)
+    rankings = [table[name] for name in ("RL'", "AP", "OE'", "Cov'")]
+    return {"mean4": np.mean(rankings), "mean7": np.mean(list(table.values())), **table}
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+@pytest.mark.parametrize("flip", [0.0, 0.05, 0.1, 0.2])
+def test_the_flip_rate_is_recovered(flip, shared):
+    """On Scene and on the article's toy data, within the errors that were measured for the method."""
+    from nmlsdr.datasets import flip_labels, mask_labels
+    from nmlsdr.experiments.protocol import STUDIES, draw
+
+    for name in ("Scene", "Toy"):
+        d = draw(STUDIES["benchmarks" if name == "Scene" else "toy"], name, 0, "full", str(shared / "data"))
+        errors = []
+        for seed in (0, 1):
+            given = mask_labels(flip_labels(d.target, flip, random_state=seed), 0.3, random_state=seed)
+            model = ResidualPropagation(n_jobs=1, random_state=seed).fit(d.train, given)
+            errors.append(abs(model.flip_rate_ - flip))
+        assert np.mean(errors) <= 0.05, (name, flip, errors)
+
+
+# ---------------------------------------------------------------- bits
+
+
+def test_threads_storage_and_copies_change_no_bit(data, tmp_path):
+    X, Y, _ = data
+    many = np.tile(X, (15, 1)) + np.arange(1350)[:, None] * 1e-3  # enough rows for threads in the forest's predictions
+    one, two = (fit(X, Y, n_jobs=n_jobs) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(rank_scores(one, many), rank_scores(two, many))
+    np.testing.assert_array_equal(one.flip_scores_, two.flip_scores_)
+    wide = fit(sparse.csr_array(X), Y)
+    np.testing.assert_array_equal(
+        score_by_forests(one.forests_, many, 4, 1), score_by_forests(wide.forests_, sparse.csr_array(many), 4, 2)
+    )
+    save_model(tmp_path / "model.skops", one)
+    back = load_model(tmp_path / "model.skops")
+    np.testing.assert_array_equal(rank_scores(one, many), rank_scores(back, many))
+    np.testing.assert_array_equal(one.predict_proba(many), back.predict_proba(many))
+    np.testing.assert_array_equal(one.decision_function(many), back.decision_function(many))
+
+
+def test_trees_are_added_in_their_order(data):
+    X, Y, new = data
+    forests = fit(X, Y).forests_
+    for forest, found in zip(forests, score_by_forests(forests, new, 4, 2), strict=True):
+        total = np.zeros((30, 4))
+        for tree in forest.estimators_:
+            total += tree.predict(new)
+        np.testing.assert_array_equal(found, total / 20)
+
+
+@pytest.mark.parametrize("draw", [int, np.random.RandomState, np.random.default_rng])
+def test_one_seed_grows_one_forest(data, draw):
+    X, Y, new = data
+    one, two = (rank_scores(fit(X, Y, random_state=draw(7)), new) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    assert (one != rank_scores(fit(X, Y, random_state=draw(8)), new)).any()
+
+
+@pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize("n_labels", [1, 4])
+@pytest.mark.parametrize(("kind", "n_jobs"), [(KINDS[0], 1), (KINDS[1], 2)])
+def test_trees_grown_without_scikit_learns_checks_are_those_of_its_forest(
+    data, layout, n_labels, kind, n_jobs, monkeypatch
+):
+    """In every bit, in what they say of themselves, and in what the forest predicts for rows that a tree left out."""
+    monkeypatch.setattr(_forest, "_VALUES_FOR_THREADS", 0)
+    monkeypatch.setattr(_forest, "_ROWS_OF_A_BLOCK", 7)
+    X, Y, new = data
+    for dtype in (np.float32, np.float64):
+        X, Y = layout(X[:45].astype(dtype)), Y[:45, :n_labels].astype(float)
+        options = {"n_estimators": 20, "random_state": 3, "n_jobs": n_jobs}
+        (forest,), (predictions,), left_out = grow_forests(X, Y, kinds=(kind,), **options)
+        plain = grown(kind, X, Y if n_labels > 1 else Y[:, 0], max_samples=45, **options)
+        assert left_out.all()
+        np.testing.assert_array_equal(predictions, plain.oob_prediction_.reshape(predictions.shape))
+        np.testing.assert_allclose(forest.predict(new), plain.predict(new), rtol=1e-12)  # added in the order of threads
+        np.testing.assert_array_equal(forest.feature_importances_, plain.feature_importances_)
+        np.testing.assert_array_equal(forest.estimators_samples_, plain.estimators_samples_)
+        assert_same(forest, plain)
+        for one, two in zip(forest.estimators_, plain.estimators_, strict=True):
+            assert vars(one).keys() == vars(two).keys()
+            assert one.max_features_ == two.max_features_
+            assert {**one.get_params(), "max_features": ""} == {**two.get_params(), "max_features": ""}
+
+
+def test_forests_are_fitted_by_scikit_learn_if_it_grows_other_trees(data, monkeypatch):
+    X, Y, new = data
+    assert _forest.grows_the_same_trees()
+    scores = rank_scores(fit(X, Y), new)
+    builder = sklearn.tree._tree.DepthFirstTreeBuilder
+    for changed in (lambda *given: builder(given[0], 12, *given[2:]), lambda splitter: None):
+        monkeypatch.setattr("sklearn.tree._tree.DepthFirstTreeBuilder", changed)
+        monkeypatch.setattr(_forest, "grows_the_same_trees", _forest.grows_the_same_trees.__wrapped__)
+        assert not _forest.grows_the_same_trees()
+        np.testing.assert_array_equal(rank_scores(fit(X, Y), new), scores)
+        monkeypatch.undo()
+
+
+# ---------------------------------------------------------------- rankings, decisions, probabilities
+
+
+def test_cutoffs_move_decisions_and_no_ranking(data):
+    """Through a pipeline and a search too; the measures of decisions do move."""
+    X, Y, _ = data
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), ResidualPropagation(n_neighbors=6, n_estimators=5)),
+        {"residualpropagation__threshold": ["f1", "prior", 0.2, 0.5, (0.1, 0.4, 0.6, 0.9)]},
+        scoring=SCORERS, refit="macro_f1", cv=LabeledRowsSplit(3),
+    ).fit(X, Y)  # fmt: skip
+    for name in ("ranking_loss", "average_precision", "one_error", "coverage"):
+        assert len(set(search.cv_results_[f"mean_test_{name}"])) == 1, name
+    for name in ("hamming_loss", "macro_f1", "micro_f1"):
+        assert len(set(search.cv_results_[f"mean_test_{name}"])) > 2, name
+    best = search.best_estimator_
+    scores = rank_scores(search, X)
+    np.testing.assert_array_equal(scores, rank_scores(best, X))
+    np.testing.assert_array_equal(scores, rank_scores(best[-1], best[:-1].transform(X)))
+    assert SCORERS["average_precision"](search, X, Y) == SCORERS["average_precision"](best, X, Y)
+
+
+def test_other_classifiers_rank_by_what_they_have(rng):
+    X, Y = draw_binary(rng, 60, 5, 3)
+    logistic = MultiOutputClassifier(LogisticRegression()).fit(X, Y)
+    np.testing.assert_array_equal(rank_scores(logistic, X), logistic.predict_proba(X))
+    single = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y[:, 0])
+    np.testing.assert_array_equal(rank_scores(single, X), single.decision_function(X))
+    with pytest.raises(ValueError, match="StandardScaler has neither decision_function nor predict_proba"):
+        rank_scores(StandardScaler(), X)
+
+
+def test_the_decision_is_the_score_minus_the_cutoff(data):
+    X, Y, new = data
+    for threshold in ("f1", "prior", 0.3, (0.1, 0.4, 0.6, 0.9)):
+        model = fit(X, Y, threshold=threshold)
+        np.testing.assert_array_equal(model.decision_function(new), rank_scores(model, new) - model.thresholds_)
+        np.testing.assert_array_equal(model.predict(new), model.decision_function(new) > 0)
+    at = rank_scores(model, new)[3]
+    np.testing.assert_array_equal(model.set_params(threshold=np.clip(at, 0, 1)).predict(new)[3], at >= 0)
+
+
+def test_no_probability_is_0_or_1(data, rng):
+    X, Y, new = data
+    ones, zeros = Y.copy(), Y.copy()
+    ones[:45, 1:], zeros[:45, 1:] = 1, 0  # the first label varies
+    for given in (Y, ones, zeros):
+        p = fit(X, given).predict_proba(np.vstack([new, 1e3 * new]))
+        assert 1 / 90 <= p.min() <= p.max() <= 1 - 1 / 90
+    scores = rank_scores(model := fit(X, Y), new)
+    np.testing.assert_array_equal(model.predict_proba(new) >= 0.5, scores >= 0.5)
+
+
+# ---------------------------------------------------------------- labels of every kind, degenerate input
+
+
+def test_unknown_entries_get_the_predictions_of_the_ridge_regression(data):
+    X, Y, _ = data
+    Y = Y.copy()
+    Y[:20, 1] = -1
+    model = fit(X, Y)
+    chosen = cross_fit(X[:45], Y[:45], known=Y[:45] != -1)
+    rounded = np.round(chosen.predictions * 1024) / 1024
+    known = Y[:45] != -1
+    predictions = [chosen.predictions]
+    for kind, forest in zip(KINDS, model.forests_, strict=True):
+        expected = grown(kind, X[:45], np.where(known, Y[:45], rounded))
+        for one, two in zip(forest.estimators_, expected.estimators_, strict=True):
+            np.testing.assert_array_equal(one.tree_.value, two.tree_.value)
+        predictions.append(expected.oob_prediction_)
+    np.testing.assert_allclose(model.learner_weights_, learner_weights(predictions, Y[:45], known))
+    O = np.einsum("m,mij->ij", model.learner_weights_, predictions)
+    assert model.flip_rate_ == reference.flip_rate(O[known], Y[:45][known])
+    V = O.copy()
+    for rows, E in zip((model.embedding_, model.ridge_scores_), model.residuals_, strict=True):
+        V += 0.375 * (transition_matrix(neighbor_graph(rows, 12)) @ E)[:45]
+        R = np.zeros((90, 4))
+        R[:45] = np.where(known, Y[:45] - O, 0.0)
+        T = reference.transition_matrix(neighbor_graph(rows, 12))
+        alpha = np.full((90, 4), 0.999)
+        alpha[:45][known] = 0.6
+        for label in range(4):
+            A = np.diag(alpha[:, label])
+            solved = np.linalg.solve(np.eye(90) - A @ T, (np.eye(90) - A) @ R[:, label])
+            np.testing.assert_allclose(E[:, label], solved, atol=1e-6)
+    np.testing.assert_allclose(model.thresholds_, reference.f1_cutoff(V[known], model.flip_rate_), rtol=1e-9)
+
+
+def test_last_bits_and_order_of_predicted_targets_grow_the_same_trees(rng):
+    """Dense and sparse rows give other last bits of them.  Equal columns tie in every split, so that bits decide."""
+    X = np.tile(rng.random((60, 8)) < 0.4, 2).astype(float)
+    for _ in range(10):
+        Y, order = rng.random((60, 4)), rng.permutation(4)
+        bits = Y * (1 + rng.choice([0, 2.0**-52], Y.shape))
+        first, other, turned = (
+            np.array(grow_forests(X, targets, n_estimators=8, random_state=0, n_jobs=1)[1])
+            for targets in (Y, bits, Y[:, order])
+        )
+        np.testing.assert_array_equal(other, first)
+        np.testing.assert_array_equal(turned, first[..., order])
+
+
+def test_classes_have_no_flip_rate_and_get_the_best_score(data):
+    X, _, new = data
+    names = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])].astype(object)
+    names[45:] = -1
+    model = fit(X, names)
+    assert model.flip_rate_ == 0
+    np.testing.assert_array_equal(model.predict(new), model.classes_[np.argmax(rank_scores(model, new), axis=1)])
+    np.testing.assert_array_equal(model.decision_function(new), rank_scores(model, new))
+
+
+def test_one_label_can_be_fitted_with_forests(data, recwarn):
+    X, Y, new = data
+    model = fit(X, Y[:, :1])
+    assert rank_scores(model, new).shape == (30, 1)
+    assert not [warning for warning in recwarn if "column-vector" in str(warning.message)]
+
+
+@pytest.mark.parametrize("l", [2, 5, 6, 7])
+def test_fewer_than_six_labelled_rows_have_no_forests(data, l):
+    X, Y, new = data
+    given = Y.copy()
+    given[l:] = -1
+    model = fit(X, given)
+    assert len(model.forests_) == (0 if l < 6 else 2)
+    assert len(model.learner_weights_) == 1 + len(model.forests_)
+    assert np.isfinite(rank_scores(model, new)).all()
+
+
+def test_rows_that_every_tree_drew_keep_the_ridge_regressions_prediction(data):
+    X, Y, _ = data
+    Y8 = Y[:8].astype(float)
+    _, predictions, left_out = grow_forests(X[:8], Y8, n_estimators=1, random_state=0, n_jobs=1)
+    assert 0 < left_out.sum() < 8
+    assert not any(each[~left_out].any() for each in predictions)
+    given = Y.copy()
+    given[8:] = -1
+    model = fit(X, given, n_estimators=1, residual_weight=0.0, alpha_labeled=0.0)
+    O = cross_fit(X[:8], Y[:8]).predictions
+    every = [O, *(np.where(left_out[:, None], each, O) for each in predictions)]
+    O = np.einsum("m,mij->ij", learner_weights(every, Y8, Y8 >= 0), every)
+    np.testing.assert_allclose(model.residuals_[:, :8], [Y[:8] - O] * 2, atol=1e-7)
+
+
+def test_numbers_beyond_float32_are_predicted(data):
+    X, Y, new = data
+    X, new = X.copy(), new.copy()
+    X[:, 0] *= 1e60
+    new[:, 0] *= 1e60
+    for layout in (np.asarray, sparse.csr_array):
+        assert np.isfinite(rank_scores(fit(layout(X), Y), layout(new))).all()
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("scale", "offset", "lost"), [(1.0, 1e8, True), (1e-8, 0.0, True), (1.0, 1e4, False)])
+def test_features_that_float32_makes_equal_are_counted_in_a_warning(data, layout, scale, offset, lost):
+    X, Y, _ = data
+    X = X.copy()
+    X[:, [2, 5]] = scale * X[:, [2, 5]] + offset
+    X[:, 7] = 0.1  # a constant feature loses nothing
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit(layout(X), Y)
+    found = [str(each.message) for each in caught if "float32" in str(each.message)]
+    assert len(found) == lost
+    if lost:
+        assert "cannot distinguish the values of 2 of 12 features, for example those of feature 2 between" in found[0]
+        assert {each.filename for each in caught} == {__file__}
+
+
+def test_a_tree_draws_at_most_a_thousand_rows(rng):
+    X, Y = draw_binary(rng, 2500, 6, 2)
+    model = fit(X, Y, n_estimators=3)
+    assert {len(drawn) for forest in model.forests_ for drawn in forest.estimators_samples_} == {1000}

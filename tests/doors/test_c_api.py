@@ -1,0 +1,566 @@
+"""Other packages' Cython and C call search, graph, T and propagation, as tests/embedding does; and every refusal."""
+
+import contextlib
+import ctypes
+import importlib
+import logging
+import multiprocessing
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from neighbor_cases import assert_same, scan
+from scipy import sparse
+
+import nmlsdr
+from nmlsdr import c_api, graph, propagation
+from nmlsdr._search import run
+
+
+def case(n=400, d=7, n_labels=3, n_isolated=0):
+    """Rows in two far groups, a tenth labelled, all of them in the first group if `n_isolated`."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    X[n - n_isolated :] += 100
+    Y = (rng.random((n, n_labels)) < 0.4).astype(float)
+    labeled = (np.arange(n) % 10 == 0) & (np.arange(n) < n - n_isolated)
+    return X, Y, np.where(labeled, 0.2, 0.95), labeled
+
+
+# ---------------------------------------------------------------- a package that was built against this one
+
+
+@pytest.fixture(scope="module")
+def small_package(tmp_path_factory):
+    """The folder where the small package of tests/embedding was built against this installation."""
+    pytest.importorskip("Cython", reason="building the small package needs Cython")
+    folder = tmp_path_factory.mktemp("embedding")
+    shutil.copytree(Path(__file__).parents[1] / "embedding", folder, dirs_exist_ok=True)
+    environment = {**os.environ, "PYTHONPATH": str(Path(nmlsdr.__file__).parent.parent), "CFLAGS": "-O0"}
+    built = subprocess.run(
+        [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        yield folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [1, 8])
+def test_cython_goes_from_rows_to_soft_labels_with_the_bits_of_python(small_package, k):
+    embedder = importlib.import_module("embedder")
+    X, Y, alpha, labeled = case()
+    n = len(X)
+    squared, neighbors = np.empty((n, k)), np.empty((n, k), np.intp)
+    indptr, columns, F = np.empty(n + 1, np.int64), np.full(2 * n * k, -7, np.int32), np.empty_like(Y)
+    given = [X.copy(), Y.copy(), alpha.copy(), labeled.copy()]
+    edges, quality = embedder.soft_labels(X, Y, alpha, labeled.view(np.uint8), squared, neighbors, indptr, columns, F)
+    for before, after in zip(given, (X, Y, alpha, labeled), strict=True):
+        np.testing.assert_array_equal(before, after)
+    W = graph.neighbor_graph(X, k)
+    assert edges == W.nnz
+    np.testing.assert_array_equal(indptr, W.indptr)
+    np.testing.assert_array_equal(columns[:edges], W.indices)
+    assert (columns[edges:] == -7).all()
+    with pytest.warns(UserWarning, match="without a labelled row") if k == 1 else contextlib.nullcontext():
+        expected = propagation.propagate(W, Y, alpha, labeled=labeled)
+    np.testing.assert_array_equal(F, expected.F)
+    told = {name: getattr(expected, name) for name in ("residual", "error_bound", "n_iter", "n_unreached")}
+    assert quality == told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weighted", [False, True])
+def test_c_fills_t_and_soft_labels_with_the_bits_of_python(small_package, weighted):
+    spread = importlib.import_module("spread")
+    X, Y, alpha, labeled = case()
+    Y[~labeled] = 0
+    W = graph.neighbor_graph(X, 8, edge_weights="rbf" if weighted else "binary")
+    T, F = np.empty(W.nnz), np.empty_like(Y)
+    weights = W.data if weighted else None
+    residual = spread.spread(W.indptr.astype(np.int64), W.indices.astype(np.int32), weights, Y, alpha, T, F)
+    np.testing.assert_array_equal(T, graph.transition_matrix(W).data)
+    expected = propagation.propagate(W, Y, alpha)
+    np.testing.assert_array_equal(F, expected.F)
+    assert residual == expected.residual
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_cython_and_c_search_through_an_index(small_package, metric, rng):
+    X, Q = rng.integers(-3, 4, (300, 9)).astype(float), rng.standard_normal((12, 9))
+    expected = graph.kneighbors(X, 4, queries=Q, metric=metric)
+    distances, found = np.empty((12, 4)), np.empty((12, 4), np.intp)
+    cosine = metric == "cosine"
+    assert importlib.import_module("nearest").through_index(X, Q, distances, found, 4, cosine) == 0
+    assert_same((distances if cosine else np.sqrt(distances), found), expected)
+    if cosine:
+        distances[:], found[:] = -1, -1
+        assert importlib.import_module("spread").by_angle(X, Q, 9, 4, distances, found) == 0
+        assert_same((distances, found), expected)
+        Q[0, 0] = np.nan
+        assert importlib.import_module("spread").by_angle(X, Q, 9, 4, distances, found) == -2
+
+
+@pytest.mark.slow
+def test_the_c_module_is_of_the_stable_abi(small_package):
+    assert os.name == "nt" or list(small_package.glob("spread.abi3.*"))
+
+
+# ---------------------------------------------------------------- the search from such a package
+
+
+@pytest.fixture(scope="module")
+def nearest(small_package):
+    return importlib.import_module("nearest")
+
+
+def neighbors(nearest, X, k, queries=None, n_threads=2):
+    shape = (len(X if queries is None else queries), k)
+    squared, indices = np.full(shape, np.nan), np.full(shape, -1, np.intp)
+    if queries is None:
+        code = nearest.own(X, squared, indices, k, n_threads)
+    else:
+        code = nearest.to(X, queries, squared, indices, k, n_threads)
+    assert code == 0
+    return squared, indices
+
+
+@pytest.mark.slow
+def test_the_number_of_the_interface_is_stated(nearest):
+    assert nearest.abi() == (2, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [6, 20])  # by the tree, by products
+@pytest.mark.parametrize("n_queries", [None, 7, 300])  # among themselves, pair by pair, by the tree or products
+def test_every_entry_point_gives_the_bits_of_the_package(nearest, dtype, d, n_queries):
+    """More block pairs than one step does, on one thread and on three."""
+    rng = np.random.default_rng(0)
+    n = 5000 if d == 20 and n_queries is None else 700
+    X = rng.standard_normal((n, d)).astype(dtype)
+    Q = None if n_queries is None else rng.standard_normal((n_queries, d)).astype(dtype)
+    expected = scan(X, 5, Q)
+    for n_threads in (1, 3):
+        assert_same(neighbors(nearest, X, 5, Q, n_threads), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_queries", [None, 1200])
+def test_large_rows_are_checked_as_in_python(nearest, n_queries, caplog):
+    """Far tight groups and leading coordinates, from a call without the GIL."""
+    rng = np.random.default_rng(0)
+    far = rng.standard_normal((4200, 12)) + 1e6 * rng.integers(0, 3, (4200, 1))
+    folded = np.tanh(rng.standard_normal((4500, 6)) @ rng.standard_normal((6, 80)) / 3)
+    for X, way in ((far, "groups"), (folded.astype(np.float32), "leading coordinates")):
+        Q = None if n_queries is None else X[:n_queries] + X.dtype.type(0.125)
+        with caplog.at_level(logging.DEBUG, logger="nmlsdr"):
+            found = neighbors(nearest, X, 5, Q)
+        assert f"neighbours by {way}: " in caplog.messages[-1]
+        assert_same(found, scan(X, 5, Q))
+
+
+@pytest.mark.slow
+def test_an_interrupt_of_a_large_search_reaches_the_caller(nearest, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((4200, 12))
+    squared, indices = np.empty((4200, 5)), np.empty((4200, 5), np.intp)
+
+    def stopped(*given, **options):
+        raise KeyboardInterrupt
+
+    codes = []
+
+    def call():
+        codes.append(nearest.own(X, squared, indices, 5, 2))
+        time.sleep(1)
+
+    monkeypatch.setattr(run, "strategy", stopped)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with it ignored
+    with pytest.raises(KeyboardInterrupt):  # it is set again for the caller's own code
+        call()
+    signal.signal(signal.SIGINT, before)
+    assert codes in ([-3], [])  # before or after it is appended
+    monkeypatch.setattr(run, "strategy", lambda *given: 1 / 0)
+    assert nearest.own(X, squared, indices, 5, 2) == -4
+
+
+@pytest.mark.slow
+def test_a_search_refuses_arguments_out_of_range(nearest, rng):
+    X = rng.standard_normal((30, 9))
+    squared, indices = np.empty((30, 30)), np.empty((30, 30), np.intp)
+    assert nearest.own(X, squared, indices, 30, 2) == -2  # k must be below n
+    assert nearest.own(X, squared, indices, 0, 2) == -2
+    assert nearest.own(X, squared, indices, 3, 0) == 0  # all cores
+    assert nearest.to(X, X, squared, indices, 31, 2) == -2
+    assert nearest.to(X, X, squared, indices, 30, 2) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [6, 20])
+def test_a_search_with_an_absurd_number_of_threads_has_as_many_as_it_can_use(nearest, rng, d):
+    """100 000 threads would end the process, 5000 take minutes."""
+    X = rng.standard_normal((300, d))
+    for n_threads in (5000, 100_000, 2**31 - 1):
+        assert_same(neighbors(nearest, X, 5, None, n_threads), scan(X, 5))
+        assert_same(neighbors(nearest, X, 5, X[:4], n_threads), scan(X, 5, X[:4]))
+
+
+# ---------------------------------------------------------------- the table itself, without a compiler
+
+
+def table():
+    """The functions of the capsule, as include/nmlsdr.h declares them."""
+    P, size, number = ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int
+    kinds = [number]
+    kinds += [ctypes.CFUNCTYPE(number, P, size, size, size, P, P, number)] * 2
+    kinds += [ctypes.CFUNCTYPE(number, P, size, P, size, size, size, P, P, number)] * 2
+    kinds += [ctypes.CFUNCTYPE(size, P, size, size, P, P, number)]
+    kinds += [ctypes.CFUNCTYPE(number, P, P, P, size, P, number)]
+    kinds += [ctypes.CFUNCTYPE(number, P, P, P, size, P, size, P, P, ctypes.c_double, P, P, number)]
+    kinds += [ctypes.CFUNCTYPE(number, number, number, P, size, P, size, size, size, P, P, number)]
+    kinds += [ctypes.CFUNCTYPE(number, number, number, P, size, size, P, number)]
+    kinds += [ctypes.CFUNCTYPE(number, P, number, P, size, size, size, P, P, number)]
+    kinds += [ctypes.CFUNCTYPE(None, P)]
+    names = ["version", "nearest_f32", "nearest_f64", "nearest_to_f32", "nearest_to_f64", "neighbor_graph",
+             "transition_matrix", "propagate", "nearest", "index_new", "index_query", "index_free"]  # fmt: skip
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = P, [ctypes.py_object, ctypes.c_char_p]
+    kind = type("Table", (ctypes.Structure,), {"_fields_": list(zip(names, kinds, strict=True))})
+    return kind.from_address(pointer(c_api.TABLE, b"nmlsdr.c_api.TABLE"))
+
+
+class Quality(ctypes.Structure):
+    _fields_ = (
+        ("residual", ctypes.c_double),
+        ("error_bound", ctypes.c_double),
+        ("n_iter", ctypes.c_ssize_t),
+        ("n_unreached", ctypes.c_ssize_t),
+    )
+
+
+def at(array):
+    return None if array is None else array.ctypes.data
+
+
+def transition(indptr, columns, weights=None, n=None, n_threads=1):
+    values = np.full(max(len(columns), 1), np.nan)
+    indptr, columns = np.asarray(indptr, np.int64), np.asarray(columns, np.int32)
+    n = len(indptr) - 1 if n is None else n
+    return table().transition_matrix(at(indptr), at(columns), at(weights), n, at(values), n_threads), values
+
+
+def neighbor_graph(lists, n_threads=1):
+    lists = np.ascontiguousarray(lists, np.intp)
+    n, k = lists.shape
+    indptr, columns = np.empty(n + 1, np.int64), np.empty(2 * n * k, np.int32)
+    return table().neighbor_graph(at(lists), n, k, at(indptr), at(columns), n_threads), indptr, columns
+
+
+def propagate(W, Y, alpha, labeled=None, tol=1e-8, quality=None, n_threads=2):
+    F = np.full_like(Y, np.nan)
+    indptr, columns = W.indptr.astype(np.int64), W.indices.astype(np.int32)
+    told = None if quality is None else ctypes.addressof(quality)
+    code = table().propagate(at(indptr), at(columns), at(W.data), len(Y), at(Y), Y.shape[1], at(alpha), at(labeled),
+                             tol, at(F), told, n_threads)  # fmt: skip
+    return code, F
+
+
+def test_get_include_returns_the_folder_of_the_header_with_the_version_of_the_table():
+    header = (Path(nmlsdr.get_include()) / "nmlsdr.h").read_text()
+    assert f"#define NMLSDR_API {table().version}\n" in header
+
+
+def test_the_functions_of_the_c_table_search_neighbours():
+    X = np.array([[0.0], [1.0], [3.0]])
+    squared, indices = np.empty((3, 1)), np.empty((3, 1), np.intp)
+    assert table().nearest_f64(at(X), 3, 1, 1, at(squared), at(indices), 1) == 0
+    assert (squared.ravel().tolist(), indices.ravel().tolist()) == ([1, 1, 4], [1, 0, 1])
+
+
+FLOAT32, FLOAT64, EUCLIDEAN, COSINE = 0, 1, 0, 1
+
+
+def search(rows, k, queries=None, metric=EUCLIDEAN, *, kind=None, index=None, n_threads=2):
+    """What `nearest` answers, or `index_query` of an index; with the arrays that it filled."""
+    shape = (len(rows if queries is None else queries), max(k, 0))
+    distances, found = np.full(shape, np.nan), np.full(shape, -1, np.intp)
+    kind = int(rows.dtype == np.float64) if kind is None else kind
+    n, d = rows.shape
+    if index is None:
+        code = table().nearest(kind, metric, at(rows), n, at(queries), len(distances), d, k, at(distances), at(found),
+                               n_threads)  # fmt: skip
+    else:
+        code = table().index_query(index, kind, at(queries), len(queries), d, k, at(distances), at(found), n_threads)
+    return code, distances, found
+
+
+def new_index(rows, metric=EUCLIDEAN, kind=None, n=None):
+    index = ctypes.c_void_p()
+    kind = int(rows.dtype == np.float64) if kind is None else kind
+    code = table().index_new(kind, metric, at(rows), len(rows) if n is None else n, rows.shape[1],
+                             ctypes.addressof(index), 2)  # fmt: skip
+    return code, index
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_nearest_and_an_index_return_the_bits_of_kneighbors(dtype, metric, rng):
+    X, Q = rng.integers(-2, 3, (300, 9)).astype(dtype), rng.standard_normal((40, 9)).astype(dtype)
+    X[[3, 7]], Q[2] = 0, 0  # rows without a direction
+    number = COSINE if metric == "cosine" else EUCLIDEAN
+
+    def same(distances):
+        return distances if metric == "cosine" else np.sqrt(distances)
+
+    for queries in (None, Q):
+        code, distances, found = search(X, 5, queries, number)
+        expected = graph.kneighbors(X, 5, queries=queries, metric=metric)
+        assert code == 0
+        assert_same((same(distances), found), expected)
+    code, index = new_index(X, number)
+    assert code == 0
+    expected = graph.kneighbors(X, 5, queries=Q, metric=metric)
+    given, X[:] = X.copy(), 9  # the index has a copy
+    for queries in (Q, Q.astype(np.float64)):  # of both types, and twice
+        code, distances, found = search(X, 5, queries, index=index, kind=int(queries.dtype == np.float64))
+        assert code == 0
+        assert_same((same(distances), found), expected)
+    assert search(X, 5, Q[:0], index=index)[0] == 0
+    assert search(given, 301, Q, index=index)[0] == -2
+    assert search(given[:, :4].copy(), 3, Q[:, :4].copy(), index=index)[0] == -2
+    table().index_free(index)
+    table().index_free(None)
+
+
+def test_a_freed_index_gives_its_memory_back(rng):
+    import gc
+
+    from nmlsdr._search import PreparedRows
+
+    def alive():
+        gc.collect()
+        return sum(isinstance(one, PreparedRows) for one in gc.get_objects())
+
+    before = alive()
+    index = new_index(rng.standard_normal((50, 9)))[1]
+    assert alive() == before + 1
+    search(np.zeros((50, 9)), 3, np.zeros((2, 9)), index=index)
+    table().index_free(index)
+    assert alive() == before
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("d", [3, 20])  # by the tree, by products
+def test_rows_that_are_not_finite_are_refused_by_every_search(dtype, wrong, d, rng):
+    X = rng.standard_normal((60, d)).astype(dtype)
+    bad = X.copy()
+    bad[-1, -1] = wrong
+    name = "f64" if dtype == np.float64 else "f32"
+    squared, found = np.full((60, 4), np.nan), np.full((60, 4), -1, np.intp)
+    own, to = getattr(table(), f"nearest_{name}"), getattr(table(), f"nearest_to_{name}")
+    assert own(at(bad), 60, d, 4, at(squared), at(found), 1) == -2
+    assert to(at(bad), 60, at(X), 60, d, 4, at(squared), at(found), 1) == -2
+    assert to(at(X), 60, at(bad), 60, d, 4, at(squared), at(found), 1) == -2
+    for metric in (EUCLIDEAN, COSINE):
+        assert search(bad, 4, metric=metric)[0] == -2
+        assert search(X, 4, bad, metric)[0] == -2
+        assert new_index(bad, metric)[0] == -2
+        index = new_index(X, metric)[1]
+        assert search(X, 4, bad, index=index)[0] == -2
+        table().index_free(index)
+    assert (found == -1).all()  # nothing was written
+    if dtype == np.float64:
+        bad[-1, -1] = 1e151
+        assert search(bad, 4)[0] == -2
+
+
+def test_a_search_of_the_table_refuses_what_is_out_of_range(rng):
+    X = rng.standard_normal((20, 3))
+    assert search(X, 20)[0] == -2  # k must be below n
+    assert search(X, 20, X)[0] == 0
+    for k in (0, -1, 21):
+        assert search(X, k, X)[0] == -2
+    assert search(X, 3, metric=2)[0] == -2
+    assert search(X, 3, kind=2)[0] == -2
+    assert search(X[:0], 3)[0] == -2
+    assert new_index(X, metric=-1)[0] == -2
+    assert new_index(X, kind=2)[0] == -2
+    assert new_index(X, n=0)[0] == -2
+    index = ctypes.c_void_p(None)
+    assert search(X, 3, X, index=index)[0] == -2
+
+
+@pytest.mark.parametrize("n_threads", [0, -1, -(2**31)])
+def test_a_number_of_threads_below_one_stands_for_all_cores(n_threads, monkeypatch):
+    from nmlsdr._process import threads
+
+    X, Y, alpha, _ = case(60)
+    given = X, Y, alpha, graph.neighbor_graph(X, 5)
+    expected = _every_function(*given)
+    asked = []
+    monkeypatch.setattr(threads, "check_n_jobs", lambda n_jobs: asked.append(n_jobs) or 2)
+    found = _every_function(*given, n_threads=n_threads)
+    assert asked.count(None) >= len(table()._fields_) - 5
+    for before, after in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(after, before)
+
+
+def _every_function(X, Y, alpha, W, n_threads=2):
+    """What each function of the table answers."""
+    n, k = len(X), 5
+    found, X32 = [], X.astype(np.float32)
+    for number, rows in (("f32", X32), ("f64", X)):
+        squared, indices = np.empty((n, k)), np.empty((n, k), np.intp)
+        own, to = getattr(table(), f"nearest_{number}"), getattr(table(), f"nearest_to_{number}")
+        found += [own(at(rows), n, X.shape[1], k, at(squared), at(indices), n_threads), squared, indices]
+        edges, indptr, columns = neighbor_graph(indices, n_threads)
+        squared, indices = squared.copy(), indices.copy()
+        found += [to(at(rows), n, at(rows), n, X.shape[1], k, at(squared), at(indices), n_threads), squared, indices]
+    code, F = propagate(W, Y, alpha, n_threads=n_threads)
+    T = transition(W.indptr, W.indices, W.data, n_threads=n_threads)
+    return [*found, edges, indptr, columns[: max(edges, 0)], code, F, *T]
+
+
+def _child(pipe, *given):
+    pipe.send(_every_function(*given))
+    pipe.close()
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork")
+# Python 3.12 warns of any fork in a process with threads; libgomp's workers are threads.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.parametrize("d", [7, 20])  # by the tree, by products
+def test_every_function_works_in_a_forked_child(d):
+    """The parent has run a team of two threads, which its child does not have."""
+    X, Y, alpha, _ = case(3000, d)
+    given = X, Y, alpha, graph.neighbor_graph(X, 5)
+    expected = _every_function(*given)
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_child, args=(theirs, *given))
+    child.start()
+    theirs.close()
+    try:
+        assert ours.poll(60), "the forked child hangs"
+        found = ours.recv()
+        child.join(30)
+    finally:
+        child.kill()
+    for before, after in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(after, before)
+
+
+def test_the_forced_simd_level_applies_to_c_too(monkeypatch, caplog):
+    X, Y, alpha, _ = case(3000, 20)
+    given = X, Y, alpha, graph.neighbor_graph(X, 5)
+    expected = _every_function(*given)
+    monkeypatch.setenv("NMLSDR_SIMD", "portable")
+    with caplog.at_level(logging.DEBUG, logger="nmlsdr"):
+        found = _every_function(*given)
+    assert len(caplog.messages) >= 4
+    assert all(", portable;" in line for line in caplog.messages if line.startswith("neighbours by"))
+    for before, after in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(after, before)
+    monkeypatch.setenv("NMLSDR_SIMD", "sse9")
+    squared, indices = np.empty((3000, 5)), np.empty((3000, 5), np.intp)
+    assert table().nearest_f64(at(X), 3000, 20, 5, at(squared), at(indices), 2) == -2
+
+
+def test_unreached_rows_are_counted_without_a_warning():
+    """Warnings are errors in this suite; for C there are numbers."""
+    X, Y, alpha, labeled = case(n_isolated=40)
+    quality = Quality()
+    code, F = propagate(graph.neighbor_graph(X, 5), Y, alpha, labeled.astype(np.uint8), quality=quality)
+    assert code == 0
+    assert quality.n_unreached == 40
+    assert not F[-40:].any()
+    assert quality.residual <= 1e-8
+    assert quality.error_bound < 1e-6
+
+
+def test_a_tolerance_that_is_not_reached_shows_in_the_residual():
+    X, Y, alpha, labeled = case()
+    quality = Quality()
+    code, F = propagate(graph.neighbor_graph(X, 5), Y, alpha, labeled.astype(np.uint8), 1e-30, quality)
+    assert code == 0
+    assert 1e-30 < quality.residual < 1e-14
+    assert np.isfinite(F).all()
+
+
+def test_rows_without_edges_and_graphs_without_edges():
+    code, values = transition([0, 0, 1, 2], [2, 1])
+    assert (code, values.tolist()) == (0, [1.0, 1.0])
+    assert transition([0, 0, 0], [])[0] == 0
+    code, F = propagate(sparse.csr_array((2, 2)), np.array([[1.0], [0.0]]), np.array([0.5, 0.5]))
+    assert (code, F.tolist()) == (0, [[0.5], [0.0]])  # (1 - alpha) Y
+
+
+@pytest.mark.parametrize(
+    ("indptr", "columns", "weights"),
+    [
+        ([1, 1, 2], [0, 1], None),  # does not begin at 0
+        ([0, 2, 1], [1, 0], None),  # falls
+        ([0, 1, 2], [1, 2], None),  # no such row
+        ([0, 1, 2], [-1, 0], None),
+        ([0, 1, 2], [0, 1], None),  # a diagonal
+        ([0, 2, 3, 4], [2, 1, 0, 0], None),  # not increasing
+        ([0, 2, 2], [1, 1], None),  # twice
+        ([0, 1, 1], [1], None),  # one direction only
+        ([0, 1, 2], [1, 0], [1.0, 2.0]),  # not symmetric
+        ([0, 1, 2], [1, 0], [-1.0, -1.0]),
+        ([0, 1, 2], [1, 0], [np.nan, np.nan]),
+    ],
+)
+def test_an_invalid_graph_is_refused(indptr, columns, weights):
+    weights = None if weights is None else np.array(weights)
+    code, values = transition(indptr, columns, weights)
+    assert code == -2
+    assert np.isnan(values).all()
+
+
+@pytest.mark.parametrize("lists", [[[1], [1]], [[2], [0]], [[-1], [0]], [[1, 1], [0, 2], [0, 1]]])
+def test_invalid_lists_are_refused(lists):
+    assert neighbor_graph(lists)[0] == -2
+
+
+def test_arguments_out_of_range_are_refused():
+    X, Y, alpha, _ = case(60)
+    W = graph.neighbor_graph(X, 5)
+    assert propagate(W, Y, alpha)[0] == 0
+    for wrong in ({"Y": Y + 0.5}, {"alpha": alpha + 0.1}, {"alpha": -alpha}, {"tol": 0.0}, {"tol": np.nan}):
+        given = {"Y": Y, "alpha": alpha, "tol": 1e-8} | wrong
+        assert propagate(W, given["Y"], given["alpha"], None, given["tol"])[0] == -2
+    assert propagate(W, Y[:, :0], alpha)[0] == -2
+    assert transition(W.indptr, W.indices, n=0)[0] == -2
+    assert neighbor_graph(np.zeros((2, 2), int))[0] == -2  # k must be below n
+
+
+def test_absurd_thread_counts_are_clipped():
+    X, Y, alpha, _ = case(60)
+    W = graph.neighbor_graph(X, 5)
+    np.testing.assert_array_equal(propagate(W, Y, alpha, n_threads=2**31 - 1)[1], propagate(W, Y, alpha)[1])
+
+
+@pytest.mark.parametrize(("error", "code"), [(MemoryError, -1), (RuntimeError, -4), (ZeroDivisionError, -4)])
+def test_errors_of_python_become_error_codes(monkeypatch, error, code):
+    def stopped(*given, **options):
+        raise error
+
+    monkeypatch.setattr(graph, "union_graph", stopped)
+    monkeypatch.setattr(graph, "transition_matrix", stopped)
+    monkeypatch.setattr(propagation, "propagate_checked", stopped)
+    _, Y, alpha, _ = case(60)
+    W = sparse.csr_array((60, 60))
+    assert neighbor_graph([[1], [0]])[0] == code
+    assert transition([0, 1, 2], [1, 0])[0] == code
+    assert propagate(W, Y, alpha)[0] == code

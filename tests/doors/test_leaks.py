@@ -1,0 +1,245 @@
+"""Columns that the annotators wrote, and features that tell a label alone: named, and never proposed as features."""
+
+import re
+
+import numpy as np
+import pytest
+from commands import run, write_csv  # noqa: F401
+from scipy import sparse
+from sklearn.metrics import average_precision_score
+from table_files import read_table
+
+from nmlsdr._report.leaks import find_leaks, find_needed
+from nmlsdr.tables._deciding import Choices
+
+TAGS = ["Keramik", "Textil", "Religion", "Waffe"]
+MATERIALS = ["Holz", "Ton", "Wolle", "Eisen", "Stein"]
+ANNOTATORS = ["Tags A", "Tags B"]
+NAMES = ["Inventar", "Material", "Höhe", "Breite", "Gewicht", "Alter", *ANNOTATORS, "Sicherheit", "Tags"]
+
+
+@pytest.fixture
+def catalogue(tmp_path, rng):
+    """A museum's catalogue: 600 objects, a third labelled, and what two annotators wrote; returns the rows."""
+    n = 600
+    Y = rng.random((n, len(TAGS))) < 0.35
+    X = Y + 1.2 * rng.normal(size=Y.shape)
+    labelled = rng.random(n) < 1 / 3
+    rows = []
+    for i in range(n):
+        tags = [tag for tag, on in zip(TAGS, Y[i], strict=True) if on]
+        wrote = [";".join(tag for tag in tags if rng.random() < 0.99) if labelled[i] else "" for _ in ANNOTATORS]
+        material = MATERIALS[rng.integers(5)] if rng.random() < 0.6 else MATERIALS[int(np.argmax(Y[i]))]
+        numbers = ["" if rng.random() < 0.05 else f"{x:.3f}" for x in X[i]]
+        sure = f"{rng.uniform(0.5, 1):.2f}" if labelled[i] else ""
+        rows.append([f"M{i:04d}", material, *numbers, *wrote, sure, ";".join(tags) or "keine" if labelled[i] else ""])
+    # The labels stand first among the lists, as in most catalogues.
+    order = [0, 1, 9, 2, 3, 4, 5, 6, 7, 8]
+    write_csv(tmp_path / "catalogue.csv", [NAMES[j] for j in order], [[row[j] for j in order] for row in rows])
+    return rows
+
+
+def precision_of_report(run, monkeypatch, *options):  # noqa: F811
+    """The cross-validated average precision on the page, and what was said."""
+    kept = []
+    monkeypatch.setattr("nmlsdr._cli.report.render", lambda facts: kept.append(facts) or "page")
+    outcome = run("report", "catalogue.csv", *options, "--folds", "3", "--out", "report.html")
+    assert outcome.status == 0, outcome
+    trial = kept[0]["trial"]
+    return trial["methods"][0]["cells"][trial["measures"].index("AP")]["mean"], kept[0]["notes"], outcome.err
+
+
+@pytest.mark.slow
+def test_the_annotators_columns_are_no_features(run, catalogue, monkeypatch):  # noqa: F811
+    """The report shows the honest average precision, with the label column named and nothing else."""
+    pytest.importorskip("jinja2")
+    honest, notes, said = precision_of_report(run, monkeypatch, "--label-list", "Tags")
+    assert notes == []
+    assert "alone" not in said
+    assert honest < 0.85
+    for name in ANNOTATORS:
+        assert re.search(rf"  {name} +like the labels +it holds the words of the labels", said)
+    assert re.search(r"  Sicherheit +like the labels +it is filled only where labels are", said)
+    assert re.search(r"  Inventar +identifier", said)
+    assert "'keine' stands for a row without labels" in said
+
+
+def test_a_feature_that_alone_predicts_a_label_is_named_by_its_column(run, catalogue):  # noqa: F811
+    options = ["--label-list", "Tags", "--one-hot", "Tags A", "--n-components", "2"]
+    outcome = run("fit", "catalogue.csv", *options, "--out", "m.skops")
+    assert outcome.status == 0, outcome
+    assert f"the feature 'Tags A' alone predicts the label {TAGS[0]!r}" in outcome.err
+    assert re.search(r"average precision (0\.9[89]|1\.00)\); .* --drop 'Tags A'\.", outcome.err)
+    outcome = run("evaluate", "m.skops", "catalogue.csv")
+    assert outcome.status == 0, outcome
+    assert "the feature 'Tags A' alone predicts the label" in outcome.err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_columns_of_annotators_are_found_also_when_label_columns_are_given(run, tmp_path, rng, suffix):  # noqa: F811
+    """Label columns and numbers: an annotator's 0/1 column that is filled where labels are is dropped, not imputed."""
+    n = 200
+    flu, cold = (rng.random((2, n)) < 0.4).astype(int)
+    labelled = rng.random(n) < 0.4
+    columns = {
+        "a": flu + rng.normal(size=n), "b": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+        "flu by A": np.where(labelled, flu, np.nan), "second": np.where(labelled, np.where(flu, "flu", "cold"), ""),
+        "ward": np.array(["east", "west"])[rng.integers(2, size=n)],
+        "flu": np.where(labelled, flu, np.nan), "cold": np.where(labelled, cold, np.nan),
+    }  # fmt: skip
+    if suffix == ".csv":
+        rows = zip(*([("" if v != v else v) for v in values.tolist()] for values in columns.values()), strict=True)
+        write_csv(tmp_path / "t.csv", list(columns), [list(row) for row in rows])
+    else:
+        pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
+    found = run("plan", f"t{suffix}", "--label-columns", "flu,cold")
+    assert found.status == 0, found
+    assert re.search(r"  flu by A +like the labels +it is filled only where labels are", found.out)
+    assert "--drop 'flu by A,second' --one-hot ward" in found.out
+
+
+def kinds(tmp_path, names, rows, **options):
+    write_csv(tmp_path / "t.csv", names, rows)
+    table = read_table(tmp_path / "t.csv", label_columns=["flu"], plan=Choices(), **options)
+    return {column.name: column.reason for column in table.plan.columns if column.kind == "like the labels"}
+
+
+def test_columns_that_look_like_labels_are_recognised(tmp_path):
+    """Half of the rows labelled: 20 cells on labelled rows alone are no chance, 19 may be; words count by half."""
+    names = ["twenty", "nineteen", "outside", "ward", "says", "flu"]
+    rows = []
+    for i in range(80):
+        labelled = i % 2 == 0
+        rows.append([i if labelled and i < 40 else "", i if labelled and i < 38 else "",
+                     i if labelled or i == 1 else "", ["east", "flu", "west"][i % 3], ["Flu", "-"][i % 2],
+                     i % 4 // 2 if labelled else ""])  # fmt: skip
+    says = {"says": "it holds the words of the labels"}
+    assert kinds(tmp_path, names, rows) == {"twenty": "it is filled only where labels are", **says}
+    rows = [[*row[:-1], i % 2] for i, row in enumerate(rows)]  # no row is unlabelled
+    assert kinds(tmp_path, names, rows) == says
+    rows = [[*row[:-1], ""] for row in rows]  # all are
+    assert kinds(tmp_path, names, rows) == says
+
+
+# ---------------------------------------------------------------- features that tell a label alone
+
+
+def leaking_table(rng, n=400):
+    """Labels of .2 and .8, and features of every kind that tell one of them; returns (X, y, pairs)."""
+    y = (rng.random((n, 2)) < [0.2, 0.8]).astype(int)
+    first, second = y.T
+    features = [
+        rng.normal(size=n),
+        first + 0.15 * rng.normal(size=n),  # nearly: rising
+        -second + 0.1 * rng.normal(size=n),  # nearly: falling, and the label is the commoner value
+        np.where(first, rng.integers(3, size=n) * 2, rng.integers(3, size=n) * 2 + 1),  # codes: neither
+        np.where(first, 1.0, np.nan),  # there or not
+        first + 1.0 * rng.normal(size=n),  # a good feature
+    ]
+    return np.column_stack(features), y, [(1, 0), (2, 1), (3, 0), (4, 0)]
+
+
+@pytest.mark.parametrize("form", ["numbers", "unknown", "unlabelled"])
+def test_features_that_alone_predict_a_label_are_found(rng, form):
+    X, y, pairs = leaking_table(rng)
+    if form == "unknown":
+        y = np.where(rng.random(y.shape) < 0.2, -1, y)
+    elif form == "unlabelled":
+        y[::3] = -1
+    found = find_leaks(X, y)
+    assert [(leak.feature, leak.label) for leak in found] == pairs
+    assert all(0.98 <= leak.precision <= 1 for leak in found)
+
+
+def test_sparse_features_are_examined_like_dense_ones(rng):
+    X, y, _ = leaking_table(rng)
+    X = np.hstack([np.where(np.isnan(X), 0.0, X), (rng.random((400, 50)) < 0.05) * 1.0, y, 1 - y])
+    assert find_leaks(sparse.csr_array(X), y) == find_leaks(X, y)
+    assert {(56, 0), (57, 1), (58, 0), (59, 1)} <= {(leak.feature, leak.label) for leak in find_leaks(X, y)}
+
+
+@pytest.mark.parametrize(("n_ones", "found"), [(19, 0), (20, 1), (180, 1), (181, 0)])
+def test_twenty_rows_of_either_value_are_needed(n_ones, found):
+    y = (np.arange(200) < n_ones)[:, None].astype(int)
+    assert len(find_leaks(y.astype(float), y)) == found
+
+
+def test_noise_and_names_of_rows_are_not_found(rng):
+    """A category for each row, a number for each row, constant columns: nothing is known out of fold."""
+    y = (rng.random((300, 3)) < 0.3).astype(int)
+    noise = rng.normal(size=300)
+    X = np.column_stack([np.arange(300.0), rng.permutation(300), np.zeros(300), np.full(300, np.nan), noise])
+    assert find_leaks(X, y) == []
+    assert find_leaks(rng.normal(size=(300, 40)), np.full((300, 2), -1)) == []
+
+
+def test_the_bound_is_the_average_precision_of_the_ranking(rng):
+    """Around .98: a feature is named where its average precision is that of scikit-learn and reaches the bound."""
+    y = (rng.random((2000, 1)) < 0.1).astype(int)
+    noise = rng.normal(size=2000)
+    reached = []
+    for width in np.linspace(0.15, 0.5, 30):
+        x = y[:, 0] + width * noise
+        precision = average_precision_score(y[:, 0], x)
+        found = find_leaks(x[:, None], y)
+        assert bool(found) == (precision >= 0.98), precision
+        reached.append(bool(found))
+        if found:
+            assert found[0].precision == pytest.approx(precision, abs=1e-12)
+    assert 5 < sum(reached) < 25
+
+
+# ---------------------------------------------------------------- columns without which predictions fail
+
+
+class Rule:
+    """A model that predicts by some features, and counts how often it is asked."""
+
+    def __init__(self, *features):
+        self.features, self.n_asked = features, 0
+
+    def predict(self, X):
+        self.n_asked += 1
+        return np.column_stack([(X[:, j] > 0) for j in self.features]).astype(int)
+
+
+def test_the_column_on_which_predictions_rest_is_found_with_few_predictions(rng):
+    """One of 64 columns of two features each, or two; a column that one of five labels needs is below the limit."""
+    X = rng.normal(size=(400, 128))
+    columns = [(f"c{j}", 2) for j in range(64)]
+    rule = Rule(74, 74)
+    found = find_needed([(rule, X, rule.predict(X))], columns)
+    assert [one.name for one in found] == ["c37"]
+    assert found[0].before == 1
+    assert 0.4 < found[0].after < 0.6
+    assert rule.n_asked <= 2 + 1 + 2 * 6 + 5
+    two = Rule(3, 90, 90)
+    found = find_needed([(two, X[:200], two.predict(X[:200])), (two, X[200:], two.predict(X[200:]))], columns)
+    assert [one.name for one in found] == ["c45", "c1"]  # the one that more depends on first
+    many = Rule(*range(0, 16, 2))
+    assert find_needed([(many, X, many.predict(X))], columns) == []  # 0.06 each, together all
+
+
+def test_unknown_entries_do_not_count_in_the_fall(rng):
+    X = rng.normal(size=(300, 2))
+    y = (X[:, :1] > 0).astype(int)
+    y[:150] = -1
+    ((_, before, after),) = find_needed([(Rule(0), X, y)], [("a", 1), ("b", 1)])
+    assert before == 1
+    assert after < 0.9
+
+
+def test_the_report_asks_whether_a_column_that_restates_the_labels_is_known_in_time(run, rng, tmp_path):  # noqa: F811
+    """A category of the labels' words, with slips: no feature alone predicts a label, and yet nothing works without."""
+    pytest.importorskip("jinja2")
+    y = rng.integers(0, 2, (200, 2))
+    said = np.where(rng.random((200, 2)) < 0.06, 1 - y, y)
+    rows = zip(said, rng.normal(size=200), y, strict=True)
+    rows = [[f"k{2 * a + b}", f"{x:.2f}", *labels] for (a, b), x, labels in rows]
+    write_csv(tmp_path / "t.csv", ["code", "x", "p", "q"], rows)
+    outcome = run("report", "t.csv", "--label-columns", "p,q", "--folds", "2", "-o", "r.html")
+    assert outcome.status == 0, outcome
+    (note,) = [line for line in outcome.err.splitlines() if "is it known before the labels are?" in line]
+    assert re.search(r"F1 falls from 9\d% to [45]\d% if the cells of 'code' are shuffled", note)
+    assert "if the cells of &#39;code&#39; are shuffled" in (tmp_path / "r.html").read_text()

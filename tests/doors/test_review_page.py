@@ -1,0 +1,407 @@
+"""The review page without a browser: what it holds, its pictures, and verdicts as arrays."""
+
+import base64
+import csv
+import hashlib
+import json
+import re
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import assert_done, assert_refused, read_csv, run, write_csv  # noqa: F401
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from nmlsdr import MultiLabelPropagation, ResidualPropagation
+from nmlsdr.inspection import _page, apply_verdicts, rank_suspects, read_verdicts, write_review
+from nmlsdr.inspection._images import thumbnails
+from nmlsdr.inspection._verdicts import escape_formula
+from nmlsdr.tables import TableEncoder
+
+pytest.importorskip("jinja2")
+
+
+def unpack(path):
+    """The data of a page."""
+    text = re.search(r'id="rv-data">([^<]*)<', Path(path).read_text(encoding="utf-8"))[1]
+    return json.loads(zlib.decompress(base64.b64decode(text)))
+
+
+@pytest.fixture
+def fitted(rng):
+    """(model, X, y): a pipeline fitted on rows with numbers, and labels some of which are wrong."""
+    Y = (rng.random((60, 3)) < 0.4).astype(int)
+    X = np.column_stack([2 * Y + rng.normal(size=Y.shape), 10 * rng.normal(size=(60, 2))])
+    given = np.where(rng.random(Y.shape) < 0.1, 1 - Y, Y)
+    given[50:] = -1
+    return make_pipeline(StandardScaler(), ResidualPropagation(n_neighbors=5)).fit(X, given), X, given
+
+
+# ---------------------------------------------------------------- what the page holds
+
+
+def test_entries_are_the_list_and_their_rows_the_nearest(fitted, tmp_path):
+    model, X, y = fitted
+    write_review(tmp_path / "a.html", model, X, y, top=20)
+    page = unpack(tmp_path / "a.html")
+    step = model[-1]
+    found = rank_suspects(step.flip_scores_, y).first_of_each_kind(20)
+    number = page["rows"]
+    for name, values in found._asdict().items():
+        assert [one[name] for one in page["entries"]] == values.tolist()
+    assert number == sorted(set(number))
+    assert page["columns"] == ["0", "1", "2", "3", "4"]
+    for one in page["entries"]:
+        i, c = one["row"], one["label"]
+        apart = np.linalg.norm(step.embedding_ - step.embedding_[i], axis=1)
+        apart[i] = np.inf
+        for side, value in (("with", 1), ("without", 0)):
+            expected = [j for j in np.argsort(apart, kind="stable") if y[j, c] == value and j != i][:3]
+            assert [j for j, _ in one[side]] == expected
+            assert [d for _, d in one[side]] == pytest.approx(apart[expected], rel=6e-3)
+        near = [j for j in np.argsort(apart, kind="stable") if y[j, c] != -1 and j != i][:5]
+        assert one["near"] == y[near, c].tolist()
+        x = (X[i] - X.mean(axis=0)) / X.std(axis=0)
+        assert one["parts"] == pytest.approx(step.coef_[c] * x, rel=0.06, abs=1e-12)
+        assert all(page["cells"][j][number.index(i)] == f"{X[i, j]:.6g}" for j in range(5))
+
+
+def test_a_category_has_the_sum_of_the_parts_of_its_levels(rng, tmp_path):
+    n = 60
+    y = (rng.random((n, 2)) < 0.5).astype(int)
+    wood = np.where(y[:, 0] == 1, "oak", rng.choice(["ash", "elm"], n))
+    table = pd.DataFrame({"wood": wood, "size": rng.normal(size=n)})
+    model = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation(n_neighbors=5)).fit(table, y)
+    write_review(tmp_path / "a.html", model, table, y)
+    page = unpack(tmp_path / "a.html")
+    assert page["columns"] == ["wood", "size"]
+    step, scaled = model[-1], model[:-1].transform(table)
+    for one in page["entries"]:
+        parts = step.coef_[one["label"]] * (scaled[one["row"]] - step.mean_)
+        assert one["parts"] == pytest.approx([parts[:3].sum(), parts[3]], rel=0.06, abs=1e-12)
+    assert set(page["cells"][0]) <= {"oak", "ash", "elm"}
+
+
+@pytest.mark.parametrize("form", ["sparse", "no coefficients"])
+def test_other_rows_and_other_methods_have_a_page_too(fitted, tmp_path, form):
+    _, X, y = fitted
+    if form == "sparse":
+        X = sparse.csr_array(np.where(np.abs(X) < 1, 0, X))
+        model = ResidualPropagation(n_neighbors=5).fit(X, y)
+    else:
+        model = MultiLabelPropagation(5).fit(X, y)
+    kind = "apart" if form == "sparse" else "both"
+    write_review(tmp_path / "a.html", model, X, y, kind=kind, top=5)
+    page = unpack(tmp_path / "a.html")
+    assert [len(one.get("parts", [])) for one in page["entries"]] == [5 * (form == "sparse")] * len(page["entries"])
+    assert page["kind"] == kind
+    assert len(page["cells"][0]) == len(page["rows"])
+
+
+def test_a_very_wide_table_shows_the_columns_that_matter(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(_page, "MOST_COLUMNS", 50)
+    y = (rng.random((60, 2)) < 0.4).astype(int)
+    X = rng.normal(size=(60, 200))
+    X[:, [150, 60]] += 3 * y
+    model = ResidualPropagation(n_neighbors=5).fit(X, y)
+    write_review(tmp_path / "a.html", model, X, y, top=10)
+    page = unpack(tmp_path / "a.html")
+    assert len(page["columns"]) <= 50
+    assert {"150", "60"} <= set(page["columns"])
+    shown = [int(name) for name in page["columns"]]
+    for one in page["entries"]:  # these features are not standardised, so that their mean matters
+        parts = model.coef_[one["label"]] * (X[one["row"]] - X.mean(axis=0))
+        assert one["parts"] == pytest.approx(parts[shown], rel=0.06, abs=1e-9)
+    place = page["columns"].index("150")
+    assert page["cells"][place] == [f"{v:.6g}" for v in X[page["rows"], 150]]
+
+
+def test_the_page_loads_nothing_and_its_policy_names_its_own_script_and_style(fitted, tmp_path):
+    model, X, y = fitted
+    write_review(tmp_path / "a.html", model, X, y)
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert policy.startswith("default-src 'none'; ")
+    for tag, name in (("script", "script-src"), ("style", "style-src")):
+        (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{name} 'sha256-{digest}';" in policy
+    assert not re.search(r"url\(|@import|fetch\(|XMLHttpRequest|eval\(|innerHTML|unsafe|https?:| style=", page)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda X, y: {"ids": ["a"]}, "ids needs one entry for each of the 60 rows, got 1"),
+        (lambda X, y: {"table": X[:5]}, "table needs one entry for each of the 60 rows, got 5"),
+        (lambda X, y: {"kind": "x"}, "kind must be"),
+        (lambda X, y: {"top": 0}, "top must be"),
+        (lambda X, y: {"verdicts": y[:5]}, "reviewed must be"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(fitted, tmp_path, change, words):
+    model, X, y = fitted
+    with pytest.raises(ValueError, match=words):
+        write_review(tmp_path / "a.html", model, X, y, **change(X, y))
+    assert not (tmp_path / "a.html").exists()
+
+
+def test_without_jinja_one_sentence_says_what_to_install(fitted, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r"The review page needs jinja2; install it .* 'nmlsdr\[cli\]'"):
+        write_review(tmp_path / "a.html", *fitted)
+
+
+# ---------------------------------------------------------------- verdicts
+
+
+def write_verdicts(path, page, values):
+    """Write what the page writes for its first entries; that it does is tested in a browser."""
+    ids = dict(zip(page["rows"], page["ids"], strict=True))
+    entries = zip(page["entries"], values, strict=False)
+    lines = page["earlier"] + [[one["row"], one["label"], one["given"], value] for one, value in entries]
+    rows = [[ids[i], i, escape_formula(page["labels"][c]), given, value] for i, c, given, value in lines]
+    with open(path, "w", encoding="utf-8-sig", newline="") as file:
+        csv.writer(file).writerows([[page["key"] or "id", "row", "label", "given", "verdict"], *rows])
+
+
+def test_verdicts_come_back_as_arrays(fitted, tmp_path):
+    model, X, y = fitted
+    y = pd.DataFrame(y, columns=["flu", "=cold", "gout, acute"])
+    model = model.fit(X, y)
+    ids = [f"P{i % 40}" for i in range(60)]  # some rows share one
+    write_review(tmp_path / "a.html", model, X, y, ids=ids)
+    page = unpack(tmp_path / "a.html")
+    write_verdicts(tmp_path / "v.csv", page, [1, 0, 1, 0])
+    verdicts = read_verdicts(tmp_path / "v.csv", y, ids=ids)
+    places = [(one["row"], one["label"]) for one in page["entries"][:4]]
+    assert [verdicts[place] for place in places] == [1, 0, 1, 0]
+    assert (verdicts >= 0).sum() == 4
+    corrected, alpha = apply_verdicts(verdicts, y, alpha_labeled=0.5, alpha_unlabeled=0.9)
+    assert list(corrected.columns) == list(y.columns)
+    decided = verdicts >= 0
+    np.testing.assert_array_equal(corrected.to_numpy(), np.where(decided, verdicts, y))
+    expected = np.where((y != -1).any(axis=1).to_numpy()[:, None], 0.5, 0.9)
+    np.testing.assert_array_equal(alpha, np.where(decided, 0.0, expected))
+    again = ResidualPropagation(n_neighbors=5).fit(X, corrected, alpha=alpha)
+    write_review(tmp_path / "b.html", again, X, corrected, ids=ids, verdicts=verdicts)
+    later = unpack(tmp_path / "b.html")
+    assert not {(one["row"], one["label"]) for one in later["entries"]} & set(places)
+    write_verdicts(tmp_path / "w.csv", later, [])  # the earlier verdicts are in the next file
+    np.testing.assert_array_equal(read_verdicts(tmp_path / "w.csv", y, ids=ids), verdicts)
+    assert later["digest"] != page["digest"]
+
+
+def test_the_digest_is_that_of_the_list(fitted, tmp_path):
+    model, X, y = fitted
+    digests = []
+    for options in ({}, {"table": X[:, :1]}, {"top": 3}, {"title": "other"}):
+        write_review(tmp_path / "a.html", model, X, y, **options)
+        digests.append(unpack(tmp_path / "a.html")["digest"])
+    for names in ("abc", "abd"):
+        write_review(tmp_path / "a.html", model, X, pd.DataFrame(y, columns=list(names)))
+        digests.append(unpack(tmp_path / "a.html")["digest"])
+    assert digests[0] == digests[1]
+    assert len(set(digests)) == 5
+
+
+def test_votes_and_classes(fitted):
+    votes = np.array([[0.25, 1.0], [0.75, -1.0]])
+    corrected, alpha = apply_verdicts(np.array([[-1, 0], [-1, -1]]), votes)
+    np.testing.assert_array_equal(corrected, [[0.25, 0.0], [0.75, -1.0]])
+    np.testing.assert_array_equal(alpha, [[0.6, 0.0], [0.6, 0.999]])
+    with pytest.raises(ValueError, match="y must be 2-D"):
+        apply_verdicts(np.array([1]), [0, 1, 2])
+    with pytest.raises(ValueError, match=r"verdicts must have the shape of y, \(2, 2\), got \(1, 2\)"):
+        apply_verdicts(np.array([[1, 0]]), votes)
+
+
+# ---------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def hospital(rng, tmp_path, monkeypatch):
+    """t.csv: decimal commas, a category, a date, free text, ids that repeat, and a column filled in with the labels."""
+    monkeypatch.chdir(tmp_path)
+    n = 80
+    truth = (rng.random((n, 2)) < 0.4).astype(int)
+    rows = []
+    for i, on in enumerate(truth):
+        number = f"{1 + 2 * on[0] + rng.normal():.2f}".replace(".", ",")
+        words = " ".join(rng.choice(list("abcdefghijklmnopq"), 9)) + f" visit {i}"
+        given = [*map(str, [f"0,{i}", *on])] if i < 40 else ["", "", ""]
+        ward = "east" if on[1] else "west"
+        rows.append([f"P{i // 2}", number, ward, f"2020-0{1 + i % 9}-11", words, f"x{i}.png", *given])
+    names = ["patient", "size", "ward", "day", "note", "photo", "certainty", "flu", "=cold"]
+    write_csv("t.csv", names, rows, delimiter=";")
+    return rows
+
+
+AS = ["--label-columns", "flu,=cold", "--id", "patient", "--n-neighbors", "5", "--quiet"]
+
+
+def test_the_cells_stand_as_they_stand_in_the_table(run, hospital):  # noqa: F811
+    assert_done(run("review", "t.csv", *AS, "--out", "r.html", "--out", "r.csv"))
+    page = unpack("r.html")
+    assert set(page["columns"]) >= {"size", "ward", "day"}
+    assert not set(page["columns"]) & {"patient", "flu", "=cold", "certainty"}
+    for name, column in zip(page["columns"], page["cells"], strict=True):
+        j = ["patient", "size", "ward", "day", "note", "photo"].index(name)
+        assert column == [hospital[i][j] for i in page["rows"]]
+    assert page["ids"] == [hospital[i][0] for i in page["rows"]]
+    names, listed = read_csv("r.csv")
+    assert len(listed) == 80
+    assert names[:3] == [page["key"], "row", "label"]
+    assert [one["row"] for one in page["entries"]] == [int(line[1]) for line in listed]
+    digits = [line[4].split("e")[0].replace(".", "").lstrip("0") for line in listed]  # of the score
+    assert all(len(written) <= 3 for written in digits)
+
+
+def test_what_the_page_writes_is_taken_by_fit_review_and_python(run, hospital):  # noqa: F811
+    assert_done(run("review", "t.csv", *AS, "--out", "r.html"))
+    page = unpack("r.html")
+    write_verdicts("v.csv", page, [1, 0, 1])
+    assert_done(run("fit", "t.csv", *AS, "--reviewed", "v.csv", "--out", "m.skops"))
+    assert_done(run("review", "t.csv", *AS, "--reviewed", "v.csv", "--out", "next.html", "--out", "next.csv"))
+    later = unpack("next.html")
+    assert len(later["earlier"]) == 3
+    assert len(read_csv("next.csv")[1]) == 77
+    given = np.array([[int(v or -1) for v in row[-2:]] for row in hospital])
+    verdicts = read_verdicts("v.csv", pd.DataFrame(given, columns=["flu", "=cold"]), ids=[row[0] for row in hospital],
+                             id_name="patient")  # fmt: skip
+    assert (verdicts >= 0).sum() == 3
+    for i, c, value, verdict in later["earlier"]:  # what was given before the verdict, not the verdict
+        assert (value, verdict) == (given[i, c], verdicts[i, c])
+    write_verdicts("w.csv", later, [1])
+    assert_done(run("review", "t.csv", *AS, "--reviewed", "w.csv", "--out", "third.csv"))
+    assert len(read_csv("third.csv")[1]) == 76
+
+
+def test_the_columns_that_are_shown_are_chosen_or_none(run, hospital):  # noqa: F811
+    assert_done(run("review", "t.csv", *AS, "--show", "certainty,note", "--out", "r.html"))
+    assert unpack("r.html")["columns"] == ["certainty", "note"]
+    assert_done(run("review", "t.csv", *AS, "--no-cells", "--out", "r.html"))
+    page = unpack("r.html")
+    assert (page["columns"], page["cells"]) == ([], [])
+    assert "what their cells hold" not in Path("r.html").read_text(encoding="utf-8")
+    texts = json.dumps(page)
+    assert not any(row[4] in texts for row in hospital)
+    for options, words in (
+        (["--show", "x"], ["no column 'x'", "--show"]),
+        (["--image", "x"], ["no column 'x'", "--image"]),
+        (["--show", "note", "--no-cells"], ["--show and --no-cells exclude each other"]),
+    ):
+        assert_refused(run("review", "t.csv", *AS, *options, "--out", "r.html"), *words)
+
+
+def test_two_files_that_are_one_are_refused(run, hospital):  # noqa: F811
+    assert_refused(run("review", "t.csv", *AS, "--out", "r.csv", "--out", "./r.csv"), "given twice")
+    assert_refused(run("review", "t.csv", *AS, "--out", "r.csv", "--out", "r.txt"), "r.txt", ".html")
+    assert_refused(run("review", "t.csv", *AS, "--out", "r.html", "--out", "t.csv"), "t.csv")
+    assert not Path("r.csv").exists()
+
+
+def test_where_ids_repeat_the_nearest_rows_have_their_number_too(run, hospital):  # noqa: F811
+    assert_done(run("review", "t.csv", *AS, "--explain", "--top", "4", "--out", "r.csv"))
+    names, lines = read_csv("r.csv")
+    assert names[9:13] == ["near_1", "near_1_row", "near_1_given", "near_1_distance"]
+    for line in lines:
+        found = dict(zip(names, line, strict=True))
+        assert all(hospital[int(found[f"near_{k}_row"])][0] == found[f"near_{k}"] for k in range(1, 6))
+
+
+def test_rows_of_a_file_without_names_are_shown_as_numbers(run, rng, tmp_path):  # noqa: F811
+    X, y = rng.normal(size=(40, 3)), (rng.random((40, 2)) < 0.4).astype(int)
+    np.savez("t.npz", X=X, y=y)
+    assert_done(run("review", "t.npz", "--n-neighbors", "5", "--quiet", "--out", "r.html"))
+    page = unpack("r.html")
+    assert page["columns"] == ["feature_0", "feature_1", "feature_2"]
+    assert page["cells"][1] == [f"{v:.6g}" for v in X[page["rows"], 1]]
+    assert (page["key"], page["ids"][0]) == ("", None)
+
+
+def test_a_page_needs_its_template_engine_before_any_work(run, hospital, monkeypatch):  # noqa: F811
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert_refused(run("review", "t.csv", *AS, "--out", "r.html"), "The review page needs jinja2", status=1)
+
+
+# ---------------------------------------------------------------- pictures
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    folder = tmp_path / "data"
+    (folder / "deep").mkdir(parents=True)
+    image.new("RGB", (1000, 500), "red").save(folder / "a.png")
+    image.new("RGBA", (10, 10), (0, 0, 0, 0)).save(folder / "deep" / "b.webp")
+    image.new("P", (30, 20)).save(folder / "c.gif")
+    image.new("L", (30, 20)).save(folder / "d.jpeg")
+    image.new("RGB", (5, 5)).save(folder / "e.bmp")
+    image.new("RGB", (5, 5)).save(tmp_path / "outside.png")
+    (folder / "f.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>')
+    (folder / "g.png").write_text("<script>")
+    (folder / "link.png").symlink_to(tmp_path / "outside.png")
+    (folder / "linked").symlink_to(tmp_path)
+    return folder
+
+
+def test_pictures_are_small_data_of_four_kinds(pictures):
+    image = pytest.importorskip("PIL.Image")
+    import io
+
+    found = thumbnails(str(pictures), ["a.png", "deep/b.webp", "c.gif", "d.jpeg", "a.png", ""])
+    assert [name for name, _ in found] == ["a.png", "deep/b.webp", "c.gif", "d.jpeg", "a.png", ""]
+    assert found[-1] == ["", ""]
+    for _, uri in found[:-1]:
+        kind, text = re.fullmatch(r"data:image/(png|jpeg);base64,(.*)", uri).groups()
+        opened = image.open(io.BytesIO(base64.b64decode(text)))
+        assert opened.format == kind.upper()
+        assert max(opened.size) <= 480
+    assert opened.size == (480, 240)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../outside.png", "deep/../../outside.png", "link.png", "linked/outside.png", "http://example.org/a.png",
+     "file:a.png", "e.bmp", "f.svg", "g.png", "deep", "no.png", "..\\outside.png", "\0", "C:\\a.png", "a.png/", "."],
+)  # fmt: skip
+def test_nothing_else_is_read(pictures, name):
+    ((said, uri),) = thumbnails(str(pictures), [name])
+    assert uri == "" or name == "a.png/"
+    assert said.startswith(name)
+    ((_, absolute),) = thumbnails(str(pictures), [str(pictures.parent / "outside.png")])
+    assert absolute == ""
+
+
+def test_pictures_beyond_the_limit_are_named(pictures, monkeypatch):
+    monkeypatch.setattr("nmlsdr.inspection._images.MOST_BYTES", len(thumbnails(str(pictures), ["a.png"])[0][1]))
+    found = thumbnails(str(pictures), ["a.png", "c.gif", "a.png"])
+    assert found[0] == found[2]
+    assert found[0][1]
+    assert found[1] == ["c.gif (the page has no room for it)", ""]
+
+
+def test_pictures_of_the_table_are_on_the_page(run, hospital, tmp_path):  # noqa: F811
+    image = pytest.importorskip("PIL.Image")
+    for i in range(0, 80, 2):
+        image.new("RGB", (8, 8), (3 * i, 0, 0)).save(f"x{i}.png")
+    assert_done(run("review", "t.csv", *AS, "--image", "photo", "--out", "r.html"))
+    page = unpack("r.html")
+    assert "photo" not in page["columns"]
+    for i, (name, uri) in zip(page["rows"], page["pictures"], strict=True):
+        assert bool(uri) == (i % 2 == 0)
+        assert name == f"x{i}.png" + ("" if uri else " (not a picture below the folder of the data)")
+    n = sum(i % 2 for i in page["rows"])
+    assert f"{n} pictures are not shown" in Path("r.html").read_text(encoding="utf-8")
+
+
+def test_a_very_long_cell_is_cut(fitted, tmp_path):
+    model, X, y = fitted
+    write_review(tmp_path / "a.html", model, X, y, table=[["x" * 20_000]] * 60, top=2)
+    assert {len(text) for text in unpack(tmp_path / "a.html")["cells"][0]} == {10_000}

@@ -1,0 +1,514 @@
+"""The tools of bench/: fair rounds, memory, result files, the regression decision."""
+
+import contextlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+pytestmark = pytest.mark.skipif(not BENCH.is_dir(), reason="bench/ is part of the checkout, not of the package")
+
+
+def load(name):
+    """Import bench/NAME.py, which is not part of the package."""
+    if str(BENCH) not in sys.path:
+        sys.path.append(str(BENCH))
+    spec = importlib.util.spec_from_file_location(name, BENCH / f"{name}.py")
+    module = sys.modules.setdefault(name, importlib.util.module_from_spec(spec))
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def harness():
+    return load("_harness")
+
+
+# ---------------------------------------------------------------- rounds
+
+
+def test_rounds_take_turns_and_the_first_rotates(harness):
+    seen = []
+    times = harness.alternate({name: lambda name=name: seen.append(name) for name in "abc"}, rounds=4, warmup=2)
+    assert seen == [*"aabbcc", *"abc", *"bca", *"cab", *"abc"]
+    assert {name: len(values) for name, values in times.items()} == {"a": 4, "b": 4, "c": 4}
+
+
+def test_budget_ends_the_rounds_but_not_before_the_least_number(harness):
+    assert len(harness.alternate({"a": lambda: None}, rounds=50, budget=0.0, min_rounds=5)["a"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"), [([3.0], 3.0), ([9, 1], 1.0), ([1, 2, 3, 100], 1.5), ([5, 1, 2, 3, 100], 2.0)]
+)
+def test_median_of_the_better_half(harness, times, expected):
+    assert harness.better_half(times) == expected
+
+
+def test_ratios_are_above_one_where_we_are_faster(harness):
+    assert harness.ratios({"ours": [1.0, 1.0], "peer": [3.0, 3.5]}, "ours") == {"peer": 3.0}
+
+
+# ---------------------------------------------------------------- memory, machine, files
+
+
+def test_peak_memory_sees_what_was_freed_again_and_not_the_input(harness):
+    measured = harness.peak_memory("import numpy as np; x = np.ones(2_000_000)", "y = np.ones(8_000_000); del y")
+    assert 60e6 < measured["over"] < 90e6
+    assert measured["peak"] == measured["before"] + measured["over"]
+
+
+def test_peak_memory_shows_the_child_s_error(harness):
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        harness.peak_memory("", "1 / 0")
+
+
+def test_facts_name_no_host(harness):
+    facts = harness.machine_facts()
+    assert facts["cores"] >= 1
+    assert "numpy" in facts["versions"]
+    assert str(Path.home()) not in json.dumps(facts)
+
+
+@pytest.mark.parametrize(
+    ("flags", "kernels"),
+    [("fpu avx2 fma avx512f avx512dq avx512bw avx512vl", "SkylakeX"), ("fpu avx2 fma avx512f", "Haswell"),
+     ("fpu sse2", None)],
+)  # fmt: skip
+def test_best_kernels_of_openblas(flags, kernels):
+    assert load("_blas").best_kernels(f"model name\t: P\nflags\t\t: {flags}\n") == kernels
+
+
+def test_scripts_choose_the_kernels_before_numpy_loads():
+    scripts = [path for path in BENCH.glob("*.py") if "import numpy" in path.read_text()]
+    scripts = [path for path in scripts if path.name not in ("_cases.py", "compare.py")]  # equal sides, no peers
+    assert len(scripts) > 4
+    for path in scripts:
+        text = path.read_text()
+        first = "import _harness" if path.name == "test_peers.py" else "import _blas"
+        assert text.index(first) < text.index("import numpy")
+
+
+def test_limits_are_positive(harness):
+    assert harness.gemm_gflops(size=128, n_threads=1, rounds=2) > 0
+    assert harness.copy_gbytes(megabytes=4, n_threads=2, rounds=2) > 0
+
+
+def test_table_file_round_trip(harness, tmp_path, capsys):
+    path = harness.save_table(
+        "x", title="X", command="python x.py", columns=[("n", "rows", "d"), ("ratio", "ratio", ".1f x")],
+        rows=[{"n": np.int64(3), "ratio": np.float64(1.5)}], values={"best": np.float32(2)}, folder=tmp_path,
+    )  # fmt: skip
+    stored = json.loads(path.read_text())
+    (row,), (run,) = stored["rows"], stored["runs"]
+    assert row == {"run": run, "n": 3, "ratio": 1.5}
+    assert stored["values"] == {"best": 2.0}
+    assert stored["machine"]["cores"] >= 1
+    shown = capsys.readouterr().out
+    assert "1 rows -> x.json" in shown
+    assert "| 3 | 1.5 x |" in shown
+
+
+def test_rows_keep_the_run_that_made_them(harness, tables, tmp_path):
+    columns = [("n", "rows", "d")]
+    path = harness.save_table("x", title="X", command="x.py", columns=columns, rows=[{"n": 1}], folder=tmp_path)
+    old = json.loads(path.read_text())
+    del old["runs"], old["rows"][0]["run"]  # as files were before rows said whose they are
+    old["machine"].update(date="2020-01-01", commit="0ldc0de", processor="another")
+    rows, runs = harness.carried(old)
+    harness.save_table(
+        "x", title="X", command="x.py", columns=columns, rows=[*rows, {"n": 2}], runs=runs, folder=tmp_path
+    )
+    new = json.loads(path.read_text())
+    assert [new["runs"][row["run"]]["commit"] for row in new["rows"]] == ["0ldc0de", new["machine"]["commit"]]
+    line = tables.provenance("<!-- bench:table x -->\n<!-- bench:end -->", tmp_path, tmp_path)
+    assert "0ldc0de (2020-01-01)" in line
+    assert "another" in line
+    again, runs = harness.carried(new)
+    assert (again, set(runs)) == (new["rows"], set(new["runs"]))
+
+
+def test_a_run_gets_a_new_folder_unless_replace_is_given(harness):
+    harness.choose_folder(True)
+    assert harness._own_folder() == harness.RESULTS
+    harness.choose_folder(False)
+    assert harness._own_folder().parent.name == "runs"
+    assert harness._own_folder() == harness._own_folder()
+
+
+# ---------------------------------------------------------------- the regression rule
+
+
+@pytest.fixture(scope="module")
+def compare():
+    return load("compare")
+
+
+def noisy(rng, *, slowdown, n_pairs=15, spread=0.25):
+    """Ratios as a shared machine gives them: log-normal, with bursts of other work on either side."""
+    ratios = slowdown * np.exp(spread * rng.standard_normal(n_pairs))
+    burst = rng.random(n_pairs) < 0.1
+    return np.where(burst, ratios * rng.choice([0.4, 2.5], n_pairs), ratios)
+
+
+@pytest.mark.parametrize("attempt", range(5))
+def test_noise_alone_is_no_regression(compare, attempt):
+    ratios = noisy(np.random.default_rng(attempt), slowdown=1.0)
+    assert compare.decide(ratios, "estimator").outcome == "ok"
+    assert compare.decide(ratios, "kernel", instructions=1.0).outcome == "ok"
+
+
+@pytest.mark.parametrize("attempt", range(5))
+def test_a_slowed_kernel_is_a_regression(compare, attempt):
+    ratios = noisy(np.random.default_rng(attempt), slowdown=2.0)
+    assert compare.decide(ratios, "kernel", instructions=1.9).outcome == "REGRESSION"
+    assert compare.decide(ratios, "estimator").outcome == "REGRESSION"
+
+
+def test_noise_is_seldom_blamed(compare, monkeypatch):
+    monkeypatch.setattr(compare, "RESAMPLES", 400)
+    blamed = sum(compare.is_slower(noisy(np.random.default_rng(seed), slowdown=1.0)) for seed in range(1000))
+    assert blamed <= 20  # of 1000, before the count of instructions clears the kernels
+
+
+@pytest.mark.parametrize(
+    ("slowdown", "kind", "instructions", "outcome"),
+    [
+        (1.5, "kernel", 1.06, "REGRESSION"),
+        (1.5, "kernel", 1.05, "slower"),
+        (1.5, "kernel", 0.8, "slower"),
+        (1.5, "kernel", None, "REGRESSION"),
+        (1.5, "core", None, "REGRESSION"),
+        (1.5, "estimator", 1.0, "REGRESSION"),
+        (1.09, "kernel", 2.0, "ok"),
+        (1.10, "estimator", None, "ok"),
+        (1.12, "estimator", None, "REGRESSION"),
+        (0.5, "kernel", 0.5, "faster"),
+    ],
+)
+def test_a_regression_needs_more_time_and_for_kernels_more_instructions(compare, slowdown, kind, instructions, outcome):
+    ratios = [slowdown] * 15
+    verdict = compare.decide(ratios, kind, instructions)
+    assert verdict.outcome == outcome
+    assert verdict.median == verdict.low == slowdown
+
+
+def test_lower_bound_is_below_the_median_and_repeatable(compare):
+    ratios = noisy(np.random.default_rng(0), slowdown=1.2)
+    low = compare.lower_bound(ratios)
+    assert low == compare.lower_bound(ratios)
+    assert min(ratios) <= low < np.median(ratios)
+    assert compare.lower_bound(ratios, share=0.5) == pytest.approx(np.median(ratios), rel=0.05)
+
+
+class Scripted:
+    """A worker whose turns take the seconds of a script."""
+
+    def __init__(self, seconds):
+        self.seconds = iter(seconds)
+
+    def ask(self, **content):
+        return {"ready": True} if "case" in content else {"seconds": next(self.seconds)}
+
+
+def test_a_pair_is_the_least_of_its_turns(compare):
+    base = Scripted([1.0] + [3.0, 1.0, 9.0] + [1.0, 1.0, 1.0])
+    head = Scripted([1.0] + [2.0, 8.0, 2.5] + [5.0, 7.0, 4.0])
+    pairs = []
+    assert compare.add_pairs([base, head], "mlknn-fit", 1, 2, pairs) is None
+    assert pairs == [(1.0, 2.0), (1.0, 4.0)]
+    assert [pair.ratio for pair in pairs] == [2.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "pairs"),
+    [
+        (lambda count: 1.0, 15),
+        (lambda count: 1.3, 15),
+        (lambda count: 0.5 if count % 5 < 2 else 1.3, 45),  # a suspicious median, a bound that does not show it
+        (lambda count: (0.5 if count % 5 < 2 else 1.3) if count < 15 else 1.3, 30),
+    ],
+)
+def test_an_open_case_gets_more_pairs(compare, monkeypatch, ratio, pairs):
+    def add_pairs(sides, case, n_threads, count, pairs):
+        pairs += [compare.Pair(1.0, ratio(len(pairs) + more)) for more in range(count)]
+
+    class Nobody:
+        def __init__(self, tree):
+            pass
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(compare, "add_pairs", add_pairs)
+    monkeypatch.setattr(compare, "Side", Nobody)
+    found, absent = compare.timed_pairs("base", "head", [("a", 1)], 15)
+    assert len(found["a", 1]) == pairs
+    assert absent == {}
+
+
+@pytest.mark.quick_cases("quiet")
+@pytest.mark.parametrize(("count", "name"), [(0, "compare-quiet"), (2, "compare-loaded")])
+def test_a_comparison_records_the_busy_processes_that_ran_with_it(compare, monkeypatch, tmp_path, count, name):
+    """Both sides run while the busy processes do, and these end with the comparison; the table says so."""
+    harness, started, seen = compare._harness, [], []
+
+    class Popen(subprocess.Popen):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            started.append(self)
+
+    def records(*trees, **options):
+        seen.append([process.poll() for process in started])
+        return [{"case": "a", "threads": 1, "pairs": 15, "before": 2.0, "after": 1.0, "median": 0.5, "low": 0.4,
+                 "instructions": None, "outcome": "faster"}]  # fmt: skip
+
+    monkeypatch.setattr(compare, "checkouts", lambda revisions: contextlib.nullcontext([tmp_path, tmp_path]))
+    monkeypatch.setattr(compare, "build_tree", lambda tree, cache: True)
+    monkeypatch.setattr(compare, "run", lambda *args, **options: "abc1234\n")
+    monkeypatch.setattr(compare, "compare", records)
+    monkeypatch.setattr(harness, "_own_folder", lambda: tmp_path)
+    monkeypatch.setattr(harness, "machine_facts", lambda: {"date": "today", "commit": "abc1234"})
+    monkeypatch.setattr(load("tables"), "render", lambda content: "")
+    monkeypatch.setattr(harness.subprocess, "Popen", Popen)
+    assert compare.main(["abc1234", "--load", str(count)]) == 0
+    assert seen == [[None] * count]
+    assert all(process.poll() is not None for process in started)
+    content = json.loads((tmp_path / f"{name}.json").read_text())
+    assert ("2 other processes were busy" in content["notes"]) == (count == 2)
+    assert content["rows"][0]["after"] == 1.0
+    assert content["values"] == {"median": 0.5, "regressions": 0}
+
+
+def test_too_few_pairs_and_invalid_values_are_refused(compare):
+    with pytest.raises(compare.Failure, match="14 pairs cannot decide; at least 15"):
+        compare.decide([2.0] * 14, "core")
+    with pytest.raises(compare.Failure, match="must be positive"):
+        compare.decide([2.0] * 14 + [float("nan")], "core")
+
+
+def test_command_line_refuses_few_pairs_and_unknown_commits(compare, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        compare.main(["HEAD", "--pairs", "3"])
+    assert stopped.value.code == 2
+    assert compare.main(["no-such-commit-anywhere"]) == 2
+    assert "compare: no such commit" in capsys.readouterr().err
+
+
+def test_cases_have_unique_labels_and_every_kernel_is_compared():
+    cases = load("_cases")
+    for name, case in cases.CASES.items():
+        assert case.kind in ("kernel", "core", "estimator"), name
+        shown = [cases.label_of(size) for size in case.default + case.full]
+        assert len(set(shown)) == len(shown), name
+        assert case.compare, name
+
+
+def test_small_sizes_of_every_case_run():
+    cases = load("_cases")
+    missing = []
+    for name, case in cases.CASES.items():
+        try:
+            work = cases.build(name, case.small)
+        except cases.NotHere:
+            missing.append(name)
+            continue
+        work.run(1)
+        assert (work.amount is None) == (work.limit is None)
+    assert missing == []
+
+
+@pytest.mark.parametrize("exponent", [0.0, 1.0, 2.0])
+def test_fitted_exponent_of_a_power(exponent):
+    sizes = np.array([10, 20, 50, 100])
+    assert load("_cases").fitted_exponent(sizes, 3 * sizes**exponent) == pytest.approx(exponent, abs=1e-12)
+
+
+# ---------------------------------------------------------------- the real thing, opt-in
+
+def slow_down(tree):
+    """Make the label count of ML-kNN do its work three times, in the source of a checkout."""
+    path = tree / "nmlsdr" / "_mlknn.pyx"
+    text = path.read_text(encoding="utf-8")
+    begin, last = "        for j in range(n_labels):\n            delta[i, j] = 0\n", "delta[i, j] += Y[row, j]\n"
+    start = text.index(begin, text.index("def count_neighbor_labels("))
+    end = text.index(last, start) + len(last)
+    path.write_text(text[:start] + 3 * text[start:end] + text[end:], encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    os.environ.get("NMLSDR_BENCH_EXPERIMENT", "0") in ("", "0"),
+    reason="builds three checkouts and times them for half an hour: set NMLSDR_BENCH_EXPERIMENT=1",
+)
+@pytest.mark.timeout(7200)
+def test_a_slowed_kernel_is_caught_and_noise_is_not_five_times_each(compare, capfd):
+    with compare.checkouts(["HEAD"] * 3) as (base, same, slowed):
+        slow_down(slowed)
+        for tree in (base, same, slowed):
+            compare.build_tree(tree)
+        outcomes = {"noise": [], "slowed": []}
+        for attempt in range(5):
+            for name, head, pattern in (("noise", same, "[!M-Z]*"), ("slowed", slowed, "mlknn-*")):
+                records = compare.compare(base, head, pattern=pattern, report=lambda line: None)
+                blamed = [f"{r['case']} t{r['threads']}" for r in records if r["outcome"] == "REGRESSION"]
+                outcomes[name].append(blamed)
+                with capfd.disabled():
+                    print(f"\n{name} {attempt}: {len(records)} comparisons, blamed {blamed}", flush=True)
+                    for record in records:
+                        if record["outcome"] != "ok" or name == "slowed":
+                            print("   ", record, flush=True)
+    assert outcomes["noise"] == [[]] * 5
+    assert all("mlknn-fit t1" in blamed for blamed in outcomes["slowed"])
+
+
+# ---------------------------------------------------------------- the tables in the README files
+
+
+@pytest.fixture
+def tables():
+    return load("tables")
+
+
+def result_file(folder, **more):
+    content = {
+        "name": "x", "title": "X", "command": "python x.py", "notes": "Note.", "values": {"best": 1.84, "n": 3},
+        "machine": {"processor": "P", "cores": 2, "memory_gib": 1.0, "python": "3.11", "blas": ["openblas 1 Z"],
+                    "date": "2026-01-02",
+                    "commit": "abc", "versions": {"numpy": "2"}},
+        "columns": [["work", "work", "s"], ["ratio", "ratio", ".1f x"]],
+        "rows": [{"work": "a", "ratio": 2.25}, {"work": "b", "ratio": 0.5}, {"work": "c"}], **more,
+    }  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "x.json").write_text(json.dumps(content))
+
+
+def test_markers_are_filled_and_stay(tables, tmp_path):
+    result_file(tmp_path)
+    text = (
+        "It is <!-- bench:value x best .1f -->?<!-- bench:end --> times, "
+        "n = <!-- bench:value x n --><!-- bench:end -->.\n<!-- bench:table x -->\nold\n<!-- bench:end -->\nrest"
+    )
+    filled = tables.fill(text, tmp_path)
+    assert "It is <!-- bench:value x best .1f -->1.8<!-- bench:end --> times" in filled
+    assert "-->3<!--" in filled
+    assert "| work | ratio |\n|---|---:|\n| a | 2.2 x |\n| b | 0.5 x |\n| c | – |\n" in filled
+    assert "Note." in filled
+    assert filled.endswith("<!-- bench:end -->\nrest")
+    assert tables.fill(filled, tmp_path) == filled
+
+
+def test_one_line_of_a_page_says_how_its_tables_were_made(tables, tmp_path):
+    result_file(tmp_path)
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "t.csv").write_text("Method,AP\nNMLSDR,1\n")
+    text = "<!-- bench:provenance -->\nold\n<!-- bench:end -->\n"
+    assert "made by programs.*" in tables.fill(text, tmp_path, tmp_path)
+    text += "<!-- bench:table x -->\n<!-- bench:end -->\n<!-- study:table t -->\n<!-- bench:end -->\n"
+    filled = tables.fill(text, tmp_path, tmp_path)
+    assert "at the commits abc (2026-01-02), on P, 2 cores.*" in filled
+    (tmp_path / "t.provenance.json").write_text('{"commit": "0123456789", "date": "2026-03-04"}')
+    assert "0123456 (2026-03-04), abc (2026-01-02), on P" in tables.fill(text, tmp_path, tmp_path)
+
+
+def test_entries_of_the_study_are_filled_by_row_and_column(tables, tmp_path):
+    (tmp_path / "t.csv").write_text('Method,HL\',MiF1 NMLSDR*\nNMLSDR*,91.05,"9, of 10"\nbetter than NMLSDR,-,7\n')
+    text = (
+        "<!-- study:value t | NMLSDR* | MiF1 NMLSDR* -->?<!-- bench:end --> and "
+        "<!-- study:value t | better than NMLSDR | HL' -->?<!-- bench:end -->\n"
+        "<!-- study:table t -->\nold\n<!-- bench:end -->\n"
+    )
+    filled = tables.fill(text, tmp_path, tmp_path)
+    assert "-->9, of 10<!--" in filled
+    assert "-->-<!--" in filled
+    assert "| Method | HL' | MiF1 NMLSDR* |\n| --- | ---: | ---: |\n| NMLSDR* | 91.05 | 9, of 10 |\n" in filled
+    assert tables.fill(filled, tmp_path, tmp_path) == filled
+
+
+def test_a_changed_number_is_noticed(tables, tmp_path):
+    result_file(tmp_path / "bench" / "results")
+    page = tmp_path / "README.md"
+    page.write_text("<!-- bench:value x best .1f -->1.9<!-- bench:end -->\n")
+    assert "+<!-- bench:value x best .1f -->1.8" in tables.differences(tmp_path)
+    page.write_text(tables.fill(page.read_text(), tmp_path / "bench" / "results"))
+    assert tables.differences(tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("<!-- bench:table y -->\n<!-- bench:end -->", "no result file bench/results/y.json"),
+        ("<!-- bench:value x worst -->1<!-- bench:end -->", r"no value 'worst'; it has \['best', 'n'\]"),
+        ("<!-- study:table u -->\n<!-- bench:end -->", "no table u.csv of nmlsdr reproduce;"),
+        ("<!-- study:value t | c | a -->1<!-- bench:end -->", r"t.csv has no entry 'c', 'a'; it has rows \['b'\]"),
+        ("<!-- study:value t | b -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
+        ("<!-- bench:table x -->\n| a |", "malformed or lacks its <!-- bench:end -->"),
+        ("<!-- bench:value t\nb -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
+        ("<!--\nbench:value t b -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
+    ],
+)
+def test_bad_markers_raise_a_clear_error(tables, tmp_path, text, sentence):
+    result_file(tmp_path)
+    (tmp_path / "t.csv").write_text("m,a\nb,1\n")
+    with pytest.raises(tables.Failure, match=sentence):
+        tables.fill(text, tmp_path, tmp_path)
+
+
+def test_readme_tables_are_those_of_the_committed_results(tables):
+    """Run ``python bench/tables.py`` after a benchmark."""
+    assert tables.differences() == ""
+
+
+def test_a_commit_is_built_once(compare, tmp_path, monkeypatch):
+    """The second comparison takes what the first compiled, and a build that fails leaves nothing behind."""
+    built = []
+
+    def run(command, folder, failure, env=None):
+        if command[0] == "git":
+            return f"{folder.name:a<40}\n"
+        built.append(folder.name)
+        if folder.name == "broken":
+            raise compare.Failure(failure)
+        (folder / "nmlsdr" / "_graph.so").write_text(f"compiled in {folder.name}")
+        return ""
+
+    monkeypatch.setattr(compare, "run", run)
+    cache = tmp_path / "cache"
+    for name in ("one", "two", "one", "broken"):
+        (tmp_path / name / "nmlsdr").mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / "nmlsdr" / "_graph.so").unlink(missing_ok=True)
+        if name == "broken":
+            with pytest.raises(compare.Failure, match="the build failed"):
+                compare.build_tree(tmp_path / name, cache=cache)
+        else:
+            needed = name not in built
+            assert compare.build_tree(tmp_path / name, cache=cache) == needed
+            assert (tmp_path / name / "nmlsdr" / "_graph.so").read_text() == f"compiled in {name}"
+    assert built == ["one", "two", "broken"]
+    assert len(list(cache.iterdir())) == 2
+    monkeypatch.setenv("CFLAGS", "-O0")
+    assert compare.build_tree(tmp_path / "one", cache=cache)
+
+
+def test_kernels_are_timed_without_their_checks():
+    cases = load("_cases")
+    alone = {name for name, case in cases.CASES.items() if cases.build(name, case.small).alone is not None}
+    assert alone == {"graph-normalise", "mlknn-fit", "mlknn-posterior"}
+    for name in alone:
+        cases.build(name, cases.CASES[name].small).alone(1)
+
+
+def test_an_exponent_that_differs_from_theory_is_explained_or_marked():
+    growth = load("growth")
+    case = {"case": "neighbours-dense", "varies": "k", "theory": 0}
+    assert growth.explained([{**case, "time": 0.1}]) == ""
+    text = growth.explained([{**case, "time": 0.7}])
+    assert "grows as k^0.70, in theory as k^0. A possible cause, not measured: the products do not depend on k" in text
+    known = {"case": "neighbours-dense", "varies": "D", "theory": 1, "time": 0.7}
+    assert growth.explained([known]).endswith("not explained.")

@@ -1,0 +1,97 @@
+"""Pictures and tables of the pages are current: no default, rule or program that made them has changed since."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.skipif(
+    not (TOP / "docs" / "figures.py").is_file(), reason="the documents are not beside the tests (an installed copy)"
+)
+
+
+@pytest.fixture(scope="module")
+def figures():
+    spec = importlib.util.spec_from_file_location("figures", TOP / "docs" / "figures.py")
+    module = sys.modules["figures"] = importlib.util.module_from_spec(spec)  # where dataclasses look for its names
+    spec.loader.exec_module(module)
+    return module
+
+
+def names():
+    text = (TOP / "docs" / "figures.py").read_text(encoding="utf-8") if (TOP / "docs").is_dir() else ""
+    return [line.split('"')[1] for line in text.splitlines() if line.startswith('    "') and ": Product(" in line]
+
+
+@pytest.mark.usefixtures("default_forest")
+@pytest.mark.parametrize("name", names())
+def test_a_product_is_current_and_was_made_from_a_clean_tree(figures, name):
+    reasons = figures.reasons_to_make_again(name)
+    if name in figures.OUT_OF_DATE:  # then the pages say so, see bench/tables.py
+        assert reasons, f"{name} is current; remove it from OUT_OF_DATE"
+    else:
+        assert reasons == []
+
+
+@pytest.fixture
+def small(figures, monkeypatch, tmp_path):
+    """A product in a folder of its own: its maker, its golden rows and its provenance."""
+    (tmp_path / "tests" / "golden").mkdir(parents=True)
+    (tmp_path / "tests" / "golden" / "residual.json").write_text("[1]")
+    (tmp_path / "draw.py").write_text("draw()")
+    product = figures.Product(("python", "draw.py"), ("ResidualPropagation",), ("draw.py",), ("a.svg",), "")
+    monkeypatch.setitem(figures.PRODUCTS, "small", product)
+    facts = {**figures.present("small", tmp_path), "commit": "0" * 40, "clean": True, "date": "2026-01-01"}
+    (tmp_path / "small.provenance.json").write_text(json.dumps(facts))
+    return tmp_path, facts
+
+
+def reasons(figures, folder):
+    return " ".join(figures.reasons_to_make_again("small", folder))
+
+
+def test_nothing_is_wrong_with_a_current_product(figures, small):
+    assert reasons(figures, small[0]) == ""
+
+
+def test_a_product_without_provenance_is_to_be_made(figures, small):
+    (small[0] / "small.provenance.json").unlink()
+    assert "has no small.provenance.json" in reasons(figures, small[0])
+
+
+def test_uncommitted_changes_and_former_defaults_are_reasons(figures, small):
+    folder, facts = small
+    other = {**facts, "clean": False, "classes": {"ResidualPropagation": {"n_estimators": 7}}}
+    (folder / "small.provenance.json").write_text(json.dumps(other))
+    found = reasons(figures, folder)
+    assert "uncommitted changes" in found
+    assert "ResidualPropagation with former default parameters" in found
+
+
+@pytest.mark.parametrize(("file", "word"), [("tests/golden/residual.json", "golden rows"), ("draw.py", "program")])
+def test_changed_golden_rows_and_a_changed_program_are_reasons(figures, small, file, word):
+    folder, _ = small
+    (folder / file).write_text("another")
+    assert f"before a change of the {word} {file}" in reasons(figures, folder)
+
+
+def test_new_golden_rows_are_a_reason(figures, small):
+    (small[0] / "tests" / "golden" / "residual_two.json").write_text("[2]")
+    assert "residual_two.json" in reasons(figures, small[0])
+
+
+def test_every_class_of_a_product_exists_and_every_output_is_there(figures):
+    for name, product in figures.PRODUCTS.items():
+        assert figures.defaults(product.classes).keys() == set(product.classes), name
+        for output in product.outputs:
+            assert any(TOP.glob(f"{output}*")) or name in figures.OUT_OF_DATE, (name, output)
+
+
+def test_pages_and_products_do_not_make_the_tree_unclean(figures, monkeypatch):
+    changed = "docs/guide/review.md\ndocs/_static/pictures/front-dark.svg\nnmlsdr/graph.py\n"
+    monkeypatch.setattr(figures, "_git", lambda *arguments, top: changed)
+    assert figures.uncommitted(()) == ["nmlsdr/graph.py"]

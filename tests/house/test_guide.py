@@ -1,0 +1,172 @@
+"""The pages of the user guide run: the Python of a page is one program, in a folder of its own."""
+
+import contextlib
+import io
+import re
+import shlex
+import warnings
+from pathlib import Path
+
+import pytest
+
+from nmlsdr import InputError
+from nmlsdr.cli import _parser
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide"
+DOCUMENTS = [*sorted(GUIDE.parent.glob("*.md")), *sorted(GUIDE.glob("*.md")), *GUIDE.parent.parent.glob("*.md")]
+PAGES = sorted(page for page in GUIDE.glob("*.md") if "```python" in page.read_text(encoding="utf-8"))
+LONG_PROGRAMS = {"open_questions", "own_data", "review"}  # each takes more than a second
+
+
+def programs_of(page):
+    """The programs of a page in their order, each with the output that the page shows below it, or nothing."""
+    text = page.read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, re.DOTALL)
+
+
+@pytest.mark.skipif(not GUIDE.is_dir(), reason="the documents are not beside the tests (an installed copy)")
+def test_there_are_pages_with_programs():
+    assert len(PAGES) >= 8
+
+
+@pytest.mark.usefixtures("default_forest")
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in LONG_PROGRAMS else [])
+        for page in PAGES
+    ],
+)
+def test_the_programs_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names, printed = {"__name__": "page"}, ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", r"\d+ of \d+ labels are never predicted")  # advice, which small data earn
+        for program, shown in programs_of(page):
+            exec(compile(program, str(page), "exec"), names)
+            output = capsys.readouterr().out
+            assert shown in ("", output)
+            printed += output
+    assert printed or not any("print(" in program for program, _ in programs_of(page))
+
+
+@pytest.mark.skipif(not GUIDE.is_dir(), reason="the documents are not beside the tests (an installed copy)")
+def test_the_quick_start_shows_the_output_of_each_program():
+    assert all(shown for _, shown in programs_of(GUIDE / "quick_start.md"))
+
+
+# ---------------------------------------------------------------- what pages tell the reader to type
+
+
+def commands_of(line):
+    """The arguments of every `nmlsdr ...` in a line for a shell, which may hold several commands and a comment."""
+    words, found = shlex.shlex(line, posix=True, punctuation_chars=True), []
+    words.whitespace_split = True
+    for word in words:
+        if word == "nmlsdr":
+            found.append([])
+        elif re.fullmatch(r"[;&|<>()]+", word):
+            found.append(None)
+        elif found and found[-1] is not None:
+            found[-1].append(word)
+    return [arguments for arguments in found if arguments is not None]
+
+
+def typed(text):
+    """Every command of the shell blocks of a page; where lines have a prompt, the others are what was printed."""
+    variables = {}
+    for block in re.findall(r"```(?:sh|bash|console|shell)\n(.*?)```", text, re.DOTALL):
+        lines = block.replace("\\\n", " ").splitlines()
+        if any(line.startswith("$ ") for line in lines):
+            lines = [line[2:] for line in lines if line.startswith("$ ")]
+        for line in lines:
+            for name, value in variables.items():
+                line = line.replace(f"${name}", value)
+            if given := re.fullmatch(r"(\w+)=([\"'])(.*)\2", line):
+                variables[given[1]] = given[3]
+            else:
+                yield from commands_of(line)
+
+
+def refusal(arguments):
+    """What the parsers say against the arguments, or nothing; the files that pages speak of are not here."""
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):  # --help and --version
+            _parser().parse_args(arguments)
+    except InputError as error:
+        return "" if "No such file" in str(error) else str(error)
+    return ""
+
+
+def known(arguments):
+    """Whether the parsers know a command and its options as a sentence mentions them, values left out."""
+    arguments = arguments[1:] if arguments[0] in ("help", "version") else arguments  # answered before the parser
+    parser = _parser()
+    options = set(parser._option_string_actions)
+    for word in arguments:
+        if word.startswith("-"):
+            if word.partition("=")[0] not in options:
+                return False
+            continue
+        children = [action for action in parser._actions if isinstance(action.choices, dict)]
+        if not children:
+            continue
+        if word not in children[0].choices:
+            return False
+        parser = children[0].choices[word]
+        options |= set(parser._option_string_actions)
+    return True
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=[page.stem for page in DOCUMENTS])
+def test_commands_of_a_page_are_known_to_the_command_line(page):
+    text = page.read_text(encoding="utf-8")
+    for arguments in typed(text):
+        assert refusal(arguments) == "", f"{page.name}: nmlsdr {shlex.join(arguments)}"
+    for span in re.findall(r"(?<!`)`nmlsdr ([a-z][^`]*)`(?!`)", text):
+        arguments = [word for word in span.split() if word.isascii() and not word.isupper() and word != "..."]
+        assert known(arguments), f"{page.name}: nmlsdr {span}"
+
+
+@pytest.mark.skipif(not GUIDE.is_dir(), reason="the documents are not beside the tests (an installed copy)")
+def test_the_examples_of_the_command_line_reference_are_known_to_the_command_line(tmp_path, monkeypatch):
+    pytest.importorskip("sphinx", reason="the reference is made by Sphinx")
+    monkeypatch.syspath_prepend(GUIDE.parent)
+    import _generate
+
+    _generate.write_command_line(tmp_path)
+    text = (tmp_path / "command_line.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^  (nmlsdr .*)$", text, re.MULTILINE)
+    assert len(shown) > 40
+    for line in shown:
+        (arguments,) = commands_of(line)
+        assert refusal(arguments) == "", line
+    for command in _generate.COMMANDS:  # every option is described once
+        options = set(_parser()._subparsers._group_actions[0].choices[command]._option_string_actions)
+        section = text[text.index(f"## nmlsdr {command}\n") :].partition("\n## ")[0]
+        described = re.findall(r"^`(.*)`$", section, re.MULTILINE)
+        assert {word.split()[0] for entry in described for word in entry.split(", ") if word[0] == "-"} == options
+
+
+@pytest.mark.skipif(not GUIDE.is_dir(), reason="the documents are not beside the tests (an installed copy)")
+def test_commands_are_found_in_the_pages():
+    assert sum(len(list(typed(page.read_text(encoding="utf-8")))) for page in DOCUMENTS) >= 10
+
+
+def test_an_unknown_command_or_option_is_detected():
+    assert commands_of("cd x && nmlsdr fit a.csv --out b.npz || mail -s 'no nmlsdr' me # nmlsdr no") == [
+        ["fit", "a.csv", "--out", "b.npz"]
+    ]
+    assert refusal(["fit", "a.csv", "--label-columns", "flu", "--out", "b.npz"]) == ""
+    assert "--label-column" in refusal(["fit", "a.csv", "--label-colums", "flu", "--out", "b.npz"])
+    assert "fti" in refusal(["fti", "a.csv"])
+    assert known(["reproduce", "toy", "--size"])
+    assert not known(["fti"])
+    assert not known(["fit", "--outt"])
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=[page.stem for page in DOCUMENTS])
+def test_no_line_of_a_paragraph_begins_with_a_comment(page):
+    """Markdown would end the paragraph there: in the middle of a sentence."""
+    assert re.findall(r"^<!-- bench:value.*$", page.read_text(encoding="utf-8"), re.MULTILINE) == []

@@ -1,0 +1,238 @@
+"""Where things live: imports and includes point down, the maps at the doors are those of the folders."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from neighbor_cases import strategy_table
+
+import nmlsdr
+from nmlsdr import _search, experiments
+from nmlsdr._search import leading, prepared, strategy
+
+SOURCES = Path(__file__).resolve().parents[2] / "nmlsdr"
+HOUSE = SOURCES if (SOURCES / "_graph.pyx").exists() else Path(nmlsdr.__file__).parent  # the installed has no kernels
+needs_sources = pytest.mark.skipif(HOUSE != SOURCES, reason="an installed package has no sources of the kernels")
+UNNAMED = {"__init__", "__main__", "_version"}
+
+
+def floors():
+    """The floor of every entry of the root, as the map at the head of the package tells it."""
+    found, floor = {}, None
+    for line in nmlsdr.__doc__.splitlines():
+        head = re.match(r"\s+(\d) \w+ ", line)
+        if head:
+            floor = int(head[1])
+        elif not line.startswith("      "):
+            continue
+        found |= dict.fromkeys(re.findall(r"(?<![\w/.])(_?[a-z]\w*)(?:\.pyx|\.py|/)(?![\w*])", line), floor)
+    return found
+
+
+FLOORS = floors()
+
+
+def sources():
+    for path in sorted(HOUSE.rglob("*.py")):
+        yield path, path.relative_to(HOUSE).with_suffix("")
+
+
+def imported(path, name):
+    """Entries of the root that a file imports, wherever in it, and be it for type checkers only."""
+    package = ["nmlsdr", *name.parts[:-1]]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names if alias.name.startswith("nmlsdr.")]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            base = base + ((node.module or "").split(".") if node.module else [])
+            if not base or base[0] != "nmlsdr":
+                continue
+            targets = [".".join([*base, alias.name]) for alias in node.names] if len(base) == 1 else [".".join(base)]
+        else:
+            continue
+        found |= {target.split(".")[1] for target in targets if "." in target}
+    return found
+
+
+@needs_sources
+def test_the_map_names_every_entry_of_the_root():
+    there = {path.stem for path in HOUSE.iterdir() if path.suffix in (".py", ".pyx")}
+    there |= {path.name for path in HOUSE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert FLOORS.keys() == there - UNNAMED
+
+
+@pytest.mark.parametrize(("path", "name"), [pytest.param(*source, id=str(source[1])) for source in sources()])
+def test_imports_point_down(path, name):
+    part = name.parts[0]
+    below = imported(path, name) & FLOORS.keys()
+    if part in UNNAMED:
+        return
+    for target in below - {part}:
+        assert FLOORS[target] <= FLOORS[part], f"{name} of floor {FLOORS[part]} imports {target} of {FLOORS[target]}"
+
+
+@needs_sources
+@pytest.mark.parametrize("path", sorted(HOUSE.glob("*.p[yx][xd]")), ids=lambda path: path.name)
+def test_imports_of_kernels_point_down(path):
+    """Wherever in the file: a kernel that calls a Python module calls downward too."""
+    targets = set()
+    for module, names in re.findall(r"^\s*from \.(\S*) c?import (.+)$", path.read_text(), re.M):
+        targets |= {module.split(".")[0]} if module else set(re.findall(r"\w+", names))
+    for target in (targets & FLOORS.keys()) - {path.stem}:
+        assert FLOORS[target] <= FLOORS[path.stem], f"{path.name} imports {target} of floor {FLOORS[target]}"
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """Imports at the head of files, among the entries of the root: what they need is complete before them."""
+    needs = {}
+    for path, name in sources():
+        tree = ast.parse(path.read_text())
+        heads = ast.Module([node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))], [])
+        lonely = path.with_suffix(".py")
+        parts = imported_from(heads, lonely, name)
+        needs.setdefault(name.parts[0], set()).update(parts - {name.parts[0], "__init__"})
+    done = set()
+    while len(done) < len(needs):
+        ready = {part for part, wanted in needs.items() if part not in done and wanted & needs.keys() <= done}
+        assert ready, f"a ring among {sorted(needs.keys() - done)}"
+        done |= ready
+
+
+def imported_from(tree, path, name):
+    package = ["nmlsdr", *name.parts[:-1]]
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
+            targets = [[*base, alias.name] for alias in node.names] if len(base) == 1 else [base]
+            found |= {target[1] for target in targets}
+    return found
+
+
+def test_no_files_import_each_other_in_a_circle():
+    """Imports at the head of files, those for type checkers too."""
+    files = {".".join(["nmlsdr", *name.parts]).removesuffix(".__init__"): (path, name) for path, name in sources()}
+    needs = {}
+    for module, (path, name) in files.items():
+        package = ["nmlsdr", *name.parts[:-1]]
+        heads = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ImportFrom | ast.If)]
+        found = set()
+        for node in (inner for head in heads for inner in ast.walk(head)):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
+                found |= {".".join([*base, alias.name]) for alias in node.names} | {".".join(base)}
+        needs[module] = set() if name.name == "__init__" else (found & files.keys()) - {module}
+    done = set()
+    while len(done) < len(needs):
+        ready = {module for module, wanted in needs.items() if module not in done and wanted <= done}
+        assert ready, f"a ring among {sorted(needs.keys() - done)}"
+        done |= ready
+
+
+# ---------------------------------------------------------------- C
+
+TEMPLATES = {
+    *("products_tile.h", "products_integers.h", "tree_leaf.h", "few_rows.h", "propagation_loops.h"),
+    *("simd.h", "simd_clear.h", "amx.h", "products_amx.h"),
+}
+
+
+def headers():
+    return sorted((HOUSE / "_c").glob("*.h"))
+
+
+def included(path):
+    return re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.M)
+
+
+@needs_sources
+def test_headers_include_downward_only_and_at_their_head():
+    """The floors of _search/__init__.py: a header includes what stands below it, and templates."""
+    chapter = nmlsdr._search.__doc__.split("each file over those below it:")[1].split("templates,")[0]
+    floors = [re.findall(r"\w+\.h", line) for line in chapter.splitlines() if ".h" in line]
+    order = {name: number for number, floor in enumerate(floors) for name in floor}
+    for path in headers():
+        text = path.read_text()
+        for name in included(path):
+            if name in TEMPLATES or name.startswith("NM_"):
+                continue
+            if path.name in order:
+                assert order[name] > order[path.name], f"{path.name} includes {name} above it"
+            code = re.sub(r"/\*.*?\*/|^#.*$", "", text[: text.index(f'"{name}"')], flags=re.S | re.M)
+            assert not code.strip(), f"{path.name} includes {name} in mid-file"
+
+
+@needs_sources
+def test_the_overview_of_the_search_names_every_file_and_no_other():
+    text = nmlsdr._search.__doc__
+    assert set(re.findall(r"\w+\.h", text)) == {path.name for path in headers()}
+    named = set(re.findall(r"\w+\.py\b", text))
+    assert named == {path.name for path in (HOUSE / "_search").glob("*.py")} - {"__init__.py"}
+
+
+@needs_sources
+@pytest.mark.parametrize("folder", ["_c", "_search", "."], ids=["_c", "_search", "kernels"])
+def test_every_file_that_the_search_mentions_exists(folder):
+    there = {path.name for pattern in ("*.py", "*.pyx", "*.h") for path in HOUSE.rglob(pattern)}
+    systems = {"omp.h", "malloc.h", "intrin.h", "immintrin.h", "arm_neon.h", "windows.h", "setup.py"}
+    for path in sorted((HOUSE / folder).glob("*.pyx" if folder == "." else "*.*")):
+        if path.suffix not in (".h", ".py", ".pyx"):
+            continue
+        text = re.sub(r"<[\w/]+\.h>", "", path.read_text())
+        named = set(re.findall(r"(?<![\w.])\w{2,}\.(?:h|py|pyx)\b(?!\()", text))
+        assert named <= there | systems, f"{path.name} mentions {sorted(named - there - systems)}"
+
+
+def test_the_sizes_in_the_table_of_search_strategies_are_those_of_the_code():
+    ways = {row[0]: row[1] for row in strategy_table(_search.__doc__)[2:]}
+    assert f"up to {strategy._FEW} separate queries" in ways["few"]
+    assert f"at most {strategy.MOST_KEPT / 1e6:.0f} million." in _search.__doc__
+    assert f"up to {strategy._TREE_FEATURES} features" in ways["tree"]
+    assert f"from {strategy._LARGE} rows and {strategy._LARGE // 4} queries" in ways["groups"]
+    assert min(leading._COORDINATES.values()) == strategy._LARGE
+    sizes = f"from {strategy._LARGE} rows, {strategy._LARGE // 16} queries, {leading._FEATURES} features"
+    assert sizes in ways["leading coordinates"]
+    assert f"up to {prepared.MOST_QUERIES} queries" in ways["prepared"]
+
+
+@needs_sources
+def test_every_macro_is_used():
+    texts = {path.name: path.read_text() for path in headers()}
+    kernels = "".join(path.read_text() for path in HOUSE.glob("*.pyx"))
+    used = set(re.findall(r"\b(?<!define )(?<!undef )(?<!ifndef )\w+", "".join(texts.values()) + kernels))
+    for name, text in texts.items():
+        for macro in re.findall(r"^\s*#\s*define\s+(\w+)", text, re.M):
+            is_guard = f"#ifndef {macro}\n#define {macro}\n" in text
+            assert macro in used or is_guard, f"{macro} of {name} is not used"
+
+
+# ---------------------------------------------------------------- the table of the search
+
+
+def test_the_table_of_search_strategies_is_the_same_in_the_package_and_on_the_page():
+    page = Path(__file__).parents[2] / "docs" / "neighbours.md"
+    if not page.exists():
+        pytest.skip("the pages are not here")
+    assert strategy_table(_search.__doc__) == strategy_table(page.read_text())
+
+
+# ---------------------------------------------------------------- overviews at the head of packages
+
+
+def test_the_overview_of_the_experiments_names_the_private_modules_that_they_use():
+    used = set()
+    for path in (HOUSE / "experiments").glob("*.py"):
+        modules = re.findall(r"^ *from \.\.(\S+) import ", path.read_text(), re.M)
+        used |= {module for module in modules if any(part.startswith("_") for part in module.split("."))}
+    listed = re.findall(r"^    ((?:[\w.]+, )*[\w.]+)   ", experiments.__doc__, re.M)
+    assert {name for names in listed for name in names.split(", ")} == used
+
+
+@pytest.mark.parametrize("package", ["_report", "_model", "_checks", "_solvers", "_projections", "_process"])
+def test_the_overview_of_a_package_names_its_files(package):
+    overview = ast.get_docstring(ast.parse((HOUSE / package / "__init__.py").read_text()))
+    listed = re.findall(r"^ *(\w+\.py)  ", overview, re.M)
+    assert sorted({*listed, "__init__.py"}) == sorted(path.name for path in (HOUSE / package).glob("*.py"))

@@ -1,0 +1,40 @@
+"""What a package index and a stranger's Python are given: the description, the kernels' file names."""
+
+import os
+import re
+import sysconfig
+import tomllib
+from email import message_from_string
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+from nmlsdr import _dependence, _graph, _mlknn, _propagation, _weights, c_api
+
+
+def test_the_description_has_no_link_that_is_dead_on_a_package_index():
+    # read as text: beside Dask the package importlib_metadata serves `metadata`, and keeps the description elsewhere
+    description = message_from_string(distribution("nmlsdr").read_text("METADATA")).get_payload()
+    assert "# nmlsdr" in description
+    assert re.findall(r"\]\((?!https?://)[^)]*\)|<picture>|src=", description) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows names stable and other modules alike")
+@pytest.mark.parametrize("module", [_dependence, _graph, _mlknn, _propagation, _weights, c_api])
+def test_kernels_are_of_the_stable_abi(module):
+    stable = not sysconfig.get_config_var("Py_GIL_DISABLED") and os.environ.get("NMLSDR_ABI3", "1") not in ("", "0")
+    assert module.__file__.endswith(".abi3.so") == stable
+
+
+def test_a_package_is_required_with_the_same_version_everywhere():
+    project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    asked = project["build-system"]["requires"] + project["project"]["dependencies"]
+    groups = [*project["project"]["optional-dependencies"].values(), *project["dependency-groups"].values()]
+    asked += [entry for group in groups for entry in group if isinstance(entry, str)]
+    found = {}
+    for requirement in asked:
+        name = re.match(r"[\w.-]+", requirement)[0]
+        if name != "nmlsdr":
+            found.setdefault(name, set()).add(re.sub(r"\[.*?\]", "", requirement))
+    assert {name: versions for name, versions in found.items() if len(versions) > 1} == {}

@@ -1,0 +1,95 @@
+"""The README is executed: its Python runs as printed and prints what its comments say; its files exist."""
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmlsdr.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+(FIRST_STEPS,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+(PROMISED,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("default_forest")
+def test_the_first_steps_print_what_the_readme_shows():
+    names = {}
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(FIRST_STEPS, "README.md", "exec"), names)
+    assert printed.getvalue() == PROMISED
+    assert names["wrong"].mean() > 0.8
+
+
+def test_the_readme_is_short_and_has_no_hidden_comments():
+    assert len(README.splitlines()) <= 105
+    assert "<!--" not in README
+
+
+def test_links_point_at_files_that_exist():
+    if not (ROOT / "docs").is_dir():
+        pytest.skip("the documents are not beside the tests (an installed copy)")
+    linked = re.findall(r"\]\(([^)#]+)\)|(?:src|srcset)=\"([^\"]+)\"", README)
+    targets = [target for pair in linked for target in pair if target and "://" not in target]
+    assert targets
+    missing = [target for target in targets if not (ROOT / target).exists()]
+    assert not missing
+
+
+def shell_block(first_words):
+    """The shell block of README.md in which a line begins with these words."""
+    blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    (block,) = [block for block in blocks if re.search(rf"^{re.escape(first_words)}", block, re.MULTILINE)]
+    return block
+
+
+def test_the_commands_on_files_run_as_printed(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    monkeypatch.chdir(tmp_path)
+    for name in ("train", "test"):
+        Y = rng.integers(0, 2, (40, 2))
+        rows = [f"{x:.3f},{z:.3f},{a},{b}" for (a, b), (x, z) in zip(Y, Y + rng.normal(0, 0.2, (40, 2)), strict=True)]
+        (tmp_path / f"{name}.csv").write_text("x,z,flu,cold\n" + "\n".join(rows) + "\n")
+    commands = shell_block("nmlsdr fit").splitlines()
+    assert len(commands) == 4
+    for command in commands:
+        program, *words = shlex.split(command)
+        assert program == "nmlsdr"
+        assert main([*words, "--jobs", "1"]) == 0, command
+    assert {"model.skops", "predicted.csv", "review.html", "report.html"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_both_installations_are_the_same_command():
+    """Continuous integration runs it once, for the tests, and then the rest of the first block."""
+    install, experiment = shell_block("# install").splitlines()[1].split(" && ")
+    assert experiment == "nmlsdr reproduce toy"
+    assert shell_block("# tests").splitlines()[1] == f"{install} && pytest -n 2"
+
+
+@pytest.mark.slow
+def test_the_first_steps_work_in_the_folder_of_the_readme(tmp_path):
+    """There `import nmlsdr` finds the sources, with the compiled part that README's command has put beside them."""
+    if not any(ROOT.glob("nmlsdr/_graph*.so")):
+        pytest.skip("the kernels are not in the folder of the sources: README's command has not been run here")
+    script = tmp_path / "notebook.py"
+    script.write_text(FIRST_STEPS)
+    here = f"import nmlsdr; print(nmlsdr.__file__); exec(open({str(script)!r}).read())"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    done = subprocess.run(
+        [sys.executable, "-c", here], cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=300
+    )
+    file, printed = done.stdout.split("\n", 1)
+    assert Path(file).parent == ROOT / "nmlsdr"
+    assert printed == PROMISED

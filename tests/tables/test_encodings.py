@@ -1,0 +1,165 @@
+"""Files that are not UTF-8: which encoding is chosen, by which evidence, and that a person is told."""
+
+import gzip
+import re
+
+import numpy as np
+import pytest
+from commands import assert_done, assert_refused, run  # noqa: F401
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmlsdr.inspection import read_verdicts
+from nmlsdr.model_file import open_model
+from nmlsdr.tables import DataFileError, Form, Roles, read_table
+from nmlsdr.tables._deciding import Choices
+from nmlsdr.tables._encodings import guess_encoding
+from nmlsdr.tables._files import Lines
+
+#: Names of columns as people of a country write them, and the Windows page of the country.
+HEADERS = [
+    ("płeć;wiek", "cp1250"), ("województwo;łódź", "cp1250"), ("zażółć gęślą jaźń", "cp1250"),
+    ("věk;pohlaví", "cp1250"), ("počet", "cp1250"), ("père", "cp1252"),
+    ("příznaky;horečka;kašel", "cp1250"), ("teplota °C;diagnóza;zánět", "cp1250"),
+    ("dĺžka;kašeľ", "cp1250"), ("köhögés;hőmérséklet", "cp1250"), ("groznica;šećer", "cp1250"),
+    ("înălţime;greaţă", "cp1250"), ("fièvre;père;élève", "cp1252"), ("où;à;n°", "cp1252"), ("cœur", "cp1252"),
+    ("Größe;Fläche m²;Volumen m³", "cp1252"), ("¿dolor?;año;tamaño", "cp1252"), ("città;perché;sì", "cp1252"),
+    ("região;não;pressão", "cp1252"), ("køn;vægt;år", "cp1252"), ("ålder;kön", "cp1252"), ("þyngd;hæð", "cp1252"),
+    ("zoë;coördinaat", "cp1252"), ("возраст;пол", "cp1251"), ("вік;стать", "cp1251"), ("ηλικία;φύλο", "cp1253"),
+    ("öksürük;ateş", "cp1254"), ("vecums;svars;klepus;ģimene;ārsts", "cp1257"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "encoding"), HEADERS)
+def test_letters_show_the_page_of_a_language(text, encoding):
+    found, why = guess_encoding(f"{text}\n".encode(encoding))
+    assert f"{text}\n".encode(encoding).decode(found) == f"{text}\n"
+    assert why == "by its letters"
+
+
+@pytest.mark.parametrize(("name", "encoding"), [("病名", "cp932"), ("诊断", "gb18030"), ("진단", "cp949")])
+def test_encodings_of_east_asia_are_found_by_known_names_alone(name, encoding, tmp_path):
+    data = f"id,{name}\n1,a\n".encode(encoding)
+    assert guess_encoding(data, [name]) == (encoding, "known names are spelled so")
+    assert guess_encoding(data, [], encoding) == (encoding, "as another file of this origin")
+    assert guess_encoding(data)[0] not in ("cp932", "gb18030", "cp949")
+    (tmp_path / "a.csv").write_bytes(b"id,\x81\x8d\x8f\x90\x9d\xff\x98\n1,2\n")
+    with pytest.raises(DataFileError, match=r"give its encoding \(cp932 for Japanese, gb18030 for Chinese"):
+        read_table(tmp_path / "a.csv")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=60), st.lists(st.text(max_size=5)), st.sampled_from([None, "cp1250", "rot13", "?"]))
+def test_every_file_gets_an_encoding_and_a_reason_unless_it_is_certain(sample, words, likely):
+    found, why = guess_encoding(sample, words, likely)
+    if found.startswith("utf"):
+        assert why == ""
+    elif why:
+        sample.decode(found, "replace")
+        assert found != likely or likely == "cp1250"
+
+
+def test_known_words_decide_before_the_file_of_the_fit_and_this_before_letters():
+    sample = "roènice;pøíjem\n".encode("cp1252")  # as letters of Central Europe: ročnice, příjem
+    assert guess_encoding(sample) == ("cp1250", "by its letters")
+    assert guess_encoding(sample, likely="cp1252") == ("cp1252", "as another file of this origin")
+    assert guess_encoding(sample, ["pøíjem", "x"], "cp1250") == ("cp1252", "known names are spelled so")
+    assert guess_encoding("tętno\n".encode("cp1250")) == ("cp1252", "by its letters")  # "têtno" could be French
+    assert guess_encoding("tętno\n".encode("cp1250"), ["tętno"])[0] == "cp1250"
+    assert guess_encoding("日本".encode("cp932"), likely="cp932")[0] == "cp932"
+    assert guess_encoding("tętno\n".encode(), ["tętno"], "cp1250") == ("utf-8", "")  # UTF-8 is certain
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_note_says_how_a_table_was_read(tmp_path, packed, late):
+    filler = "1;0;y\n" * (30_000 if late else 1)  # a first letter behind the bytes that are looked at
+    content = ("a;b;płeć\n" if not late else "a;b;c\n") + filler + "1;0;płeć łódź\n" + "0;1;y\n"
+    path = tmp_path / ("t.csv.gz" if packed else "t.csv")
+    path.write_bytes(gzip.compress(content.encode("cp1250")) if packed else content.encode("cp1250"))
+    table = read_table(path, Roles(label_columns=["a"]), plan=Choices())
+    assert table.encoding == table.plan.encoding == "cp1250"
+    assert [note for note in table.notes if "is not UTF-8" in note] == [
+        "it is not UTF-8 and is read as cp1250, by its letters; if texts look wrong, give another encoding with "
+        "--encoding"
+    ]
+    given = read_table(path, Roles(label_columns=["a"]), Form(encoding="cp1250"), plan=Choices())
+    assert given.notes == []
+    assert given.plan == table.plan
+
+
+def test_a_label_file_is_read_as_its_table_and_its_notes_are_kept(tmp_path):
+    (tmp_path / "x.csv").write_bytes("tętno;płeć\n1;2\n3;4\n".encode("cp1250"))
+    (tmp_path / "y.csv").write_bytes("tętno\n1\n0\n".encode("cp1250"))
+    table = read_table(tmp_path / "x.csv", Roles(label_file=tmp_path / "y.csv"))
+    assert table.label_names == ["tętno"]
+    assert [note for note in table.notes if "y.csv" in note and "read as cp1250, as another file" in note]
+
+
+def test_arff_files_take_an_encoding_too(tmp_path):
+    text = "@relation r\n@attribute tętno real\n@attribute y {0,1}\n@data\n1,1\n2,0\n"
+    (tmp_path / "t.arff").write_bytes(text.encode("cp1250"))
+    assert read_table(tmp_path / "t.arff", form=Form(encoding="cp1250")).feature_names == ["tętno", "y"]
+    assert read_table(tmp_path / "t.arff", Roles(label_columns=["y"], feature_columns=["tętno"])).encoding == "cp1250"
+
+
+def test_the_encoding_of_the_fit_reaches_the_next_files(run, rng, tmp_path):  # noqa: F811
+    pytest.importorskip("skops")
+    rows = "".join(f"{x:.3f};{x > 0:d};{'tak' if x > 0 else 'nie'};{'têtno'}\n" for x in rng.normal(size=40))
+    text = "ciêcie;y;miejsce;p\n" + rows  # letters that cp1252 has too, so that they do not decide
+    (tmp_path / "train.csv").write_bytes(text.encode("cp1252"))
+    assert_done(run("fit", "train.csv", "--label-columns", "y", "--encoding", "cp1250", "--out", "m.skops"))
+    model = open_model("m.skops")
+    assert model.plan.encoding == "cp1250"
+    assert "cięcie" in model.feature_names
+    for verb in ("predict", "transform"):
+        outcome = run(verb, "m.skops", "train.csv", "--out", "p.csv")
+        assert outcome.status == 0, outcome
+        assert "it is not UTF-8 and is read as cp1250, known names are spelled so" in outcome.err
+    (tmp_path / "next.csv").write_text((tmp_path / "train.csv").read_text(encoding="cp1250"), encoding="utf-8")
+    outcome = run("predict", "m.skops", "next.csv", "--out", "p.csv")  # UTF-8 stays UTF-8
+    assert_done(outcome)
+    assert "UTF-8" not in outcome.err
+
+
+# ---------------------------------------------------------------- a list of verdicts from a spreadsheet
+
+
+@pytest.mark.parametrize(
+    ("encoding", "yes", "no", "labels"),
+    [("cp1252", "ja", "nein", ["Grösse", "Übelkeit"]), ("cp1250", "tak", "nie", ["tętno", "płeć"]),
+     ("cp1250", "TAK", "Nie", ["żelazo", "był"]), ("utf-16", "ano", "ne", ["věk", "ø"]),
+     ("utf-8-sig", "1", "0", ["é", "b"])],
+)  # fmt: skip
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_a_list_that_a_spreadsheet_saved_is_read(tmp_path, encoding, yes, no, labels, delimiter):
+    rows = [["row", "label", "given", "score", "suggest", "kind", "rank", "verdict"],
+            ["2", labels[1], "0", "0,974", "add", "missing", "1", yes],
+            ["0", labels[0], "1", "0,5", "remove", "spurious", "1", no],
+            ["1", labels[0], "1", "0,25", "", "", "2", ""]]  # fmt: skip
+    text = "\r\n".join(delimiter.join(row) for row in rows) + "\r\n" + delimiter * 7 + "\r\n"
+    (tmp_path / "checked.csv").write_bytes(text.encode(encoding))
+    found = read_verdicts(tmp_path / "checked.csv", np.array([[1, 0], [1, 0], [0, 0]]), label_names=labels)
+    assert found.tolist() == [[0, -1], [-1, -1], [-1, 1]]
+
+
+def test_verdicts_are_read_in_the_encoding_of_their_table(run, rng, tmp_path):  # noqa: F811
+    """Neither ids nor labels show the encoding of this list, which a person sent on in that of the table."""
+    x = rng.normal(size=(40, 2))
+    rows = "".join(f"あ{i};{a:.3f};{b:.3f};{a > 0:d}\n" for i, (a, b) in enumerate(x))
+    (tmp_path / "t.csv").write_bytes(("番号;a;b;陽性\n" + rows).encode("cp932"))
+    how = ["review", "t.csv", "--label-columns", "陽性", "--id", "番号", "--encoding", "cp932", "--out", "list.csv"]
+    assert_done(run(*how))
+    assert re.search("^あ3,", (tmp_path / "list.csv").read_text(encoding="utf-8"), re.MULTILINE)
+    (tmp_path / "checked.csv").write_bytes("番号;label;verdict\nあ3;陽性;はい\n".encode("cp932"))
+    assert_done(run(*how, "--reviewed", "checked.csv"))
+    assert not re.search("^あ3,", (tmp_path / "list.csv").read_text(encoding="utf-8"), re.MULTILINE)
+    (tmp_path / "checked.csv").write_bytes("番号;label;verdict\nあ99;陽性;はい\n".encode("cp932"))
+    assert_refused(run(*how, "-q", "--reviewed", "checked.csv"), "has no 番号 'あ99'")
+
+
+def test_lines_are_the_same_whatever_is_read_first(tmp_path):
+    (tmp_path / "t.txt").write_bytes("płeć\nżelazo\n".encode("cp1250"))
+    with Lines(tmp_path / "t.txt") as lines:
+        assert list(lines) == ["płeć", "żelazo"]
+        assert lines.encoding == "cp1250"

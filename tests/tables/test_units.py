@@ -1,0 +1,189 @@
+"""Numbers with units and signs: how a text is split, which units are converted, and what is no unit."""
+
+import json
+from collections import Counter
+from importlib import resources
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmlsdr.tables._numbers import NOTATIONS, Notation
+from nmlsdr.tables._shapes import shapes_of
+from nmlsdr.tables._units import (
+    MOST_UNITS,
+    WITHOUT,
+    find_units,
+    forms_of,
+    measures,
+    read_quantities,
+    split_number,
+    unit_of,
+)
+
+TABLE = json.loads(resources.files("nmlsdr.tables").joinpath("units.json").read_text(encoding="utf-8"))
+UNITS = [unit for units in TABLE["dimensions"].values() for unit in units]
+
+
+def reader(notation, factors, marks):
+    """A function from one text to its number and marks; None for another text."""
+
+    def read(text):
+        (values,) = read_quantities([text], forms_of([text], shapes_of([text])), notation, factors, marks).tolist()
+        return None if np.isnan(values[0]) else values
+
+    return read
+
+
+few = settings(max_examples=60, deadline=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("12,5 kg", ("12,5", "", "kg")),
+        ("12kg", ("12", "", "kg")),
+        ("12 KG.", ("12", "", "kg")),
+        ("850\u202fg", ("850", "", "g")),
+        ("−5 °C", ("-5", "", "°c")),
+        ("7 lat", ("7", "", "lat")),
+        ("72 %", ("72", "", "%")),
+        ("5/9", ("5", "", "/9")),
+        ("5 / 9", ("5", "", "/9")),
+        ("$1,234.50", ("1,234.50", "", "$")),
+        ("-$5", ("-5", "", "$")),
+        ("$-5", ("-5", "", "$")),
+        ("EUR 12,50", ("12,50", "", "eur")),
+        ("%72", ("72", "", "%")),
+        ("￥1,234", ("1,234", "", "¥")),
+        ("7㎏", ("7", "", "㎏")),
+        ("٧٠٫٥ كجم", ("70.5", "", "كجم")),
+        ("12 500 zł", ("12 500", "", "zł")),
+        ("<0.5", ("0.5", "<", "")),
+        ("< 0,5 mg/l", ("0,5", "<", "mg/l")),
+        ("≥ 100", ("100", ">", "")),
+        ("~12", ("12", "~", "")),
+        ("85+", ("85", ">", "")),
+        ("4.5 x10^9/l", ("4.5", "", "x10^9/l")),
+        ("25 kg/m2", ("25", "", "kg/m2")),
+        ("3 m²", ("3", "", "m²")),
+        ("1.5e3 g", ("1.5e3", "", "g")),
+        ("-3", ("-3", "", "")),
+    ],
+)
+def test_a_text_is_split_into_number_sign_and_unit(text, parts):
+    assert split_number(text)[:3] == parts
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["L-01", "E66", "E66.0", "P12 kg", "007 kg", "00123 A", "12:30", "12:30 h", "12h30", "8 am", "9 p.m.", "3-5",
+     "3-5 kg", "10–20 km", "5 to 10", "10 bis 20 m", "1.2.3", "1.2.3 b", "v1.2", "12/05/2020", "5/2020", "12.5.2020",
+     "12-05-2020", "2020-05-12", "12 May", "3 maja", "12. März 2020", "555-1234", "0048 601", "601-234-567",
+     "(22) 123", "2de03e83", "120x80", "12 x 34 cm", "1 1/2", "kg", "", "-", "<", "$", "< kg", "--5 kg", "-$-5",
+     "1,2,3 kg", "9" * 99 + " kg"],
+)  # fmt: skip
+def test_a_code_a_time_a_range_or_a_date_has_no_unit(text):
+    assert split_number(text) is None
+
+
+@few
+@given(
+    st.sampled_from(NOTATIONS),
+    st.integers(-(10**6), 10**6),
+    st.sampled_from(UNITS),
+    st.sampled_from(["", " ", "\u00a0"]),
+)
+def test_every_unit_of_the_table_follows_a_number_in_every_notation(notation, whole, unit, blank):
+    number = f"{whole / 100:,.2f}".translate(str.maketrans({",": notation.thousands, ".": notation.decimal}))
+    read = reader(notation, {unit_of(unit): 2.0}, ())
+    assert read(f"{number}{blank}{unit}") == [pytest.approx(whole / 50)]
+
+
+@few
+@given(st.text(max_size=12))
+def test_any_text_is_split_or_not(text):
+    parts = split_number(text)
+    assert parts is None or (
+        parts.sign in ("", "<", ">", "~") and split_number(parts.number)[:3] == (parts.number, "", "")
+    )
+
+
+def found(*texts):
+    return find_units(Counter(map(split_number, texts)).items())
+
+
+def values(*texts):
+    units = found(*texts)
+    read = reader(Notation(".", ""), units.factors, units.marks)
+    return [list(read(text)) for text in texts], units
+
+
+def test_units_of_one_dimension_are_converted_to_the_most_frequent():
+    read, units = values("12.5 kg", "850 g", "3 kg")
+    assert np.allclose(read, [[12.5], [0.85], [3]])
+    assert units.note == "unit 'kg' (2), 'g' (1), converted to 'kg'"
+    assert np.allclose(values("6 mies.", "2 lata", "7 lat", "1 rok", "5 lat", "18 miesięcy", "3 miesiące")[0],
+                       [[0.5], [2], [7], [1], [5], [1.5], [0.25]])  # fmt: skip
+    assert np.allclose(values("5/9", "4/10", "7/9")[0], [[5], [3.6], [7]])
+    assert np.allclose(values("90 mg/dl", "1.1 g/l", "100 mg/dl")[0], [[90], [110], [100]])
+    assert np.allclose(values("12 kg", "13 kg", "5 dag")[0], [[12], [13], [0.05]])  # no days
+    assert np.allclose(values("12 €", "€13", "EUR 5", "7 Euro")[0], [[12], [13], [5], [7]])
+
+
+def test_units_of_different_dimensions_stay_beside_the_number():
+    read, units = values("5 m", "3 min", "7 m", "2")
+    assert units.marks == ("m", "min", WITHOUT)
+    assert read == [[5, 1, 0, 0], [3, 0, 1, 0], [7, 1, 0, 0], [2, 0, 0, 1]]
+    for texts in (["5 m", "3 lat"], ["5 M", "3 m"], ["5 M", "3 kM"], ["5 m", "3 min"], ["1 $", "1 €"]):
+        assert len(found(*texts).marks) == 2, texts
+
+
+def test_bare_numbers_count_as_the_only_unit_and_are_marked_beside_several():
+    read, units = values("12 kg", "7", "9 KG")
+    assert (read, units.marks) == ([[12], [7], [9]], ())
+    assert units.note == "unit 'kg' (2); 1 without a unit are read as 'kg'"
+    assert units.doubt == "1 without a unit are read as 'kg'"
+    read, units = values("12 kg", "12 kg.", "7", "900 g")
+    assert np.allclose(read, [[12, 0], [12, 0], [7, 1], [0.9, 0]])
+    assert units.marks == (WITHOUT,)
+
+
+def test_a_sign_of_comparison_has_a_feature_of_its_own():
+    read, units = values("<0.5", "1.5", ">9", "85+")
+    assert units.marks == ("<", ">")
+    assert read == [[0.5, 1, 0], [1.5, 0, 0], [9, 0, 1], [85, 0, 1]]
+    assert values("<5 mg", "7 mg")[0] == [[5, 1], [7, 0]]
+
+
+def test_a_unit_that_is_not_known_is_never_its_bare_number():
+    read = reader(Notation(".", ""), {"": 1.0, "kg": 1.0}, ())
+    assert (read("5 kg"), read("5")) == ([5.0], [5.0])
+    assert (read("5 g"), read("5 %"), read("5 lat")) == (None, None, None)
+    read = reader(Notation(".", ""), {}, ())
+    assert (read("5"), read("5 kg"), read("<5")) == ([5.0], None, [5.0])
+    read = reader(Notation(".", ""), {"kg": 1.0, "g": 0.001}, ())
+    assert read("5") is None
+
+
+@pytest.mark.parametrize("n", [MOST_UNITS, MOST_UNITS + 1])
+def test_at_most_four_units(n):
+    assert (found(*[f"1 {unit}" for unit in "abcdefgh"[:n]]) is None) == (n > MOST_UNITS)
+    assert found("1 ng", "1 µg", "1 mg", "1 mcg", "1 ug", "1 g") is not None  # four, in more spellings
+    assert found("1 ng", "1 µg", "1 mg", "1 g", "1 kg") is None
+
+
+@few
+@given(st.lists(st.sampled_from(["5 kg", "3 g", "2", "<4 g", "1 lat", "7 m", "7 min"]), min_size=1, unique=True))
+def test_the_order_of_the_texts_does_not_matter(texts):
+    assert found(*texts) == found(*reversed(texts))
+
+
+def test_the_table_is_sound():
+    for unit in UNITS:
+        assert measures(unit_of(unit)), unit
+    assert measures("m") == {"length": 1}
+    assert measures("M") == {}
+    assert set(measures("min")) == {"time"}
+    assert not {*map(str.casefold, TABLE["not_units"])} & {*UNITS}

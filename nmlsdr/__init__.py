@@ -8,16 +8,17 @@ is called "the article" in this package.
 The layers of the package, for those who change it. A file imports only from its own layer and the layers below it,
 and never in a circle.
 
-    4 interfaces  cli.py  _cli/           ``nmlsdr ...``; nothing imports it
+    4 doors       cli.py  _cli/           ``nmlsdr ...``; nothing imports it
                   c_api.pyx  include/     for the Cython and C code of other packages
-    3 studies     tables/                 raw tables: files, columns, what each becomes; features and labels
-                  datasets/               toy data, Mulan reader, noise, simulated cohort
+    3 rooms       datasets/               toy data, the article's sets, noise, simulated cohort
                   experiments/            protocol, runner, tables, figures, report of the article
                   inspection/             which annotations to review first, the page to check them on; pictures of fits
                   _methods.py             the article's methods by name
                   model_file.py           fitted models as data, not code
                   _model/                 the checks, reading and writing that model_file.py uses
                   _report/                facts and template of `nmlsdr report`
+    2 tables      tables/                 raw tables: files, columns, what each becomes; features and labels; it knows
+                                          no neighbour, graph or estimator
     2 estimators  dask/                   NMLSDR, ResidualPropagation, MDDM, MultiLabelCCA, SSMLDR,
                                           MultiLabelPropagation and both ML-kNN classifiers for Dask arrays
                   _estimators/            ResidualPropagation, NMLSDR, MDDM, MLDA, MVMD, MultiLabelCCA, SSMLDR,
@@ -50,6 +51,7 @@ and never in a circle.
                   _c/                     the C code of the kernels
 
 A fit runs through it in this order: check -> neighbours -> graph -> propagation -> projection -> fitted attributes.
+A cell of a raw table takes another way: file -> columns of different texts -> roles -> plan -> encoded columns.
 """
 
 # ruff: noqa: F405  (the names of the estimators come by a star)

@@ -139,7 +139,7 @@ else:  # PEP 562: scikit-learn is loaded by the first use of an estimator, so th
     def __getattr__(name: str) -> Any:
         from importlib import import_module
 
-        if name in _MODULES:
+        if name in _MODULES or name == "c_api":  # which nmlsdr_import() of nmlsdr.h asks for, and nobody else
             return import_module(f"{__name__}.{name}")
         if name in __all__:
             globals()[name] = value = getattr(import_module(f"{__name__}._estimators"), name)
@@ -147,4 +147,4 @@ else:  # PEP 562: scikit-learn is loaded by the first use of an estimator, so th
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, *_MODULES})
+        return sorted([*__all__, *_MODULES])

@@ -4,7 +4,20 @@
 from libc.stdint cimport int32_t, int64_t
 
 cdef enum:
-    API = 2  # NMLSDR_API of the header; compare it with api_number() once at import
+    API = 3  # NMLSDR_API of the header; compare it with api_number() once at import
+
+cdef enum:  # what the functions return; message says it in words
+    OK = 0
+    NO_MEMORY = -1
+    NULL_POINTER = -2
+    NOT_FINITE = -3
+    BAD_K = -4
+    BAD_SIZE = -5
+    UNKNOWN_NAME = -6
+    BAD_GRAPH = -7
+    BAD_VALUE = -8
+    INTERRUPTED = -9
+    FAILED = -10
 
 cdef enum:  # `type` and `metric`, as in the header
     FLOAT32 = 0
@@ -19,6 +32,8 @@ cdef struct Quality:  # nmlsdr_quality of the header
     Py_ssize_t n_unreached
 
 cdef int api_number() noexcept nogil
+
+cdef const char *message(int code) noexcept nogil
 
 cdef int nearest_f32(const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
                      Py_ssize_t *neighbors, int n_threads) noexcept nogil

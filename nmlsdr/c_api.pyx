@@ -4,14 +4,16 @@ Every function acquires the GIL and calls the Python function of the same purpos
 So the results, the checks and the number of threads are the same as in Python.  An exception becomes an error code.
 """
 
+from cpython.buffer cimport PyBUF_WRITE
 from cpython.exc cimport PyErr_SetInterrupt
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t
 
+from ._errors import InputError
+
 cdef extern from "include/nmlsdr.h" nogil:
-    enum:
-        NMLSDR_API, NMLSDR_OK, NMLSDR_NO_MEMORY, NMLSDR_BAD_ARGUMENT, NMLSDR_INTERRUPTED, NMLSDR_FAILED
     const char *NMLSDR_API_NAME
     ctypedef struct nmlsdr_api:
         int version
@@ -34,31 +36,64 @@ cdef extern from "include/nmlsdr.h" nogil:
         void *index_new
         void *index_query
         void *index_free
+        const char *(*message)(int) noexcept
+
+
+cdef const char *SENTENCES[11]
+SENTENCES = [
+    b"Success.",
+    b"Out of memory.",
+    b"A pointer is NULL that must not be.",
+    b"Rows, labels, alpha or weights hold NaN, infinity or a magnitude above 1e150.",
+    b"k must be at least 1 and at most the number of rows, less by one where no row is its own neighbour.",
+    b"There must be 1 to 2^31 - 2 rows, features and labels, and queries with as many features as the rows.",
+    b"type, metric or the environment variable NMLSDR_SIMD is unknown.",
+    b"neighbors, indptr or columns do not give every row different other rows, columns in increasing order.",
+    b"W must be symmetric with weights of at least 0, Y in [0, 1], alpha in [0, 1) and tol above 0.",
+    b"Interrupted by Ctrl-C.",
+    b"An unexpected error in Python.",
+]
 
 
 cdef int api_number() noexcept nogil:
-    return NMLSDR_API
+    return API
+
+
+cdef const char *message(int code) noexcept nogil:
+    if FAILED <= code <= OK:
+        return SENTENCES[-code]
+    return b"Not a code of nmlsdr."
+
+
+class Refused(Exception):
+    """A bad argument; what it is raised with is the error code."""
 
 
 cdef int number_of(error) noexcept:
     """The error code of an exception."""
-    from ._errors import InputError
-
+    if isinstance(error, Refused):
+        return error.args[0]
     if isinstance(error, MemoryError):
-        return NMLSDR_NO_MEMORY
+        return NO_MEMORY
     if isinstance(error, InputError):
-        return NMLSDR_BAD_ARGUMENT
+        return BAD_VALUE
     if isinstance(error, KeyboardInterrupt):
         PyErr_SetInterrupt()  # so that the caller's own Python code is interrupted too
-        return NMLSDR_INTERRUPTED
-    return NMLSDR_FAILED
+        return INTERRUPTED
+    return FAILED
 
 
-cdef refuse(bint wrong, what):
-    from ._errors import InputError
-
+cdef refuse(bint wrong, int code):
     if wrong:
-        raise InputError(what)
+        raise Refused(code)
+
+
+def checked(code, check, *given):
+    """What a check of the package returns; what it refuses has this code."""
+    try:
+        return check(*given)
+    except InputError:
+        raise Refused(code) from None
 
 
 cdef int threads(Py_ssize_t n, int n_threads) except -1:
@@ -66,28 +101,49 @@ cdef int threads(Py_ssize_t n, int n_threads) except -1:
 
     A number that is too large is lowered; a caller from Python gets an error instead.
     """
-    from ._process.threads import check_n_jobs, most_threads
+    from ._process.threads import check_n_jobs, most_threads, simd_level
 
-    refuse(n < 1 or n >= 2147483647, "there must be from 1 to 2^31 - 2 rows.")
+    refuse(n < 1 or n >= 2147483647, BAD_SIZE)
+    checked(UNKNOWN_NAME, simd_level)
     return check_n_jobs(min(n_threads, most_threads()) if n_threads > 0 else None)
 
 
-cdef graph_at(size_t indptr, size_t columns, size_t weights, Py_ssize_t n):
+cdef array_at(const void *memory, tuple shape, str dtype):
+    """An array over the caller's memory, which may be NULL only where there is nothing in it."""
+    import math
+
+    import numpy as np
+
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    refuse(min(shape) < 0 or size >= 2**63, BAD_SIZE)
+    if size == 0:
+        return np.empty(shape, dtype)
+    refuse(memory is NULL, NULL_POINTER)
+    return np.frombuffer(PyMemoryView_FromMemory(<char *>memory, size, PyBUF_WRITE), dtype).reshape(shape)
+
+
+cdef finite_at(const void *memory, tuple shape):
+    """Doubles of the caller, none of them NaN or infinite."""
+    import numpy as np
+
+    found = array_at(memory, shape, "f8")
+    refuse(not np.isfinite(found).all(), NOT_FINITE)
+    return found
+
+
+cdef graph_at(const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n):
     """W over the caller's memory; an error if scipy would read beyond it or would have to sort it."""
     import numpy as np
     from scipy import sparse
 
-    from ._search.rows import array_at
-
     pointers = array_at(indptr, (n + 1,), "i8")
-    refuse(pointers[0] != 0 or (np.diff(pointers) < 0).any(), "indptr must rise from 0.")
+    refuse(pointers[0] != 0 or (np.diff(pointers) < 0).any(), BAD_GRAPH)
     stored = int(pointers[n])
     places = array_at(columns, (stored,), "i4")
     rows = np.repeat(np.arange(n), np.diff(pointers))
-    refuse(stored > 0 and (places.min() < 0 or places.max() >= n or (places == rows).any()),
-           "columns must be rows of the graph, and other ones.")
-    refuse(((np.diff(places) <= 0) & (np.diff(rows) == 0)).any(), "columns must increase within a row.")
-    values = array_at(weights, (stored,), "f8") if weights else np.ones(stored)
+    refuse(stored > 0 and (places.min() < 0 or places.max() >= n or (places == rows).any()), BAD_GRAPH)
+    refuse(((np.diff(places) <= 0) & (np.diff(rows) == 0)).any(), BAD_GRAPH)
+    values = np.ones(stored) if weights is NULL else finite_at(weights, (stored,))
     return sparse.csr_array((values, places, pointers), shape=(n, n))
 
 
@@ -96,57 +152,59 @@ cdef graph_at(size_t indptr, size_t columns, size_t weights, Py_ssize_t n):
 
 cdef int nearest_f32(const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
                      Py_ssize_t *neighbors, int n_threads) noexcept with gil:
-    return search(FLOAT32, EUCLIDEAN, rows, n, NULL, 0, d, k, squared, neighbors, n_threads)
+    return search(FLOAT32, EUCLIDEAN, rows, n, True, NULL, 0, d, k, squared, neighbors, n_threads)
 
 
 cdef int nearest_f64(const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
                      Py_ssize_t *neighbors, int n_threads) noexcept with gil:
-    return search(FLOAT64, EUCLIDEAN, rows, n, NULL, 0, d, k, squared, neighbors, n_threads)
+    return search(FLOAT64, EUCLIDEAN, rows, n, True, NULL, 0, d, k, squared, neighbors, n_threads)
 
 
 cdef int nearest_to_f32(const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d,
                         Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
-    return search(FLOAT32, EUCLIDEAN, rows, n, queries, q, d, k, squared, neighbors, n_threads)
+    return search(FLOAT32, EUCLIDEAN, rows, n, False, queries, q, d, k, squared, neighbors, n_threads)
 
 
 cdef int nearest_to_f64(const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d,
                         Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
-    return search(FLOAT64, EUCLIDEAN, rows, n, queries, q, d, k, squared, neighbors, n_threads)
+    return search(FLOAT64, EUCLIDEAN, rows, n, False, queries, q, d, k, squared, neighbors, n_threads)
 
 
 cdef int nearest(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d,
                  Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
-    return search(type, metric, rows, n, queries, q, d, k, distances, neighbors, n_threads)
+    return search(
+        type, metric, rows, n, queries is NULL and q == 0, queries, q, d, k, distances, neighbors, n_threads)
 
 
 cdef rows_at(int type, const void *rows, Py_ssize_t n, Py_ssize_t d):
-    """Rows of a C caller; the search itself checks that they are finite."""
-    from ._search.rows import array_at
+    """Rows of a C caller as the search takes them."""
+    from ._checks.arguments import check_rows
 
-    refuse(n < 0 or n >= 2147483647 or d < 1 or type not in (FLOAT32, FLOAT64), "no such rows.")
-    return array_at(<size_t>rows, (n, d), "f8" if type == FLOAT64 else "f4")
+    refuse(type not in (FLOAT32, FLOAT64), UNKNOWN_NAME)
+    refuse(n >= 2147483647 or d < 1, BAD_SIZE)
+    return checked(NOT_FINITE, check_rows, array_at(rows, (n, d), "f8" if type == FLOAT64 else "f4"))
 
 
 cdef metric_name(int metric):
-    refuse(metric not in (EUCLIDEAN, COSINE), "no such metric.")
+    refuse(metric not in (EUCLIDEAN, COSINE), UNKNOWN_NAME)
     return "cosine" if metric == COSINE else "euclidean"
 
 
-cdef int search(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d,
-                Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept:
+cdef int search(int type, int metric, const void *rows, Py_ssize_t n, bint own, const void *queries, Py_ssize_t q,
+                Py_ssize_t d, Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept:
+    """Search the rows themselves (own), or the queries."""
     try:
         from ._search import squared_neighbors
-        from ._search.rows import array_at
 
         name, n_threads = metric_name(metric), threads(n, n_threads)
-        X, Q = rows_at(type, rows, n, d), None if queries is NULL else rows_at(type, queries, q, d)
-        refuse(k < 1 or k > n, "k must be from 1 to n.")
-        shape = (n if Q is None else q, k)
-        out = array_at(<size_t>distances, shape, "f8"), array_at(<size_t>neighbors, shape, "intp")
-        squared_neighbors(X, k, queries=Q, metric=name, n_jobs=n_threads, out=out)
+        refuse(k < 1 or k > n - own, BAD_K)
+        X, Q = rows_at(type, rows, n, d), None if own else rows_at(type, queries, q, d)
+        shape = (n if own else q, k)
+        out = array_at(distances, shape, "f8"), array_at(neighbors, shape, "intp")
+        squared_neighbors(X, k, queries=Q, metric=name, n_jobs=n_threads, checked=True, out=out)
         if metric == COSINE:
             out[0][:] *= 0.5  # 1 - cos of rows of length 1
-        return NMLSDR_OK
+        return OK
     except BaseException as error:
         return number_of(error)
 
@@ -154,14 +212,14 @@ cdef int search(int type, int metric, const void *rows, Py_ssize_t n, const void
 cdef int index_new(int type, int metric, const void *rows, Py_ssize_t n, Py_ssize_t d, void **index,
                    int n_threads) noexcept with gil:
     try:
-        from ._checks.arguments import check_rows
         from ._search import PreparedRows
 
+        refuse(index is NULL, NULL_POINTER)
         name, n_threads = metric_name(metric), threads(n, n_threads)
-        made = PreparedRows(check_rows(rows_at(type, rows, n, d)).copy(), name, n_threads)
+        made = PreparedRows(rows_at(type, rows, n, d).copy(), name, n_threads)
         Py_INCREF(made)
         index[0] = <void *>made
-        return NMLSDR_OK
+        return OK
     except BaseException as error:
         return number_of(error)
 
@@ -169,15 +227,16 @@ cdef int index_new(int type, int metric, const void *rows, Py_ssize_t n, Py_ssiz
 cdef int index_query(const void *index, int type, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
                      double *distances, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
     try:
-        from ._checks.arguments import check_rows
-        from ._search.rows import array_at
-
-        refuse(index is NULL, "there is no index.")
+        refuse(index is NULL, NULL_POINTER)
         prepared = <object>index
-        squared, found = prepared.neighbors(check_rows(rows_at(type, queries, q, d)), k, threads(1, n_threads))
-        array_at(<size_t>distances, squared.shape, "f8")[:] = squared * (0.5 if prepared.metric == "cosine" else 1)
-        array_at(<size_t>neighbors, squared.shape, "intp")[:] = found
-        return NMLSDR_OK
+        n_threads = threads(1, n_threads)
+        refuse(k < 1 or k > prepared.rows.shape[0], BAD_K)
+        refuse(d != prepared.rows.shape[1], BAD_SIZE)
+        out = array_at(distances, (q, k), "f8"), array_at(neighbors, (q, k), "intp")
+        squared, found = prepared.neighbors(rows_at(type, queries, q, d), k, n_threads)
+        out[0][:] = squared * (0.5 if prepared.metric == "cosine" else 1)
+        out[1][:] = found
+        return OK
     except BaseException as error:
         return number_of(error)
 
@@ -195,18 +254,18 @@ cdef Py_ssize_t neighbor_graph(const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssi
     try:
         import numpy as np
 
-        from ._search.rows import array_at
         from .graph import union_graph
 
         n_threads = threads(n, n_threads)
-        refuse(k < 1 or k >= n, "k must be from 1 to n - 1.")
-        lists = array_at(<size_t>neighbors, (n, k), "intp")
-        refuse(lists.min() < 0 or lists.max() >= n or (lists == np.arange(n)[:, None]).any(),
-               "neighbors must be other rows.")
-        refuse((np.diff(np.sort(lists, axis=1), axis=1) == 0).any(), "a neighbour is named twice.")
+        refuse(k < 1 or k >= n, BAD_K)
+        lists = array_at(neighbors, (n, k), "intp")
+        refuse(lists.min() < 0 or lists.max() >= n or (lists == np.arange(n)[:, None]).any(), BAD_GRAPH)
+        refuse((np.diff(np.sort(lists, axis=1), axis=1) == 0).any(), BAD_GRAPH)
+        refuse(columns is NULL, NULL_POINTER)
+        pointers = array_at(indptr, (n + 1,), "i8")
         W = union_graph(lists)
-        array_at(<size_t>indptr, (n + 1,), "i8")[:] = W.indptr
-        array_at(<size_t>columns, (W.nnz,), "i4")[:] = W.indices
+        pointers[:] = W.indptr
+        array_at(columns, (W.nnz,), "i4")[:] = W.indices
         return W.nnz
     except BaseException as error:
         return number_of(error)
@@ -216,14 +275,14 @@ cdef int transition_matrix(const int64_t *indptr, const int32_t *columns, const 
                            double *values, int n_threads) noexcept with gil:
     try:
         from . import graph
-        from ._search.rows import array_at
 
         n_threads = threads(n, n_threads)
-        W = graph_at(<size_t>indptr, <size_t>columns, <size_t>weights, n)
+        W = graph_at(indptr, columns, weights, n)
+        out = array_at(values, (W.nnz,), "f8")
         T = graph.transition_matrix(W, n_jobs=n_threads)
-        refuse(T.nnz != W.nnz, "W must be symmetric.")
-        array_at(<size_t>values, (W.nnz,), "f8")[:] = T.data
-        return NMLSDR_OK
+        refuse(T.nnz != W.nnz, BAD_VALUE)  # not symmetric
+        out[:] = T.data
+        return OK
     except BaseException as error:
         return number_of(error)
 
@@ -232,29 +291,28 @@ cdef int propagate(const int64_t *indptr, const int32_t *columns, const double *
                    Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled, double tol, double *F,
                    Quality *quality, int n_threads) noexcept with gil:
     try:
-        from ._search.rows import array_at
         from ._solvers.system import Goal
         from .propagation import propagate_checked, system_of
 
         n_threads = threads(n, n_threads)
-        refuse(n_labels < 1, "there must be a label.")
-        W = graph_at(<size_t>indptr, <size_t>columns, <size_t>weights, n)
-        given, trust = array_at(<size_t>Y, (n, n_labels), "f8"), array_at(<size_t>alpha, (n,), "f8")
-        known = array_at(<size_t>labeled, (n,), "u1") != 0 if labeled is not NULL else None
+        refuse(n_labels < 1, BAD_SIZE)
+        W = graph_at(indptr, columns, weights, n)
+        given, trust, out = finite_at(Y, (n, n_labels)), finite_at(alpha, (n,)), array_at(F, (n, n_labels), "f8")
+        known = None if labeled is NULL else array_at(labeled, (n,), "u1") != 0
         result = propagate_checked(system_of(W, given, trust, known, n_threads), Goal(tol), silent=True)
-        array_at(<size_t>F, (n, n_labels), "f8")[:] = result.F
+        out[:] = result.F
         if quality is not NULL:
             quality.residual = result.residual
             quality.error_bound = result.error_bound
             quality.n_iter = result.n_iter
             quality.n_unreached = result.n_unreached
-        return NMLSDR_OK
+        return OK
     except BaseException as error:
         return number_of(error)
 
 
 cdef nmlsdr_api table
-table.version = NMLSDR_API
+table.version = API
 table.nearest_f32 = nearest_f32
 table.nearest_f64 = nearest_f64
 table.nearest_to_f32 = nearest_to_f32
@@ -262,6 +320,7 @@ table.nearest_to_f64 = nearest_to_f64
 table.neighbor_graph = neighbor_graph
 table.transition_matrix = transition_matrix
 table.nearest = nearest
+table.message = message
 # Quality and nmlsdr_quality are the same struct under two names; an index is void * in Cython
 (<void **>&table.propagate)[0] = <void *>propagate
 (<void **>&table.index_new)[0] = <void *>index_new

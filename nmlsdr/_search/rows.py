@@ -1,7 +1,5 @@
 """Rows as the kernels take them: what they are, where they lie, and how many."""
 
-import ctypes
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,12 +33,3 @@ def kernel_rows(rows: Any) -> Rows:
     parts = rows.data, rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64, copy=False)
     data, indices, indptr = (part.ctypes.data for part in parts)
     return Rows(2 + wide, data, indices, indptr, rows.shape[0], rows.shape[1], parts)
-
-
-def array_at(address: int, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """An array over a C caller's memory."""
-    kind = np.dtype(dtype)
-    if 0 in shape:
-        return np.empty(shape, kind)
-    memory: Any = (ctypes.c_char * (math.prod(shape) * kind.itemsize)).from_address(address)
-    return np.frombuffer(memory, dtype=kind).reshape(shape)

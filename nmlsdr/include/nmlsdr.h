@@ -21,16 +21,22 @@
 
 #include <Python.h>
 
-#define NMLSDR_API 2
+#define NMLSDR_API 3
 #define NMLSDR_API_NAME "nmlsdr.c_api.TABLE"
 
-/* Return codes of all functions: */
+/* Return codes of all functions; `message` says each in a sentence: */
 enum {
     NMLSDR_OK = 0,
     NMLSDR_NO_MEMORY = -1,
-    NMLSDR_BAD_ARGUMENT = -2,
-    NMLSDR_INTERRUPTED = -3, /* by Ctrl-C; the signal is passed on to Python */
-    NMLSDR_FAILED = -4       /* an unexpected exception in Python */
+    NMLSDR_NULL_POINTER = -2, /* NULL where nothing below allows it */
+    NMLSDR_NOT_FINITE = -3,   /* NaN, infinity or a magnitude above 1e150 in rows, labels, alpha or weights */
+    NMLSDR_BAD_K = -4,
+    NMLSDR_BAD_SIZE = -5,     /* a number of rows, features, queries or labels */
+    NMLSDR_UNKNOWN_NAME = -6, /* type, metric, or the environment variable NMLSDR_SIMD */
+    NMLSDR_BAD_GRAPH = -7,    /* neighbors, indptr or columns */
+    NMLSDR_BAD_VALUE = -8,    /* W not symmetric; weights, Y, alpha or tol out of range */
+    NMLSDR_INTERRUPTED = -9,  /* by Ctrl-C; the signal is passed on to Python */
+    NMLSDR_FAILED = -10       /* an unexpected exception in Python */
 };
 
 /* For the functions that take `type` and `metric`: */
@@ -52,8 +58,7 @@ typedef struct {
     int version; /* NMLSDR_API of the installed nmlsdr */
 
     /* Find the k nearest other rows of each of the n rows.
-     * In: rows (n x d, C order); 1 <= k < n < 2^31 - 1; d >= 1.  Rows with NaN, infinity or magnitudes above 1e150
-     * are a bad argument.
+     * In: rows (n x d, C order); 1 <= k < n < 2^31 - 1; d >= 1.
      * Out: squared distances (n x k) and row numbers (n x k) of the neighbours, ordered by (squared distance, row). */
     int (*nearest_f32)(const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
                        Py_ssize_t *neighbors, int n_threads);
@@ -87,10 +92,8 @@ typedef struct {
                      const double *Y, Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled,
                      double tol, double *F, nmlsdr_quality *quality, int n_threads);
 
-    /* The functions below exist since version 2 of the interface. */
-
-    /* As nearest_f32 to nearest_to_f64, for rows of this type, by this metric; queries NULL: the rows themselves (q is
-     * not used).  Out: squared distances for NMLSDR_EUCLIDEAN, 1 - cos of the angle for NMLSDR_COSINE. */
+    /* As nearest_f32 to nearest_to_f64, for rows of this type, by this metric; queries NULL and q 0: the rows
+     * themselves.  Out: squared distances for NMLSDR_EUCLIDEAN, 1 - cos of the angle for NMLSDR_COSINE. */
     int (*nearest)(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q,
                    Py_ssize_t d, Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads);
 
@@ -104,6 +107,9 @@ typedef struct {
                        Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads);
     /* Free an index; NULL is allowed. */
     void (*index_free)(nmlsdr_index *index);
+
+    /* A sentence that says what a return code means.  This function needs no care for the GIL. */
+    const char *(*message)(int code);
 } nmlsdr_api;
 
 /* The table of the installed nmlsdr.  NULL with an exception set if nmlsdr is missing or older than this header. */

@@ -127,9 +127,11 @@ MUTANTS = {
         ("search/tiles: not configured", "nmlsdr_run_spans", "if (q->storage.tiled) q->kernels->hold_tiles(&w->tiles_held, 1)", ""),
     ],
     ("c_api.pyx", C): [
-        ("search/C: k of all rows without queries", "search", "n - (queries is NULL)", "n"),
+        ("search/C: k of all rows without queries", "search", "n - own", "n"),
     ],
     ("c_api.pyx", C_TABLE): [
+        ("search/C: NULL is memory", "array_at", "refuse(memory is NULL, NULL_POINTER)", ""),
+        ("search/C: queries NULL are the rows", "nearest", "queries is NULL and q == 0", "queries is NULL"),
         ("search/C: threads not clipped", "threads", "min(n_threads, most_threads()) if", "n_threads if"),
     ],
     ("_search/far_groups.py", GROUPS): [

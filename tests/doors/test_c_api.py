@@ -6,10 +6,12 @@ import importlib
 import logging
 import multiprocessing
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from pathlib import Path
 
@@ -107,12 +109,71 @@ def test_cython_and_c_search_through_an_index(small_package, metric, rng):
         assert importlib.import_module("spread").by_angle(X, Q, 9, 4, distances, found) == 0
         assert_same((distances, found), expected)
         Q[0, 0] = np.nan
-        assert importlib.import_module("spread").by_angle(X, Q, 9, 4, distances, found) == -2
+        assert importlib.import_module("spread").by_angle(X, Q, 9, 4, distances, found) == NOT_FINITE
+
+
+@pytest.mark.slow
+def test_threads_of_cpp_search_one_index_without_the_gil(small_package, rng):
+    X = rng.integers(-3, 4, (301, 9)).astype(float)
+    squared, found = np.empty((301, 4)), np.empty((301, 4), np.intp)
+    by_threads = importlib.import_module("threads").by_threads
+    by_threads(X, 9, 4, squared, found)
+    assert_same((np.sqrt(squared), found), graph.kneighbors(X, 4, queries=X))
+    with pytest.raises(RuntimeError, match="nmlsdr: k must be at least 1"):
+        by_threads(X[:3].copy(), 9, 4, squared, found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["spread", "threads", "embedder", "nearest"])
+def test_a_module_loads_nmlsdr_in_a_process_that_has_imported_nothing(small_package, module):
+    """Rows of one feature 0, 1, 3: searched by a module that is the first import of its process."""
+    calls = {
+        "spread": "f.by_angle(b(1, 2, 3), b(1, 1, 1), 1, 1, squared, found)",
+        "threads": "f.by_threads(b(0, 1, 3), 1, 1, squared, found)",
+    }
+    program = f"""
+import {module} as f
+from array import array
+b = lambda *numbers: array("d", map(float, numbers))
+squared, found = b(9, 9, 9), array("q", [-1] * 3)
+{calls.get(module, "found = [0] * 3")}
+print(*found)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(small_package)}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], env=environment, capture_output=True, text=True, check=False
+    )
+    expected = "0 1 2" if module == "threads" else "0 0 0"
+    assert done.stdout.split() == expected.split(), done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
+@pytest.mark.parametrize(("source", "standard"), [("spread.c", "c11"), ("threads.cpp", "c++17")])
+def test_the_examples_and_the_header_compile_without_a_warning(source, standard):
+    """Python's own headers are not asked for more than they promise."""
+    compiler, warnings = "g++" if source.endswith("cpp") else "gcc", ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    folders = ["-isystem", sysconfig.get_path("include"), f"-I{nmlsdr.get_include()}"]
+    file = Path(__file__).parents[1] / "embedding" / source
+    command = [compiler, f"-std={standard}", *warnings, *folders, "-fsyntax-only", file]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_capsule_is_found_by_a_process_that_has_imported_nothing():
+    """What nmlsdr_import() of the header calls."""
+    program = """
+import ctypes
+find = ctypes.pythonapi.PyCapsule_Import
+find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_int]
+print(find(b"nmlsdr.c_api.TABLE", 0) is not None)
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "True\n", done.stderr
 
 
 @pytest.mark.slow
 def test_the_c_module_is_of_the_stable_abi(small_package):
-    assert os.name == "nt" or list(small_package.glob("spread.abi3.*"))
+    assert os.name == "nt" or len([*small_package.glob("spread.abi3.*"), *small_package.glob("threads.abi3.*")]) == 2
 
 
 # ---------------------------------------------------------------- the search from such a package
@@ -136,7 +197,7 @@ def neighbors(nearest, X, k, queries=None, n_threads=2):
 
 @pytest.mark.slow
 def test_the_number_of_the_interface_is_stated(nearest):
-    assert nearest.abi() == (2, 2)
+    assert nearest.abi() == (3, 3)
 
 
 @pytest.mark.slow
@@ -188,19 +249,19 @@ def test_an_interrupt_of_a_large_search_reaches_the_caller(nearest, monkeypatch)
     with pytest.raises(KeyboardInterrupt):  # it is set again for the caller's own code
         call()
     signal.signal(signal.SIGINT, before)
-    assert codes in ([-3], [])  # before or after it is appended
+    assert codes in ([INTERRUPTED], [])  # before or after it is appended
     monkeypatch.setattr(run, "strategy", lambda *given: 1 / 0)
-    assert nearest.own(X, squared, indices, 5, 2) == -4
+    assert nearest.own(X, squared, indices, 5, 2) == FAILED
 
 
 @pytest.mark.slow
 def test_a_search_refuses_arguments_out_of_range(nearest, rng):
     X = rng.standard_normal((30, 9))
     squared, indices = np.empty((30, 30)), np.empty((30, 30), np.intp)
-    assert nearest.own(X, squared, indices, 30, 2) == -2  # k must be below n
-    assert nearest.own(X, squared, indices, 0, 2) == -2
+    assert nearest.own(X, squared, indices, 30, 2) == BAD_K  # k must be below n
+    assert nearest.own(X, squared, indices, 0, 2) == BAD_K
     assert nearest.own(X, squared, indices, 3, 0) == 0  # all cores
-    assert nearest.to(X, X, squared, indices, 31, 2) == -2
+    assert nearest.to(X, X, squared, indices, 31, 2) == BAD_K
     assert nearest.to(X, X, squared, indices, 30, 2) == 0
 
 
@@ -230,8 +291,10 @@ def table():
     kinds += [ctypes.CFUNCTYPE(number, number, number, P, size, size, P, number)]
     kinds += [ctypes.CFUNCTYPE(number, P, number, P, size, size, size, P, P, number)]
     kinds += [ctypes.CFUNCTYPE(None, P)]
+    kinds += [ctypes.CFUNCTYPE(ctypes.c_char_p, number)]
     names = ["version", "nearest_f32", "nearest_f64", "nearest_to_f32", "nearest_to_f64", "neighbor_graph",
-             "transition_matrix", "propagate", "nearest", "index_new", "index_query", "index_free"]  # fmt: skip
+             "transition_matrix", "propagate", "nearest", "index_new", "index_query", "index_free",
+             "message"]  # fmt: skip
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = P, [ctypes.py_object, ctypes.c_char_p]
     kind = type("Table", (ctypes.Structure,), {"_fields_": list(zip(names, kinds, strict=True))})
@@ -287,6 +350,10 @@ def test_the_functions_of_the_c_table_search_neighbours():
 
 
 FLOAT32, FLOAT64, EUCLIDEAN, COSINE = 0, 1, 0, 1
+CODES = ["OK", "NO_MEMORY", "NULL_POINTER", "NOT_FINITE", "BAD_K", "BAD_SIZE", "UNKNOWN_NAME", "BAD_GRAPH", "BAD_VALUE",
+         "INTERRUPTED", "FAILED"]  # fmt: skip
+(OK, NO_MEMORY, NULL_POINTER, NOT_FINITE, BAD_K, BAD_SIZE, UNKNOWN_NAME, BAD_GRAPH, BAD_VALUE, INTERRUPTED,
+ FAILED) = range(0, -len(CODES), -1)  # fmt: skip
 
 
 def search(rows, k, queries=None, metric=EUCLIDEAN, *, kind=None, index=None, n_threads=2):
@@ -296,8 +363,8 @@ def search(rows, k, queries=None, metric=EUCLIDEAN, *, kind=None, index=None, n_
     kind = int(rows.dtype == np.float64) if kind is None else kind
     n, d = rows.shape
     if index is None:
-        code = table().nearest(kind, metric, at(rows), n, at(queries), len(distances), d, k, at(distances), at(found),
-                               n_threads)  # fmt: skip
+        q = 0 if queries is None else len(queries)
+        code = table().nearest(kind, metric, at(rows), n, at(queries), q, d, k, at(distances), at(found), n_threads)
     else:
         code = table().index_query(index, kind, at(queries), len(queries), d, k, at(distances), at(found), n_threads)
     return code, distances, found
@@ -335,8 +402,8 @@ def test_nearest_and_an_index_return_the_bits_of_kneighbors(dtype, metric, rng):
         assert code == 0
         assert_same((same(distances), found), expected)
     assert search(X, 5, Q[:0], index=index)[0] == 0
-    assert search(given, 301, Q, index=index)[0] == -2
-    assert search(given[:, :4].copy(), 3, Q[:, :4].copy(), index=index)[0] == -2
+    assert search(given, 301, Q, index=index)[0] == BAD_K
+    assert search(given[:, :4].copy(), 3, Q[:, :4].copy(), index=index)[0] == BAD_SIZE
     table().index_free(index)
     table().index_free(None)
 
@@ -368,36 +435,36 @@ def test_rows_that_are_not_finite_are_refused_by_every_search(dtype, wrong, d, r
     name = "f64" if dtype == np.float64 else "f32"
     squared, found = np.full((60, 4), np.nan), np.full((60, 4), -1, np.intp)
     own, to = getattr(table(), f"nearest_{name}"), getattr(table(), f"nearest_to_{name}")
-    assert own(at(bad), 60, d, 4, at(squared), at(found), 1) == -2
-    assert to(at(bad), 60, at(X), 60, d, 4, at(squared), at(found), 1) == -2
-    assert to(at(X), 60, at(bad), 60, d, 4, at(squared), at(found), 1) == -2
+    assert own(at(bad), 60, d, 4, at(squared), at(found), 1) == NOT_FINITE
+    assert to(at(bad), 60, at(X), 60, d, 4, at(squared), at(found), 1) == NOT_FINITE
+    assert to(at(X), 60, at(bad), 60, d, 4, at(squared), at(found), 1) == NOT_FINITE
     for metric in (EUCLIDEAN, COSINE):
-        assert search(bad, 4, metric=metric)[0] == -2
-        assert search(X, 4, bad, metric)[0] == -2
-        assert new_index(bad, metric)[0] == -2
+        assert search(bad, 4, metric=metric)[0] == NOT_FINITE
+        assert search(X, 4, bad, metric)[0] == NOT_FINITE
+        assert new_index(bad, metric)[0] == NOT_FINITE
         index = new_index(X, metric)[1]
-        assert search(X, 4, bad, index=index)[0] == -2
+        assert search(X, 4, bad, index=index)[0] == NOT_FINITE
         table().index_free(index)
     assert (found == -1).all()  # nothing was written
     if dtype == np.float64:
         bad[-1, -1] = 1e151
-        assert search(bad, 4)[0] == -2
+        assert search(bad, 4)[0] == NOT_FINITE
 
 
 def test_a_search_of_the_table_refuses_what_is_out_of_range(rng):
     X = rng.standard_normal((20, 3))
-    assert search(X, 20)[0] == -2  # k must be below n
+    assert search(X, 20)[0] == BAD_K  # k must be below n
     assert search(X, 20, X)[0] == 0
     for k in (0, -1, 21):
-        assert search(X, k, X)[0] == -2
-    assert search(X, 3, metric=2)[0] == -2
-    assert search(X, 3, kind=2)[0] == -2
-    assert search(X[:0], 3)[0] == -2
-    assert new_index(X, metric=-1)[0] == -2
-    assert new_index(X, kind=2)[0] == -2
-    assert new_index(X, n=0)[0] == -2
+        assert search(X, k, X)[0] == BAD_K
+    assert search(X, 3, metric=2)[0] == UNKNOWN_NAME
+    assert search(X, 3, kind=2)[0] == UNKNOWN_NAME
+    assert search(X[:0], 3)[0] == BAD_SIZE
+    assert new_index(X, metric=-1)[0] == UNKNOWN_NAME
+    assert new_index(X, kind=2)[0] == UNKNOWN_NAME
+    assert new_index(X, n=0)[0] == BAD_SIZE
     index = ctypes.c_void_p(None)
-    assert search(X, 3, X, index=index)[0] == -2
+    assert search(X, 3, X, index=index)[0] == NULL_POINTER
 
 
 @pytest.mark.parametrize("n_threads", [0, -1, -(2**31)])
@@ -473,7 +540,7 @@ def test_the_forced_simd_level_applies_to_c_too(monkeypatch, caplog):
         np.testing.assert_array_equal(after, before)
     monkeypatch.setenv("NMLSDR_SIMD", "sse9")
     squared, indices = np.empty((3000, 5)), np.empty((3000, 5), np.intp)
-    assert table().nearest_f64(at(X), 3000, 20, 5, at(squared), at(indices), 2) == -2
+    assert table().nearest_f64(at(X), 3000, 20, 5, at(squared), at(indices), 2) == UNKNOWN_NAME
 
 
 def test_unreached_rows_are_counted_without_a_warning():
@@ -506,31 +573,31 @@ def test_rows_without_edges_and_graphs_without_edges():
 
 
 @pytest.mark.parametrize(
-    ("indptr", "columns", "weights"),
+    ("indptr", "columns", "weights", "answer"),
     [
-        ([1, 1, 2], [0, 1], None),  # does not begin at 0
-        ([0, 2, 1], [1, 0], None),  # falls
-        ([0, 1, 2], [1, 2], None),  # no such row
-        ([0, 1, 2], [-1, 0], None),
-        ([0, 1, 2], [0, 1], None),  # a diagonal
-        ([0, 2, 3, 4], [2, 1, 0, 0], None),  # not increasing
-        ([0, 2, 2], [1, 1], None),  # twice
-        ([0, 1, 1], [1], None),  # one direction only
-        ([0, 1, 2], [1, 0], [1.0, 2.0]),  # not symmetric
-        ([0, 1, 2], [1, 0], [-1.0, -1.0]),
-        ([0, 1, 2], [1, 0], [np.nan, np.nan]),
+        ([1, 1, 2], [0, 1], None, BAD_GRAPH),  # does not begin at 0
+        ([0, 2, 1], [1, 0], None, BAD_GRAPH),  # falls
+        ([0, 1, 2], [1, 2], None, BAD_GRAPH),  # no such row
+        ([0, 1, 2], [-1, 0], None, BAD_GRAPH),
+        ([0, 1, 2], [0, 1], None, BAD_GRAPH),  # a diagonal
+        ([0, 2, 3, 4], [2, 1, 0, 0], None, BAD_GRAPH),  # not increasing
+        ([0, 2, 2], [1, 1], None, BAD_GRAPH),  # twice
+        ([0, 1, 1], [1], None, BAD_VALUE),  # one direction only
+        ([0, 1, 2], [1, 0], [1.0, 2.0], BAD_VALUE),  # not symmetric
+        ([0, 1, 2], [1, 0], [-1.0, -1.0], BAD_VALUE),
+        ([0, 1, 2], [1, 0], [np.nan, np.nan], NOT_FINITE),
     ],
 )
-def test_an_invalid_graph_is_refused(indptr, columns, weights):
+def test_an_invalid_graph_is_refused(indptr, columns, weights, answer):
     weights = None if weights is None else np.array(weights)
     code, values = transition(indptr, columns, weights)
-    assert code == -2
+    assert code == answer
     assert np.isnan(values).all()
 
 
 @pytest.mark.parametrize("lists", [[[1], [1]], [[2], [0]], [[-1], [0]], [[1, 1], [0, 2], [0, 1]]])
 def test_invalid_lists_are_refused(lists):
-    assert neighbor_graph(lists)[0] == -2
+    assert neighbor_graph(lists)[0] == BAD_GRAPH
 
 
 def test_arguments_out_of_range_are_refused():
@@ -539,10 +606,13 @@ def test_arguments_out_of_range_are_refused():
     assert propagate(W, Y, alpha)[0] == 0
     for wrong in ({"Y": Y + 0.5}, {"alpha": alpha + 0.1}, {"alpha": -alpha}, {"tol": 0.0}, {"tol": np.nan}):
         given = {"Y": Y, "alpha": alpha, "tol": 1e-8} | wrong
-        assert propagate(W, given["Y"], given["alpha"], None, given["tol"])[0] == -2
-    assert propagate(W, Y[:, :0], alpha)[0] == -2
-    assert transition(W.indptr, W.indices, n=0)[0] == -2
-    assert neighbor_graph(np.zeros((2, 2), int))[0] == -2  # k must be below n
+        assert propagate(W, given["Y"], given["alpha"], None, given["tol"])[0] == BAD_VALUE
+    for wrong in ({"Y": np.where(Y == 1, np.inf, Y)}, {"alpha": np.full(60, np.nan)}):
+        given = {"Y": Y, "alpha": alpha} | wrong
+        assert propagate(W, given["Y"], given["alpha"])[0] == NOT_FINITE
+    assert propagate(W, Y[:, :0], alpha)[0] == BAD_SIZE
+    assert transition(W.indptr, W.indices, n=0)[0] == BAD_SIZE
+    assert neighbor_graph(np.zeros((2, 2), int))[0] == BAD_K  # k must be below n
 
 
 def test_absurd_thread_counts_are_clipped():
@@ -551,7 +621,7 @@ def test_absurd_thread_counts_are_clipped():
     np.testing.assert_array_equal(propagate(W, Y, alpha, n_threads=2**31 - 1)[1], propagate(W, Y, alpha)[1])
 
 
-@pytest.mark.parametrize(("error", "code"), [(MemoryError, -1), (RuntimeError, -4), (ZeroDivisionError, -4)])
+@pytest.mark.parametrize(("error", "code"), [(MemoryError, NO_MEMORY), (RuntimeError, FAILED), (KeyError, FAILED)])
 def test_errors_of_python_become_error_codes(monkeypatch, error, code):
     def stopped(*given, **options):
         raise error
@@ -564,3 +634,76 @@ def test_errors_of_python_become_error_codes(monkeypatch, error, code):
     assert neighbor_graph([[1], [0]])[0] == code
     assert transition([0, 1, 2], [1, 0])[0] == code
     assert propagate(W, Y, alpha)[0] == code
+
+
+@pytest.mark.parametrize("size", [2**31, 2**60, 2**63 - 1, -1])
+def test_sizes_beyond_all_memory_are_refused(size):
+    X, squared, found = np.zeros((9, 2)), np.zeros((9, 2)), np.zeros((9, 2), np.intp)
+    given = at(squared), at(found), 1
+    assert table().nearest_f64(at(X), size, 2, 2, *given) == BAD_SIZE
+    if size != 2**31:  # 144 GB of one row's features, which a caller may have
+        assert table().nearest_f64(at(X), 9, size, 2, *given) == BAD_SIZE
+        assert table().nearest_to_f64(at(X), 9, at(X), size, 2, 2, *given) == BAD_SIZE
+    assert table().nearest_to_f64(at(X), 9, at(X), 9, 2, 10, *given) == BAD_K
+
+
+def test_null_is_refused_wherever_the_header_does_not_allow_it():
+    """A failed malloc of the caller is NULL; NumPy would make memory of its own for it."""
+    X, Y, alpha, _ = case(60)
+    W = graph.neighbor_graph(X, 5)
+    lists = graph.kneighbors(X, 5)[1]
+    indptr, columns = W.indptr.astype(np.int64), W.indices.astype(np.int32)
+    squared, found, F, values = np.zeros((60, 5)), np.zeros((60, 5), np.intp), np.zeros_like(Y), np.zeros(W.nnz)
+    pointers, space, index = np.zeros(61, np.int64), np.zeros(600, np.int32), new_index(X)[1]
+    x, out, X32 = at(X), (at(squared), at(found)), X.astype(np.float32)
+    kept, graph_of = Quality(), (at(indptr), at(columns))
+    quality, held = ctypes.addressof(kept), ctypes.addressof(index)
+    calls = {  # the arguments, and the places of the pointers that may be NULL
+        "nearest_f32": ((at(X32), 60, 7, 5, *out, 1), ()),
+        "nearest_f64": ((x, 60, 7, 5, *out, 1), ()),
+        "nearest_to_f32": ((at(X32), 60, at(X32), 60, 7, 5, *out, 1), ()),
+        "nearest_to_f64": ((x, 60, x, 60, 7, 5, *out, 1), ()),
+        "nearest": ((FLOAT64, COSINE, x, 60, x, 60, 7, 5, *out, 1), ()),
+        "neighbor_graph": ((at(lists), 60, 5, at(pointers), at(space), 1), ()),
+        "transition_matrix": ((*graph_of, at(W.data), 60, at(values), 1), (2,)),
+        "propagate": ((*graph_of, at(W.data), 60, at(Y), 3, at(alpha), None, 1e-8, at(F), quality, 1), (2, 10)),
+        "index_new": ((FLOAT64, EUCLIDEAN, x, 60, 7, held, 1), ()),
+        "index_query": ((index, FLOAT64, x, 60, 7, 5, *out, 1), ()),
+    }
+    assert {*calls} == {name for name, _ in table()._fields_} - {"version", "index_free", "message"}
+    for name, (arguments, optional) in calls.items():
+        places = [i for i, kind in enumerate(getattr(table(), name).argtypes) if kind is ctypes.c_void_p]
+        for place in places:
+            given = [None if i == place else argument for i, argument in enumerate(arguments)]
+            expected = arguments[place] is None or place in optional
+            answer = getattr(table(), name)(*given)
+            assert (answer >= 0) if expected else (answer == NULL_POINTER), (name, place)
+        if name != "index_new":
+            assert getattr(table(), name)(*arguments) >= 0
+    table().index_free(index)
+    # what has no entries needs no memory
+    assert transition_of_nothing() == OK
+    assert table().nearest_to_f64(x, 60, None, 0, 7, 5, None, None, 1) == OK
+    assert table().nearest(FLOAT64, EUCLIDEAN, x, 60, None, 0, 7, 5, *out, 1) == OK  # the rows themselves
+    assert_same((np.sqrt(squared), found), graph.kneighbors(X, 5))
+
+
+def transition_of_nothing():
+    """T of two rows without an edge."""
+    indptr = np.zeros(3, np.int64)
+    return table().transition_matrix(at(indptr), None, None, 2, None, 1)
+
+
+def test_every_code_has_a_name_in_both_headers_and_a_sentence():
+    include = Path(nmlsdr.get_include())
+    header, pxd = (include / "nmlsdr.h").read_text(), (include.parent / "c_api.pxd").read_text()
+    codes = dict(zip(CODES, range(0, -len(CODES), -1), strict=True))
+    assert {name: int(code) for name, code in re.findall(r"NMLSDR_(\w+) = (0|-\d+)\b", header)} == codes | {
+        "FLOAT32": 0, "EUCLIDEAN": 0}  # fmt: skip
+    assert {name: int(code) for name, code in re.findall(r"^    (\w+) = (0|-\d+)$", pxd, re.MULTILINE)} == codes | {
+        "FLOAT32": 0, "EUCLIDEAN": 0}  # fmt: skip
+    sentences = [table().message(code).decode() for code in codes.values()]
+    assert len({*sentences}) == len(CODES)
+    assert all(re.fullmatch(r"[A-Za-z][^.]*\.", sentence.replace("1e150.", "1e150 .")) for sentence in sentences)
+    for code in (1, -len(CODES), -(2**31), 2**31 - 1):
+        assert table().message(code) == b"Not a code of nmlsdr."

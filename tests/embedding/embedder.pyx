@@ -24,5 +24,5 @@ def soft_labels(
                 &indptr[0], &columns[0], NULL, n, &Y[0, 0], Y.shape[1], &alpha[0], &labeled[0], tol, &F[0, 0],
                 &quality, n_threads)
     if code:
-        raise RuntimeError(f"nmlsdr answered {code}")
+        raise RuntimeError(nmlsdr.message(code).decode())
     return edges, quality

@@ -11,6 +11,7 @@ static PyObject *spread(PyObject *self, PyObject *arguments)
     Py_buffer indptr, columns, weights, Y, alpha, T, F;
     nmlsdr_quality quality;
     int code;
+    (void)self;
     if (!PyArg_ParseTuple(arguments, "y*y*z*y*y*w*w*", &indptr, &columns, &weights, &Y, &alpha, &T, &F)) return NULL;
     const Py_ssize_t n = alpha.len / (Py_ssize_t)sizeof(double), n_labels = Y.len / alpha.len;
 
@@ -23,7 +24,7 @@ static PyObject *spread(PyObject *self, PyObject *arguments)
 
     PyBuffer_Release(&indptr); PyBuffer_Release(&columns); PyBuffer_Release(&weights); PyBuffer_Release(&Y);
     PyBuffer_Release(&alpha); PyBuffer_Release(&T); PyBuffer_Release(&F);
-    if (code != NMLSDR_OK) return PyErr_Format(PyExc_RuntimeError, "nmlsdr answered %d", code);
+    if (code != NMLSDR_OK) return PyErr_Format(PyExc_RuntimeError, "nmlsdr: %s", api->message(code));
     return PyFloat_FromDouble(quality.residual);
 }
 
@@ -35,6 +36,7 @@ static PyObject *by_angle(PyObject *self, PyObject *arguments)
     Py_ssize_t d, k;
     nmlsdr_index *index = NULL;
     int code;
+    (void)self;
     if (!PyArg_ParseTuple(arguments, "y*y*nnw*w*", &rows, &queries, &d, &k, &distances, &neighbors)) return NULL;
     const Py_ssize_t bytes = d * (Py_ssize_t)sizeof(double);
 

@@ -59,11 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return 0
             if arguments[0] in SPOKEN:  # `nmlsdr help fit` is `nmlsdr fit --help`
                 arguments = [*arguments[1:], *SPOKEN[arguments[0]]]
-            args = _parser().parse_args(arguments)
-            check_arguments(args)
+            args = check_arguments(_parser().parse_args(arguments, argparse.Namespace(words=arguments[1:])))
             if argv is None and hasattr(args, "data"):
                 load_little()
-            args.words = arguments[1:]  # which the report shows
             console = Console(args.quiet)
             with console.listening():
                 status: int = pkgutil.resolve_name(f"nmlsdr.{args.run}")(args, console)

@@ -3,30 +3,33 @@
 import argparse
 import os
 from pathlib import PurePath
+from typing import Any
 
-from nmlsdr._errors import InputError, import_extra
-from nmlsdr._output import check_output
-
+from .._errors import InputError, import_extra
+from .._output import check_output
 from .parser import EXAMPLES, InputFile, is_model
 
 ALPHAS = ("alpha_labeled", "alpha_unlabeled")
 PARQUET = (".parquet", ".pq")
 
 
-def check_arguments(args: argparse.Namespace) -> None:
+def check_arguments(args: argparse.Namespace) -> argparse.Namespace:
     """Raise for files of the wrong kind, in the wrong order or absent, and for options that contradict each other.
 
-    The classifier and the threshold of `fit` become what its method has by default, if they were not given.
+    Returns
+    -------
+    Namespace
+        The arguments, and for `fit` the classifier and threshold that its method has by default, if none was given.
     """
     _check_files(args.verb, *(getattr(args, name, None) or "" for name in ("data", "model", "labels")))
     if getattr(args, "out", None) is not None and hasattr(args, "suffixes"):
         _check_outputs(args)
-    if args.verb == "fit":
-        _check_choices(args)
+    chosen = _choices(args) if args.verb == "fit" else {}
     for name, path in vars(args).items():
         if isinstance(path, InputFile) and path != "-" and not os.path.exists(path):
             what = "data file" if name in ("data", "compare") else f"file of --{name.replace('_', '-')}"
             raise InputError(f"{path} does not exist; check the path of the {what}.")
+    return argparse.Namespace(**vars(args) | chosen)
 
 
 def _check_files(verb: str, data: str, model: str, labels: str) -> None:
@@ -72,29 +75,25 @@ def need_pyarrow() -> object:
     return import_extra("pyarrow.parquet", "Writing Parquet files", "parquet")
 
 
-def _check_choices(args: argparse.Namespace) -> None:
-    """Set the default classifier of a method, and refuse options that contradict each other."""
-    from nmlsdr._methods import METHODS, find_method
+def _choices(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the method, its classifier and the threshold, and refuse options that contradict each other."""
+    from .._methods import METHODS, find_method
 
-    args.method = find_method(args.method)
-    method = METHODS[args.method]
+    method = METHODS[find_method(args.method)]
     name = method.name
     whole = name in ("NMLSDR", "NMLSDR*")
     method.check_alpha(args.alpha_labeled)
-    if args.classifier is None:
-        args.classifier = "residual" if whole else "semi-supervised"
-    if args.classifier == "residual" and not whole:
+    classifier = args.classifier or ("residual" if whole else "semi-supervised")
+    if classifier == "residual" and not whole:
         advice = "leave --method out, or choose another classifier"
         raise InputError(f"--classifier residual goes with --method NMLSDR only, got {name}; {advice}.")
-    if args.threshold is not None and args.classifier == "none":
+    if args.threshold is not None and classifier == "none":
         raise InputError("--threshold is for a classifier, got --classifier none; leave it out.")
-    if args.threshold is None:
-        args.threshold = "f1" if args.classifier == "residual" else 0.5
-    if method.semi_supervised or args.classifier == "semi-supervised":
-        return
     without_effect = [alpha for alpha in ALPHAS if getattr(args, alpha) is not None]
-    if args.metric != "euclidean" and args.classifier == "none":
+    if args.metric != "euclidean" and classifier == "none":
         without_effect.append("metric")
-    if without_effect:
+    if without_effect and not (method.semi_supervised or classifier == "semi-supervised"):
         option = f"--{without_effect[0].replace('_', '-')}"
-        raise InputError(f"{option} has no effect on {name} with --classifier {args.classifier}; leave it out.")
+        raise InputError(f"{option} has no effect on {name} with --classifier {classifier}; leave it out.")
+    threshold = ("f1" if classifier == "residual" else 0.5) if args.threshold is None else args.threshold
+    return {"method": name, "classifier": classifier, "threshold": threshold}

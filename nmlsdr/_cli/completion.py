@@ -4,9 +4,8 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from nmlsdr._errors import import_extra
-from nmlsdr.datasets._catalog import list_datasets
-
+from .._errors import import_extra
+from ..datasets._catalog import list_datasets
 from .console import Console
 
 

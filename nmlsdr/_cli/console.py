@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TextIO
 
-from nmlsdr._errors import printable
+from .._errors import printable
 
 MOST_RAISED = 1.5  # the estimate of the whole never grows beyond this many times what was announced
 
@@ -102,8 +102,8 @@ class Console:
 
     def expect(self, steps: Mapping[str, float], n_bytes: int = 0) -> None:
         """Announce once how long these steps will take, if it is long, and use this estimate from here on."""
-        from nmlsdr._search.estimate import LONG, duration
-        from nmlsdr._search.memory import memory_bytes
+        from .._search.estimate import LONG, duration
+        from .._search.memory import memory_bytes
 
         self.clock = Clock(steps)
         large = n_bytes >= memory_bytes() / 2
@@ -128,7 +128,7 @@ class Console:
             logger.setLevel(level)
 
     def _left(self) -> str:
-        from nmlsdr._search.estimate import duration
+        from .._search.estimate import duration
 
         return "" if self.clock is None else f", about {duration(self.clock.left())} left"
 

@@ -2,11 +2,10 @@
 
 import argparse
 
-from nmlsdr._errors import printable
-from nmlsdr.datasets import fetch_dataset
-from nmlsdr.datasets._catalog import dataset_info, list_datasets, verify_dataset
-from nmlsdr.tables import DataFileError
-
+from .._errors import printable
+from ..datasets import fetch_dataset
+from ..datasets._catalog import dataset_info, list_datasets, verify_dataset
+from ..tables import DataFileError
 from .console import Console, RunError
 
 

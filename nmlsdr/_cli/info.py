@@ -5,11 +5,10 @@ import platform
 from importlib import metadata
 from typing import Any
 
-from nmlsdr import __version__, _graph
-from nmlsdr._errors import printable
-from nmlsdr._process.openmp import idle_threads
-from nmlsdr._process.threads import SIMD_LEVELS, check_n_jobs, simd, simd_level
-
+from .. import __version__, _graph
+from .._errors import printable
+from .._process.openmp import idle_threads
+from .._process.threads import SIMD_LEVELS, check_n_jobs, simd, simd_level
 from .console import Console
 
 MOST = 50  # columns or categories that are listed by name
@@ -64,7 +63,7 @@ def _build_lines() -> list[tuple[str, str]]:
 def _model_lines(path: str) -> list[tuple[str, str]]:
     from sklearn.pipeline import Pipeline
 
-    from nmlsdr._model.reading import open_model
+    from .._model.reading import open_model
 
     model = open_model(path)
     steps = model.estimator.steps if isinstance(model.estimator, Pipeline) else [("model", model.estimator)]

@@ -9,12 +9,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-import nmlsdr
-from nmlsdr._process.threads import check_n_jobs, single_threaded_blas
-from nmlsdr.inspection import rank_suspects
-from nmlsdr.inspection._review import buried_kind
-
+from .. import ResidualPropagation
+from .._process.threads import check_n_jobs, single_threaded_blas
+from ..inspection import rank_suspects
+from ..inspection._review import buried_kind
 from .reviewed import fit_reviewed
+from .table import Table
 
 NAME = "ResidualPropagation"
 WORDS = "a weighted mean of a ridge regression and two forests, plus its errors on nearby rows"
@@ -43,9 +43,9 @@ class Pieces(NamedTuple):
 
 def measure(X: Any, y: Any, args: argparse.Namespace) -> Pieces | None:
     """Measure the pieces on a table of numbers, in about a second; None where all of the work is small."""
-    from nmlsdr._estimators._forest import grow_forests
-    from nmlsdr._report.rival import TUNING_LABELS, TUNING_ROWS, logistic
-    from nmlsdr._search.estimate import estimate_search
+    from .._estimators._forest import grow_forests
+    from .._report.rival import TUNING_LABELS, TUNING_ROWS, logistic
+    from .._search.estimate import estimate_search
 
     rows = np.flatnonzero((y != -1).any(axis=1))
     (n, D), l, C = X.shape, len(rows), y.shape[1]
@@ -100,13 +100,13 @@ def graph_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def fit_and_rank(
-    table: Any, args: argparse.Namespace, console: Any, kind: Any = None, later: Later = lambda pieces: {}
+    table: Table, args: argparse.Namespace, console: Any, kind: Any = None, later: Later = lambda pieces: {}
 ) -> tuple[Any, Any, str | None]:
     """Fit the method on the table, which holds numbers, and rank the given labels.
 
     Parameters
     ----------
-    table : Bunch
+    table : Table
     args : Namespace
     console : Console
     kind : type, default=ResidualPropagation
@@ -129,7 +129,7 @@ def fit_and_rank(
             X = scaler.fit_transform(X)
     expect_fit(X, table.target, args, console, later)
     with console.step(f"fit {NAME}"):
-        method = (kind or nmlsdr.ResidualPropagation)(n_estimators=TREES, **graph_settings(args))
+        method = (kind or ResidualPropagation)(n_estimators=TREES, **graph_settings(args))
         method = fit_reviewed(method, X, table)
     found = rank_suspects(
         method.flip_scores_, table.target, kind=args.kind, flip_rate=method.flip_rate_, reviewed=table.reviewed

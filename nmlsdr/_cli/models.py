@@ -3,32 +3,30 @@
 import argparse
 import json
 from collections.abc import Callable, Sequence
-from copy import copy
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-import nmlsdr
-from nmlsdr import ResidualPropagation
-from nmlsdr._errors import InputError, printable
-from nmlsdr._estimators._thresholds import rank_scores, warn_never_predicted
-from nmlsdr._methods import METHODS
-from nmlsdr._model.archive import need_skops
-from nmlsdr._model.reading import open_model
-from nmlsdr._model.rows import fitted_rows, were_fitted
-from nmlsdr._report.trial import LabelScores, fit_and_score, rivals, score_labels
-from nmlsdr.inspection._verdicts import names_or_numbers
-from nmlsdr.metrics import score_table
-from nmlsdr.model_file import save_model
-
+from .. import MLkNN, ResidualPropagation, SemiSupervisedMLkNN
+from .._errors import InputError, printable
+from .._estimators._thresholds import rank_scores, warn_never_predicted
+from .._methods import METHODS
+from .._model.archive import need_skops
+from .._model.reading import open_model
+from .._model.rows import fitted_rows, were_fitted
+from .._report.trial import LabelScores, fit_and_score, rivals, score_labels
+from ..inspection._verdicts import names_or_numbers
+from ..metrics import score_table
+from ..model_file import save_model
 from .checks import ALPHAS, input_files
 from .console import Console
 from .method import expect_fit, graph_settings, scaler_for
 from .reading import match_features, match_labels, note_leaks, prepare, read_data
 from .reviewed import fit_reviewed
-from .writing import model_output, open_output, row_columns, write_result, wrote
+from .table import Table
+from .writing import model_output, open_output, write_result, wrote
 
 _BLOCK = 8192  # rows predicted between two updates of the progress
 
@@ -40,7 +38,7 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     table = read_data(args, console, need_labels=True)
     with console.step("look at each feature alone"):
         note_leaks(table, table.target, args, console)
-    encoder = prepare(table, args)
+    table, encoder = prepare(table, args)
     steps = [("scaler", scaler_for(args, table.data))]
     if args.classifier != "residual":  # which embeds too
         steps.append(("projection", projection))
@@ -75,18 +73,18 @@ def fit(args: argparse.Namespace, console: Console) -> int:
 def _classifier(projection: Any, args: argparse.Namespace) -> Any:
     """Return the classifier of --classifier, not fitted."""
     if args.classifier == "mlknn":
-        return nmlsdr.MLkNN(args.n_neighbors, metric=args.metric, threshold=args.threshold, n_jobs=args.jobs)
+        return MLkNN(args.n_neighbors, metric=args.metric, threshold=args.threshold, n_jobs=args.jobs)
     settings = graph_settings(args) | {"threshold": args.threshold}
     # The classifier's graph has the projection's neighbours and alphas (article, section 3.4), a starred method's too.
     settings |= {name: getattr(projection, name) for name in ALPHAS if hasattr(projection, name)}
     if args.classifier == "semi-supervised":
-        return nmlsdr.SemiSupervisedMLkNN(**settings)
-    return nmlsdr.ResidualPropagation(args.n_components, random_state=args.seed, **settings)
+        return SemiSupervisedMLkNN(**settings)
+    return ResidualPropagation(args.n_components, random_state=args.seed, **settings)
 
 
 def apply_model(
     args: argparse.Namespace, console: Console, *, classify: bool = True, need_labels: bool = False
-) -> tuple[Any, Any, Any, Any]:
+) -> tuple[Any, Any, Table, Any]:
     """Apply all steps of a model file to a table, except the classifier.
 
     Parameters
@@ -103,7 +101,8 @@ def apply_model(
     model : Model
         With names and versions.
     classifier : estimator or None
-    table : Bunch
+    table : Table
+        Its features in the order of the model's fit.
     X : array (n, d)
         The transformed rows.
     """
@@ -123,7 +122,8 @@ def apply_model(
     if classify and classifier is None:
         raise InputError(f"The model {args.model!r} has no classifier; fit one with another --classifier than none.")
     table = read_data(args, console, model=model, need_labels=need_labels)
-    X = table.matched = match_features(table, args.data, model, console)
+    table = match_features(table, args.data, model, console)
+    X = table.data
     if table.plan is not None and hasattr(steps[0], "plan_"):  # the reader has encoded the columns
         steps.pop(0)
     if any(getattr(step, "with_mean", False) for step in steps) and hasattr(X, "toarray"):
@@ -176,19 +176,18 @@ def predict(args: argparse.Namespace, console: Console) -> int:
     return _write(args, console, table, columns, arrays, (len(names), "label"))
 
 
-def _write(args: argparse.Namespace, console: Console, table: Any, columns: Any, arrays: Any, fact: Any) -> int:
+def _write(args: argparse.Namespace, console: Console, table: Table, columns: Any, arrays: Any, fact: Any) -> int:
     """Write a result with the rows' ids; `fact` is a count to report, such as (3, "label")."""
     n_rows = table.data.shape[0]
     if table.ids is not None:
         arrays["ids"] = np.array(table.ids, dtype=str)
-    write_result(args, console, [*row_columns(table, args.id, np.arange(n_rows)), *columns], arrays, fact)
+    write_result(args.out, args, console, [*table.name_rows(np.arange(n_rows)), *columns], arrays, fact)
     return 0
 
 
 def evaluate(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr evaluate``."""
     model, classifier, table, X = apply_model(args, console, need_labels=True)
-    rows = table.matched
     scores = in_blocks(classifier.predict_proba, X, console)
     names = names_or_numbers(model.label_names, "label", scores.shape[1])
     target = match_labels(table, args, model, len(names), console)
@@ -197,15 +196,15 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
     if not known.all():
         console.note(f"{args.data}: {(~known).sum()} of {len(target)} rows are unlabelled and not counted.")
     predicted = labels_in_blocks(classifier, X, console)
-    table = score_table(target[known], rank_scores(classifier, X)[known], predictions=predicted[known])
+    measures = score_table(target[known], rank_scores(classifier, X)[known], predictions=predicted[known])
     warn_never_predicted(predicted.any(axis=0), "see --threshold of nmlsdr fit")
     per_label = score_labels(target[known], predicted[known], scores[known], names)
-    compared = {"this model": {name: float(value) for name, value in table.items()}}
+    compared = {"this model": {name: float(value) for name, value in measures.items()}}
     if args.compare is not None:
         compared |= _measures_of_rivals(args, console, X[known], target[known], len(names))
     if args.out != "-":
         if model.fitted is not None:
-            print(_known_rows(rows[known], model.fitted), end="\n\n")
+            print(_known_rows(table.data[known], model.fitted), end="\n\n")
         print(label_table(per_label))
         print(measure_table(compared))
     if args.out is not None:
@@ -228,8 +227,7 @@ def _measures_of_rivals(
     args: argparse.Namespace, console: Console, X: Any, target: Any, n_labels: int
 ) -> dict[str, dict[str, float]]:
     """Fit other methods on the table of --compare, and return their measures on these rows."""
-    training = copy(args)
-    training.data, training.mask = args.compare, None
+    training = argparse.Namespace(**vars(args) | {"data": args.compare, "mask": None})
     model, classifier, table, rows = apply_model(training, console, need_labels=True)
     if not isinstance(classifier, ResidualPropagation):
         raise InputError("--compare is for models of --classifier residual, which see the features themselves.")

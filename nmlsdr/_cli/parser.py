@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from nmlsdr._errors import InputError
+from .._errors import InputError
 
 
 def _by_word(table: Mapping[str, str]) -> dict[str, str]:

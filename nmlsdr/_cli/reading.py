@@ -18,18 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from nmlsdr._checks.words import fold
-from nmlsdr._errors import InputError, printable
-from nmlsdr.inspection._verdicts import names_or_numbers
-from nmlsdr.tables import Form, Roles, read_table
-from nmlsdr.tables._deciding import Choices
-from nmlsdr.tables._encoder import encoder_of
-from nmlsdr.tables._files import foreign_bytes, open_unpacked, shorten
-from nmlsdr.tables._plan import OTHERS, Column, Plan
-from nmlsdr.tables._roles import refuse_missing
-
+from .._checks.words import fold
+from .._errors import InputError, printable
+from ..tables import Form, Roles, read_table
+from ..tables._deciding import Choices
+from ..tables._encoder import encoder_of
+from ..tables._files import foreign_bytes, open_unpacked, shorten
+from ..tables._plan import OTHERS, Column, Plan
+from ..tables._roles import refuse_missing
 from .console import Console
-from .reviewed import read_reviewed
+from .reviewed import enter_verdicts
+from .table import Table
 
 _MOST_LEAKS = 8  # that are named one by one
 # The options that say where the labels are, of which one is given.
@@ -40,18 +39,15 @@ _MOST_NAMES = 4  # columns of a group that are named
 
 def read_data(
     args: argparse.Namespace, console: Console, *, need_labels: bool = False, model: Any = None, encode: bool = True
-) -> Any:
+) -> Table:
     """Read the table that the arguments name, as `nmlsdr.tables.read_table` does; with a model only its features.
 
     With ``encode=False`` the features are all NaN.
-
-    Of a table with labels, ``table.reviewed`` (n, C) marks the entries that --reviewed sets, and ``table.given`` is the
-    target without these.
     """
-    if model is not None and model.plan is not None:
-        _take_over(model.plan, args, need_labels)
     shown = [*(getattr(args, "show", None) or ()), *filter(None, [getattr(args, "image", None)])]
     given = {"labels_xml": args.labels, "id_column": args.id, "shown": shown, **vars(args)}  # options are called so too
+    if model is not None and model.plan is not None and need_labels and all(given[name] is None for name in SOURCES):
+        given |= {name: value for name, value in model.plan.labels.items() if given[name] is None}
     roles: Any = Roles
     form: Any = Form
     roles, form = (
@@ -75,17 +71,17 @@ def read_data(
         )
     source = standard_input() if args.data == "-" else contextlib.nullcontext(args.data)
     with source as path, console.step(f"read {args.data}") as show:
-        table = read_table(path, roles, form, plan=plan, missing=missing, encode=encode)
+        table = Table(**read_table(path, roles, form, plan=plan, missing=missing, encode=encode), id_name=args.id)
         n_rows, n_columns = table.data.shape
         text = f"read {args.data}: {n_rows} rows, {n_columns} features"
         if table.target is not None:
             text += f", {table.target.shape[1]} labels, {int(table.labeled.sum())} rows labelled"
         show(text)
     if model is None and table.plan is not None:
-        table.plan = dataclasses.replace(table.plan, labels=_labels(table, args))
-        args.id = table.plan.identifier
+        plan = dataclasses.replace(table.plan, labels=_labels(table, args))
+        table = dataclasses.replace(table, plan=plan, id_name=plan.identifier)
     elif table.plan is not None and table.ids is not None:
-        args.id = args.id or table.plan.identifier
+        table = dataclasses.replace(table, id_name=args.id or table.plan.identifier)
     if model is not None or table.plan is None or not show_plan(table, args.data, console):
         for note in table.notes:
             console.note(f"{args.data}: {note}.")
@@ -93,9 +89,7 @@ def read_data(
         options = "--labels FILE.xml, --label-columns NAME, --label-file FILE or --label-list NAME"
         raise InputError(f"{args.data} was read without labels; add {options}.")
     if table.target is not None:
-        table.given, table.reviewed = table.target, np.zeros(table.target.shape, dtype=bool)
-        if getattr(args, "reviewed", None) is not None:
-            read_reviewed(args.reviewed, table, args.id)
+        table = enter_verdicts(table, getattr(args, "reviewed", None))
     if need_labels and not table.labeled.any():
         raise InputError(f"{args.data} has no labelled row; give its labels.")
     return table
@@ -117,7 +111,7 @@ def standard_input() -> Iterator[str]:
         yield path
 
 
-def _labels(table: Any, args: argparse.Namespace) -> dict[str, Any]:
+def _labels(table: Table, args: argparse.Namespace) -> dict[str, Any]:
     """Return where the labels of a table are, for the tables that a model is used on."""
     lists, source = table.lists, "label_list" if args.annotators is None else "annotators"
     if lists is not None:
@@ -126,20 +120,14 @@ def _labels(table: Any, args: argparse.Namespace) -> dict[str, Any]:
     return {"label_columns": table.label_names} if named else {}
 
 
-def _take_over(plan: Any, args: argparse.Namespace, need_labels: bool) -> None:
-    """Set the options that the model's table had, where others are not given: the id, and where the labels are."""
-    if need_labels and all(getattr(args, name) is None for name in SOURCES):
-        for name, value in plan.labels.items():
-            if getattr(args, name) is None:
-                setattr(args, name, value)
-
-
-def prepare(table: Any, args: argparse.Namespace) -> Any:
-    """Fill missing values in, in place, by the median or the mean of their columns (--impute).
+def prepare(table: Table, args: argparse.Namespace) -> tuple[Table, Any]:
+    """Fill missing values in by the median or the mean of their columns (--impute).
 
     Returns
     -------
-    TableEncoder or None
+    table : Table
+        Without missing values.
+    encoder : TableEncoder or None
         The fitted step that does with new rows what was done with these; None if these were complete numbers. Then
         ``table.plan``, if there is one, needs no step, and says how missing values of new rows are filled.
     """
@@ -148,21 +136,21 @@ def prepare(table: Any, args: argparse.Namespace) -> Any:
         names = table.feature_names or map(str, range(table.data.shape[1]))
         plan = Plan(tuple(Column(name, "number") for name in names))
     if plan is None:
-        return None
-    table.plan = plan.filled(table.data, args.impute or "median")
+        return table, None
+    filled = plan.filled(table.data, args.impute or "median")
     if args.impute is None and plan.is_plain and not np.isnan(table.data).any():
-        return None
-    table.data = table.plan.fill_in(table.data)
-    return encoder_of(table.plan, args.impute or "median", named)
+        return dataclasses.replace(table, plan=filled), None
+    found = dataclasses.replace(table, plan=filled, data=filled.fill_in(table.data))
+    return found, encoder_of(filled, args.impute or "median", named)
 
 
 def note_leaks(
-    table: Any, target: np.ndarray, args: argparse.Namespace, console: Console, names: Sequence[str] | None = None
+    table: Table, target: np.ndarray, args: argparse.Namespace, console: Console, names: Sequence[str] | None = None
 ) -> list[str]:
     """Note each feature that alone predicts a label; it stays a feature, since it may be a real one."""
-    from nmlsdr._report.leaks import find_leaks
+    from .._report.leaks import find_leaks
 
-    names = names_or_numbers(table.label_names, "label", target.shape[1]) if names is None else names
+    names = names or table.names_of_labels()
     X, features = (table.data, table.feature_names) if table.plan is None else table.plan.collapsed(table.data)
     found = find_leaks(X, target)
     notes = []
@@ -179,8 +167,8 @@ def note_leaks(
     return notes
 
 
-def match_features(table: Any, source: str, model: Any, console: Console) -> Any:
-    """Return the table's columns in the order the model was fitted on: by name if both have names, else by number."""
+def match_features(table: Table, source: str, model: Any, console: Console) -> Table:
+    """Return the table with columns in the order of the model's fit: by name if both have names, else by number."""
     X = table.data
     if table.plan is not None:  # the reader has done that
         labels = model.plan.labels
@@ -190,7 +178,7 @@ def match_features(table: Any, source: str, model: Any, console: Console) -> Any
         for name, count in table.plan.unseen(X).items():
             level = f"a level in {count} row{'s' * (count > 1)} that the model has not seen"
             console.note(f"{source}: the column {name!r} has {level}; it counts as none of the known levels.")
-        return X
+        return table
     wanted, given = model.feature_names, table.feature_names
     n_features = model.estimator.n_features_in_
     if wanted is not None and given is not None:
@@ -204,10 +192,10 @@ def match_features(table: Any, source: str, model: Any, console: Console) -> Any
     elif X.shape[1] != n_features:
         counts = f"{source} has {X.shape[1]} features, but the model was fitted on {n_features}"
         raise InputError(f"{counts}; give the same columns (and name those of labels, with --label-columns).")
-    return X
+    return dataclasses.replace(table, data=X)
 
 
-def match_labels(table: Any, args: argparse.Namespace, model: Any, n_labels: int, console: Console) -> np.ndarray:
+def match_labels(table: Table, args: argparse.Namespace, model: Any, n_labels: int, console: Console) -> np.ndarray:
     """Return the table's labels (n, C) in the model's order."""
     given, wanted = table.label_names, model.label_names
     target: np.ndarray = table.target
@@ -216,7 +204,7 @@ def match_labels(table: Any, args: argparse.Namespace, model: Any, n_labels: int
             counts = f"{args.data} has {target.shape[1]} labels, but the model predicts {n_labels}"
             raise InputError(f"{counts}; give the same labels.")
         return target
-    if args.label_list is None and args.annotators is None:
+    if table.lists is None:
         refuse_missing(args.data, wanted, given, "labels that the model predicts")
     _note_unknown(console, args.data, "label", [name for name in given if name not in wanted], "counted")
     # With --label-list, a label that occurs in no row is 0 in all of them.
@@ -236,18 +224,17 @@ def _note_unknown(console: Console, source: str, what: str, names: Sequence[str]
 
 def plan(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr plan``."""
-    words = vars(args).copy()
     table = read_data(args, Console(quiet=True, stream=io.StringIO()), encode=False)
     if table.plan is None:
         what = f"{args.data} holds sparse rows or arrays of numbers, whose columns are all features"
         raise InputError(f"{what}; go on with nmlsdr fit.")
     for line in plan_lines(table, args.data):
         print(printable(line))
-    print(printable(f"The same as options: {as_options(table, words)}"))
+    print(printable(f"The same as options: {as_options(table, vars(args))}"))
     return 0
 
 
-def show_plan(table: Any, source: str, console: Console) -> bool:
+def show_plan(table: Table, source: str, console: Console) -> bool:
     """Print the plan of a table on stderr, unless every column is plainly a number; return whether it was printed."""
     plan = table.plan
     plain = plan.is_plain and not any(column.reason for column in plan.columns if column.kind == "number")
@@ -260,7 +247,7 @@ def show_plan(table: Any, source: str, console: Console) -> bool:
     return True
 
 
-def plan_lines(table: Any, source: str) -> list[str]:
+def plan_lines(table: Table, source: str) -> list[str]:
     """Return what was done with every column: a sentence about the table, and a line for each column or group."""
     n_rows, n_features = table.data.shape
     facts = [f"{n_rows} rows; the columns give {n_features} feature{'s' * (n_features > 1)}"]
@@ -307,7 +294,7 @@ def _groups(columns: Iterable[Any]) -> list[tuple[str, str, str]]:
     return lines
 
 
-def as_options(table: Any, words: dict[str, Any]) -> str:
+def as_options(table: Table, words: dict[str, Any]) -> str:
     """Return the plan as options of the command line."""
     plan, lists = table.plan, table.lists
     numbers = [column for column in plan.columns if column.kind == "number"]

@@ -8,22 +8,22 @@ from typing import Any
 
 from scipy import sparse
 
-from nmlsdr import __version__
-from nmlsdr._report import fit as fits
-from nmlsdr._report import trial as trials
-from nmlsdr._report.leaks import TRIED_ROWS, find_needed
-from nmlsdr._report.page import render
-from nmlsdr.graph import neighbor_graph
-from nmlsdr.inspection._html import need_jinja
-from nmlsdr.inspection._page import first_of_lists
-from nmlsdr.inspection._verdicts import names_or_numbers
-
+from .. import __version__
+from .._report import fit as fits
+from .._report import trial as trials
+from .._report.leaks import TRIED_ROWS, find_needed
+from .._report.page import render
+from ..graph import neighbor_graph
+from ..inspection._html import need_jinja
+from ..inspection._page import first_of_lists
+from ..inspection._verdicts import names_or_numbers
 from . import method as fitting
 from .checks import input_files
 from .console import Console
 from .method import NAME, WORDS, Pieces, fit_and_rank, scaler_for
 from .reading import note_leaks, prepare, read_data
 from .review import check_columns, next_command, page_facts, repeats
+from .table import Table
 from .writing import open_output, wrote
 
 REVIEWED = 50  # annotations of each list on the page
@@ -42,11 +42,11 @@ def report(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, Any]:
+def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Return the contents of the page as plain data."""
     y = table.target
     known = y != -1
-    names = names_or_numbers(table.label_names, "label", y.shape[1])
+    names = table.names_of_labels()
     rows = table.ids or [str(i) for i in range(len(y))]
     if repeats(table.ids):
         rows = [f"{name} (row {i})" for i, name in enumerate(rows)]
@@ -57,7 +57,7 @@ def _facts(table: Any, args: argparse.Namespace, console: Console) -> dict[str, 
         described = fits.describe_table(raw, y, source=source, feature_names=features)
         labels = fits.describe_labels(y, names)
         notes = note_leaks(table, y, args, console)
-    prepare(table, args)
+    table, _ = prepare(table, args)
     check_columns(table, args)
     features = names_or_numbers(table.feature_names, "feature", table.data.shape[1])
     method, suspects, buried = fit_and_rank(table, args, console, trials.EveryRule, lambda pieces: _later(pieces, args))
@@ -124,7 +124,7 @@ def _later(pieces: Pieces, args: argparse.Namespace) -> dict[str, float]:
 
 
 def _tried(
-    method: Any, table: Any, args: argparse.Namespace, names: list[str], console: Console
+    method: Any, table: Table, args: argparse.Namespace, names: list[str], console: Console
 ) -> tuple[Any, Any, list[Any]]:
     """The method beside its rivals in cross-validation, its learning curve, and the columns that it depends on.
 

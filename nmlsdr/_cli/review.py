@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from nmlsdr._errors import InputError
-from nmlsdr.inspection import _page as pages
-from nmlsdr.inspection import _verdicts as verdicts
-from nmlsdr.inspection._html import need_jinja
-from nmlsdr.inspection._images import thumbnails
-from nmlsdr.tables._plan import FEATURES
-
+from .._errors import InputError
+from ..inspection import _page as pages
+from ..inspection import _verdicts as verdicts
+from ..inspection._html import need_jinja
+from ..inspection._images import thumbnails
+from ..tables._plan import FEATURES
 from .checks import input_files
 from .console import Console
 from .method import fit_and_rank, scaler_for
 from .reading import prepare, read_data
-from .writing import open_output, row_columns, write_result, wrote
+from .table import Table
+from .writing import open_output, write_result, wrote
 
 # Options that the next commands do not need, and those of them without a value.
 _OWN = ("--out", "-o", "--kind", "--top", "--folds", "--show", "--image", "--reviewed")
@@ -30,36 +30,37 @@ _FLAGS = ("--explain", "--no-cells", "--quiet", "-q")
 
 def review(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr review``."""
-    paths = args.out
-    if any(path.lower().endswith(".html") for path in paths):
+    if any(path.lower().endswith(".html") for path in args.out):
         need_jinja("The review page")
     table = read_data(args, console, need_labels=True)
-    prepare(table, args)
+    table, _ = prepare(table, args)
     check_columns(table, args)
     method, found, note = fit_and_rank(table, args, console)
     if note is not None:
         console.note(note)
-    for args.out in paths:
-        (_write_page if args.out.lower().endswith(".html") else _write_list)(found, method, table, args, console)
+    for path in args.out:
+        (_write_page if path.lower().endswith(".html") else _write_list)(path, found, method, table, args, console)
     return 0
 
 
-def _write_list(found: Any, method: Any, table: Any, args: argparse.Namespace, console: Console) -> None:
+def _write_list(
+    path: str, found: Any, method: Any, table: Table, args: argparse.Namespace, console: Console
+) -> None:
     found = pages.first_of_lists(found, args.top, args.kind)
-    named = row_columns(table, args.id, found.row, taken=verdicts.OWN_COLUMNS)
-    columns = verdicts.list_columns(found, _label_names(table), named)
+    named = table.name_rows(found.row, taken=verdicts.OWN_COLUMNS)
+    columns = verdicts.list_columns(found, table.names_of_labels(), named)
     if args.explain:
         with console.step("find the neighbours"):
             columns += _neighbors(found, method.embedding_, table, args)
-    if args.out.lower().endswith((".csv", ".tsv")) or args.out == "-":
+    if path.lower().endswith((".csv", ".tsv")) or path == "-":
         columns = verdicts.for_spreadsheets(columns)
     counts = [(int((found.given == value).sum()), f"given {value}") for value in (0, 1)]
     if found.given[:1].any():
         counts.reverse()
-    write_result(args, console, columns, {}, *counts)
+    write_result(path, args, console, columns, {}, *counts)
 
 
-def _neighbors(found: Any, Z: Any, table: Any, args: argparse.Namespace) -> verdicts.Columns:
+def _neighbors(found: Any, Z: Any, table: Table, args: argparse.Namespace) -> verdicts.Columns:
     """Id or number, given label (empty: unknown) and distance of the nearest labelled rows of each annotation's."""
     rows, place = np.unique(found.row, return_inverse=True)
     nearest = pages.nearest_rows(Z, rows, table.labeled, pages.N_NEAREST, metric=args.metric, n_jobs=args.jobs)
@@ -67,7 +68,7 @@ def _neighbors(found: Any, Z: Any, table: Any, args: argparse.Namespace) -> verd
     for j in range(min(map(len, nearest), default=0)):
         near, distances = (np.array([pairs[j][k] for pairs in nearest])[place] for k in (0, 1))
         given = table.target[near, found.label]
-        columns.append((f"near_{j + 1}", row_columns(table, None, near)[0][1]))
+        columns.append((f"near_{j + 1}", table.name_rows(near)[0][1]))
         if repeats(table.ids):
             columns.append((f"near_{j + 1}_row", near))
         columns.append((f"near_{j + 1}_given", np.where(given == -1, "", given.astype(str)).astype(object)))
@@ -80,23 +81,21 @@ def repeats(ids: list[str] | None) -> bool:
     return ids is not None and len(set(ids)) < len(ids)
 
 
-def _label_names(table: Any) -> list[str]:
-    return verdicts.names_or_numbers(table.label_names, "label", table.target.shape[1])
-
-
 # ---------------------------------------------------------------- the page
 
 
-def _write_page(found: Any, method: Any, table: Any, args: argparse.Namespace, console: Console) -> None:
+def _write_page(
+    path: str, found: Any, method: Any, table: Table, args: argparse.Namespace, console: Console
+) -> None:
     with console.step("find the neighbours and their cells"):
         facts = page_facts(pages.first_of_lists(found, args.top or pages.TOP, args.kind), method, table, args)
     page = pages.render_page(facts, source=PurePath(args.data).name, command=next_command(args))
-    with console.step(f"write {args.out}"), open_output(args.out, input_files(args)) as file:
+    with console.step(f"write {path}"), open_output(path, input_files(args)) as file:
         file.write(page)
-    wrote(console, args.out, len(facts["rows"]), (len(facts["entries"]), "annotation"))
+    wrote(console, path, len(facts["rows"]), (len(facts["entries"]), "annotation"))
 
 
-def check_columns(table: Any, args: argparse.Namespace) -> None:
+def check_columns(table: Table, args: argparse.Namespace) -> None:
     """Raise before any work for a column of --show or --image that the page could not show."""
     for option, names in (("--show", args.show or ()), ("--image", [args.image] if args.image else ())):
         for name in names:
@@ -106,7 +105,7 @@ def check_columns(table: Any, args: argparse.Namespace) -> None:
                 raise InputError(f"{args.data} has no column {name!r} for {option}; check the spelling.")
 
 
-def page_facts(found: Any, method: Any, table: Any, args: argparse.Namespace) -> dict[str, Any]:
+def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) -> dict[str, Any]:
     """What a page shows of these annotations."""
     X, scaler = table.data, scaler_for(args, table.data)
     columns = features = verdicts.names_or_numbers(table.feature_names, "feature", X.shape[1])
@@ -123,8 +122,8 @@ def page_facts(found: Any, method: Any, table: Any, args: argparse.Namespace) ->
         table.target,
         found,
         kind=args.kind,
-        label_names=_label_names(table),
-        name_rows=lambda rows: row_columns(table, args.id, rows, taken=verdicts.OWN_COLUMNS),
+        label_names=table.names_of_labels(),
+        name_rows=lambda rows: table.name_rows(rows, taken=verdicts.OWN_COLUMNS),
         columns=[] if args.no_cells else args.show or columns,
         cells=cells,
         feature_columns=features,

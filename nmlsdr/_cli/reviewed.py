@@ -1,16 +1,16 @@
 """--reviewed: verdicts of people who checked annotations; the next fit uses them as given labels."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 
-from nmlsdr.inspection import apply_verdicts, read_verdicts
+from ..inspection import apply_verdicts, read_verdicts
+from .table import Table
 
 
-def fit_reviewed(step: Any, X: Any, table: Any) -> Any:
+def fit_reviewed(step: Any, X: Any, table: Table) -> Any:
     """Fit on the table's labels, and return the step; one that propagates gets alpha 0 for the entries with a verdict.
-
-    ``table`` has target (n, C), votes or None, and reviewed, bool (n, C).
     """
     # Imported here and not above: --help need not load scikit-learn.
     from sklearn.utils.validation import has_fit_parameter
@@ -25,10 +25,12 @@ def fit_reviewed(step: Any, X: Any, table: Any) -> Any:
     return step.fit(X, y, alpha=alpha)
 
 
-def read_reviewed(path: str, table: Any, id_name: str | None) -> None:
-    """Set the entries that a file of verdicts names, in ``table.target``, and mark them in ``table.reviewed``."""
-    found = read_verdicts(path, table.given, ids=table.ids, id_name=id_name, label_names=table.label_names,
-                          encoding=table.encoding)
-    table.reviewed = found >= 0
-    table.target = np.where(table.reviewed, found, table.given)
-    table.labeled = (table.target != -1).any(axis=1)
+def enter_verdicts(table: Table, path: str | None) -> Table:
+    """Return the table with the entries that a file of verdicts names, if there is one, in `target` and `reviewed`."""
+    given, found = table.target, np.full(table.target.shape, -1)
+    if path is not None:
+        found = read_verdicts(path, given, ids=table.ids, id_name=table.id_name, label_names=table.label_names,
+                              encoding=table.encoding)
+    target = np.where(found >= 0, found, given)
+    labeled = (target != -1).any(axis=1)
+    return dataclasses.replace(table, given=given, reviewed=found >= 0, target=target, labeled=labeled)

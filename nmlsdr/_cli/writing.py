@@ -14,8 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from nmlsdr._output import replace_file, write_arrays
-
+from .._output import replace_file, write_arrays
 from .checks import PARQUET, input_files, need_pyarrow
 from .console import Console, RunError
 
@@ -23,18 +22,21 @@ _BLOCK = 4096  # rows turned into text at a time
 
 
 def write_result(
+    path: str,
     args: argparse.Namespace,
     console: Console,
     columns: Sequence[tuple[str, np.ndarray]],
     arrays: Mapping[str, np.ndarray],
     *facts: tuple[int, str],
 ) -> None:
-    """Write a table to --out, in the form of its suffix, and report it.
+    """Write a table to a file, in the form of its suffix, and report it.
 
     Parameters
     ----------
+    path : str
+        With one of the suffixes .csv, .tsv, .parquet, .pq and .npz; standard output is CSV.
     args : Namespace
-        With out, which ends in .csv, .tsv, .parquet, .pq or .npz; standard output is CSV.
+        With the input files, which are not overwritten.
     console : Console
     columns : sequence of (name, array (n,))
         For the tables.
@@ -43,8 +45,8 @@ def write_result(
     *facts : (int, str)
         Counts to report, such as (3, "label").
     """
-    suffix = PurePath(args.out).suffix.lower()
-    with console.step(f"write {args.out}"), open_output(args.out, input_files(args)) as file:
+    suffix = PurePath(path).suffix.lower()
+    with console.step(f"write {path}"), open_output(path, input_files(args)) as file:
         if suffix == ".npz":
             write_arrays(file, arrays)
         elif suffix in PARQUET:
@@ -53,7 +55,7 @@ def write_result(
             pyarrow.parquet.write_table(table, file)
         else:
             write_text(file, columns, "\t" if suffix == ".tsv" else ",")
-    wrote(console, args.out, len(columns[0][1]), *facts)
+    wrote(console, path, len(columns[0][1]), *facts)
 
 
 @contextlib.contextmanager
@@ -93,20 +95,6 @@ def model_output(path: str) -> Iterator[str]:
         yield name
         with open_output("-", ()) as file, open(name, "rb") as written:
             file.write(written.read())
-
-
-def row_columns(
-    table: Any, id_name: str | None, rows: np.ndarray, *, taken: Sequence[str] = ("row",)
-) -> list[tuple[str, np.ndarray]]:
-    """Return what names the rows in a result: the column of ids if there is one, and the number of the row.
-
-    The ids keep the name of their column, or have "id" where the result's own columns have taken it.
-    """
-    found = [("row", rows)]
-    if table.ids is not None:
-        ids = np.array(table.ids, dtype=object)[rows]
-        found.insert(0, ("id" if id_name is None or id_name.strip().lower() in taken else id_name, ids))
-    return found
 
 
 def wrote(console: Console, path: str, n_rows: int, *facts: tuple[int, str], hint: str = "") -> None:

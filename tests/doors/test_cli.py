@@ -236,7 +236,7 @@ def test_review_hands_on_only_alphas_that_are_given(run, tables, monkeypatch):
         given.append(parameters)
         return real(**parameters)
 
-    monkeypatch.setattr(nmlsdr, "ResidualPropagation", recording)
+    monkeypatch.setattr("nmlsdr._cli.method.ResidualPropagation", recording)
     for words, names in (([], set()), (["--alpha-labeled", "0"], {"alpha_labeled"})):
         assert run("review", "train.csv", *COLUMNS, *words, "--out", "review.csv").status == 0
         assert {name for name in given.pop() if name.startswith("alpha")} == names

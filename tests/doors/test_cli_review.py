@@ -18,10 +18,10 @@ from commands import (  # noqa: F401
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Bunch
 
 from nmlsdr import ResidualPropagation
 from nmlsdr._cli.reviewed import fit_reviewed
+from nmlsdr._cli.table import Table
 from nmlsdr.inspection import rank_suspects
 from nmlsdr.inspection._verdicts import escape_formula, unescape_formula
 
@@ -258,7 +258,8 @@ class Recorder:
     ],
 )
 def test_reviewed_entries_alone_have_alpha_zero(settings, expected):
-    table = Bunch(target=np.array([[1, 0], [0, 1], [-1, -1]]), reviewed=np.zeros((3, 2), dtype=bool), votes=None)
+    target = np.array([[1, 0], [0, 1], [-1, -1]])
+    table = Table(data=None, target=target, labeled=None, reviewed=np.zeros((3, 2), dtype=bool))
     assert fit_reviewed(Recorder(**settings), None, table).alpha is None
     table.reviewed[1, 0] = True
     np.testing.assert_allclose(fit_reviewed(Recorder(**settings), None, table).alpha, expected, rtol=0, atol=1e-15)

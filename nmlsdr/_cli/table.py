@@ -1,0 +1,69 @@
+"""The table that a command works on."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..inspection._verdicts import names_or_numbers
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Table:
+    """The features and labels of a file, and what the doors add to them; n rows, C labels.
+
+    `nmlsdr.tables.read_table` fills all fields without a remark here, and its docstring describes them.
+
+    Attributes
+    ----------
+    data : array (n, D)
+        Features; `reading.prepare` fills missing cells, and `reading.match_features` puts columns in a model's order.
+    target : ndarray (n, C) or None
+        Labels, -1 where they are unknown; `reading.read_data` enters the verdicts of --reviewed.
+    labeled : ndarray (n,), bool, or None
+        Rows with a known label, of `target`.
+    plan : Plan or None
+        `reading.read_data` adds where the labels are, `reading.prepare` how missing cells are filled.
+    id_name : str or None
+        Name of the column of ids, from the arguments or the plan; filled by `reading.read_data`.
+    given : ndarray (n, C) or None
+        Labels as the file gives them; filled by `reading.read_data`.
+    reviewed : ndarray (n, C), bool, or None
+        Entries with a verdict; filled by `reading.read_data`.
+    """
+
+    data: Any
+    target: Any
+    labeled: Any
+    votes: Any = None
+    feature_names: list[str] | None = None
+    label_names: list[str] | None = None
+    ids: list[str] | None = None
+    plan: Any = None
+    lists: Any = None
+    groups: Any = None
+    notes: Sequence[str] = ()
+    unused: Sequence[str] | None = None
+    columns: Any = None
+    encoding: str | None = None
+    id_name: str | None = None
+    given: Any = None
+    reviewed: Any = None
+
+    def name_rows(self, rows: NDArray[Any], *, taken: Sequence[str] = ("row",)) -> list[tuple[str, NDArray[Any]]]:
+        """Return what names the rows in a result: the column of ids if there is one, and the number of the row.
+
+        The ids keep the name of their column, or have "id" where the result's own columns have taken it.
+        """
+        found = [("row", rows)]
+        if self.ids is not None:
+            name = self.id_name
+            ids = np.array(self.ids, dtype=object)[rows]
+            found.insert(0, ("id" if name is None or name.strip().lower() in taken else name, ids))
+        return found
+
+    def names_of_labels(self) -> list[str]:
+        """Return the names of the labels, or label_0, label_1, ... if the file has none."""
+        return names_or_numbers(self.label_names, "label", self.target.shape[1])

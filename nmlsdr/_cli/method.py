@@ -131,9 +131,7 @@ def fit_and_rank(
     with console.step(f"fit {NAME}"):
         method = (kind or ResidualPropagation)(n_estimators=TREES, **graph_settings(args))
         method = fit_reviewed(method, X, table)
-    found = rank_suspects(
-        method.flip_scores_, table.target, kind=args.kind, flip_rate=method.flip_rate_, reviewed=table.reviewed
-    )
+    found = rank_suspects(method, table.target, kind=args.kind, reviewed=table.reviewed)
     buried = buried_kind(found) if args.kind == "both" else None
     if buried is None:
         return method, found, None

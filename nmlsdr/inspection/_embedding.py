@@ -13,6 +13,7 @@ from .._checks.arguments import check_count
 from .._checks.labels import check_labels, check_mask
 from .._colors import COLORS, GREY, MARKERS
 from .._errors import InputError, import_extra
+from ._review import last_with
 
 # With more points than this they overlap, and a browser or a printer needs seconds.
 _MAX_POINTS = 5000
@@ -256,12 +257,6 @@ def plain(text: str) -> str:
     """Text that matplotlib draws as it is: no formula between dollars, no entry that a leading _ hides."""
     text = text.replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
-
-
-def last_with(estimator: Any, attribute: str) -> Any:
-    """The last step that has the attribute, or None."""
-    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-    return next((step for step in reversed(steps) if hasattr(step, attribute)), None)
 
 
 def label_names(labels: Any) -> list[str]:

@@ -25,9 +25,8 @@ from .._checks.words import VERDICTS
 from .._errors import InputError
 from .._output import replace_file
 from ..graph import kneighbors
-from ._embedding import last_with
 from ._html import need_jinja, open_template, read_asset, readable
-from ._review import Suspects, rank_suspects
+from ._review import Suspects, last_with, rank_suspects, step_with_scores
 from ._verdicts import FORMULA, Columns, labels_to_review
 
 Facts = dict[str, Any]
@@ -300,13 +299,10 @@ def write_review(
     >>> folder.cleanup()
     """
     need_jinja("The review page")
-    step = last_with(estimator, "flip_scores_")
-    if step is None:
-        raise InputError(f"{type(estimator).__name__} has no flip_scores_; pass a fitted ResidualPropagation.")
+    step = step_with_scores(estimator)
     target, label_names = labels_to_review(y)
     verdicts = np.full(target.shape, -1) if verdicts is None else np.asarray(verdicts)
-    rate = getattr(step, "flip_rate_", None)
-    found = rank_suspects(step.flip_scores_, y, kind=kind, flip_rate=rate, reviewed=verdicts >= 0)
+    found = rank_suspects(step, y, kind=kind, reviewed=verdicts >= 0)
     shown = X if table is None else table
     names = [str(name) for name in getattr(shown, "columns", range(np.shape(shown)[1]))]
     block = shown.tocsr() if sparse.issparse(shown) else np.asarray(shown, dtype=object)

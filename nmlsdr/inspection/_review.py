@@ -4,6 +4,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
 
 from .._checks.arguments import check_choice, check_real
 from .._checks.labels import Labels, check_labels, check_mask
@@ -85,9 +86,33 @@ class Suspects(NamedTuple):
         """
         return type(self)(*(values[places] for values in tuple[Any, ...](self)))
 
+    def to_frame(self) -> Any:
+        """Return the annotations as a pandas data frame.
+
+        Returns
+        -------
+        DataFrame
+            One row for each annotation, with the columns row, label, given, score, kind and rank.
+
+        Raises
+        ------
+        ImportError
+            Without pandas.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self._asdict())
+
+    def _repr_html_(self) -> str:
+        """The first ten annotations, for notebooks."""
+        head = self.first(10)
+        lines = [self._fields, *zip(*tuple[Any, ...](head._replace(score=head.score.round(3))), strict=True)]
+        rows = "".join(f"<tr><td>{'</td><td>'.join(map(str, line))}</td></tr>" for line in lines)
+        return f"<table><caption>{len(head.row)} of {len(self.row)} annotations</caption>{rows}</table>"
+
 
 def rank_suspects(
-    flip_scores: ArrayLike,
+    flip_scores: Any,
     y: Any,
     *,
     kind: str = "apart",
@@ -99,8 +124,8 @@ def rank_suspects(
 
     Parameters
     ----------
-    flip_scores : array-like of shape (n_samples, n_labels)
-        Attribute ``flip_scores_`` of a fitted estimator, in [0, 1].
+    flip_scores : estimator, Pipeline or array-like of shape (n_samples, n_labels)
+        A fitted estimator that has ``flip_scores_``, a pipeline with one, or these scores, in [0, 1].
     y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
         The labels given to that fit. Unknown entries are not listed.
     kind : {"apart", "missing", "spurious", "both", "unknown"}, default="apart"
@@ -109,7 +134,8 @@ def rank_suspects(
         annotators forget labels, most of the given 1s at its top are right. "unknown": one list, in which the scores of
         given 1s are lowered if ``flip_rate`` shows that few of them can be wrong.
     flip_rate : float, default=None
-        Attribute ``flip_rate_`` of the fitted estimator, in [0, 0.3]. Required for "unknown", and used for it alone.
+        Attribute ``flip_rate_`` of the fitted estimator, in [0, 0.3]. Used for "unknown" alone, and required for it if
+        scores are given instead of an estimator.
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
         The argument ``labeled`` given to the fit: True for labelled rows, or for known entries. None: y itself shows
         what is unknown.
@@ -124,8 +150,8 @@ def rank_suspects(
     Raises
     ------
     ValueError
-        If ``kind`` is unknown, the labels are invalid, the scores have another shape than the labels, or the score of
-        a known label is outside [0, 1].
+        If ``kind`` is unknown, the estimator has no ``flip_scores_``, the labels are invalid, the scores have another
+        shape than the labels, the score of a known label is outside [0, 1], or scores and labels are exchanged.
 
     Notes
     -----
@@ -146,9 +172,15 @@ def rank_suspects(
     array([0, 1, 2])
     """
     check_choice(kind, "kind", "apart", *KINDS, "both", "unknown")
+    if hasattr(flip_scores, "get_params"):
+        step = step_with_scores(flip_scores)
+        flip_rate = getattr(step, "flip_rate_", None) if flip_rate is None else flip_rate
+        flip_scores = step.flip_scores_
     if kind == "unknown" and flip_rate is None:
         raise InputError('kind="unknown" needs flip_rate; pass flip_rate_ of a fitted ResidualPropagation.')
     scores, labels = check_scores(flip_scores, y, labeled, "flip_scores")
+    if (np.isin(scores, (0, 1, -1)) | np.isnan(scores)).all() and (scores == 1).any() and (labels.Y % 1 != 0).any():
+        raise InputError("flip_scores holds 0, 1 and -1, y holds fractions; give the scores first, then the labels.")
     wrong = labels.known & ~((scores >= 0) & (scores <= 1))
     if wrong.any():
         i, c = (int(place) for place in np.argwhere(wrong)[0])
@@ -174,9 +206,26 @@ def rank_suspects(
     return Suspects(row, label, given, scores[row, label], kinds, rank)
 
 
+def last_with(estimator: Any, attribute: str) -> Any:
+    """The last step that has the attribute, or None."""
+    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    return next((step for step in reversed(steps) if hasattr(step, attribute)), None)
+
+
+def step_with_scores(estimator: Any) -> Any:
+    """The last step that has flip_scores_."""
+    step = last_with(estimator, "flip_scores_")
+    if step is None:
+        raise InputError(f"{type(estimator).__name__} has no flip_scores_; pass a fitted ResidualPropagation.")
+    return step
+
+
 def check_scores(scores: Any, y: Any, labeled: Any, name: str) -> tuple[NDArray[np.float64], Labels]:
     """The scores of annotations and the labels that they belong to, which have one shape."""
-    values = np.asarray(scores, dtype=np.float64)
+    try:
+        values = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must hold numbers, got {scores!r:.60}; give the scores first, then y.") from None
     labels = check_labels(y, n_samples=len(values) if values.ndim else None, labeled=labeled)
     if values.shape != labels.Y.shape:
         shapes = f"{name} must have the shape of the labels, {labels.Y.shape}, got {values.shape}"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nmlsdr import NMLSDR, InputError, MLkNN, MultiLabelPropagation
+from nmlsdr import NMLSDR, InputError, MLkNN, MultiLabelPropagation, ResidualPropagation
 from nmlsdr.inspection import EmbeddingDisplay, rank_suspects
 from nmlsdr.inspection._review import KINDS
 
@@ -103,11 +103,48 @@ def test_forgotten_labels_lead_their_own_list(rng):
         ([[0.5, np.nan]], [[1, 0]], {}, r"flip_scores must lie in \[0, 1\], got nan in row 0, label 1"),
         ([[0.5, 0.1], [-3, 5]], [[1, 0], [1, 0]], {}, r"flip_scores must lie in \[0, 1\], got -3 in row 1, label 0"),
         ([[0.5, np.inf]], [[1, 0]], {}, "got inf in row 0, label 1"),
+        ([[1, 0], [-1, -1]], [[0.9, 0.2], [0, 0]], {}, "flip_scores holds 0, 1 and -1, y holds fractions"),
+        ([{"flu"}, {"cold"}], [[0.9, 0.2], [0, 0]], {}, "flip_scores must hold numbers, got .{'flu'}, .*scores first"),
+        (StandardScaler(), [[1, 0]], {}, "StandardScaler has no flip_scores_; pass a fitted ResidualPropagation"),
+        (MultiLabelPropagation(), [[1, 0]], {}, "MultiLabelPropagation has no flip_scores_"),
     ],
 )
 def test_invalid_arguments_raise_a_clear_error(scores, y, options, words):
     with pytest.raises(InputError, match=words):
         rank_suspects(scores, y, **options)
+
+
+@pytest.mark.parametrize("kind", ["apart", "unknown"])
+def test_a_fitted_estimator_stands_for_its_scores_and_its_flip_rate(kind, two_groups):
+    X, Y = two_groups
+    pipeline = make_pipeline(StandardScaler(), ResidualPropagation(n_estimators=5)).fit(X, Y)
+    step = pipeline[-1]
+    expected = rank_suspects(step.flip_scores_, Y, kind=kind, flip_rate=step.flip_rate_)
+    for model in (step, pipeline):
+        for found, wanted in zip(rank_suspects(model, Y, kind=kind), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(InputError, match='kind="unknown" needs flip_rate'):
+        rank_suspects(MultiLabelPropagation().fit(X, Y), Y, kind="unknown")
+
+
+def test_scores_of_fractions_of_votes_are_no_labels():
+    """A score |F - Y| is 1 only of a label 0 or 1; other scores 0 and 1 stay scores."""
+    assert rank_suspects([[0.0, 0.0]], [[0.3, 1.0]], kind="both").score.tolist() == [0, 0]
+    assert rank_suspects([[1.0, 0.0]], [[0.0, 1.0]], kind="both").score.tolist() == [1, 0]
+
+
+def test_suspects_as_a_frame_and_in_a_notebook():
+    pd = pytest.importorskip("pandas")
+    found = rank_suspects([[0.9, 0.25, 0.71234]], [[1, 0, 0]], kind="both")
+    expected = {"row": [0, 0, 0], "label": [0, 2, 1], "given": [1, 0, 0], "score": [0.9, 0.71234, 0.25],
+                "kind": ["spurious", "missing", "missing"], "rank": [1, 1, 2]}  # fmt: skip
+    pd.testing.assert_frame_equal(found.to_frame(), pd.DataFrame(expected), check_dtype=False)
+    page = found._repr_html_()
+    assert "3 of 3 annotations" in page
+    assert "<tr><td>0</td><td>2</td><td>0</td><td>0.712</td><td>missing</td><td>1</td></tr>" in page
+    many = rank_suspects(np.full((1, 40), 0.5), np.zeros((1, 40)))._repr_html_()
+    assert "10 of 40 annotations" in many
+    assert many.count("<tr>") == 11
 
 
 def test_scores_of_unknown_labels_do_not_matter():

@@ -4,7 +4,6 @@ Environment variables, read at build time only:
 
 NMLSDR_DEBUG=1       bounds checks, C asserts and the undefined-behaviour sanitizer
 NMLSDR_NO_OPENMP=1   build serial kernels even where OpenMP works
-NMLSDR_AMX=1         add the SIMD level "amx" where the compiler has it (x86_64 Linux; docs/neighbours.md)
 NMLSDR_ABI3=0        build for this Python only, not for the stable ABI of 3.11 and later
 NMLSDR_CLANG_CL=PATH compile with clang-cl instead of MSVC (Windows)
 """
@@ -24,8 +23,8 @@ from setuptools.command.build_ext import build_ext
 
 # what _graph.pyx is made of; the rest of _c/ belongs to the propagation
 SEARCH = [
-    "amx", "build", "distance", "few", "few_rows", "heap", "index", "kernel_types", "kernels", "nearest", "platform",
-    "products", "products_amx", "products_candidates", "products_integers", "products_new", "products_packed",
+    "build", "distance", "few", "few_rows", "heap", "index", "kernel_types", "kernels", "nearest", "platform",
+    "products", "products_candidates", "products_integers", "products_new", "products_packed",
     "products_scale", "products_sparse", "products_state", "products_storage", "products_tile", "rows", "shares",
     "simd", "simd_clear", "simd_levels", "tree", "tree_leaf",
 ]  # fmt: skip
@@ -49,7 +48,6 @@ EXTENSIONS = [
 ]
 
 DEBUG = os.environ.get("NMLSDR_DEBUG", "0") not in ("", "0")
-AMX = os.environ.get("NMLSDR_AMX", "0") not in ("", "0")
 NO_OPENMP = os.environ.get("NMLSDR_NO_OPENMP", "0") not in ("", "0")
 
 # One wheel serves CPython 3.11 and every later one.  Free-threaded Pythons have no stable ABI before 3.15.
@@ -128,8 +126,6 @@ class BuildKernels(build_ext):
             extension.extra_compile_args = [*flags, *omp_compile]
             extension.extra_link_args = [*link, *omp_link]
             extension.define_macros = [("NMLSDR_DEBUG_BUILD", str(int(DEBUG))), *STABLE_ABI]
-            if AMX:
-                extension.define_macros.append(("NMLSDR_AMX_WANTED", "1"))
         super().build_extensions()
         print(f"nmlsdr: kernels built in {time.perf_counter() - begin:.1f} s", file=sys.stderr)
 

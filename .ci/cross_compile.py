@@ -2,8 +2,7 @@
 
 Only what belongs to a system is replaced in the headers of the Python at hand: its pyconfig.h (the sizes of C types).
 simd_levels.c, which needs no Python, is also linked and run, here and by qemu-user as 64-bit ARM: every SIMD level
-gives the canonical bits, and both processors the same ones.  On x86_64 it runs once more with the true instructions of
-AMX, which a processor without them leaves to the program to interpret (amx_interpreter.h).
+gives the canonical bits, and both processors the same ones.
 """
 
 import platform
@@ -67,9 +66,6 @@ def bits(program: Path, compiler: list[str], emulator: list[str]) -> tuple[int, 
 def compare_levels(folder: Path) -> bool:
     """Whether the levels of this processor and those of 64-bit ARM, where it can be emulated, give the same bits."""
     reports = {platform.machine(): bits(folder / "here", ["cc"], [])}
-    if platform.machine() == "x86_64":
-        compiler = ["cc", "-D_GNU_SOURCE", "-DNMLSDR_AMX_WANTED", "-DNMLSDR_AMX_INTERPRETED"]
-        reports["x86_64, AMX interpreted"] = bits(folder / "amx", compiler, [])
     emulator = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
     if emulator:
         compiler = [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-musl", "-static"]

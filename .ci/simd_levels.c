@@ -1,4 +1,4 @@
-/* The kernels of every SIMD level that this processor has, and of amx_emulated, against the canonical answer; built without Python.
+/* The kernels of every SIMD level that this processor has, against the canonical answer; built without Python.
  *
  * Prints a sum of the bits of every answer, which is the same on every processor: run it on two kinds.
  */
@@ -6,15 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NMLSDR_TILED_FEATURES 1 /* tiles of AMX whatever the number of features */
 #include "few.h"
 #include "index.h"
 #include "products.h"
 #include "propagation.h"
 #include "tree.h"
-#ifdef NMLSDR_AMX_INTERPRETED
-#include "amx_interpreter.h"
-#endif
 
 static uint64_t state = 88172645463325252u, sum = 14695981039346656037u;
 
@@ -79,12 +75,6 @@ static int differs(const char *way, int level, const nmlsdr_rows *x, ptrdiff_t q
     return wrong;
 }
 
-/* The levels by turns: 0, ..., the best one, and amx_emulated. */
-static int level_at(int turn)
-{
-    return turn > nmlsdr_best_level() ? NMLSDR_AMX_EMULATED : turn;
-}
-
 static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int level, long *made)
 {
     const ptrdiff_t q = queries ? queries->n : x->n;
@@ -93,12 +83,6 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
         static const int integers[] = {0, 16, 8, 0};
         nmlsdr_search *s =
             nmlsdr_search_new(x, queries, K, NULL, squared, indices, storage == 3, integers[storage], level, 256e6, 1);
-#ifdef NMLSDR_AMX_INTERPRETED /* the true instructions in place of the emulated ones */
-        nmlsdr_kernels kernels = *s->kernels;
-        kernels.int8_tiles = nmlsdr_int8_tiles_amx;
-        kernels.hold_tiles = nmlsdr_hold_tiles_amx;
-        s->kernels = &kernels;
-#endif
         while (nmlsdr_search_step(s, 1000) == 1) {}
         nmlsdr_search_free(s);
         wrong += differs("products", level, x, q);
@@ -147,7 +131,7 @@ static int search_case(ptrdiff_t n, ptrdiff_t d, int numbers_kind, int levels, l
         q.data = data + (size_t)(n - 19) * (size_t)d * one;
         for (int asked = 0; asked < 2; asked++) {
             by_definition(&x, asked ? &q : NULL);
-            for (int level = 0; level < levels; level++) wrong += search_all(&x, asked ? &q : NULL, level_at(level), made);
+            for (int level = 0; level < levels; level++) wrong += search_all(&x, asked ? &q : NULL, level, made);
         }
     }
     ptrdiff_t stored = 0; /* the same with two thirds of the entries gone, as CSR */
@@ -162,7 +146,7 @@ static int search_case(ptrdiff_t n, ptrdiff_t d, int numbers_kind, int levels, l
     }
     const nmlsdr_rows x = {NMLSDR_CSR_F32, n, d, singles, columns, pointers};
     by_definition(&x, NULL);
-    for (int level = 0; level < levels; level++) wrong += search_all(&x, NULL, level_at(level), made);
+    for (int level = 0; level < levels; level++) wrong += search_all(&x, NULL, level, made);
     return wrong;
 }
 
@@ -256,7 +240,7 @@ static int propagate_all(int levels, long *made)
             add(&first, sizeof first);
             for (int width = 4; width <= MOST_LABELS; width *= 2)
                 for (int level = 0; level < levels; level++) {
-                    const int differ = propagate_some(width, level_at(level), per_entry, weighted) != first;
+                    const int differ = propagate_some(width, level, per_entry, weighted) != first;
                     if (differ) printf("propagation: wrong at width %d, level %d\n", width, level);
                     wrong += differ;
                     ++*made;
@@ -267,22 +251,15 @@ static int propagate_all(int levels, long *made)
 
 int main(void)
 {
-    const int levels = nmlsdr_best_level() + 2;
+    const int levels = nmlsdr_best_level() + 1;
     static const ptrdiff_t widths[] = {1, 3, 5, 8, 17, 193, 260}, heights[] = {27, 97, 230};
     long made = 0;
     int wrong = 0;
-#ifdef NMLSDR_AMX_INTERPRETED
-    sigaction(SIGILL, &(struct sigaction){.sa_sigaction = interpret, .sa_flags = SA_SIGINFO}, NULL);
-#endif
     for (int shape = 0; shape < 7; shape++)
         for (int height = 0; height < 3; height++)
             for (int kind = 0; kind < 3; kind++)
                 if (height < 2 || kind == shape % 3) /* one kind of many rows: an emulator takes long for them */
                     wrong += search_case(heights[height], widths[shape], kind, levels, &made);
-#ifdef NMLSDR_AMX_INTERPRETED
-    printf("AMX: %ld instructions interpreted\n", amx.interpreted);
-    wrong += amx.configured || !amx.interpreted;
-#endif
     printf("search: %d levels, %ld answers, %d wrong\n", levels, made, wrong);
     made = 0;
     wrong += propagate_all(levels, &made);

@@ -50,7 +50,7 @@ from nmlsdr.datasets import load_mulan
 N_THREADS, K = 2, 10
 GROUPS = ["faiss", "brute", "hard", "sparse", "low", "queries", "k", "approximate", "integers", "vnni", "intel",
           "memory"]  # fmt: skip
-INTEGERS = "vnni" if _graph.SIMD_LEVELS[simd()] in ("vnni", "amx") else "integers"  # NMLSDR_SIMD=avx2 for the other
+INTEGERS = "vnni" if _graph.SIMD_LEVELS[simd()] == "vnni" else "integers"  # NMLSDR_SIMD=avx2 for the other
 SHARED = Path(os.environ.get("NMLSDR_SHARED", Path(__file__).resolve().parent.parent.parent / "shared"))
 SIZES = [(10_000, 100), (10_000, 500), (20_000, 320), (20_000, 32), (20_000, 8), (40_000, 120)]
 COLUMNS = [

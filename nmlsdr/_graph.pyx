@@ -22,7 +22,6 @@ cdef extern from "_c/products.h" nogil:
         long long decided, checked
         long long pairs
         long long tiles, alive
-        int tiles_held
     ctypedef struct nmlsdr_leads:
         Py_ssize_t d
         const double *rows
@@ -32,7 +31,7 @@ cdef extern from "_c/products.h" nogil:
     ctypedef struct nmlsdr_scaling:
         int integral
     ctypedef struct nmlsdr_storage:
-        int sparse, integers, tiled
+        int sparse, integers
         Py_ssize_t frequent
     ctypedef struct nmlsdr_tuning:
         Py_ssize_t lead_d, span
@@ -94,11 +93,10 @@ cdef extern from "_c/index.h" nogil:
 cdef extern from "_c/build.h":
     const char *NMLSDR_COMPILER
     const int NMLSDR_OPENMP, NMLSDR_FAST_MATH, NMLSDR_DEBUG_BUILD, NMLSDR_N_SIMD_LEVELS
-    const int NMLSDR_NEON, NMLSDR_AMX
+    const int NMLSDR_NEON
 
 # by their numbers in simd_levels.h
-SIMD_LEVELS = (("portable", "neon") if NMLSDR_NEON else ("portable", "avx2", "avx512", "vnni"))
-SIMD_LEVELS += (*(("amx",) if NMLSDR_AMX else ()), "amx_emulated")
+SIMD_LEVELS = ("portable", "neon") if NMLSDR_NEON else ("portable", "avx2", "avx512", "vnni")
 
 
 def build_facts():
@@ -198,7 +196,7 @@ cdef class Search(Progress):
         return {**counts, "integral": bool(self.search.scaling.integral), "sparse": bool(self.search.storage.sparse),
                 "integers": self.search.storage.integers, "columns": self.search.storage.frequent,
                 "span": self.search.tuning.span, "total": self.search.schedule.total,
-                "leads": self.search.tuning.lead_d, "tiled": bool(self.search.storage.tiled)}
+                "leads": self.search.tuning.lead_d}
 
 
 cdef class Tree(Progress):

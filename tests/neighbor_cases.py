@@ -10,9 +10,7 @@ from nmlsdr._search import far_groups, leading, strategy
 from nmlsdr._search.rows import kernel_rows
 
 LEVELS = list(range(_graph.best_simd_level() + 1))
-AMX_EMULATED = _graph.SIMD_LEVELS.index("amx_emulated")  # a level of every build, never chosen by itself
-BYTE_LEVELS = [level for level in LEVELS if _graph.SIMD_LEVELS[level] in ("portable", "vnni", "amx")]
-BYTE_LEVELS.append(AMX_EMULATED)  # all that have 8-bit integers
+BYTE_LEVELS = [level for level in LEVELS if _graph.SIMD_LEVELS[level] in ("portable", "vnni")]  # have 8-bit integers
 
 INTEGER_LIMIT = 32766  # with this as the largest value and the largest norm, the scale is exactly 1
 
@@ -74,10 +72,6 @@ def scan(X, k, queries=None):
     return by_scan(X, k, queries=queries)
 
 
-def number(level):
-    return LEVELS[level] if level < 0 else level
-
-
 def described(X, queries):
     return kernel_rows(X), None if queries is None else kernel_rows(queries)
 
@@ -89,7 +83,7 @@ def by_products(
     """Proposed by products, decided by the canonical distance; with the facts of the search."""
     found = _empty(X, queries, k)
     running = _graph.Search(
-        *described(X, queries), *found, level=number(level), n_threads=n_threads, sparse=postings,
+        *described(X, queries), *found, level=LEVELS[level], n_threads=n_threads, sparse=postings,
         integers=integers, window_bytes=window_bytes, leads=leads, known=known,
     )  # fmt: skip
     return _answered(running, found, budget)
@@ -119,20 +113,20 @@ def small_groups(rows=200, **forced):
 def by_tree(X, k, *, queries=None, level=-1, n_threads=2, budget=1e9):
     """By the tree of few features; with its facts."""
     found = _empty(X, queries, k)
-    running = _graph.Tree(*described(X, queries), *found, level=number(level), n_threads=n_threads)
+    running = _graph.Tree(*described(X, queries), *found, level=LEVELS[level], n_threads=n_threads)
     return _answered(running, found, budget)
 
 
 def by_few(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
     """Pair by pair, for a few queries."""
     found = _empty(X, Q, k)
-    running = _graph.FewQueries(*described(X, Q), *found, level=number(level), n_threads=n_threads)
+    running = _graph.FewQueries(*described(X, Q), *found, level=LEVELS[level], n_threads=n_threads)
     return _answered(running, found, budget)[:2]
 
 
 def by_index(X, Q, k, *, integers=-1, level=-1, n_threads=2, budget=1e9):
     """By rows that were packed before; with the facts of the search."""
-    index = _graph.Index(kernel_rows(X), integers=integers, level=number(level), n_threads=n_threads)
+    index = _graph.Index(kernel_rows(X), integers=integers, level=LEVELS[level], n_threads=n_threads)
     assert index.takes(kernel_rows(Q))
     found = _empty(X, Q, k)
     running = _graph.IndexSearch(*described(X, Q), *found, index=index, n_threads=n_threads)

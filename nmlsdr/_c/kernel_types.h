@@ -44,9 +44,7 @@ typedef struct {
                                double *squared);
     void (*distances)(const nmlsdr_encounter *, const ptrdiff_t *which, ptrdiff_t n, double *squared);
     void (*dots)(const nmlsdr_encounter *, ptrdiff_t n, double *dot);
-    void (*int8)(const nmlsdr_pair *);       /* NULL at levels that have no fast products of 8-bit integers */
-    void (*int8_tiles)(const nmlsdr_pair *); /* the same by the tiles of AMX, or NULL; */
-    void (*hold_tiles)(int *held, int hold); /* a thread has to hold them meanwhile */
+    void (*int8)(const nmlsdr_pair *); /* NULL at levels that have no fast products of 8-bit integers */
 } nmlsdr_kernels;
 
 #endif

@@ -2,7 +2,6 @@
  *
  *   products, sweep   of two blocks, of a sparse row with a block (products_tile.h)
  *   int16, int8       of two blocks of integers (products_integers.h)
- *   int8_tiles        of two blocks of 8-bit integers by the tiles of AMX (products_amx.h)
  *   near, scan        a leaf of the tree (tree_leaf.h)
  *   distances, dots   canonical distances, and products, of one query and dense rows (few_rows.h)
  */
@@ -19,7 +18,6 @@
 #include "simd.h"
 #undef T
 #undef NM_DOUBLE
-#include "amx.h"
 
 #define T double
 #define NM_DOUBLE 1
@@ -33,10 +31,10 @@
 #undef T
 #undef NM_DOUBLE
 
-#define NM_KERNELS(level, packed_ns, column_ns, int16_faster, int8_faster, ...) \
+#define NM_KERNELS(level, packed_ns, column_ns, int16_faster, int8_faster, int8) \
     {nmlsdr_lanes_##level, packed_ns, column_ns, int16_faster, int8_faster, \
      nmlsdr_products_##level, nmlsdr_sweep_##level, nmlsdr_int16_##level, \
-     nmlsdr_tree_near_##level, nmlsdr_tree_scan_##level, nmlsdr_few_distances_##level, nmlsdr_few_dots_##level, __VA_ARGS__}
+     nmlsdr_tree_near_##level, nmlsdr_tree_scan_##level, nmlsdr_few_distances_##level, nmlsdr_few_dots_##level, int8}
 
 static const nmlsdr_kernels *nmlsdr_kernels_of(int level)
 {
@@ -49,13 +47,8 @@ static const nmlsdr_kernels *nmlsdr_kernels_of(int level)
 #elif NMLSDR_NEON
         NM_KERNELS(neon, 0.044, 0.075, 0, 0, NULL), /* not timed: as portable */
 #endif
-        /* tiles: the facts of vnni, because AMX was not timed */
-#if NMLSDR_AMX
-        NM_KERNELS(vnni, 0.009, 0.034, 1, 1, nmlsdr_int8_vnni, nmlsdr_int8_tiles_amx, nmlsdr_hold_tiles_amx),
-#endif
-        NM_KERNELS(portable, 0.009, 0.034, 1, 1, nmlsdr_int8_portable, nmlsdr_int8_tiles_emulated, nmlsdr_hold_tiles_emulated),
     };
-    return &table[level == NMLSDR_AMX_EMULATED ? NMLSDR_N_SIMD_LEVELS : level];
+    return &table[level];
 }
 
 #undef NM_KERNELS

@@ -102,7 +102,6 @@ static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_
     const ptrdiff_t end_b = (J + 1) * span < count_b ? (J + 1) * span : count_b;
     const ptrdiff_t size = q->storage.sparse ? 0 : nmlsdr_block_size(q); /* sparse rows have no window */
     int back = 0;
-    if (q->storage.tiled) q->kernels->hold_tiles(&w->tiles_held, 1);
 
     for (ptrdiff_t a = I * span; a < end_a; a++, back = !back) {
         const ptrdiff_t low = !at->second && I == J ? a : J * span;
@@ -119,8 +118,6 @@ static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_
             run(q, at_a, at_b, w);
         }
     }
-
-    if (q->storage.tiled) q->kernels->hold_tiles(&w->tiles_held, 0);
 }
 
 /* Mark the spans of a pair as in work, or as free.  With queries, the spans of the rows are only read and

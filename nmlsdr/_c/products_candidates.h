@@ -292,7 +292,6 @@ struct nmlsdr_pair {
     /* where their sums start, and the rows of 16 bits, of `checked` words */
     const int32_t *start, *rows_a, *rows_b;
     ptrdiff_t checked;
-    const int32_t *bytes_a; /* the rows of 8 bits as tiles of AMX */
     float *partial;
     unsigned char *tiles; /* one for each tile: 0 is left out */
     int marks;            /* only mark the tiles that hold a pair of interest */

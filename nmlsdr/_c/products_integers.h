@@ -54,7 +54,7 @@ static NM_TARGET void NM_LEVEL(check_passing)(const nmlsdr_pair *p, ptrdiff_t i,
     const ptrdiff_t words = p->checked;
     const int32_t *a = p->rows_a + i * words;
     unsigned long long left = 0;
-    float score[NMLSDR_BLOCK];
+    float score[3 * G];
 
     for (; passed; passed &= passed - 1, p->a.scratch->checked++) {
         const int c = nmlsdr_lowest_bit(passed);

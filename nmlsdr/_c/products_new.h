@@ -173,7 +173,6 @@ static nmlsdr_search *nmlsdr_search_of(const nmlsdr_rows *rows, int level, int n
     if (!q) return NULL;
     q->d = rows->d;
     q->kernels = nmlsdr_kernels_of(level);
-    q->storage.lanes = q->kernels->lanes;
     q->n_threads = n_threads;
     q->rows = q->queries = &q->side[0];
     q->rows->rows = *rows;

@@ -9,7 +9,7 @@
 /* Round a row to floats `lanes` apart; its squared norm. */
 static double nmlsdr_pack_floats(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, float *to)
 {
-    const ptrdiff_t lanes = q->storage.lanes, begin = nmlsdr_row_pointer(x, row),
+    const ptrdiff_t lanes = q->kernels->lanes, begin = nmlsdr_row_pointer(x, row),
         end = nmlsdr_row_pointer(x, row + 1);
     double square[4] = {0, 0, 0, 0};
     if (x->indices) for (ptrdiff_t j = 0; j < q->d; j++) to[j * lanes] = 0;
@@ -42,11 +42,11 @@ static double nmlsdr_pack_int16(const nmlsdr_search *q, const nmlsdr_rows *x, pt
     return (square[0] + square[1]) + (square[2] + square[3]);
 }
 
-/* Round a row of 16-bit integers to 8 bits, four in a word, the words `lanes` apart, and once more as a row of tiles. */
+/* Round a row of 16-bit integers to 8 bits, four in a word, the words `lanes` apart. */
 static void nmlsdr_pack_int8(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t at, const int32_t *row,
-    int32_t *to, int32_t *tiles)
+    int32_t *to)
 {
-    const ptrdiff_t words = q->storage.words, lanes = q->storage.lanes;
+    const ptrdiff_t words = q->storage.words, lanes = q->kernels->lanes;
     int32_t sum = 0, square = 0;
 
     for (ptrdiff_t w = 0; w < words; w++) {
@@ -61,18 +61,17 @@ static void nmlsdr_pack_int8(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t a
         }
 
         to[w * lanes] = (int32_t)word;
-        if (q->storage.tiled) tiles[w / NMLSDR_TILE * NMLSDR_TILE * NMLSDR_TILE + w % NMLSDR_TILE] = (int32_t)word;
     }
 
-    s->start[at] = q->storage.tiled ? -(square / 2) : -128 * sum;
+    s->start[at] = -128 * sum;
     s->coarse_h[at] = nmlsdr_below(square * (0.5 - 0x1p-20)); /* three float operations follow */
 }
 
 /* Pack one block of rows, with their bounds; positions past the end can never be of interest. */
 static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block, float *z)
 {
-    const ptrdiff_t words = q->storage.words, lanes = q->storage.lanes, checked = q->storage.checked;
-    int32_t *rows = (int32_t *)z + NMLSDR_BLOCK * words, *tiles = rows + NMLSDR_BLOCK * checked;
+    const ptrdiff_t words = q->storage.words, lanes = q->kernels->lanes, checked = q->storage.checked;
+    int32_t *rows = (int32_t *)z + NMLSDR_BLOCK * words;
     float *h = s->h, *e = s->e;
 
     for (ptrdiff_t r = 0; r < NMLSDR_BLOCK; r++) {
@@ -93,8 +92,7 @@ static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block,
             : q->storage.integers ? nmlsdr_pack_int16(q, &s->rows, row, (int32_t *)to, words, lanes)
             : nmlsdr_pack_floats(q, &s->rows, row, to);
         nmlsdr_bounds(q, square, &h[at], &e[at]);
-        if (checked) nmlsdr_pack_int8(q, s, at, rows + r * checked, (int32_t *)to,
-            tiles + r / NMLSDR_TILE * NMLSDR_TILE * words + r % NMLSDR_TILE * NMLSDR_TILE);
+        if (checked) nmlsdr_pack_int8(q, s, at, rows + r * checked, (int32_t *)to);
     }
 }
 
@@ -208,15 +206,12 @@ static void nmlsdr_run_dense(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_
     p.za = at->window[0].z + (I - at->window[0].first) * size;
     p.zb = at->window[at->second].z + (J - at->window[at->second].first) * size;
     const ptrdiff_t passes = (words + pass - 1) / pass,
-        tiles = passes * NMLSDR_BLOCK * NMLSDR_BLOCK
-            / (q->storage.tiled ? 4 * NMLSDR_TILE * NMLSDR_TILE : 12 * q->kernels->lanes);
+        tiles = passes * NMLSDR_BLOCK * NMLSDR_BLOCK / (12 * q->kernels->lanes);
     p.prefetch = w->prefetch;
     p.lines = p.prefetch ? size * (ptrdiff_t)sizeof(float) / 64 / tiles : 0;
     p.rows_a = (const int32_t *)p.za + NMLSDR_BLOCK * words;
     p.rows_b = (const int32_t *)p.zb + NMLSDR_BLOCK * words;
-    p.bytes_a = p.rows_a + NMLSDR_BLOCK * q->storage.checked;
-    if (q->storage.tiled) q->kernels->int8_tiles(&p);
-    else if (q->storage.integers == 8) q->kernels->int8(&p);
+    if (q->storage.integers == 8) q->kernels->int8(&p);
     else if (q->storage.integers) q->kernels->int16(&p);
     else q->kernels->products(&p);
 }

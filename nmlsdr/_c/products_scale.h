@@ -271,10 +271,6 @@ static void nmlsdr_choose_int8(nmlsdr_search *q, const nmlsdr_extent *extent, nm
     q->storage.integers = 8;
     q->storage.checked = ((q->d + 1) / 2 + 31) / 32 * 32; /* two vectors at every level */
     nmlsdr_set_words(q, (q->d + 3) / 4);
-    q->storage.tiled = q->kernels->int8_tiles && q->d >= NMLSDR_TILED_FEATURES;
-    if (!q->storage.tiled) return;
-    q->storage.words = q->tuning.pass = (q->storage.words + NMLSDR_TILE - 1) / NMLSDR_TILE * NMLSDR_TILE;
-    q->storage.lanes = NMLSDR_TILE;
 }
 
 /* Norms of 2^60 are far from overflow of their squares and farther from underflow. */

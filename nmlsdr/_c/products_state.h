@@ -12,7 +12,6 @@
 #include "rows.h"
 
 #define NMLSDR_BLOCK 96 /* rows in a block: a multiple of 3 vectors at every level */
-#define NMLSDR_TILE 16  /* rows, and words of four bytes in a row, of a tile of AMX */
 #define NMLSDR_KC 192   /* features per pass: 4 groups of 8 floats stay in a 32 kB first-level cache */
 /* up to this k each row ranks its k best bounds at every push: .93 of the time at 10, 1.09 at 20 */
 #define NMLSDR_RANKED 16
@@ -63,7 +62,6 @@ typedef struct {
     int64_t tiles, alive; /* tested by their leading coordinates, and not ruled out */
     unsigned char *tile;  /* one block pair's */
     const char *prefetch; /* the packed block that comes next, or NULL */
-    int tiles_held;       /* 1 while it may use the tiles of AMX */
     char pad[64];
 } nmlsdr_scratch;
 
@@ -87,8 +85,6 @@ typedef struct {
     int sparse;             /* columns and postings */
     int integers;           /* packed rows hold integers of 16 or 8 bits in place of floats, which are 0 */
     ptrdiff_t words;        /* of four bytes, in a packed row */
-    ptrdiff_t lanes;        /* rows in a packed group */
-    int tiled;              /* 8 bits by the tiles of AMX; behind the 16 bits stand the rows in this form */
     /* 8 bits: words in a row of 16-bit integers, which stand behind the packed rows of their block */
     ptrdiff_t checked;
     ptrdiff_t block;        /* rows in a block */

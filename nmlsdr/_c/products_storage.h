@@ -34,9 +34,6 @@
 /* pairs may be checked by 16 bits for each product that is made of 8 bits instead, */
 #define NMLSDR_INT8_CHECKS 1.45e-4
 #define NMLSDR_INT8_PACKING 1000.0 /* less so many for each value that is packed twice */
-#ifndef NMLSDR_TILED_FEATURES
-#define NMLSDR_TILED_FEATURES 200 /* from so many on by the tiles of AMX, where there are some */
-#endif
 
 /* The columns: features of the share NMLSDR_FREQUENT or more, fewer if their values would outgrow `bytes`. */
 static void nmlsdr_choose_columns(nmlsdr_search *q, const int32_t *holders, double bytes)
@@ -82,10 +79,10 @@ static inline double nmlsdr_nearest(double x)
     return (x + 0x1.8p52) - 0x1.8p52;
 }
 
-/* Words of a packed block, and of its rows of 16-bit integers and its tiles if its packed ones have 8. */
+/* Words of a packed block, and of its rows of 16-bit integers if its packed ones have 8. */
 static ptrdiff_t nmlsdr_block_size(const nmlsdr_search *q)
 {
-    return NMLSDR_BLOCK * (q->storage.words * (1 + q->storage.tiled) + q->storage.checked);
+    return NMLSDR_BLOCK * (q->storage.words + q->storage.checked);
 }
 
 /* So many words of four bytes in a packed row, and passes of equal length. */

@@ -134,7 +134,7 @@ static const nmlsdr_loops *nmlsdr_loops_of(int level, int width)
         {&nmlsdr_loops_4_avx2, &nmlsdr_loops_8_avx2, &nmlsdr_loops_16_avx2, &nmlsdr_loops_32_avx2},
 #endif
     };
-    return table[NMLSDR_X86 && level > 0 && level != NMLSDR_AMX_EMULATED][(width > 4) + (width > 8) + (width > 16)];
+    return table[NMLSDR_X86 && level > 0][(width > 4) + (width > 8) + (width > 16)];
 }
 
 #endif

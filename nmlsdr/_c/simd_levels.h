@@ -4,14 +4,10 @@
  *   1 avx2       AVX2 with fused multiply-add
  *   2 avx512     AVX-512 F, DQ and BW
  *   3 vnni       the same with VNNI, which adds up products of 16-bit and of 8-bit integers in one instruction
- *   4 amx        the same with the tiles of AMX for products of 8-bit integers; only in builds with NMLSDR_AMX=1
  *
  * and on 64-bit ARM, where every processor has it,
  *
  *   1 neon       16-byte vectors with fused multiply-add; the propagation's loops, which never fuse, are the portable ones
- *
- * The last number is amx_emulated, which every build has: the portable level with the tiles in plain C, so that the code around
- * the instructions of AMX can be tested on any processor.  It is never chosen by itself.
  *
  * A template is compiled once for each level, and one table a kernel module takes its copies by the number of the level
  * (kernels.h, propagation.h); `nmlsdr/_process/threads.py` chooses the level to run on.
@@ -45,38 +41,7 @@
 #define NM_INLINE
 #endif
 
-/* NMLSDR_AMX_WANTED is defined by setup.py under NMLSDR_AMX=1.  Compilers without AMX lack the header, which GCC and clang name differently. */
-#if defined(NMLSDR_AMX_WANTED) && NMLSDR_X86 && defined(__linux__) && defined(__x86_64__) && defined(__has_include)
-#if __has_include(<amxint8intrin.h>) || __has_include(<amxintrin.h>)
-#define NMLSDR_AMX 1
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
-#endif
-#ifndef NMLSDR_AMX
-#define NMLSDR_AMX 0
-#endif
-
-enum {
-    NMLSDR_N_SIMD_LEVELS = NMLSDR_X86 ? 4 + NMLSDR_AMX : 1 + NMLSDR_NEON, /* without amx_emulated */
-    NMLSDR_AMX_EMULATED = NMLSDR_NEON ? 2 : 4 + NMLSDR_AMX
-};
-
-/* Whether the processor has AMX for 8-bit integers (CPUID), the system saves its tiles (XCR0), and Linux permits this process to
- * use them, which has to be requested.  Threads and forked processes inherit the permission. */
-static int nmlsdr_may_use_amx(void)
-{
-#if NMLSDR_AMX
-    enum { TILES_OF_7_EDX = 3 << 24, TILES_OF_XCR0 = 3 << 17, ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
-    unsigned a, b, c, d = 0;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & TILES_OF_7_EDX) != TILES_OF_7_EDX) return 0;
-    __asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0)); /* there is one: AVX2 was found */
-    return (a & TILES_OF_XCR0) == TILES_OF_XCR0 && !syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA);
-#else
-    return 0;
-#endif
-}
+enum { NMLSDR_N_SIMD_LEVELS = NMLSDR_X86 ? 4 : 1 + NMLSDR_NEON };
 
 /* The best level of this processor. */
 static int nmlsdr_best_level(void)
@@ -87,9 +52,7 @@ static int nmlsdr_best_level(void)
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq")) return 1;
     if (!__builtin_cpu_supports("avx512bw")) return 1;
     if (!__builtin_cpu_supports("avx512vnni")) return 2;
-    static int amx = -1; /* the questions take microseconds */
-    if (amx < 0) amx = nmlsdr_may_use_amx();
-    return 3 + amx;
+    return 3;
 #else
     return NMLSDR_NEON;
 #endif

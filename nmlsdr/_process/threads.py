@@ -133,7 +133,7 @@ def simd_level() -> str | None:
             f"NMLSDR_SIMD must be one of {', '.join(SIMD_LEVELS)}, got {level!r}; unset it to use the best that this "
             "processor has."
         )
-    if SIMD_LEVELS.index(level) > _graph.best_simd_level() and level != "amx_emulated":
+    if SIMD_LEVELS.index(level) > _graph.best_simd_level():
         raise InputError(
             f"NMLSDR_SIMD={level} needs a processor with {level}; unset it to use the best that this processor has."
         )

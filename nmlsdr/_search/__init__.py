@@ -49,7 +49,6 @@ The files; each imports only files below it:
 
     templates, included once per SIMD level by way of simd.h, which simd_clear.h ends:
     products_tile.h  products_integers.h  tree_leaf.h  few_rows.h
-    products_amx.h, by way of amx.h, which has the instructions of AMX, true and emulated
     other files: build.h, what `nmlsdr info` reports about the build; propagation.h, propagation_loops.h and team.h,
     the propagation
 """

@@ -36,7 +36,6 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from neighbor_cases import (  # noqa: E402  # noqa: E402
-    AMX_EMULATED,
     LEVELS,
     by_few,
     by_groups,
@@ -303,12 +302,6 @@ def ways(folder: str) -> dict[str, Way]:
         "products of 16-bit integers, CSR": Way(products(False, postings=0, integers=16), ANY, MANY),
         "products of 8-bit integers": Way(products(True, integers=8), ANY, MANY),
         "products of 8-bit integers, CSR": Way(products(False, postings=0, integers=8), ANY, MANY),
-        "products of 8-bit integers, emulated tiles": Way(
-            lambda X, Q, k, level, t, rng: products(True, integers=8)(X, Q, k, AMX_EMULATED, t, rng),
-            (200, 256, 301),
-            MANY,
-            levels=False,
-        ),
         "products, CSR packed": Way(products(False, postings=0), ANY, MANY),
         "products, CSR postings": Way(products(False, postings=1), ANY, MANY),
         "few": Way(lambda X, Q, k, level, t, rng: by_few(X, Q, k, level=level, n_threads=t), ANY, FEW),

@@ -24,6 +24,7 @@ PAGE = HERE / "guide" / "hospital.md"
 SCRIPTS = ("hospital.py",)
 FENCE = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
 WRITES = "python hospital.py write"
+PAGES = ("report.html", "review.html")  # what its commands write, and the site shows
 
 # name: width and height of the window, dark or not, and which parts of the report are shown
 PICTURES = {
@@ -38,6 +39,17 @@ def execute(text: str, folder: Path, size: str = "") -> str:
     for script in SCRIPTS:
         shutil.copy(HERE / script, folder)
     return FENCE.sub(lambda fence: _answers(fence[0], folder, size), text)
+
+
+def write_pages(to: Path) -> None:
+    """Run the commands of the page that write the report and the list to check, and copy these two."""
+    fences = FENCE.findall(PAGE.read_text(encoding="utf-8"))
+    needed = [f"```console\n{one}```" for one in fences if WRITES in one or any(page in one for page in PAGES)]
+    with tempfile.TemporaryDirectory() as folder:
+        execute("\n".join(needed), Path(folder))
+        to.mkdir(exist_ok=True)
+        for page in PAGES:
+            shutil.copy(Path(folder, page), to)
 
 
 def _answers(fence: str, folder: Path, size: str) -> str:
@@ -96,8 +108,6 @@ def main() -> None:
         PAGE.write_text(execute(PAGE.read_text(encoding="utf-8"), folder), encoding="utf-8")
         if args.pictures:
             photograph(folder / "report.html", HERE / "_static")
-            for page in ("report.html", "review.html"):
-                shutil.copy(folder / page, HERE / "_static" / "hospital")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Sphinx: `nox -s docs` builds the site with warnings as errors.
 
 What can be derived is derived before each build, into docs/generated: the API pages from every module's `__all__`, the
-command line reference from the parsers.
+command line reference from the parsers; the report and the page to check annotations from the commands of the guide.
 """
 
 import sys
@@ -12,6 +12,7 @@ sys.path.insert(0, str(HERE))
 
 import _generate  # noqa: E402
 import _inventories  # noqa: E402
+import _walkthrough  # noqa: E402
 
 import nmlsdr  # noqa: E402
 
@@ -20,6 +21,7 @@ _generate.write_command_line(HERE / "generated")
 _generate.write_benchmarks(HERE / "generated", HERE.parent / "bench" / "README.md")
 _generate.write_how_it_works(HERE)
 _generate.write_scores(HERE / "generated", HERE / "reproduction" / "tables")
+_walkthrough.write_pages(HERE / "_static" / "hospital")
 
 project = "nmlsdr"
 author = "The nmlsdr developers"

@@ -71,7 +71,7 @@ PRODUCTS = {
     "hospital": Product(
         ("python", "docs/_walkthrough.py", "--pictures"), ("ResidualPropagation",),
         ("docs/_walkthrough.py", "docs/hospital.py", "nmlsdr/inspection/review*", "nmlsdr/_report/page*"),
-        ("docs/guide/hospital.md", "docs/_static/hospital", "docs/_static/report-"), "docs/_static/hospital",
+        ("docs/guide/hospital.md", "docs/_static/report-"), "docs/_static",
     ),
     "comparison": Product(
         ("python", "bench/bench_review.py", "--replace"), ("ResidualPropagation", "MultiLabelPropagation"),

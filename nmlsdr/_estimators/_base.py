@@ -37,8 +37,9 @@ from ._thresholds import check_threshold, given_thresholds, labels_flip_rate, le
 # Rows in a block of predict: besides its output, predict needs memory for the neighbours and scores of one block.
 _QUERY_ROWS = 4096
 
-# Names that transformers use for each metric.
-_METRICS = {"euclidean": ("euclidean", "l2", "sqeuclidean"), "cosine": ("cosine",)}
+# The search behind each name that scikit-learn has for a metric; the powers of "minkowski" are 2.
+METRICS = {"euclidean": "euclidean", "l2": "euclidean", "minkowski": "euclidean", "sqeuclidean": "euclidean",
+           "cosine": "cosine"}  # fmt: skip
 _SPOKEN = {"euclidean": "Euclidean", "cosine": "cosine"}
 
 
@@ -68,12 +69,10 @@ def refuse_one(estimator: Any, n_rows: int, what: str) -> None:
 def _warn_of_another_metric(transformer: Any, metric: str) -> None:
     """Say that candidates which a transformer found by one distance are ranked by another."""
     found_by = getattr(transformer, "metric", metric)
-    if found_by == "minkowski" and getattr(transformer, "p", 2) == 2:
-        found_by = "euclidean"
-    if found_by in _METRICS[metric]:
+    same = METRICS.get(found_by) if found_by != "minkowski" or getattr(transformer, "p", 2) == 2 else None
+    if same == metric:
         return
-    same = [name for name, words in _METRICS.items() if found_by in words]
-    advice = f'set metric="{same[0]}" here' if same else "let the transformer use that distance too"
+    advice = f'set metric="{same}" here' if same else "let the transformer use that distance too"
     warnings.warn(
         f"{type(transformer).__name__} finds candidates by the distance {found_by!r}, but the nearest of them by "
         f"{_SPOKEN[metric]} distance are used; {advice}, or pass graph=.",
@@ -88,7 +87,8 @@ def neighbors_of_queries(
 
     The transformer is that of the fit; None if the search is exact, by rows prepared if the estimator predicts often.
     """
-    wanted = {"queries": queries, "metric": estimator.metric, "n_jobs": estimator.n_jobs}
+    metric = METRICS.get(estimator.metric, estimator.metric)
+    wanted = {"queries": queries, "metric": metric, "n_jobs": estimator.n_jobs}
     if transformer is not None:
         return choose_proposed(rows, transformer.transform(queries), k, **wanted)
     prepared = prepared_rows(estimator, rows, queries.shape[0])

@@ -1,36 +1,46 @@
 """The exact neighbour search as a transformer, for pipelines that take a precomputed graph of distances."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks.arguments import Metric, check_n_neighbors
+from .._checks.arguments import check_choice, check_count, check_n_neighbors
 from .._refit import new_fit
 from .._search import squared_neighbors
 from ..graph import as_distances
-from ._base import LearnsLabels, neighbors_of_queries
+from ._base import METRICS, LearnsLabels, neighbors_of_queries
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+Mode = Literal["distance", "connectivity"]
 
 
 @dataclass(eq=False, repr=False)
 class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnsLabels, BaseEstimator):
     """Transform rows into the sparse graph of distances to their exact nearest training rows.
 
-    It can replace scikit-learn's ``KNeighborsTransformer(mode="distance")``, either before an estimator with
-    ``metric="precomputed"`` (``KNeighborsClassifier``, ``Isomap``, ``DBSCAN``, ``TSNE``), or as the parameter
-    ``neighbors`` of the estimators of this package. The neighbours are those of `nmlsdr.graph.kneighbors`.
+    It can replace scikit-learn's ``KNeighborsTransformer``: before an estimator with ``metric="precomputed"`` that
+    needs the k nearest rows only (``KNeighborsClassifier``, ``Isomap``, ``LocalOutlierFactor``, ``TSNE``), as a
+    neighbours object (``SMOTE`` of imbalanced-learn), or as the parameter ``neighbors`` of the estimators of this
+    package. The neighbours are those of `nmlsdr.graph.kneighbors`. It is not for ``DBSCAN``, which needs all rows
+    within a radius.
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        Number of neighbours k, at least 1 and less than the number of training rows. Each row of the result has k + 1
-        entries, since a training row counts as its own neighbour.
+        Number of neighbours k, at least 1. A training row counts as its own neighbour: in mode "distance" each row of
+        the result has k + 1 entries, so k must be less than the number of training rows; in mode "connectivity" it has
+        k, as in scikit-learn.
+    mode : {"distance", "connectivity"}, default="distance"
+        What the graph contains: distances, or ones.
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
-        which ignores their lengths; a row of zeros is at distance 1 from every other row.
+        which ignores their lengths; a row of zeros is at distance 1 from every other row. "l2" and "minkowski" are
+        other names of "euclidean"; "sqeuclidean" gives squared distances.
+    algorithm : object, default="auto"
+        Ignored; part of scikit-learn's interface.
     n_jobs : int or None, default=None
         Number of threads. None: one for each core that the process may use; a negative number counts back from there,
         so that -1 means the same as None. The results do not depend on it.
@@ -54,8 +64,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     Notes
     -----
     `fit_transform` puts each row first in its own list, at distance 0, even if it has more than k duplicates.
-    `transform` returns the k + 1 nearest training rows by distance; rows at equal distances are ordered by row
-    number.
+    `transform` returns the nearest training rows by distance; rows at equal distances are ordered by row number.
 
     Examples
     --------
@@ -69,7 +78,9 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     n_neighbors: int = 5
     _: KW_ONLY
-    metric: Metric = "euclidean"
+    mode: Mode = "distance"
+    metric: str = "euclidean"
+    algorithm: Any = "auto"
     n_jobs: int | None = None
 
     def __sklearn_tags__(self) -> Any:
@@ -95,11 +106,13 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Raises
         ------
         ValueError
-            If X has non-finite values, or if ``n_neighbors`` is not less than the number of rows.
+            If X has non-finite values, or if a parameter is invalid.
         """
         with new_fit(self):
+            check_count(self.n_neighbors, "n_neighbors")
+            check_choice(self.metric, "metric", *METRICS)
+            check_choice(self.mode, "mode", "distance", "connectivity")
             rows = self._read_rows(X, reset=True)
-            check_n_neighbors(self.n_neighbors, rows.shape[0], exclude_self=True)
             self.training_rows_ = self._as_attribute(rows)
             self.n_samples_fit_ = self._n_features_out = rows.shape[0]
         return self
@@ -117,22 +130,22 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Returns
         -------
         CSR matrix of shape (n_samples, n_samples), float64
-            k + 1 distances in each row, in increasing order. The zeros of the diagonal are stored.
+            k + 1 distances in each row, in increasing order, of which the zeros of the diagonal are stored; or k ones.
 
         Raises
         ------
         ValueError
-            If X has non-finite values, or if ``n_neighbors`` is not less than the number of rows.
+            If X has non-finite values, or if a parameter is invalid or ``n_neighbors`` too large.
         """
         with new_fit(self):
-            rows = self.fit(X).training_rows_
-            squared, indices = squared_neighbors(
-                rows, self.n_neighbors, metric=self.metric, n_jobs=self.n_jobs, checked=True
-            )
-        return self._graph(np.insert(squared, 0, 0.0, axis=1), np.insert(indices, 0, np.arange(len(indices)), axis=1))
+            self.fit(X)
+            others = self._row_length() - 1
+            squared, indices = (found[:, :others] for found in self._search(None, max(others, 1)))
+        own = np.arange(len(indices))
+        return self._graph(np.insert(squared, 0, 0.0, axis=1), np.insert(indices, 0, own, axis=1), self.mode)
 
     def transform(self, X: Any) -> sparse.csr_array:
-        """Return the graph from rows to their k + 1 nearest training rows.
+        """Return the graph from rows to their nearest training rows.
 
         Parameters
         ----------
@@ -142,21 +155,95 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Returns
         -------
         CSR matrix of shape (n_queries, n_samples_fit_), float64
-            k + 1 distances in each row, in increasing order.
+            k + 1 distances in each row, in increasing order; or k ones.
 
         Raises
         ------
         ValueError
-            If X has non-finite values or another number of features than in `fit`.
+            If X has non-finite values or another number of features than in `fit`, or ``n_neighbors`` is too large.
         sklearn.exceptions.NotFittedError
             If `fit` was not called before.
         """
         check_is_fitted(self)
-        queries = self._read_rows(X, reset=False)
-        return self._graph(*neighbors_of_queries(self, self.training_rows_, queries, self.n_neighbors + 1))
+        return self.kneighbors_graph(X, self._row_length(), self.mode)
 
-    def _graph(self, squared: np.ndarray, indices: np.ndarray) -> Any:
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> tuple[np.ndarray, np.ndarray] | np.ndarray:
+        """Find the nearest training rows of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_queries, n_features), default=None
+            Rows whose neighbours are searched. None: the training rows, each of which is left out of its own list. A
+            training row that is given as X is its own neighbour.
+        n_neighbors : int, default=None
+            Number of neighbours. None: ``n_neighbors`` of the transformer.
+        return_distance : bool, default=True
+            Whether to return distances too.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n_neighbors), float64
+            Distances in increasing order; only with ``return_distance``.
+        indices : ndarray of shape (n_queries, n_neighbors), intp
+            Row numbers of the neighbours. Neighbours at equal distances are in increasing order of row number.
+
+        Raises
+        ------
+        ValueError
+            If X has non-finite values or another number of features than in `fit`, or ``n_neighbors`` is too large.
+        sklearn.exceptions.NotFittedError
+            If `fit` was not called before.
+        """
+        squared, indices = self._search(X, n_neighbors)
+        return (self._distances(squared), indices) if return_distance else indices
+
+    def kneighbors_graph(
+        self, X: Any = None, n_neighbors: int | None = None, mode: Mode = "connectivity"
+    ) -> sparse.csr_array:
+        """Return the graph from rows to their nearest training rows, as `kneighbors` finds them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_queries, n_features), default=None
+            Rows whose neighbours are searched. None: the training rows, each of which is left out of its own list.
+        n_neighbors : int, default=None
+            Number of neighbours. None: ``n_neighbors`` of the transformer.
+        mode : {"connectivity", "distance"}, default="connectivity"
+            What the graph contains: ones, or distances.
+
+        Returns
+        -------
+        CSR matrix of shape (n_queries, n_samples_fit_), float64
+            ``n_neighbors`` entries in each row, in increasing order of the distance.
+
+        Raises
+        ------
+        ValueError
+            If X has non-finite values or another number of features than in `fit`, or ``n_neighbors`` is too large.
+        sklearn.exceptions.NotFittedError
+            If `fit` was not called before.
+        """
+        return self._graph(*self._search(X, n_neighbors), check_choice(mode, "mode", "distance", "connectivity"))
+
+    def _row_length(self) -> int:
+        """Entries in a row of `transform`."""
+        itself = self.mode == "distance"
+        return check_n_neighbors(self.n_neighbors, self.n_samples_fit_, exclude_self=itself) + itself
+
+    def _search(self, X: Any, n_neighbors: int | None) -> tuple[np.ndarray, np.ndarray]:
+        check_is_fitted(self)
+        k, rows = self.n_neighbors if n_neighbors is None else n_neighbors, self.training_rows_
+        if X is None:
+            return squared_neighbors(rows, k, metric=METRICS[self.metric], n_jobs=self.n_jobs, checked=True)
+        return neighbors_of_queries(self, rows, self._read_rows(X, reset=False), k)
+
+    def _distances(self, squared: np.ndarray) -> np.ndarray:
+        return squared if self.metric == "sqeuclidean" else as_distances(squared, self.metric, out=squared)
+
+    def _graph(self, squared: np.ndarray, indices: np.ndarray, mode: str) -> Any:
         n, k = indices.shape
-        distances = as_distances(squared, self.metric, out=squared).ravel()
-        parts = distances, indices.ravel(), np.arange(0, n * k + 1, k)
+        values = self._distances(squared).ravel() if mode == "distance" else np.ones(n * k)
+        parts = values, indices.ravel(), np.arange(0, n * k + 1, k)
         return self._as_attribute(sparse.csr_matrix(parts, shape=(n, self.n_samples_fit_)))

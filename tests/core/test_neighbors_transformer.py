@@ -1,5 +1,10 @@
 """The exact search as a transformer: scikit-learn's semantics, and the estimators that take its graph."""
 
+import os
+import re
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -61,6 +66,93 @@ def test_estimators_accept_it_like_that_of_scikit_learn(rng):
         np.testing.assert_array_equal(plugged.predict_proba(Q), exact.predict_proba(Q))
 
 
-def test_it_refuses_more_neighbours_than_rows(rng):
-    with pytest.raises(ValueError, match="n_neighbors=5 needs more than 5 samples, got 5"):
-        ExactNeighborsTransformer().fit(rng.standard_normal((5, 2)))
+@pytest.mark.parametrize(("metric", "same"), [("l2", "euclidean"), ("minkowski", "euclidean"), ("sqeuclidean", None)])
+@pytest.mark.parametrize("mode", ["distance", "connectivity"])
+def test_scikit_learns_names_of_metrics_and_modes(metric, same, mode, rng):
+    X, Q = rng.standard_normal((60, 4)), rng.standard_normal((9, 4))
+    ours = ExactNeighborsTransformer(3, metric=metric, mode=mode)
+    theirs = KNeighborsTransformer(n_neighbors=3, metric=metric, mode=mode, algorithm="brute")
+    k = 3 + (mode == "distance")
+    pairs = [(ours.fit_transform(X), theirs.fit_transform(X))]
+    pairs += [(ours.transform(some), theirs.transform(some)) for some in (X, Q, Q, Q)]
+    pairs += [(ours.kneighbors_graph(*given, mode=mode), theirs.kneighbors_graph(*given, mode=mode))
+              for given in ((), (Q,), (Q, 2), (None, 59))]  # fmt: skip
+    for i, (found, expected) in enumerate(pairs):
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found.toarray(), expected.toarray(), atol=1e-7)
+        if i < 5:
+            lists(found, k)
+    if same:
+        plain = ExactNeighborsTransformer(3, metric=same, mode=mode)
+        np.testing.assert_array_equal(ours.transform(Q).toarray(), plain.fit(X).transform(Q).toarray())
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_kneighbors_has_the_bits_of_the_search(metric, rng):
+    X, Q = rng.integers(0, 3, (50, 3)).astype(float), rng.standard_normal((7, 3))
+    transformer = ExactNeighborsTransformer(6, metric=metric).fit(X)
+    for found, expected in [
+        (transformer.kneighbors(), graph.kneighbors(X, 6, metric=metric)),
+        (transformer.kneighbors(Q), graph.kneighbors(X, 6, queries=Q, metric=metric)),
+        (transformer.kneighbors(Q, 50), graph.kneighbors(X, 50, queries=Q, metric=metric)),
+        (transformer.kneighbors(X, n_neighbors=2), graph.kneighbors(X, 2, queries=X, metric=metric)),
+    ]:
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(transformer.kneighbors(Q, return_distance=False), transformer.kneighbors(Q)[1])
+
+
+def test_one_neighbour_in_mode_connectivity_is_the_row_itself():
+    found = ExactNeighborsTransformer(1, mode="connectivity").fit_transform([[0.0], [0.0], [1.0]])
+    np.testing.assert_array_equal(found.toarray(), np.eye(3))
+
+
+def test_as_many_neighbours_as_rows_where_a_row_is_its_own(rng):
+    """SMOTE fits on the rows of one class, which may be no more than the neighbours that it asks for."""
+    X = rng.standard_normal((5, 2))
+    transformer = ExactNeighborsTransformer(5).fit(X)
+    assert transformer.kneighbors(X, return_distance=False).shape == (5, 5)
+    assert (ExactNeighborsTransformer(5, mode="connectivity").fit_transform(X).toarray() == 1).all()
+    for refused in (lambda: transformer.transform(X), lambda: transformer.fit_transform(X), transformer.kneighbors):
+        with pytest.raises(ValueError, match="n_neighbors=5 needs more than 5 samples, got 5"):
+            refused()
+    with pytest.raises(ValueError, match="n_neighbors=6 needs at least 6 samples, got 5"):
+        transformer.kneighbors(X, 6)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"metric": "l1"}, 'metric must be "euclidean", "l2", "minkowski", "sqeuclidean" or "cosine", got .l1.'),
+        ({"mode": "both"}, 'mode must be "distance" or "connectivity", got .both.'),
+        ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1, got 0"),
+    ],
+)
+def test_it_refuses_other_parameters(parameters, words, rng):
+    X = rng.standard_normal((9, 2))
+    with pytest.raises(ValueError, match=words):
+        ExactNeighborsTransformer(**parameters).fit(X)
+    if "mode" in parameters:
+        with pytest.raises(ValueError, match=words):
+            ExactNeighborsTransformer().fit(X).kneighbors_graph(X, mode="both")
+
+
+@pytest.mark.slow
+def test_scikit_learns_own_tests_pass_with_it_in_place_of_theirs(tmp_path):
+    """All its tests of `KNeighborsTransformer` but that of a metric for rows with NaN."""
+    (tmp_path / "in_place.py").write_text(
+        "import sklearn.neighbors as theirs, nmlsdr as ours\n"
+        "theirs.KNeighborsTransformer = ours.ExactNeighborsTransformer\n"
+    )
+    tests = ["neighbors.tests.test_graph", "neighbors.tests.test_neighbors_pipeline", "neighbors.tests.test_neighbors",
+             "manifold.tests.test_isomap"]  # fmt: skip
+    command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "in_place", "-p", "no:cacheprovider", "-c", os.devnull]
+    which = "test_graph or pipeline or test_pipeline_with_nearest_neighbors_transformer"
+    modules = [f"sklearn.{name}" for name in tests]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [*command, "--pyargs", *modules, "-k", which],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 12

@@ -30,6 +30,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
+def shorten(text: str, length: int = 60) -> str:
+    """Return a text that fits into a sentence."""
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
 def warn_not_converged(text: str, *, stacklevel: int) -> None:
     """Warn by the class that users filter on, imported here because the core works without loading scikit-learn."""
     from sklearn.exceptions import ConvergenceWarning

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._errors import import_extra
-from ..datasets._catalog import list_datasets
+from ..datasets import list_datasets
 from .console import Console
 
 

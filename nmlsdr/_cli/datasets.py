@@ -3,8 +3,7 @@
 import argparse
 
 from .._errors import printable
-from ..datasets import fetch_dataset
-from ..datasets._catalog import dataset_info, list_datasets, verify_dataset
+from ..datasets import dataset_info, fetch_dataset, list_datasets, verify_dataset
 from ..tables import DataFileError
 from .console import Console, RunError
 

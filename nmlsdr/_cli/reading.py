@@ -19,13 +19,8 @@ from typing import Any
 import numpy as np
 
 from .._checks.words import fold
-from .._errors import InputError, printable
-from ..tables import Form, Roles, read_table
-from ..tables._deciding import Choices
-from ..tables._encoder import encoder_of
-from ..tables._files import foreign_bytes, open_unpacked, shorten
-from ..tables._plan import OTHERS, Column, Plan
-from ..tables._roles import refuse_missing
+from .._errors import InputError, printable, shorten
+from ..tables import OTHERS, Choices, Column, Form, Plan, Roles, encoder_of, read_table, refuse_missing, suffix_of
 from .console import Console
 from .reviewed import enter_verdicts
 from .table import Table
@@ -66,9 +61,7 @@ def read_data(
             what = f"The model {args.model!r} was not fitted on a raw table"
             raise InputError(f"{what}; write missing values as empty cells, and leave --missing out.")
         roles = dataclasses.replace(roles, feature_columns=model.feature_names)
-        form = dataclasses.replace(
-            form, n_features=model.estimator.n_features_in_, known_words=model.label_names or ()
-        )
+        form = dataclasses.replace(form, n_features=model.estimator.n_features_in_, known_words=model.label_names or ())
     source = standard_input() if args.data == "-" else contextlib.nullcontext(args.data)
     with source as path, console.step(f"read {args.data}") as show:
         table = Table(**read_table(path, roles, form, plan=plan, missing=missing, encode=encode), id_name=args.id)
@@ -102,11 +95,7 @@ def standard_input() -> Iterator[str]:
         copy = os.path.join(folder, "standard-input")
         with open(copy, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        with foreign_bytes(copy), open_unpacked(copy) as unpacked:
-            begin = unpacked.read(1 << 16)
-        is_arff = any(line.strip().lower().startswith(b"@relation") for line in begin.split(b"\n"))
-        kinds = {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx" if b"[Content_Types].xml" in begin else ".npz"}
-        path = copy + kinds.get(begin[:4], ".arff" if is_arff else ".csv")
+        path = copy + suffix_of(copy)
         os.rename(copy, path)
         yield path
 

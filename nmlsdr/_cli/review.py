@@ -15,7 +15,7 @@ from ..inspection import _page as pages
 from ..inspection import _verdicts as verdicts
 from ..inspection._html import need_jinja
 from ..inspection._images import thumbnails
-from ..tables._plan import FEATURES
+from ..tables import FEATURES
 from .checks import input_files
 from .console import Console
 from .method import fit_and_rank, scaler_for

@@ -22,7 +22,7 @@ from .._checks.labels import LabelClasses
 from .._errors import InputError, printable
 from .._estimators._forest import KINDS, tree_of
 from .._output import PathLike, versions
-from ..tables._plan import Plan
+from ..tables import Plan
 from .archive import need_skops, read
 from .rows import check_answers
 from .schema import Field, Refused, check_names, check_parameter, check_value, innermost, make_trees, table

@@ -18,7 +18,7 @@ from sklearn.tree._tree import Tree
 from .. import _estimators as estimators
 from .._errors import InputError
 from .._estimators._thresholds import check_threshold
-from ..tables._encoder import TableEncoder
+from ..tables import TableEncoder
 
 _LARGEST = 1e170  # 1 / sqrt of the smallest positive number is 4e161; sums of such numbers are finite
 _MAX_JOBS = 1024  # more threads could end the process; the limit of this machine is checked when it predicts

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from .._output import versions
-from ..tables._plan import Plan
+from ..tables import Plan
 from .reading import FORMAT, check_plan, revived
 from .rows import answers, sample_rows
 from .schema import Refused, check_names, innermost, table
@@ -65,7 +65,7 @@ def kept_parts(estimator: Any) -> Any:
     name = kind.__name__
     if kind is not Pipeline and kind not in table:
         known = ", ".join(["Pipeline", *(one.__name__ for one in table)])
-        known = known.replace("TableEncoder", "TableEncoder (of nmlsdr.datasets, for raw columns)")
+        known = known.replace("TableEncoder", "TableEncoder (of nmlsdr.tables, for raw columns)")
         raise Refused(f"it is a {name}, and a model file holds only {known}")
     kept: Any = object.__new__(kind)
     if kind is Pipeline:

@@ -1,12 +1,13 @@
 """Mulan data sets, an ARFF file and an XML file that says which attributes are labels, and the article's splits."""
 
 import contextlib
+import os
 from collections.abc import Sequence
 
 import numpy as np
 
 from ..tables._arff import ArffFile
-from ..tables._files import MAX_FEATURES, DataFileError, Form, Path_, foreign_bytes, place
+from ..tables._files import MAX_FEATURES, DataFileError, Form, Path_, foreign_bytes
 from ..tables._label_names import read_labels
 from ..tables._plain import plain_contents
 from ..tables._roles import Roles, split_columns
@@ -82,16 +83,16 @@ def load_mulan(
     form = Form(max_bytes=max_bytes, max_features=max_features)
     with foreign_bytes(arff), contextlib.closing(ArffFile(arff, form, n_rows=n_rows)) as source:
         split = split_columns(source, Roles(drop=drop), labels)
-        data, target = plain_contents(arff, source.read(split), split, all_known=True)
+        data, target = plain_contents(source.read(split), split, all_known=True)
     shape = data.shape
     if 0 in shape:
-        raise DataFileError(f"{place(arff)}: it holds {shape[0]} rows of {shape[1]} features; get the file again.")
+        raise DataFileError(f"{os.fspath(arff)}: it holds {shape[0]} rows of {shape[1]} features; get the file again.")
     return Bunch(
         data=data,
         target=target,
         feature_names=split.features,
         label_names=split.labels,
-        DESCR=f"{shape[0]} samples, {shape[1]} features and {len(labels)} labels, read from {place(arff)}.",
+        DESCR=f"{shape[0]} samples, {shape[1]} features and {len(labels)} labels, read from {os.fspath(arff)}.",
     )
 
 

@@ -11,7 +11,6 @@ The methods and measures are the package's public ones.  Private modules that ar
     _report.rival             logistic regressions and their thresholds, as in ``nmlsdr report``
     inspection._html          how its templates are opened
     _search.estimate          how an estimate of time is written
-    datasets._catalog         names and checksums of the benchmark files
     _resources                how its JSON files are read
     _colors                   colours of the figures
     _errors, _output          error messages; files that appear whole or not at all, and versions

@@ -17,7 +17,7 @@ from .._errors import InputError, import_extra, printable
 from .._methods import METHODS, find_method
 from .._output import replace_file
 from .._search.estimate import duration
-from ..datasets._catalog import dataset_info
+from ..datasets import dataset_info
 from . import beyond, open_questions
 from .benchmarks import benchmarks_section, case_study_section, toy_section
 from .beyond_section import beyond_section

@@ -26,8 +26,16 @@ from threadpoolctl import threadpool_limits
 from .. import MLkNN, SemiSupervisedMLkNN
 from .._methods import METHODS, Method
 from .._output import versions
-from ..datasets import flip_labels, make_cohort, make_toy, mask_labels, paper_split
-from ..datasets._catalog import dataset_info, list_datasets, verify_dataset
+from ..datasets import (
+    dataset_info,
+    flip_labels,
+    list_datasets,
+    make_cohort,
+    make_toy,
+    mask_labels,
+    paper_split,
+    verify_dataset,
+)
 from ..graph import neighbor_graph
 from ..metrics import score_table
 from .store import CellKey, Record

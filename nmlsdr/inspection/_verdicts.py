@@ -19,7 +19,7 @@ from .._checks.labels import alphas_of_labels, check_entries, check_labels
 from .._checks.words import VERDICTS as VERDICT_WORDS
 from .._checks.words import fold
 from .._errors import InputError
-from ..tables._files import Form, Lines
+from ..tables import Form, Lines
 from ._review import Suspects
 
 #: The columns of the list, except that of the ids.

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from .._checks.words import BLANKS, LABELS, fold, label_words
+from .._errors import shorten
 from ._columns import Cells, Collected, Table, Texts, csr
-from ._files import Form, Lines, Path_, shorten
+from ._files import Form, Lines, Path_
 from ._numbers import number_problem
 from ._roles import Split
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._checks.words import BLANKS
+from .._errors import shorten
 from ._arrow import arrow, packed, written_column
 from ._columns import PLAIN, Cells, Collected, Table
-from ._files import Form, Lines, Path_, shorten
+from ._files import Form, Lines, Path_
 from ._roles import Split, check_names
 
 WAITING_CELLS = 1 << 18  # of rows that are read one by one
@@ -47,7 +48,7 @@ class CsvFile:
         self._rows = self._read_rows()
         try:
             self.names = next(self._rows)
-            check_names(path, self.names, form, self.lines.number)
+            check_names(self.names, form, self.lines.number)
         except BaseException:
             self.close()
             raise

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import MISSING, WORD, fold, trim, yes_no
+from .._errors import shorten
 from ._columns import Cells, Numbers, Texts, row_numbers
-from ._files import shorten
 from ._lists import ItemList, find_items
 from ._numbers import NOTATIONS, Notation, find_notation, is_number, match_date, number_reader, usual_decimal
 from ._plan import Column, Plan
@@ -194,19 +194,23 @@ class Deciding:
         marks = [TAG_SEPARATORS.pattern] + ([re.escape(separator)] if separator else [])
         self.split = re.compile("|".join(marks))
         self.missing = MISSING | {fold(word) for word in choices.missing or ()}
-        as_texts = any(is_number(word) for word in self.missing)  # a number may mean a missing value
-        self.columns = [
-            Facts(name, cells.texts if as_texts or not cells.fit(choices.decimal) else cells, self.missing)
-            for name, cells in columns.items()
-        ]
-        self.usual = usual_decimal(map(_marked, self.columns))
-        self.unread: dict[str, str] = {}  # of columns with many numbers: what keeps them from being numbers
-        self.readings = [self._reading(facts) for facts in self.columns]
-        self.found = self._words_for_missing()
-        self.levels: dict[str, set[str]] = {}  # of columns: words that mean a missing value elsewhere, but not there
-        self.columns = [*map(self._with_words, self.columns, self.readings)]
         self.row_numbers = row_numbers(columns.values(), n_rows)
         self.n_distinct_rows = int(self.row_numbers.max(initial=-1)) + 1
+        self.unread: dict[str, str] = {}  # of columns with many numbers: what keeps them from being numbers
+        self.levels: dict[str, set[str]] = {}  # of columns: words that mean a missing value elsewhere, but not there
+        facts = self._facts(columns)
+        usual = usual_decimal(map(_marked, facts))
+        self.readings = [self._reading(one, usual) for one in facts]
+        self.found = self._words_for_missing(facts, self.readings)
+        self.columns = [self._with_words(*pair, facts) for pair in zip(facts, self.readings, strict=True)]
+
+    def _facts(self, columns: Mapping[str, Cells]) -> list[Facts]:
+        """What each column holds; as texts where a number may mean a missing value."""
+        as_texts = any(map(is_number, self.missing))
+        return [
+            Facts(name, cells.texts if as_texts or not cells.fit(self.choices.decimal) else cells, self.missing)
+            for name, cells in columns.items()
+        ]
 
     def plan(self) -> Plan:
         """Decide column by column; a duplicate and the identifier depend on the columns before.
@@ -256,17 +260,17 @@ class Deciding:
 
     # ------------------------------------------------------------ numbers and dates
 
-    def _reading(self, facts: Facts) -> Reading | None:
+    def _reading(self, facts: Facts, usual: str | None) -> Reading | None:
         """How a column is read if it holds mostly numbers, or mostly dates."""
         said = self.choices
         if isinstance(facts.cells, Numbers):
             whole = facts.cells.is_whole
-            notation = find_notation({}, self.usual, said.decimal, said.thousands)[0] if whole else NOTATIONS[0]
+            notation = find_notation({}, usual, said.decimal, said.thousands)[0] if whole else NOTATIONS[0]
             return Reading(notation, {}) if facts.n_known else None
         forms, is_known = facts.column.forms, facts.is_known
         n_cells = facts.cells_of(is_known)
         notation, doubt = find_notation(
-            _numbers_of(facts), self.usual, said.decimal, said.thousands, lambda: _numbers_as_written(facts)
+            _numbers_of(facts), usual, said.decimal, said.thousands, lambda: _numbers_as_written(facts)
         )
         read = number_reader(notation)
         quantities = {
@@ -316,7 +320,7 @@ class Deciding:
             return Reading(how, facts.chosen(others), doubt, units)
         return None
 
-    def _with_words(self, facts: Facts, reading: Reading | None) -> Facts:
+    def _with_words(self, facts: Facts, reading: Reading | None, columns: Sequence[Facts]) -> Facts:
         """Return a column in which the words found among numbers are missing values too, unless they are levels.
 
         They are levels of a column of few texts in which they are frequent. So is NA among short codes, where it is a
@@ -330,16 +334,16 @@ class Deciding:
         if len(counts) >= FREQUENT and all(text.isalpha() and len(text) <= 3 for text in counts):
             own = {fold(text) for text in facts.chosen(~facts.is_known) if len(text) == 2 and text.isalpha()}
             own -= {fold(word) for word in self.choices.missing or ()}
-            others = (other.words for other in self.columns if own and other is not facts)
+            others = (other.words for other in columns if own and other is not facts)
             levels |= own - {fold(text) for texts in others for text in texts}
         self.levels[facts.name] = levels
         return Facts(facts.name, facts.cells, (self.missing | words) - levels) if words or levels else facts
 
-    def _words_for_missing(self) -> set[str]:
+    def _words_for_missing(self, columns: Sequence[Facts], readings: Sequence[Reading | None]) -> set[str]:
         """Words that stand among numbers or dates again and again, in whichever column that is not left out."""
         counts: Counter[str] = Counter()
         found, digests = set(), set()
-        for facts, reading in zip(self.columns, self.readings, strict=True):
+        for facts, reading in zip(columns, readings, strict=True):
             others = {} if reading is None else {w: n for w, n in reading.others.items() if not is_number(w)}
             if not others or facts.digest in digests or self._like_labels(facts) is not None:
                 continue

@@ -38,7 +38,7 @@ class ExcelFile:
             self._book = openpyxl.load_workbook(io.BytesIO(self.path.read_bytes()), read_only=True, data_only=True)
             sheets = self._book.sheetnames
             if form.sheet is not None and form.sheet not in sheets:
-                raise DataFileError(f"{place(path)}: it has no sheet {form.sheet!r}; it has {', '.join(sheets[:10])}.")
+                raise DataFileError(f": it has no sheet {form.sheet!r}; it has {', '.join(sheets[:10])}.")
             sheet = self._book[form.sheet or sheets[0]]
             if form.sheet is None and len(sheets) > 1:
                 self.notes.append(f"the first of {len(sheets)} sheets, {sheets[0]!r}, is read; --sheet names another")
@@ -52,7 +52,7 @@ class ExcelFile:
                 if any(cell is not None for cell in row):
                     self.notes.append(f"row {number} stands above the names of the columns and is skipped")
             if not any(cell is not None for _, row in first for cell in row):
-                raise DataFileError(f"{place(path)}: its sheet is empty; it needs a row with the names of the columns.")
+                raise DataFileError(": its sheet is empty; it needs a row with the names of the columns.")
             (number, head), *rest = first[n_above:]
             self._rows = chain(rest, self._rows)
         self.line, names = None, ["" if cell is None else str(cell).strip() for cell in head]
@@ -60,8 +60,8 @@ class ExcelFile:
             names.pop()
         self.names = distinct_names(names, self.notes) if is_raw else names
         if "" in self.names:
-            raise DataFileError(f"{place(path, row=number - 1)}: column {names.index('') + 1} has no name; name it.")
-        check_names(path, self.names, form)
+            raise DataFileError(f"{place(row=number - 1)}: column {names.index('') + 1} has no name; name it.")
+        check_names(self.names, form)
 
     def close(self) -> None:
         """Close the file."""
@@ -81,11 +81,11 @@ class ExcelFile:
                     blank = blank or number
                     continue
                 if blank:
-                    where = place(self.path, row=blank - 1)
+                    where = place(row=blank - 1)
                     raise DataFileError(f"{where}: the row is blank, and rows follow it; remove it.")
                 if any(cell is not None for cell in row[width:]):
                     what = f"{len(row)} cells, but the names of columns are {width}; complete the first row"
-                    raise DataFileError(f"{place(self.path, row=number - 1)}: {what}.")
+                    raise DataFileError(f"{place(row=number - 1)}: {what}.")
                 numbers.append(number)
                 for j, column in places:
                     column.append(row[j] if j < len(row) else None)
@@ -104,5 +104,5 @@ def _check_members(path: Path_, form: Form) -> None:
                 with archive.open(member) as file:
                     while block := file.read(1 << 20):
                         if any(word in before + block for word in FORBIDDEN):
-                            raise DataFileError(f"{place(path)}: its XML has a DOCTYPE or an ENTITY; save it again.")
+                            raise DataFileError(": its XML has a DOCTYPE or an ENTITY; save it again.")
                         before = block[-10:]

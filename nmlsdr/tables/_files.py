@@ -19,7 +19,7 @@ from typing import IO, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import InputError
+from .._errors import InputError, shorten
 from ._encodings import guess_encoding
 
 SAMPLE = 1 << 16  # bytes that are looked at
@@ -131,9 +131,12 @@ class DataFileError(InputError):
     """A data file that cannot be used; the message names the file and the place in it, and says what to do."""
 
 
-def place(path: Path_, line: int | None = None, column: str | None = None, row: int | None = None) -> str:
-    """Return "file", "file, line 3", "file, line 3, column 'x'" or "file, row 3, column 'x'"; `row` counts from 0."""
-    text = os.fspath(path)
+def place(line: int | None = None, column: str | None = None, row: int | None = None) -> str:
+    """Return a place in a file, as it stands behind its name: "", ", line 3" or ", row 3, column 'x'".
+
+    A message that begins with this, or with a colon, is given the name of the file by `named`; `row` counts from 0.
+    """
+    text = ""
     if line is not None:
         text += f", line {line}"
     if row is not None:
@@ -141,11 +144,6 @@ def place(path: Path_, line: int | None = None, column: str | None = None, row: 
     if column is not None:
         text += f", column {shorten(column)!r}"
     return text
-
-
-def shorten(text: str, length: int = 60) -> str:
-    """Return a text that fits into a sentence."""
-    return text if len(text) <= length else text[: length - 3] + "..."
 
 
 def allowance(path: Path_, max_bytes: int | None) -> int:
@@ -161,7 +159,9 @@ def too_large(path: Path_, what: str, max_bytes: int | None, line: int | None = 
     size = f"max_bytes={allowed}"
     if max_bytes is None and allowed < MAX_BYTES:
         size = f"{allowed} bytes, which is much for a file of {os.path.getsize(path)}"
-    return DataFileError(f"{place(path, line)}: it {what} more than {size}; raise max_bytes if you trust the file.")
+    return DataFileError(
+        f"{os.fspath(path)}{place(line)}: it {what} more than {size}; raise max_bytes if you trust the file."
+    )
 
 
 def check_size(path: Path_, n_bytes: int, what: str, max_bytes: int | None) -> None:
@@ -170,11 +170,22 @@ def check_size(path: Path_, n_bytes: int, what: str, max_bytes: int | None) -> N
         raise too_large(path, what, max_bytes)
 
 
-def check_width(path: Path_, n_columns: int, max_features: int, line: int | None = None) -> None:
+def check_width(n_columns: int, max_features: int, line: int | None = None) -> None:
     """Raise if a file has more columns than `max_features`."""
     if n_columns > max_features:
         what = f"{n_columns} columns are more than max_features={max_features}; raise it if you trust the file"
-        raise DataFileError(f"{place(path, line)}: {what}.")
+        raise DataFileError(f"{place(line)}: {what}.")
+
+
+@contextlib.contextmanager
+def named(path: Path_) -> Iterator[None]:
+    """Put the name of the file in front of an error that begins with a `place` in it."""
+    try:
+        yield
+    except DataFileError as error:
+        if str(error).startswith((":", ",")):
+            error.args = DataFileError(f"{os.fspath(path)}{error}").args
+        raise
 
 
 @contextlib.contextmanager
@@ -184,7 +195,8 @@ def foreign_bytes(path: Path_, what: str = "it cannot be read", advice: str = "g
     A lack of memory, a missing package and an interrupt pass: they are not the file's.
     """
     try:
-        yield
+        with named(path):
+            yield
     except (DataFileError, ImportError):
         raise
     except Exception as error:
@@ -193,7 +205,7 @@ def foreign_bytes(path: Path_, what: str = "it cannot be read", advice: str = "g
             raise
         reason = " ".join(str(error).split()).rstrip(".")
         cause = reason if isinstance(error, InputError) else f"{kind}: {reason}"
-        raise DataFileError(f"{place(path)}: {what} ({shorten(cause, 150)}); {advice}.") from error
+        raise DataFileError(f"{os.fspath(path)}: {what} ({shorten(cause, 150)}); {advice}.") from error
 
 
 def existing(path: Path_, purpose: str = "data file") -> Path:
@@ -361,7 +373,7 @@ class Lines(contextlib.AbstractContextManager["Lines"]):
 
     def error(self, what: str, column: str | None = None) -> DataFileError:
         """Return the error `what` at the line read last."""
-        return DataFileError(f"{place(self.path, self.number, column)}: {what}.")
+        return DataFileError(f"{self.path}{place(self.number, column)}: {what}.")
 
 
 def row_ends(block: bytes, delimiter: bytes) -> NDArray[np.int64] | None:

@@ -3,6 +3,7 @@
 from typing import Any
 from xml.parsers import expat
 
+from .._errors import shorten
 from ._files import (
     MAX_FEATURES,
     DataFileError,
@@ -13,7 +14,6 @@ from ._files import (
     foreign_bytes,
     open_unpacked,
     place,
-    shorten,
 )
 
 MAX_XML = 64 * 2**20
@@ -30,7 +30,7 @@ def read_labels(xml: Path_, *, max_bytes: int | None = None, max_labels: int = M
     parser = expat.ParserCreate()
 
     def fail(what: str) -> DataFileError:
-        return DataFileError(f"{place(path, parser.CurrentLineNumber)}: {what}.")
+        return DataFileError(f"{place(parser.CurrentLineNumber)}: {what}.")
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         if tag.rpartition(":")[2] != "label":
@@ -60,6 +60,6 @@ def read_labels(xml: Path_, *, max_bytes: int | None = None, max_labels: int = M
             parser.Parse(text, True)
         except expat.ExpatError as error:
             raise fail(f"not well-formed XML ({expat.ErrorString(error.code)}); correct it") from error
-    if not names:
-        raise DataFileError(f'{path}: it names no label; write <labels><label name="..."></label></labels>.')
-    return {name: place(path, line) for name, line in names.items()}
+        if not names:
+            raise DataFileError(': it names no label; write <labels><label name="..."></label></labels>.')
+    return {name: f"{path}{place(line)}" for name, line in names.items()}

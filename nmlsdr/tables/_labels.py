@@ -12,8 +12,9 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from .._checks.cells import about_crosses, plain_labels
 from .._checks.words import BLANKS, CROSS, LABEL_WORDS, NO_LABEL, fold, label_words, two_languages
+from .._errors import shorten
 from ._columns import Table, Texts
-from ._files import DataFileError, Form, Lines, Path_, Problem, check_size, foreign_bytes, place, shorten
+from ._files import DataFileError, Form, Lines, Path_, Problem, check_size, foreign_bytes, place
 from ._lists import SEPARATORS
 from ._npz import load_npy, refuse_plus_minus
 from ._roles import Split, nearest
@@ -21,9 +22,7 @@ from ._roles import Split, nearest
 CHANCE = 1e-4  # accepted probability that a label of its frequency never stands beside another
 
 
-def label_columns(
-    path: Path_, table: Table, split: Split, problems: list[Problem], *, all_known: bool = False
-) -> NDArray[np.int64]:
+def label_columns(table: Table, split: Split, problems: list[Problem], *, all_known: bool = False) -> NDArray[np.int64]:
     """Return columns of labels as an array (n, C) of 0, 1, and -1 where a label is not known.
 
     Cells that hold no label are added to `problems`; with `all_known` missing ones too.
@@ -36,7 +35,7 @@ def label_columns(
         words = [fold(text) for text in cells.different]
         known = label_words(words, split.yes, split.no)
         if known is None and (some := two_languages(words)):
-            raise DataFileError(f"{place(path, None, name)}: it holds {some}.")
+            raise DataFileError(f"{place(None, name)}: it holds {some}.")
         found = [(known or LABEL_WORDS).get(word) for word in words]
         for code, (text, label) in enumerate(zip(cells.different, found, strict=True)):
             why = "the label is missing; fill it in or drop the row" if label == -1 and all_known else ""
@@ -51,10 +50,10 @@ def label_columns(
         table.notes.append(f"{said} (--mask FILE names rows that are unlabelled)")
     labels, mixed = plain_labels(labels)
     if mixed is not None and not problems:
-        where = place(path, None, names[mixed])
+        where = place(None, names[mixed])
         raise DataFileError(f"{where}: crosses (x) are mixed with 0, 1, yes or no; use one form.")
     if minus_one and not problems:
-        refuse_plus_minus(path, labels)
+        refuse_plus_minus(labels)
     return labels
 
 
@@ -108,7 +107,7 @@ def find_lists(cells: Iterable[str] | Mapping[str, int], separator: str | None, 
     return lists
 
 
-def refuse_unused(path: Path_, cells: Mapping[str, int], lists: Lists, given: Mapping[str, str]) -> None:
+def refuse_unused(cells: Mapping[str, int], lists: Lists, given: Mapping[str, str]) -> None:
     """Raise for a given separator or word for no label that no cell has, and name what was probably meant."""
     tags = set().union(*map(lists.tags, cells))
     if "separator" in given and not any(lists.separator in cell for cell in cells):
@@ -117,14 +116,12 @@ def refuse_unused(path: Path_, cells: Mapping[str, int], lists: Lists, given: Ma
         n_labels = len(set().union(*map(Lists(meant).tags, cells)))
         if n_labels < len(tags):
             what = f"no list of labels has the separator {lists.separator!r}; {n_cells} have {meant!r}"
-            raise DataFileError(
-                f"{place(path)}: {what}, which gives {n_labels} labels in place of {len(tags)}; give that one."
-            )
+            raise DataFileError(f": {what}, which gives {n_labels} labels in place of {len(tags)}; give that one.")
     if "no_label" in given and lists.no_label and lists.no_label not in tags:
         usual = find_lists(cells, lists.separator, None).no_label
         meant = f", did you mean {shorten(usual)!r}?" if usual else nearest(lists.no_label, sorted(tags))
         what = f"no list of labels is {shorten(lists.no_label)!r}, the word for no label"
-        raise DataFileError(f"{place(path)}: {what}{meant or '; leave that word out.'}")
+        raise DataFileError(f": {what}{meant or '; leave that word out.'}")
 
 
 def listed_labels(
@@ -138,9 +135,9 @@ def listed_labels(
     tags = [[lists.tags(text) for text in column.different] for column in columns]
     names = sorted(set().union(*(found for column in tags for found in column)) - {no_label})
     if not names:
-        raise DataFileError(f"{place(path)}: its column of lists contains no label; give another column.")
+        raise DataFileError(": its column of lists contains no label; give another column.")
     if len(names) > form.max_features:
-        raise DataFileError(f"{place(path)}: {len(names)} labels are more than max_features; check the separator.")
+        raise DataFileError(f": {len(names)} labels are more than max_features; check the separator.")
     folded: dict[str, list[str]] = {}
     for name in names:
         folded.setdefault(fold(name), []).append(name)
@@ -155,7 +152,7 @@ def listed_labels(
             if no_label in given and len(given) > 1:
                 both = f"{shorten(str(no_label))!r} (--no-label) and {shorten(min(given - {no_label}))!r}"
                 row = int(np.argmax(column.codes == code))
-                raise DataFileError(f"{place(path, row=row)}: it has both {both}; correct the cell or the option.")
+                raise DataFileError(f"{place(row=row)}: it has both {both}; correct the cell or the option.")
         target = _binarized([given - {no_label} for given in found], names)
         target[[not given for given in found]] = -1
         targets.append(target[column.codes])
@@ -201,18 +198,18 @@ def votes_of(labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np
 # ---------------------------------------------------------------- the mask
 
 
-def apply_mask(table: Any, mask: Path_ | ArrayLike, path: Path_) -> None:
+def apply_mask(table: Any, mask: Path_ | ArrayLike) -> None:
     """Make the rows outside the mask unlabelled, in place."""
     n_rows = table.data.shape[0]
     if table.target is None:
-        raise DataFileError(f"{place(path)}: a mask is given but no labels; name the label columns or file.")
+        raise DataFileError(": a mask is given but no labels; name the label columns or file.")
     if isinstance(mask, (str, os.PathLike)):
         with foreign_bytes(mask):
-            source, keep = place(mask), _read_mask(mask)
+            source, keep = os.fspath(mask), _read_mask(mask)
     else:
         source, keep = "mask", np.asarray(mask)
     if keep.shape != (n_rows,):
-        raise DataFileError(f"{source}: shape {keep.shape}, but {place(path)} has {n_rows} rows; give one per row.")
+        raise DataFileError(f"{source}: shape {keep.shape}, but the table has {n_rows} rows; give one per row.")
     if not np.isin(keep, (0, 1)).all():
         raise DataFileError(f"{source}: a value is neither 0 nor 1; write 1 for rows whose labels are used.")
     table.target[keep == 0] = -1

@@ -26,24 +26,22 @@ def read_npz(path: Path_, form: Form, *, is_labels: bool = False, missing: bool 
     if not (label_key if is_labels else key):
         names, what = (LABELS, "labels") if is_labels else (FEATURES, "features")
         has = ", ".join(sorted(arrays)[:5]) or "none"
-        raise DataFileError(
-            f"{place(path)}: it holds no array {' or '.join(names)} (it has {has}); save the {what} as {names[0]}."
-        )
+        raise DataFileError(f": it holds no array {' or '.join(names)} (it has {has}); save the {what} as {names[0]}.")
     label_names = target = None
     if label_key:
-        label_names = _names(path, arrays, "label_names", arrays[label_key].shape[1:])
-        target = label_array(path, arrays[label_key], label_names)
+        label_names = _names(arrays, "label_names", arrays[label_key].shape[1:])
+        target = label_array(arrays[label_key], label_names)
     if is_labels:
         return Arrays(None, target, None, label_names)
     data: Any = _sparse(path, arrays, form) if all(part in arrays for part in SPARSE_PARTS) else arrays[key]
     if data.ndim != 2:
-        raise DataFileError(f"{place(path)}: the features have shape {data.shape}; save an array (rows, columns).")
-    check_width(path, data.shape[1], form.max_features)
-    feature_names = _names(path, arrays, "feature_names", data.shape[1:])
-    data = feature_array(path, data, feature_names, gaps=missing)
+        raise DataFileError(f": the features have shape {data.shape}; save an array (rows, columns).")
+    check_width(data.shape[1], form.max_features)
+    feature_names = _names(arrays, "feature_names", data.shape[1:])
+    data = feature_array(data, feature_names, gaps=missing)
     if target is not None and target.shape[0] != data.shape[0]:
         rows = f"{label_key} has {target.shape[0]} rows and the features {data.shape[0]}"
-        raise DataFileError(f"{place(path)}: {rows}; save one row of labels per row.")
+        raise DataFileError(f": {rows}; save one row of labels per row.")
     return Arrays(data, target, feature_names, label_names)
 
 
@@ -56,11 +54,11 @@ def load_arrays(path: Path_, max_bytes: int | None = None) -> dict[str, Any]:
         members = archive.infolist()
         check_size(found, sum(member.file_size for member in members), "unpacks to", max_bytes)
         if len(members) > MAX_MEMBERS:
-            raise DataFileError(f"{found}: it holds {len(members)} arrays; save X and y only.")
+            raise DataFileError(f": it holds {len(members)} arrays; save X and y only.")
         for member in members:
             name = member.filename.removesuffix(".npy")
             if name in arrays:
-                raise DataFileError(f"{found}: the array {name!r} appears twice; save the file again.")
+                raise DataFileError(f": the array {name!r} appears twice; save the file again.")
             with archive.open(member) as file:
                 arrays[name] = _array(file, name, member.file_size)
     return arrays
@@ -89,7 +87,7 @@ def _sparse(path: Path_, arrays: dict[str, Any], form: Form) -> Any:
         n_rows, n_columns = map(operator.index, shape)  # fails for other counts and floats
         if {indices.dtype.kind, indptr.dtype.kind} - {"i", "u"} or data.dtype.kind not in "biuf":
             raise TypeError("wrong types")
-        check_width(path, n_columns, form.max_features)
+        check_width(n_columns, form.max_features)
         # The parts of a CSC matrix do not grow with its rows, but the CSR matrix made from it does.
         check_size(path, (n_rows + 1) * 8, f"declares {n_rows} rows, a table of", form.max_bytes)
         matrix = build((data, indices, indptr), shape=(n_rows, n_columns))
@@ -97,11 +95,11 @@ def _sparse(path: Path_, arrays: dict[str, Any], form: Form) -> Any:
         matrix = matrix.tocsr()
         matrix.sort_indices()
     if not matrix.has_canonical_format:
-        raise DataFileError(f"{place(path)}: an entry appears twice; call sum_duplicates() before saving.")
+        raise DataFileError(": an entry appears twice; call sum_duplicates() before saving.")
     return matrix
 
 
-def _names(path: Path_, arrays: dict[str, Any], key: str, shape: tuple[int, ...]) -> list[str] | None:
+def _names(arrays: dict[str, Any], key: str, shape: tuple[int, ...]) -> list[str] | None:
     """Return an array of names as a list, None if there is none."""
     if key not in arrays:
         return None
@@ -112,17 +110,17 @@ def _names(path: Path_, arrays: dict[str, Any], key: str, shape: tuple[int, ...]
     except (ValueError, SystemError):  # code points beyond Unicode, or single surrogates, which cannot be printed
         sound = False
     if not sound:
-        raise DataFileError(f"{place(path)}: {key} must be {shape[0] if shape else 0} different texts; save them so.")
+        raise DataFileError(f": {key} must be {shape[0] if shape else 0} different texts; save them so.")
     return names
 
 
-def feature_array(path: Path_, data: Any, names: Sequence[str] | None, *, gaps: bool = False) -> Any:
+def feature_array(data: Any, names: Sequence[str] | None, *, gaps: bool = False) -> Any:
     """Return features, dense or CSR, as float32 or float64, all finite; stored zeros of a CSR array are dropped.
 
     With `gaps` a NaN is a missing value, and allowed.
     """
     if data.dtype.kind not in "biuf" or data.dtype.itemsize > 8:
-        raise DataFileError(f"{place(path)}: the features have dtype {data.dtype}; save them as float64 or float32.")
+        raise DataFileError(f": the features have dtype {data.dtype}; save them as float64 or float32.")
     data = data.astype(np.float32 if data.dtype in (np.float16, np.float32) else np.float64, copy=False)
     is_sparse: bool = sparse.issparse(data)
     stored = data.data if is_sparse else data
@@ -131,34 +129,34 @@ def feature_array(path: Path_, data: Any, names: Sequence[str] | None, *, gaps: 
         entries = data.tocoo() if is_sparse else None
         row, column = np.argwhere(wrong)[0] if entries is None else (entries.row[wrong][0], entries.col[wrong][0])
         what = "the value is missing or not finite; fill it in (--impute median, for dense rows) or drop the row"
-        raise DataFileError(f"{_cell(path, row, column, names)}: {what}.")
+        raise DataFileError(f"{_cell(row, column, names)}: {what}.")
     if is_sparse:
         data.eliminate_zeros()
     return data
 
 
-def _cell(path: Path_, row: int, column: int, names: Sequence[str] | None) -> str:
-    return place(path, column=str(column) if names is None else names[column], row=row)
+def _cell(row: int, column: int, names: Sequence[str] | None) -> str:
+    return place(column=str(column) if names is None else names[column], row=row)
 
 
-def label_array(path: Path_, labels: Any, names: Sequence[str] | None) -> NDArray[np.int64]:
+def label_array(labels: Any, names: Sequence[str] | None) -> NDArray[np.int64]:
     """Return labels (n, C) of 0, 1 and -1; a NaN counts as -1."""
     if labels.ndim != 2 or labels.shape[1] == 0 or labels.dtype.kind not in "biuf":
         shown = f"shape {labels.shape} and dtype {labels.dtype}"
-        raise DataFileError(f"{place(path)}: the labels have {shown}; save 0, 1 or -1 (unknown), one column per label.")
+        raise DataFileError(f": the labels have {shown}; save 0, 1 or -1 (unknown), one column per label.")
     known = np.where(np.isnan(labels), -1, labels) if labels.dtype.kind == "f" else labels
     wrong = ~np.isin(known, (-1, 0, 1))
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
-        what = f"{_cell(path, row, column, names)}: the label is {known[row, column]}"
+        what = f"{_cell(row, column, names)}: the label is {known[row, column]}"
         raise DataFileError(f"{what}; write 0, 1, or -1 (or nothing) where it is not known.")
     if (labels == -1).any():
-        refuse_plus_minus(path, known)
+        refuse_plus_minus(known)
     return known.astype(np.int64)
 
 
-def refuse_plus_minus(path: Path_, labels: NDArray[Any]) -> None:
+def refuse_plus_minus(labels: NDArray[Any]) -> None:
     """Raise if there is one label and it is 1 or -1 in each row: -1 then probably means no, and not "unknown"."""
     if labels.shape[1] == 1 and (labels == 1).any() and not (labels == 0).any():
         what = "its one label is 1 or -1, and -1 means unlabelled here; write 0 for a negative, nothing for unknown"
-        raise DataFileError(f"{place(path)}: {what}.")
+        raise DataFileError(f": {what}.")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import BLANKS, HOLES
-from ._files import shorten
+from .._errors import shorten
 from ._shapes import Coded, coded
 
 DATE = re.compile(r"(\d{1,4})([-./]) ?(\d{1,2})\2 ?(\d{1,4})[.日일]?(?:[T ]\d{1,2}:\d{2}.*)?", re.ASCII)

@@ -35,7 +35,7 @@ class ParquetFile:
             with self._open() as file:
                 self._schema, self._n_rows = file.schema_arrow, file.metadata.num_rows
             self.names = [name for name in self._schema.names if not PANDAS_INDEX.fullmatch(name)]
-        check_names(path, self.names, form)
+        check_names(self.names, form)
 
     def _open(self, texts: Sequence[str] = ()) -> Any:
         return self._arrow.parquet.ParquetFile(os.fspath(self.path), read_dictionary=list(texts))
@@ -52,7 +52,7 @@ class ParquetFile:
         for name, kind in kinds.items():
             if not any(getattr(types, f"is_{family}")(kind) for family in TYPES):
                 what = f"its type is {kind}, not a number or boolean; use --drop, or convert the column"
-                raise DataFileError(f"{place(self.path, None, name)}: {what}.")
+                raise DataFileError(f"{place(None, name)}: {what}.")
         texts = [name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)]
         blocks: dict[str, list[Any]] = {name: [] for name in wanted}
         n_rows = 0
@@ -63,7 +63,7 @@ class ParquetFile:
                     blocks[name].append(batch.column(name))
             if n_rows != self._n_rows:
                 what = f"its metadata give {self._n_rows} rows, but it has {n_rows}; write the file again"
-                raise DataFileError(f"{self.path}: {what}.")
+                raise DataFileError(f": {what}.")
         whole = {
             name: self._arrow.chunked_array(blocks.pop(name) or [[]], None if n_rows else kinds[name])
             for name in wanted

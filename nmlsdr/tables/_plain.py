@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .._checks.words import BLANKS, HOLES
 from ._columns import Cells, Numbers, Table
-from ._files import DataFileError, Path_, Problem, place
+from ._files import DataFileError, Problem, place
 from ._labels import label_columns
 from ._numbers import number_problem
 from ._roles import Split
@@ -17,14 +17,12 @@ SWAPPED = str.maketrans(",.", ".,")  # a decimal comma becomes a point, and a po
 
 
 def plain_contents(
-    path: Path_, table: Table, split: Split, *, missing: bool = False, decimal: str = ".", all_known: bool = False
+    table: Table, split: Split, *, missing: bool = False, decimal: str = ".", all_known: bool = False
 ) -> tuple[Any, NDArray[np.int64] | None]:
     """Return features (n, D), of which all are numbers, and labels (n, C), or raise for the first other cell.
 
     Parameters
     ----------
-    path : path
-        File, for errors.
     table : Table
     split : Split
     missing : bool, default=False
@@ -37,10 +35,10 @@ def plain_contents(
     problems: list[Problem] = []
     columns = [] if table.sparse is not None else [table.columns[name] for name in split.features]
     found = [_values(name, cells, missing, decimal, problems) for name, cells in zip(split.features, columns)]  # noqa: B905
-    target = label_columns(path, table, split, problems, all_known=all_known) if split.labels else None
+    target = label_columns(table, split, problems, all_known=all_known) if split.labels else None
     if problems:
         first = min(problems, key=lambda problem: int(problem.rows[0]))
-        raise DataFileError(f"{place(path, column=first.name, **table.place(int(first.rows[0])))}: {first.why}.")
+        raise DataFileError(f"{place(column=first.name, **table.place(int(first.rows[0])))}: {first.why}.")
     if table.sparse is not None:
         return table.sparse, target
     X = np.empty((table.n_rows, len(found)), np.result_type(*found) if found else np.float64)

@@ -1,6 +1,6 @@
 """What is done with every column of a raw table: one record for each, which also turns its cells into numbers.
 
-`decide` makes the plan from the statistics of the columns and from what the caller says about them. The readers of
+`Deciding` makes the plan from the statistics of the columns and from what the caller says about them. The readers of
 files and `TableEncoder` encode blocks of cells with it, so that a rule stands in one place.
 """
 
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import WORD, fold, trim
-from .._errors import InputError
+from .._errors import InputError, shorten
 from ._columns import Cells, Numbers, Texts
-from ._files import MOST_SHOWN, Problem, problems_in_words, shorten
+from ._files import MOST_SHOWN, Problem, problems_in_words
 from ._lists import items_of
 from ._numbers import NOTATIONS, Notation, is_number
 from ._shapes import fold_all, rows_of
@@ -287,7 +287,7 @@ class Plan:
         return plan
 
     def _check(self) -> None:
-        """Raise a ValueError if a value, although of the right type, is not what `decide` and a fit give."""
+        """Raise a ValueError if a value, although of the right type, is not what `Deciding` and a fit give."""
         for c in self.columns:
             if c.kind not in FEATURES and c.kind not in OTHERS:
                 raise ValueError(f"a column of the kind {c.kind!r}")

@@ -7,15 +7,16 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from .._errors import shorten
 from ._arff import ArffFile
-from ._columns import Cells, Texts
+from ._columns import Cells, Table, Texts
 from ._csv import CsvFile
 from ._deciding import Choices, Deciding
 from ._excel import ExcelFile
@@ -26,10 +27,11 @@ from ._files import (
     Problem,
     existing,
     foreign_bytes,
+    named,
     new_words,
+    open_unpacked,
     place,
     problems_in_words,
-    shorten,
 )
 from ._label_names import read_labels
 from ._labels import Lists, apply_mask, find_lists, label_columns, listed_labels, refuse_unused, votes_of
@@ -168,8 +170,47 @@ def read_table(
     (['length'], array([ True, False]))
     >>> folder.cleanup()
     """
+    with named(path):
+        raw = read_columns(path, roles, form, plan, missing=missing)
+        table = raw.table
+        if plan is not None and table.columns is not None:
+            encode_columns(raw, decide(raw, plan) if isinstance(plan, Choices) else plan, checks=not encode)
+        n_rows, n_columns = table.data.shape
+        if missing and sparse.issparse(table.data):
+            raise DataFileError(": sparse rows have no missing values; leave --impute out, or save dense rows.")
+        if n_rows and n_columns == 0 and table.plan is not None and table.plan.columns:
+            first = table.plan.columns[0]
+            why = f"the first, {shorten(first.name)!r}: {first.kind}, {first.reason}"
+            raise DataFileError(f": none of its columns can be a feature ({why}); give a file with data.")
+        if n_rows == 0 or (n_columns == 0 and raw.roles.feature_columns is None):
+            raise DataFileError(f": it holds {n_rows} rows of {n_columns} features; give a file with data.")
+        if raw.roles.mask is not None:
+            apply_mask(table, raw.roles.mask)
+    table.labeled = None if table.target is None else (table.target != -1).any(axis=1)
+    return table
+
+
+class Raw(NamedTuple):
+    """A table whose columns and labels were read: the result so far, the columns, their roles, and wrong labels."""
+
+    table: Bunch
+    found: Table
+    split: Split
+    roles: Roles
+    problems: list[Problem]
+
+
+def read_columns(
+    path: Path_,
+    roles: Roles | None = None,
+    form: Form | None = None,
+    plan: Plan | Choices | None = None,
+    *,
+    missing: bool = False,
+) -> Raw:
+    """Read the columns and the labels of a file, and its features where no plan is needed for them."""
     roles, form = roles or Roles(), form or Form()
-    roles.check(path)
+    roles.check()
     labels: LabelNames | None = None if roles.label_columns is None else list(roles.label_columns)
     if roles.labels_xml is not None:
         labels = read_labels(roles.labels_xml, max_bytes=form.max_bytes, max_labels=form.max_features)
@@ -178,23 +219,74 @@ def read_table(
     with foreign_bytes(path):
         if reader in WITHOUT_NAMES:
             table = _read_arrays(path, reader, roles, form, labels, missing)
+            return Raw(table, Table(table.data.shape[0], {}), Split(), roles, [])
+        with contextlib.closing(reader(path, form, is_raw=plan is not None)) as source:
+            if isinstance(plan, Plan):
+                split = _split_by_plan(source, roles, labels, plan)
+            else:
+                split = split_columns(source, roles, labels, () if plan is None else plan.one_hot)
+            found = source.read(split)
+        table = Bunch(
+            target=None, label_names=split.labels or None, feature_names=split.features, ids=None, unused=split.unused,
+            encoding=found.encoding, notes=found.notes, plan=None, lists=None, votes=None, groups=None, columns=None,
+        )  # fmt: skip
+        problems: list[Problem] = []
+        if plan is None or found.sparse is not None:
+            decimal = source.dialect.decimal if isinstance(source, CsvFile) else "."
+            table.data, table.target = plain_contents(found, split, missing=missing, decimal=decimal)
         else:
-            table = _read_columns(path, reader, roles, form, labels, plan, missing, encode)
-    n_rows, n_columns = table.data.shape
-    if missing and sparse.issparse(table.data):
-        what = "sparse rows have no missing values; leave --impute out, or save dense rows"
-        raise DataFileError(f"{place(path)}: {what}.")
-    if n_rows and n_columns == 0 and table.plan is not None and table.plan.columns:
-        first = table.plan.columns[0]
-        why = f"the first, {shorten(first.name)!r}: {first.kind}, {first.reason}"
-        what = f"none of its columns can be a feature ({why})"
-        raise DataFileError(f"{place(path)}: {what}; give a file with data.")
-    if n_rows == 0 or (n_columns == 0 and roles.feature_columns is None):
-        raise DataFileError(f"{place(path)}: it holds {n_rows} rows of {n_columns} features; give a file with data.")
-    if roles.mask is not None:
-        apply_mask(table, roles.mask, path)
-    table.labeled = None if table.target is None else (table.target != -1).any(axis=1)
-    return table
+            table.columns = found.columns
+            table.target = label_columns(found, split, problems) if split.labels else None
+        if split.lists:
+            _read_lists(path, table, [found.columns[name].texts for name in split.lists], roles, form, plan)
+        elif roles.label_file is not None:
+            _read_label_file(table, roles, path, found.n_rows, form)
+    if split.id is not None:
+        table.ids = found.columns[split.id].texts.all()
+        table.groups = _groups(table.ids, None)
+    return Raw(table, found, split, roles, problems)
+
+
+def decide(raw: Raw, choices: Choices) -> Plan:
+    """Return the plan of a table, in which the labels stand already; it is noted which rows belong together."""
+    table, roles, found = raw.table, raw.roles, raw.found
+    choices = dataclasses.replace(choices, id=roles.id_column, drop=roles.drop, yes=roles.yes, no=roles.no)
+    labeled = None if table.target is None else (table.target != -1).any(axis=1)
+    no_label = None if table.lists is None else table.lists.no_label
+    words = [*(table.label_names or ()), *([no_label] if no_label else [])]
+    columns = {name: found.columns[name] for name in raw.split.features}
+    deciding = Deciding(columns, found.n_rows, choices, labeled, words, table.lists and table.lists.separator)
+    plan, table.unused = deciding.plan(), None
+    if raw.split.id is None and plan.identifier is None:
+        table.notes = [*table.notes, *repeating_id(columns)]
+    elif raw.split.id is None and plan.identifier is not None:
+        table.ids = columns[plan.identifier].texts.all()
+    table.groups = _groups(table.ids, deciding.row_numbers)
+    return dataclasses.replace(plan, encoding=found.encoding or "")
+
+
+def encode_columns(raw: Raw, plan: Plan, *, checks: bool = False) -> None:
+    """Make the features of a table by its own plan or that of another one, in place; with `checks` all are NaN."""
+    table, found, problems = raw.table, raw.found, [*raw.problems]
+    table.plan, table.feature_names = plan, plan.feature_names
+    is_new = table.unused is None
+    if absent := [column.name for column in plan.used if column.name not in found.columns]:
+        shown = ", ".join(repr(shorten(name, 30)) for name in absent)
+        table.notes = [*table.notes, f"absent columns are filled in like missing values: {shown}"]
+        found.columns |= {name: Texts([""], np.zeros(found.n_rows, np.int32)) for name in absent}
+    table.data = plan.encode(found.columns, found.n_rows, problems, checks=checks)
+    if is_new:
+        table.plan = dataclasses.replace(plan, gaps=() if checks else plan.gaps_of(table.data))
+    else:
+        problems, notes = new_words(problems, found.n_rows)
+        table.notes = [*table.notes, *notes, *plan.emptier(table.data, absent)]
+        table.data = plan.fill_in(table.data)
+    if problems:
+        lines = np.arange(1, found.n_rows + 1) if found.lines is None else found.lines
+        lined = [problem._replace(rows=lines[problem.rows]) for problem in problems]
+        ends = all((problem.rows == found.n_rows - 1).all() for problem in problems)
+        advice = " If the last row is a sum or a remark below the table, remove it." if ends else ""
+        raise DataFileError(f": {problems_in_words(lined, found.unit)}{advice}")
 
 
 def _expecting(form: Form, roles: Roles, labels: LabelNames, plan: Plan | Choices | None) -> Form:
@@ -212,80 +304,17 @@ def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: Lab
     kind = "an npz" if reader is read_npz else "an svmlight"
     for what in ("drop", "id_column", "label_list", "annotators"):
         if value := getattr(roles, what):
-            raise DataFileError(f"{place(path)}: {what}={value} needs columns with names; {kind} file has none.")
+            raise DataFileError(f": {what}={value} needs columns with names; {kind} file has none.")
     if reader is read_svmlight:
         found = read_svmlight(path, form, labels)
     elif labels is not None:
-        raise DataFileError(f"{place(path)}: an npz file has its labels in the array y; give no label columns.")
+        raise DataFileError(": an npz file has its labels in the array y; give no label columns.")
     else:
         found = read_npz(path, form, missing=missing)
     nothing = dict.fromkeys(("ids", "unused", "encoding", "plan", "lists", "votes", "groups", "columns"))
     table = Bunch(**found._asdict(), **nothing, notes=[])
     if roles.label_file is not None:
         _read_label_file(table, roles, path, table.data.shape[0], form)
-    return table
-
-
-def _read_columns(
-    path: Path_, reader: Any, roles: Roles, form: Form, labels: LabelNames | None, plan: Plan | Choices | None,
-    missing: bool, encode: bool,
-) -> Bunch:  # fmt: skip
-    """Read a file of named columns: its names, their roles, the cells, the labels, and the features by a plan."""
-    source = reader(path, form, is_raw=plan is not None)
-    with contextlib.closing(source):
-        if isinstance(plan, Plan):
-            split = _split_by_plan(source, roles, labels, plan)
-        else:
-            split = split_columns(source, roles, labels, () if plan is None else plan.one_hot)
-        found = source.read(split)
-    table = Bunch(
-        target=None, label_names=split.labels or None, feature_names=split.features, ids=None, unused=split.unused,
-        encoding=found.encoding, notes=found.notes, plan=None, lists=None, votes=None, groups=None, columns=None,
-    )  # fmt: skip
-    problems: list[Problem] = []
-    if plan is None or found.sparse is not None:
-        decimal = source.dialect.decimal if isinstance(source, CsvFile) else "."
-        table.data, table.target = plain_contents(path, found, split, missing=missing, decimal=decimal)
-    elif split.labels:
-        table.target = label_columns(path, found, split, problems)
-    if split.lists:
-        _read_lists(path, table, [found.columns[name].texts for name in split.lists], roles, form, plan)
-    elif roles.label_file is not None:
-        _read_label_file(table, roles, path, found.n_rows, form)
-    rows, is_new = None, isinstance(plan, Choices)
-    if plan is not None and found.sparse is None:
-        table.columns = found.columns
-        used = plan.used if isinstance(plan, Plan) else []
-        if absent := [column.name for column in used if column.name not in found.columns]:
-            named = ", ".join(repr(shorten(name, 30)) for name in absent)
-            table.notes = [*table.notes, f"absent columns are filled in like missing values: {named}"]
-            found.columns |= {name: Texts([""], np.zeros(found.n_rows, np.int32)) for name in absent}
-        if isinstance(plan, Choices):
-            deciding = _deciding(
-                table, {name: found.columns[name] for name in split.features}, roles, plan, found.n_rows
-            )
-            plan, rows, table.unused = deciding.plan(), deciding.row_numbers, None
-        table.plan, table.feature_names = plan, plan.feature_names
-        table.data = plan.encode(found.columns, found.n_rows, problems, checks=not encode)
-        if is_new:
-            gaps = plan.gaps_of(table.data) if encode else ()
-            table.plan = dataclasses.replace(plan, encoding=found.encoding or "", gaps=gaps)
-        else:
-            problems, notes = new_words(problems, found.n_rows)
-            table.notes = [*table.notes, *notes, *plan.emptier(table.data, absent)]
-            table.data = plan.fill_in(table.data)
-        if problems:
-            lines = np.arange(1, found.n_rows + 1) if found.lines is None else found.lines
-            shown = [problem._replace(rows=lines[problem.rows]) for problem in problems]
-            ends = all((problem.rows == found.n_rows - 1).all() for problem in problems)
-            advice = " If the last row is a sum or a remark below the table, remove it." if ends else ""
-            raise DataFileError(f"{place(path)}: {problems_in_words(shown, found.unit)}{advice}")
-    id_column = split.id or (table.plan.identifier if table.plan is not None else None)
-    if id_column in found.columns:
-        table.ids = found.columns[id_column].texts.all()
-    elif id_column is None and isinstance(table.plan, Plan) and is_new:
-        table.notes = [*table.notes, *repeating_id({name: found.columns[name] for name in split.features})]
-    table.groups = _groups(table.ids, rows)
     return table
 
 
@@ -337,7 +366,7 @@ def _split_by_plan(source: Any, roles: Roles, labels: LabelNames | None, plan: P
         given = {*source.names}
         names = [name for name in names if name in given]
     advice = "give them, or have them filled in like missing values (--fill-absent)"
-    refuse_missing(place(source.path, source.line), names, source.names, "columns that the model was fitted on", advice)
+    refuse_missing(place(source.line), names, source.names, "columns that the model was fitted on", advice)
     id_column = roles.id_column
     if id_column is None and plan.identifier in source.names:
         id_column = plan.identifier
@@ -357,20 +386,11 @@ def _read_lists(
     table.lists = find_lists(counts, separator, no_label) if is_raw else Lists(separator or ";", no_label)
     own = plan.labels if isinstance(plan, Plan) else {}  # what the table of the fit had, this one may lack
     given = {name: value for name in ("separator", "no_label") if (value := getattr(roles, name)) is not None}
-    refuse_unused(path, counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)})
+    refuse_unused(counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)})
     targets, table.label_names = listed_labels(path, columns, table.lists, form, table.notes)
     table.target = targets[0]
     if roles.annotators is not None:
         table.votes, table.target = votes_of(np.array(targets))
-
-
-def _deciding(table: Bunch, columns: dict[str, Cells], roles: Roles, choices: Choices, n_rows: int) -> Deciding:
-    """Return what decides on the plan of a table, in which the labels stand already."""
-    choices = dataclasses.replace(choices, id=roles.id_column, drop=roles.drop, yes=roles.yes, no=roles.no)
-    labeled = None if table.target is None else (table.target != -1).any(axis=1)
-    no_label = None if table.lists is None else table.lists.no_label
-    words = [*(table.label_names or ()), *([no_label] if no_label else [])]
-    return Deciding(columns, n_rows, choices, labeled, words, table.lists and table.lists.separator)
 
 
 def _groups(ids: Sequence[str] | None, rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
@@ -388,6 +408,15 @@ def _groups(ids: Sequence[str] | None, rows: NDArray[np.int64] | None) -> NDArra
     n_groups = int(rows.max(initial=-1)) + 1
     few = n_groups < len(rows) / 2 and ids is None
     return None if n_groups == len(rows) or few else rows.astype(np.int64)
+
+
+def suffix_of(path: Path_) -> str:
+    """Return the suffix of a file without one, by its first bytes."""
+    with foreign_bytes(path), open_unpacked(path) as file:
+        begin = file.read(1 << 16)
+    is_arff = any(line.strip().lower().startswith(b"@relation") for line in begin.split(b"\n"))
+    kinds = {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx" if b"[Content_Types].xml" in begin else ".npz"}
+    return kinds.get(begin[:4], ".arff" if is_arff else ".csv")
 
 
 def reader_of(path: Path_) -> Any:
@@ -430,11 +459,11 @@ def _read_label_file(table: Bunch, roles: Roles, data_path: Path_, n_rows: int, 
                 names = source.names
                 split = Split(labels=names, yes=roles.yes, no=roles.no)
                 labels = source.read(split)
-                target = plain_contents(path, labels, split)[1]
-                table.notes = [*table.notes, *(f"{place(path)}: {note}" for note in labels.notes)]
-    if target is None:
-        raise DataFileError(f"{place(path)}: it holds no labels; give one column per label.")
-    if target.shape[0] != n_rows:
-        counts = f"{target.shape[0]} rows of labels, but {os.fspath(data_path)} has {n_rows} rows"
-        raise DataFileError(f"{place(path)}: {counts}; give one row of labels per row, empty if unlabelled.")
+                target = plain_contents(labels, split)[1]
+                table.notes = [*table.notes, *(f"{os.fspath(path)}: {note}" for note in labels.notes)]
+        if target is None:
+            raise DataFileError(": it holds no labels; give one column per label.")
+        if target.shape[0] != n_rows:
+            counts = f"{target.shape[0]} rows of labels, but {os.fspath(data_path)} has {n_rows} rows"
+            raise DataFileError(f": {counts}; give one row of labels per row, empty if unlabelled.")
     table.target, table.label_names = target, names

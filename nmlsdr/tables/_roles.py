@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from .._checks.arguments import refuse_text
 from .._checks.words import check_answers
-from ._files import DELIMITERS, DataFileError, Form, Path_, check_width, place, shorten
+from .._errors import shorten
+from ._files import DELIMITERS, DataFileError, Form, Path_, check_width, place
 
 CATEGORY = "a category"  # the role of a feature that a person said to be one
 SOURCES = ("labels_xml", "label_columns", "label_file", "label_list", "annotators")
@@ -85,22 +86,16 @@ class Roles:
         """The columns that list labels in each cell."""
         return list(self.annotators or ([] if self.label_list is None else [self.label_list]))
 
-    def check(self, path: Path_) -> None:
-        """Raise if two of them contradict each other.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file, which the error names.
-        """
+    def check(self) -> None:
+        """Raise if two of them contradict each other."""
         for name in ("label_columns", "annotators", "drop", "feature_columns"):
             refuse_text(getattr(self, name), name)
         given = [name for name in SOURCES if getattr(self, name) is not None]
         if len(given) > 1:
-            raise DataFileError(f"{place(path)}: {' and '.join(given)} are given; choose one source of labels.")
+            raise DataFileError(f": {' and '.join(given)} are given; choose one source of labels.")
         check_answers(self.yes, self.no)
         if self.separator == "":
-            raise DataFileError(f"{place(path)}: the separator of its lists of labels is empty; give one such as ';'.")
+            raise DataFileError(": the separator of its lists of labels is empty; give one such as ';'.")
 
 
 @dataclass(frozen=True)
@@ -144,7 +139,7 @@ def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot:
     one_hot : sequence of str, default=()
         Features that are said to be categories.
     """
-    path, names, line = source.path, source.names, source.line
+    names, line = source.names, source.line
     known = set(names)
     labels = labels or ()
     named = {
@@ -160,16 +155,17 @@ def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot:
             if name not in known:
                 if (role, name) == (CATEGORY, "auto"):
                     what = "--one-hot auto is not needed: columns of text are categories by themselves"
-                    raise DataFileError(f"{place(path)}: {what}; leave it out, or name columns of codes.")
+                    raise DataFileError(f": {what}; leave it out, or name columns of codes.")
                 shown = ", ".join(repr(shorten(n, 30)) for n in names[:3]) + (", ..." if len(names) > 3 else "")
                 origin = f"{labels[name]}: " if isinstance(labels, Mapping) and name in labels else ""
-                what = f"{place(path, line)}: there is no column {shorten(name)!r} among its {len(names)} ({shown})"
+                where = f"{source.path if origin else ''}{place(line)}"
+                what = f"{where}: there is no column {shorten(name)!r} among its {len(names)} ({shown})"
                 raise DataFileError(f"{origin}{what}{_what_was_meant(name, names)}")
             if found.setdefault(name, role) != role:
-                raise DataFileError(f"{place(path)}: {shorten(name)!r} is {found[name]} and {role}; choose one.")
+                raise DataFileError(f": {shorten(name)!r} is {found[name]} and {role}; choose one.")
     if len(set(labels)) < len(labels):
         twice = Counter(labels).most_common(1)[0][0]
-        raise DataFileError(f"{place(path)}: the label {shorten(twice)!r} is given twice; name it once.")
+        raise DataFileError(f": the label {shorten(twice)!r} is given twice; name it once.")
     others = [name for name in names if found.get(name, CATEGORY) == CATEGORY]
     kept = set(others if roles.feature_columns is None else roles.feature_columns)
     return Split(
@@ -184,12 +180,12 @@ def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot:
     )
 
 
-def check_names(path: Path_, names: Sequence[str], form: Form, line: int | None = None) -> None:
+def check_names(names: Sequence[str], form: Form, line: int | None = None) -> None:
     """Raise if a file has too many columns, or two of one name."""
-    check_width(path, len(names), form.max_features, line)
+    check_width(len(names), form.max_features, line)
     if len(set(names)) < len(names):
         name = Counter(names).most_common(1)[0][0]
-        raise DataFileError(f"{place(path, line, name)}: the column name appears twice; rename one.")
+        raise DataFileError(f"{place(line, name)}: the column name appears twice; rename one.")
 
 
 def refuse_missing(where: str, wanted: Sequence[str], names: Sequence[str], what: str, advice: str = "") -> None:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import BLANKS
+from .._errors import shorten
 from ._columns import Arrays, csr
-from ._files import DataFileError, Form, Lines, Path_, place, shorten
+from ._files import DataFileError, Form, Lines, Path_
 from ._labels import indicator
 from ._numbers import number_problem
 from ._roles import LabelNames
@@ -128,7 +129,7 @@ def _target(
     unlabeled = [UNLABELED in row for row in rows]
     if labels is None and found == ["1"] and any(unlabeled):
         what = "its labels are +1/-1, and -1 means unlabelled here; leave the field empty for a negative, or give"
-        raise DataFileError(f"{place(path)}: {what} the label 1 as a label column.")
+        raise DataFileError(f": {what} the label 1 as a label column.")
     names = found if labels is None else list(labels)
     if not names:
         return None, None, None

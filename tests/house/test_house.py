@@ -132,6 +132,27 @@ def test_no_files_import_each_other_in_a_circle():
         done |= ready
 
 
+# What rooms may import of the entries of the root; a door takes of tables and data sets what their __init__ offers.
+GROUND = {"_checks", "_errors", "_output", "_refit", "_resources"}
+ROOMS = {"tables": GROUND, "datasets": {*GROUND, "tables"}}
+DOORS = {"_cli", "cli", "_model", "model_file", "_report", "inspection", "experiments"}
+ABOVE_THE_CORE = {"tables", "datasets", *DOORS, "c_api", "studies"}
+
+
+@pytest.mark.parametrize(("path", "name"), [pytest.param(*source, id=str(source[1])) for source in sources()])
+def test_rooms_keep_their_walls(path, name):
+    part = name.parts[0]
+    found = imported(path, name) - {part}
+    if part in ROOMS:
+        assert found <= ROOMS[part], f"{name} imports {sorted(found - ROOMS[part])}"
+    elif part not in DOORS | UNNAMED | {"_methods"}:
+        assert not found & ABOVE_THE_CORE, f"{name} imports {sorted(found & ABOVE_THE_CORE)}"
+    assert part in ("cli", *UNNAMED) or not found & {"_cli", "cli", "studies"}, f"{name} imports a door"
+    if part in DOORS:
+        inner = re.findall(r"^ *from (?:nmlsdr|\.\.)\.?((?:tables|datasets)\._\w+)", path.read_text(), re.M)
+        assert not inner, f"{name} takes what is not offered of {inner}"
+
+
 # ---------------------------------------------------------------- C
 
 TEMPLATES = {

@@ -89,7 +89,7 @@ def test_a_model_file_holds_the_encoder_and_names_it_in_place_of_scikit_learns(f
     X = pandas.DataFrame({"age": frame["age"].fillna(50), "ward": wards})
     y = np.column_stack([X["age"] > X["age"].median(), X["ward"] == "east"]).astype(int)
     steps = ColumnTransformer([("ward", OneHotEncoder(), ["ward"])], remainder="passthrough", sparse_threshold=0)
-    with pytest.raises(ModelFileError, match=r"ColumnTransf.* TableEncoder \(of nmlsdr.datasets, for raw columns\)"):
+    with pytest.raises(ModelFileError, match=r"ColumnTransf.* TableEncoder \(of nmlsdr.tables, for raw columns\)"):
         save_model(tmp_path / "m.skops", steps.fit(X))
     X.to_csv(tmp_path / "t.csv", index=False)
     model = make_pipeline(TableEncoder(), ResidualPropagation(n_estimators=0, n_neighbors=5)).fit(X, y)

@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 from .._checks.words import BLANKS
 from .._errors import import_extra
 from ._columns import Cells, Numbers, Texts, coded_column
-from ._numbers import GROUPED, keeps_digits
+from ._numbers import LONG, POINTS, keeps_digits
 
 HEAD = 64  # cells that show whether a column is one of numbers
 LOOKED_AT = 4096  # texts that are compared with a pattern at once
-POINTS = rf"^[ \t]*(?:{GROUPED['.'].pattern})[ \t]*$"  # a number whose points may stand between thousands
-LONG = r"^[+-]?(?:0[0-9]|[0-9]{16})"  # a number that loses zeros or digits as a float
 
 
 def arrow(what: str) -> Any:

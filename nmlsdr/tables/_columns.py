@@ -17,13 +17,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from .._checks.cells import is_null
-from .._checks.words import BLANKS
-from ._numbers import GROUPED, Dates, dates_of, keeps_digits, text_of
+from ._numbers import GROUPED, Dates, dates_of, float_values, keeps_digits, plain_values, text_of
 from ._shapes import Coded, coded, shapes_of, trim_all
 from ._units import Forms, forms_of
 
-#: A number that is read in one way only and loses nothing as a float: no leading zeros, at most 15 whole digits.
-PLAIN = re.compile(r"[+-]?(?!0\d|\d{16})(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 MIDNIGHT = re.compile(r" 00:00:00(\.0+)?$")
 
 
@@ -213,30 +210,6 @@ def row_numbers(columns: Iterable[Cells], n_rows: int) -> NDArray[np.int64]:
 
 
 # ---------------------------------------------------------------- from Python's cells
-
-
-def float_values(texts: Sequence[str]) -> NDArray[np.float64] | None:
-    """Return texts as floats, an empty one as NaN; None if one is neither empty nor a finite number."""
-    joined = "".join(texts)
-    if not joined.isascii() or "_" in joined:  # float() accepts 1_0 and the digits of all scripts
-        return None
-    try:
-        values = np.array([text or "nan" for text in texts], dtype=object).astype(np.float64)  # by float()
-    except ValueError:
-        return None
-    return values if np.isfinite(values).sum() + texts.count("") == len(texts) else None
-
-
-def plain_values(texts: Sequence[str]) -> NDArray[np.float64] | None:
-    """Return different texts as floats, an empty one as NaN, if all are plain numbers of one reading; else None."""
-    stripped = [text.strip(BLANKS) for text in texts]
-    if not any(stripped) or not all(PLAIN.fullmatch(text) for text in stripped if text):
-        return None
-    pointed = [text for text in stripped if "." in text]
-    if pointed and all(GROUPED["."].fullmatch(text) for text in pointed):
-        return None
-    values = np.array([float(text or "nan") for text in stripped])
-    return None if np.isinf(values).any() else values
 
 
 class Collected:

@@ -10,8 +10,9 @@ import numpy as np
 from .._checks.words import BLANKS
 from .._errors import shorten
 from ._arrow import arrow, packed, written_column
-from ._columns import PLAIN, Cells, Collected, Table
+from ._columns import Cells, Collected, Table
 from ._files import Form, Lines, Path_
+from ._numbers import PLAIN
 from ._roles import Split, check_names
 
 WAITING_CELLS = 1 << 18  # of rows that are read one by one

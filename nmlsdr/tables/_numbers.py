@@ -295,6 +295,39 @@ def text_of(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
 
 
+# ---------------------------------------------------------------- numbers as programs write them
+
+#: A number that is read in one way only and loses nothing as a float: no leading zeros, at most 15 whole digits.
+PLAIN = re.compile(r"[+-]?(?!0\d|\d{16})(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+#: The same for pyarrow: what loses zeros or digits as a float, and a number whose points may stand between thousands.
+LONG = r"^[+-]?(?:0[0-9]|[0-9]{16})"
+POINTS = rf"^[ \t]*(?:{GROUPED['.'].pattern})[ \t]*$"
+
+
+def float_values(texts: Sequence[str]) -> NDArray[np.float64] | None:
+    """Return texts as floats, an empty one as NaN; None if one is neither empty nor a finite number."""
+    joined = "".join(texts)
+    if not joined.isascii() or "_" in joined:  # float() accepts 1_0 and the digits of all scripts
+        return None
+    try:
+        values = np.array([text or "nan" for text in texts], dtype=object).astype(np.float64)  # by float()
+    except ValueError:
+        return None
+    return values if np.isfinite(values).sum() + texts.count("") == len(texts) else None
+
+
+def plain_values(texts: Sequence[str]) -> NDArray[np.float64] | None:
+    """Return different texts as floats, an empty one as NaN, if all are plain numbers of one reading; else None."""
+    stripped = [text.strip(BLANKS) for text in texts]
+    if not any(stripped) or not all(PLAIN.fullmatch(text) for text in stripped if text):
+        return None
+    pointed = [text for text in stripped if "." in text]
+    if pointed and all(GROUPED["."].fullmatch(text) for text in pointed):
+        return None
+    values = np.array([float(text or "nan") for text in stripped])
+    return None if np.isinf(values).any() else values
+
+
 def number_problem(cell: str | None) -> str | None:
     """Return what is wrong with a cell that should hold a finite number, or None."""
     text = (cell or "").strip(BLANKS)
